@@ -1,0 +1,32 @@
+# Every target works on a fresh clone: .venv is made and filled when it is missing or outdated.
+PYTHON ?= python3.11
+BIN := .venv/bin
+
+.PHONY: demo test lint bench train-beaver_gang
+
+demo: .venv/installed
+	rm -rf runs/quickstart
+	$(BIN)/python -m training.train configs/quickstart.yaml
+	$(BIN)/python -m training.evaluate beaver_gang --deals 500 --seed 1 \
+		--agents runs/quickstart/ppo.safetensors ppo heuristic heuristic
+	@echo "Learning curve: runs/quickstart/learning_curve.png"
+
+test: .venv/installed
+	$(BIN)/python -m pytest -n 2
+
+lint: .venv/installed
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+bench: .venv/installed
+	$(BIN)/python -m benchmarks.throughput
+	$(BIN)/python -m benchmarks.training
+
+train-beaver_gang: .venv/installed
+	$(BIN)/python -m training.train configs/beaver_gang.yaml
+
+.venv/installed: pyproject.toml constraints.txt
+	test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable ".[train,bench,dev]"
+	touch $@

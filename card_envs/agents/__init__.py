@@ -1,0 +1,71 @@
+"""Agents by name: ``random``, ``heuristic``, shipped policies such as ``ppo``, policy files."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from card_envs.agents.network import NetworkAgent
+from card_envs.agents.scripted import HeuristicAgent, RandomAgent
+from card_envs.engine.game import Game
+
+__all__ = [
+    "Agent",
+    "HeuristicAgent",
+    "NetworkAgent",
+    "RandomAgent",
+    "make_agent",
+    "shipped_policies",
+]
+
+_POLICIES = Path(__file__).parent.parent / "policies"
+
+
+class Agent(Protocol):
+    """Whoever can move for the player to move."""
+
+    @property
+    def name(self) -> str:
+        """What it is called in tables; ``random`` and ``heuristic`` play in compiled loops."""
+
+    def act(
+        self, observation: NDArray[np.float32], action_mask: NDArray[np.int8]
+    ) -> NDArray[np.int64]:
+        """Actions (M,) for observations (M, D) and masks (M, A)."""
+
+    def choose(self, states: NDArray[np.void], i: int) -> int:
+        """A legal action of the player to move in ``states[i]``."""
+
+
+def shipped_policies(game: Game) -> list[str]:
+    """The names of the policies that come with the package for this game."""
+    return sorted(path.stem for path in (_POLICIES / game.id).glob("*.safetensors"))
+
+
+def make_agent(name: str, game: Game, *, seed: int = 0) -> Agent:
+    """The agent of that name for a game.
+
+    Args:
+        name: ``random``, ``heuristic``, a shipped policy (``ppo``), or the path of a policy file.
+        game: The game that it is to play.
+        seed: For agents that choose at random.
+
+    Raises:
+        ValueError: There is no such agent, or the policy file is damaged or for another game.
+    """
+    if name == "random":
+        return RandomAgent(game, seed)
+    if name == "heuristic":
+        return HeuristicAgent(game)
+    if name in shipped_policies(game):
+        return NetworkAgent(_POLICIES / game.id / f"{name}.safetensors", game, name=name)
+    if Path(name).is_file():
+        return NetworkAgent(name, game)
+    known = ["random", "heuristic", *shipped_policies(game)]
+    raise ValueError(
+        f"there is no agent {name!r} for {game.id}; "
+        f"there are {', '.join(known)}, or the path of a policy file"
+    )

@@ -1,0 +1,338 @@
+"""The program ``card-envs``: list the games, say what one is like, play it, look at a replay."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from card_envs.agents import Agent, make_agent, shipped_policies
+from card_envs.engine.game import Game, Option
+from card_envs.engine.seeds import check_seed
+from card_envs.envs.aec import CardEnv
+from card_envs.games import GAMES, load_game
+from card_envs.render import ranges, table
+from card_envs.replay import Replay
+
+_PROGRAM = "card-envs"
+_RULE = "-" * 80
+# A longer list of actions comes before the table, so that the table is not scrolled away.
+_SCREENFUL = 20
+
+#: What a command does once its arguments have been found to be right; returns the exit code.
+_Command = Callable[[], int]
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the program; ``argv`` defaults to the arguments of the process. Returns the exit code."""
+    args = _parser().parse_args(argv)
+    try:
+        command: _Command = args.prepare(args)
+    except (ValueError, TypeError, OSError) as error:
+        print(f"{_PROGRAM}: error: {error}", file=sys.stderr)
+        return 2
+    try:
+        code = command()
+        sys.stdout.flush()
+    except BrokenPipeError:  # whoever reads the output has seen enough, e.g. `| head`
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+    except KeyboardInterrupt:
+        return 130
+    return code
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog=_PROGRAM, description="Card games with hidden information, in the terminal."
+    )
+    commands = parser.add_subparsers(metavar="COMMAND", required=True)
+
+    listing = commands.add_parser("list", help="list the games")
+    listing.set_defaults(prepare=_prepare_list)
+
+    info = commands.add_parser("info", help="options, observation and agents of a game")
+    info.add_argument("game", metavar="GAME", help="a game's id, see list")
+    info.set_defaults(prepare=_prepare_info)
+
+    play = commands.add_parser("play", help="play a game against agents")
+    play.add_argument("game", metavar="GAME", help="a game's id, see list")
+    play.add_argument("--players", type=int, metavar="N", help="number of players (default: 4)")
+    play.add_argument("--seat", type=int, default=0, metavar="K", help="your seat (default: 0)")
+    play.add_argument(
+        "--opponents",
+        nargs="+",
+        default=["heuristic"],
+        metavar="A",
+        help="an agent for all other seats, or one for each from your left on: random, heuristic, "
+        "a shipped policy or the path of a policy file (default: heuristic)",
+    )
+    play.add_argument("--seed", type=int, metavar="S", help="deals the same cards again")
+    play.add_argument(
+        "--option",
+        action="append",
+        default=[],
+        metavar="KEY=VALUE",
+        help="an option of the game, see info; may be given several times",
+    )
+    play.add_argument("--save", metavar="FILE", help="write a replay file")
+    play.set_defaults(prepare=_prepare_play)
+
+    replay = commands.add_parser("replay", help="show a replay file, decision by decision")
+    replay.add_argument("file", metavar="FILE")
+    replay.set_defaults(prepare=_prepare_replay)
+    return parser
+
+
+# ---------------------------------------------------------------------------------------------
+# list, info
+# ---------------------------------------------------------------------------------------------
+
+
+def _prepare_list(args: argparse.Namespace) -> _Command:
+    def command() -> int:
+        rows = [["game", "title", "players", "actions", "observation", "policies"]]
+        for game_id in GAMES:
+            game = load_game(game_id)
+            rows.append(
+                [
+                    game.id,
+                    game.title,
+                    f"{game.min_players}-{game.max_players}",
+                    str(game.num_actions),
+                    str(game.fields.size),
+                    ", ".join(shipped_policies(game)) or "-",
+                ]
+            )
+        print(table(rows, align="<<>>>"))
+        return 0
+
+    return command
+
+
+def _prepare_info(args: argparse.Namespace) -> _Command:
+    game = load_game(args.game)
+
+    def command() -> int:
+        print(_describe_game(game))
+        return 0
+
+    return command
+
+
+def _describe_game(game: Game) -> str:
+    summary = [
+        ["players", f"{game.min_players} to {game.max_players}"],
+        ["actions", str(game.num_actions)],
+        ["observation", f"{game.fields.size} values from 0 to 1"],
+        ["agents", ", ".join(["random", "heuristic", *shipped_policies(game)])],
+        ["PettingZoo", f"card_envs.{game.name}.env(num_players={game.max_players})"],
+        ["Gymnasium", f'gymnasium.make("{game.gymnasium_id}")'],
+    ]
+    options = [["option", "default", "allowed", "meaning"]]
+    options += [[o.name, repr(o.default), o.allowed, o.doc] for o in game.options]
+    fields = [["index", "field", "shape", "meaning"]]
+    for field in game.fields:
+        first = game.fields.offset(field.name)
+        index = ranges(range(first, first + field.size))
+        fields.append([index, field.name, "x".join(map(str, field.shape)), field.doc])
+    return "\n\n".join(
+        [
+            f"{game.title} ({game.name})",
+            table(summary),
+            "Options (--option KEY=VALUE)\n" + table(options),
+            "Observation of a player (seats relative to him: he is seat 0, then clockwise)\n"
+            + table(fields),
+        ]
+    )
+
+
+# ---------------------------------------------------------------------------------------------
+# play
+# ---------------------------------------------------------------------------------------------
+
+
+def _prepare_play(args: argparse.Namespace) -> _Command:
+    game = load_game(args.game)
+    num_players = args.players
+    if num_players is None:
+        num_players = min(max(4, game.min_players), game.max_players)
+    env = CardEnv(
+        game.id,
+        num_players=num_players,
+        on_illegal="raise",
+        **_parse_options(game, args.option),
+    )
+    if not 0 <= args.seat < num_players:
+        raise ValueError(f"--seat must be from 0 to {num_players - 1}, got {args.seat}")
+    seed = check_seed(args.seed)
+    opponents = _seat_opponents(game, args.opponents, num_players, args.seat, seed)
+    session = _Session(env, seed, args.seat, opponents, args.save)
+    session.save()  # a file that cannot be written is found before the game, not after it
+    return session.play
+
+
+def _parse_options(game: Game, texts: Sequence[str]) -> dict[str, Any]:
+    known: dict[str, Option] = {option.name: option for option in game.options}
+    options = {}
+    for text in texts:
+        name, equals, value = text.partition("=")
+        if not equals:
+            raise ValueError(f"--option must be KEY=VALUE, got {text!r}")
+        if name not in known:
+            raise ValueError(
+                f"{game.id} has no option {name!r}; its options are {', '.join(known)}"
+            )
+        options[name] = known[name].parse(value)
+    return options
+
+
+def _seat_opponents(
+    game: Game, names: Sequence[str], num_players: int, seat: int, seed: int
+) -> dict[int, Agent]:
+    """The agents by player."""
+    others = num_players - 1
+    if len(names) == 1:
+        names = [names[0]] * others
+    if len(names) != others:
+        raise ValueError(
+            f"--opponents must be one name, or one for each of the {others} other seats, "
+            f"got {len(names)}"
+        )
+    # Agents of the same name must not make the same random choices.
+    return {
+        (seat + k) % num_players: make_agent(name, game, seed=(seed + k) % 2**64)
+        for k, name in enumerate(names, 1)
+    }
+
+
+class _Session:
+    """A game between a person and agents."""
+
+    def __init__(
+        self, env: CardEnv, seed: int, seat: int, opponents: dict[int, Agent], path: str | None
+    ) -> None:
+        self._env = env
+        self._seed = seed
+        self._seat = seat
+        self._opponents = opponents
+        self._path = path
+        self._actions: list[int] = []
+        # What the others did since the person's last decision: player and actions in words.
+        self._story: list[tuple[int, list[str]]] = []
+
+    def save(self) -> None:
+        """Write the replay so far, if a file was named."""
+        if self._path is not None:
+            Replay.of(self._env, self._seed, self._actions).save(self._path)
+
+    def play(self) -> int:
+        """Play to the end, or until the person quits."""
+        self._env.reset(seed=self._seed)
+        self._introduce()
+        has_quit = False
+        while not has_quit and self._env.legal_actions():
+            player = self._env.possible_agents.index(self._env.agent_selection)
+            if player == self._seat:
+                action = self._ask()
+                has_quit = action is None
+            else:
+                action = self._opponents[player].choose(self._env.states, 0)
+                self._remember(player, action)
+            if action is not None:
+                self._actions.append(action)
+                self._env.step(action)
+        if has_quit:
+            print("You left the game.")
+        else:
+            self._show_table()
+            self._show_result()
+        return self._finish()
+
+    def _introduce(self) -> None:
+        print(f"{self._env.game.title}, seed {self._seed}. You are player {self._seat}.")
+        for player, agent in sorted(self._opponents.items()):
+            print(f"Player {player} is {agent.name}.")
+
+    def _remember(self, player: int, action: int) -> None:
+        if not self._story or self._story[-1][0] != player:
+            self._story.append((player, []))
+        self._story[-1][1].append(self._env.action_name(action))
+
+    def _show_table(self) -> None:
+        print(_RULE)
+        for player, actions in self._story:
+            print(f"Player {player}: {'; '.join(actions)}.")
+        if self._story:
+            print()
+        self._story.clear()
+        print(self._env.game.describe(self._env.states, 0, self._seat))
+
+    def _ask(self) -> int | None:
+        """The person's action; None if he quits."""
+        legal = {str(action): action for action in self._env.legal_actions()}
+        choices = "\n".join(
+            f"{action:>5}  {self._env.action_name(action)}" for action in legal.values()
+        )
+        if len(legal) > _SCREENFUL:
+            print(f"{_RULE}\n{choices}")
+            self._show_table()
+            print()
+        else:
+            self._show_table()
+            print(f"\n{choices}")
+        while True:
+            try:
+                answer = input("Your action (q to quit): ").strip()
+            except (EOFError, KeyboardInterrupt):
+                print()
+                return None
+            except UnicodeDecodeError:
+                answer = "this"
+            if answer.lower() == "q":
+                return None
+            if answer in legal:
+                return legal[answer]
+            allowed = ranges(list(legal.values()))
+            print(f"{answer!r} is not possible here; possible are {allowed}, and q to quit.")
+
+    def _show_result(self) -> None:
+        places = [self._env.infos[agent]["place"] for agent in self._env.possible_agents]
+        own = places[self._seat]
+        shared = " (shared)" if places.count(own) > 1 else ""
+        print(f"\nYour place: {own} of {len(places)}{shared}.")
+
+    def _finish(self) -> int:
+        try:
+            self.save()
+        except OSError as error:
+            print(f"{_PROGRAM}: error: {error}", file=sys.stderr)
+            return 2
+        if self._path is not None:
+            print(f"The replay is in {self._path}.")
+        return 0
+
+
+# ---------------------------------------------------------------------------------------------
+# replay
+# ---------------------------------------------------------------------------------------------
+
+
+def _prepare_replay(args: argparse.Namespace) -> _Command:
+    replay = Replay.load(args.file)
+
+    def command() -> int:
+        env = replay.start()
+        print(f"{env.game.title}, seed {replay.seed}, {len(replay.actions)} decisions.")
+        for number, (now, action) in enumerate(replay.steps(), 1):
+            env = now
+            print(_RULE)
+            print(env.render())
+            print(f"\nDecision {number}, {env.agent_selection}: {env.action_name(action)}.")
+        print(_RULE)
+        print(env.render())
+        return 0
+
+    return command

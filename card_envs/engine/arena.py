@@ -1,0 +1,175 @@
+"""``Arena``: many games whose seats are held by agents, and perhaps by a caller.
+
+This one loop serves the Gymnasium environments, training, evaluation and tournaments.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from card_envs.engine.batch import compile_for, reset_games
+from card_envs.engine.game import Game
+from card_envs.engine.seeds import next_seeds
+
+if TYPE_CHECKING:
+    step: Callable[..., None]
+    legal_action_mask: Callable[..., int]
+    observe: Callable[..., None]
+    heuristic: Callable[..., int]
+    random_action: Callable[..., int]
+
+# How the agent of a seat comes to its action.
+_ASKED, _RANDOM, _HEURISTIC = 0, 1, 2
+_KINDS = {"random": _RANDOM, "heuristic": _HEURISTIC}
+
+#: ``Arena.waiting`` of a game that is over.
+OVER = -1
+
+
+class BatchAgent(Protocol):
+    """An agent that is asked for many decisions at once."""
+
+    @property
+    def name(self) -> str:
+        """What it is called in tables."""
+
+    def act(
+        self, observation: NDArray[np.float32], action_mask: NDArray[np.int8]
+    ) -> NDArray[np.int64]:
+        """Actions (M,) for observations (M, D) and masks (M, A)."""
+
+
+def take_actions(states, indices, actions, returns):
+    """Carry out the actions in the games ``indices`` and add up the rewards."""
+    for j in range(len(indices)):
+        i = indices[j]
+        step(states, i, actions[j])
+        for player in range(states[i].num_players):
+            returns[i, player] += states[i].rewards[player]
+
+
+def play_on(
+    states, indices, seats, kinds, streams, skip_forced, returns, waiting, observation, action_mask
+):
+    """Play the games ``indices`` until an agent must be asked, or they are over."""
+    for j in range(len(indices)):
+        i = indices[j]
+        s = states[i]
+        while True:
+            if s.terminated or s.truncated:
+                waiting[i] = -1
+                break
+            agent = seats[i, s.current_player]
+            if kinds[agent] == 2:
+                action = heuristic(states, i)
+            else:
+                count = legal_action_mask(states, i, action_mask[i])
+                if kinds[agent] == 1:
+                    action = random_action(streams, i, action_mask[i], count)
+                elif skip_forced and count == 1:
+                    action = random_action(streams, i, action_mask[i], 1)
+                else:
+                    observe(states, i, s.current_player, observation[i])
+                    waiting[i] = agent
+                    break
+            step(states, i, action)
+            for player in range(s.num_players):
+                returns[i, player] += s.rewards[player]
+
+
+class Arena:
+    """``num_games`` games; ``agents[seats[i, player]]`` moves for a player of game i.
+
+    The scripted agents play inside the compiled loop, the others are asked for all the games at
+    once that wait for them. The agent None stands for the caller: games that wait for it are left
+    to :meth:`act`.
+
+    Attributes:
+        states: the games' records (N,).
+        seats: int64 (N, max_players), which of the agents holds each seat.
+        waiting: int64 (N,), the agent that is to be asked, or ``OVER``.
+        observation, action_mask: float32 (N, D), int8 (N, A), of the player to move, valid where
+            a game waits.
+        returns: float64 (N, max_players), rewards added up since they were last set to 0.
+    """
+
+    def __init__(
+        self,
+        game: Game,
+        num_games: int,
+        agents: Sequence[BatchAgent | None],
+        *,
+        skip_forced: bool = False,
+        **options: Any,
+    ) -> None:
+        self.game = game
+        self.agents = list(agents)
+        self.options = game.check_options(options)
+        self._encoded = game.encode_options(options)
+        self._skip_forced = skip_forced
+        self.states = game.new_states(num_games)
+        self.seats = np.zeros((num_games, game.max_players), np.int64)
+        self.waiting = np.full(num_games, OVER, np.int64)
+        self.observation = np.zeros((num_games, game.fields.size), np.float32)
+        self.action_mask = np.zeros((num_games, game.num_actions), np.int8)
+        self.returns = np.zeros((num_games, game.max_players), np.float64)
+        self._streams = np.zeros(num_games, np.uint64)
+        self._reset_games = compile_for(game, reset_games)
+        self._take_actions = compile_for(game, take_actions)
+        self._play_on = compile_for(game, play_on)
+
+    def start(
+        self,
+        indices: NDArray[np.int64],
+        seeds: NDArray[np.uint64],
+        num_players: NDArray[np.int64],
+        seats: NDArray[np.int64],
+    ) -> None:
+        """Begin the games ``indices`` and play them until the caller must be asked.
+
+        The random agent's choices follow from the game's seed and the seats.
+        """
+        self._reset_games(self.states, indices, seeds, num_players, self._encoded)
+        self.seats[indices] = seats
+        self.returns[indices] = 0.0
+        self._streams[indices] = next_seeds(seeds)
+        self._play(indices)
+
+    def act(self, indices: NDArray[np.int64], actions: NDArray[np.int64]) -> None:
+        """Carry out the caller's (legal) actions in the games ``indices``, and play on."""
+        self._take_actions(self.states, indices, actions, self.returns)
+        self._play(indices)
+
+    def _play(self, indices: NDArray[np.int64]) -> None:
+        kinds = np.array(
+            [_ASKED if a is None else _KINDS.get(a.name, _ASKED) for a in self.agents], np.int64
+        )
+        asked = [k for k, agent in enumerate(self.agents) if agent is not None and not kinds[k]]
+        while len(indices):
+            self._play_on(
+                self.states,
+                indices,
+                self.seats,
+                kinds,
+                self._streams,
+                self._skip_forced,
+                self.returns,
+                self.waiting,
+                self.observation,
+                self.action_mask,
+            )
+            waiting = self.waiting[indices]
+            still_playing = []
+            for k in asked:
+                games = indices[waiting == k]
+                if len(games):
+                    agent = self.agents[k]
+                    assert agent is not None
+                    actions = agent.act(self.observation[games], self.action_mask[games])
+                    self._take_actions(self.states, games, actions, self.returns)
+                    still_playing.append(games)
+            indices = np.concatenate(still_playing) if still_playing else indices[:0]

@@ -1,0 +1,300 @@
+"""``BatchEngine``: many games of one kind, stepped together in one compiled loop."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+import numba
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from card_envs.engine.game import Game
+from card_envs.engine.jit import COMPILED, specialize
+from card_envs.engine.seeds import (
+    consecutive_seeds,
+    draw_tables,
+    next_seed,
+    players_of,
+    random_action,
+)
+
+if TYPE_CHECKING:
+    # What the templates below find in the namespace of the game that they are compiled for.
+    prange = range
+    reset: Callable[..., None]
+    step: Callable[..., None]
+    legal_action_mask: Callable[..., int]
+    observe: Callable[..., None]
+
+# What step_and_look returns: the player to move, and these.
+PAID, OVER = 16, 32
+
+_HELPERS = {
+    "PAID": PAID,
+    "OVER": OVER,
+    "prange": numba.prange,
+    "next_seed": next_seed,
+    "players_of": players_of,
+    "random_action": random_action,
+}
+
+
+@lru_cache(maxsize=None)
+def compile_for(
+    game: Game, template: Callable[..., Any], parallel: bool = False
+) -> Callable[..., Any]:
+    """The template compiled for one game; the same function for the same arguments."""
+    return specialize(template, {**_HELPERS, **game.namespace}, parallel=parallel)
+
+
+# ---------------------------------------------------------------------------------------------
+# Templates
+# ---------------------------------------------------------------------------------------------
+
+
+def reset_games(states, indices, seeds, num_players, options):
+    """Begin the games ``indices``; seeds and numbers of players are in the same order."""
+    for j in range(len(indices)):
+        reset(states, indices[j], seeds[j], num_players[j], *options)
+
+
+def observe_games(states, observation, action_mask):
+    """Write every game's observation and mask for the player to move."""
+    for i in prange(len(states)):
+        observe(states, i, states[i].current_player, observation[i])
+        legal_action_mask(states, i, action_mask[i])
+
+
+def step_and_look(states, i, action, action_mask):
+    """One decision, the next player's mask, and in one number what Python must know of it."""
+    step(states, i, action)
+    legal_action_mask(states, i, action_mask)
+    s = states[i]
+    result = int(s.current_player)
+    for player in range(s.num_players):
+        if s.rewards[player] != 0.0:
+            result |= PAID
+    if s.terminated or s.truncated:
+        result |= OVER
+    return result
+
+
+def find_illegal(actions, action_mask):
+    """The first game whose action is not legal, or -1."""
+    for i in range(len(actions)):
+        if not 0 <= actions[i] < action_mask.shape[1] or action_mask[i, actions[i]] == 0:
+            return i
+    return -1
+
+
+def step_games(
+    states, actions, low, high, options, observation, action_mask, rewards, terminated, truncated
+):
+    """One decision in every game; a game that is over begins anew at once."""
+    for i in prange(len(states)):
+        step(states, i, actions[i])
+        s = states[i]
+        for player in range(s.num_players):
+            rewards[i, player] = s.rewards[player]
+        for player in range(s.num_players, rewards.shape[1]):
+            rewards[i, player] = 0.0
+        terminated[i] = s.terminated
+        truncated[i] = s.truncated
+        if s.terminated or s.truncated:
+            seed = next_seed(s.seed)
+            reset(states, i, seed, players_of(seed, low, high), *options)
+        observe(states, i, s.current_player, observation[i])
+        legal_action_mask(states, i, action_mask[i])
+
+
+def play_random(states, streams, decisions, low, high, options, observation, action_mask):
+    """Random play without leaving the compiled loop: the speed of the rules themselves."""
+    for i in prange(len(states)):
+        out, mask = observation[i], action_mask[i]
+        for _ in range(decisions):
+            observe(states, i, states[i].current_player, out)
+            count = legal_action_mask(states, i, mask)
+            step(states, i, random_action(streams, i, mask, count))
+            if states[i].terminated or states[i].truncated:
+                seed = next_seed(states[i].seed)
+                reset(states, i, seed, players_of(seed, low, high), *options)
+
+
+# ---------------------------------------------------------------------------------------------
+# The engine
+# ---------------------------------------------------------------------------------------------
+
+
+class BatchEngine:
+    """``num_envs`` games of one kind, with autoreset: the raw batch.
+
+    Every game takes one decision a step, that of its own player to move (``current_player``). A
+    game that is over begins anew within the same step: the rewards and flags returned are those
+    of the game that ended, the observation and mask those of the new game.
+
+    Game ``i`` of ``reset(seed)`` has the seed ``seed + i`` and plays out exactly as the AEC
+    environment with ``reset(seed + i)``; the seed of the game after one with seed s is
+    ``card_envs.engine.seeds.next_seed(s)``. Neither the batch's size nor the number of threads
+    changes anything.
+
+    The arrays returned are **the same buffers in every call**, read-only and overwritten by the
+    next ``reset`` or ``step``; ``copy=True`` returns fresh ones instead.
+
+    Args:
+        game: The game.
+        num_envs: Number of games, at least 1.
+        num_players: One number, or a pair (low, high): each game then draws its own, uniformly.
+        num_threads: Threads that share the games. More than one needs an OpenMP or TBB runtime
+            for use from several Python threads; forking after its first use is not safe.
+        copy: Whether to return fresh arrays.
+        **options: The game's options (reward, memory, max_steps and its own).
+    """
+
+    def __init__(
+        self,
+        game: Game,
+        num_envs: int,
+        num_players: int | tuple[int, int] = 4,
+        *,
+        num_threads: int = 1,
+        copy: bool = False,
+        **options: Any,
+    ) -> None:
+        if not isinstance(num_envs, (int, np.integer)) or num_envs < 1:
+            raise ValueError(f"num_envs must be a whole number of at least 1, got {num_envs!r}")
+        threads = numba.config.NUMBA_NUM_THREADS
+        if not isinstance(num_threads, (int, np.integer)) or not 1 <= num_threads <= threads:
+            raise ValueError(f"num_threads must be from 1 to {threads}, got {num_threads!r}")
+        self.game = game
+        self.num_envs = int(num_envs)
+        self.num_threads = int(num_threads)
+        self.player_range = game.check_player_range(num_players)
+        self.options = game.check_options(options)
+        self._encoded = game.encode_options(options)
+        self._copy = copy
+        parallel = COMPILED and num_threads > 1
+        self._reset_games = compile_for(game, reset_games)
+        self._find_illegal = compile_for(game, find_illegal)
+        self._observe_games = compile_for(game, observe_games, parallel)
+        self._step_games = compile_for(game, step_games, parallel)
+        self._all = np.arange(self.num_envs)
+        self._states = game.new_states(self.num_envs)
+        self._observation = np.zeros((self.num_envs, game.fields.size), np.float32)
+        self._action_mask = np.zeros((self.num_envs, game.num_actions), np.int8)
+        self._rewards = np.zeros((self.num_envs, game.max_players), np.float64)
+        self._terminated = np.zeros(self.num_envs, np.bool_)
+        self._truncated = np.zeros(self.num_envs, np.bool_)
+        self._ready = False
+
+    @property
+    def states(self) -> NDArray[np.void]:
+        """The games' records (N,), of dtype ``game.state_dtype``: a live view, handle with care."""
+        return self._states
+
+    @property
+    def current_player(self) -> NDArray[np.int8]:
+        """The player to move in each game (N,)."""
+        return _read_only(self._states["current_player"])
+
+    @property
+    def num_players(self) -> NDArray[np.int8]:
+        """The number of players of each game (N,)."""
+        return _read_only(self._states["num_players"])
+
+    @property
+    def game_seeds(self) -> NDArray[np.uint64]:
+        """The seed of each game (N,): what to reset an AEC environment with for the same cards."""
+        return _read_only(self._states["seed"])
+
+    def reset(self, seed: int | None = None) -> tuple[NDArray[np.float32], NDArray[np.int8]]:
+        """Begin all games anew.
+
+        Args:
+            seed: Game i gets the seed ``seed + i``; None draws one from the operating system.
+
+        Returns:
+            observation: float32 (N, D) in [0, 1], of the player to move in each game.
+            action_mask: int8 (N, A), 1 for each legal action.
+        """
+        seeds = consecutive_seeds(seed, self.num_envs)
+        counts = np.empty(self.num_envs, np.int64)
+        draw_tables(seeds, *self.player_range, counts, np.empty_like(counts))
+        self._reset_games(self._states, self._all, seeds, counts, self._encoded)
+        self._use_threads()
+        self._observe_games(self._states, self._observation, self._action_mask)
+        self._ready = True
+        return self._give(self._observation), self._give(self._action_mask)
+
+    def step(
+        self, actions: ArrayLike
+    ) -> tuple[
+        NDArray[np.float32],
+        NDArray[np.int8],
+        NDArray[np.float64],
+        NDArray[np.bool_],
+        NDArray[np.bool_],
+    ]:
+        """Take one decision in every game.
+
+        Args:
+            actions: Whole numbers (N,), each legal for its game's player to move.
+
+        Returns:
+            observation: float32 (N, D). action_mask: int8 (N, A).
+            rewards: float64 (N, max_players), of the players by number (0 for seats that do not
+            exist). terminated, truncated: bool (N,).
+
+        Raises:
+            ValueError: An action is not legal, or the array's shape or dtype is wrong; no game
+                has changed.
+            RuntimeError: ``reset`` was not called first.
+        """
+        if not self._ready:
+            raise RuntimeError("reset() needs to be called before step")
+        array = np.asarray(actions)
+        if array.shape != (self.num_envs,) or array.dtype.kind not in "iu":
+            raise ValueError(
+                f"actions must be whole numbers of shape ({self.num_envs},), "
+                f"got {array.dtype} of shape {array.shape}"
+            )
+        array = np.ascontiguousarray(array, np.int64)
+        illegal = self._find_illegal(array, self._action_mask)
+        if illegal >= 0:
+            legal = np.flatnonzero(self._action_mask[illegal]).tolist()
+            raise ValueError(
+                f"action {array[illegal]} is not legal in game {illegal}; legal are {legal}"
+            )
+        self._use_threads()
+        self._step_games(
+            self._states,
+            array,
+            *self.player_range,
+            self._encoded,
+            self._observation,
+            self._action_mask,
+            self._rewards,
+            self._terminated,
+            self._truncated,
+        )
+        return (
+            self._give(self._observation),
+            self._give(self._action_mask),
+            self._give(self._rewards),
+            self._give(self._terminated),
+            self._give(self._truncated),
+        )
+
+    def _use_threads(self) -> None:
+        if self.num_threads > 1:
+            numba.set_num_threads(self.num_threads)
+
+    def _give(self, array: NDArray[Any]) -> NDArray[Any]:
+        return array.copy() if self._copy else _read_only(array)
+
+
+def _read_only(array: NDArray[Any]) -> NDArray[Any]:
+    view = array.view()
+    view.flags.writeable = False
+    return view

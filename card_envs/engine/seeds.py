@@ -1,0 +1,80 @@
+"""What follows from a game's seed: the seed of the next game, and the table's size."""
+
+from __future__ import annotations
+
+import secrets
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from card_envs.engine.jit import jit
+from card_envs.engine.rng import draw_below_from, mix
+
+_NEXT = np.uint64(0x5851F42D4C957F2D)
+_PLAYERS = np.uint64(0x14057B7EF767814F)
+_SEAT = np.uint64(0x2545F4914F6CDD1D)
+
+
+@jit
+def next_seed(seed):
+    """The seed of the game that follows, where a game begins without being given one."""
+    return mix(np.uint64(seed) ^ _NEXT)
+
+
+@jit
+def players_of(seed, low, high):
+    """The number of players, low to high, of the game with this seed."""
+    return low + np.int64(mix(np.uint64(seed) ^ _PLAYERS) % np.uint64(high - low + 1))
+
+
+@jit
+def seat_of(seed, num_players):
+    """The seat that a learner gets in the game with this seed, where none is given."""
+    return np.int64(mix(np.uint64(seed) ^ _SEAT) % np.uint64(num_players))
+
+
+@jit
+def next_seeds(seeds):
+    """``next_seed`` of every element."""
+    following = np.empty_like(seeds)
+    for j in range(len(seeds)):
+        following[j] = next_seed(seeds[j])
+    return following
+
+
+@jit
+def draw_tables(seeds, low, high, num_players, learner_seats):
+    """Fill in the number of players and the learner's seat for the games with these seeds."""
+    for j in range(len(seeds)):
+        num_players[j] = players_of(seeds[j], low, high)
+        learner_seats[j] = seat_of(seeds[j], num_players[j])
+
+
+@jit
+def random_action(streams, i, action_mask, count):
+    """A uniformly random one of the ``count`` legal actions, from the stream ``streams[i]``."""
+    chosen = draw_below_from(streams, i, count)
+    for action in range(len(action_mask)):
+        if action_mask[action]:
+            if chosen == 0:
+                return action
+            chosen -= 1
+    return -1
+
+
+def consecutive_seeds(seed: int | None, count: int) -> NDArray[np.uint64]:
+    """The seeds ``seed``, ``seed + 1``, ... of a batch's games, modulo 2**64."""
+    with np.errstate(over="ignore"):
+        return np.uint64(check_seed(seed)) + np.arange(count, dtype=np.uint64)
+
+
+def check_seed(seed: Any) -> int:
+    """A seed as a whole number in [0, 2**64); None draws one from the operating system."""
+    if seed is None:
+        return secrets.randbits(63)
+    if isinstance(seed, (bool, np.bool_)) or not isinstance(seed, (int, np.integer)):
+        raise TypeError(f"seed must be None or a whole number, got {seed!r}")
+    if not 0 <= seed < 2**64:
+        raise ValueError(f"seed must be from 0 to 2**64 - 1, got {seed}")
+    return int(seed)

@@ -1,0 +1,1 @@
+"""The environments: AEC (aec.py), one Gymnasium seat (seat.py), a vector of seats (vector.py)."""

@@ -1,0 +1,86 @@
+"""The bytes of a saved game: a header in JSON, the State's record, and a checksum."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from card_envs.engine.game import Game
+
+_MAGIC = b"card_envs save 1\n"
+_DIGEST_SIZE = 16
+
+
+def _digest(data: bytes) -> bytes:
+    return hashlib.blake2b(data, digest_size=_DIGEST_SIZE).digest()
+
+
+def pack(header: dict[str, Any], states: NDArray[np.void]) -> bytes:
+    """Magic line, header length (4 bytes), header, record, checksum of all before it."""
+    text = json.dumps(header).encode()
+    data = _MAGIC + len(text).to_bytes(4, "little") + text + states.tobytes()
+    return data + _digest(data)
+
+
+def unpack(data: bytes, game: Game) -> tuple[dict[str, Any], NDArray[np.void]]:
+    """Header and record; ValueError if the bytes are foreign or damaged."""
+    if not isinstance(data, (bytes, bytearray, memoryview)):
+        raise ValueError(f"a saved game is bytes, got {type(data).__name__}")
+    data = bytes(data)
+    if not data.startswith(_MAGIC):
+        raise ValueError("these bytes are not a saved game of card_envs")
+    body, digest = data[:-_DIGEST_SIZE], data[-_DIGEST_SIZE:]
+    if _digest(body) != digest:
+        raise ValueError("this saved game is damaged: its checksum is wrong")
+    start = len(_MAGIC) + 4
+    end = start + int.from_bytes(body[len(_MAGIC) : start], "little")
+    try:
+        header = json.loads(body[start:end])
+    except ValueError:
+        raise ValueError("this saved game is damaged: its header cannot be read") from None
+    if not isinstance(header, dict):
+        raise ValueError("this saved game is damaged: its header cannot be read")
+    check_same("game", header.get("game"), game.name)
+    if len(body) - end != game.state_dtype.itemsize:
+        raise ValueError("this saved game is damaged: its record has the wrong size")
+    return header, np.frombuffer(body[end:], game.state_dtype)
+
+
+def check_same(what: str, found: Any, expected: Any) -> None:
+    """ValueError unless the saved value is the environment's own."""
+    if found != expected:
+        raise ValueError(f"this game was saved with {what} {found!r}, not with {expected!r}")
+
+
+def check_header(header: dict[str, Any], possible_agents: list[str]) -> None:
+    """ValueError unless the bookkeeping of an AEC environment is complete and of the right kind."""
+    agents = header.get("agents")
+    sound = (
+        isinstance(agents, list)
+        and all(agent in possible_agents for agent in agents)
+        and header.get("agent_selection") in possible_agents
+        and header.get("skip_agent_selection") in (None, *possible_agents)
+        and isinstance(header.get("is_over"), bool)
+        and isinstance(header.get("next_seed"), int)
+    )
+    kinds: dict[str, type | tuple[type, ...]] = {
+        "rewards": (int, float),
+        "cumulative_rewards": (int, float),
+        "terminations": bool,
+        "truncations": bool,
+        "infos": dict,
+    }
+    for name, kind in kinds.items():
+        values = header.get(name)
+        sound = (
+            sound
+            and isinstance(values, dict)
+            and list(values) == agents
+            and all(isinstance(value, kind) for value in values.values())
+        )
+    if not sound:
+        raise ValueError("this saved game is damaged: its header is incomplete")

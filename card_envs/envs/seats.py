@@ -1,0 +1,161 @@
+"""``SeatGames``: games in which a learner holds one seat; what the Gymnasium environments, single
+and vector, and the training share."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import gymnasium
+import numpy as np
+from numpy.typing import NDArray
+
+from card_envs.agents import Agent, make_agent
+from card_envs.engine.arena import OVER, Arena
+from card_envs.engine.game import Game
+from card_envs.engine.seeds import consecutive_seeds, draw_tables, next_seeds
+
+#: What the learner gets for an illegal action with ``on_illegal="terminate"``.
+ILLEGAL_REWARD = -1.0
+
+_LEARNER = 0  # its index among the arena's agents
+
+
+class SeatGames:
+    """``num_envs`` games; each is left to the learner whenever his seat is to move.
+
+    Args:
+        game: The game.
+        num_envs: Number of games.
+        num_players: One number, or a pair (low, high): each game then draws its own.
+        opponents: An agent or the name of one, for all other seats; or one for each of the other
+            seats, from the learner's left on (then ``num_players`` must be one number).
+        seat: The learner's seat; None: drawn anew for each game from its seed.
+        skip_forced: Whether the learner's moves are made for him where only one is legal.
+        on_illegal: ``"terminate"``: an illegal action ends its game with -1; ``"raise"``: it is
+            an error, and no game changes.
+        **options: The game's options.
+    """
+
+    def __init__(
+        self,
+        game: Game,
+        num_envs: int,
+        *,
+        num_players: int | tuple[int, int] = 4,
+        opponents: str | Agent | Sequence[str | Agent] = "heuristic",
+        seat: int | None = None,
+        skip_forced: bool = False,
+        on_illegal: str = "terminate",
+        **options: Any,
+    ) -> None:
+        if on_illegal not in ("terminate", "raise"):
+            raise ValueError(f"on_illegal must be 'terminate' or 'raise', got {on_illegal!r}")
+        if not isinstance(num_envs, (int, np.integer)) or num_envs < 1:
+            raise ValueError(f"num_envs must be a whole number of at least 1, got {num_envs!r}")
+        self.game = game
+        self.num_envs = int(num_envs)
+        self.player_range = game.check_player_range(num_players)
+        self._on_illegal = on_illegal
+        self._seat = self._check_seat(seat)
+        self._per_seat = isinstance(opponents, Sequence) and not isinstance(opponents, str)
+        entries: Sequence[Any] = opponents if self._per_seat else [opponents]  # type: ignore
+        if self._per_seat and self.player_range != (len(entries) + 1,) * 2:
+            raise ValueError(
+                f"opponents: one for each other seat is needed with num_players={num_players!r}, "
+                f"got {len(entries)}"
+            )
+        agents = [make_agent(e, game) if isinstance(e, str) else e for e in entries]
+        self.arena = Arena(
+            game, self.num_envs, [None, *agents], skip_forced=bool(skip_forced), **options
+        )
+        self.all = np.arange(self.num_envs)
+        #: The learner's seat in each game (N,).
+        self.learner_seats = np.zeros(self.num_envs, np.int64)
+        #: The seed of each game (N,).
+        self.game_seeds = np.zeros(self.num_envs, np.uint64)
+
+    def _check_seat(self, seat: int | None) -> int | None:
+        low = self.player_range[0]
+        if seat is not None and (
+            isinstance(seat, bool) or not isinstance(seat, (int, np.integer)) or not 0 <= seat < low
+        ):
+            raise ValueError(f"seat must be None or from 0 to {low - 1}, got {seat!r}")
+        return None if seat is None else int(seat)
+
+    def reset(self, seed: int | None) -> None:
+        """Begin all games; game i has the seed ``seed + i``."""
+        self._begin(self.all, consecutive_seeds(seed, self.num_envs))
+
+    def go_on(self, indices: NDArray[np.int64]) -> None:
+        """Begin these games anew, with the seeds that follow theirs."""
+        self._begin(indices, next_seeds(self.game_seeds[indices]))
+
+    def _begin(self, indices: NDArray[np.int64], seeds: NDArray[np.uint64]) -> None:
+        while len(indices):
+            num_players = np.empty(len(indices), np.int64)
+            learner_seats = np.empty(len(indices), np.int64)
+            draw_tables(seeds, *self.player_range, num_players, learner_seats)
+            if self._seat is not None:
+                learner_seats[:] = self._seat
+            seats = self._seat_opponents(num_players, learner_seats)
+            seats[np.arange(len(indices)), learner_seats] = _LEARNER
+            self.learner_seats[indices] = learner_seats
+            self.game_seeds[indices] = seeds
+            self.arena.start(indices, seeds, num_players, seats)
+            # A game that ended before the learner had a decision is none for him.
+            ended = self.arena.waiting[indices] == OVER
+            indices, seeds = indices[ended], next_seeds(seeds[ended])
+
+    def _seat_opponents(
+        self, num_players: NDArray[np.int64], learner_seats: NDArray[np.int64]
+    ) -> NDArray[np.int64]:
+        """Indices (M, max_players) into the arena's agents; the learner's own entry is ignored."""
+        seats = np.ones((len(num_players), self.game.max_players), np.int64)
+        if self._per_seat:
+            players = np.arange(self.game.max_players)
+            seats = (players - learner_seats[:, None]) % num_players[:, None]
+        return seats
+
+    def step(
+        self, actions: NDArray[np.int64]
+    ) -> tuple[NDArray[np.float64], NDArray[np.bool_], NDArray[np.bool_]]:
+        """The learner's actions in all games; games that are over stay so.
+
+        Returns:
+            rewards, terminated, truncated (N,): the rewards of the learner since his decision.
+
+        Raises:
+            ValueError: An action is not in the action space, or it is illegal with
+                ``on_illegal="raise"``; no game has changed.
+        """
+        arena = self.arena
+        outside = (actions < 0) | (actions >= self.game.num_actions)
+        if outside.any():
+            wrong = actions[outside][0]
+            raise ValueError(f"actions are from 0 to {self.game.num_actions - 1}, got {wrong}")
+        legal = arena.action_mask[self.all, actions] != 0
+        indices = self.all
+        if not legal.all():
+            indices = np.flatnonzero(legal)
+            self._refuse(actions, int(np.argmin(legal)))
+        arena.returns[:] = 0.0
+        arena.act(indices, actions[indices])
+        rewards = arena.returns[self.all, self.learner_seats]
+        terminated = arena.states["terminated"] | ~legal
+        rewards[~legal] = ILLEGAL_REWARD
+        return rewards, terminated, arena.states["truncated"] & legal
+
+    def _refuse(self, actions: NDArray[np.int64], game: int) -> None:
+        allowed = np.flatnonzero(self.arena.action_mask[game]).tolist()
+        message = f"action {actions[game]} is not legal in game {game}; legal are {allowed}"
+        if self._on_illegal == "raise":
+            raise ValueError(message)
+        gymnasium.logger.warn(f"{message}. The game ends with {ILLEGAL_REWARD} for the offender.")
+
+    def observe_ended(self, indices: NDArray[np.int64]) -> None:
+        """Write the learner's last observation, and an empty mask, of games that are over."""
+        arena = self.arena
+        for i in indices:
+            self.game.observe(arena.states, i, self.learner_seats[i], arena.observation[i])
+            arena.action_mask[i] = 0

@@ -1,0 +1,134 @@
+"""``SeatVectorEnv``: the compiled batch of ``SeatEnv``."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import gymnasium
+import numpy as np
+from gymnasium import spaces
+from gymnasium.vector import AutoresetMode, VectorEnv
+from gymnasium.vector.utils import batch_space
+from numpy.typing import ArrayLike, NDArray
+
+from card_envs.agents import Agent
+from card_envs.envs.seats import SeatGames
+from card_envs.games import load_game
+
+
+class SeatVectorEnv(VectorEnv[NDArray[np.float32], NDArray[np.int64], NDArray[Any]]):
+    """``num_envs`` games with a learner in one seat each; see ``SeatEnv`` for the arguments.
+
+    A game that is over begins anew within the same step (``AutoresetMode.SAME_STEP``):
+    ``infos["final_obs"]`` then holds the last observations of the games that ended, and
+    ``infos["_final_obs"]`` says which they are. ``infos["action_mask"]`` (N, A) and
+    ``infos["seat"]`` (N,) belong to the observations returned.
+    """
+
+    metadata: dict[str, Any] = {
+        "render_modes": ["ansi"],
+        "autoreset_mode": AutoresetMode.SAME_STEP,
+    }
+
+    def __init__(
+        self,
+        game: str,
+        num_envs: int = 1,
+        *,
+        num_players: int | tuple[int, int] = 4,
+        opponents: str | Agent | Sequence[str | Agent] = "heuristic",
+        seat: int | None = None,
+        skip_forced: bool = False,
+        on_illegal: str = "terminate",
+        render_mode: str | None = None,
+        **options: Any,
+    ) -> None:
+        if render_mode not in (None, "ansi"):
+            raise ValueError(f"render_mode must be None or 'ansi', got {render_mode!r}")
+        self.render_mode = render_mode
+        self.game = load_game(game)
+        self._games = SeatGames(
+            self.game,
+            num_envs,
+            num_players=num_players,
+            opponents=opponents,
+            seat=seat,
+            skip_forced=skip_forced,
+            on_illegal=on_illegal,
+            **options,
+        )
+        self._has_game = False
+        self.num_envs = self._games.num_envs
+        self.single_observation_space = spaces.Box(0.0, 1.0, (self.game.fields.size,), np.float32)
+        self.single_action_space = spaces.Discrete(self.game.num_actions)
+        self.observation_space = batch_space(self.single_observation_space, self.num_envs)
+        self.action_space = batch_space(self.single_action_space, self.num_envs)
+
+    def reset(  # type: ignore[override]
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[NDArray[np.float32], dict[str, Any]]:
+        """Begin all games; game i has the seed ``seed + i`` and is that of ``SeatEnv``."""
+        super().reset(seed=seed)
+        if seed is None and self._has_game:
+            self._games.go_on(self._games.all)
+        else:
+            self._games.reset(seed)
+        self._has_game = True
+        return self._games.arena.observation.copy(), self._infos()
+
+    def step(
+        self, actions: ArrayLike
+    ) -> tuple[
+        NDArray[np.float32],
+        NDArray[np.float64],
+        NDArray[np.bool_],
+        NDArray[np.bool_],
+        dict[str, Any],
+    ]:
+        """The learners' actions (N,), and all that follows until their next decisions.
+
+        Raises:
+            ValueError: The array is of the wrong shape or dtype, an action is outside the action
+                space, or it is illegal with ``on_illegal="raise"``; no game has changed.
+        """
+        if not self._has_game:
+            raise gymnasium.error.ResetNeeded("reset() needs to be called before step")
+        array = np.asarray(actions)
+        if array.shape != (self.num_envs,) or array.dtype.kind not in "iu":
+            raise ValueError(
+                f"actions must be whole numbers of shape ({self.num_envs},), "
+                f"got {array.dtype} of shape {array.shape}"
+            )
+        rewards, terminated, truncated = self._games.step(array.astype(np.int64))
+        over = terminated | truncated
+        final = {}
+        if over.any():
+            ended = np.flatnonzero(over)
+            self._games.observe_ended(ended)
+            final_obs = np.full(self.num_envs, None, object)
+            for i in ended:
+                final_obs[i] = self._games.arena.observation[i].copy()
+            final = {"final_obs": final_obs, "_final_obs": over}
+            self._games.go_on(ended)
+        infos = {**self._infos(), **final}
+        return self._games.arena.observation.copy(), rewards, terminated, truncated, infos
+
+    def _infos(self) -> dict[str, Any]:
+        return {
+            "action_mask": self._games.arena.action_mask.copy(),
+            "seat": self._games.learner_seats.copy(),
+        }
+
+    def action_masks(self) -> NDArray[np.int8]:
+        """Which actions are legal now: int8 (N, A)."""
+        return self._games.arena.action_mask.copy()
+
+    def render(self) -> tuple[str, ...] | None:  # type: ignore[override]
+        """Every table in words as its learner sees it (``render_mode="ansi"``)."""
+        if self.render_mode is None or not self._has_game:
+            return None
+        return tuple(
+            self.game.describe(self._games.arena.states, i, int(self._games.learner_seats[i]))
+            for i in range(self.num_envs)
+        )

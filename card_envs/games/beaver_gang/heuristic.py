@@ -1,0 +1,195 @@
+"""A sensible scripted player of Beaver Gang, who uses only what his seat knows."""
+
+from __future__ import annotations
+
+from card_envs.engine.jit import jit
+from card_envs.games.beaver_gang.rules import (
+    CARRY_OUT_DRAW_TWO,
+    DECK,
+    DISCARD,
+    DO_NOT_KNOCK,
+    DRAW,
+    DRAW_TWO,
+    EXCHANGE,
+    KNOCK,
+    KNOCK_NOW,
+    PEEK,
+    PEEK_AT,
+    SLOTS,
+    SWAP,
+    SWAP_CARD,
+    TAKE,
+    TURN,
+    may_take,
+    slot_is_hidden,
+)
+
+# A card that its owner chose to keep from the draw pile is worth this, if nothing more is known.
+KEPT_VALUE = 2.5
+# What a special card in the hand is worth, in points, beside a number that could be drawn.
+PEEK_GAIN = 0.7
+DRAW_TWO_GAIN = 2.0
+SWAP_GAIN = 1.5
+# A swap gives a card to the other player and so harms him; but a small gain is a gamble.
+LEAST_SWAP_GAIN = 0.5
+# How many points an opponent still gains in the turn that he has after somebody knocked.
+LAST_TURN_GAIN = 1.5
+# How many points the expected total must be ahead of the best opponent's to knock.
+KNOCK_MARGIN = 0.0
+
+
+@jit
+def unseen_count(s, player, kind):
+    """How many cards of a kind the player has not seen in rows, draw pile and others' hands."""
+    count = DECK[kind] - int(s.discard_counts[kind])
+    if kind == DRAW_TWO:
+        count -= int(s.draw_twos)
+    if s.drawn == kind and s.current_player == player:
+        count -= 1
+    for owner in range(s.num_players):
+        for slot in range(SLOTS):
+            if s.row[owner, slot] == kind and not slot_is_hidden(s, player, owner, slot):
+                count -= 1
+    return count
+
+
+@jit
+def mean_unseen_number(s, player):
+    """The expected value of a number that the player has not seen."""
+    cards = 0
+    total = 0
+    for value in range(SWAP):
+        count = unseen_count(s, player, value)
+        cards += count
+        total += value * count
+    return total / cards if cards > 0 else 4.5
+
+
+@jit
+def is_kept(s, owner, slot):
+    """Whether the owner saw the card and chose to have it."""
+    return s.is_number >> SLOTS * owner + slot & 1 and not slot_is_hidden(s, owner, owner, slot)
+
+
+@jit
+def expected_value(s, player, owner, slot, mean):
+    """What the player expects a slot to count. A special is replaced by some number (BG-20)."""
+    if not slot_is_hidden(s, player, owner, slot):
+        card = s.row[owner, slot]
+        return mean if card >= SWAP else float(card)
+    if is_kept(s, owner, slot):
+        return min(mean, KEPT_VALUE)
+    return mean
+
+
+@jit
+def expected_total(s, player, owner, mean):
+    total = 0.0
+    for slot in range(SLOTS):
+        total += expected_value(s, player, owner, slot, mean)
+    return total
+
+
+@jit
+def worst_slot(s, player, mean):
+    """The own slot of the highest expected value; an unknown one rather than a known one."""
+    worst = 0
+    highest = -1.0
+    for slot in range(SLOTS):
+        value = expected_value(s, player, player, slot, mean)
+        if slot_is_hidden(s, player, player, slot):
+            value += 0.1
+        if value > highest:
+            highest = value
+            worst = slot
+    return worst
+
+
+@jit
+def unknown_slot(s, player):
+    """The player's first slot that he does not know, or -1."""
+    for slot in range(SLOTS):
+        if slot_is_hidden(s, player, player, slot):
+            return slot
+    return -1
+
+
+@jit
+def expected_draw_gain(s, player, worst):
+    """Points gained on average by a card from the draw pile in place of the worst one."""
+    cards = 0
+    gain = 0.0
+    for value in range(SWAP):
+        count = unseen_count(s, player, value)
+        cards += count
+        gain += count * max(0.0, worst - value)
+    for kind in range(SWAP, DRAW_TWO + 1):
+        count = unseen_count(s, player, kind)
+        cards += count
+        if kind == SWAP:
+            gain += count * SWAP_GAIN
+        elif kind == PEEK:
+            gain += count * (PEEK_GAIN if unknown_slot(s, player) >= 0 else 0.0)
+        else:
+            gain += count * DRAW_TWO_GAIN
+    return gain / cards if cards > 0 else 0.0
+
+
+@jit
+def best_swap(s, player, mean):
+    """The opponents' card of the lowest expected value, as 4 * (places to the left - 1) + slot."""
+    n = s.num_players
+    best = 0
+    lowest = 100.0
+    for place in range(1, n):
+        owner = (player + place) % n
+        for slot in range(SLOTS):
+            value = expected_value(s, player, owner, slot, mean)
+            if owner == s.knocker:  # he has no turn left to recover, and is likely ahead
+                value -= 0.5
+            value += 0.001 * s.scores[owner]  # rather from the one who is ahead in the game
+            if value < lowest:
+                lowest = value
+                best = SLOTS * (place - 1) + slot
+    return best
+
+
+@jit
+def heuristic(states, i):
+    """The action of the player to move."""
+    s = states[i]
+    player = s.current_player
+    mean = mean_unseen_number(s, player)
+    if s.phase == KNOCK:
+        return KNOCK_NOW if is_ahead(s, player, mean) else DO_NOT_KNOCK
+    slot = worst_slot(s, player, mean)
+    worst = expected_value(s, player, player, slot, mean)
+    draw_gain = expected_draw_gain(s, player, worst)
+    if s.phase == TURN:
+        if may_take(s) and worst - s.discard_top >= max(draw_gain, 0.5):
+            return TAKE + slot
+        return DRAW
+    needed = draw_gain if s.first_of_pair else 0.0
+    if s.drawn < SWAP:
+        return EXCHANGE + slot if worst - s.drawn > needed else DISCARD
+    if s.drawn == SWAP:
+        target = best_swap(s, player, mean)
+        owner = (player + 1 + target // SLOTS) % s.num_players
+        gain = worst - expected_value(s, player, owner, target % SLOTS, mean)
+        return SWAP_CARD + 20 * slot + target if gain > max(needed, LEAST_SWAP_GAIN) else DISCARD
+    if s.drawn == PEEK:
+        unknown = unknown_slot(s, player)
+        return PEEK_AT + unknown if unknown >= 0 and PEEK_GAIN > needed else DISCARD
+    return CARRY_OUT_DRAW_TWO
+
+
+@jit
+def is_ahead(s, player, mean):
+    """Whether the player expects to be lowest after everybody else's one more turn."""
+    own = expected_total(s, player, player, mean)
+    for other in range(s.num_players):
+        if other != player:
+            total = expected_total(s, player, other, mean)
+            if own + KNOCK_MARGIN > total - LAST_TURN_GAIN:
+                return False
+    return True

@@ -1,0 +1,1 @@
+"""Training, evaluation and tournaments; run the modules with ``python -m training.<name>``."""

@@ -1,0 +1,147 @@
+"""The configuration of a training run: a YAML file, checked field by field."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, Literal
+
+import yaml
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+from card_envs.games import load_game
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Environment(_Part):
+    """The games that are played for training."""
+
+    num_envs: int = Field(1024, ge=1)  #: games at a time
+    num_players: int | tuple[int, int] = (2, 6)  #: one number, or the lowest and the highest
+    options: dict[str, Any] = Field(default_factory=dict)  #: the game's options
+
+
+class Opponents(_Part):
+    """How often a seat is held by whom; the numbers are relative to each other."""
+
+    snapshots: float = Field(0.5, ge=0)  #: the learner's own past
+    heuristic: float = Field(0.4, ge=0)
+    random: float = Field(0.1, ge=0)
+    pool_size: int = Field(8, ge=1)  #: snapshots kept
+    snapshot_every: int = Field(10, ge=1)  #: iterations between two snapshots
+
+    @model_validator(mode="after")
+    def _some_weight(self) -> Opponents:
+        if self.snapshots + self.heuristic + self.random <= 0:
+            raise ValueError("one of snapshots, heuristic, random must be above 0")
+        if self.heuristic + self.random <= 0:
+            raise ValueError("heuristic or random must be above 0: the first games have no pool")
+        return self
+
+
+class Network(_Part):
+    """The multilayer perceptrons of policy and value."""
+
+    hidden: tuple[int, ...] = (256, 256)
+    activation: Literal["relu", "tanh"] = "relu"
+
+
+class PPO(_Part):
+    """MaskablePPO's own parameters."""
+
+    n_steps: int = Field(32, ge=1)  #: learner decisions of each game between two updates
+    batch_size: int = Field(4096, ge=1)
+    n_epochs: int = Field(3, ge=1)
+    learning_rate: float = Field(5e-4, gt=0)
+    final_learning_rate: float | None = Field(None, ge=0)  #: falls to this; null: constant
+    gamma: float = Field(1.0, gt=0, le=1)
+    gae_lambda: float = Field(0.95, ge=0, le=1)
+    clip_range: float = Field(0.2, gt=0)
+    ent_coef: float = Field(0.01, ge=0)
+    vf_coef: float = Field(0.5, ge=0)
+    max_grad_norm: float = Field(0.5, gt=0)
+    target_kl: float | None = Field(None, gt=0)
+
+
+class Evaluation(_Part):
+    """Periodic evaluation: one learner among heuristics, and one among randoms."""
+
+    every: int = Field(1_000_000, ge=1)  #: learner decisions
+    deals: int = Field(100, ge=2)
+    players: tuple[int, ...] = (2, 4, 6)  #: table sizes
+
+
+class Config(_Part):
+    """A training run."""
+
+    game: str
+    seed: int = Field(0, ge=0, lt=2**31)
+    decisions: int = Field(ge=1)  #: learner decisions in all
+    name: str = "ppo"  #: of the exported policy
+    device: Literal["auto", "cpu", "cuda"] = "auto"
+    checkpoint_every: int = Field(2_000_000, ge=1)  #: learner decisions
+    environment: Environment = Environment()
+    opponents: Opponents = Opponents()
+    network: Network = Network()
+    ppo: PPO = PPO()
+    evaluation: Evaluation = Evaluation()
+
+    @model_validator(mode="after")
+    def _fits_the_game(self) -> Config:
+        game = load_game(self.game)
+        game.check_player_range(self.environment.num_players)
+        try:
+            game.check_options(self.environment.options)
+        except TypeError as error:
+            raise ValueError(str(error)) from None
+        for players in self.evaluation.players:
+            game.check_num_players(players)
+        return self
+
+
+def load_config(path: str | Path, overrides: list[str] | None = None) -> Config:
+    """Read a YAML file and apply ``KEY=VALUE`` overrides; KEY is dotted, VALUE is YAML.
+
+    Raises:
+        ValueError: The file cannot be read, or a key or value is wrong; the message names it.
+    """
+    try:
+        data = yaml.safe_load(Path(path).read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+        raise ValueError(f"cannot read the configuration {path}: {error}") from None
+    if not isinstance(data, dict):
+        raise ValueError(f"{path} must hold keys and values")
+    for override in overrides or []:
+        _override(data, override)
+    try:
+        return Config.model_validate(data)
+    except ValidationError as error:
+        lines = [_explain(entry) for entry in error.errors()]
+        raise ValueError(f"{path}: " + "; ".join(lines)) from None
+
+
+def _override(data: dict[str, Any], text: str) -> None:
+    key, separator, value = text.partition("=")
+    if not separator or not key:
+        raise ValueError(f"--set takes KEY=VALUE, got {text!r}")
+    *parents, last = key.split(".")
+    for parent in parents:
+        data = data.setdefault(parent, {})
+        if not isinstance(data, dict):
+            raise ValueError(f"--set {text}: {parent!r} has no keys of its own")
+    try:
+        data[last] = yaml.safe_load(value)
+    except yaml.YAMLError:
+        raise ValueError(f"--set {text}: {value!r} is not YAML") from None
+
+
+def _explain(entry: Any) -> str:
+    where = ".".join(map(str, entry["loc"])) or "configuration"
+    if entry["type"] == "extra_forbidden":
+        part: Any = Config
+        for key in entry["loc"][:-1]:
+            part = part.model_fields[key].annotation
+        return f"unknown key {where!r}; allowed here are {', '.join(part.model_fields)}"
+    return f"{where}: {entry['msg']}"

@@ -1,0 +1,30 @@
+"""The learning-curve picture of a training run."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from matplotlib.figure import Figure
+
+
+def plot_learning_curve(progress: Path, picture: Path, title: str) -> None:
+    """Draw the evaluations in progress.jsonl with their 95% intervals."""
+    entries = [json.loads(line) for line in progress.read_text(encoding="utf-8").splitlines()]
+    decisions = [entry["decisions"] / 1e6 for entry in entries]
+    figure = Figure(figsize=(7, 4), layout="constrained")
+    axes = figure.add_subplot()
+    for opponent, color in (("heuristic", "C0"), ("random", "C1")):
+        means = [entry[f"vs_{opponent}"] for entry in entries]
+        intervals = [entry[f"vs_{opponent}_ci95"] for entry in entries]
+        axes.plot(decisions, means, color=color, marker=".", label=f"among {opponent}s")
+        axes.fill_between(
+            decisions, [i[0] for i in intervals], [i[1] for i in intervals], color=color, alpha=0.2
+        )
+    axes.axhline(0.0, color="gray", linewidth=0.8)
+    axes.set_xlabel("learner decisions (millions)")
+    axes.set_ylabel("rank reward of one learner")
+    axes.set_ylim(-1.05, 1.05)
+    axes.set_title(f"{title}: learning curve, 95% intervals")
+    axes.legend(loc="lower right")
+    figure.savefig(picture, dpi=120)

@@ -1,0 +1,54 @@
+"""From a torch policy to a policy file: safetensors, and beside it a JSON card."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from safetensors.numpy import save_file
+from sb3_contrib.common.maskable.policies import MaskableActorCriticPolicy
+from torch import nn
+
+from card_envs.agents.network import FORMAT, Network
+from card_envs.engine.game import Game
+
+Layers = list[tuple[NDArray[np.float32], NDArray[np.float32]]]
+
+
+def policy_layers(policy: MaskableActorCriticPolicy) -> Layers:
+    """Copies of weight (out, in) and bias (out,) of the layers from observation to logits."""
+    modules = [*policy.mlp_extractor.policy_net, policy.action_net]
+    return [
+        (m.weight.detach().cpu().numpy().copy(), m.bias.detach().cpu().numpy().copy())
+        for m in modules
+        if isinstance(m, nn.Linear)
+    ]
+
+
+def policy_network(policy: MaskableActorCriticPolicy, activation: str) -> Network:
+    """The policy as a NumPy network."""
+    return Network(policy_layers(policy), activation)
+
+
+def export_policy(
+    policy: MaskableActorCriticPolicy,
+    game: Game,
+    activation: str,
+    folder: Path,
+    card: dict[str, Any],
+) -> Path:
+    """Write ``<name>.safetensors`` and ``<name>.json`` (the card) and return the former's path."""
+    layers = policy_layers(policy)
+    names = [*(f"hidden.{k}" for k in range(len(layers) - 1)), "action"]
+    tensors = {}
+    for name, (weight, bias) in zip(names, layers, strict=True):
+        tensors[f"{name}.weight"] = weight
+        tensors[f"{name}.bias"] = bias
+    path = folder / f"{card['name']}.safetensors"
+    metadata = {"format": FORMAT, "game": game.name, "activation": activation}
+    save_file(tensors, path, metadata)
+    path.with_suffix(".json").write_text(json.dumps(card, indent=2) + "\n", encoding="utf-8")
+    return path

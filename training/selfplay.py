@@ -1,0 +1,166 @@
+"""Self-play: games in which the learner holds one seat, as a vector environment for SB3.
+
+The rewards of a transition are what the learner got from its decision until its next one: what
+the other players' moves brought it is part of it, as it must be.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from gymnasium import spaces
+from numpy.typing import NDArray
+from stable_baselines3.common.vec_env import VecEnv
+
+from card_envs.agents import HeuristicAgent, RandomAgent
+from card_envs.agents.network import Network
+from card_envs.engine.game import Game
+from card_envs.envs.seats import SeatGames
+from training.config import Config
+
+# Indices into the arena's agents.
+_HEURISTIC, _RANDOM, _FIRST_SNAPSHOT = 1, 2, 3
+
+
+class Snapshot:
+    """A past state of the learner; it draws its actions from its policy."""
+
+    name = "snapshot"
+
+    def __init__(self, network: Network, rng: np.random.Generator) -> None:
+        self.network = network
+        self._rng = rng
+
+    def act(
+        self, observation: NDArray[np.float32], action_mask: NDArray[np.int8]
+    ) -> NDArray[np.int64]:
+        """Actions (M,) for observations (M, D) and masks (M, A)."""
+        return self.network.act(observation, action_mask, self._rng)
+
+    def choose(self, states: NDArray[np.void], i: int) -> int:
+        """Not used: snapshots play in batches only."""
+        raise NotImplementedError
+
+
+class SelfPlayGames(SeatGames):
+    """Every other seat is held by the heuristic, random or a snapshot, drawn anew each game."""
+
+    def __init__(self, game: Game, config: Config) -> None:
+        super().__init__(
+            game,
+            config.environment.num_envs,
+            num_players=config.environment.num_players,
+            on_illegal="raise",
+            **config.environment.options,
+        )
+        self._mix = config.opponents
+        self.activation = config.network.activation
+        self.rng = np.random.default_rng([config.seed, 1])
+        self.arena.agents = [None, HeuristicAgent(game), RandomAgent(game)]
+
+    @property
+    def snapshots(self) -> list[Snapshot]:
+        """The pool."""
+        return [agent for agent in self.arena.agents if isinstance(agent, Snapshot)]
+
+    def add_snapshot(self, network: Network) -> None:
+        """Put the learner's present state into the pool, in place of a random one if it is full."""
+        snapshot = Snapshot(network, self.rng)
+        if len(self.snapshots) < self._mix.pool_size:
+            self.arena.agents.append(snapshot)
+        else:
+            self.arena.agents[_FIRST_SNAPSHOT + self.rng.integers(self._mix.pool_size)] = snapshot
+
+    def _seat_opponents(
+        self, num_players: NDArray[np.int64], learner_seats: NDArray[np.int64]
+    ) -> NDArray[np.int64]:
+        count = len(self.snapshots)
+        weights = np.array(
+            [self._mix.heuristic, self._mix.random, self._mix.snapshots if count else 0.0]
+        )
+        shape = (len(num_players), self.game.max_players)
+        seats = _HEURISTIC + self.rng.choice(3, shape, p=weights / weights.sum())
+        if count:
+            is_snapshot = seats == _FIRST_SNAPSHOT
+            seats[is_snapshot] += self.rng.integers(count, size=int(is_snapshot.sum()))
+        return seats
+
+
+class SelfPlayVecEnv(VecEnv):
+    """``SeatGames`` as Stable-Baselines3 wants it; ``env_method("action_masks")`` gives the masks."""
+
+    def __init__(self, games: SeatGames) -> None:
+        self.games = games
+        game = games.game
+        #: How many games have ended, by the way to count them.
+        self.games_played = 0
+        super().__init__(
+            games.num_envs,
+            spaces.Box(0.0, 1.0, (game.fields.size,), np.float32),
+            spaces.Discrete(game.num_actions),
+        )
+
+    def reset(self) -> NDArray[np.float32]:
+        """Begin all games; the seed is that of ``seed()``."""
+        self.games.reset(self._seeds[0])
+        return self.games.arena.observation.copy()
+
+    def step_async(self, actions: NDArray[np.int64]) -> None:
+        """Keep the actions for ``step_wait``."""
+        self._actions = actions
+
+    def step_wait(
+        self,
+    ) -> tuple[NDArray[np.float32], NDArray[np.float32], NDArray[np.bool_], list[dict[str, Any]]]:
+        """Observations, rewards, dones and infos; games that are over begin anew."""
+        games = self.games
+        rewards, terminated, truncated = games.step(self._actions)
+        dones = terminated | truncated
+        infos: list[dict[str, Any]] = [{} for _ in range(self.num_envs)]
+        if dones.any():
+            cut = np.flatnonzero(truncated)
+            games.observe_ended(cut)
+            for i in cut:
+                infos[i] = {
+                    "TimeLimit.truncated": True,
+                    "terminal_observation": games.arena.observation[i].copy(),
+                }
+            ended = np.flatnonzero(dones)
+            self.games_played += len(ended)
+            games.go_on(ended)
+        return games.arena.observation.copy(), rewards.astype(np.float32), dones, infos
+
+    def env_method(
+        self, method_name: str, *args: Any, indices: Any = None, **kwargs: Any
+    ) -> list[Any]:
+        """Only ``action_masks``."""
+        if method_name != "action_masks":
+            raise AttributeError(f"there is no method {method_name!r}")
+        return list(self.games.arena.action_mask.copy())
+
+    def has_attr(self, attr_name: str) -> bool:
+        """Whether the environments have it (they have ``action_masks``)."""
+        return attr_name == "action_masks"
+
+    def get_attr(self, attr_name: str, indices: Any = None) -> list[Any]:
+        """Only ``render_mode``, which is None."""
+        if attr_name != "render_mode":
+            raise AttributeError(f"there is no attribute {attr_name!r}")
+        return [None] * self.num_envs
+
+    def set_attr(self, attr_name: str, value: Any, indices: Any = None) -> None:
+        """There is nothing to set."""
+        raise AttributeError(f"there is no attribute {attr_name!r}")
+
+    def env_is_wrapped(self, wrapper_class: type[Any], indices: Any = None) -> list[bool]:
+        """Nothing is wrapped."""
+        return [False] * self.num_envs
+
+    def get_images(self) -> Sequence[Any]:
+        """There are none."""
+        return []
+
+    def close(self) -> None:
+        """Nothing is held open."""

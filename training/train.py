@@ -1,0 +1,279 @@
+"""Train a policy by self-play with MaskablePPO.
+
+    python -m training.train configs/beaver_gang.yaml [--set KEY=VALUE …] [--out DIR]
+    python -m training.train --resume DIR
+
+The folder DIR gets config.yaml, TensorBoard logs, progress.jsonl (the periodic evaluations),
+learning_curve.png, a checkpoint, and at the end the policy: <name>.safetensors and <name>.json.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import platform
+import sys
+import time
+from collections.abc import Sequence
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+import yaml
+from sb3_contrib import MaskablePPO
+from stable_baselines3.common.callbacks import BaseCallback
+from stable_baselines3.common.logger import configure
+from torch import nn
+
+from card_envs.agents import HeuristicAgent, RandomAgent
+from card_envs.agents.network import Network
+from card_envs.engine.game import Game
+from card_envs.games import load_game
+from training import checkpoint, command
+from training.config import Config, load_config
+from training.curve import plot_learning_curve
+from training.evaluate import deal_seeds, mean_and_interval, play_deals
+from training.export import export_policy, policy_network
+from training.selfplay import SelfPlayGames, SelfPlayVecEnv
+
+_ACTIVATIONS = {"relu": nn.ReLU, "tanh": nn.Tanh}
+# Evaluations while training are on deals of their own, the same ones every time.
+_EVALUATION_SEED = 1_000_003
+
+
+def make_model(config: Config, env: SelfPlayVecEnv) -> MaskablePPO:
+    """MaskablePPO with the configuration's parameters."""
+    ppo = config.ppo
+    final = ppo.final_learning_rate
+    start = ppo.learning_rate
+
+    def falling_rate(remaining: float) -> float:
+        return start if final is None else final + (start - final) * remaining
+
+    hidden = list(config.network.hidden)
+    return MaskablePPO(
+        "MlpPolicy",
+        env,
+        learning_rate=falling_rate,
+        n_steps=ppo.n_steps,
+        batch_size=ppo.batch_size,
+        n_epochs=ppo.n_epochs,
+        gamma=ppo.gamma,
+        gae_lambda=ppo.gae_lambda,
+        clip_range=ppo.clip_range,
+        ent_coef=ppo.ent_coef,
+        vf_coef=ppo.vf_coef,
+        max_grad_norm=ppo.max_grad_norm,
+        target_kl=ppo.target_kl,
+        policy_kwargs={
+            "net_arch": {"pi": hidden, "vf": hidden},
+            "activation_fn": _ACTIVATIONS[config.network.activation],
+        },
+        seed=config.seed,
+        device=config.device,
+    )
+
+
+class PolicyAgent:
+    """The policy in training, as an agent that takes the likeliest action."""
+
+    name = "learner"
+
+    def __init__(self, network: Network) -> None:
+        self._network = network
+
+    def act(self, observation: Any, action_mask: Any) -> Any:
+        """Actions (M,) for observations (M, D) and masks (M, A)."""
+        return self._network.act(observation, action_mask)
+
+    def choose(self, states: Any, i: int) -> int:
+        """Not used: evaluations play in batches only."""
+        raise NotImplementedError
+
+
+class Periodically(BaseCallback):
+    """Between two iterations: snapshots for the pool, evaluations, checkpoints."""
+
+    def __init__(self, config: Config, games: SelfPlayGames, out: Path) -> None:
+        super().__init__()
+        self._config = config
+        self._games = games
+        self._out = out
+        self._progress = out / "progress.jsonl"
+        self.iteration = 0
+        self.next_evaluation = 0
+        self.next_checkpoint = config.checkpoint_every
+        self.seconds = 0.0  #: of training in earlier sessions of the run
+
+    def _on_training_start(self) -> None:
+        self._begun = time.monotonic()
+
+    @property
+    def elapsed(self) -> float:
+        """Seconds of training, earlier sessions of the run included."""
+        return self.seconds + time.monotonic() - self._begun
+
+    def _on_step(self) -> bool:
+        return True
+
+    def _on_rollout_start(self) -> None:
+        # The model is up to date here: the update of the iteration before is done.
+        if self.num_timesteps >= self.next_evaluation:
+            self.next_evaluation += self._config.evaluation.every
+            self.evaluate()
+        if self.num_timesteps >= self.next_checkpoint:
+            self.next_checkpoint += self._config.checkpoint_every
+            self.save()
+        if self.iteration and self.iteration % self._config.opponents.snapshot_every == 0:
+            self._games.add_snapshot(self._network())
+        self.iteration += 1
+
+    def _network(self) -> Network:
+        return policy_network(self.model.policy, self._config.network.activation)  # type: ignore
+
+    def evaluate(self) -> None:
+        """One learner among heuristics and among randoms, at the configured table sizes."""
+        game = self._games.game
+        learner = PolicyAgent(self._network())
+        entry: dict[str, Any] = {
+            "decisions": self.num_timesteps,
+            "games": self.training_env.games_played,  # type: ignore[attr-defined]
+            "seconds": round(self.elapsed, 1),
+        }
+        options = {k: v for k, v in self._config.environment.options.items() if k != "reward"}
+        for opponent in (HeuristicAgent(game), RandomAgent(game)):
+            values = []
+            for players in self._config.evaluation.players:
+                table = [learner, *[opponent] * (players - 1)]
+                seeds = deal_seeds(_EVALUATION_SEED, self._config.evaluation.deals)
+                values.append(play_deals(game, table, seeds, options)["rank"][:, 0])
+            mean, interval = mean_and_interval(np.mean(values, axis=0))
+            entry[f"vs_{opponent.name}"] = mean
+            entry[f"vs_{opponent.name}_ci95"] = interval
+            self.logger.record(f"evaluation/rank_vs_{opponent.name}", mean)
+        with self._progress.open("a", encoding="utf-8") as file:
+            file.write(json.dumps(entry) + "\n")
+
+    def save(self) -> None:
+        """Write the checkpoint from which ``--resume`` goes on."""
+        checkpoint.save(self._out / "checkpoint", self.model, self._games, self)  # type: ignore
+
+
+def _trim_progress(path: Path, decisions: int) -> None:
+    """Forget evaluations after the checkpoint: the run goes through them again."""
+    if path.exists():
+        lines = path.read_text(encoding="utf-8").splitlines()
+        kept = [line for line in lines if json.loads(line)["decisions"] < decisions]
+        path.write_text("".join(line + "\n" for line in kept), encoding="utf-8")
+
+
+def _card(config: Config, game: Game, argv: Sequence[str], periodically: Periodically) -> dict:
+    progress = (periodically._out / "progress.jsonl").read_text(encoding="utf-8").splitlines()
+    packages = ("numpy", "numba", "torch", "stable-baselines3", "sb3-contrib")
+    return {
+        "name": config.name,
+        "game": game.name,
+        "algorithm": "MaskablePPO, self-play",
+        "command": " ".join(["python -m training.train", *argv]),
+        "config": config.model_dump(mode="json"),
+        "seed": config.seed,
+        "decisions": periodically.num_timesteps,
+        "games": periodically.training_env.games_played,  # type: ignore[attr-defined]
+        "hours": round(periodically.elapsed / 3600, 2),
+        "machine": f"{platform.machine()}, {torch.get_num_threads()} threads, "
+        f"{periodically.model.device.type}",
+        "versions": {"python": platform.python_version(), **{p: version(p) for p in packages}},
+        "last_evaluation": json.loads(progress[-1]),
+    }
+
+
+def train(
+    config: Config, out: Path, *, resume: bool = False, argv: Sequence[str] = (), quiet: bool = False
+) -> Path:
+    """Train, and return the path of the exported policy.
+
+    Args:
+        config: The configuration.
+        out: The run's folder; it must be new or empty unless ``resume``.
+        resume: Go on from the checkpoint in ``out``.
+        argv: The command's arguments, for the policy's card.
+        quiet: Show no progress bar.
+
+    Raises:
+        ValueError: The folder is in use, or its checkpoint is missing, damaged or of another
+            configuration.
+    """
+    game = load_game(config.game)
+    if not resume:
+        if out.exists() and any(out.iterdir()):
+            raise ValueError(f"{out} is not empty; choose another folder, or --resume {out}")
+        out.mkdir(parents=True, exist_ok=True)
+        (out / "config.yaml").write_text(yaml.safe_dump(config.model_dump(mode="json")))
+    games = SelfPlayGames(game, config)
+    env = SelfPlayVecEnv(games)
+    model = make_model(config, env)
+    model.set_logger(configure(str(out / "tensorboard"), ["tensorboard"]))
+    periodically = Periodically(config, games, out)
+    if resume:
+        checkpoint.load(out / "checkpoint", model, games, periodically)
+        _trim_progress(out / "progress.jsonl", model.num_timesteps)
+    model.learn(
+        config.decisions - model.num_timesteps,
+        callback=periodically,
+        reset_num_timesteps=not resume,
+        progress_bar=not quiet,
+    )
+    periodically.evaluate()
+    periodically.save()
+    plot_learning_curve(out / "progress.jsonl", out / "learning_curve.png", game.title)
+    return export_policy(
+        model.policy,
+        game,
+        config.network.activation,
+        out,
+        _card(config, game, argv, periodically),
+    )
+
+
+def _main(argv: Sequence[str] | None) -> None:
+    argv = sys.argv[1:] if argv is None else argv
+    parser = argparse.ArgumentParser(
+        prog="python -m training.train", description=(__doc__ or "").split("\n")[0]
+    )
+    parser.add_argument("config", nargs="?", help="a YAML file, see configs/")
+    parser.add_argument(
+        "--set",
+        nargs="+",
+        action="extend",
+        default=[],
+        metavar="KEY=VALUE",
+        help="override a key of the configuration, such as ppo.learning_rate=1e-4",
+    )
+    parser.add_argument(
+        "--out", type=Path, metavar="DIR", help="the run's folder; default: runs/<config's name>"
+    )
+    parser.add_argument("--resume", type=Path, metavar="DIR", help="go on with the run in DIR")
+    args = parser.parse_args(argv)
+    if args.resume:
+        if args.config or args.set or args.out:
+            raise ValueError("--resume DIR takes its configuration from DIR: give nothing else")
+        out = args.resume
+        config = load_config(out / "config.yaml")
+    elif args.config:
+        config = load_config(args.config, args.set)
+        out = args.out or Path("runs") / Path(args.config).stem
+    else:
+        raise ValueError("give a configuration, such as configs/beaver_gang.yaml, or --resume DIR")
+    path = train(config, out, resume=args.resume is not None, argv=argv)
+    print(f"The policy is in {path}; its learning curve is {out / 'learning_curve.png'}.")
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """The command ``python -m training.train``; returns the exit status."""
+    return command.run("training.train", _main, argv)
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
