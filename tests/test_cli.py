@@ -12,7 +12,7 @@ import pytest
 
 import card_envs
 from card_envs.agents import make_agent
-from card_envs.cli import main
+from card_envs.cli import _seat_opponents, main
 from card_envs.games import GAMES, load_game
 from card_envs.render import WIDTH
 from card_envs.replay import Replay
@@ -217,17 +217,14 @@ def test_opponents_may_differ(capsys, person):
     assert "Player 1 is heuristic." in out
 
 
-def test_random_opponents_choose_differently(capsys, monkeypatch, tmp_path):
-    path = tmp_path / "game.json"
-    monkeypatch.setattr(sys, "stdin", PlayingPerson(capsys))
-    assert main([*PLAY, "--opponents", "random", "--option", "rounds=9", "--save", str(path)]) == 0
-    choices = {1: [], 2: []}
-    for env, action in Replay.load(path).steps():
-        if env.agent_selection != "player_0" and 0 in env.legal_actions():
-            choices[int(env.agent_selection[-1])].append(action)
-    length = min(map(len, choices.values()))
-    assert length > 3
-    assert choices[1][:length] != choices[2][:length]
+def test_random_opponents_choose_differently():
+    opponents = _seat_opponents(GAME, ["random"], 3, seat=1, seed=2**64 - 1)
+    assert sorted(opponents) == [0, 2]
+    env = card_envs.make("beaver_gang", num_players=3)
+    env.reset(seed=7)
+    assert len(env.legal_actions()) == 5
+    choices = [[agent.choose(env.states, 0) for _ in range(50)] for agent in opponents.values()]
+    assert choices[0] != choices[1]
 
 
 def test_without_a_seed_one_is_drawn_and_told(capsys, person):
@@ -346,7 +343,8 @@ def test_the_program_needs_no_training_libraries(replay_file):
 
 
 def test_a_reader_who_leaves_early_sees_no_traceback(replay_file):
-    code = f"import sys; from card_envs.cli import main; sys.exit(main(['replay', {str(replay_file)!r}]))"
+    command = f"main(['replay', {str(replay_file)!r}])"
+    code = f"import sys; from card_envs.cli import main; sys.exit({command})"
     with subprocess.Popen(
         [sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     ) as process:

@@ -125,10 +125,7 @@ def _restore(
         layers = part(f"snapshot.{k}.")
         games.add_snapshot(
             Network(
-                [
-                    (layers[f"{j}.weight"], layers[f"{j}.bias"])
-                    for j in range(len(layers) // 2)
-                ],
+                [(layers[f"{j}.weight"], layers[f"{j}.bias"]) for j in range(len(layers) // 2)],
                 games.activation,
             )
         )

@@ -19,9 +19,7 @@ def add_options_argument(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def run(
-    name: str, main: Callable[[Sequence[str] | None], None], argv: Sequence[str] | None
-) -> int:
+def run(name: str, main: Callable[[Sequence[str] | None], None], argv: Sequence[str] | None) -> int:
     """Run a command: wrong input gives one line on stderr and status 2."""
     try:
         main(argv)

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
-from card_envs.agents import Agent, make_agent
-from card_envs.engine.arena import Arena
+from card_envs.agents import make_agent
+from card_envs.engine.arena import Arena, BatchAgent
 from card_envs.engine.game import Game
 from card_envs.engine.rng import mix
 from card_envs.games import load_game
@@ -32,53 +33,64 @@ def deal_seeds(seed: int, deals: int) -> NDArray[np.uint64]:
     return np.array([mix(start ^ np.uint64(deal)) for deal in range(deals)], np.uint64)
 
 
+@dataclass(frozen=True)
+class Played:
+    """The results of a table's games, each float64 (deals, seatings, agents)."""
+
+    standing: NDArray[np.float64]  #: the higher the better; equal is level
+    score: NDArray[np.float64]  #: what ``reward="score"`` paid in all
+
+    @property
+    def rank(self) -> NDArray[np.float64]:
+        """What ``reward="rank"`` pays."""
+        balance = np.sign(self.standing[..., :, None] - self.standing[..., None, :]).sum(axis=-1)
+        return balance / (self.standing.shape[-1] - 1)
+
+    @property
+    def win(self) -> NDArray[np.float64]:
+        """What ``reward="win"`` pays."""
+        best = self.standing == self.standing.max(axis=-1, keepdims=True)
+        return best / best.sum(axis=-1, keepdims=True)
+
+
 def play_deals(
     game: Game,
-    agents: Sequence[Agent],
+    agents: Sequence[BatchAgent],
     seeds: NDArray[np.uint64],
     options: dict[str, Any],
-) -> dict[str, NDArray[np.float64]]:
-    """Play every deal in all cyclic seatings.
-
-    Returns:
-        ``rank``, ``win`` and ``score``: float64 (deals, n), the means of each agent over the
-        seatings of each deal.
-    """
+) -> Played:
+    """Play every deal in all cyclic seatings."""
     n = game.check_num_players(len(agents))
-    # The same object in several seats is asked once for all of them.
-    distinct: list[Agent] = []
+    # An agent that sits on several seats is asked once for all of them.
+    distinct: list[BatchAgent] = []
     for agent in agents:
         if not any(agent is other for other in distinct):
             distinct.append(agent)
     index_of = np.array([next(k for k, a in enumerate(distinct) if a is b) for b in agents])
     seats_of = (np.arange(n)[:, None] + np.arange(n)) % n  # (seating, agent)
-    results = {name: np.zeros((len(seeds), n)) for name in ("rank", "win", "score")}
+    seats = np.zeros((n, game.max_players), np.int64)  # (seating, seat): the agent
+    np.put_along_axis(seats, seats_of, index_of[None], axis=1)
+    standing = np.zeros((len(seeds), n, n))
+    score = np.zeros((len(seeds), n, n))
     deals_at_once = max(1, _GAMES_AT_ONCE // n)
     for first in range(0, len(seeds), deals_at_once):
         chunk = seeds[first : first + deals_at_once]
-        arena = Arena(game, len(chunk) * n, distinct, **options, reward="score")
-        seats = np.zeros((n, game.max_players), np.int64)
-        for seating in range(n):
-            seats[seating, seats_of[seating]] = index_of
+        games = len(chunk) * n
+        arena = Arena(game, games, distinct, **options, reward="score")
         arena.start(
-            np.arange(len(chunk) * n),
+            np.arange(games),
             np.repeat(chunk, n),
-            np.full(len(chunk) * n, n),
+            np.full(games, n),
             np.tile(seats, (len(chunk), 1)),
         )
-        standing = arena.states["standing"][:, :n]
-        balance = np.sign(standing[:, :, None] - standing[:, None, :]).sum(axis=2)
-        best = standing == standing.max(axis=1, keepdims=True)
-        by_seat = {
-            "rank": balance / (n - 1),
-            "win": best / best.sum(axis=1, keepdims=True),
-            "score": arena.returns[:, :n],
-        }
-        for name, values in by_seat.items():
-            by_deal = values.reshape(len(chunk), n, n)
-            by_agent = np.take_along_axis(by_deal, seats_of[None], axis=2)
-            results[name][first : first + len(chunk)] = by_agent.mean(axis=1)
-    return results
+        for results, by_seat in (
+            (standing, arena.states["standing"][:, :n]),
+            (score, arena.returns[:, :n]),
+        ):
+            by_seating = by_seat.reshape(len(chunk), n, n)
+            by_agent = np.take_along_axis(by_seating, seats_of[None], axis=2)
+            results[first : first + len(chunk)] = by_agent
+    return Played(standing, score)
 
 
 def mean_and_interval(values: NDArray[np.float64]) -> tuple[float, list[float]]:
@@ -91,14 +103,21 @@ def mean_and_interval(values: NDArray[np.float64]) -> tuple[float, list[float]]:
     return mean, [mean - half, mean + half]
 
 
+def check_evaluation_options(game: Game, options: Mapping[str, Any]) -> dict[str, Any]:
+    """The game's options but ``reward``, with defaults; ValueError or TypeError if one is wrong."""
+    if "reward" in options:
+        raise ValueError("option reward: an evaluation reports rank, win and score at once")
+    checked = game.check_options(options)
+    del checked["reward"]
+    return checked
+
+
 def evaluate(
     game: Game,
     names: Sequence[str],
     deals: int,
     seed: int,
     options: dict[str, Any] | None = None,
-    *,
-    agents: Sequence[Agent] | None = None,
 ) -> dict[str, Any]:
     """Evaluate a table and return what ``--json`` writes.
 
@@ -108,7 +127,6 @@ def evaluate(
         deals: How many deals, at least 2.
         seed: The deals' seed.
         options: The game's options but ``reward``.
-        agents: The agents themselves, if they are not to be looked up by their names.
 
     Raises:
         ValueError: An agent, the number of players or an option is wrong.
@@ -116,19 +134,15 @@ def evaluate(
     """
     if deals < 2:
         raise ValueError(f"deals must be at least 2, got {deals}")
-    options = dict(options or {})
-    if "reward" in options:
-        raise ValueError("option reward: an evaluation reports rank, win and score at once")
-    checked = game.check_options(options)
-    del checked["reward"]
-    if agents is None:
-        by_name = {name: make_agent(name, game, seed=seed) for name in names}
-        agents = [by_name[name] for name in names]
-    results = play_deals(game, agents, deal_seeds(seed, deals), options)
+    checked = check_evaluation_options(game, options or {})
+    by_name = {name: make_agent(name, game, seed=seed) for name in names}
+    agents = [by_name[name] for name in names]
+    played = play_deals(game, agents, deal_seeds(seed, deals), checked)
+    ranks, wins = played.rank.mean(axis=1), played.win.mean(axis=1)
     rows = []
     for k, name in enumerate(names):
-        rank, rank_interval = mean_and_interval(results["rank"][:, k])
-        win, win_interval = mean_and_interval(results["win"][:, k])
+        rank, rank_interval = mean_and_interval(ranks[:, k])
+        win, win_interval = mean_and_interval(wins[:, k])
         rows.append(
             {
                 "name": name,
@@ -136,7 +150,7 @@ def evaluate(
                 "rank_ci95": rank_interval,
                 "win": win,
                 "win_ci95": win_interval,
-                "score": float(results["score"][:, k].mean()),
+                "score": float(played.score[..., k].mean()),
             }
         )
     return {

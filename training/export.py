@@ -12,7 +12,7 @@ from safetensors.numpy import save_file
 from sb3_contrib.common.maskable.policies import MaskableActorCriticPolicy
 from torch import nn
 
-from card_envs.agents.network import FORMAT, Network
+from card_envs.agents.network import FORMAT, METADATA_KEY, Network
 from card_envs.engine.game import Game
 
 Layers = list[tuple[NDArray[np.float32], NDArray[np.float32]]]
@@ -48,7 +48,9 @@ def export_policy(
         tensors[f"{name}.weight"] = weight
         tensors[f"{name}.bias"] = bias
     path = folder / f"{card['name']}.safetensors"
-    metadata = {"format": FORMAT, "game": game.name, "activation": activation}
-    save_file(tensors, path, metadata)
+    # One key only: safetensors writes several in no particular order, and the same policy is to
+    # give the same bytes.
+    about = {"format": FORMAT, "game": game.name, "activation": activation}
+    save_file(tensors, path, {METADATA_KEY: json.dumps(about, sort_keys=True)})
     path.with_suffix(".json").write_text(json.dumps(card, indent=2) + "\n", encoding="utf-8")
     return path

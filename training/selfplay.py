@@ -25,11 +25,14 @@ _HEURISTIC, _RANDOM, _FIRST_SNAPSHOT = 1, 2, 3
 
 
 class Snapshot:
-    """A past state of the learner; it draws its actions from its policy."""
+    """A state of the learner as an agent.
+
+    It takes the likeliest action, or with ``rng`` draws its actions from the policy.
+    """
 
     name = "snapshot"
 
-    def __init__(self, network: Network, rng: np.random.Generator) -> None:
+    def __init__(self, network: Network, rng: np.random.Generator | None = None) -> None:
         self.network = network
         self._rng = rng
 
@@ -38,10 +41,6 @@ class Snapshot:
     ) -> NDArray[np.int64]:
         """Actions (M,) for observations (M, D) and masks (M, A)."""
         return self.network.act(observation, action_mask, self._rng)
-
-    def choose(self, states: NDArray[np.void], i: int) -> int:
-        """Not used: snapshots play in batches only."""
-        raise NotImplementedError
 
 
 class SelfPlayGames(SeatGames):
@@ -89,7 +88,7 @@ class SelfPlayGames(SeatGames):
 
 
 class SelfPlayVecEnv(VecEnv):
-    """``SeatGames`` as Stable-Baselines3 wants it; ``env_method("action_masks")`` gives the masks."""
+    """``SeatGames`` as Stable-Baselines3 wants it, with ``env_method("action_masks")``."""
 
     def __init__(self, games: SeatGames) -> None:
         self.games = games

@@ -36,7 +36,7 @@ from training.config import Config, load_config
 from training.curve import plot_learning_curve
 from training.evaluate import deal_seeds, mean_and_interval, play_deals
 from training.export import export_policy, policy_network
-from training.selfplay import SelfPlayGames, SelfPlayVecEnv
+from training.selfplay import SelfPlayGames, SelfPlayVecEnv, Snapshot
 
 _ACTIVATIONS = {"relu": nn.ReLU, "tanh": nn.Tanh}
 # Evaluations while training are on deals of their own, the same ones every time.
@@ -74,23 +74,6 @@ def make_model(config: Config, env: SelfPlayVecEnv) -> MaskablePPO:
         seed=config.seed,
         device=config.device,
     )
-
-
-class PolicyAgent:
-    """The policy in training, as an agent that takes the likeliest action."""
-
-    name = "learner"
-
-    def __init__(self, network: Network) -> None:
-        self._network = network
-
-    def act(self, observation: Any, action_mask: Any) -> Any:
-        """Actions (M,) for observations (M, D) and masks (M, A)."""
-        return self._network.act(observation, action_mask)
-
-    def choose(self, states: Any, i: int) -> int:
-        """Not used: evaluations play in batches only."""
-        raise NotImplementedError
 
 
 class Periodically(BaseCallback):
@@ -136,7 +119,7 @@ class Periodically(BaseCallback):
     def evaluate(self) -> None:
         """One learner among heuristics and among randoms, at the configured table sizes."""
         game = self._games.game
-        learner = PolicyAgent(self._network())
+        learner = Snapshot(self._network())
         entry: dict[str, Any] = {
             "decisions": self.num_timesteps,
             "games": self.training_env.games_played,  # type: ignore[attr-defined]
@@ -148,7 +131,7 @@ class Periodically(BaseCallback):
             for players in self._config.evaluation.players:
                 table = [learner, *[opponent] * (players - 1)]
                 seeds = deal_seeds(_EVALUATION_SEED, self._config.evaluation.deals)
-                values.append(play_deals(game, table, seeds, options)["rank"][:, 0])
+                values.append(play_deals(game, table, seeds, options).rank[..., 0].mean(axis=1))
             mean, interval = mean_and_interval(np.mean(values, axis=0))
             entry[f"vs_{opponent.name}"] = mean
             entry[f"vs_{opponent.name}_ci95"] = interval
@@ -165,7 +148,7 @@ def _trim_progress(path: Path, decisions: int) -> None:
     """Forget evaluations after the checkpoint: the run goes through them again."""
     if path.exists():
         lines = path.read_text(encoding="utf-8").splitlines()
-        kept = [line for line in lines if json.loads(line)["decisions"] < decisions]
+        kept = [line for line in lines if json.loads(line)["decisions"] <= decisions]
         path.write_text("".join(line + "\n" for line in kept), encoding="utf-8")
 
 
@@ -190,7 +173,12 @@ def _card(config: Config, game: Game, argv: Sequence[str], periodically: Periodi
 
 
 def train(
-    config: Config, out: Path, *, resume: bool = False, argv: Sequence[str] = (), quiet: bool = False
+    config: Config,
+    out: Path,
+    *,
+    resume: bool = False,
+    argv: Sequence[str] = (),
+    quiet: bool = False,
 ) -> Path:
     """Train, and return the path of the exported policy.
 
@@ -218,6 +206,8 @@ def train(
     periodically = Periodically(config, games, out)
     if resume:
         checkpoint.load(out / "checkpoint", model, games, periodically)
+        if model.num_timesteps >= config.decisions:
+            raise ValueError(f"the run in {out} is finished: {model.num_timesteps} decisions")
         _trim_progress(out / "progress.jsonl", model.num_timesteps)
     model.learn(
         config.decisions - model.num_timesteps,

@@ -1,12 +1,14 @@
 """Policies as networks: NumPy inference of a safetensors file, without torch.
 
 A policy file holds a multilayer perceptron: float32 tensors ``hidden.K.weight`` (out, in) and
-``hidden.K.bias`` for K = 0, 1, ..., then ``action.weight`` and ``action.bias``. Its metadata name
-the format, the game and the activation. Nothing in it is ever executed.
+``hidden.K.bias`` for K = 0, 1, ..., then ``action.weight`` and ``action.bias``. Its metadata hold,
+as JSON under the key ``card_envs``, the format, the game and the activation. Nothing in it is ever
+executed.
 """
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import numpy as np
@@ -16,6 +18,7 @@ from safetensors import SafetensorError, safe_open
 from card_envs.engine.game import Game
 
 FORMAT = "card_envs policy 1"
+METADATA_KEY = "card_envs"
 _ACTIVATIONS = ("relu", "tanh")
 
 
@@ -62,11 +65,11 @@ class Network:
 def _read(path: Path, game: Game) -> Network:
     try:
         with safe_open(path, framework="numpy") as file:
-            metadata = file.metadata() or {}
-            tensors = {name: file.get_tensor(name) for name in file.keys()}
+            metadata = json.loads((file.metadata() or {}).get(METADATA_KEY, "{}"))
+            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
     except (SafetensorError, OSError, ValueError) as error:
         raise ValueError(f"{path} is not a policy file, or it is damaged: {error}") from None
-    if metadata.get("format") != FORMAT:
+    if not isinstance(metadata, dict) or metadata.get("format") != FORMAT:
         raise ValueError(f"{path} is not a policy file of the format {FORMAT!r}")
     if metadata.get("game") != game.name:
         raise ValueError(f"{path} is a policy for {metadata.get('game')!r}, not for {game.name!r}")
@@ -86,7 +89,10 @@ def _read(path: Path, game: Game) -> Network:
             or bias.dtype != np.float32
             or not (np.isfinite(weight).all() and np.isfinite(bias).all())
         ):
-            raise ValueError(f"{path}: layer {name!r} is missing or does not fit")
+            raise ValueError(
+                f"{path}: layer {name!r} is missing or does not fit; {game.name} has "
+                f"{game.fields.size} observation values and {game.num_actions} actions"
+            )
         size = weight.shape[0]
         layers.append((weight, bias))
     if tensors or size != game.num_actions:

@@ -5,29 +5,26 @@ This one loop serves the Gymnasium environments, training, evaluation and tourna
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, Protocol
+from collections.abc import Sequence
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from card_envs.engine.batch import compile_for, reset_games
 from card_envs.engine.game import Game
 from card_envs.engine.seeds import next_seeds
+from card_envs.engine.templates import (
+    ASKED,
+    HEURISTIC,
+    NOBODY,
+    RANDOM,
+    compile_for,
+    play_on,
+    reset_games,
+    take_actions,
+)
 
-if TYPE_CHECKING:
-    step: Callable[..., None]
-    legal_action_mask: Callable[..., int]
-    observe: Callable[..., None]
-    heuristic: Callable[..., int]
-    random_action: Callable[..., int]
-
-# How the agent of a seat comes to its action.
-_ASKED, _RANDOM, _HEURISTIC = 0, 1, 2
-_KINDS = {"random": _RANDOM, "heuristic": _HEURISTIC}
-
-#: ``Arena.waiting`` of a game that is over.
-OVER = -1
+_KINDS = {"random": RANDOM, "heuristic": HEURISTIC}
 
 
 class BatchAgent(Protocol):
@@ -43,44 +40,6 @@ class BatchAgent(Protocol):
         """Actions (M,) for observations (M, D) and masks (M, A)."""
 
 
-def take_actions(states, indices, actions, returns):
-    """Carry out the actions in the games ``indices`` and add up the rewards."""
-    for j in range(len(indices)):
-        i = indices[j]
-        step(states, i, actions[j])
-        for player in range(states[i].num_players):
-            returns[i, player] += states[i].rewards[player]
-
-
-def play_on(
-    states, indices, seats, kinds, streams, skip_forced, returns, waiting, observation, action_mask
-):
-    """Play the games ``indices`` until an agent must be asked, or they are over."""
-    for j in range(len(indices)):
-        i = indices[j]
-        s = states[i]
-        while True:
-            if s.terminated or s.truncated:
-                waiting[i] = -1
-                break
-            agent = seats[i, s.current_player]
-            if kinds[agent] == 2:
-                action = heuristic(states, i)
-            else:
-                count = legal_action_mask(states, i, action_mask[i])
-                if kinds[agent] == 1:
-                    action = random_action(streams, i, action_mask[i], count)
-                elif skip_forced and count == 1:
-                    action = random_action(streams, i, action_mask[i], 1)
-                else:
-                    observe(states, i, s.current_player, observation[i])
-                    waiting[i] = agent
-                    break
-            step(states, i, action)
-            for player in range(s.num_players):
-                returns[i, player] += s.rewards[player]
-
-
 class Arena:
     """``num_games`` games; ``agents[seats[i, player]]`` moves for a player of game i.
 
@@ -91,7 +50,7 @@ class Arena:
     Attributes:
         states: the games' records (N,).
         seats: int64 (N, max_players), which of the agents holds each seat.
-        waiting: int64 (N,), the agent that is to be asked, or ``OVER``.
+        waiting: int64 (N,), the agent that is to be asked, or ``NOBODY`` where a game is over.
         observation, action_mask: float32 (N, D), int8 (N, A), of the player to move, valid where
             a game waits.
         returns: float64 (N, max_players), rewards added up since they were last set to 0.
@@ -113,7 +72,7 @@ class Arena:
         self._skip_forced = skip_forced
         self.states = game.new_states(num_games)
         self.seats = np.zeros((num_games, game.max_players), np.int64)
-        self.waiting = np.full(num_games, OVER, np.int64)
+        self.waiting = np.full(num_games, NOBODY, np.int64)
         self.observation = np.zeros((num_games, game.fields.size), np.float32)
         self.action_mask = np.zeros((num_games, game.num_actions), np.int8)
         self.returns = np.zeros((num_games, game.max_players), np.float64)
@@ -146,7 +105,7 @@ class Arena:
 
     def _play(self, indices: NDArray[np.int64]) -> None:
         kinds = np.array(
-            [_ASKED if a is None else _KINDS.get(a.name, _ASKED) for a in self.agents], np.int64
+            [ASKED if a is None else _KINDS.get(a.name, ASKED) for a in self.agents], np.int64
         )
         asked = [k for k, agent in enumerate(self.agents) if agent is not None and not kinds[k]]
         while len(indices):

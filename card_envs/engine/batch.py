@@ -2,129 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numba
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from card_envs.engine.game import Game
-from card_envs.engine.jit import COMPILED, specialize
-from card_envs.engine.seeds import (
-    consecutive_seeds,
-    draw_tables,
-    next_seed,
-    players_of,
-    random_action,
+from card_envs.engine.jit import COMPILED
+from card_envs.engine.seeds import consecutive_seeds, draw_tables
+from card_envs.engine.templates import (
+    compile_for,
+    find_illegal,
+    observe_games,
+    reset_games,
+    step_games,
 )
-
-if TYPE_CHECKING:
-    # What the templates below find in the namespace of the game that they are compiled for.
-    prange = range
-    reset: Callable[..., None]
-    step: Callable[..., None]
-    legal_action_mask: Callable[..., int]
-    observe: Callable[..., None]
-
-# What step_and_look returns: the player to move, and these.
-PAID, OVER = 16, 32
-
-_HELPERS = {
-    "PAID": PAID,
-    "OVER": OVER,
-    "prange": numba.prange,
-    "next_seed": next_seed,
-    "players_of": players_of,
-    "random_action": random_action,
-}
-
-
-@lru_cache(maxsize=None)
-def compile_for(
-    game: Game, template: Callable[..., Any], parallel: bool = False
-) -> Callable[..., Any]:
-    """The template compiled for one game; the same function for the same arguments."""
-    return specialize(template, {**_HELPERS, **game.namespace}, parallel=parallel)
-
-
-# ---------------------------------------------------------------------------------------------
-# Templates
-# ---------------------------------------------------------------------------------------------
-
-
-def reset_games(states, indices, seeds, num_players, options):
-    """Begin the games ``indices``; seeds and numbers of players are in the same order."""
-    for j in range(len(indices)):
-        reset(states, indices[j], seeds[j], num_players[j], *options)
-
-
-def observe_games(states, observation, action_mask):
-    """Write every game's observation and mask for the player to move."""
-    for i in prange(len(states)):
-        observe(states, i, states[i].current_player, observation[i])
-        legal_action_mask(states, i, action_mask[i])
-
-
-def step_and_look(states, i, action, action_mask):
-    """One decision, the next player's mask, and in one number what Python must know of it."""
-    step(states, i, action)
-    legal_action_mask(states, i, action_mask)
-    s = states[i]
-    result = int(s.current_player)
-    for player in range(s.num_players):
-        if s.rewards[player] != 0.0:
-            result |= PAID
-    if s.terminated or s.truncated:
-        result |= OVER
-    return result
-
-
-def find_illegal(actions, action_mask):
-    """The first game whose action is not legal, or -1."""
-    for i in range(len(actions)):
-        if not 0 <= actions[i] < action_mask.shape[1] or action_mask[i, actions[i]] == 0:
-            return i
-    return -1
-
-
-def step_games(
-    states, actions, low, high, options, observation, action_mask, rewards, terminated, truncated
-):
-    """One decision in every game; a game that is over begins anew at once."""
-    for i in prange(len(states)):
-        step(states, i, actions[i])
-        s = states[i]
-        for player in range(s.num_players):
-            rewards[i, player] = s.rewards[player]
-        for player in range(s.num_players, rewards.shape[1]):
-            rewards[i, player] = 0.0
-        terminated[i] = s.terminated
-        truncated[i] = s.truncated
-        if s.terminated or s.truncated:
-            seed = next_seed(s.seed)
-            reset(states, i, seed, players_of(seed, low, high), *options)
-        observe(states, i, s.current_player, observation[i])
-        legal_action_mask(states, i, action_mask[i])
-
-
-def play_random(states, streams, decisions, low, high, options, observation, action_mask):
-    """Random play without leaving the compiled loop: the speed of the rules themselves."""
-    for i in prange(len(states)):
-        out, mask = observation[i], action_mask[i]
-        for _ in range(decisions):
-            observe(states, i, states[i].current_player, out)
-            count = legal_action_mask(states, i, mask)
-            step(states, i, random_action(streams, i, mask, count))
-            if states[i].terminated or states[i].truncated:
-                seed = next_seed(states[i].seed)
-                reset(states, i, seed, players_of(seed, low, high), *options)
-
-
-# ---------------------------------------------------------------------------------------------
-# The engine
-# ---------------------------------------------------------------------------------------------
 
 
 class BatchEngine:
@@ -164,7 +57,7 @@ class BatchEngine:
     ) -> None:
         if not isinstance(num_envs, (int, np.integer)) or num_envs < 1:
             raise ValueError(f"num_envs must be a whole number of at least 1, got {num_envs!r}")
-        threads = numba.config.NUMBA_NUM_THREADS
+        threads = numba.config.NUMBA_NUM_THREADS  # type: ignore[attr-defined]
         if not isinstance(num_threads, (int, np.integer)) or not 1 <= num_threads <= threads:
             raise ValueError(f"num_threads must be from 1 to {threads}, got {num_threads!r}")
         self.game = game

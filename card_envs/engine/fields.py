@@ -20,6 +20,7 @@ class Field:
 
     @property
     def size(self) -> int:
+        """Number of values."""
         return math.prod(self.shape)
 
 
@@ -50,7 +51,8 @@ class Fields:
         observation = np.asarray(observation)
         if observation.ndim == 0 or observation.shape[-1] != self.size:
             raise ValueError(
-                f"an observation has {self.size} values in its last axis, got shape {observation.shape}"
+                f"an observation has {self.size} values in its last axis, "
+                f"got shape {observation.shape}"
             )
         lead = observation.shape[:-1]
         return {

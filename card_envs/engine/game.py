@@ -44,17 +44,17 @@ class Option:
         text = f"a whole number from {self.minimum} to {self.maximum}"
         return f"None or {text}" if self.default is None else text
 
-    def encode(self, value: Any) -> int:
-        """The integer for the kernels; ValueError names what is wrong and what is allowed."""
+    def check(self, value: Any) -> str | int | bool | None:
+        """The value as a plain Python one; ValueError names what is wrong and what is allowed."""
         if self.choices:
             if isinstance(value, str) and value in self.choices:
-                return self.choices.index(value)
+                return value
         elif isinstance(self.default, bool):
             if isinstance(value, (bool, np.bool_)):
-                return int(value)
+                return bool(value)
         elif value is None:
             if self.default is None:
-                return 0
+                return None
         elif not isinstance(value, (bool, np.bool_)):
             try:
                 number = operator.index(value)
@@ -65,8 +65,14 @@ class Option:
                     return number
         raise ValueError(f"{self.name} must be {self.allowed}, got {value!r}")
 
+    def encode(self, value: str | int | bool | None) -> int:
+        """The integer for the kernels that stands for a checked value."""
+        if self.choices:
+            return self.choices.index(str(value))
+        return int(value or 0)
+
     def parse(self, text: str) -> Any:
-        """The value that a text of the command line stands for (checked by ``encode`` later)."""
+        """The value that a text of the command line stands for (checked by ``check`` later)."""
         if self.choices:
             return text
         words = {"true": True, "false": False, "none": None}
@@ -127,11 +133,8 @@ class Game:
     heuristic: Callable[..., int]
     #: ``action_name(action)``: an action in words.
     action_name: Callable[[int], str]
-    #: ``describe(state, player)``: the table in words, from a player's point of view.
-    describe: Callable[[np.void, int], str]
-
-    def __post_init__(self) -> None:
-        announce_compilation(self.id)
+    #: ``describe(states, i, player)``: the table in words, from a player's point of view.
+    describe: Callable[[NDArray[np.void], int, int], str]
 
     @property
     def name(self) -> str:
@@ -155,13 +158,11 @@ class Game:
         for name in options:
             if name not in known:
                 raise TypeError(
-                    f"{self.id} has no option {name!r}; its options are num_players, "
-                    + ", ".join(known)
+                    f"{self.id} has no option {name!r}; its options are {', '.join(known)}"
                 )
-        checked = {name: options.get(name, option.default) for name, option in known.items()}
-        for name, option in known.items():
-            option.encode(checked[name])
-        return checked
+        return {
+            name: option.check(options.get(name, option.default)) for name, option in known.items()
+        }
 
     def encode_options(self, options: Mapping[str, Any]) -> tuple[int, ...]:
         """The options as the kernels take them."""
@@ -209,6 +210,7 @@ class Game:
 
     def new_states(self, count: int) -> NDArray[np.void]:
         """An array of ``count`` blank records, fit to be passed to the kernels."""
+        announce_compilation(self.id)
         return self.as_states(np.zeros(count, self.state_dtype))
 
     def as_states(self, states: NDArray[np.void]) -> NDArray[np.void]:

@@ -21,11 +21,12 @@ import platformdirs
 
 logger = logging.getLogger("card_envs")
 
+_config: Any = numba.config
 _ENGINE = Path(__file__).parent
 _GAMES = _ENGINE.parent / "games"
 
 #: False under ``NUMBA_DISABLE_JIT=1``: the same functions then run as plain Python.
-COMPILED = not numba.config.DISABLE_JIT
+COMPILED = not _config.DISABLE_JIT
 
 
 @lru_cache
@@ -50,11 +51,12 @@ def _prepare(folder: Path) -> bool:
     return True
 
 
+@lru_cache
 def announce_compilation(game_id: str) -> None:
     """Log one line if the game's rules have not been compiled on this machine yet."""
     if COMPILED and not any(cache_folder(game_id).rglob("*.nbi")):
         logger.warning(
-            "Compiling the rules of %s; this takes up to half a minute, once per release (cache: %s)",
+            "Compiling the rules of %s: up to half a minute, once per release (cache: %s)",
             game_id,
             cache_folder(game_id),
         )
@@ -84,8 +86,8 @@ def jit(
         return np.errstate(over="ignore")(function)
     folder = cache_folder(_game_of(function.__module__))
     cache = _prepare(folder)
-    previous = numba.config.CACHE_DIR
-    numba.config.CACHE_DIR = str(folder)
+    previous = _config.CACHE_DIR
+    _config.CACHE_DIR = str(folder)
     try:
         return numba.njit(
             cache=cache and not inline,
@@ -95,7 +97,7 @@ def jit(
             forceinline=inline,
         )(function)
     finally:
-        numba.config.CACHE_DIR = previous
+        _config.CACHE_DIR = previous
 
 
 def specialize(

@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 from pettingzoo.utils.env import AECEnv, AECIterable, AECIterator
 from pettingzoo.utils.env_logger import EnvLogger
 
-from card_envs.engine.batch import OVER, PAID, compile_for, step_and_look
 from card_envs.engine.game import Game
 from card_envs.engine.seeds import check_seed, next_seed
+from card_envs.engine.templates import OVER, PAID, compile_for, step_and_look
 from card_envs.envs import saves
 from card_envs.games import load_game
 
@@ -30,6 +30,7 @@ _NEEDS_RESET = {
     "num_agents",
     "agents",
 }
+
 
 class CardEnv(AECEnv[str, Observation, int]):
     """One game with its players as agents ``player_0`` ... ``player_{n-1}``.
@@ -133,13 +134,13 @@ class CardEnv(AECEnv[str, Observation, int]):
     # The AEC interface
     # -----------------------------------------------------------------------------------------
 
-    def observation_space(self, agent: str) -> spaces.Dict:  # type: ignore[override]
+    def observation_space(self, agent: str) -> spaces.Dict:
         """The agent's observation space: always the same object."""
-        return self.observation_spaces[agent]  # type: ignore[return-value]
+        return self.observation_spaces[agent]
 
-    def action_space(self, agent: str) -> spaces.Discrete:  # type: ignore[override]
+    def action_space(self, agent: str) -> spaces.Discrete:
         """The agent's action space: always the same object."""
-        return self.action_spaces[agent]  # type: ignore[return-value]
+        return self.action_spaces[agent]
 
     def reset(self, seed: int | None = None, options: dict[str, Any] | None = None) -> None:
         """Begin a new game.
@@ -166,14 +167,14 @@ class CardEnv(AECEnv[str, Observation, int]):
         self._cumulative_rewards = dict.fromkeys(self.agents, 0.0)
         self.terminations = dict.fromkeys(self.agents, False)
         self.truncations = dict.fromkeys(self.agents, False)
-        self.infos = {agent: {} for agent in self.agents}
+        self.infos: dict[str, dict[str, Any]] = {agent: {} for agent in self.agents}
         self._skip_agent_selection = None
         self._has_reset = True
         self._has_updated = True
         self._rewards_are_zero = True
         self._is_over = False
 
-    def step(self, action: int | None) -> None:  # type: ignore[override]
+    def step(self, action: int | None) -> None:
         """Take the action of ``agent_selection``; None if the game is over."""
         try:
             agents = self.agents
@@ -187,7 +188,7 @@ class CardEnv(AECEnv[str, Observation, int]):
             assert action is None or self._action_space.contains(action), (
                 "action is not in action space"
             )
-            self._was_dead_step(action)  # type: ignore[arg-type]
+            self._was_dead_step(action)
             return
         if type(action) is not int:
             assert self._action_space.contains(action), "action is not in action space"

@@ -108,7 +108,7 @@ class SeatEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
         if self._is_over:
             raise gymnasium.error.ResetNeeded("the game is over: call reset()")
         if not self.action_space.contains(action):
-            raise ValueError(f"actions are from 0 to {self.action_space.n - 1}, got {action!r}")
+            raise ValueError(f"actions are from 0 to {self.game.num_actions - 1}, got {action!r}")
         self._actions[0] = action
         rewards, terminated, truncated = self._games.step(self._actions)
         self._is_over = bool(terminated[0] or truncated[0])
@@ -129,7 +129,7 @@ class SeatEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
         """An action in words."""
         return self.game.action_name(int(action))
 
-    def render(self) -> str | None:  # type: ignore[override]
+    def render(self) -> str | None:
         """The table in words as the learner sees it (``render_mode="ansi"``)."""
         if self.render_mode is None or not self._has_game:
             return None

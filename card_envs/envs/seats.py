@@ -11,9 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from card_envs.agents import Agent, make_agent
-from card_envs.engine.arena import OVER, Arena
+from card_envs.engine.arena import Arena
 from card_envs.engine.game import Game
 from card_envs.engine.seeds import consecutive_seeds, draw_tables, next_seeds
+from card_envs.engine.templates import NOBODY
 
 #: What the learner gets for an illegal action with ``on_illegal="terminate"``.
 ILLEGAL_REWARD = -1.0
@@ -104,7 +105,7 @@ class SeatGames:
             self.game_seeds[indices] = seeds
             self.arena.start(indices, seeds, num_players, seats)
             # A game that ended before the learner had a decision is none for him.
-            ended = self.arena.waiting[indices] == OVER
+            ended = self.arena.waiting[indices] == NOBODY
             indices, seeds = indices[ended], next_seeds(seeds[ended])
 
     def _seat_opponents(

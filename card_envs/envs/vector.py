@@ -65,7 +65,7 @@ class SeatVectorEnv(VectorEnv[NDArray[np.float32], NDArray[np.int64], NDArray[An
         self.observation_space = batch_space(self.single_observation_space, self.num_envs)
         self.action_space = batch_space(self.single_action_space, self.num_envs)
 
-    def reset(  # type: ignore[override]
+    def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[NDArray[np.float32], dict[str, Any]]:
         """Begin all games; game i has the seed ``seed + i`` and is that of ``SeatEnv``."""
@@ -124,7 +124,7 @@ class SeatVectorEnv(VectorEnv[NDArray[np.float32], NDArray[np.int64], NDArray[An
         """Which actions are legal now: int8 (N, A)."""
         return self._games.arena.action_mask.copy()
 
-    def render(self) -> tuple[str, ...] | None:  # type: ignore[override]
+    def render(self) -> tuple[str, ...] | None:
         """Every table in words as its learner sees it (``render_mode="ansi"``)."""
         if self.render_mode is None or not self._has_game:
             return None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import importlib
-from functools import lru_cache
+from functools import cache
 
 from card_envs.engine.game import Game
 
@@ -13,7 +13,7 @@ GAMES = {
 }
 
 
-@lru_cache(maxsize=None)
+@cache
 def load_game(game_id: str) -> Game:
     """The game of that id; its rules are compiled when they are first used.
 

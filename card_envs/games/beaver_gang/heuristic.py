@@ -179,7 +179,7 @@ def heuristic(states, i):
         return SWAP_CARD + 20 * slot + target if gain > max(needed, LEAST_SWAP_GAIN) else DISCARD
     if s.drawn == PEEK:
         unknown = unknown_slot(s, player)
-        return PEEK_AT + unknown if unknown >= 0 and PEEK_GAIN > needed else DISCARD
+        return PEEK_AT + unknown if unknown >= 0 and needed < PEEK_GAIN else DISCARD
     return CARRY_OUT_DRAW_TWO
 
 

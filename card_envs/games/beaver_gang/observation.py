@@ -85,7 +85,9 @@ FIELDS = Fields(
     ),
     Field("known_to_owner", (MAX_PLAYERS, SLOTS), "1 if its owner knows the card; perfect memory"),
     Field("known_to_all", (MAX_PLAYERS, SLOTS), "1 if everybody knows the card; perfect memory"),
-    Field("discarded", (NUM_KINDS,), "cards of each kind in the discard pile, / 16; perfect memory"),
+    Field(
+        "discarded", (NUM_KINDS,), "cards of each kind in the discard pile, / 16; perfect memory"
+    ),
 )
 
 STATE_FIELDS = Fields(
@@ -132,12 +134,12 @@ _PER_SCORE = 1.0 / 36.0
 _PER_LEAD = 1.0 / 72.0
 
 # What the field ``rows`` says of a card: four values from 4 * (kind + 16 if it is known).
-_LOOKS = np.zeros((32, 4), np.float32)
-_LOOKS[16 : 16 + NUM_KINDS, 0] = 1.0
-_LOOKS[16 : 16 + SWAP, 1] = np.arange(SWAP) / 9.0
-_LOOKS[16 + SWAP : 16 + NUM_KINDS, 2] = 1.0
-_LOOKS[16 + SWAP : 16 + NUM_KINDS, 3] = (0.0, 0.5, 1.0)
-_LOOKS = _LOOKS.reshape(-1)
+_looks = np.zeros((32, 4), np.float32)
+_looks[16 : 16 + NUM_KINDS, 0] = 1.0
+_looks[16 : 16 + SWAP, 1] = np.arange(SWAP) / 9.0
+_looks[16 + SWAP : 16 + NUM_KINDS, 2] = 1.0
+_looks[16 + SWAP : 16 + NUM_KINDS, 3] = (0.0, 0.5, 1.0)
+_LOOKS = _looks.reshape(-1)
 
 # For speed (this is most of a decision's time):
 # - Indices are masked (& 7, & 15, ...) wherever the compiler cannot see that they are not

@@ -58,8 +58,8 @@ NUM_TURN_KINDS = 18
 SCORE_SCALE = -1.0 / 36.0
 
 STATE = np.dtype(
-    common_state_fields(MAX_PLAYERS)
-    + [
+    [
+        *common_state_fields(MAX_PLAYERS),
         ("rounds", np.int32),  # how many rounds the game has (BG-2)
         ("round", np.int32),  # the present one, from 0; s.round is a method of plain records
         ("scores", np.int32, (MAX_PLAYERS,)),  # totals of the rounds played
@@ -558,7 +558,7 @@ def is_sound(states, i):
         return False
     if not (0 <= s.phase <= OVER and -1 <= s.knocker < n and 0 <= s.draw_twos <= DECK[DRAW_TWO]):
         return False
-    if not (0 < s.rounds and 0 <= s["round"] <= s.rounds and s.turns >= 0 and s.filling >= 0):
+    if not (s.rounds > 0 and 0 <= s["round"] <= s.rounds and s.turns >= 0 and s.filling >= 0):
         return False
     if not (0 <= s.reward_mode < 3 and 0 <= s.memory < 2 and s.max_steps > 0):
         return False

@@ -256,9 +256,9 @@ def _standing(s: Any, player: int) -> str:
 
 def _knocking(s: Any, player: int) -> str:
     if s["knocker"] == player:
-        return "You knocked: each of the others has one more turn."
+        return "You knocked: the last lap, one turn for each of the others."
     if s["knocker"] >= 0:
-        return f"Player {s['knocker']} knocked: each of the others has one more turn."
+        return f"Player {s['knocker']} knocked: the last lap, one turn for each of the others."
     # The present turn counts, and in the phase KNOCK it has been counted already.
     if s["phase"] == KNOCK or s["turns"] + 1 >= s["num_players"]:
         return "Nobody has knocked; whoever ends his turn now may."

@@ -1,0 +1,1 @@
+"""Measurements: ``throughput`` of the environments, and speed of ``training``."""

@@ -1,0 +1,357 @@
+"""Decisions a second of the environments under random play, and PettingZoo's as a yardstick.
+
+    python -m benchmarks.throughput [--game beaver_gang] [--seconds 2] [--json FILE] [--readme]
+
+The observation and the mask are made at each decision, and games that are over begin anew within
+the measured time. All AEC environments are driven by the same loop. All cases take turns,
+repetition by repetition, so that whatever else the machine does hits them alike.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import json
+import os
+import random
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+import warnings
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import gymnasium
+import numba
+import numpy as np
+from pettingzoo.classic import connect_four_v3, leduc_holdem_v4, texas_holdem_no_limit_v6
+from pettingzoo.utils.env import AECEnv
+
+import card_envs
+from benchmarks import report
+from card_envs.engine.game import Game
+from card_envs.engine.seeds import random_action
+from card_envs.engine.templates import compile_for, play_random
+from card_envs.games import load_game
+from training import command
+
+NUM_PLAYERS = 4
+BATCHES = (64, 1024, 4096, 16384)
+PACKAGES = ("gymnasium", "numba", "numpy", "pettingzoo", "rlcard")
+# The yardsticks; the ratios are to the faster one of the card games.
+YARDSTICKS = (connect_four_v3, texas_holdem_no_limit_v6, leduc_holdem_v4)
+CARD_GAMES = ("texas_holdem_no_limit_v6", "leduc_holdem_v4")
+# Decisions (in each game) between two looks at the clock.
+CHUNK = 100
+COMPILED_GAMES = 256
+
+# Run in a fresh process; prints the seconds of each stage.
+STARTUP = """
+import json, sys, time
+times = [time.perf_counter()]
+import card_envs
+times.append(time.perf_counter())
+env = card_envs.make(sys.argv[1])
+env.reset(seed=0)
+env.last()
+env.step(env.legal_actions()[0])
+env.last()
+times.append(time.perf_counter())
+vec = card_envs.make_vec(sys.argv[1], 64)
+vec.step(vec.reset(seed=0)[1].argmax(axis=1))
+times.append(time.perf_counter())
+print(json.dumps([after - before for before, after in zip(times, times[1:])]))
+"""
+STAGES = ("import", "first_environment", "first_batch")
+
+
+@dataclass(frozen=True)
+class Case:
+    """Something to measure: ``play(seconds)`` returns the decisions made and the seconds taken."""
+
+    environment: str
+    interface: str
+    games: int
+    threads: int
+    play: Callable[[float], tuple[int, float]]
+
+
+def repeat(chunk: Callable[[], int]) -> Callable[[float], tuple[int, float]]:
+    """``Case.play`` from a function that makes some decisions and returns how many."""
+
+    def play(seconds: float) -> tuple[int, float]:
+        decisions, elapsed = 0, 0.0
+        begun = time.perf_counter()
+        while elapsed < seconds:
+            decisions += chunk()
+            elapsed = time.perf_counter() - begun
+        return decisions, elapsed
+
+    return play
+
+
+def aec_case(name: str, interface: str, make: Callable[[], AECEnv[Any, Any, Any]]) -> Case:
+    """Random play of an AEC environment, ours or PettingZoo's."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # about the bounds of PettingZoo's own spaces
+        env = make()
+    env.reset(seed=0)
+    draw = random.Random(0).random
+
+    def chunk() -> int:
+        decisions = 0
+        while decisions < CHUNK:
+            observation, _, terminated, truncated, _ = env.last()
+            if terminated or truncated:
+                env.reset()
+                continue
+            legal = np.flatnonzero(observation["action_mask"])
+            env.step(int(legal[int(draw() * len(legal))]))
+            decisions += 1
+        return decisions
+
+    return Case(name, interface, 1, 1, repeat(chunk))
+
+
+def seat_case(game: Game) -> Case:
+    """The learner's decisions in the Gymnasium environment, whose opponents play at random."""
+    env = gymnasium.make(game.gymnasium_id, num_players=NUM_PLAYERS, opponents="random")
+    _, info = env.reset(seed=0)
+    draw = random.Random(0).random
+
+    def chunk() -> int:
+        nonlocal info
+        for _ in range(CHUNK):
+            legal = np.flatnonzero(info["action_mask"])
+            _, _, terminated, truncated, info = env.step(legal[int(draw() * len(legal))])
+            if terminated or truncated:
+                _, info = env.reset()
+        return CHUNK
+
+    return Case(game.name, "gymnasium.make(), decisions of the learner", 1, 1, repeat(chunk))
+
+
+@numba.njit
+def choose(streams, action_mask, actions):
+    """A uniformly random legal action in each game."""
+    for i in range(len(actions)):
+        actions[i] = random_action(streams, i, action_mask[i], action_mask[i].sum())
+
+
+def batch_case(game: Game, num_envs: int, num_threads: int) -> Case:
+    """``make_vec().step()``; the actions are chosen outside of the measured time."""
+    engine = card_envs.make_vec(game.id, num_envs, NUM_PLAYERS, num_threads=num_threads)
+    _, action_mask = engine.reset(seed=0)  # a buffer that every step rewrites
+    streams = np.arange(num_envs, dtype=np.uint64)
+    actions = np.zeros(num_envs, np.int64)
+
+    def play(seconds: float) -> tuple[int, float]:
+        decisions, elapsed = 0, 0.0
+        while elapsed < seconds:
+            choose(streams, action_mask, actions)
+            begun = time.perf_counter()
+            engine.step(actions)
+            elapsed += time.perf_counter() - begun
+            decisions += num_envs
+        return decisions, elapsed
+
+    return Case(game.name, "make_vec(), step alone", num_envs, num_threads, play)
+
+
+def compiled_case(game: Game) -> Case:
+    """Random play without leaving the compiled loop."""
+    loop = compile_for(game, play_random)
+    engine = card_envs.make_vec(game.id, COMPILED_GAMES, NUM_PLAYERS)
+    observation, action_mask = (array.copy() for array in engine.reset(seed=0))
+    streams = np.arange(COMPILED_GAMES, dtype=np.uint64)
+    players = (NUM_PLAYERS, NUM_PLAYERS)
+    options = game.encode_options({})
+
+    def chunk() -> int:
+        loop(engine.states, streams, CHUNK, *players, options, observation, action_mask)
+        return CHUNK * COMPILED_GAMES
+
+    interface = "compiled loop, choosing included"
+    return Case(game.name, interface, COMPILED_GAMES, 1, repeat(chunk))
+
+
+def make_cases(game: Game, batches: Sequence[int]) -> list[Case]:
+    """All that is measured, in the order of the table."""
+    shim = importlib.import_module(f"card_envs.{game.name}")
+    threads = sorted({1, numba.config.NUMBA_NUM_THREADS})  # type: ignore[attr-defined]
+    return [
+        aec_case(game.name, "raw_env", lambda: shim.raw_env(num_players=NUM_PLAYERS)),
+        aec_case(game.name, "env", lambda: shim.env(num_players=NUM_PLAYERS)),
+        seat_case(game),
+        *(batch_case(game, num_envs, t) for t in threads for num_envs in batches),
+        compiled_case(game),
+        *(
+            aec_case(module.__name__.rsplit(".", 1)[-1], interface, getattr(module, interface))
+            for module in YARDSTICKS
+            for interface in ("raw_env", "env")
+        ),
+    ]
+
+
+def measure_cases(cases: Sequence[Case], seconds: float, repetitions: int) -> list[dict[str, Any]]:
+    """Decisions a second of each case: the median and the best of the repetitions."""
+    for case in cases:
+        case.play(seconds / 4)  # compiles, and lets the games of a batch drift apart
+    rates: list[list[float]] = [[] for _ in cases]
+    for repetition in range(repetitions):
+        print(f"repetition {repetition + 1} of {repetitions}", file=sys.stderr)
+        for case, measured in zip(cases, rates, strict=True):
+            decisions, elapsed = case.play(seconds)
+            measured.append(decisions / elapsed)
+    return [
+        {
+            "environment": case.environment,
+            "interface": case.interface,
+            "games": case.games,
+            "threads": case.threads,
+            "median": round(statistics.median(measured)),
+            "best": round(max(measured)),
+        }
+        for case, measured in zip(cases, rates, strict=True)
+    ]
+
+
+def measure_startup(game_id: str, repetitions: int) -> dict[str, dict[str, float]]:
+    """Seconds to the first decisions of fresh processes: once compiling, then from the cache."""
+    with tempfile.TemporaryDirectory() as folder:
+        runs = []
+        for _ in range(1 + repetitions):
+            process = subprocess.run(
+                [sys.executable, "-c", STARTUP, game_id],
+                env={**os.environ, "XDG_CACHE_HOME": folder},
+                stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL,
+                check=True,
+            )
+            runs.append(json.loads(process.stdout))
+    medians = [statistics.median(stage) for stage in zip(*runs[1:], strict=True)]
+    return {
+        cache: {stage: round(value, 3) for stage, value in zip(STAGES, values, strict=True)}
+        for cache, values in (("empty_cache", runs[0]), ("warm_cache", medians))
+    }
+
+
+def compare(rows: Sequence[dict[str, Any]], name: str) -> dict[str, dict[str, Any]]:
+    """How many times as fast as PettingZoo's fastest card game ours is, like for like."""
+    medians = {(row["environment"], row["interface"]): row["median"] for row in rows}
+    ratios = {}
+    for interface in ("raw_env", "env"):
+        fastest = max(CARD_GAMES, key=lambda game: medians[game, interface])
+        ratio = medians[name, interface] / medians[fastest, interface]
+        ratios[interface] = {"compared_to": fastest, "ratio": round(ratio, 2)}
+    return ratios
+
+
+def measure(
+    game_id: str, seconds: float, repetitions: int, batches: Sequence[int]
+) -> dict[str, Any]:
+    """Measure everything; returns the document that is written as JSON."""
+    game = load_game(game_id)
+    startup = measure_startup(game_id, repetitions)
+    rows = measure_cases(make_cases(game, batches), seconds, repetitions)
+    arguments = ["--game", game_id, "--seconds", f"{seconds:g}", "--repetitions", str(repetitions)]
+    if tuple(batches) != BATCHES:
+        arguments += ["--games", *map(str, batches)]
+    return report.document(
+        "throughput",
+        game_id,
+        arguments,
+        PACKAGES,
+        {"num_players": NUM_PLAYERS, "seconds": seconds, "repetitions": repetitions},
+        {
+            "sizes": {
+                "state_bytes": game.state_dtype.itemsize,
+                "observation_values": game.fields.size,
+                "actions": game.num_actions,
+            },
+            "decisions_per_second": rows,
+            "ratios": compare(rows, game.name),
+            "startup_seconds": startup,
+        },
+    )
+
+
+def table(measured: dict[str, Any]) -> str:
+    """The results in Markdown."""
+    settings, results = measured["settings"], measured["results"]
+    rows = [
+        [
+            row["environment"],
+            row["interface"],
+            f"{row['games']:,}",
+            str(row["threads"]),
+            report.three_digits(row["median"]),
+            report.three_digits(row["best"]),
+        ]
+        for row in results["decisions_per_second"]
+    ]
+    header = ["environment", "interface", "games", "threads", "decisions a second", "best"]
+    ratios = " and ".join(
+        f"`{interface}` makes **{report.three_digits(entry['ratio'])} times** as many decisions a "
+        f"second as `{entry['compared_to']}.{interface}`"
+        for interface, entry in results["ratios"].items()
+    )
+    startup = [
+        [cache.replace("_", " "), *(f"{seconds[stage]:.2f}" for stage in STAGES)]
+        for cache, seconds in results["startup_seconds"].items()
+    ]
+    sizes = results["sizes"]
+    return "\n\n".join(
+        [
+            report.markdown_table(header, rows, 4),
+            f"Medians of {settings['repetitions']} repetitions of {settings['seconds']:g} s, "
+            f"{settings['num_players']} players. {ratios}, the fastest of PettingZoo's card games.",
+            report.markdown_table(
+                ["seconds in a fresh process", *(stage.replace("_", " ") for stage in STAGES)],
+                startup,
+                3,
+            ),
+            f"A state takes {sizes['state_bytes']} bytes, an observation has "
+            f"{sizes['observation_values']} values, and there are {sizes['actions']} actions.",
+            report.origin(measured),
+        ]
+    )
+
+
+def _main(argv: Sequence[str] | None) -> None:
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.throughput", description=(__doc__ or "").split("\n")[0]
+    )
+    parser.add_argument(
+        "--seconds", type=float, default=2.0, help="of one repetition of one case; default: 2"
+    )
+    parser.add_argument("--repetitions", type=int, default=5, help="default: 5")
+    parser.add_argument(
+        "--games",
+        type=int,
+        nargs="+",
+        default=BATCHES,
+        metavar="N",
+        help="sizes of the batches; default: " + " ".join(map(str, BATCHES)),
+    )
+    args = report.parse_arguments(parser, argv)
+    if args.repetitions < 1:
+        raise ValueError("--repetitions must be at least 1")
+    report.finish(
+        args,
+        lambda: measure(args.game, args.seconds, args.repetitions, args.games),
+        "throughput",
+        table,
+    )
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """The command ``python -m benchmarks.throughput``; returns the exit status."""
+    return command.run("benchmarks.throughput", _main, argv)
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,266 @@
+"""Learner decisions a second of our self-play, and of PettingZoo's way to train as a yardstick.
+
+    python -m benchmarks.training [--game beaver_gang] [--decisions N] [--json FILE] [--readme]
+
+Both train MaskablePPO with the same network, the same parameters, and rollouts of the same size;
+they take turns, rollout by rollout. The yardstick is one ``connect_four_v3`` in which the learner
+moves for both sides, stepped through Stable-Baselines3's DummyVecEnv.
+"""
+
+from __future__ import annotations
+
+import argparse
+import statistics
+import time
+from collections.abc import Sequence
+from typing import Any
+
+import gymnasium
+import torch
+from numpy.typing import NDArray
+from pettingzoo.classic import connect_four_v3
+from pettingzoo.utils.env import AECEnv
+from sb3_contrib import MaskablePPO
+from sb3_contrib.common.wrappers import ActionMasker
+from stable_baselines3.common.callbacks import BaseCallback
+from stable_baselines3.common.vec_env import DummyVecEnv
+
+from benchmarks import report
+from card_envs.games import load_game
+from training import command
+from training.config import PPO, Config, Environment, Network, Opponents
+from training.export import policy_network
+from training.selfplay import SelfPlayGames, SelfPlayVecEnv
+from training.train import make_model
+
+PACKAGES = (
+    "gymnasium",
+    "numba",
+    "numpy",
+    "pettingzoo",
+    "sb3-contrib",
+    "stable-baselines3",
+    "torch",
+)
+NUM_ENVS, N_STEPS = 1024, 16
+OURS, YARDSTICK = "card_envs", "connect_four_v3"
+
+
+class BothSides(gymnasium.Env[NDArray[Any], int]):
+    """An AEC environment as a single-agent one: whoever is to move, the learner decides."""
+
+    def __init__(self, env: AECEnv[str, Any, Any]) -> None:
+        self.env = env
+        agent = env.possible_agents[0]
+        self.observation_space = env.observation_space(agent)["observation"]
+        self.action_space = env.action_space(agent)
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[NDArray[Any], dict[str, Any]]:
+        """Begin a new game."""
+        super().reset(seed=seed)
+        self.env.reset(seed=seed)
+        return self._look(), {}
+
+    def step(self, action: int) -> tuple[NDArray[Any], float, bool, bool, dict[str, Any]]:
+        """Move for the agent to move; the reward is what he gets for it."""
+        mover = self.env.agent_selection
+        self.env.step(action)
+        return (
+            self._look(),
+            self.env.rewards[mover],
+            self.env.terminations[mover],
+            self.env.truncations[mover],
+            {},
+        )
+
+    def _look(self) -> NDArray[Any]:
+        seen = self.env.observe(self.env.agent_selection)
+        self.action_mask = seen["action_mask"]
+        return seen["observation"]
+
+
+class Stopwatch(BaseCallback):
+    """Seconds spent in collecting the last rollout."""
+
+    def _on_rollout_start(self) -> None:
+        self._begun = time.perf_counter()
+
+    def _on_step(self) -> bool:
+        return True
+
+    def _on_rollout_end(self) -> None:
+        self.collecting = time.perf_counter() - self._begun
+
+
+class Trainer:
+    """A model, and the speed of each of its rollouts in learner decisions a second."""
+
+    def __init__(self, model: MaskablePPO) -> None:
+        self._model = model
+        self._size = model.n_steps * model.n_envs
+        self._stopwatch = Stopwatch()
+        self.collecting: list[float] = []
+        self.whole: list[float] = []
+
+    def iterate(self) -> None:
+        """Collect one rollout and update the model with it."""
+        begun = time.perf_counter()
+        self._model.learn(self._size, callback=self._stopwatch, reset_num_timesteps=False)
+        self.whole.append(self._size / (time.perf_counter() - begun))
+        self.collecting.append(self._size / self._stopwatch.collecting)
+
+    def forget(self) -> None:
+        """Start anew with the measurements."""
+        self.collecting.clear()
+        self.whole.clear()
+
+
+def make_config(game_id: str, num_envs: int, n_steps: int) -> Config:
+    """The mixture of games and opponents that the shipped policy is trained with."""
+    game = load_game(game_id)
+    return Config(
+        game=game_id,
+        decisions=1,
+        device="cpu",
+        environment=Environment(
+            num_envs=num_envs,
+            num_players=(game.min_players, game.max_players),
+            options={"reward": "score", "max_steps": 2000},
+        ),
+        opponents=Opponents(snapshots=0.35, heuristic=0.6, random=0.05, pool_size=6),
+        network=Network(hidden=(64, 64)),
+        ppo=PPO(n_steps=n_steps, batch_size=min(4096, num_envs * n_steps), n_epochs=3),
+    )
+
+
+def our_trainer(config: Config) -> Trainer:
+    """Self-play with a pool of snapshots that is full from the beginning."""
+    games = SelfPlayGames(load_game(config.game), config)
+    model = make_model(config, SelfPlayVecEnv(games))
+    for _ in range(config.opponents.pool_size):
+        games.add_snapshot(policy_network(model.policy, config.network.activation))
+    return Trainer(model)
+
+
+def yardstick_trainer(config: Config) -> Trainer:
+    """The same learner in one game of Connect Four, with rollouts of the same size."""
+    size = config.environment.num_envs * config.ppo.n_steps
+    config = config.model_copy(update={"ppo": config.ppo.model_copy(update={"n_steps": size})})
+
+    def make() -> gymnasium.Env[Any, Any]:
+        env = BothSides(connect_four_v3.env())
+        return ActionMasker(env, lambda _: env.action_mask)
+
+    return Trainer(make_model(config, DummyVecEnv([make])))  # type: ignore[arg-type]
+
+
+def measure(game_id: str, decisions: int, num_envs: int, n_steps: int) -> dict[str, Any]:
+    """Measure both; returns the document that is written as JSON."""
+    config = make_config(game_id, num_envs, n_steps)
+    trainers = {OURS: our_trainer(config), YARDSTICK: yardstick_trainer(config)}
+    for trainer in trainers.values():
+        trainer.iterate()  # compiles, and fills the games with snapshots
+        trainer.forget()
+    rollouts = -(-decisions // (num_envs * n_steps))
+    for _ in range(rollouts):
+        for trainer in trainers.values():
+            trainer.iterate()
+    speeds = {
+        name: {
+            "collecting": statistics.median(trainer.collecting),
+            "whole": statistics.median(trainer.whole),
+        }
+        for name, trainer in trainers.items()
+    }
+    arguments = ["--game", game_id, "--decisions", str(decisions)]
+    if (num_envs, n_steps) != (NUM_ENVS, N_STEPS):
+        arguments += ["--num-envs", str(num_envs), "--n-steps", str(n_steps)]
+    return report.document(
+        "training",
+        game_id,
+        arguments,
+        PACKAGES,
+        {
+            "num_envs": num_envs,
+            "n_steps": n_steps,
+            "rollouts": rollouts,
+            "torch_threads": torch.get_num_threads(),
+            "config": config.model_dump(
+                mode="json", include={"environment", "opponents", "network", "ppo"}
+            ),
+        },
+        {
+            "decisions_per_second": {
+                name: {part: round(value) for part, value in speed.items()}
+                for name, speed in speeds.items()
+            },
+            "ratios": {
+                part: round(speeds[OURS][part] / speeds[YARDSTICK][part], 2)
+                for part in ("collecting", "whole")
+            },
+        },
+    )
+
+
+def table(measured: dict[str, Any]) -> str:
+    """The results in Markdown."""
+    settings, results = measured["settings"], measured["results"]
+    names = {OURS: f"{measured['game']}, self-play", YARDSTICK: f"{YARDSTICK}, one environment"}
+    rows = [
+        [names[name], *(report.three_digits(speed[part]) for part in ("collecting", "whole"))]
+        for name, speed in results["decisions_per_second"].items()
+    ]
+    ratios = results["ratios"]
+    rows.append(["ratio", *(report.three_digits(ratios[part]) for part in ("collecting", "whole"))])
+    ppo = settings["config"]["ppo"]
+    header = ["learner decisions a second", "collecting rollouts", "whole training"]
+    return "\n\n".join(
+        [
+            report.markdown_table(header, rows, 2),
+            f"Medians over rollouts ({settings['rollouts']}) of "
+            f"{settings['num_envs'] * settings['n_steps']:,} decisions (self-play: "
+            f"{settings['num_envs']:,} games, {settings['n_steps']} decisions each), "
+            f"{ppo['n_epochs']} epochs in minibatches of {ppo['batch_size']:,}, hidden layers "
+            f"{settings['config']['network']['hidden']}, "
+            f"{settings['torch_threads']} torch threads.",
+            report.origin(measured),
+        ]
+    )
+
+
+def _main(argv: Sequence[str] | None) -> None:
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.training", description=(__doc__ or "").split("\n")[0]
+    )
+    parser.add_argument(
+        "--decisions",
+        type=int,
+        default=81_920,
+        help="learner decisions to measure with each, rounded up to whole rollouts; default: 81920",
+    )
+    parser.add_argument(
+        "--num-envs", type=int, default=NUM_ENVS, help="games at a time; default: 1024"
+    )
+    parser.add_argument(
+        "--n-steps", type=int, default=N_STEPS, help="decisions of each; default: 16"
+    )
+    args = report.parse_arguments(parser, argv)
+    if min(args.decisions, args.num_envs, args.n_steps) < 1:
+        raise ValueError("--decisions, --num-envs and --n-steps must be at least 1")
+    report.finish(
+        args,
+        lambda: measure(args.game, args.decisions, args.num_envs, args.n_steps),
+        "training",
+        table,
+    )
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """The command ``python -m benchmarks.training``; returns the exit status."""
+    return command.run("benchmarks.training", _main, argv)
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,153 @@
+"""Loops over games, compiled for each game: templates.
+
+They are never called as they stand. ``compile_for`` gives each a copy in the namespace of a game,
+where ``reset``, ``step``, ``legal_action_mask``, ``observe`` and ``heuristic`` are that game's
+kernels.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+import numba
+
+from card_envs.engine.game import Game
+from card_envs.engine.jit import specialize
+from card_envs.engine.seeds import next_seed, players_of, random_action
+
+# What step_and_look returns: the player to move, and these.
+PAID, OVER = 16, 32
+
+# How the agent of a seat comes to its action, in play_on: it is asked for it, or it is scripted.
+ASKED, RANDOM, HEURISTIC = 0, 1, 2
+
+# What play_on says of a game that waits for nobody.
+NOBODY = -1
+
+_HELPERS = {
+    "prange": numba.prange,
+    "next_seed": next_seed,
+    "players_of": players_of,
+    "random_action": random_action,
+    "PAID": PAID,
+    "OVER": OVER,
+    "RANDOM": RANDOM,
+    "HEURISTIC": HEURISTIC,
+    "NOBODY": NOBODY,
+}
+
+
+@cache
+def compile_for(
+    game: Game, template: Callable[..., Any], parallel: bool = False
+) -> Callable[..., Any]:
+    """The template compiled for one game; the same function for the same arguments."""
+    return specialize(template, {**_HELPERS, **game.namespace}, parallel=parallel)
+
+
+def reset_games(states, indices, seeds, num_players, options):
+    """Begin the games ``indices``; seeds and numbers of players are in the same order."""
+    for j in range(len(indices)):
+        reset(states, indices[j], seeds[j], num_players[j], *options)
+
+
+def observe_games(states, observation, action_mask):
+    """Write every game's observation and mask for the player to move."""
+    for i in prange(len(states)):
+        observe(states, i, states[i].current_player, observation[i])
+        legal_action_mask(states, i, action_mask[i])
+
+
+def step_and_look(states, i, action, action_mask):
+    """One decision, the next player's mask, and in one number what Python must know of it."""
+    step(states, i, action)
+    legal_action_mask(states, i, action_mask)
+    s = states[i]
+    result = int(s.current_player)
+    for player in range(s.num_players):
+        if s.rewards[player] != 0.0:
+            result |= PAID
+    if s.terminated or s.truncated:
+        result |= OVER
+    return result
+
+
+def find_illegal(actions, action_mask):
+    """The first game whose action is not legal, or -1."""
+    for i in range(len(actions)):
+        if not 0 <= actions[i] < action_mask.shape[1] or action_mask[i, actions[i]] == 0:
+            return i
+    return -1
+
+
+def step_games(
+    states, actions, low, high, options, observation, action_mask, rewards, terminated, truncated
+):
+    """One decision in every game; a game that is over begins anew at once."""
+    for i in prange(len(states)):
+        step(states, i, actions[i])
+        s = states[i]
+        for player in range(s.num_players):
+            rewards[i, player] = s.rewards[player]
+        for player in range(s.num_players, rewards.shape[1]):
+            rewards[i, player] = 0.0
+        terminated[i] = s.terminated
+        truncated[i] = s.truncated
+        if s.terminated or s.truncated:
+            seed = next_seed(s.seed)
+            reset(states, i, seed, players_of(seed, low, high), *options)
+        observe(states, i, s.current_player, observation[i])
+        legal_action_mask(states, i, action_mask[i])
+
+
+def play_random(states, streams, decisions, low, high, options, observation, action_mask):
+    """Random play without leaving the compiled loop: the speed of the rules themselves."""
+    for i in prange(len(states)):
+        out, mask = observation[i], action_mask[i]
+        for _ in range(decisions):
+            observe(states, i, states[i].current_player, out)
+            count = legal_action_mask(states, i, mask)
+            step(states, i, random_action(streams, i, mask, count))
+            if states[i].terminated or states[i].truncated:
+                seed = next_seed(states[i].seed)
+                reset(states, i, seed, players_of(seed, low, high), *options)
+
+
+def take_actions(states, indices, actions, returns):
+    """Carry out the actions in the games ``indices`` and add up the rewards."""
+    for j in range(len(indices)):
+        i = indices[j]
+        step(states, i, actions[j])
+        for player in range(states[i].num_players):
+            returns[i, player] += states[i].rewards[player]
+
+
+def play_on(
+    states, indices, seats, kinds, streams, skip_forced, returns, waiting, observation, action_mask
+):
+    """Play the games ``indices`` until an agent must be asked, or they are over."""
+    for j in range(len(indices)):
+        i = indices[j]
+        s = states[i]
+        while True:
+            if s.terminated or s.truncated:
+                waiting[i] = NOBODY
+                break
+            agent = seats[i, s.current_player]
+            if kinds[agent] == HEURISTIC:
+                action = heuristic(states, i)
+            else:
+                count = legal_action_mask(states, i, action_mask[i])
+                if kinds[agent] == RANDOM:
+                    action = random_action(streams, i, action_mask[i], count)
+                elif skip_forced and count == 1:
+                    action = random_action(streams, i, action_mask[i], 1)
+                else:
+                    observe(states, i, s.current_player, observation[i])
+                    waiting[i] = agent
+                    break
+            step(states, i, action)
+            for player in range(s.num_players):
+                returns[i, player] += s.rewards[player]

@@ -1,0 +1,176 @@
+"""A table of Beaver Gang laid out by hand, to be played on through the kernels.
+
+Cards are written as one character each: the numbers as digits, S swap, P peek, D draw two.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import numpy as np
+
+from card_envs.games import load_game
+from card_envs.games.beaver_gang import rules
+
+GAME = load_game("beaver_gang")
+SIGNS = "0123456789SPD"
+DECK = Counter("012345678" * 4 + "9" * 9 + "S" * 9 + "P" * 7 + "D" * 5)
+
+
+def kinds(cards: str) -> list[int]:
+    return [SIGNS.index(sign) for sign in cards]
+
+
+def signs(cards) -> str:
+    return "".join(SIGNS[card] for card in cards)
+
+
+def places(*owners_and_slots: tuple[int, int]) -> int:
+    """A set of places, as the record keeps it."""
+    return sum(1 << 4 * owner + slot for owner, slot in owners_and_slots)
+
+
+class Table:
+    """One game. Every step taken through it must be legal and leave a sound record."""
+
+    def __init__(self, num_players: int, seed: int = 0, **options) -> None:
+        self.states = GAME.new_states(1)
+        encoded = GAME.encode_options(options)
+        rules.reset(self.states, 0, np.uint64(seed), num_players, *encoded)
+
+    @classmethod
+    def lay_out(
+        cls,
+        *rows: str,
+        draw: str = "",
+        discard: str = "",
+        rest_is_discarded: bool = False,
+        seed: int = 0,
+        options: dict | None = None,
+        known: dict[int, int] | None = None,
+        **fields,
+    ) -> Table:
+        """A table with these rows, one for each player.
+
+        Args:
+            rows: Four cards for each player.
+            draw: Cards on top of the draw pile, from the top.
+            discard: Cards on top of the discard pile; the last one is the top.
+            rest_is_discarded: Whether the cards not named lie under the discard pile; else they
+                lie under the draw pile.
+            seed: Seed of the game, and so of its reshuffles.
+            options: The game's options.
+            known: Places known, by player; without it, what BG-6 shows.
+            fields: Fields of the record that are to be different.
+        """
+        table = cls(len(rows), seed, **(options or {}))
+        s = table.states[0]
+        drawn = fields.get("drawn", "")
+        fields["drawn"] = SIGNS.index(drawn) if drawn else rules.NO_CARD
+        named = "".join(rows) + draw + discard + drawn + "D" * fields.get("draw_twos", 0)
+        assert not Counter(named) - DECK, "there are not so many cards of that kind"
+        rest = "".join((DECK - Counter(named)).elements())
+        if rest_is_discarded:
+            discard = rest + discard
+        else:
+            draw += rest
+        for player, row in enumerate(rows):
+            s["row"][player] = kinds(row)
+        s["draw_pile"][: len(draw)] = kinds(draw[::-1])
+        s["draw_size"] = len(draw)
+        s["discard_counts"] = [discard.count(sign) for sign in SIGNS]
+        s["discard_size"] = len(discard)
+        s["discard_top"] = SIGNS.index(discard[-1]) if discard else rules.NO_CARD
+        for name, value in fields.items():
+            s[name] = value
+        for player, known_places in (known or {}).items():
+            s["known"][player] = known_places
+        assert rules.is_sound(table.states, 0)
+        return table
+
+    def copy(self) -> Table:
+        other = object.__new__(type(self))
+        other.states = GAME.as_states(self.states.copy())
+        return other
+
+    def play(self, *actions: int) -> Table:
+        for action in actions:
+            assert action in self.legal(), f"{action} is not among {self.legal()}"
+            rules.step(self.states, 0, action)
+            assert rules.is_sound(self.states, 0)
+        return self
+
+    def determinize(self, player: int, seed: int) -> Table:
+        rules.determinize(self.states, 0, player, np.uint64(seed))
+        return self
+
+    def legal(self) -> list[int]:
+        mask = np.full(rules.NUM_ACTIONS, 7, np.int8)
+        count = rules.legal_action_mask(self.states, 0, mask)
+        assert set(mask.tolist()) <= {0, 1}
+        assert count == mask.sum()
+        return np.flatnonzero(mask).tolist()
+
+    def observe(self, player: int) -> dict[str, np.ndarray]:
+        """The player's observation, by fields."""
+        out = np.full(GAME.fields.size, np.nan, np.float32)
+        GAME.observe(self.states, 0, player, out)
+        assert ((out >= 0) & (out <= 1)).all()
+        return GAME.fields.unflatten(out)
+
+    def __getattr__(self, name: str):
+        """A field of the record."""
+        if name in rules.STATE.names:
+            return self.states[0][name]
+        raise AttributeError(name)
+
+    def row_of(self, player: int) -> str:
+        return signs(self.row[player])
+
+    @property
+    def phase_name(self) -> str:
+        return rules.PHASE_NAMES[self.phase]
+
+    @property
+    def top(self) -> str:
+        """The top discard; empty if there is no discard pile."""
+        return "" if self.discard_top == rules.NO_CARD else SIGNS[self.discard_top]
+
+    @property
+    def in_hand(self) -> str:
+        """The card that the player to move has drawn."""
+        return "" if self.drawn == rules.NO_CARD else SIGNS[self.drawn]
+
+    @property
+    def discards(self) -> Counter[str]:
+        return Counter(dict(zip(SIGNS, self.discard_counts.tolist(), strict=True)))
+
+    @property
+    def draws(self) -> str:
+        """The draw pile from its top."""
+        return signs(self.draw_pile[: self.draw_size][::-1])
+
+    def knows(self, player: int) -> set[tuple[int, int]]:
+        """The places (owner, slot) of the cards that the player knows."""
+        known = int(self.known[player])
+        return {divmod(place, 4) for place in range(24) if known >> place & 1}
+
+
+def swap(slot: int, places_to_the_left: int, other_slot: int) -> int:
+    """The action of a swap."""
+    return 10 + 20 * slot + 4 * (places_to_the_left - 1) + other_slot
+
+
+def shown(observation: dict[str, np.ndarray], seat: int, slot: int) -> str:
+    """What the field ``rows`` shows of a card: its sign, or ``?``."""
+    is_known, value, is_special, kind = observation["rows"][seat, slot]
+    if not is_known:
+        assert value == is_special == kind == 0
+        return "?"
+    return "SPD"[round(2 * kind)] if is_special else str(round(9 * value))
+
+
+def chi_square(counts, expected) -> float:
+    counts, expected = np.asarray(counts, float), np.asarray(expected, float)
+    assert np.isclose(counts.sum(), expected.sum())
+    return float(((counts - expected) ** 2 / expected).sum())

@@ -1,0 +1,153 @@
+"""The benchmarks run, and the README's tables are those of the committed results."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import pytest
+
+from benchmarks import report
+from card_envs.engine.jit import COMPILED
+from card_envs.games import GAMES
+
+pytest.importorskip("rlcard")
+pytest.importorskip("pygame")
+pytest.importorskip("sb3_contrib")
+
+from benchmarks import throughput, training
+
+BENCHMARKS = {"throughput": throughput, "training": training}
+slow_as_python = pytest.mark.skipif(not COMPILED, reason="takes too long as plain Python")
+
+
+def check_origin(measured, benchmark):
+    assert measured["benchmark"] == benchmark
+    assert measured["game"] in GAMES
+    assert measured["command"].startswith(f"python -m benchmarks.{benchmark} --game ")
+    assert re.fullmatch(r"\d{4}-\d\d-\d\d", measured["date"])
+    machine = measured["machine"]
+    assert set(machine) == {"cpu", "cores", "system", "python", "versions"}
+    assert set(machine["versions"]) == set(BENCHMARKS[benchmark].PACKAGES)
+
+
+def check_throughput(measured):
+    check_origin(measured, "throughput")
+    results = measured["results"]
+    assert set(results) == {"sizes", "decisions_per_second", "ratios", "startup_seconds"}
+    assert set(results["sizes"]) == {"state_bytes", "observation_values", "actions"}
+    assert all(value > 0 for value in results["sizes"].values())
+    rows = results["decisions_per_second"]
+    for row in rows:
+        assert set(row) == {"environment", "interface", "games", "threads", "median", "best"}
+        assert 0 < row["median"] <= row["best"]
+    cases = [(r["environment"], r["interface"], r["games"], r["threads"]) for r in rows]
+    assert len(cases) == len(set(cases))
+    for name in ("connect_four_v3", "texas_holdem_no_limit_v6", "leduc_holdem_v4"):
+        assert {(name, "raw_env", 1, 1), (name, "env", 1, 1)} <= set(cases)
+    assert set(results["ratios"]) == {"raw_env", "env"}
+    for ratio in results["ratios"].values():
+        assert ratio["compared_to"] in throughput.CARD_GAMES
+        assert ratio["ratio"] > 0
+    assert set(results["startup_seconds"]) == {"empty_cache", "warm_cache"}
+    for seconds in results["startup_seconds"].values():
+        assert set(seconds) == {"import", "first_environment", "first_batch"}
+    return rows
+
+
+def check_training(measured):
+    check_origin(measured, "training")
+    results = measured["results"]
+    assert set(results) == {"decisions_per_second", "ratios"}
+    assert set(results["decisions_per_second"]) == {"card_envs", "connect_four_v3"}
+    for part in (*results["decisions_per_second"].values(), results["ratios"]):
+        assert set(part) == {"collecting", "whole"}
+        assert all(value > 0 for value in part.values())
+    for speed in results["decisions_per_second"].values():
+        assert speed["whole"] <= speed["collecting"]
+
+
+@slow_as_python
+def test_throughput_runs(tmp_path, capsys):
+    path = tmp_path / "new" / "throughput.json"
+    arguments = ["--seconds", "0.001", "--repetitions", "1", "--games", "3", "--json", str(path)]
+    assert throughput.main(arguments) == 0
+    text = path.read_text()
+    assert str(tmp_path) not in text
+    measured = json.loads(text)
+    rows = check_throughput(measured)
+    interfaces = [row["interface"] for row in rows if row["environment"] == "beaver_gang_v0"]
+    assert interfaces[:2] == ["raw_env", "env"]
+    assert len(set(interfaces)) == 5
+    assert throughput.table(measured) in capsys.readouterr().out
+
+
+@slow_as_python
+def test_training_runs(tmp_path, capsys):
+    path = tmp_path / "training.json"
+    arguments = ["--decisions", "1", "--num-envs", "4", "--n-steps", "8", "--json", str(path)]
+    assert training.main(arguments) == 0
+    measured = json.loads(path.read_text())
+    check_training(measured)
+    assert measured["settings"]["rollouts"] == 1
+    assert training.table(measured) in capsys.readouterr().out
+
+
+def test_both_sides_plays_whole_games():
+    env = training.BothSides(training.connect_four_v3.env())
+    observation, _ = env.reset(seed=1)
+    for _ in range(42):
+        assert observation in env.observation_space
+        observation, reward, terminated, truncated, _ = env.step(int(env.action_mask.argmax()))
+        if terminated:
+            break
+    # Both fill column after column, so that the first player completes a row or a diagonal.
+    assert (reward, terminated, truncated) == (1, True, False)
+
+
+@pytest.mark.parametrize("benchmark", BENCHMARKS)
+def test_committed_results_have_the_promised_shape(benchmark):
+    paths = sorted(report.RESULTS.glob(f"{benchmark}_*.json"))
+    assert paths
+    for path in paths:
+        measured = json.loads(path.read_text())
+        assert path.stem == f"{benchmark}_{measured['game']}"
+        {"throughput": check_throughput, "training": check_training}[benchmark](measured)
+
+
+@pytest.mark.parametrize("benchmark", BENCHMARKS)
+def test_readme_tables_are_those_of_the_results(benchmark):
+    text = report.README.read_text()
+    games = re.findall(rf"<!-- {benchmark}:(\w+) -->", text)
+    results = [path.stem for path in report.RESULTS.glob(f"{benchmark}_*.json")]
+    assert sorted(f"{benchmark}_{game}" for game in games) == sorted(results)
+    assert report.with_tables(text, benchmark, BENCHMARKS[benchmark].table) == text
+
+
+def test_readme_alone_rewrites_tables_and_nothing_else(tmp_path, monkeypatch):
+    committed = report.README.read_text()
+    start = "<!-- throughput:beaver_gang -->\n"
+    head, rest = committed.split(start)
+    tail = rest[rest.index("<!-- end -->") :]
+    readme = tmp_path / "README.md"
+    readme.write_text(f"{head}{start}an old table\n{tail}")
+    monkeypatch.setattr(report, "README", readme)
+    monkeypatch.setattr(throughput, "measure", None)
+    assert throughput.main(["--readme"]) == 0
+    assert readme.read_text() == committed
+
+
+@pytest.mark.parametrize(
+    ("benchmark", "arguments"),
+    [
+        ("throughput", ["--game", "chess"]),
+        ("throughput", ["--repetitions", "0"]),
+        ("training", ["--game", "chess"]),
+        ("training", ["--decisions", "0"]),
+    ],
+)
+def test_wrong_arguments_give_one_line(benchmark, arguments, capsys):
+    assert BENCHMARKS[benchmark].main(arguments) == 2
+    error = capsys.readouterr().err
+    assert error.startswith(f"benchmarks.{benchmark}: error: ")
+    assert error.count("\n") == 1

@@ -1,0 +1,292 @@
+"""Training: configurations, the self-play environment, resuming, export, evaluation, tournament."""
+
+import json
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from card_envs.agents import NetworkAgent, make_agent
+from card_envs.agents.network import Network
+from card_envs.envs.aec import CardEnv
+from card_envs.games import GAMES, load_game
+from training import evaluate, ship, tournament, train
+from training.config import Config, load_config
+from training.selfplay import SelfPlayGames, SelfPlayVecEnv
+
+ROOT = Path(__file__).parent.parent
+TINY = [
+    "decisions=192",
+    "environment.num_envs=8",
+    "ppo.n_steps=8",
+    "ppo.batch_size=32",
+    "ppo.n_epochs=1",
+    "network.hidden=[16]",
+    "opponents.snapshot_every=1",
+    "opponents.pool_size=2",
+    "checkpoint_every=64",
+    "evaluation.every=64",
+    "evaluation.deals=2",
+    "evaluation.players=[3]",
+]
+
+
+def tiny_config(*overrides: str) -> Config:
+    return load_config(ROOT / "configs" / "quickstart.yaml", [*TINY, *overrides])
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "configs").glob("*.yaml")), ids=lambda p: p.stem)
+def test_every_configuration_is_valid(path):
+    assert load_config(path).game in GAMES
+
+
+@pytest.mark.parametrize(
+    ("override", "message"),
+    [
+        ("ppo.gama=0.9", "unknown key 'ppo.gama'; allowed here are n_steps, "),
+        ("speed=1", "unknown key 'speed'; allowed here are game, seed, "),
+        ("game=chess", "there is no game 'chess'; the games are beaver_gang"),
+        ("environment.num_players=9", "2 to 6 players"),
+        ("environment.options={rounds: 0}", "rounds must be None or a whole number from 1"),
+        ("environment.options={colour: red}", "no option 'colour'"),
+        ("evaluation.players=[1]", "2 to 6 players"),
+        ("opponents.heuristic=-1", "opponents.heuristic"),
+        ("opponents={snapshots: 1, heuristic: 0, random: 0}", "heuristic or random must be above"),
+        ("decisions=many", "decisions"),
+        ("no_equals_sign", "--set takes KEY=VALUE"),
+        ("seed.x=1", "'seed' has no keys of its own"),
+    ],
+)
+def test_wrong_configurations_name_the_mistake(override, message, capsys):
+    with pytest.raises(ValueError, match=re.escape(message)):
+        tiny_config(override)
+    arguments = [str(ROOT / "configs" / "quickstart.yaml"), "--set", override]
+    assert train.main(arguments) == 2
+    assert message in capsys.readouterr().err
+
+
+def test_unreadable_configurations(tmp_path):
+    with pytest.raises(ValueError, match="cannot read the configuration"):
+        load_config(tmp_path / "missing.yaml")
+    bad = tmp_path / "bad.yaml"
+    bad.write_text("game: [unclosed")
+    with pytest.raises(ValueError, match="cannot read the configuration"):
+        load_config(bad)
+    bad.write_text("!!python/object/apply:os.system ['true']")
+    with pytest.raises(ValueError, match="cannot read the configuration"):
+        load_config(bad)
+    bad.write_text("just a text")
+    with pytest.raises(ValueError, match="keys and values"):
+        load_config(bad)
+
+
+def test_learner_gets_what_the_others_moves_bring_it():
+    """Every game's rewards add up to what the AEC environment pays that seat."""
+    config = tiny_config("environment.options={reward: score}", "environment.num_envs=4")
+    games = SelfPlayGames(load_game(config.game), config)
+    env = SelfPlayVecEnv(games)
+    env.seed(3)
+    env.reset()
+    rng = np.random.default_rng(0)
+    returns = np.zeros(4)
+    checked = 0
+    for _ in range(3000):
+        masks = np.stack(env.env_method("action_masks"))
+        actions = (rng.random(masks.shape) * masks).argmax(axis=1)
+        scores_before = games.arena.states["scores"].copy()
+        seats, players = games.learner_seats.copy(), games.arena.states["num_players"].copy()
+        _, rewards, dones, _ = env.step(actions)
+        returns += rewards
+        for i in np.flatnonzero(~dones):
+            # Within a game the learner's returns so far are its totals relative to the table's.
+            n, seat = players[i], seats[i]
+            scores = games.arena.states["scores"][i, :n]
+            assert returns[i] == pytest.approx((scores.mean() - scores[seat]) / 36, abs=1e-5)
+            checked += int((scores != scores_before[i, :n]).any())
+        returns[dones] = 0.0
+    assert checked > 50
+
+
+def test_seats_are_held_in_the_configured_proportions():
+    config = tiny_config(
+        "opponents={snapshots: 0.5, heuristic: 0.3, random: 0.2, pool_size: 2}",
+        "environment.num_envs=1",
+    )
+    games = SelfPlayGames(load_game(config.game), config)
+    layers = [(np.zeros((97, games.game.fields.size), np.float32), np.zeros(97, np.float32))]
+    for _ in range(3):
+        games.add_snapshot(Network(layers, "relu"))
+    assert len(games.snapshots) == 2
+    counts = np.bincount(games._seat_opponents(np.full(4000, 6), np.zeros(4000)).ravel())
+    assert counts / counts.sum() == pytest.approx([0, 0.3, 0.2, 0.25, 0.25], abs=0.02)
+
+
+def test_training_leaves_all_that_it_promises(tmp_path, capsys):
+    out = tmp_path / "run"
+    arguments = [str(ROOT / "configs" / "quickstart.yaml"), "--set", *TINY, "--out", str(out)]
+    assert train.main(arguments) == 0
+    assert "The policy is in" in capsys.readouterr().out
+    game = load_game("beaver_gang")
+    agent = NetworkAgent(out / "ppo.safetensors", game)
+    env = CardEnv("beaver_gang", num_players=3, on_illegal="raise")
+    env.reset(seed=1)
+    for _ in range(30):
+        if not env._is_over:
+            env.step(agent.choose(env.states, 0))
+    card = json.loads((out / "ppo.json").read_text())
+    assert card["decisions"] == 192
+    assert card["game"] == "beaver_gang_v0"
+    assert card["config"] == load_config(out / "config.yaml").model_dump(mode="json")
+    progress = [json.loads(line) for line in (out / "progress.jsonl").read_text().splitlines()]
+    assert [entry["decisions"] for entry in progress] == [0, 64, 128, 192]
+    assert (out / "learning_curve.png").read_bytes().startswith(b"\x89PNG")
+    assert list((out / "tensorboard").glob("events*"))
+    # A folder in use is not overwritten.
+    assert train.main(arguments) == 2
+    assert "is not empty" in capsys.readouterr().err
+    # The policy goes into no package with damaged weights, and evaluations know it by its path.
+    names = [str(out / "ppo.safetensors"), "heuristic"]
+    result = evaluate.evaluate(game, names, 3, 0)
+    assert [row["name"] for row in result["agents"]] == names
+
+
+def test_resumed_run_is_the_same_run(tmp_path, monkeypatch):
+    straight = train.train(tiny_config(), tmp_path / "straight", quiet=True)
+    save = train.Periodically.save
+
+    def save_and_be_interrupted(self):
+        save(self)
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(train.Periodically, "save", save_and_be_interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            train.train(tiny_config(), tmp_path / "halves", quiet=True)
+    config = load_config(tmp_path / "halves" / "config.yaml")
+    assert config == tiny_config()
+    resumed = train.train(config, tmp_path / "halves", resume=True, quiet=True)
+    assert resumed.read_bytes() == straight.read_bytes()
+    runs = []
+    for name in ("straight", "halves"):
+        lines = (tmp_path / name / "progress.jsonl").read_text().splitlines()
+        runs.append([{**json.loads(line), "seconds": 0} for line in lines])
+    assert runs[0] == runs[1]
+    with pytest.raises(ValueError, match="is finished"):
+        train.train(config, tmp_path / "halves", resume=True, quiet=True)
+
+
+def test_damaged_checkpoints_are_refused(tmp_path, capsys):
+    out = tmp_path / "run"
+    train.train(tiny_config("decisions=64"), out, quiet=True)
+    arrays = out / "checkpoint" / "arrays.safetensors"
+    whole = arrays.read_bytes()
+    for damaged in (b"", whole[: len(whole) // 2], b"\x80\x04" + whole):
+        arrays.write_bytes(damaged)
+        assert train.main(["--resume", str(out)]) == 2
+        assert "cannot resume from" in capsys.readouterr().err
+    assert train.main(["--resume", str(tmp_path / "nowhere")]) == 2
+    assert "cannot read the configuration" in capsys.readouterr().err
+
+
+def test_evaluation_keeps_its_contract(tmp_path):
+    files = []
+    for name in ("a", "b"):
+        files.append(tmp_path / name)
+        arguments = ["beaver_gang", "--agents", "heuristic", "random", "random", "--deals", "20"]
+        arguments += ["--seed", "5", "--option", "rounds=2", "--json", str(files[-1])]
+        assert evaluate.main(arguments) == 0
+    assert files[0].read_bytes() == files[1].read_bytes()
+    result = json.loads(files[0].read_text())
+    assert list(result) == ["game", "num_players", "deals", "seed", "options", "agents"]
+    assert result["options"]["rounds"] == 2
+    assert [row["name"] for row in result["agents"]] == ["heuristic", "random", "random"]
+    for row in result["agents"]:
+        assert list(row) == ["name", "rank", "rank_ci95", "win", "win_ci95", "score"]
+        assert row["rank_ci95"][0] <= row["rank"] <= row["rank_ci95"][1]
+    assert sum(row["rank"] for row in result["agents"]) == pytest.approx(0)
+    assert sum(row["win"] for row in result["agents"]) == pytest.approx(1)
+    assert sum(row["score"] for row in result["agents"]) == pytest.approx(0)
+    assert result["agents"][0]["rank_ci95"][0] > 0
+
+
+def test_evaluation_equals_games_played_one_by_one():
+    game = load_game("beaver_gang")
+    names = ["heuristic", "heuristic", "heuristic"]
+    agents = [make_agent(name, game) for name in names]
+    seeds = evaluate.deal_seeds(3, 4)
+    played = evaluate.play_deals(game, agents, seeds, {"rounds": 2})
+    for deal, seed in enumerate(seeds):
+        env = CardEnv("beaver_gang", num_players=3, rounds=2)
+        env.reset(seed=int(seed))
+        while not env._is_over:
+            env.step(agents[0].choose(env.states, 0))
+        by_seat = [env._cumulative_rewards[agent] for agent in env.possible_agents]
+        for seating in range(3):
+            expected = [by_seat[(k + seating) % 3] for k in range(3)]
+            assert played.rank[deal, seating].tolist() == pytest.approx(expected)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["chess", "--agents", "random", "random"], "there is no game 'chess'"),
+        (["beaver_gang", "--agents", "random"], "2 to 6 players"),
+        (["beaver_gang", "--agents", "random", "alphago"], "there is no agent 'alphago'"),
+        (["beaver_gang", "--agents", "random", "random", "--deals", "1"], "at least 2"),
+        (["beaver_gang", "--agents", "random", "random", "--option", "rounds"], "KEY=VALUE"),
+        (["beaver_gang", "--agents", "random", "random", "--option", "x=1"], "no option 'x'"),
+        (
+            ["beaver_gang", "--agents", "random", "random", "--option", "reward=win"],
+            "rank, win and score at once",
+        ),
+    ],
+)
+def test_wrong_evaluations_name_the_mistake(arguments, message, capsys):
+    assert evaluate.main(arguments) == 2
+    assert message in capsys.readouterr().err
+
+
+def test_tournament(tmp_path):
+    files = []
+    for name in ("a", "b"):
+        files.append(tmp_path / name)
+        arguments = ["beaver_gang", "--agents", "random", "heuristic", "--players", "3"]
+        arguments += ["--deals", "10", "--json", str(files[-1]), "--plot", str(tmp_path / "p.png")]
+        assert tournament.main(arguments) == 0
+    assert files[0].read_bytes() == files[1].read_bytes()
+    assert (tmp_path / "p.png").read_bytes().startswith(b"\x89PNG")
+    result = json.loads(files[0].read_text())
+    assert len(result["tables"]) == 2
+    random, heuristic = result["agents"]
+    assert heuristic["rating_ci95"][0] > random["rating_ci95"][1]
+    assert result["pairwise"][1][0] > 0.75
+    assert result["pairwise"][1][0] + result["pairwise"][0][1] == pytest.approx(1)
+
+
+def test_wrong_tournaments_name_the_mistake(capsys):
+    for agents, message in (
+        (["random", "random"], "different agents"),
+        (["random"], "different agents"),
+        (["random", "nobody"], "there is no agent 'nobody'"),
+    ):
+        assert tournament.main(["beaver_gang", "--agents", *agents, "--players", "3"]) == 2
+        assert message in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("game_id", GAMES)
+def test_shipped_policies_have_their_cards_and_hold_what_they_say(game_id):
+    """Few deals here: a policy must not be weaker than the intervals on its card allow."""
+    folder = ROOT / "card_envs" / "policies" / game_id
+    game = load_game(game_id)
+    card = json.loads((folder / "ppo.json").read_text())
+    assert {"config", "seed", "command", "decisions", "versions", "strength"} <= set(card)
+    assert (folder / "ppo.safetensors").stat().st_size < 2_000_000
+    Config.model_validate(card["config"])
+    rows = card["strength"]["results"]
+    sizes = list(range(game.min_players, game.max_players + 1))
+    assert [row["num_players"] for row in rows if row["opponents"] == "heuristic"] == sizes
+    measured = ship.strength(game_id, "ppo", 60, 77)
+    for row, again in zip(rows, measured, strict=True):
+        assert again["rank_ci95"][1] > row["rank_ci95"][0] - 0.02
+        assert again["rank_ci95"][0] < row["rank_ci95"][1] + 0.02
