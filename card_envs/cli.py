@@ -6,10 +6,9 @@ import argparse
 import os
 import sys
 from collections.abc import Callable, Sequence
-from typing import Any
 
 from card_envs.agents import Agent, make_agent, shipped_policies
-from card_envs.engine.game import Game, Option
+from card_envs.engine.game import Game
 from card_envs.engine.seeds import check_seed
 from card_envs.envs.aec import CardEnv
 from card_envs.games import GAMES, load_game
@@ -163,7 +162,7 @@ def _prepare_play(args: argparse.Namespace) -> _Command:
         game.id,
         num_players=num_players,
         on_illegal="raise",
-        **_parse_options(game, args.option),
+        **game.parse_options(args.option),
     )
     if not 0 <= args.seat < num_players:
         raise ValueError(f"--seat must be from 0 to {num_players - 1}, got {args.seat}")
@@ -172,21 +171,6 @@ def _prepare_play(args: argparse.Namespace) -> _Command:
     session = _Session(env, seed, args.seat, opponents, args.save)
     session.save()  # a file that cannot be written is found before the game, not after it
     return session.play
-
-
-def _parse_options(game: Game, texts: Sequence[str]) -> dict[str, Any]:
-    known: dict[str, Option] = {option.name: option for option in game.options}
-    options = {}
-    for text in texts:
-        name, equals, value = text.partition("=")
-        if not equals:
-            raise ValueError(f"--option must be KEY=VALUE, got {text!r}")
-        if name not in known:
-            raise ValueError(
-                f"{game.id} has no option {name!r}; its options are {', '.join(known)}"
-            )
-        options[name] = known[name].parse(value)
-    return options
 
 
 def _seat_opponents(

@@ -170,7 +170,5 @@ class Reference:
             assert table.knows(player) == seen
         numbers = [(p, slot) for p, slot in slots if self.rows[p][slot].is_surely_a_number]
         assert table.is_number == places(*numbers)
-        for player, slot in slots:
-            is_older = self.rows[player][slot].filling < self.filling
-            assert (table.filling_of[player, slot] < table.filling) == is_older
-            assert table.observe(0)["older"][player, slot] == is_older
+        older = [[card.filling < self.filling for card in row] for row in self.rows]
+        assert table.observe(0)["older"][: self.n].tolist() == older

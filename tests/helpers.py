@@ -77,6 +77,10 @@ def state_of(game: Game, states: np.ndarray) -> np.ndarray:
     return out
 
 
+#: A seed of ``Habits`` for a player who chooses uniformly: his games come to an end.
+UNIFORM = 0
+
+
 class Habits:
     """A player with habits of its own: it likes some actions far better than others.
 

@@ -540,3 +540,24 @@ def test_the_environment_redraws_as_the_rules_do(game):
         env.determinize("player_0", -1)
     with pytest.raises(TypeError, match="seed"):
         env.determinize("player_0", 1.5)
+
+
+@tables
+def test_after_redrawing_the_mask_is_that_of_the_redrawn_state(game, num_players):
+    """Redrawn for another agent, the agent to move holds other cards, and may do other things."""
+    env = module_of(game).raw_env(num_players=num_players)
+    changed = 0
+    for seed in range(0, 40, 4):
+        env.reset(seed=seed)
+        for number in range(60):
+            legal = env.legal_actions()
+            if not legal:
+                break
+            for agent in env.agents:
+                env.determinize(agent, number)
+                assert env.legal_actions() == np.flatnonzero(mask_of(game, env.states)).tolist()
+                assert env.last()[0]["action_mask"].tobytes() == mask_of(game, env.states).tobytes()
+            changed += env.legal_actions() != legal
+            env.step(env.legal_actions()[number % len(env.legal_actions())])
+            assert game.rules.is_sound(env.states, 0)
+    assert changed > 0 or game.id != "beaver_gang"

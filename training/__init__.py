@@ -1,1 +1,15 @@
 """Training, evaluation and tournaments; run the modules with ``python -m training.<name>``."""
+
+import sys
+from importlib.util import find_spec
+
+_NEEDED = ("choix", "matplotlib", "pydantic", "rich", "sb3_contrib", "scipy", "torch", "yaml")
+_missing = [name for name in _NEEDED if find_spec(name) is None]
+if _missing:
+    _message = (
+        f"training needs {', '.join(_missing)}: "
+        "install the extra 'train' with pip install -e '.[train]'"
+    )
+    if sys.argv[0] == "-m":  # run as a command: no traceback
+        raise SystemExit(_message)
+    raise ModuleNotFoundError(_message)

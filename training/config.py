@@ -81,6 +81,7 @@ class Config(_Part):
     decisions: int = Field(ge=1)  #: learner decisions in all
     name: str = "ppo"  #: of the exported policy
     device: Literal["auto", "cpu", "cuda"] = "auto"
+    threads: int | None = Field(None, ge=1)  #: torch's on the CPU; null: as many as it likes
     checkpoint_every: int = Field(2_000_000, ge=1)  #: learner decisions
     environment: Environment = Environment()
     opponents: Opponents = Opponents()

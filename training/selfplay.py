@@ -13,6 +13,7 @@ import numpy as np
 from gymnasium import spaces
 from numpy.typing import NDArray
 from stable_baselines3.common.vec_env import VecEnv
+from threadpoolctl import threadpool_limits
 
 from card_envs.agents import HeuristicAgent, RandomAgent
 from card_envs.agents.network import Network
@@ -51,9 +52,12 @@ class SelfPlayGames(SeatGames):
             game,
             config.environment.num_envs,
             num_players=config.environment.num_players,
+            skip_forced=True,  # a forced move teaches nothing
             on_illegal="raise",
             **config.environment.options,
         )
+        # The snapshots' matrices are small: several threads would only wait for each other.
+        threadpool_limits(1, "blas")
         self._mix = config.opponents
         self.activation = config.network.activation
         self.rng = np.random.default_rng([config.seed, 1])

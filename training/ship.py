@@ -10,10 +10,14 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
+import platform
 import shutil
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
+
+from card_envs.docs import with_section
 
 import card_envs
 from card_envs.games import load_game
@@ -21,17 +25,54 @@ from training import command
 from training.config import load_config
 from training.evaluate import evaluate
 
+README = Path(__file__).parent.parent / "README.md"
 
-def strength(game_id: str, agent: str, deals: int, seed: int) -> list[dict[str, Any]]:
-    """One row for each kind of opponents and table size: the agent alone among them."""
+
+def strength(game_id: str, policy: str, deals: int, seed: int) -> list[dict[str, Any]]:
+    """One agent alone among others, at every table size.
+
+    The policy among heuristics and among randoms, and the heuristic among randoms.
+    """
     game = load_game(game_id)
     rows = []
-    for opponent in ("heuristic", "random"):
+    for agent, opponents in ((policy, "heuristic"), (policy, "random"), ("heuristic", "random")):
         for players in range(game.min_players, game.max_players + 1):
-            result = evaluate(game, [agent, *[opponent] * (players - 1)], deals, seed)
-            own = {k: v for k, v in result["agents"][0].items() if k != "name"}
-            rows.append({"opponents": opponent, "num_players": players, **own})
+            table = [agent, *[opponents] * (players - 1)]
+            row = evaluate(game, table, deals, seed)["agents"][0]
+            name = "heuristic" if agent == "heuristic" else Path(policy).stem
+            rows.append({**row, "name": name, "opponents": opponents, "num_players": players})
     return rows
+
+
+def strength_table(card: dict[str, Any]) -> str:
+    """The strength on a policy's card as a Markdown table, with the command that measured it."""
+    rows = card["strength"]["results"]
+    sizes = sorted({row["num_players"] for row in rows})
+    lines = [
+        "| one … | among … | " + " | ".join(f"{n} players" for n in sizes) + " | mean |",
+        "| --- | --- | " + " | ".join(["---:"] * (len(sizes) + 1)) + " |",
+    ]
+    for name, opponents in dict.fromkeys((row["name"], row["opponents"]) for row in rows):
+        own = [row for row in rows if (row["name"], row["opponents"]) == (name, opponents)]
+        cells = [
+            f"{row['rank']:+.3f} ({row['rank_ci95'][0]:+.3f} … {row['rank_ci95'][1]:+.3f})"
+            for row in own
+        ]
+        mean = sum(row["rank"] for row in own) / len(own)
+        lines.append(f"| `{name}` | `{opponents}` | {' | '.join(cells)} | {mean:+.3f} |")
+    measured = card["strength"]
+    lines += [
+        "",
+        f"Rank reward with its 95% interval over {measured['deals']} deals, each in all seatings: "
+        f"`{measured['command']}`, on {measured['machine']}.",
+    ]
+    return "\n".join(lines)
+
+
+def update_readme(game_id: str, card: dict[str, Any]) -> None:
+    """Write the strength into the README, where it has a place for the game's."""
+    text = README.read_text(encoding="utf-8")
+    README.write_text(with_section(text, f"strength:{game_id}", strength_table(card)), "utf-8")
 
 
 def _main(argv: Sequence[str] | None) -> None:
@@ -46,7 +87,8 @@ def _main(argv: Sequence[str] | None) -> None:
     weights = args.run / f"{config.name}.safetensors"
     card = json.loads(weights.with_suffix(".json").read_text(encoding="utf-8"))
     card["strength"] = {
-        "command": f"python -m training.ship {args.run} --deals {args.deals} --seed {args.seed}",
+        "command": f"python -m training.ship RUN --deals {args.deals} --seed {args.seed}",
+        "machine": f"{platform.machine()}, {os.cpu_count()} cores",
         "deals": args.deals,
         "seed": args.seed,
         "results": strength(config.game, str(weights), args.deals, args.seed),
@@ -56,6 +98,7 @@ def _main(argv: Sequence[str] | None) -> None:
     shutil.copyfile(weights, folder / weights.name)
     text = json.dumps(card, indent=2) + "\n"
     (folder / f"{config.name}.json").write_text(text, encoding="utf-8")
+    update_readme(config.game, card)
     print(f"{config.name} is now a shipped policy of {config.game}.")
 
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 import argparse
 import json
 import platform
-import sys
+import shlex
 import time
 from collections.abc import Sequence
 from importlib.metadata import version
@@ -83,7 +83,7 @@ class Periodically(BaseCallback):
         super().__init__()
         self._config = config
         self._games = games
-        self._out = out
+        self.out = out
         self._progress = out / "progress.jsonl"
         self.iteration = 0
         self.next_evaluation = 0
@@ -141,7 +141,7 @@ class Periodically(BaseCallback):
 
     def save(self) -> None:
         """Write the checkpoint from which ``--resume`` goes on."""
-        checkpoint.save(self._out / "checkpoint", self.model, self._games, self)  # type: ignore
+        checkpoint.save(self.out / "checkpoint", self.model, self._games, self)  # type: ignore
 
 
 def _trim_progress(path: Path, decisions: int) -> None:
@@ -152,14 +152,14 @@ def _trim_progress(path: Path, decisions: int) -> None:
         path.write_text("".join(line + "\n" for line in kept), encoding="utf-8")
 
 
-def _card(config: Config, game: Game, argv: Sequence[str], periodically: Periodically) -> dict:
-    progress = (periodically._out / "progress.jsonl").read_text(encoding="utf-8").splitlines()
+def _card(config: Config, game: Game, periodically: Periodically) -> dict[str, Any]:
+    progress = (periodically.out / "progress.jsonl").read_text(encoding="utf-8").splitlines()
     packages = ("numpy", "numba", "torch", "stable-baselines3", "sb3-contrib")
     return {
         "name": config.name,
         "game": game.name,
         "algorithm": "MaskablePPO, self-play",
-        "command": " ".join(["python -m training.train", *argv]),
+        "command": (periodically.out / "command.txt").read_text(encoding="utf-8").strip(),
         "config": config.model_dump(mode="json"),
         "seed": config.seed,
         "decisions": periodically.num_timesteps,
@@ -177,7 +177,7 @@ def train(
     out: Path,
     *,
     resume: bool = False,
-    argv: Sequence[str] = (),
+    command_line: str = "",
     quiet: bool = False,
 ) -> Path:
     """Train, and return the path of the exported policy.
@@ -186,7 +186,7 @@ def train(
         config: The configuration.
         out: The run's folder; it must be new or empty unless ``resume``.
         resume: Go on from the checkpoint in ``out``.
-        argv: The command's arguments, for the policy's card.
+        command_line: The command that began the run, for the policy's card.
         quiet: Show no progress bar.
 
     Raises:
@@ -199,6 +199,9 @@ def train(
             raise ValueError(f"{out} is not empty; choose another folder, or --resume {out}")
         out.mkdir(parents=True, exist_ok=True)
         (out / "config.yaml").write_text(yaml.safe_dump(config.model_dump(mode="json")))
+        (out / "command.txt").write_text(command_line + "\n", encoding="utf-8")
+    if config.threads is not None:
+        torch.set_num_threads(config.threads)
     games = SelfPlayGames(game, config)
     env = SelfPlayVecEnv(games)
     model = make_model(config, env)
@@ -223,12 +226,11 @@ def train(
         game,
         config.network.activation,
         out,
-        _card(config, game, argv, periodically),
+        _card(config, game, periodically),
     )
 
 
 def _main(argv: Sequence[str] | None) -> None:
-    argv = sys.argv[1:] if argv is None else argv
     parser = argparse.ArgumentParser(
         prog="python -m training.train", description=(__doc__ or "").split("\n")[0]
     )
@@ -256,7 +258,10 @@ def _main(argv: Sequence[str] | None) -> None:
         out = args.out or Path("runs") / Path(args.config).stem
     else:
         raise ValueError("give a configuration, such as configs/beaver_gang.yaml, or --resume DIR")
-    path = train(config, out, resume=args.resume is not None, argv=argv)
+    words = ["python -m training.train", str(args.config)]
+    if args.set:
+        words += ["--set", *map(shlex.quote, args.set)]
+    path = train(config, out, resume=args.resume is not None, command_line=" ".join(words))
     print(f"The policy is in {path}; its learning curve is {out / 'learning_curve.png'}.")
 
 

@@ -108,9 +108,7 @@ def specialize(
     A loop that captured the game's functions in a closure would never be found in the on-disk
     cache again; one whose *globals* are the game's functions is.
     """
-    function = types.FunctionType(
-        template.__code__,
-        namespace,
-        template.__name__ + ("_parallel" if parallel else ""),
-    )
+    name = template.__name__ + ("_parallel" if parallel else "")
+    function = types.FunctionType(template.__code__, namespace, name)
+    function.__qualname__ = name  # the cache's files are named after it
     return jit(function, parallel=parallel)

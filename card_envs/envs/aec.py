@@ -155,11 +155,14 @@ class CardEnv(AECEnv[str, Observation, int]):
             seed = self._next_seed
         seed = check_seed(seed)
         self._next_seed = int(next_seed(np.uint64(seed)))
-        encoded = self.game.encode_options(self.options)
-        self.game.rules.reset(self._states, 0, np.uint64(seed), self.num_players, *encoded)
+        self._deal(self._states, seed)
         self.game.rules.legal_action_mask(self._states, 0, self._action_mask)
         self._start_bookkeeping()
         self.agent_selection = self.possible_agents[int(self._states["current_player"][0])]
+
+    def _deal(self, states: NDArray[np.void], seed: int) -> None:
+        encoded = self.game.encode_options(self.options)
+        self.game.rules.reset(states, 0, np.uint64(seed), self.num_players, *encoded)
 
     def _start_bookkeeping(self) -> None:
         self.agents = self.possible_agents[:]
@@ -329,6 +332,8 @@ class CardEnv(AECEnv[str, Observation, int]):
             raise AssertionError("reset() needs to be called before determinize.")
         seed = check_seed(seed)
         self.game.rules.determinize(self._states, 0, self._player[agent], np.uint64(seed))
+        if not self._is_over:  # another agent may be to move, with other cards now
+            self.game.rules.legal_action_mask(self._states, 0, self._action_mask)
 
     def save(self) -> bytes:
         """The running game as bytes, for :meth:`load`."""
@@ -362,12 +367,11 @@ class CardEnv(AECEnv[str, Observation, int]):
         saves.check_same("game", header.get("game"), self.game.name)
         saves.check_same("num_players", header.get("num_players"), self.num_players)
         saves.check_same("options", header.get("options"), self.options)
-        saves.check_header(header, self.possible_agents)
-        states = self.game.as_states(record.copy())
-        is_sound = self.game.rules.is_sound(states, 0)
-        selected = header["agent_selection"] == f"player_{states['current_player'][0]}"
-        if not is_sound or not (selected or header["is_over"]):
-            raise ValueError("this saved game is damaged: it does not hold a possible state")
+        states = self.game.as_states(record)
+        fresh = self.game.new_states(1)
+        self._deal(fresh, 0)
+        saves.check_record(states, self.game, fresh)
+        saves.check_header(header, self.possible_agents, states)
         self._bind(states)
         self._start_bookkeeping()
         self.agents = header["agents"]
@@ -397,7 +401,8 @@ class CardEnv(AECEnv[str, Observation, int]):
         record = state.pop("_states")
         self.__dict__.update(state)
         self.game = load_game(state["game"])
-        self._bind(self.game.as_states(np.frombuffer(record, self.game.state_dtype).copy()))
+        # Of a bytearray the array may be written to; copy() would leave the padding undefined.
+        self._bind(self.game.as_states(np.frombuffer(bytearray(record), self.game.state_dtype)))
 
 
 def make_shim(game: str) -> tuple[Callable[..., CardEnv], Callable[..., CardEnv]]:

@@ -40,14 +40,15 @@ def unpack(data: bytes, game: Game) -> tuple[dict[str, Any], NDArray[np.void]]:
     end = start + int.from_bytes(body[len(_MAGIC) : start], "little")
     try:
         header = json.loads(body[start:end])
-    except ValueError:
+    except (ValueError, RecursionError):
         raise ValueError("this saved game is damaged: its header cannot be read") from None
     if not isinstance(header, dict):
         raise ValueError("this saved game is damaged: its header cannot be read")
     check_same("game", header.get("game"), game.name)
     if len(body) - end != game.state_dtype.itemsize:
         raise ValueError("this saved game is damaged: its record has the wrong size")
-    return header, np.frombuffer(body[end:], game.state_dtype)
+    # Of a bytearray the record may be written to; copy() would leave its padding undefined.
+    return header, np.frombuffer(bytearray(body[end:]), game.state_dtype)
 
 
 def check_same(what: str, found: Any, expected: Any) -> None:
@@ -56,16 +57,32 @@ def check_same(what: str, found: Any, expected: Any) -> None:
         raise ValueError(f"this game was saved with {what} {found!r}, not with {expected!r}")
 
 
-def check_header(header: dict[str, Any], possible_agents: list[str]) -> None:
-    """ValueError unless the bookkeeping of an AEC environment is complete and of the right kind."""
-    agents = header.get("agents")
+def check_record(states: NDArray[np.void], game: Game, fresh: NDArray[np.void]) -> None:
+    """ValueError unless the record can be a state of a game that began like ``fresh``."""
+    dtype = game.state_dtype
+    names = {"num_players", "reward_mode", *(option.name for option in game.options)}
+    bools = [name for name in dtype.names or () if dtype[name].base == np.bool_]
+    if (
+        any((states[name].view(np.uint8) > 1).any() for name in bools)
+        or any((states[name] != fresh[name]).any() for name in names.intersection(dtype.names))
+        or not game.rules.is_sound(states, 0)
+    ):
+        raise ValueError("this saved game is damaged: it does not hold a possible state")
+
+
+def check_header(header: dict[str, Any], possible_agents: list[str], states: Any) -> None:
+    """ValueError unless the bookkeeping is complete, of the right kind and fits the state."""
+    agents: Any = header.get("agents")
+    is_over = header.get("is_over")
+    seed = header.get("next_seed")
     sound = (
         isinstance(agents, list)
-        and all(agent in possible_agents for agent in agents)
+        and agents == [agent for agent in possible_agents if agent in agents]
         and header.get("agent_selection") in possible_agents
         and header.get("skip_agent_selection") in (None, *possible_agents)
-        and isinstance(header.get("is_over"), bool)
-        and isinstance(header.get("next_seed"), int)
+        and isinstance(is_over, bool)
+        and type(seed) is int
+        and 0 <= seed < 2**64
     )
     kinds: dict[str, type | tuple[type, ...]] = {
         "rewards": (int, float),
@@ -81,6 +98,18 @@ def check_header(header: dict[str, Any], possible_agents: list[str]) -> None:
             and isinstance(values, dict)
             and list(values) == agents
             and all(isinstance(value, kind) for value in values.values())
+            and (kind is bool or kind is dict or all(abs(v) < 1e9 for v in values.values()))
+        )
+    if sound and is_over:
+        over = [header["terminations"][a] or header["truncations"][a] for a in agents]
+        sound = all(over) and (not agents or header["agent_selection"] == agents[0])
+    elif sound:
+        sound = (
+            agents == possible_agents
+            and not any(header["terminations"].values())
+            and not any(header["truncations"].values())
+            and not (states["terminated"][0] or states["truncated"][0])
+            and header["agent_selection"] == possible_agents[states["current_player"][0]]
         )
     if not sound:
-        raise ValueError("this saved game is damaged: its header is incomplete")
+        raise ValueError("this saved game is damaged: its header is incomplete or does not fit")

@@ -1,0 +1,777 @@
+"""The environments keep the contracts of PettingZoo, Gymnasium and Stable-Baselines3."""
+
+from __future__ import annotations
+
+import contextlib
+import copy
+import importlib
+import json
+import subprocess
+import sys
+import warnings
+from collections.abc import Iterator
+from typing import Any
+
+import gymnasium
+import numpy as np
+import pettingzoo
+import pettingzoo.test
+import pytest
+from gymnasium.utils.env_checker import check_env
+from helpers import (
+    ALL_GAMES,
+    EACH_GAME,
+    TABLES,
+    agents_of,
+    finish,
+    module_of,
+    option_sets,
+    play_on,
+    snapshot,
+)
+from pettingzoo.utils import wrappers
+from pettingzoo.utils.env_logger import EnvLogger
+
+import card_envs
+from card_envs.engine.game import Game
+from card_envs.engine.seeds import next_seed, next_seeds, players_of, random_action
+from card_envs.envs.aec import CardEnv
+from card_envs.envs.seat import SeatEnv
+from card_envs.envs.vector import SeatVectorEnv
+
+tables = pytest.mark.parametrize(("game", "num_players"), TABLES)
+each_game = pytest.mark.parametrize("game", EACH_GAME)
+both_constructors = pytest.mark.parametrize("constructor", ["env", "raw_env"])
+
+
+def draw_legal(rng: np.random.Generator, mask: np.ndarray) -> int:
+    return int(rng.choice(np.flatnonzero(mask)))
+
+
+# ---------------------------------------------------------------------------------------------
+# PettingZoo's own tests
+# ---------------------------------------------------------------------------------------------
+
+
+@contextlib.contextmanager
+def no_warnings_but_of_the_dict() -> Iterator[None]:
+    """An observation that is a dict with a mask, as in PettingZoo's card games, gets remarks."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for remark in (
+            "Observation space for each agent probably should be",
+            "Observation is not a NumPy array",
+            "Action mask numpy array is all zeros",
+        ):
+            warnings.filterwarnings("ignore", message=remark)
+        yield
+
+
+@both_constructors
+@tables
+def test_pettingzoo_api(game, num_players, constructor):
+    env = getattr(module_of(game), constructor)(num_players=num_players)
+    with no_warnings_but_of_the_dict():
+        pettingzoo.test.api_test(env, num_cycles=150)
+
+
+@both_constructors
+@tables
+def test_pettingzoo_seed(game, num_players, constructor):
+    make = getattr(module_of(game), constructor)
+    pettingzoo.test.seed_test(lambda: make(num_players=num_players), num_cycles=50)
+
+
+@both_constructors
+@tables
+def test_pettingzoo_render(game, num_players, constructor):
+    make = getattr(module_of(game), constructor)
+    modes = []
+
+    def make_rendering(render_mode: str) -> CardEnv:
+        modes.append(render_mode)
+        # The test begins by making a "human" environment, whatever the modes are.
+        known = render_mode in CardEnv.metadata["render_modes"]
+        return make(num_players=num_players, render_mode=render_mode if known else None)
+
+    def is_table(text: str) -> bool:
+        return isinstance(text, str) and len(text.splitlines()) > 2
+
+    pettingzoo.test.render_test(make_rendering, custom_tests={"ansi": is_table})
+    assert modes[1:] == CardEnv.metadata["render_modes"]
+
+
+@tables
+def test_pettingzoo_state(game, num_players):
+    env = module_of(game).env(num_players=num_players)
+    # ``state_test`` itself asks for a parallel environment as well; the name hides its module.
+    state_test = importlib.import_module("pettingzoo.test.state_test")
+    with no_warnings_but_of_the_dict():
+        state_test.test_state_space(env)
+        state_test.test_state(env, 20)
+    assert env.state_space.contains(env.state())
+
+
+# ---------------------------------------------------------------------------------------------
+# Side by side with PettingZoo's stock wrappers
+# ---------------------------------------------------------------------------------------------
+
+
+def pair_of(game: Game, num_players: int, **options: Any) -> tuple[CardEnv, Any]:
+    """``env()``, and ``raw_env()`` in the three wrappers that it does without."""
+    module = module_of(game)
+    wrapped = wrappers.TerminateIllegalWrapper(
+        module.raw_env(num_players=num_players, **options), illegal_reward=-1
+    )
+    wrapped = wrappers.OrderEnforcingWrapper(wrappers.AssertOutOfBoundsWrapper(wrapped))
+    return module.env(num_players=num_players, **options), wrapped
+
+
+def outcome(call: Any, *args: Any) -> tuple[Any, ...]:
+    """What a call gives or raises, and the warnings of PettingZoo's logger."""
+    EnvLogger.flush()
+    try:
+        result: tuple[Any, ...] = ("gives", comparable(call(*args)))
+    except Exception as error:
+        result = ("raises", type(error), str(error))
+    messages = list(EnvLogger.mqueue)
+    EnvLogger.flush()
+    return (*result, messages)
+
+
+def comparable(value: Any) -> Any:
+    if isinstance(value, np.ndarray):
+        return value.dtype.str, value.tobytes()
+    if isinstance(value, dict):
+        return {key: comparable(part) for key, part in value.items()}
+    if isinstance(value, tuple):
+        return [comparable(part) for part in value]
+    return value if value is None or isinstance(value, (bool, int, float, str)) else repr(value)
+
+
+def assert_alike(env: CardEnv, wrapped: Any, ended_illegally: bool = False) -> None:
+    for name in (
+        "agents",
+        "num_agents",
+        "possible_agents",
+        "agent_selection",
+        "rewards",
+        "_cumulative_rewards",
+        "terminations",
+        "truncations",
+        "infos",
+    ):
+        assert getattr(env, name) == getattr(wrapped, name), name
+    assert outcome(env.state) == outcome(wrapped.state)
+    for agent in env.possible_agents:
+        view, other = env.observe(agent), wrapped.observe(agent)
+        assert view["observation"].tobytes() == other["observation"].tobytes()
+        # After an illegal action the wrappers still show the offender's mask, to whichever agent
+        # is selected, though nobody may act any more.
+        if ended_illegally:
+            assert not view["action_mask"].any()
+        else:
+            assert view["action_mask"].tobytes() == other["action_mask"].tobytes()
+    if not ended_illegally:
+        assert outcome(env.last) == outcome(wrapped.last)
+    elif env.agents:
+        assert env.last()[1:] == wrapped.last()[1:]
+
+
+WRONG_ACTIONS = (None, -1, 10**6, 10**30, 0.5, "0", np.int64(-3), np.array([1, 2]))
+
+
+@tables
+def test_env_is_what_the_stock_wrappers_make_of_raw_env(game, num_players, caplog):
+    rng = np.random.default_rng(num_players)
+    endings = {"illegal": 0, "natural": 0}
+    for options in option_sets(game):
+        env, wrapped = pair_of(game, num_players, **options)
+        for seed in range(4):
+            env.reset(seed=seed)
+            wrapped.reset(seed=seed)
+            illegal_at = int(rng.integers(20)) if seed % 2 else -1
+            number, mover = 0, None
+            while not any(env.terminations.values()) and not any(env.truncations.values()):
+                assert_alike(env, wrapped)
+                mask = env.last()[0]["action_mask"]
+                for wrong in (*WRONG_ACTIONS, game.num_actions) if number % 10 == 0 else ():
+                    raised = outcome(env.step, wrong)
+                    assert raised == outcome(wrapped.step, wrong)
+                    assert raised[:2] == ("raises", AssertionError)
+                    assert_alike(env, wrapped)
+                action = draw_legal(rng, mask)
+                if number == illegal_at:
+                    action = int(rng.choice(np.flatnonzero(mask == 0)))
+                    mover = env.agent_selection
+                    caplog.clear()
+                if number % 3 == 0:
+                    action = np.int64(action)
+                result = outcome(env.step, action)
+                assert result == outcome(wrapped.step, action)
+                number += 1
+            if mover:
+                assert [record.levelname for record in caplog.records] == ["WARNING"] * 2
+                assert caplog.text.count("Illegal move made") == 2  # one of each of the two
+                assert env.rewards == {agent: -1.0 * (agent == mover) for agent in env.agents}
+            endings["illegal" if mover else "natural"] += 1
+            assert env.agents == agents_of(game, num_players)
+            for agent in env.agents[:]:  # the dead steps
+                assert env.agent_selection == agent
+                assert_alike(env, wrapped, bool(mover))
+                for wrong in (0, 10**6, "x"):
+                    raised = outcome(env.step, wrong)
+                    assert raised == outcome(wrapped.step, wrong)
+                    assert raised[0] == "raises"
+                env.step(None)
+                wrapped.step(None)
+            assert env.agents == wrapped.agents == []
+            for late in (None, 0, 10**6):  # afterwards
+                result = outcome(env.step, late)
+                assert result == outcome(wrapped.step, late)
+                assert result[0] == "gives"
+                assert "step() called after all agents" in result[-1][0]
+            assert outcome(env.last) == outcome(wrapped.last)
+    assert min(endings.values()) > 3, endings
+
+
+@tables
+def test_wrong_call_orders_give_the_stock_wrappers_errors(game, num_players):
+    calls = {
+        "step": lambda env: env.step(0),
+        "step None": lambda env: env.step(None),
+        "observe": lambda env: env.observe("player_0"),
+        "state": lambda env: env.state(),
+        "render": lambda env: env.render(),
+        "last": lambda env: env.last(),
+        "agent_iter": lambda env: list(env.agent_iter(1)),
+    }
+    for name in (
+        "rewards",
+        "terminations",
+        "truncations",
+        "infos",
+        "agent_selection",
+        "num_agents",
+        "agents",
+        "no_such_attribute",
+    ):
+        calls[name] = lambda env, name=name: getattr(env, name)
+    env, wrapped = pair_of(game, num_players, render_mode="ansi")
+    raw = module_of(game).raw_env(num_players=num_players, render_mode="ansi")
+    for name, call in calls.items():
+        expected = outcome(call, wrapped)
+        assert expected[0] == "raises", name
+        assert outcome(call, env) == outcome(call, raw) == expected, name
+    for each in (env, wrapped):
+        each.reset(seed=1)
+    assert_alike(env, wrapped)
+    for each in (env, wrapped):
+        agents = iter(each.agent_iter())
+        assert next(agents) == each.agent_selection
+        with pytest.raises(AssertionError, match=r"need to call step\(\) or reset\(\)"):
+            next(agents)
+        each.reset(seed=1)
+        assert next(agents) == each.agent_selection
+        assert list(each.agent_iter(0)) == []
+    unknown = outcome(env.observe, "player_99")
+    assert unknown == outcome(wrapped.observe, "player_99")
+    assert unknown[:2] == ("raises", KeyError)
+
+
+@tables
+def test_agent_iter_plays_a_game_as_the_stock_wrappers_do(game, num_players):
+    orders: list[list[Any]] = []
+    for env in pair_of(game, num_players):
+        env.reset(seed=5)
+        rng = np.random.default_rng(5)
+        orders.append([])
+        for agent in env.agent_iter():
+            observation, reward, terminated, truncated, info = env.last()
+            orders[-1].append((agent, reward, terminated, truncated, json.dumps(info)))
+            over = terminated or truncated
+            env.step(None if over else draw_legal(rng, observation["action_mask"]))
+    assert orders[0] == orders[1]
+    assert [entry[0] for entry in orders[0][-num_players:]] == agents_of(game, num_players)
+
+
+@tables
+def test_raw_env_refuses_an_illegal_action_and_nothing_changes(game, num_players):
+    env = module_of(game).raw_env(num_players=num_players)
+    rng = np.random.default_rng(num_players)
+    refused = 0
+    for seed in range(5):
+        env.reset(seed=seed)
+        while env.legal_actions():
+            illegal = np.flatnonzero(env.last()[0]["action_mask"] == 0)
+            before = snapshot(env)
+            for action in rng.choice(illegal, 3):
+                with pytest.raises(ValueError, match=f"action {action} .* legal are") as error:
+                    env.step(int(action))
+                assert env.action_name(action) in str(error.value)
+                assert str(env.legal_actions()) in str(error.value)
+                refused += 1
+            assert snapshot(env) == before
+            env.step(int(rng.choice(env.legal_actions())))
+    assert refused > 30
+
+
+# ---------------------------------------------------------------------------------------------
+# The AEC environment's own promises
+# ---------------------------------------------------------------------------------------------
+
+
+@tables
+def test_all_agents_terminate_together(game, num_players):
+    for max_steps in (10_000, 7):
+        env = module_of(game).env(num_players=num_players, max_steps=max_steps)
+        for seed in range(8):
+            env.reset(seed=seed)
+            rng = np.random.default_rng(seed)
+            decisions = 0
+            while env.legal_actions():
+                assert env.agents == agents_of(game, num_players)
+                assert set(env.terminations.values()) == set(env.truncations.values()) == {False}
+                assert all(info == {} for info in env.infos.values())
+                env.step(int(rng.choice(env.legal_actions())))
+                decisions += 1
+            truncated = decisions == max_steps and not env.states["terminated"][0]
+            assert env.terminations == dict.fromkeys(agents_of(game, num_players), not truncated)
+            assert env.truncations == dict.fromkeys(agents_of(game, num_players), truncated)
+            for agent, info in env.infos.items():
+                better = sum(env.rewards[other] > env.rewards[agent] for other in env.agents)
+                assert info == {"place": 1 + better}
+
+
+@tables
+def test_spaces_are_equal_and_always_the_same_object(game, num_players):
+    env = module_of(game).env(num_players=num_players)
+    for agent in env.possible_agents:
+        assert env.observation_space(agent) is env.observation_space(agent)
+        assert env.action_space(agent) is env.action_space(agent)
+        assert env.observation_space(agent) == env.observation_space("player_0")
+        assert env.action_space(agent) == env.action_space("player_0")
+    space = env.observation_space("player_0")
+    assert space["observation"] == gymnasium.spaces.Box(0, 1, (game.fields.size,), np.float32)
+    assert space["action_mask"] == gymnasium.spaces.Box(0, 1, (game.num_actions,), np.int8)
+    assert env.action_space("player_0") == gymnasium.spaces.Discrete(game.num_actions)
+    other = module_of(game).env(num_players=game.max_players)
+    assert other.observation_space("player_0") == space
+    assert other.action_space("player_0") == env.action_space("player_0")
+
+
+@tables
+def test_the_mask_is_empty_for_whoever_is_not_to_move(game, num_players):
+    env = module_of(game).env(num_players=num_players)
+    env.reset(seed=2)
+    rng = np.random.default_rng(2)
+    while env.legal_actions():
+        for agent in env.agents:
+            mask = env.observe(agent)["action_mask"]
+            expected = env.legal_actions() if agent == env.agent_selection else []
+            assert np.flatnonzero(mask).tolist() == expected
+        env.step(int(rng.choice(env.legal_actions())))
+    assert not any(env.observe(agent)["action_mask"].any() for agent in env.agents)
+
+
+@tables
+def test_the_observations_are_the_callers_own(game, num_players):
+    env = module_of(game).env(num_players=num_players)
+    env.reset(seed=2)
+    before = snapshot(env)
+    for agent in env.agents:
+        view = env.observe(agent)
+        view["observation"][:] = 0.5
+        view["action_mask"][:] = 1
+    env.state()[:] = 0.5
+    env.legal_actions().clear()
+    assert snapshot(env) == before
+
+
+@tables
+def test_the_rewards_of_last_are_those_since_the_agents_own_step(game, num_players):
+    env = module_of(game).env(num_players=num_players, reward="score")
+    rewarded = 0
+    for seed in range(4):
+        env.reset(seed=seed)
+        rng = np.random.default_rng(seed)
+        since = dict.fromkeys(env.agents, 0.0)
+        while env.legal_actions():
+            mover = env.agent_selection
+            assert env.last()[1] == since[mover]
+            rewarded += since[mover] != 0.0
+            env.step(int(rng.choice(env.legal_actions())))
+            since[mover] = 0.0
+            for agent, reward in env.rewards.items():
+                since[agent] += reward
+        for agent in env.possible_agents:
+            assert env.agent_selection == agent
+            assert env.last()[1] == since[agent]
+            rewarded += since[agent] != 0.0
+            env.step(None)
+    assert rewarded > 4
+
+
+@tables
+def test_a_deepcopy_in_mid_game_is_a_game_of_its_own(game, num_players):
+    env = module_of(game).env(num_players=num_players)
+    rng = np.random.default_rng(3)
+    for seed in range(3):
+        env.reset(seed=seed)
+        play_on(env, seed, 3 + seed)
+        before = snapshot(env)
+        twin = copy.deepcopy(env)
+        assert snapshot(twin) == before
+        twin.step(twin.legal_actions()[0])
+        assert snapshot(twin) != before
+        assert snapshot(env) == before
+        twin = copy.deepcopy(env)
+        while env.legal_actions():
+            action = int(rng.choice(env.legal_actions()))
+            env.step(action)
+            twin.step(action)
+            assert snapshot(twin) == snapshot(env)
+        finish(env)
+        finish(twin)
+        env.reset()
+        twin.reset()
+        assert snapshot(twin) == snapshot(env)
+
+
+@each_game
+def test_names_and_metadata(game):
+    env = module_of(game).env()
+    assert str(env) == env.metadata["name"] == game.name
+    assert env.metadata["is_parallelizable"] is False
+    assert env.unwrapped is env
+    assert card_envs.make(game.id).metadata == env.metadata
+    assert module_of(game).raw_env().on_illegal == "raise"
+    assert env.on_illegal == "terminate"
+    names = [env.action_name(action) for action in range(game.num_actions)]
+    assert len(set(names)) == game.num_actions
+    env.close()
+
+
+@each_game
+def test_render_without_a_mode_warns_and_gives_nothing(game):
+    env = module_of(game).env()
+    env.reset(seed=1)
+    with pytest.warns(UserWarning, match="without specifying any render mode"):
+        assert env.render() is None
+
+
+# ---------------------------------------------------------------------------------------------
+# Registration
+# ---------------------------------------------------------------------------------------------
+
+
+@each_game
+def test_registered_names(game):
+    env = gymnasium.make(game.gymnasium_id, num_players=game.min_players, opponents="random")
+    assert isinstance(env.unwrapped, SeatEnv)
+    assert env.unwrapped.game is game
+    observation, info = env.reset(seed=1)
+    assert env.observation_space.contains(observation)
+    env.step(draw_legal(np.random.default_rng(1), info["action_mask"]))
+    vector = gymnasium.make_vec(game.gymnasium_id, num_envs=3, num_players=game.max_players)
+    assert isinstance(vector.unwrapped, SeatVectorEnv)
+    assert vector.reset(seed=1)[0].shape == (3, game.fields.size)
+    if hasattr(pettingzoo, "make"):
+        aec = pettingzoo.make("aec", game.gymnasium_id, num_players=game.max_players)
+        assert isinstance(aec.unwrapped, CardEnv)
+        made = card_envs.make(game.id, num_players=game.max_players)
+        made.reset(seed=4)
+        aec.reset(seed=4)
+        assert snapshot(aec.unwrapped) == snapshot(made)
+
+
+def test_every_game_is_listed_once_under_its_name():
+    assert [game.id for game in ALL_GAMES] == list(card_envs.GAMES)
+    assert [game.title for game in ALL_GAMES] == list(card_envs.GAMES.values())
+    assert len({game.name for game in ALL_GAMES}) == len(ALL_GAMES)
+    registered = {name for name in gymnasium.registry if name.startswith("card_envs/")}
+    assert registered == {game.gymnasium_id for game in ALL_GAMES}
+
+
+def test_importing_the_package_needs_nothing_of_the_training():
+    code = """
+import json, sys
+import gymnasium, numba, pettingzoo.utils, safetensors  # which load some of these themselves
+before = set(sys.modules)
+import card_envs, card_envs.agents, card_envs.envs.seat, card_envs.envs.vector
+for game in card_envs.GAMES:
+    card_envs.make(game).reset()
+print(json.dumps(sorted(set(sys.modules) - before)))
+"""
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    loaded = {name.split(".")[0] for name in json.loads(run.stdout)}
+    assert "card_envs" in loaded
+    heavy = {"torch", "stable_baselines3", "sb3_contrib", "matplotlib", "pydantic", "yaml"}
+    assert not loaded & (heavy | {"rich", "tensorboard", "tqdm", "pygame", "training"})
+
+
+# ---------------------------------------------------------------------------------------------
+# Gymnasium: one seat
+# ---------------------------------------------------------------------------------------------
+
+SEAT_SETTINGS = [
+    {"opponents": "heuristic"},
+    {"opponents": "random"},
+    {"opponents": "heuristic", "skip_forced": True},
+    {"opponents": "random", "skip_forced": True, "seat": 0},
+    {"opponents": "random", "reward": "score", "memory": "none"},
+    {"opponents": "random", "reward": "win", "max_steps": 30, "seat": 1},
+]
+
+
+def seat_settings(game: Game) -> list[dict[str, Any]]:
+    """Each at one table size and at all of them mixed; and one agent for each other seat."""
+    settings: list[dict[str, Any]] = []
+    for k, setting in enumerate(SEAT_SETTINGS):
+        n = game.min_players + k % (game.max_players - game.min_players + 1)
+        settings.append({**setting, "num_players": n})
+        settings.append({**setting, "num_players": (game.min_players, game.max_players)})
+    n = game.max_players
+    opponents = ["random", "heuristic", *["random"] * n][: n - 1]
+    settings.append({"opponents": opponents, "num_players": n})
+    return settings
+
+
+SEATS = [
+    pytest.param(game, setting, id=f"{game.id}-{k}")
+    for game in ALL_GAMES
+    for k, setting in enumerate(seat_settings(game))
+]
+seats = pytest.mark.parametrize(("game", "setting"), SEATS)
+
+
+@seats
+def test_gymnasium_check_env(game, setting):
+    env = gymnasium.make(game.gymnasium_id, render_mode="ansi", **setting).unwrapped
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        # The checker samples actions without a mask, and an illegal one ends a game with a word.
+        warnings.filterwarnings("ignore", message=".*is not legal in game 0")
+        check_env(env)
+    assert env.observation_space.contains(env.reset(seed=1)[0])
+
+
+class AecSeat:
+    """The learner's seat of ``SeatEnv``, in an AEC environment: an implementation of its own."""
+
+    def __init__(self, game: Game, setting: dict[str, Any], seed: int, seat: int) -> None:
+        not_the_games = {"num_players", "opponents", "skip_forced", "seat"}
+        options = {name: value for name, value in setting.items() if name not in not_the_games}
+        low, high = game.check_player_range(setting["num_players"])
+        n = int(players_of(np.uint64(seed), low, high))
+        self.env = card_envs.make(game.id, num_players=n, **options)
+        self.env.reset(seed=seed)
+        self.learner = f"player_{seat}"
+        self._game = game
+        self._skip_forced = setting.get("skip_forced", False)
+        self._stream = next_seeds(np.array([seed], np.uint64))
+        self._opponents: list[str] = ["random"] * n
+        for place in range(n - 1):
+            opponents = setting["opponents"]
+            name = opponents if isinstance(opponents, str) else opponents[place]
+            self._opponents[(seat + 1 + place) % n] = name
+
+    def play_to_the_decision(self) -> float:
+        """All moves until the learner's next decision; what he gets meanwhile."""
+        total = 0.0
+        env = self.env
+        while legal := env.legal_actions():
+            is_learner = env.agent_selection == self.learner
+            if is_learner and not (self._skip_forced and len(legal) == 1):
+                break
+            player = env.possible_agents.index(env.agent_selection)
+            if not is_learner and self._opponents[player] == "heuristic":
+                action = self._game.heuristic(env.states, 0)
+            else:
+                mask = env.last()[0]["action_mask"]
+                action = random_action(self._stream, 0, mask, len(legal))
+            env.step(int(action))
+            total += env.rewards[self.learner]
+        return total
+
+
+@seats
+def test_a_seats_rewards_are_those_of_the_same_game_in_aec(game, setting):
+    """The same decisions in an AEC environment: the same views, and rewards that add up."""
+    env = SeatEnv(game.id, **setting)
+    rng = np.random.default_rng(1)
+    steps = paid = 0
+    for seed in range(100, 110):
+        observation, info = env.reset(seed=seed)
+        assert info["seat"] == setting.get("seat", info["seat"])
+        aec = AecSeat(game, setting, seed, info["seat"])
+        aec.play_to_the_decision()
+        over = False
+        while not over:
+            view = aec.env.observe(aec.learner)
+            assert observation.tobytes() == view["observation"].tobytes()
+            assert info["action_mask"].tobytes() == view["action_mask"].tobytes()
+            assert env.action_masks().tobytes() == view["action_mask"].tobytes()
+            action = draw_legal(rng, info["action_mask"])
+            observation, reward, terminated, truncated, info = env.step(action)
+            aec.env.step(action)
+            expected = aec.env.rewards[aec.learner]
+            expected += aec.play_to_the_decision()
+            assert reward == pytest.approx(expected, abs=1e-12)
+            over = terminated or truncated
+            assert terminated == aec.env.terminations[aec.learner]
+            assert truncated == aec.env.truncations[aec.learner]
+            steps += 1
+            paid += reward != 0
+        assert observation.tobytes() == aec.env.observe(aec.learner)["observation"].tobytes()
+        assert not info["action_mask"].any()
+        with pytest.raises(gymnasium.error.ResetNeeded, match="over"):
+            env.step(0)
+    assert steps > 10
+    assert paid > 0
+
+
+@seats
+def test_the_vector_environment_is_many_of_the_single_one(game, setting):
+    count = 5
+    vector = SeatVectorEnv(game.id, count, **setting)
+    singles = [SeatEnv(game.id, **setting) for _ in range(count)]
+    rng = np.random.default_rng(2)
+    observations, infos = vector.reset(seed=40)
+    views = [single.reset(seed=40 + i) for i, single in enumerate(singles)]
+    ended = 0
+    seats_seen = set()
+    for number in range(150):
+        for i, (observation, info) in enumerate(views):
+            assert observations[i].tobytes() == observation.tobytes()
+            assert infos["action_mask"][i].tobytes() == info["action_mask"].tobytes()
+            assert vector.action_masks()[i].tobytes() == info["action_mask"].tobytes()
+            assert infos["seat"][i] == info["seat"]
+            seats_seen.add(info["seat"])
+        actions = np.array([draw_legal(rng, mask) for mask in infos["action_mask"]])
+        with warnings.catch_warnings():
+            if number % 20 == 19:  # an illegal one
+                actions[number % count] = np.argmin(infos["action_mask"][number % count])
+                warnings.filterwarnings("ignore", message=".*is not legal")
+            observations, rewards, terminated, truncated, infos = vector.step(actions)
+            results = [single.step(a) for single, a in zip(singles, actions, strict=True)]
+        over = terminated | truncated
+        assert ("final_obs" in infos) == over.any()
+        for i, (observation, *rest, info) in enumerate(results):
+            assert rest == [rewards[i], terminated[i], truncated[i]]
+            views[i] = (observation, info)
+            if over.any():
+                assert infos["_final_obs"][i] == over[i]
+                assert (infos["final_obs"][i] is None) == (not over[i])
+            if over[i]:
+                ended += 1
+                assert infos["final_obs"][i].tobytes() == observation.tobytes()
+                views[i] = singles[i].reset()
+    assert ended > 5
+    fixed = setting.get("seat")
+    assert len(seats_seen) > 1 if fixed is None else seats_seen == {fixed}
+
+
+@each_game
+def test_a_vector_goes_on_where_it_stopped_unless_it_is_given_a_seed(game):
+    vector = SeatVectorEnv(game.id, 3)
+    first = vector.reset(seed=7)[0]
+    second = vector.reset()[0]
+    assert not np.array_equal(first, second)
+    for i in range(3):
+        following = int(next_seed(np.uint64(7 + i)))
+        assert np.array_equal(SeatEnv(game.id).reset(seed=following)[0], second[i])
+    assert np.array_equal(vector.reset(seed=7)[0], first)
+
+
+@each_game
+def test_an_illegal_action_in_a_seat(game):
+    ending = SeatEnv(game.id)
+    refusing, untouched = SeatEnv(game.id, on_illegal="raise"), SeatEnv(game.id)
+    _, info = ending.reset(seed=3)
+    refusing.reset(seed=3)
+    untouched.reset(seed=3)
+    illegal = int(np.argmin(info["action_mask"]))
+    with pytest.warns(UserWarning, match=r"ends with -1\.0") as caught:
+        observation, reward, terminated, truncated, info = ending.step(illegal)
+    assert len(caught) == 1
+    assert (reward, terminated, truncated) == (-1.0, True, False)
+    assert ending.observation_space.contains(observation)
+    assert not info["action_mask"].any()
+    with pytest.raises(gymnasium.error.ResetNeeded):
+        ending.step(0)
+    with pytest.raises(ValueError, match=f"action {illegal} is not legal .* legal are"):
+        refusing.step(illegal)
+    for wrong in (-1, game.num_actions, 1.0, None):
+        with pytest.raises(ValueError, match=f"actions are from 0 to {game.num_actions - 1}"):
+            refusing.step(wrong)
+    rng = np.random.default_rng(3)
+    for _ in range(20):
+        action = draw_legal(rng, refusing.action_masks())
+        assert refusing.action_masks().tobytes() == untouched.action_masks().tobytes()
+        result, expected = refusing.step(action), untouched.step(action)
+        assert comparable(result) == comparable(expected)
+        if result[2] or result[3]:
+            refusing.reset()
+            untouched.reset()
+    ending.reset()
+    assert ending.action_masks().any()
+
+
+@each_game
+def test_an_illegal_action_in_a_vector(game):
+    count = 4
+    ending, refusing, untouched = (
+        SeatVectorEnv(game.id, count, on_illegal=on_illegal)
+        for on_illegal in ("terminate", "raise", "terminate")
+    )
+    for vector in (ending, refusing, untouched):
+        _, infos = vector.reset(seed=3)
+    legal = infos["action_mask"].argmax(axis=1)
+    wrong = legal.copy()
+    wrong[2] = np.argmin(infos["action_mask"][2])
+    before = refusing.action_masks()
+    with pytest.raises(ValueError, match="is not legal in game 2; legal are"):
+        refusing.step(wrong)
+    assert np.array_equal(refusing.action_masks(), before)
+    expected = untouched.step(legal)
+    assert comparable(refusing.step(legal)) == comparable(expected)
+    with pytest.warns(UserWarning, match="in game 2") as caught:
+        observations, rewards, terminated, truncated, infos = ending.step(wrong)
+    assert len(caught) == 1
+    assert (rewards[2], terminated[2], truncated[2]) == (-1.0, True, False)
+    assert infos["final_obs"][2] is not None
+    for i in (0, 1, 3):
+        assert observations[i].tobytes() == expected[0][i].tobytes()
+        assert rewards[i] == expected[1][i]
+        assert terminated[i] == expected[2][i]
+    following = SeatEnv(game.id).reset(seed=int(next_seed(np.uint64(3 + 2))))[0]
+    assert observations[2].tobytes() == following.tobytes()
+
+
+@each_game
+def test_seats_render_as_their_learner_sees_the_table(game):
+    env = SeatEnv(game.id, render_mode="ansi", num_players=game.max_players)
+    assert env.render() is None
+    _, info = env.reset(seed=1)
+    assert env.render() == game.describe(env._games.arena.states, 0, info["seat"])
+    vector = SeatVectorEnv(game.id, 2, render_mode="ansi", num_players=game.max_players)
+    vector.reset(seed=1)
+    assert vector.render()[0] == env.render()
+    assert SeatEnv(game.id).render() is None
+
+
+@each_game
+def test_maskable_ppo_learns_on_a_seat(game):
+    from sb3_contrib import MaskablePPO
+
+    env = gymnasium.make(game.gymnasium_id, on_illegal="raise")
+    model = MaskablePPO("MlpPolicy", env, n_steps=32, batch_size=32, n_epochs=1, seed=1)
+    before = [parameter.detach().clone() for parameter in model.policy.parameters()]
+    model.learn(64)
+    after = list(model.policy.parameters())
+    assert model.num_timesteps == 64
+    assert any(bool((a != b).any()) for a, b in zip(after, before, strict=True))
+    observation, info = env.reset(seed=1)
+    action, _ = model.predict(observation, action_masks=info["action_mask"])
+    assert info["action_mask"][action]

@@ -1,0 +1,320 @@
+"""The same seed and actions play out the same: on every machine, in every batch, forever."""
+
+from __future__ import annotations
+
+import hashlib
+
+import numba
+import numpy as np
+import pytest
+from helpers import (
+    EACH_GAME,
+    MEMORY_MODES,
+    TABLES,
+    begin,
+    finish,
+    is_over,
+    mask_of,
+    module_of,
+    observation_of,
+    option_sets,
+    play_on,
+    snapshot,
+    table_sizes,
+)
+
+import card_envs
+from card_envs.engine import rng, seeds
+from card_envs.engine.game import Game
+
+tables = pytest.mark.parametrize(("game", "num_players"), TABLES)
+each_game = pytest.mark.parametrize("game", EACH_GAME)
+
+MASK_64 = 2**64 - 1
+
+
+class Chooser:
+    """A simple rule that needs nothing but whole numbers: a linear congruential generator."""
+
+    def __init__(self, seed: int) -> None:
+        self._x = seed
+
+    def choose(self, mask: np.ndarray) -> int:
+        self._x = (self._x * 6364136223846793005 + 1442695040888963407) & MASK_64
+        legal = np.flatnonzero(mask)
+        return int(legal[(self._x >> 33) % len(legal)])
+
+
+# ---------------------------------------------------------------------------------------------
+# Frozen games
+# ---------------------------------------------------------------------------------------------
+
+#: SHA-256 of whole games. A change of any of these is a change of the game: it needs a new version
+#: of it (``-v1``), never a new number here.
+FROZEN = {
+    ("beaver_gang_v0", 2, "perfect"): (
+        "7af9b61545d3ae1bbaf83fec53f6f4443ad7aefd431b379b57d4e428707fe8af"
+    ),
+    ("beaver_gang_v0", 2, "none"): (
+        "19c8998de3dd9da076cc75ad15568bab7111d9438d20847a898d2c66e6be2e46"
+    ),
+    ("beaver_gang_v0", 3, "perfect"): (
+        "efa72c805ac51c1488cd30545c9948c5763a407bc5aa92adc8408f7008cf1303"
+    ),
+    ("beaver_gang_v0", 3, "none"): (
+        "e4e50713b0ae306c58260901dba0748b2a6f4d7f1e7c3e4d4104133322797210"
+    ),
+    ("beaver_gang_v0", 4, "perfect"): (
+        "07c013f2c1bf37b1ca92b593a90f465abf34bfff43c17f34708498645f357862"
+    ),
+    ("beaver_gang_v0", 4, "none"): (
+        "513a2cf6bc405f5e4fed84e4632866c0433b8e2ed2b44d0489f53ad1c263145f"
+    ),
+    ("beaver_gang_v0", 5, "perfect"): (
+        "ec18fe2a26c276e0100a97c5402f90269bdd7f43c4d59f58c935ea54fbabed89"
+    ),
+    ("beaver_gang_v0", 5, "none"): (
+        "29b0ad7cb676dab9d282233a43b72b0834a5d8b018b0d229cfb7d75b3c0d7b57"
+    ),
+    ("beaver_gang_v0", 6, "perfect"): (
+        "4701698cd18a76c81b180fd45f7f594b50021840a2b3ab9a71854f3144a57cc8"
+    ),
+    ("beaver_gang_v0", 6, "none"): (
+        "2b44f55ad4e4e4f408eba05169fd223c79e2da703dfd35b164be94c1b7f8ac4c"
+    ),
+}
+
+
+def digest_of_game(game: Game, num_players: int, memory: str) -> str:
+    digest = hashlib.sha256()
+    chooser = Chooser(num_players)
+    states = begin(game, num_players, 20240 + num_players, reward="score", memory=memory)
+    while True:
+        # The state's fields one by one: what lies between them in memory is nobody's promise.
+        for name in game.state_dtype.names or ():
+            digest.update(np.ascontiguousarray(states[name]).tobytes())
+        for player in range(num_players):
+            digest.update(observation_of(game, states, player).tobytes())
+        mask = mask_of(game, states)
+        digest.update(mask.tobytes())
+        if is_over(states):
+            return digest.hexdigest()
+        game.rules.step(states, 0, chooser.choose(mask))
+
+
+@pytest.mark.parametrize("memory", MEMORY_MODES)
+@tables
+def test_a_game_plays_out_as_it_always_has(game, num_players, memory):
+    digest = digest_of_game(game, num_players, memory)
+    key = (game.name, num_players, memory)
+    assert key in FROZEN, f"a new game needs its digests here: {key}: {digest!r}"
+    assert digest == FROZEN[key]
+
+
+def test_every_frozen_game_is_played():
+    played = {(p.values[0].name, p.values[1], memory) for p in TABLES for memory in MEMORY_MODES}
+    assert set(FROZEN) == played
+
+
+# ---------------------------------------------------------------------------------------------
+# Seeds and streams
+# ---------------------------------------------------------------------------------------------
+
+# The published values for the seed 1234567.
+SPLITMIX64 = [
+    6457827717110365317,
+    3203168211198807973,
+    9817491932198370423,
+    4593380528125082431,
+    16408922859458223821,
+]
+GAMMA = 0x9E3779B97F4A7C15
+
+
+def test_the_stream_is_splitmix64():
+    values = [int(rng.mix(np.uint64(1234567 + k * GAMMA & MASK_64))) for k in range(5)]
+    assert values == SPLITMIX64
+
+
+def test_numbers_are_drawn_from_the_high_half_of_the_stream():
+    for bound in (1, 2, 66, 1000, 2**31 - 1):
+        streams = np.array([5, 1234567], np.uint64)
+        drawn = [int(rng.draw_below_from(streams, 1, bound)) for _ in range(5)]
+        assert drawn == [(value >> 32) * bound >> 32 for value in SPLITMIX64]
+        assert streams.tolist() == [5, 1234567 + 5 * GAMMA & MASK_64]
+
+
+@each_game
+def test_a_state_draws_from_its_own_stream(game):
+    states = game.new_states(2)
+    states["rng"] = [5, 1234567]
+    drawn = [int(rng.draw_below(states[1], 1000)) for _ in range(5)]
+    assert drawn == [(value >> 32) * 1000 >> 32 for value in SPLITMIX64]
+    assert states["rng"].tolist() == [5, 1234567 + 5 * GAMMA & MASK_64]
+
+
+def test_tables_and_seats_are_drawn_evenly():
+    numbers = np.arange(6000, dtype=np.uint64)
+    players = np.empty(len(numbers), np.int64)
+    seats = np.empty(len(numbers), np.int64)
+    seeds.draw_tables(numbers, 2, 6, players, seats)
+    assert np.bincount(players)[2:].min() > 1000
+    assert np.bincount(players).tolist()[:2] == [0, 0]
+    for n in range(2, 7):
+        of_table = np.bincount(seats[players == n], minlength=n)
+        assert len(of_table) == n
+        assert of_table.min() > 0.8 * 1000 / n
+    assert [int(seeds.players_of(s, 2, 6)) for s in numbers[:50]] == players[:50].tolist()
+    assert [int(seeds.seat_of(s, n)) for s, n in zip(numbers[:50], players, strict=False)] == (
+        seats[:50].tolist()
+    )
+    assert len(set(seeds.next_seeds(numbers).tolist())) == len(numbers)
+
+
+@tables
+def test_reset_with_a_seed_begins_the_same_run_again(game, num_players):
+    env = module_of(game).env(num_players=num_players)
+    runs = []
+    for _ in range(2):
+        env.reset(seed=2**64 - 1)
+        runs.append([])
+        for number in range(4):
+            runs[-1].append(snapshot(env))
+            play_on(env, number, 10 + 300 * (number % 2))
+            runs[-1].append(snapshot(env))
+            if not env.legal_actions():
+                finish(env)
+            env.reset()
+    assert runs[0] == runs[1]
+    begun = [run[1] for run in runs[0][::2]]
+    assert len(set(begun)) == 4
+    env.reset(seed=2**64 - 1)
+    env.reset()
+    after_none = snapshot(env)
+    env.reset(seed=int(seeds.next_seed(np.uint64(2**64 - 1))))
+    assert snapshot(env) == after_none
+
+
+@each_game
+def test_without_any_seed_games_differ(game):
+    deals = set()
+    for _ in range(5):
+        env = module_of(game).env()
+        env.reset()
+        deals.add(env.state().tobytes())
+    assert len(deals) > 1
+    assert len({card_envs.make_vec(game.id, 1).reset()[0].tobytes() for _ in range(5)}) > 1
+
+
+# ---------------------------------------------------------------------------------------------
+# The batch
+# ---------------------------------------------------------------------------------------------
+
+
+@each_game
+def test_the_batch_plays_as_the_aec_environment(game):
+    """Step by step: observations, masks, rewards, flags, and the games that begin anew."""
+    mixed = (game.min_players, game.max_players)
+    for number, options in enumerate(option_sets(game)):
+        sizes = mixed if number % 2 == 0 else list(table_sizes(game))[number % len(table_sizes(game))]
+        count, steps, seed = 5, 160, 2**64 - 3 if number == 0 else 10 * number
+        batch = card_envs.make_vec(game.id, count, sizes, **options)
+        observation, mask = batch.reset(seed=seed)
+        low, high = game.check_player_range(sizes)
+        game_seeds = [(seed + i) % 2**64 for i in range(count)]
+
+        def begin_env(game_seed, low=low, high=high, options=options):
+            n = int(seeds.players_of(np.uint64(game_seed), low, high))
+            env = module_of(game).env(num_players=n, **options)
+            env.reset(seed=game_seed)
+            return env
+
+        envs = [begin_env(game_seed) for game_seed in game_seeds]
+        chooser = Chooser(number)
+        ended = 0
+        for _ in range(steps):
+            assert batch.game_seeds.tolist() == game_seeds
+            for i, env in enumerate(envs):
+                view = env.last()[0]
+                assert observation[i].tobytes() == view["observation"].tobytes()
+                assert mask[i].tobytes() == view["action_mask"].tobytes()
+                assert env.possible_agents[batch.current_player[i]] == env.agent_selection
+                assert batch.num_players[i] == env.num_players
+                assert batch.states[i].tobytes() == env.states[0].tobytes()
+            actions = [chooser.choose(m) for m in mask]
+            observation, mask, rewards, terminated, truncated = batch.step(actions)
+            for i, env in enumerate(envs):
+                env.step(actions[i])
+                expected = [*env.rewards.values(), *[0.0] * (game.max_players - env.num_players)]
+                assert rewards[i].tolist() == expected
+                assert terminated[i] == all(env.terminations.values())
+                assert truncated[i] == all(env.truncations.values())
+                if terminated[i] or truncated[i]:
+                    ended += 1
+                    game_seeds[i] = int(seeds.next_seed(np.uint64(game_seeds[i])))
+                    envs[i] = begin_env(game_seeds[i])
+        assert ended > 0
+
+
+def run_batch(game, count, sizes, num_threads, steps=120, seed=3, **options):
+    """Everything that a batch returns in the first games of it, and their final records."""
+    batch = card_envs.make_vec(
+        game.id, count, sizes, num_threads=num_threads, copy=True, **options
+    )
+    choosers = [Chooser(i) for i in range(count)]
+    outputs = [batch.reset(seed=seed)]
+    for _ in range(steps):
+        actions = [chooser.choose(m) for chooser, m in zip(choosers, outputs[-1][1], strict=True)]
+        outputs.append(batch.step(np.array(actions)))
+    return outputs, batch.states
+
+
+def assert_same_games(first, second, count):
+    for some, others in zip(first[0], second[0], strict=True):
+        for one, other in zip(some, others, strict=True):
+            assert one[:count].tobytes() == other[:count].tobytes()
+    assert first[1][:count].tobytes() == second[1][:count].tobytes()
+
+
+@each_game
+def test_the_number_of_threads_changes_nothing(game):
+    """With every number of threads that this machine has; with one that is the same run twice."""
+    sizes = (game.min_players, game.max_players)
+    expected = run_batch(game, 37, sizes, 1)
+    for num_threads in range(1, numba.config.NUMBA_NUM_THREADS + 1):
+        assert_same_games(expected, run_batch(game, 37, sizes, num_threads), 37)
+    assert any((terminated | truncated).any() for *_, terminated, truncated in expected[0][1:])
+
+
+@each_game
+def test_the_size_of_the_batch_changes_nothing(game):
+    sizes = (game.min_players, game.max_players)
+    expected = run_batch(game, 64, sizes, 1)
+    for count in (1, 2, 7):
+        assert_same_games(expected, run_batch(game, count, sizes, 1), count)
+    shifted = run_batch(game, 3, sizes, 1, seed=5)
+    assert shifted[0][0][0].tobytes() == expected[0][0][0][2:5].tobytes()
+
+
+@each_game
+def test_returned_arrays_are_the_same_buffers_unless_copies_are_asked_for(game):
+    batch = card_envs.make_vec(game.id, 4)
+    first = batch.reset(seed=1)
+    kept = first[0].copy()
+    second = batch.step(first[1].argmax(axis=1))
+    assert np.shares_memory(first[0], second[0])
+    assert not np.array_equal(first[0], kept)
+    for array in second:
+        with pytest.raises(ValueError, match="read-only"):
+            array[0] = 0
+    for array in (batch.current_player, batch.num_players, batch.game_seeds):
+        with pytest.raises(ValueError, match="read-only"):
+            array[0] = 0
+    copying = card_envs.make_vec(game.id, 4, copy=True)
+    first = copying.reset(seed=1)
+    second = copying.step(first[1].argmax(axis=1))
+    assert np.array_equal(first[0], kept)
+    assert not np.shares_memory(first[0], second[0])
+    second[0][:] = 0.5
+    third = copying.step(second[1].argmax(axis=1))
+    assert not (third[0] == 0.5).all()

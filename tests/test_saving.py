@@ -1,0 +1,427 @@
+"""Saved games: they go on as if nothing had happened, and damaged ones are refused."""
+
+from __future__ import annotations
+
+import copy
+import json
+import pickle
+from typing import Any
+
+import numpy as np
+import pytest
+from helpers import (
+    EACH_GAME,
+    TABLES,
+    Habits,
+    UNIFORM,
+    finish,
+    module_of,
+    option_sets,
+    play_on,
+    reseal,
+    snapshot,
+)
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import card_envs
+from card_envs.envs.aec import CardEnv
+from card_envs.envs.saves import pack
+
+tables = pytest.mark.parametrize(("game", "num_players"), TABLES)
+each_game = pytest.mark.parametrize("game", EACH_GAME)
+
+MAGIC = b"card_envs save 1\n"
+
+
+def header_of(data: bytes) -> dict[str, Any]:
+    start = len(MAGIC) + 4
+    return json.loads(data[start : start + int.from_bytes(data[len(MAGIC) : start], "little")])
+
+
+def record_of(data: bytes) -> bytes:
+    start = len(MAGIC) + 4
+    return data[start + int.from_bytes(data[len(MAGIC) : start], "little") : -16]
+
+
+def sealed(header: Any, record: bytes) -> bytes:
+    """A saved game of these parts, with a checksum that is right."""
+    text = header if isinstance(header, bytes) else json.dumps(header).encode()
+    return reseal(MAGIC + len(text).to_bytes(4, "little") + text + record + bytes(16))
+
+
+def mid_game(game: Any, num_players: int, decisions: int = 9, **options: Any) -> CardEnv:
+    env = module_of(game).env(num_players=num_players, **options)
+    for seed in range(50):
+        env.reset(seed=seed)
+        play_on(env, seed, decisions)
+        if env.legal_actions():
+            return env
+    raise AssertionError("no game is so long")
+
+
+def assert_same_future(env: CardEnv, twin: CardEnv, seed: int) -> None:
+    """Both play on alike to the end, through the dead steps, and into the next game."""
+    habits = Habits(env.game, seed)
+    for _ in range(2):
+        for _ in range(150):
+            assert snapshot(twin) == snapshot(env)
+            if not env.legal_actions():
+                break
+            action = habits.choose(env.states)
+            env.step(action)
+            twin.step(action)
+        while not env.legal_actions() and env.agents:
+            assert snapshot(twin) == snapshot(env)
+            env.step(None)
+            twin.step(None)
+        env.reset()
+        twin.reset()
+
+
+def copies_of(env: CardEnv, **options: Any) -> dict[str, CardEnv]:
+    """The same game once more, in all ways that there are."""
+    fresh = module_of(env.game).env(num_players=env.num_players, **options)
+    used = module_of(env.game).env(num_players=env.num_players, **options)
+    used.reset(seed=99)
+    play_on(used, UNIFORM, 10_000)
+    for other in (fresh, used):
+        other.load(env.save())
+    return {
+        "into a fresh environment": fresh,
+        "into one whose game is over": used,
+        "deepcopy": copy.deepcopy(env),
+        "pickle": pickle.loads(pickle.dumps(env)),
+    }
+
+
+@tables
+def test_a_game_goes_on_from_everywhere(game, num_players):
+    """In mid game, when it is over, between the dead steps, after them, after an illegal action."""
+    for number, options in enumerate(option_sets(game)):
+        env = module_of(game).env(num_players=num_players, **options)
+        for where in ("begun", "mid", "over", "dead steps", "empty", "illegal"):
+            env.reset(seed=number)
+            play_on(env, UNIFORM, {"begun": 0, "mid": 6, "illegal": 3}.get(where, 10_000))
+            if where == "dead steps":
+                env.step(None)
+            elif where == "empty":
+                finish(env)
+            elif where == "illegal":
+                mask = env.last()[0]["action_mask"]
+                if mask.any():
+                    env.step(int(np.argmin(mask)))
+            before = snapshot(env)
+            assert env.save() == env.save()
+            for way, twin in copies_of(env, **options).items():
+                assert snapshot(twin) == before, (where, way)
+                assert twin.save() == env.save(), (where, way)
+                assert_same_future(copy.deepcopy(env), twin, number)
+            assert snapshot(env) == before
+
+
+@each_game
+def test_an_environment_without_a_game(game):
+    env = module_of(game).env()
+    with pytest.raises(AssertionError, match="reset"):
+        env.save()
+    for twin in (copy.deepcopy(env), pickle.loads(pickle.dumps(env))):
+        with pytest.raises(AssertionError, match="reset"):
+            twin.observe("player_0")
+        twin.reset(seed=1)
+        assert twin.legal_actions()
+    fresh = module_of(game).env()
+    fresh.load(mid_game(game, 4).save())
+    assert fresh.legal_actions()
+
+
+@tables
+def test_every_damaged_byte_and_every_cut_is_noticed(game, num_players):
+    env = mid_game(game, num_players)
+    data = env.save()
+    target = mid_game(game, num_players, 3)
+    before = snapshot(target)
+    rng = np.random.default_rng(num_players)
+    for place in range(len(data)):
+        damaged = bytearray(data)
+        damaged[place] ^= int(rng.integers(1, 256))
+        with pytest.raises(ValueError, match="saved game"):
+            target.load(bytes(damaged))
+    for length in range(len(data)):
+        with pytest.raises(ValueError, match="saved game"):
+            target.load(data[:length])
+    for foreign in (data + b"\0", data[1:], b"\0" + data, b"", MAGIC, data + data):
+        with pytest.raises(ValueError, match="saved game"):
+            target.load(foreign)
+    assert snapshot(target) == before
+    for wrong in ("text", None, 5, [1, 2], {"game": game.name}):
+        with pytest.raises(ValueError, match="a saved game is bytes"):
+            target.load(wrong)
+    assert snapshot(target) == before
+    target.load(bytearray(data))
+    assert snapshot(target) == snapshot(env)
+
+
+@tables
+def test_a_game_of_other_settings_is_refused(game, num_players):
+    env = mid_game(game, num_players)
+    before = snapshot(env)
+    others = []
+    for number in range(game.min_players, game.max_players + 1):
+        if number != num_players:
+            others.append((module_of(game).env(num_players=number), "num_players"))
+    for options in option_sets(game):
+        if game.check_options(options) != env.options:
+            others.append((module_of(game).env(num_players=num_players, **options), "options"))
+    assert len(others) > 4
+    for other, what in others:
+        other.reset(seed=1)
+        with pytest.raises(ValueError, match=f"saved with {what}"):
+            env.load(other.save())
+        with pytest.raises(ValueError, match=f"saved with {what}"):
+            other.load(env.save())
+    data = env.save()
+    for name in (f"{game.id}_v{game.version + 1}", "chess_v6", None, 3):
+        with pytest.raises(ValueError, match=f"saved with game .*{game.name}"):
+            env.load(sealed({**header_of(data), "game": name}, record_of(data)))
+    assert snapshot(env) == before
+
+
+@each_game
+def test_crafted_headers_are_refused(game):
+    env = mid_game(game, 3)
+    before = snapshot(env)
+    data = env.save()
+    header, record = header_of(data), record_of(data)
+    assert sealed(header, record) == data
+    agents = header["agents"]
+    a, b, c = agents
+    other = next(agent for agent in agents if agent != header["agent_selection"])
+    wrong: dict[str, list[Any]] = {
+        "num_players": [None, 2, 7, "3", [3]],
+        "options": [None, {}, {**header["options"], "more": 1}, [1]],
+        "agents": [None, [], "abc", [a, b], [b, a, c], [a, a, b, c], [a, b, "x"], [a, b, [c]], 3],
+        "agent_selection": [None, "x", 0, [a], other, f"{a} "],
+        "skip_agent_selection": ["x", 1, [], ["player_0"]],
+        "rewards": [None, [], {}, {a: 0.0}, {a: "0", b: 0, c: 0}, {a: None, b: 0, c: 0}],
+        "cumulative_rewards": [None, {a: 10**400, b: 0, c: 0}, {b: 0, a: 0, c: 0}],
+        "terminations": [None, {a: 0, b: 0, c: 0}, {a: True, b: False, c: False}],
+        "truncations": [None, {}, dict.fromkeys(agents, True)],
+        "infos": [None, {}, dict.fromkeys(agents, 0)],
+        "is_over": [None, 0, 1, "no", True],
+        "next_seed": [None, -1, 2**64, 1.5, True, "1"],
+    }
+    assert set(wrong) | {"game"} == set(header)
+    for key, values in wrong.items():
+        without = {name: value for name, value in header.items() if name != key}
+        for crafted in ({**header, key: value} for value in values):
+            with pytest.raises(ValueError, match="saved"):
+                env.load(sealed(crafted, record))
+        if key != "skip_agent_selection":
+            with pytest.raises(ValueError, match="saved"):
+                env.load(sealed(without, record))
+    nan = json.dumps({**header, "rewards": dict.fromkeys(agents, float("nan"))})
+    for text in (b"", b"null", b"[]", b"{", b"\xff\xfe", b"[" * 200_000, b'"x"', nan.encode()):
+        with pytest.raises(ValueError, match="damaged"):
+            env.load(sealed(text, record))
+    length = (2**32 - 1).to_bytes(4, "little")
+    for crafted in (MAGIC + length + data[len(MAGIC) + 4 :], MAGIC + b"\0" * 20):
+        with pytest.raises(ValueError, match="damaged"):
+            env.load(reseal(crafted))
+    for cut in (record[:-1], record + b"\0", b"", record * 2):
+        with pytest.raises(ValueError, match="record has the wrong size"):
+            env.load(sealed(header, cut))
+    assert snapshot(env) == before
+
+
+@each_game
+def test_a_header_must_fit_the_state(game):
+    """A game that is over cannot be claimed to go on, nor the other way round."""
+    env = mid_game(game, 3)
+    running = env.save()
+    play_on(env, UNIFORM, 10_000)
+    over = env.save()
+    before = snapshot(env)
+    with pytest.raises(ValueError, match="does not fit"):
+        env.load(sealed(header_of(running), record_of(over)))
+    halfway = header_of(over)
+    halfway["terminations"]["player_1"] = halfway["truncations"]["player_1"] = False
+    with pytest.raises(ValueError, match="does not fit"):
+        env.load(sealed(halfway, record_of(over)))
+    selected = {**header_of(over), "agent_selection": "player_2"}
+    with pytest.raises(ValueError, match="does not fit"):
+        env.load(sealed(selected, record_of(over)))
+    assert snapshot(env) == before
+
+
+@tables
+def test_crafted_records_are_refused(game, num_players):
+    env = mid_game(game, num_players)
+    before = snapshot(env)
+    data = env.save()
+    header = header_of(data)
+    true = np.frombuffer(bytearray(record_of(data)), game.state_dtype)
+    impossible: dict[str, list[Any]] = {
+        "num_players": [0, 1, num_players + 1, num_players - 1, 127, -1],
+        "current_player": [-1, num_players, 127, (int(true["current_player"][0]) + 1) % num_players],
+        "reward_mode": [3, -1, 1],
+        "memory": [2, -1, 1],
+        "max_steps": [0, -1, 5],
+        "steps": [-1],
+        "terminated": [True],
+        "truncated": [True],
+    }
+    for name, values in impossible.items():
+        for value in values:
+            crafted = true.copy()
+            crafted[name] = value
+            with pytest.raises(ValueError, match="damaged"):
+                env.load(sealed(header, crafted.tobytes()))
+    for name in ("terminated", "truncated"):
+        crafted = bytearray(true.tobytes())
+        crafted[game.state_dtype.fields[name][1]] = 2  # neither False nor True
+        with pytest.raises(ValueError, match="damaged"):
+            env.load(sealed(header, bytes(crafted)))
+    for junk in (b"\0" * true.itemsize, b"\xff" * true.itemsize, b"\x7f" * true.itemsize):
+        with pytest.raises(ValueError, match="damaged"):
+            env.load(sealed(header, junk))
+    assert snapshot(env) == before
+
+
+def test_beaver_gang_refuses_cards_that_are_not_the_decks():
+    env = card_envs.make("beaver_gang", num_players=3)
+    env.reset(seed=1)
+    game = env.game
+    env.step(4)  # a drawn card
+    header, record = header_of(env.save()), record_of(env.save())
+    true = np.frombuffer(bytearray(record), game.state_dtype)
+    before = snapshot(env)
+
+    def crafted(change):
+        copy = true.copy()
+        change(copy[0])
+        return sealed(header, copy.tobytes())
+
+    def exchange_kind(s):
+        s["row"][0, 0] = (s["row"][0, 0] + 1) % 13
+
+    def unknown_kind(s):
+        s["row"][2, 3] = 13
+
+    def negative_kind(s):
+        s["draw_pile"][5] = -7
+
+    def empty_hand(s):
+        s["drawn"] = -1
+
+    def another_phase(s):
+        s["phase"] = 0
+
+    def no_such_phase(s):
+        s["phase"] = 4
+
+    def larger_pile(s):
+        s["draw_size"] += 1
+
+    def huge_pile(s):
+        s["draw_size"] = 127
+
+    def more_discards(s):
+        s["discard_size"] += 1
+
+    def another_top(s):
+        s["discard_top"] = (s["discard_top"] + 1) % 13
+
+    def no_such_knocker(s):
+        s["knocker"] = 3
+
+    def known_place_of_nobody(s):
+        s["known"][0] |= 1 << 12
+
+    def no_such_slot(s):
+        s["swapped_slot"][1] = 4
+
+    def no_such_turn(s):
+        s["last_turn"][1] = 18
+
+    def no_such_neighbour(s):
+        s["swapped_with"][0] = 3
+
+    def more_draw_twos(s):
+        s["draw_twos"] = 6
+
+    def no_rounds(s):
+        s["rounds"] = 0
+
+    for change in (
+        exchange_kind,
+        unknown_kind,
+        negative_kind,
+        empty_hand,
+        another_phase,
+        no_such_phase,
+        larger_pile,
+        huge_pile,
+        more_discards,
+        another_top,
+        no_such_knocker,
+        known_place_of_nobody,
+        no_such_slot,
+        no_such_turn,
+        no_such_neighbour,
+        more_draw_twos,
+        no_rounds,
+    ):
+        with pytest.raises(ValueError, match="possible state"):
+            env.load(crafted(change))
+    assert snapshot(env) == before
+    env.load(crafted(lambda s: None))
+    assert snapshot(env) == before
+
+
+@tables
+def test_whatever_is_let_in_can_be_played(game, num_players):
+    """Random damage under a right checksum is refused, or it is a game that does no harm."""
+    env = mid_game(game, num_players)
+    data = env.save()
+    header, record = header_of(data), record_of(data)
+    size = game.state_dtype.itemsize
+
+    @settings(max_examples=150)
+    @given(st.lists(st.tuples(st.integers(0, size - 1), st.integers(0, 255)), min_size=1, max_size=3))
+    def check(changes):
+        damaged = bytearray(record)
+        for place, value in changes:
+            damaged[place] = value
+        twin = module_of(game).env(num_players=num_players)
+        try:
+            twin.load(sealed(header, bytes(damaged)))
+        except ValueError as error:
+            refused.append(str(error))
+            return
+        accepted.append(changes)
+        for _ in range(300):
+            if not twin.legal_actions():
+                break
+            for agent in twin.agents:
+                assert np.isfinite(twin.observe(agent)["observation"]).all()
+                twin.determinize(agent, 1)
+            twin.step(twin.legal_actions()[-1])
+            assert game.rules.is_sound(twin.states, 0)
+
+    refused: list[str] = []
+    accepted: list[Any] = []
+    check()
+    assert len(refused) > 20
+    assert len(accepted) > 5
+    assert all("damaged" in message for message in refused)
+
+
+@each_game
+def test_a_saved_game_holds_nothing_that_could_be_executed(game):
+    """JSON and plain numbers; a pickle is no saved game."""
+    env = mid_game(game, 3)
+    with pytest.raises(ValueError, match="not a saved game"):
+        env.load(pickle.dumps(env))
+    assert pack(header_of(env.save()), env.states) == env.save()
+    assert record_of(env.save()) == env.states.tobytes()
