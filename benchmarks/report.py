@@ -13,6 +13,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+from card_envs.docs import with_section
 from card_envs.games import GAMES
 
 README = Path(__file__).with_name("README.md")
@@ -91,14 +92,10 @@ def finish(
 
 def with_tables(text: str, benchmark: str, table: Callable[[dict[str, Any]], str]) -> str:
     """The text with the benchmark's tables written anew between their marker comments."""
-
-    def rewrite(match: re.Match[str]) -> str:
-        path = RESULTS / f"{benchmark}_{match['game']}.json"
-        measured = json.loads(path.read_text(encoding="utf-8"))
-        return f"{match['start']}\n{table(measured)}\n{match['end']}"
-
-    pattern = rf"(?P<start><!-- {benchmark}:(?P<game>\w+) -->)\n.*?(?P<end><!-- end -->)"
-    return re.sub(pattern, rewrite, text, flags=re.DOTALL)
+    for game in re.findall(rf"<!-- {benchmark}:(\w+) -->", text):
+        measured = json.loads((RESULTS / f"{benchmark}_{game}.json").read_text(encoding="utf-8"))
+        text = with_section(text, f"{benchmark}:{game}", table(measured))
+    return text
 
 
 def markdown_table(header: Sequence[str], rows: Sequence[Sequence[str]], numbers: int) -> str:

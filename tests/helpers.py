@@ -25,7 +25,9 @@ def table_sizes(game: Game) -> range:
 
 
 #: Every game at every table size: for ``parametrize(("game", "num_players"), TABLES)``.
-TABLES = [pytest.param(game, n, id=f"{game.id}-{n}") for game in ALL_GAMES for n in table_sizes(game)]
+TABLES = [
+    pytest.param(game, n, id=f"{game.id}-{n}") for game in ALL_GAMES for n in table_sizes(game)
+]
 #: Every game once.
 EACH_GAME = [pytest.param(game, id=game.id) for game in ALL_GAMES]
 MEMORY_MODES = ("perfect", "none")

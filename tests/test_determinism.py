@@ -216,7 +216,9 @@ def test_the_batch_plays_as_the_aec_environment(game):
     """Step by step: observations, masks, rewards, flags, and the games that begin anew."""
     mixed = (game.min_players, game.max_players)
     for number, options in enumerate(option_sets(game)):
-        sizes = mixed if number % 2 == 0 else list(table_sizes(game))[number % len(table_sizes(game))]
+        sizes = (
+            mixed if number % 2 == 0 else list(table_sizes(game))[number % len(table_sizes(game))]
+        )
         count, steps, seed = 5, 160, 2**64 - 3 if number == 0 else 10 * number
         batch = card_envs.make_vec(game.id, count, sizes, **options)
         observation, mask = batch.reset(seed=seed)
@@ -258,9 +260,7 @@ def test_the_batch_plays_as_the_aec_environment(game):
 
 def run_batch(game, count, sizes, num_threads, steps=120, seed=3, **options):
     """Everything that a batch returns in the first games of it, and their final records."""
-    batch = card_envs.make_vec(
-        game.id, count, sizes, num_threads=num_threads, copy=True, **options
-    )
+    batch = card_envs.make_vec(game.id, count, sizes, num_threads=num_threads, copy=True, **options)
     choosers = [Chooser(i) for i in range(count)]
     outputs = [batch.reset(seed=seed)]
     for _ in range(steps):

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from card_envs.engine.docs import action_table, rules_file, with_tables
+from card_envs.docs import action_table, rules_file, with_tables
 from card_envs.games import GAMES, load_game
 
 ROOT = Path(__file__).parent.parent
@@ -42,7 +42,7 @@ def marked_rules():
 
 @pytest.mark.parametrize("game_id", GAMES)
 def test_the_tables_are_the_codes(game_id):
-    """After a change of the code: ``python -m card_envs.engine.docs``."""
+    """After a change of the code: ``python -m card_envs.docs``."""
     text = rules_file(game_id).read_text(encoding="utf-8")
     game = load_game(game_id)
     assert with_tables(text, game) == text

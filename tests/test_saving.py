@@ -12,8 +12,8 @@ import pytest
 from helpers import (
     EACH_GAME,
     TABLES,
-    Habits,
     UNIFORM,
+    Habits,
     finish,
     module_of,
     option_sets,
@@ -263,7 +263,12 @@ def test_crafted_records_are_refused(game, num_players):
     true = np.frombuffer(bytearray(record_of(data)), game.state_dtype)
     impossible: dict[str, list[Any]] = {
         "num_players": [0, 1, num_players + 1, num_players - 1, 127, -1],
-        "current_player": [-1, num_players, 127, (int(true["current_player"][0]) + 1) % num_players],
+        "current_player": [
+            -1,
+            num_players,
+            127,
+            (int(true["current_player"][0]) + 1) % num_players,
+        ],
         "reward_mode": [3, -1, 1],
         "memory": [2, -1, 1],
         "max_steps": [0, -1, 5],
@@ -388,7 +393,9 @@ def test_whatever_is_let_in_can_be_played(game, num_players):
     size = game.state_dtype.itemsize
 
     @settings(max_examples=150)
-    @given(st.lists(st.tuples(st.integers(0, size - 1), st.integers(0, 255)), min_size=1, max_size=3))
+    @given(
+        st.lists(st.tuples(st.integers(0, size - 1), st.integers(0, 255)), min_size=1, max_size=3)
+    )
     def check(changes):
         damaged = bytearray(record)
         for place, value in changes:

@@ -285,7 +285,9 @@ def test_shipped_policies_have_their_cards_and_hold_what_they_say(game_id):
     Config.model_validate(card["config"])
     rows = card["strength"]["results"]
     sizes = list(range(game.min_players, game.max_players + 1))
-    assert [row["num_players"] for row in rows if row["opponents"] == "heuristic"] == sizes
+    assert [row["num_players"] for row in rows] == 3 * sizes
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert ship.strength_table(card) in text
     measured = ship.strength(game_id, "ppo", 60, 77)
     for row, again in zip(rows, measured, strict=True):
         assert again["rank_ci95"][1] > row["rank_ci95"][0] - 0.02

@@ -17,9 +17,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from card_envs.docs import with_section
-
 import card_envs
+from card_envs.docs import with_section
 from card_envs.games import load_game
 from training import command
 from training.config import load_config
@@ -72,7 +71,8 @@ def strength_table(card: dict[str, Any]) -> str:
 def update_readme(game_id: str, card: dict[str, Any]) -> None:
     """Write the strength into the README, where it has a place for the game's."""
     text = README.read_text(encoding="utf-8")
-    README.write_text(with_section(text, f"strength:{game_id}", strength_table(card)), "utf-8")
+    text = with_section(text, f"strength:{game_id}", strength_table(card))
+    README.write_text(text, encoding="utf-8")
 
 
 def _main(argv: Sequence[str] | None) -> None:

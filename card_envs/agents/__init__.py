@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Protocol
 
@@ -62,7 +63,7 @@ def make_agent(name: str, game: Game, *, seed: int = 0) -> Agent:
         return HeuristicAgent(game)
     if name in shipped_policies(game):
         return NetworkAgent(_POLICIES / game.id / f"{name}.safetensors", game, name=name)
-    if Path(name).is_file():
+    if os.path.isfile(name):  # Path's own raises for names that are too long
         return NetworkAgent(name, game)
     known = ["random", "heuristic", *shipped_policies(game)]
     raise ValueError(

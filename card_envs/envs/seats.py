@@ -66,6 +66,8 @@ class SeatGames:
                 f"opponents: one for each other seat is needed with num_players={num_players!r}, "
                 f"got {len(entries)}"
             )
+        if not all(isinstance(e, str) or hasattr(e, "act") for e in entries):
+            raise TypeError(f"opponents must be agents or their names, got {opponents!r}")
         agents = [make_agent(e, game) if isinstance(e, str) else e for e in entries]
         self.arena = Arena(
             game, self.num_envs, [None, *agents], skip_forced=bool(skip_forced), **options

@@ -576,6 +576,9 @@ def is_sound(states, i):
             return False
         if not 0 <= s.swapped_slot[player] < SLOTS:
             return False
+        for slot in range(SLOTS):
+            if not 0 <= s.filling_of[player, slot] <= s.filling:
+                return False
     return cards_are_whole(s)
 
 

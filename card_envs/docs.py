@@ -1,4 +1,4 @@
-"""Writes the tables of every game's RULES.md from the code: ``python -m card_envs.engine.docs``."""
+"""Writes the tables of every game's RULES.md from the code: ``python -m card_envs.docs``."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 from card_envs.engine.game import Game, Option
 from card_envs.games import GAMES, load_game
 
-_GAMES = Path(__file__).parent.parent / "games"
+_GAMES = Path(__file__).parent / "games"
 _NUMBER = re.compile(r"\d+")
 
 
@@ -100,14 +100,21 @@ def with_tables(text: str, game: Game) -> str:
         "options": options_table(game),
     }
     for name, table in tables.items():
-        before, marker, rest = text.partition(f"<!-- {name} -->\n")
-        old, end, after = rest.partition("<!-- end -->\n")
-        if not marker or not end or "<!--" in old or marker in after:
-            raise ValueError(
-                f"the rules of {game.id} need one place for a table: <!-- {name} --> … <!-- end -->"
-            )
-        text = f"{before}{marker}\n{table}\n\n{end}{after}"
+        text = with_section(text, name, table)
     return text
+
+
+def with_section(text: str, name: str, content: str) -> str:
+    """The text with what stands between ``<!-- name -->`` and the next ``<!-- end -->`` renewed.
+
+    Raises:
+        ValueError: The text has no such place, or more than one.
+    """
+    before, marker, rest = text.partition(f"<!-- {name} -->\n")
+    old, end, after = rest.partition("<!-- end -->\n")
+    if not marker or not end or "<!--" in old or marker in after:
+        raise ValueError(f"the text needs one place for a table: <!-- {name} --> … <!-- end -->")
+    return f"{before}{marker}\n{content}\n\n{end}{after}"
 
 
 def main() -> None:

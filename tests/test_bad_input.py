@@ -1,0 +1,430 @@
+"""Wrong input of every kind gives an error that names what is wrong and what is allowed."""
+
+from __future__ import annotations
+
+import json
+import pickle
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import gymnasium
+import numba
+import numpy as np
+import pytest
+from helpers import EACH_GAME, module_of, snapshot
+from safetensors.numpy import save, save_file
+
+import card_envs
+from card_envs.agents import NetworkAgent, make_agent
+from card_envs.agents.network import FORMAT, METADATA_KEY
+from card_envs.engine.game import Game
+from card_envs.envs.seat import SeatEnv
+from card_envs.envs.vector import SeatVectorEnv
+
+each_game = pytest.mark.parametrize("game", EACH_GAME)
+
+#: What can be given ``num_players`` and the game's options.
+MAKERS = {
+    "env": lambda game, **options: module_of(game).env(**options),
+    "raw_env": lambda game, **options: module_of(game).raw_env(**options),
+    "make": lambda game, **options: card_envs.make(game.id, **options),
+    "make_vec": lambda game, **options: card_envs.make_vec(game.id, 2, **options),
+    "SeatEnv": lambda game, **options: SeatEnv(game.id, **options),
+    "SeatVectorEnv": lambda game, **options: SeatVectorEnv(game.id, 2, **options),
+    "gymnasium": lambda game, **options: gymnasium.make(game.gymnasium_id, **options),
+}
+makers = pytest.mark.parametrize("make", MAKERS.values(), ids=MAKERS)
+NOT_NUMBERS: list[Any] = [None, "4", 4.0, True, 2.5, [4], {}, Fraction(3), float("nan")]
+
+
+# ---------------------------------------------------------------------------------------------
+# Players and options
+# ---------------------------------------------------------------------------------------------
+
+
+@makers
+@each_game
+def test_wrong_numbers_of_players(game, make):
+    low, high = game.min_players, game.max_players
+    for wrong in (low - 1, high + 1, 0, -1, 10**30, *NOT_NUMBERS):
+        with pytest.raises(ValueError, match=f"num_players|{low} to {high} players") as error:
+            make(game, num_players=wrong)
+        assert repr(wrong) in str(error.value) or isinstance(wrong, list)
+    with pytest.raises(ValueError, match=f"{game.id} is for {low} to {high} players, got .*=1000"):
+        make(game, num_players=1000)
+    make(game, num_players=np.int64(low))
+
+
+@each_game
+def test_wrong_ranges_of_players(game):
+    low, high = game.min_players, game.max_players
+    for make in (MAKERS["make_vec"], MAKERS["SeatEnv"], MAKERS["SeatVectorEnv"]):
+        for wrong in ((high, low), (low, high + 1), (low - 1, high), (low,), (low, high, high), ()):
+            with pytest.raises(ValueError, match="players"):
+                make(game, num_players=wrong)
+        with pytest.raises(ValueError, match=f"{high} is greater than {low}"):
+            make(game, num_players=(high, low))
+        with pytest.raises(ValueError, match="a number or a pair"):
+            make(game, num_players=(low, low, high))
+    for make in (MAKERS["env"], MAKERS["make"]):
+        with pytest.raises(ValueError, match=f"{low} to {high} players"):
+            make(game, num_players=(low, high))
+
+
+@makers
+@each_game
+def test_wrong_options(game, make):
+    with pytest.raises(TypeError, match=r"no option 'colour'; its options are .*reward") as error:
+        make(game, colour="red")
+    assert all(option.name in str(error.value) for option in game.options)
+    for option in game.options:
+        wrong: list[Any] = [[], {}, 1.5, float("nan"), "", "no such value", b"rank"]
+        if option.choices:
+            wrong += [None, 0, True, option.choices[0].upper(), f"{option.choices[0]} "]
+        elif isinstance(option.default, bool):
+            wrong += [0, 1, None, "True"]
+        else:
+            wrong += [option.minimum - 1, option.maximum + 1, -1, True, "5", 10**40]
+            if option.default is not None:
+                wrong.append(None)
+        for value in wrong:
+            with pytest.raises(ValueError, match=f"{option.name} must be") as error:
+                make(game, **{option.name: value})
+            assert option.allowed in str(error.value)
+            assert repr(value) in str(error.value)
+
+
+@each_game
+def test_wrong_modes(game):
+    for make in ("env", "raw_env", "make", "SeatEnv", "SeatVectorEnv"):
+        for wrong in ("rgb", "ANSI", 1, "", ["ansi"]):
+            with pytest.raises(ValueError, match="render_mode must be None or 'ansi', got"):
+                MAKERS[make](game, render_mode=wrong)
+        for wrong in ("ignore", None, True):
+            with pytest.raises(ValueError, match="on_illegal must be 'terminate' or 'raise', got"):
+                MAKERS[make](game, on_illegal=wrong)
+
+
+def test_unknown_games():
+    for make in (
+        card_envs.make,
+        card_envs.load_game,
+        SeatEnv,
+        SeatVectorEnv,
+        lambda game: card_envs.make_vec(game, 2),
+    ):
+        for wrong in ("chess", "", "../beaver_gang", "Beaver Gang"):
+            with pytest.raises(ValueError, match="there is no game") as error:
+                make(wrong)
+            assert repr(wrong) in str(error.value)
+            assert all(game in str(error.value) for game in card_envs.GAMES)
+
+
+# ---------------------------------------------------------------------------------------------
+# Seeds
+# ---------------------------------------------------------------------------------------------
+
+
+@each_game
+def test_wrong_seeds(game):
+    env = module_of(game).env()
+    env.reset(seed=1)
+    before = snapshot(env)
+    batch = card_envs.make_vec(game.id, 3)
+    observation, mask = (array.copy() for array in batch.reset(seed=1))
+    for reset in (env.reset, batch.reset):
+        for wrong in (-1, 2**64, -(2**70), np.int64(-5)):
+            with pytest.raises(ValueError, match=r"seed must be from 0 to 2\*\*64 - 1, got"):
+                reset(seed=wrong)
+        for wrong in (1.0, True, False, "1", [1], np.float64(2), np.bool_(True), 1j):
+            with pytest.raises(TypeError, match="seed must be None or a whole number, got"):
+                reset(seed=wrong)
+    assert snapshot(env) == before
+    following = batch.step(mask.argmax(axis=1))
+    assert not np.array_equal(following[0], observation)
+    for right in (0, 2**64 - 1, np.uint64(2**64 - 1), np.int8(3)):
+        env.reset(seed=right)
+        batch.reset(seed=right)
+
+
+@each_game
+def test_wrong_seeds_of_the_gymnasium_environments(game):
+    """Gymnasium checks them first, with an error class of its own."""
+    for env in (SeatEnv(game.id), SeatVectorEnv(game.id, 2)):
+        first = env.reset(seed=5)[0]
+        for wrong in (-1, 1.5, "1", [1, 2], 2**64):
+            with pytest.raises((gymnasium.error.Error, TypeError, ValueError), match=r"(?i)seed"):
+                env.reset(seed=wrong)
+        assert np.array_equal(env.reset(seed=5)[0], first)
+
+
+# ---------------------------------------------------------------------------------------------
+# The batch
+# ---------------------------------------------------------------------------------------------
+
+
+@each_game
+def test_wrong_sizes_of_the_batch(game):
+    for wrong in (0, -1, 1.0, None, "3", 2.5):
+        with pytest.raises(ValueError, match="num_envs must be a whole number of at least 1, got"):
+            card_envs.make_vec(game.id, wrong)
+        with pytest.raises(ValueError, match="num_envs must be a whole number of at least 1, got"):
+            SeatVectorEnv(game.id, wrong)
+    threads = numba.config.NUMBA_NUM_THREADS
+    for wrong in (0, threads + 1, -1, None, 1.0):
+        with pytest.raises(ValueError, match=f"num_threads must be from 1 to {threads}, got"):
+            card_envs.make_vec(game.id, 2, num_threads=wrong)
+
+
+def wrong_actions(game: Game, mask: np.ndarray) -> dict[str, list[Any]]:
+    """Actions for four games, by the words that the error must have."""
+    legal = mask.argmax(axis=1)
+    one_wrong = []
+    for value in (-1, game.num_actions, 2**40, int(np.argmin(mask[3])), -(2**63)):
+        actions = legal.copy()
+        actions[3] = value
+        one_wrong += [actions, actions.tolist()]
+    huge = legal.astype(np.uint64)
+    huge[3] = 2**64 - 1
+    return {
+        "whole numbers of shape": [
+            legal[:3],
+            legal[:, None],
+            int(legal[0]),
+            [],
+            None,
+            legal.astype(float),
+            legal.astype(bool),
+            legal.astype(str),
+            legal.astype(object),
+            np.append(legal, 0),
+        ],
+        "actions are from|is not legal in game 3": [*one_wrong, huge],
+    }
+
+
+@each_game
+def test_wrong_actions_of_the_batch_change_nothing(game):
+    batch = card_envs.make_vec(game.id, 4, (game.min_players, game.max_players))
+    with pytest.raises(RuntimeError, match="reset"):
+        batch.step(np.zeros(4, np.int64))
+    observation, mask = batch.reset(seed=2)
+    for message, many in wrong_actions(game, mask).items():
+        for actions in many:
+            before = (observation.tobytes(), mask.tobytes(), batch.states.tobytes())
+            with pytest.raises(ValueError, match=message):
+                batch.step(actions)
+            assert (observation.tobytes(), mask.tobytes(), batch.states.tobytes()) == before
+    actions = mask.argmax(axis=1)
+    actions[3] = np.argmin(mask[3])
+    with pytest.raises(ValueError, match=f"action {actions[3]} is not legal .* legal are") as error:
+        batch.step(actions)
+    assert str(np.flatnonzero(mask[3]).tolist()) in str(error.value)
+    for kind in (np.int8, np.uint8, np.int32, np.uint64):
+        batch.step(mask.argmax(axis=1).astype(kind))
+    batch.step(mask.argmax(axis=1).tolist())
+
+
+@each_game
+def test_wrong_actions_of_the_vector_of_seats_change_nothing(game):
+    vector = SeatVectorEnv(game.id, 4, on_illegal="raise")
+    with pytest.raises(gymnasium.error.ResetNeeded, match="reset"):
+        vector.step(np.zeros(4, np.int64))
+    _, infos = vector.reset(seed=2)
+    before = vector._games.arena.states.tobytes()
+    for message, many in wrong_actions(game, infos["action_mask"]).items():
+        for actions in many:
+            with pytest.raises(ValueError, match=message):
+                vector.step(actions)
+            assert vector._games.arena.states.tobytes() == before
+    vector.step(vector.action_masks().argmax(axis=1))
+    assert vector._games.arena.states.tobytes() != before
+    with pytest.raises(gymnasium.error.ResetNeeded, match="reset"):
+        SeatEnv(game.id).step(0)
+
+
+@each_game
+def test_wrong_names_of_actions(game):
+    env = module_of(game).env()
+    for wrong in (-1, game.num_actions, 1.5, None, "draw"):
+        with pytest.raises(ValueError, match=f"actions are from 0 to {game.num_actions - 1}, got"):
+            env.action_name(wrong)
+
+
+# ---------------------------------------------------------------------------------------------
+# Agents and seats
+# ---------------------------------------------------------------------------------------------
+
+
+@each_game
+def test_unknown_agents(game, tmp_path):
+    for wrong in (
+        "ppoo",
+        "",
+        "Random",
+        str(tmp_path),
+        str(tmp_path / "none.safetensors"),
+        "a" * 5000,
+    ):
+        for make in (
+            lambda name: make_agent(name, game),
+            lambda name: SeatEnv(game.id, opponents=name),
+            lambda name: SeatVectorEnv(game.id, 2, opponents=[name, "random", "random"]),
+        ):
+            with pytest.raises(ValueError, match="there is no agent") as error:
+                make(wrong)
+            assert "random, heuristic" in str(error.value)
+    for wrong in (None, 5, object(), ["random", None, "random"]):
+        with pytest.raises(TypeError, match="opponents must be agents or their names, got"):
+            SeatEnv(game.id, opponents=wrong)
+
+
+@each_game
+def test_wrong_opponents_and_seats(game):
+    n = game.max_players
+    for make in (SeatEnv, SeatVectorEnv):
+        for count in (0, 1, n - 2, n, n + 1):
+            if count == n - 1:
+                continue
+            with pytest.raises(ValueError, match=f"opponents: one for each .*num_players={n}, got"):
+                make(game.id, num_players=n, opponents=["random"] * count)
+        with pytest.raises(ValueError, match="opponents: one for each other seat is needed"):
+            make(game.id, num_players=(n - 1, n), opponents=["random"] * (n - 1))
+        for wrong in (-1, n, 1.0, True, "0", 10**20):
+            with pytest.raises(ValueError, match=f"seat must be None or from 0 to {n - 1}, got"):
+                make(game.id, num_players=n, seat=wrong)
+        low = game.min_players
+        with pytest.raises(ValueError, match=f"seat must be None or from 0 to {low - 1}, got"):
+            make(game.id, num_players=(low, n), seat=low)
+        make(game.id, num_players=(low, n), seat=np.int64(low - 1))
+
+
+# ---------------------------------------------------------------------------------------------
+# Policy files
+# ---------------------------------------------------------------------------------------------
+
+
+def tensors_of(game: Game, hidden: int = 8) -> dict[str, np.ndarray]:
+    rng = np.random.default_rng(1)
+
+    def draw(*shape: int) -> np.ndarray:
+        return rng.standard_normal(shape).astype(np.float32)
+
+    return {
+        "hidden.0.weight": draw(hidden, game.fields.size),
+        "hidden.0.bias": draw(hidden),
+        "action.weight": draw(game.num_actions, hidden),
+        "action.bias": draw(game.num_actions),
+    }
+
+
+def metadata_of(game: Game, /, **changes: Any) -> dict[str, str]:
+    about = {"format": FORMAT, "game": game.name, "activation": "relu"} | changes
+    return {METADATA_KEY: json.dumps(about)}
+
+
+def assert_refused(path: Path, game: Game, message: str) -> None:
+    for make in (lambda: make_agent(str(path), game), lambda: NetworkAgent(path, game)):
+        with pytest.raises(ValueError, match=message):
+            make()
+    with pytest.raises(ValueError, match=message):
+        SeatEnv(game.id, opponents=str(path))
+
+
+@each_game
+def test_a_right_policy_file_is_taken(game, tmp_path):
+    path = tmp_path / "right.safetensors"
+    save_file(tensors_of(game), path, metadata_of(game))
+    agent = make_agent(str(path), game)
+    env = module_of(game).env()
+    env.reset(seed=1)
+    assert agent.choose(env.states, 0) in env.legal_actions()
+
+
+class Bomb:
+    """Shows whether a pickle is loaded."""
+
+    exploded = False
+
+    def __reduce__(self):
+        return (Bomb.explode, ())
+
+    @staticmethod
+    def explode():
+        Bomb.exploded = True
+
+
+@each_game
+def test_foreign_and_damaged_policy_files(game, tmp_path):
+    path = tmp_path / "policy.safetensors"
+    right = save(tensors_of(game), metadata_of(game))
+    contents = {
+        "empty": b"",
+        "text": b"a policy",
+        "pickle": pickle.dumps(Bomb()),
+        "zeros": bytes(200),
+        "huge header": (2**62).to_bytes(8, "little") + right[8:],
+        "archive": b"PK\x03\x04" + right,
+    }
+    for length in (4, 8, 50, 300, len(right) // 2, len(right) - 1):
+        contents[f"cut to {length}"] = right[:length]
+    for name, content in contents.items():
+        path.write_bytes(content)
+        with pytest.raises(ValueError, match="is not a policy file, or it is damaged") as error:
+            make_agent(str(path), game)
+        assert str(path) in str(error.value), name
+    assert not Bomb.exploded
+    for metadata, message in (
+        (None, "is not a policy file of the format"),
+        ({"format": FORMAT}, "is not a policy file of the format"),
+        ({METADATA_KEY: "[]"}, "is not a policy file of the format"),
+        ({METADATA_KEY: "{"}, "is not a policy file, or it is damaged"),
+        (metadata_of(game, format="card_envs policy 2"), "is not a policy file of the format"),
+        (metadata_of(game, game="chess_v6"), f"is a policy for 'chess_v6', not for '{game.name}'"),
+        (metadata_of(game, game=f"{game.id}_v{game.version + 1}"), "is a policy for"),
+        (metadata_of(game, game=None), "is a policy for None"),
+        (metadata_of(game, activation="sigmoid"), "activation 'sigmoid', known are .*relu.*tanh"),
+        (metadata_of(game, activation=["relu"]), "activation"),
+    ):
+        save_file(tensors_of(game), path, metadata)
+        assert_refused(path, game, message)
+
+
+@each_game
+def test_policy_files_of_wrong_shapes(game, tmp_path):
+    path = tmp_path / "policy.safetensors"
+    size, actions = game.fields.size, game.num_actions
+    changes: list[dict[str, Any]] = [
+        {"hidden.0.weight": np.zeros((8, size + 1), np.float32)},
+        {"hidden.0.weight": np.zeros((9, size), np.float32)},
+        {"hidden.0.weight": np.zeros((8, size), np.float64)},
+        {"hidden.0.weight": np.zeros((8, size), np.int32)},
+        {"hidden.0.weight": np.zeros((8, size, 1), np.float32)},
+        {"hidden.0.weight": np.zeros((0, size), np.float32)},
+        {"hidden.0.bias": np.zeros(9, np.float32)},
+        {"hidden.0.bias": np.zeros((8, 1), np.float32)},
+        {"action.weight": np.zeros((actions, 9), np.float32)},
+        {"action.weight": np.zeros((actions + 1, 8), np.float32)},
+        {"action.bias": np.zeros(actions + 1, np.float32)},
+        {"action.weight": None},
+        {"action.bias": None},
+        {"hidden.0.weight": None},
+        {"hidden.0.bias": None},
+        {"more": np.zeros(3, np.float32)},
+        {"hidden.2.weight": np.zeros((8, 8), np.float32), "hidden.2.bias": np.zeros(8, np.float32)},
+        dict.fromkeys(tensors_of(game)),
+        {
+            "action.weight": np.zeros((actions + 1, 8), np.float32),
+            "action.bias": np.zeros(actions + 1, np.float32),
+        },
+    ]
+    for poison in (np.nan, np.inf, -np.inf):
+        for name in tensors_of(game):
+            tensor = tensors_of(game)[name]
+            tensor.flat[-1] = poison
+            changes.append({name: tensor})
+    for change in changes:
+        tensors = {k: v for k, v in {**tensors_of(game), **change}.items() if v is not None}
+        save_file(tensors, path, metadata_of(game))
+        assert_refused(path, game, f"{path}.* does not fit")
