@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
 from safetensors.numpy import save_file
 from sb3_contrib.common.maskable.policies import MaskableActorCriticPolicy
@@ -14,17 +15,24 @@ from torch import nn
 
 from card_envs.agents.network import FORMAT, METADATA_KEY, Network
 from card_envs.engine.game import Game
+from training.policy import PartsLayer
 
 Layers = list[tuple[NDArray[np.float32], NDArray[np.float32]]]
 
 
 def policy_layers(policy: MaskableActorCriticPolicy) -> Layers:
     """Copies of weight (out, in) and bias (out,) of the layers from observation to logits."""
-    modules = [*policy.mlp_extractor.policy_net, policy.action_net]
+    hidden = [layer for layer in policy.mlp_extractor.policy_net if isinstance(layer, nn.Linear)]
+    linear: list[tuple[torch.Tensor, torch.Tensor]] = [(x.weight, x.bias) for x in hidden]
+    last = policy.action_net
+    if isinstance(last, PartsLayer):
+        linear.append(last.as_linear())
+    else:
+        assert isinstance(last, nn.Linear)
+        linear.append((last.weight, last.bias))
     return [
-        (m.weight.detach().cpu().numpy().copy(), m.bias.detach().cpu().numpy().copy())
-        for m in modules
-        if isinstance(m, nn.Linear)
+        (weight.detach().cpu().numpy().copy(), bias.detach().cpu().numpy().copy())
+        for weight, bias in linear
     ]
 
 

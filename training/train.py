@@ -36,6 +36,7 @@ from training.config import Config, load_config
 from training.curve import plot_learning_curve
 from training.evaluate import deal_seeds, mean_and_interval, play_deals
 from training.export import export_policy, policy_network
+from training.policy import PartsPolicy
 from training.selfplay import SelfPlayGames, SelfPlayVecEnv, Snapshot
 
 _ACTIVATIONS = {"relu": nn.ReLU, "tanh": nn.Tanh}
@@ -54,7 +55,7 @@ def make_model(config: Config, env: SelfPlayVecEnv) -> MaskablePPO:
 
     hidden = list(config.network.hidden)
     return MaskablePPO(
-        "MlpPolicy",
+        PartsPolicy,
         env,
         learning_rate=falling_rate,
         n_steps=ppo.n_steps,
@@ -68,6 +69,7 @@ def make_model(config: Config, env: SelfPlayVecEnv) -> MaskablePPO:
         max_grad_norm=ppo.max_grad_norm,
         target_kl=ppo.target_kl,
         policy_kwargs={
+            "action_parts": env.games.game.action_parts,
             "net_arch": {"pi": hidden, "vf": hidden},
             "activation_fn": _ACTIVATIONS[config.network.activation],
         },

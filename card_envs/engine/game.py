@@ -131,6 +131,9 @@ class Game:
     state_fields: Fields  #: the layout of the full state as floats
     write_state: Callable[..., None]  #: ``write_state(states, i, out)``
     heuristic: Callable[..., int]
+    #: float32 (num_actions, parts), 0 or 1: what each action consists of. A network may make an
+    #: action's logit as the sum over its parts, so that actions that are alike learn together.
+    action_parts: NDArray[np.float32]
     #: ``action_name(action)``: an action in words.
     action_name: Callable[[int], str]
     #: ``describe(states, i, player)``: the table in words, from a player's point of view.

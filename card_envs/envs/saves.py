@@ -61,10 +61,13 @@ def check_record(states: NDArray[np.void], game: Game, fresh: NDArray[np.void]) 
     """ValueError unless the record can be a state of a game that began like ``fresh``."""
     dtype = game.state_dtype
     names = {"num_players", "reward_mode", *(option.name for option in game.options)}
-    bools = [name for name in dtype.names or () if dtype[name].base == np.bool_]
+    fields = dtype.names or ()
+    bools = [name for name in fields if dtype[name].base == np.bool_]
     if (
         any((states[name].view(np.uint8) > 1).any() for name in bools)
-        or any((states[name] != fresh[name]).any() for name in names.intersection(dtype.names))
+        or any(
+            (states[name] != fresh[name]).any() for name in names.intersection(fields)
+        )
         or not game.rules.is_sound(states, 0)
     ):
         raise ValueError("this saved game is damaged: it does not hold a possible state")

@@ -4,6 +4,7 @@ from card_envs.engine.game import Game, Option
 from card_envs.games.beaver_gang import rules
 from card_envs.games.beaver_gang.heuristic import heuristic
 from card_envs.games.beaver_gang.observation import FIELDS, STATE_FIELDS, observe, write_state
+from card_envs.games.beaver_gang.parts import ACTION_PARTS
 from card_envs.games.beaver_gang.text import action_name, describe
 
 GAME = Game(
@@ -29,6 +30,7 @@ GAME = Game(
     state_fields=STATE_FIELDS,
     write_state=write_state,
     heuristic=heuristic,
+    action_parts=ACTION_PARTS,
     action_name=action_name,
     describe=describe,
 )
