@@ -432,3 +432,17 @@ def test_a_saved_game_holds_nothing_that_could_be_executed(game):
         env.load(pickle.dumps(env))
     assert pack(header_of(env.save()), env.states) == env.save()
     assert record_of(env.save()) == env.states.tobytes()
+
+
+@each_game
+def test_a_copy_is_one_of_every_byte(game):
+    """Also of the bytes between the fields: states are compared as bytes."""
+    env = mid_game(game, 3)
+    between = np.ones(game.state_dtype.itemsize, bool)
+    for field_dtype, offset, *_ in game.state_dtype.fields.values():
+        between[offset : offset + field_dtype.itemsize] = False
+    env.states.view(np.uint8)[between] = 0xAB
+    data = env.states.tobytes()
+    for way, twin in copies_of(env).items():
+        assert twin.states.tobytes() == data, way
+        assert twin.save() == env.save(), way

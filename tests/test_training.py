@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
 
 from card_envs.agents import NetworkAgent, make_agent
 from card_envs.agents.network import Network
@@ -13,6 +14,7 @@ from card_envs.envs.aec import CardEnv
 from card_envs.games import GAMES, load_game
 from training import evaluate, ship, tournament, train
 from training.config import Config, load_config
+from training.export import export_policy
 from training.selfplay import SelfPlayGames, SelfPlayVecEnv
 
 ROOT = Path(__file__).parent.parent
@@ -120,6 +122,36 @@ def test_seats_are_held_in_the_configured_proportions():
     assert len(games.snapshots) == 2
     counts = np.bincount(games._seat_opponents(np.full(4000, 6), np.zeros(4000)).ravel())
     assert counts / counts.sum() == pytest.approx([0, 0.3, 0.2, 0.25, 0.25], abs=0.02)
+
+
+@pytest.mark.parametrize("game_id", GAMES)
+def test_actions_differ_in_their_parts(game_id):
+    game = load_game(game_id)
+    assert game.action_parts.shape[0] == game.num_actions
+    assert set(np.unique(game.action_parts)) == {0.0, 1.0}
+    assert len(np.unique(game.action_parts, axis=0)) == game.num_actions
+
+
+@pytest.mark.parametrize("activation", ["relu", "tanh"])
+def test_numpy_network_equals_the_trained_policy(activation, tmp_path):
+    config = tiny_config(f"network.activation={activation}", "network.hidden=[24, 16]")
+    game = load_game(config.game)
+    env = SelfPlayVecEnv(SelfPlayGames(game, config))
+    model = train.make_model(config, env)
+    for parameter in model.policy.parameters():  # far from the symmetry of the beginning
+        torch.nn.init.normal_(parameter, std=0.3)
+    path = export_policy(model.policy, game, activation, tmp_path, {"name": "ppo"})
+    network = NetworkAgent(path, game).network
+    rng = np.random.default_rng(0)
+    observation = rng.random((500, game.fields.size), np.float32)
+    action_mask = (rng.random((500, game.num_actions)) < 0.2).astype(np.int8)
+    action_mask[:, 4] = 1
+    with torch.no_grad():
+        hidden = model.policy.mlp_extractor.forward_actor(torch.as_tensor(observation))
+        logits = model.policy.action_net(hidden).numpy()
+    assert np.allclose(network.logits(observation), logits, rtol=1e-4, atol=1e-4)
+    expected, _ = model.predict(observation, action_masks=action_mask, deterministic=True)
+    assert (network.act(observation, action_mask) == expected).all()
 
 
 def test_training_leaves_all_that_it_promises(tmp_path, capsys):

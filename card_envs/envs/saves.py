@@ -65,9 +65,7 @@ def check_record(states: NDArray[np.void], game: Game, fresh: NDArray[np.void]) 
     bools = [name for name in fields if dtype[name].base == np.bool_]
     if (
         any((states[name].view(np.uint8) > 1).any() for name in bools)
-        or any(
-            (states[name] != fresh[name]).any() for name in names.intersection(fields)
-        )
+        or any((states[name] != fresh[name]).any() for name in names.intersection(fields))
         or not game.rules.is_sound(states, 0)
     ):
         raise ValueError("this saved game is damaged: it does not hold a possible state")
