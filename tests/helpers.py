@@ -75,7 +75,7 @@ def observation_of(game: Game, states: np.ndarray, player: int) -> np.ndarray:
 
 def state_of(game: Game, states: np.ndarray) -> np.ndarray:
     out = np.full(game.state_fields.size, np.nan, np.float32)
-    game.write_state(states, 0, out)
+    game.write_state(states, 0, 0, out)
     return out
 
 

@@ -46,6 +46,9 @@ class Network(_Part):
 
     hidden: tuple[int, ...] = (256, 256)
     activation: Literal["relu", "tanh"] = "relu"
+    #: what the value is estimated from, in training only: what the learner can know, or the true
+    #: full state, which tells more of what is luck
+    critic: Literal["observation", "state"] = "state"
 
 
 class PPO(_Part):

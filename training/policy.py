@@ -28,17 +28,66 @@ class PartsLayer(nn.Linear):
         return parts @ self.weight, parts @ self.bias
 
 
+class SplitExtractor(nn.Module):
+    """The actor gets the first part of the input, the critic the rest, or all if there is none."""
+
+    def __init__(self, observed: int, inputs: int, hidden: list[int], activation: Any) -> None:
+        super().__init__()
+        self._observed = observed
+        self._rest = observed if inputs > observed else 0
+        self.policy_net = _perceptron(observed, hidden, activation)
+        self.value_net = _perceptron(inputs - self._rest, hidden, activation)
+        self.latent_dim_pi = self.latent_dim_vf = hidden[-1] if hidden else observed
+
+    def forward(self, features: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        """Latent values of actor and critic."""
+        return self.forward_actor(features), self.forward_critic(features)
+
+    def forward_actor(self, features: torch.Tensor) -> torch.Tensor:
+        """Latent values of the actor."""
+        return self.policy_net(features[:, : self._observed])
+
+    def forward_critic(self, features: torch.Tensor) -> torch.Tensor:
+        """Latent values of the critic."""
+        return self.value_net(features[:, self._rest :])
+
+
+def _perceptron(inputs: int, hidden: list[int], activation: Any) -> nn.Sequential:
+    layers: list[nn.Module] = []
+    for size in hidden:
+        layers += [nn.Linear(inputs, size), activation()]
+        inputs = size
+    return nn.Sequential(*layers)
+
+
 class PartsPolicy(MaskableActorCriticPolicy):
-    """The actor's last layer is a ``PartsLayer``.
+    """The actor sees the observation alone, and its last layer is a ``PartsLayer``.
 
     Args:
+        observed: How many of the input's values are the observation; what follows is the
+            critic's alone.
+        hidden: Sizes of the hidden layers, of actor and critic each.
         action_parts: float32 (actions, parts), see ``Game.action_parts``.
         *args, **kwargs: As for MaskableActorCriticPolicy.
     """
 
-    def __init__(self, *args: Any, action_parts: NDArray[Any], **kwargs: Any) -> None:
+    def __init__(
+        self,
+        *args: Any,
+        observed: int,
+        hidden: list[int],
+        action_parts: NDArray[Any],
+        **kwargs: Any,
+    ) -> None:
+        self._observed = observed
+        self._hidden = hidden
         self._action_parts = action_parts
         super().__init__(*args, **kwargs)
+
+    def _build_mlp_extractor(self) -> None:
+        self.mlp_extractor: Any = SplitExtractor(
+            self._observed, self.features_dim, self._hidden, self.activation_fn
+        )
 
     def _build(self, lr_schedule: Schedule) -> None:
         super()._build(lr_schedule)

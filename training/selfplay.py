@@ -18,6 +18,7 @@ from threadpoolctl import threadpool_limits
 from card_envs.agents import HeuristicAgent, RandomAgent
 from card_envs.agents.network import Network
 from card_envs.engine.game import Game
+from card_envs.engine.templates import compile_for, write_states
 from card_envs.envs.seats import SeatGames
 from training.config import Config
 
@@ -92,23 +93,41 @@ class SelfPlayGames(SeatGames):
 
 
 class SelfPlayVecEnv(VecEnv):
-    """``SeatGames`` as Stable-Baselines3 wants it, with ``env_method("action_masks")``."""
+    """``SeatGames`` as Stable-Baselines3 wants it, with ``env_method("action_masks")``.
 
-    def __init__(self, games: SeatGames) -> None:
+    Args:
+        games: The games.
+        with_state: Whether the full state follows the observation, for the critic.
+    """
+
+    def __init__(self, games: SeatGames, *, with_state: bool = False) -> None:
         self.games = games
         game = games.game
+        self._with_state = with_state
+        self._write_states = compile_for(game, write_states)
+        size = game.fields.size + (game.state_fields.size if with_state else 0)
         #: How many games have ended, by the way to count them.
         self.games_played = 0
         super().__init__(
             games.num_envs,
-            spaces.Box(0.0, 1.0, (game.fields.size,), np.float32),
+            spaces.Box(0.0, 1.0, (size,), np.float32),
             spaces.Discrete(game.num_actions),
         )
 
     def reset(self) -> NDArray[np.float32]:
         """Begin all games; the seed is that of ``seed()``."""
         self.games.reset(self._seeds[0])
-        return self.games.arena.observation.copy()
+        return self._look(self.games.all)
+
+    def _look(self, indices: NDArray[np.int64]) -> NDArray[np.float32]:
+        """What the learner sees in these games, and what its critic sees beyond."""
+        observation = self.games.arena.observation[indices]
+        if not self._with_state:
+            return observation
+        state = np.empty((len(indices), self.games.game.state_fields.size), np.float32)
+        players = self.games.learner_seats[indices]
+        self._write_states(self.games.arena.states, indices, players, state)
+        return np.concatenate([observation, state], axis=1)
 
     def step_async(self, actions: NDArray[np.int64]) -> None:
         """Keep the actions for ``step_wait``."""
@@ -125,15 +144,12 @@ class SelfPlayVecEnv(VecEnv):
         if dones.any():
             cut = np.flatnonzero(truncated)
             games.observe_ended(cut)
-            for i in cut:
-                infos[i] = {
-                    "TimeLimit.truncated": True,
-                    "terminal_observation": games.arena.observation[i].copy(),
-                }
+            for i, last in zip(cut, self._look(cut), strict=True):
+                infos[i] = {"TimeLimit.truncated": True, "terminal_observation": last}
             ended = np.flatnonzero(dones)
             self.games_played += len(ended)
             games.go_on(ended)
-        return games.arena.observation.copy(), rewards.astype(np.float32), dones, infos
+        return self._look(games.all), rewards.astype(np.float32), dones, infos
 
     def env_method(
         self, method_name: str, *args: Any, indices: Any = None, **kwargs: Any

@@ -53,7 +53,6 @@ def make_model(config: Config, env: SelfPlayVecEnv) -> MaskablePPO:
     def falling_rate(remaining: float) -> float:
         return start if final is None else final + (start - final) * remaining
 
-    hidden = list(config.network.hidden)
     return MaskablePPO(
         PartsPolicy,
         env,
@@ -69,8 +68,9 @@ def make_model(config: Config, env: SelfPlayVecEnv) -> MaskablePPO:
         max_grad_norm=ppo.max_grad_norm,
         target_kl=ppo.target_kl,
         policy_kwargs={
+            "observed": env.games.game.fields.size,
+            "hidden": list(config.network.hidden),
             "action_parts": env.games.game.action_parts,
-            "net_arch": {"pi": hidden, "vf": hidden},
             "activation_fn": _ACTIVATIONS[config.network.activation],
         },
         seed=config.seed,
@@ -205,7 +205,7 @@ def train(
     if config.threads is not None:
         torch.set_num_threads(config.threads)
     games = SelfPlayGames(game, config)
-    env = SelfPlayVecEnv(games)
+    env = SelfPlayVecEnv(games, with_state=config.network.critic == "state")
     model = make_model(config, env)
     model.set_logger(configure(str(out / "tensorboard"), ["tensorboard"]))
     periodically = Periodically(config, games, out)

@@ -129,7 +129,7 @@ class Game:
     rules: ModuleType  #: reset, step, legal_action_mask, determinize
     observe: Callable[..., None]
     state_fields: Fields  #: the layout of the full state as floats
-    write_state: Callable[..., None]  #: ``write_state(states, i, out)``
+    write_state: Callable[..., None]  #: ``write_state(states, i, player, out)``
     heuristic: Callable[..., int]
     #: float32 (num_actions, parts), 0 or 1: what each action consists of. A network may make an
     #: action's logit as the sum over its parts, so that actions that are alike learn together.
@@ -229,5 +229,6 @@ class Game:
             "step": self.rules.step,
             "legal_action_mask": self.rules.legal_action_mask,
             "observe": self.observe,
+            "write_state": self.write_state,
             "heuristic": self.heuristic,
         }

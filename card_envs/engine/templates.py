@@ -74,6 +74,12 @@ def step_and_look(states, i, action, action_mask):
     return result
 
 
+def write_states(states, indices, players, out):
+    """Write the full state of the games ``indices``, each as one of its players sees the seats."""
+    for j in range(len(indices)):
+        write_state(states, indices[j], players[j], out[j])
+
+
 def find_illegal(actions, action_mask):
     """The first game whose action is not legal, or -1."""
     for i in range(len(actions)):

@@ -266,11 +266,11 @@ class CardEnv(AECEnv[str, Observation, int]):
         return {"observation": observation, "action_mask": action_mask}
 
     def state(self) -> NDArray[np.float32]:
-        """The true full state as float32 (S,) in [0, 1], hidden cards included."""
+        """The true full state as float32 (S,) in [0, 1], hidden cards included, player_0 first."""
         if not self.__dict__.get("_has_reset"):
             EnvLogger.error_state_before_reset()
         out = np.empty(self.game.state_fields.size, np.float32)
-        self.game.write_state(self._states, 0, out)
+        self.game.write_state(self._states, 0, 0, out)
         return out
 
     def render(self) -> str | None:

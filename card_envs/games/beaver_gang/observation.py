@@ -286,19 +286,21 @@ def observe_older_cards(s, player, out):
 
 
 @jit
-def write_state(states, i, out):
-    """The true full state, seats from player_0 on: for centralised critics, not for players."""
+def write_state(states, i, player, out):
+    """The true full state, seats relative to a player: for centralised critics, not for players."""
     s = states[i]
+    n = int(s.num_players)
     out[:] = 0.0
-    observe_table(s, 0, out)
+    observe_table(s, int(player), out)
     out[_DRAWN + int(s.drawn) - NO_CARD] = 1.0
-    for q in range(s.num_players):
+    for q in range(n):
         for slot in range(SLOTS):
-            place = SLOTS * q + slot
+            place = SLOTS * relative_seat(q, int(player), n) + slot
             out[_STATE_ROW + place * NUM_KINDS + int(s.row[q, slot])] = 1.0
-            for knower in range(s.num_players):
-                knows = int(s.known[knower]) >> place & 1
-                out[_STATE_KNOWN_TO + place * MAX_PLAYERS + knower] = knows
+            for knower in range(n):
+                seat = relative_seat(knower, int(player), n)
+                knows = int(s.known[knower]) >> SLOTS * q + slot & 1
+                out[_STATE_KNOWN_TO + place * MAX_PLAYERS + seat] = knows
     for kind in range(NUM_KINDS):
         out[_STATE_DISCARDED + kind] = s.discard_counts[kind] * _PER_COUNT
     for depth in range(s.draw_size):
