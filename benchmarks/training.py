@@ -13,6 +13,7 @@ import argparse
 import statistics
 import time
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import gymnasium
@@ -28,10 +29,10 @@ from stable_baselines3.common.vec_env import DummyVecEnv
 from benchmarks import report
 from card_envs.games import load_game
 from training import command
-from training.config import PPO, Config, Environment, Network, Opponents
+from training.config import Config, load_config
 from training.export import policy_network
 from training.selfplay import SelfPlayGames, SelfPlayVecEnv
-from training.train import make_model
+from training.train import ACTIVATIONS, make_model, ppo_arguments
 
 PACKAGES = (
     "gymnasium",
@@ -42,6 +43,7 @@ PACKAGES = (
     "stable-baselines3",
     "torch",
 )
+CONFIGS = Path(__file__).parent.parent / "configs"
 NUM_ENVS, N_STEPS = 1024, 16
 OURS, YARDSTICK = "card_envs", "connect_four_v3"
 
@@ -118,27 +120,24 @@ class Trainer:
 
 
 def make_config(game_id: str, num_envs: int, n_steps: int) -> Config:
-    """The mixture of games and opponents that the shipped policy is trained with."""
-    game = load_game(game_id)
-    return Config(
-        game=game_id,
-        decisions=1,
-        device="cpu",
-        environment=Environment(
-            num_envs=num_envs,
-            num_players=(game.min_players, game.max_players),
-            options={"reward": "score", "max_steps": 2000},
-        ),
-        opponents=Opponents(snapshots=0.35, heuristic=0.6, random=0.05, pool_size=6),
-        network=Network(hidden=(64, 64)),
-        ppo=PPO(n_steps=n_steps, batch_size=min(4096, num_envs * n_steps), n_epochs=3),
+    """The shipped policy's configuration with a network of (64, 64)."""
+    return load_config(
+        CONFIGS / f"{game_id}.yaml",
+        [
+            "device=cpu",
+            "threads=null",
+            "network.hidden=[64, 64]",
+            f"environment.num_envs={num_envs}",
+            f"ppo.n_steps={n_steps}",
+        ],
     )
 
 
 def our_trainer(config: Config) -> Trainer:
     """Self-play with a pool of snapshots that is full from the beginning."""
     games = SelfPlayGames(load_game(config.game), config)
-    model = make_model(config, SelfPlayVecEnv(games))
+    env = SelfPlayVecEnv(games, with_state=config.network.critic == "state")
+    model = make_model(config, env)
     for _ in range(config.opponents.pool_size):
         games.add_snapshot(policy_network(model.policy, config.network.activation))
     return Trainer(model)
@@ -153,7 +152,15 @@ def yardstick_trainer(config: Config) -> Trainer:
         env = BothSides(connect_four_v3.env())
         return ActionMasker(env, lambda _: env.action_mask)
 
-    return Trainer(make_model(config, DummyVecEnv([make])))  # type: ignore[arg-type]
+    hidden = list(config.network.hidden)
+    policy_kwargs = {
+        "net_arch": {"pi": hidden, "vf": hidden},
+        "activation_fn": ACTIVATIONS[config.network.activation],
+    }
+    env = DummyVecEnv([make])
+    return Trainer(
+        MaskablePPO("MlpPolicy", env, policy_kwargs=policy_kwargs, **ppo_arguments(config))
+    )
 
 
 def measure(game_id: str, decisions: int, num_envs: int, n_steps: int) -> dict[str, Any]:

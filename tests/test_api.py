@@ -10,6 +10,7 @@ import subprocess
 import sys
 import warnings
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 import gymnasium
@@ -86,19 +87,49 @@ def test_pettingzoo_seed(game, num_players, constructor):
 @tables
 def test_pettingzoo_render(game, num_players, constructor):
     make = getattr(module_of(game), constructor)
-    modes = []
-
-    def make_rendering(render_mode: str) -> CardEnv:
-        modes.append(render_mode)
-        # The test begins by making a "human" environment, whatever the modes are.
-        known = render_mode in CardEnv.metadata["render_modes"]
-        return make(num_players=num_players, render_mode=render_mode if known else None)
 
     def is_table(text: str) -> bool:
         return isinstance(text, str) and len(text.splitlines()) > 2
 
-    pettingzoo.test.render_test(make_rendering, custom_tests={"ansi": is_table})
-    assert modes[1:] == CardEnv.metadata["render_modes"]
+    pettingzoo.test.render_test(
+        partial(make, num_players=num_players), custom_tests={"ansi": is_table}
+    )
+
+
+@tables
+def test_human_mode_prints_what_ansi_returns(game, num_players, capsys):
+    printed, returned = (
+        CardEnv(game.id, num_players=num_players, render_mode=mode) for mode in ("human", "ansi")
+    )
+    for env in (printed, returned):
+        env.reset(seed=4)
+    assert capsys.readouterr().out.strip() == returned.render().strip()
+    for _ in range(20):
+        action = returned.legal_actions()[0]
+        printed.step(action)
+        returned.step(action)
+        assert capsys.readouterr().out.strip() == returned.render().strip()
+
+
+@tables
+def test_views_are_never_stale(game, num_players):
+    """What step() left for the next agent is what observe() would make anew."""
+    rng = np.random.default_rng(num_players)
+    env = CardEnv(game.id, num_players=num_players)
+    env.reset(seed=1)
+    expected = np.empty(env.game.fields.size, np.float32)
+    for number in range(300):
+        if not env.agents or env._is_over:
+            env.reset()
+        env.step(int(rng.choice(env.legal_actions())))
+        if number % 3 == 0:
+            env.determinize(env.possible_agents[number % num_players], number)
+        agent = env.agent_selection
+        for _ in range(2):
+            env.game.observe(env._states, 0, env.possible_agents.index(agent), expected)
+            observation = env.observe(agent)["observation"]
+            assert observation.tobytes() == expected.tobytes()
+            observation[:] = 7.0  # the caller's own: it must not come back
 
 
 @tables

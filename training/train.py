@@ -39,43 +39,46 @@ from training.export import export_policy, policy_network
 from training.policy import PartsPolicy
 from training.selfplay import SelfPlayGames, SelfPlayVecEnv, Snapshot
 
-_ACTIVATIONS = {"relu": nn.ReLU, "tanh": nn.Tanh}
+ACTIVATIONS = {"relu": nn.ReLU, "tanh": nn.Tanh}
 # Evaluations while training are on deals of their own, the same ones every time.
 _EVALUATION_SEED = 1_000_003
 
 
-def make_model(config: Config, env: SelfPlayVecEnv) -> MaskablePPO:
-    """MaskablePPO with the configuration's parameters."""
+def ppo_arguments(config: Config) -> dict[str, Any]:
+    """MaskablePPO's arguments but policy and environment."""
     ppo = config.ppo
-    final = ppo.final_learning_rate
-    start = ppo.learning_rate
+    start, final = ppo.learning_rate, ppo.final_learning_rate
 
     def falling_rate(remaining: float) -> float:
         return start if final is None else final + (start - final) * remaining
 
-    return MaskablePPO(
-        PartsPolicy,
-        env,
-        learning_rate=falling_rate,
-        n_steps=ppo.n_steps,
-        batch_size=ppo.batch_size,
-        n_epochs=ppo.n_epochs,
-        gamma=ppo.gamma,
-        gae_lambda=ppo.gae_lambda,
-        clip_range=ppo.clip_range,
-        ent_coef=ppo.ent_coef,
-        vf_coef=ppo.vf_coef,
-        max_grad_norm=ppo.max_grad_norm,
-        target_kl=ppo.target_kl,
-        policy_kwargs={
-            "observed": env.games.game.fields.size,
-            "hidden": list(config.network.hidden),
-            "action_parts": env.games.game.action_parts,
-            "activation_fn": _ACTIVATIONS[config.network.activation],
-        },
-        seed=config.seed,
-        device=config.device,
-    )
+    return {
+        "learning_rate": falling_rate,
+        "n_steps": ppo.n_steps,
+        "batch_size": ppo.batch_size,
+        "n_epochs": ppo.n_epochs,
+        "gamma": ppo.gamma,
+        "gae_lambda": ppo.gae_lambda,
+        "clip_range": ppo.clip_range,
+        "ent_coef": ppo.ent_coef,
+        "vf_coef": ppo.vf_coef,
+        "max_grad_norm": ppo.max_grad_norm,
+        "target_kl": ppo.target_kl,
+        "seed": config.seed,
+        "device": config.device,
+    }
+
+
+def make_model(config: Config, env: SelfPlayVecEnv) -> MaskablePPO:
+    """The learner that the configuration describes."""
+    game = env.games.game
+    policy_kwargs = {
+        "observed": game.fields.size,
+        "hidden": list(config.network.hidden),
+        "action_parts": game.action_parts,
+        "activation_fn": ACTIVATIONS[config.network.activation],
+    }
+    return MaskablePPO(PartsPolicy, env, policy_kwargs=policy_kwargs, **ppo_arguments(config))
 
 
 class Periodically(BaseCallback):

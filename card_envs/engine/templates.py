@@ -60,11 +60,12 @@ def observe_games(states, observation, action_mask):
         legal_action_mask(states, i, action_mask[i])
 
 
-def step_and_look(states, i, action, action_mask):
-    """One decision, the next player's mask, and in one number what Python must know of it."""
+def step_and_look(states, i, action, observation, action_mask):
+    """One decision, the next player's view, and in one number what Python must know of it."""
     step(states, i, action)
-    legal_action_mask(states, i, action_mask)
     s = states[i]
+    observe(states, i, s.current_player, observation)
+    legal_action_mask(states, i, action_mask)
     result = int(s.current_player)
     for player in range(s.num_players):
         if s.rewards[player] != 0.0:

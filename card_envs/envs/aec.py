@@ -63,8 +63,8 @@ class CardEnv(AECEnv[str, Observation, int]):
     Args:
         game: The game's id.
         num_players: Number of players.
-        render_mode: None or ``"ansi"`` (``render()`` returns the table in words, as the agent to
-            move sees it).
+        render_mode: None, ``"ansi"`` (``render()`` returns the table in words, as the agent to
+            move sees it) or ``"human"`` (it is printed after each step).
         on_illegal: ``"terminate"`` or ``"raise"``.
         **options: ``reward``, ``memory``, ``max_steps`` and the game's own options.
 
@@ -74,7 +74,7 @@ class CardEnv(AECEnv[str, Observation, int]):
     """
 
     metadata: dict[str, Any] = {
-        "render_modes": ["ansi"],
+        "render_modes": ["ansi", "human"],
         "is_parallelizable": False,
         "render_fps": 1,
     }
@@ -92,8 +92,8 @@ class CardEnv(AECEnv[str, Observation, int]):
         self.game: Game = load_game(game)
         self.num_players = self.game.check_num_players(num_players)
         self.options = self.game.check_options(options)
-        if render_mode not in (None, "ansi"):
-            raise ValueError(f"render_mode must be None or 'ansi', got {render_mode!r}")
+        if render_mode not in (None, "ansi", "human"):
+            raise ValueError(f"render_mode must be None, 'ansi' or 'human', got {render_mode!r}")
         if on_illegal not in ("terminate", "raise"):
             raise ValueError(f"on_illegal must be 'terminate' or 'raise', got {on_illegal!r}")
         self.render_mode = render_mode
@@ -129,6 +129,8 @@ class CardEnv(AECEnv[str, Observation, int]):
         self._rewards_view = states["rewards"][0]
         self._step_and_look = compile_for(self.game, step_and_look)
         self._observe = self.game.observe
+        # What the player to move sees, as the last step left it, until it has been given away.
+        self._view: NDArray[np.float32] | None = None
 
     # -----------------------------------------------------------------------------------------
     # The AEC interface
@@ -158,7 +160,10 @@ class CardEnv(AECEnv[str, Observation, int]):
         self._deal(self._states, seed)
         self.game.rules.legal_action_mask(self._states, 0, self._action_mask)
         self._start_bookkeeping()
+        self._view = None
         self.agent_selection = self.possible_agents[int(self._states["current_player"][0])]
+        if self.render_mode == "human":
+            self.render()
 
     def _deal(self, states: NDArray[np.void], seed: int) -> None:
         encoded = self.game.encode_options(self.options)
@@ -201,24 +206,32 @@ class CardEnv(AECEnv[str, Observation, int]):
         if not self._action_mask[action]:
             self._refuse(agent, action)
             return
-        result = self._step_and_look(self._states, 0, action, self._action_mask)
-        cumulative = self._cumulative_rewards
-        cumulative[agent] = 0.0
+        self._view = np.empty(self._observation_size, np.float32)
+        result = self._step_and_look(self._states, 0, action, self._view, self._action_mask)
+        self._cumulative_rewards[agent] = 0.0
         if result < PAID:
             if not self._rewards_are_zero:
                 self.rewards = dict.fromkeys(agents, 0.0)
                 self._rewards_are_zero = True
             self.agent_selection = self.possible_agents[result]
-            return
-        self.rewards = dict(zip(agents, self._rewards_view[: len(agents)].tolist(), strict=True))
+        else:
+            self._pay(result)
+        if self.render_mode == "human":
+            self.render()
+
+    def _pay(self, result: int) -> None:
+        """A step that brought rewards or the end."""
+        self.rewards = dict(
+            zip(self.agents, self._rewards_view[: self.num_players].tolist(), strict=True)
+        )
         self._rewards_are_zero = False
-        for player, reward in self.rewards.items():
-            cumulative[player] += reward
+        self._accumulate_rewards()
         self.agent_selection = self.possible_agents[result & (PAID - 1)]
         if result & OVER:
             self._end_game()
 
     def _end_game(self) -> None:
+        self._view = None
         state = self._states[0]
         self.terminations = dict.fromkeys(self.agents, bool(state["terminated"]))
         self.truncations = dict.fromkeys(self.agents, bool(state["truncated"]))
@@ -245,6 +258,7 @@ class CardEnv(AECEnv[str, Observation, int]):
         self._rewards_are_zero = False
         self._accumulate_rewards()
         self._action_mask[:] = 0
+        self._view = None
         self._is_over = True
         self._deads_step_first()
 
@@ -257,13 +271,23 @@ class CardEnv(AECEnv[str, Observation, int]):
         """
         if not self.__dict__.get("_has_reset"):
             EnvLogger.error_observe_before_reset()
-        observation = np.empty(self._observation_size, np.float32)
-        self._observe(self._states, 0, self._player[agent], observation)
-        if agent == self.agent_selection:
+        is_selected = agent == self.agent_selection
+        if is_selected and self._view is not None:
+            observation, self._view = self._view, None
+        else:
+            observation = np.empty(self._observation_size, np.float32)
+            self._observe(self._states, 0, self._player_of(agent), observation)
+        if is_selected:
             action_mask = self._action_mask.copy()
         else:
             action_mask = np.zeros(self._num_actions, np.int8)
         return {"observation": observation, "action_mask": action_mask}
+
+    def _player_of(self, agent: str) -> int:
+        player = self._player.get(agent)
+        if player is None:
+            raise KeyError(f"there is no agent {agent!r}; there are {self.possible_agents}")
+        return player
 
     def state(self) -> NDArray[np.float32]:
         """The true full state as float32 (S,) in [0, 1], hidden cards included, player_0 first."""
@@ -274,7 +298,7 @@ class CardEnv(AECEnv[str, Observation, int]):
         return out
 
     def render(self) -> str | None:
-        """The table in words as the agent to move sees it (``render_mode="ansi"``)."""
+        """The table in words as the agent to move sees it: returned, or printed (``"human"``)."""
         if not self.__dict__.get("_has_reset"):
             EnvLogger.error_render_before_reset()
         if self.render_mode is None:
@@ -283,7 +307,11 @@ class CardEnv(AECEnv[str, Observation, int]):
             )
             return None
         player = self._player[self.agent_selection] if self.agents else 0
-        return self.game.describe(self._states, 0, player)
+        text = self.game.describe(self._states, 0, player)
+        if self.render_mode == "ansi":
+            return text
+        print(text, end="\n\n")
+        return None
 
     def agent_iter(self, max_iter: int = 2**63) -> AECIterable[str, Observation, int]:
         """Yields the agent to move until no agent is left; ``step`` once for each."""
@@ -306,6 +334,7 @@ class CardEnv(AECEnv[str, Observation, int]):
     @property
     def states(self) -> NDArray[np.void]:
         """The game's record, in an array of one: what kernels and agents work on."""
+        self._view = None  # whoever asks may change it
         return self._states
 
     def legal_actions(self) -> list[int]:
@@ -331,7 +360,8 @@ class CardEnv(AECEnv[str, Observation, int]):
         if not self.__dict__.get("_has_reset"):
             raise AssertionError("reset() needs to be called before determinize.")
         seed = check_seed(seed)
-        self.game.rules.determinize(self._states, 0, self._player[agent], np.uint64(seed))
+        self._view = None
+        self.game.rules.determinize(self._states, 0, self._player_of(agent), np.uint64(seed))
         if not self._is_over:  # another agent may be to move, with other cards now
             self.game.rules.legal_action_mask(self._states, 0, self._action_mask)
 
