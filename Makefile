@@ -5,11 +5,11 @@ BIN := .venv/bin
 .PHONY: demo test lint bench train-beaver_gang
 
 demo: .venv/installed
-	rm -rf runs/quickstart
-	$(BIN)/python -m training.train configs/quickstart.yaml
+	rm -rf runs/demo
+	$(BIN)/python -m training.train configs/quickstart.yaml --out runs/demo
 	$(BIN)/python -m training.evaluate beaver_gang --deals 500 --seed 1 \
-		--agents runs/quickstart/ppo.safetensors ppo heuristic heuristic
-	@echo "Learning curve: runs/quickstart/learning_curve.png"
+		--agents runs/demo/ppo.safetensors ppo heuristic heuristic
+	@echo "Learning curve: runs/demo/learning_curve.png"
 
 test: .venv/installed
 	$(BIN)/python -m pytest -n 2
