@@ -25,6 +25,7 @@ bench: .venv/installed
 
 train-beaver_gang: .venv/installed
 	$(BIN)/python -m training.train configs/beaver_gang.yaml
+	$(BIN)/python -m training.train --resume runs/beaver_gang --set decisions=20_000_000
 
 .venv/installed: pyproject.toml constraints.txt
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv

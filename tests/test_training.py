@@ -208,6 +208,18 @@ def test_resumed_run_is_the_same_run(tmp_path, monkeypatch):
         train.train(config, tmp_path / "halves", resume=True, quiet=True)
 
 
+def test_a_run_can_be_given_more_decisions_and_nothing_else(tmp_path, capsys):
+    out = tmp_path / "run"
+    train.train(tiny_config("decisions=64"), out, command_line="the first", quiet=True)
+    assert train.main(["--resume", str(out), "--set", "decisions=128"]) == 0
+    card = json.loads((out / "ppo.json").read_text())
+    assert card["decisions"] == card["config"]["decisions"] == 128
+    assert card["commands"][0] == "the first"
+    assert card["commands"][1].endswith("--set decisions=128")
+    assert train.main(["--resume", str(out), "--set", "decisions=192", "seed=5"]) == 2
+    assert "more decisions, and nothing else" in capsys.readouterr().err
+
+
 def test_damaged_checkpoints_are_refused(tmp_path, capsys):
     out = tmp_path / "run"
     train.train(tiny_config("decisions=64"), out, quiet=True)
@@ -312,7 +324,7 @@ def test_shipped_policies_have_their_cards_and_hold_what_they_say(game_id):
     folder = ROOT / "card_envs" / "policies" / game_id
     game = load_game(game_id)
     card = json.loads((folder / "ppo.json").read_text())
-    assert {"config", "seed", "command", "decisions", "versions", "strength"} <= set(card)
+    assert {"config", "seed", "commands", "decisions", "versions", "strength"} <= set(card)
     assert (folder / "ppo.safetensors").stat().st_size < 2_000_000
     Config.model_validate(card["config"])
     rows = card["strength"]["results"]

@@ -172,15 +172,13 @@ def show(result: dict[str, Any]) -> None:
         title=f"{result['game']}, {result['num_players']} players, {result['deals']} deals "
         f"in {result['num_players']} seatings each"
     )
-    for heading in ("agent", "rank reward", "95% interval", "win share", "95% interval", "score"):
+    for heading in ("agent", "rank reward (95%)", "win share (95%)", "score"):
         table.add_column(heading, justify="left" if heading == "agent" else "right")
     for row in result["agents"]:
         table.add_row(
             row["name"],
-            f"{row['rank']:+.3f}",
-            "{:+.3f} … {:+.3f}".format(*row["rank_ci95"]),
-            f"{row['win']:.3f}",
-            "{:.3f} … {:.3f}".format(*row["win_ci95"]),
+            f"{row['rank']:+.3f} ± {row['rank_ci95'][1] - row['rank']:.3f}",
+            f"{row['win']:.3f} ± {row['win_ci95'][1] - row['win']:.3f}",
             f"{row['score']:+.3f}",
         )
     Console().print(table)

@@ -1,7 +1,7 @@
 """Train a policy by self-play with MaskablePPO.
 
     python -m training.train configs/beaver_gang.yaml [--set KEY=VALUE …] [--out DIR]
-    python -m training.train --resume DIR
+    python -m training.train --resume DIR [--set decisions=N]
 
 The folder DIR gets config.yaml, TensorBoard logs, progress.jsonl (the periodic evaluations),
 learning_curve.png, a checkpoint, and at the end the policy: <name>.safetensors and <name>.json.
@@ -164,7 +164,7 @@ def _card(config: Config, game: Game, periodically: Periodically) -> dict[str, A
         "name": config.name,
         "game": game.name,
         "algorithm": "MaskablePPO, self-play",
-        "command": (periodically.out / "command.txt").read_text(encoding="utf-8").strip(),
+        "commands": (periodically.out / "command.txt").read_text(encoding="utf-8").splitlines(),
         "config": config.model_dump(mode="json"),
         "seed": config.seed,
         "decisions": periodically.num_timesteps,
@@ -235,6 +235,23 @@ def train(
     )
 
 
+def extend(out: Path, overrides: list[str]) -> Config:
+    """The configuration of the run in ``out``, which may be given more decisions.
+
+    The learning rate then falls anew over what is left; the command is noted for the card.
+    """
+    before = load_config(out / "config.yaml")
+    config = load_config(out / "config.yaml", overrides)
+    if config.model_copy(update={"decisions": before.decisions}) != before:
+        raise ValueError("a run that goes on can be given more decisions, and nothing else")
+    if config != before:
+        (out / "config.yaml").write_text(yaml.safe_dump(config.model_dump(mode="json")))
+        words = f"python -m training.train --resume {out} --set {' '.join(overrides)}"
+        with (out / "command.txt").open("a", encoding="utf-8") as file:
+            file.write(words + "\n")
+    return config
+
+
 def _main(argv: Sequence[str] | None) -> None:
     parser = argparse.ArgumentParser(
         prog="python -m training.train", description=(__doc__ or "").split("\n")[0]
@@ -254,10 +271,10 @@ def _main(argv: Sequence[str] | None) -> None:
     parser.add_argument("--resume", type=Path, metavar="DIR", help="go on with the run in DIR")
     args = parser.parse_args(argv)
     if args.resume:
-        if args.config or args.set or args.out:
-            raise ValueError("--resume DIR takes its configuration from DIR: give nothing else")
+        if args.config or args.out:
+            raise ValueError("--resume DIR takes its configuration from DIR: give no other")
         out = args.resume
-        config = load_config(out / "config.yaml")
+        config = extend(out, args.set)
     elif args.config:
         config = load_config(args.config, args.set)
         out = args.out or Path("runs") / Path(args.config).stem
