@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from card_envs.agents.network import NetworkAgent
 from card_envs.agents.scripted import HeuristicAgent, RandomAgent
+from card_envs.engine.arena import BatchAgent
 from card_envs.engine.game import Game
 
 __all__ = [
@@ -25,17 +26,8 @@ __all__ = [
 _POLICIES = Path(__file__).parent.parent / "policies"
 
 
-class Agent(Protocol):
-    """Whoever can move for the player to move."""
-
-    @property
-    def name(self) -> str:
-        """What it is called in tables; ``random`` and ``heuristic`` play in compiled loops."""
-
-    def act(
-        self, observation: NDArray[np.float32], action_mask: NDArray[np.int8]
-    ) -> NDArray[np.int64]:
-        """Actions (M,) for observations (M, D) and masks (M, A)."""
+class Agent(BatchAgent, Protocol):
+    """Whoever can move for the player to move, in a batch or in a single game."""
 
     def choose(self, states: NDArray[np.void], i: int) -> int:
         """A legal action of the player to move in ``states[i]``."""

@@ -32,7 +32,7 @@ class BatchAgent(Protocol):
 
     @property
     def name(self) -> str:
-        """What it is called in tables."""
+        """What it is called in tables; ``random`` and ``heuristic`` play in the compiled loop."""
 
     def act(
         self, observation: NDArray[np.float32], action_mask: NDArray[np.int8]
