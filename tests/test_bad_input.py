@@ -106,6 +106,12 @@ def test_wrong_modes(game):
                 MAKERS[make](game, on_illegal=wrong)
 
 
+def test_games_that_never_come_to_the_learner():
+    env = SeatEnv("beaver_gang", num_players=4, seat=3, max_steps=1)
+    with pytest.raises(ValueError, match="max_steps=1 is too small"):
+        env.reset(seed=0)
+
+
 def test_unknown_games():
     for make in (
         card_envs.make,

@@ -19,6 +19,9 @@ from card_envs.engine.templates import NOBODY
 #: What the learner gets for an illegal action with ``on_illegal="terminate"``.
 ILLEGAL_REWARD = -1.0
 
+# Games that may end before the learner's first decision until that is taken for an error.
+_TRIES = 1000
+
 _LEARNER = 0  # its index among the arena's agents
 
 
@@ -95,7 +98,7 @@ class SeatGames:
         self._begin(indices, next_seeds(self.game_seeds[indices]))
 
     def _begin(self, indices: NDArray[np.int64], seeds: NDArray[np.uint64]) -> None:
-        while len(indices):
+        for _ in range(_TRIES):
             num_players = np.empty(len(indices), np.int64)
             learner_seats = np.empty(len(indices), np.int64)
             draw_tables(seeds, *self.player_range, num_players, learner_seats)
@@ -109,6 +112,12 @@ class SeatGames:
             # A game that ended before the learner had a decision is none for him.
             ended = self.arena.waiting[indices] == NOBODY
             indices, seeds = indices[ended], next_seeds(seeds[ended])
+            if not len(indices):
+                return
+        raise ValueError(
+            f"{_TRIES} games in a row ended before the learner's first decision: "
+            f"max_steps={self.arena.options['max_steps']} is too small"
+        )
 
     def _seat_opponents(
         self, num_players: NDArray[np.int64], learner_seats: NDArray[np.int64]
