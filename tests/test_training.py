@@ -218,6 +218,9 @@ def test_a_run_can_be_given_more_decisions_and_nothing_else(tmp_path, capsys):
     assert card["commands"][1].endswith("--set decisions=128")
     assert train.main(["--resume", str(out), "--set", "decisions=192", "seed=5"]) == 2
     assert "more decisions, and nothing else" in capsys.readouterr().err
+    assert train.main(["--resume", str(out), "--set", "decisions=64"]) == 2
+    assert "more decisions, and nothing else" in capsys.readouterr().err
+    assert load_config(out / "config.yaml").decisions == 128
 
 
 def test_damaged_checkpoints_are_refused(tmp_path, capsys):

@@ -28,7 +28,13 @@ _GAMES_AT_ONCE = 4096
 
 
 def deal_seeds(seed: int, deals: int) -> NDArray[np.uint64]:
-    """The seeds of the deals, the first ones equal for any number of deals."""
+    """The seeds of the deals, the first ones equal for any number of deals.
+
+    Raises:
+        ValueError: There are fewer than 2: they would give no interval.
+    """
+    if deals < 2:
+        raise ValueError(f"deals must be at least 2, got {deals}")
     start = mix(np.uint64(seed))
     return np.array([mix(start ^ np.uint64(deal)) for deal in range(deals)], np.uint64)
 
@@ -94,10 +100,8 @@ def play_deals(
 
 
 def mean_and_interval(values: NDArray[np.float64]) -> tuple[float, list[float]]:
-    """The mean, and the 95% confidence interval of Student's t."""
+    """The mean of at least 2 values, and the 95% confidence interval of Student's t."""
     mean = float(values.mean())
-    if len(values) < 2:
-        return mean, [float("-inf"), float("inf")]
     error = float(values.std(ddof=1)) / len(values) ** 0.5
     half = float(stats.t.ppf(0.975, len(values) - 1)) * error
     return mean, [mean - half, mean + half]
@@ -132,8 +136,6 @@ def evaluate(
         ValueError: An agent, the number of players or an option is wrong.
         TypeError: There is no such option.
     """
-    if deals < 2:
-        raise ValueError(f"deals must be at least 2, got {deals}")
     checked = check_evaluation_options(game, options or {})
     by_name = {name: make_agent(name, game, seed=seed) for name in names}
     agents = [by_name[name] for name in names]

@@ -69,8 +69,6 @@ def run_tournament(
     game.check_num_players(players)
     if len(set(names)) != len(names) or len(names) < 2:
         raise ValueError(f"a tournament is between two or more different agents, got {names}")
-    if deals < 2:
-        raise ValueError(f"deals must be at least 2, got {deals}")
     checked = check_evaluation_options(game, options or {})
     agents = [make_agent(name, game, seed=seed) for name in names]
     count = len(agents)

@@ -203,8 +203,7 @@ def train(
         if out.exists() and any(out.iterdir()):
             raise ValueError(f"{out} is not empty; choose another folder, or --resume {out}")
         out.mkdir(parents=True, exist_ok=True)
-        (out / "config.yaml").write_text(yaml.safe_dump(config.model_dump(mode="json")))
-        (out / "command.txt").write_text(command_line + "\n", encoding="utf-8")
+        _note(out, config, command_line)
     if config.threads is not None:
         torch.set_num_threads(config.threads)
     games = SelfPlayGames(game, config)
@@ -242,14 +241,23 @@ def extend(out: Path, overrides: list[str]) -> Config:
     """
     before = load_config(out / "config.yaml")
     config = load_config(out / "config.yaml", overrides)
-    if config.model_copy(update={"decisions": before.decisions}) != before:
+    is_more = config.decisions >= before.decisions
+    if not is_more or config.model_copy(update={"decisions": before.decisions}) != before:
         raise ValueError("a run that goes on can be given more decisions, and nothing else")
     if config != before:
-        (out / "config.yaml").write_text(yaml.safe_dump(config.model_dump(mode="json")))
-        words = f"python -m training.train --resume {out} --set {' '.join(overrides)}"
-        with (out / "command.txt").open("a", encoding="utf-8") as file:
-            file.write(words + "\n")
+        _note(out, config, _command_line("--resume", str(out), "--set", *overrides))
     return config
+
+
+def _note(out: Path, config: Config, command_line: str) -> None:
+    """Keep the run's configuration, and the command that brought it, in its folder."""
+    (out / "config.yaml").write_text(yaml.safe_dump(config.model_dump(mode="json")))
+    with (out / "command.txt").open("a", encoding="utf-8") as file:
+        file.write(command_line + "\n")
+
+
+def _command_line(*words: str) -> str:
+    return " ".join(["python -m training.train", *map(shlex.quote, words)])
 
 
 def _main(argv: Sequence[str] | None) -> None:
@@ -275,15 +283,14 @@ def _main(argv: Sequence[str] | None) -> None:
             raise ValueError("--resume DIR takes its configuration from DIR: give no other")
         out = args.resume
         config = extend(out, args.set)
+        command_line = ""  # the folder has it
     elif args.config:
         config = load_config(args.config, args.set)
         out = args.out or Path("runs") / Path(args.config).stem
+        command_line = _command_line(args.config, *(["--set", *args.set] if args.set else []))
     else:
         raise ValueError("give a configuration, such as configs/beaver_gang.yaml, or --resume DIR")
-    words = ["python -m training.train", str(args.config)]
-    if args.set:
-        words += ["--set", *map(shlex.quote, args.set)]
-    path = train(config, out, resume=args.resume is not None, command_line=" ".join(words))
+    path = train(config, out, resume=args.resume is not None, command_line=command_line)
     print(f"The policy is in {path}; its learning curve is {out / 'learning_curve.png'}.")
 
 
