@@ -25,3 +25,18 @@ def lay_out(counts, cards):
             cards[size] = kind
             size += 1
     return size
+
+
+@jit
+def draw_card(s, counts, size):
+    """Draw one card at random from a multiset of ``size`` cards; returns its kind.
+
+    Drawing on from the rest deals as from a shuffled pile.
+    """
+    kind = 0
+    place = draw_below(s, size)
+    while place >= counts[kind]:
+        place -= counts[kind]
+        kind += 1
+    counts[kind] -= 1
+    return kind

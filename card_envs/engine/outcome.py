@@ -62,15 +62,22 @@ def begin_step(s):
 
 
 @jit
-def pay_points(s, points, scale):
-    """``reward="score"``: each player's points relative to the table's mean, times ``scale``."""
+def pay_points(s, points, scale, in_round):
+    """``reward="score"``: points relative to the mean of who played the round, times ``scale``.
+
+    ``in_round`` is a set of players (bit p is player p): the others, who were out, get nothing.
+    """
     if s.reward_mode == SCORE:
         total = 0.0
+        count = 0
         for player in range(s.num_players):
-            total += points[player]
-        mean = total / s.num_players
+            if in_round >> player & 1:
+                total += points[player]
+                count += 1
+        mean = total / count
         for player in range(s.num_players):
-            s.rewards[player] += (points[player] - mean) * scale
+            if in_round >> player & 1:
+                s.rewards[player] += (points[player] - mean) * scale
 
 
 @jit

@@ -10,6 +10,7 @@ from card_envs.engine.game import Game
 #: Game id to title; the folder of the same name holds ``GAME``.
 GAMES = {
     "beaver_gang": "Beaver Gang",
+    "swim_for_your_life": "Swim for Your Life",
 }
 
 

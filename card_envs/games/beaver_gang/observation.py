@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import functools
-
 import numpy as np
 
 from card_envs.engine.fields import Field, Fields
 from card_envs.engine.jit import jit
+from card_envs.engine.observing import part, relative_seat
 from card_envs.engine.outcome import MEMORY_PERFECT
 from card_envs.games.beaver_gang.rules import (
     DECK_SIZE,
@@ -140,23 +139,6 @@ _looks[16 : 16 + SWAP, 1] = np.arange(SWAP) / 9.0
 _looks[16 + SWAP : 16 + NUM_KINDS, 2] = 1.0
 _looks[16 + SWAP : 16 + NUM_KINDS, 3] = (0.0, 0.5, 1.0)
 _LOOKS = _looks.reshape(-1)
-
-# For speed (this is most of a decision's time):
-# - Indices are masked (& 7, & 15, ...) wherever the compiler cannot see that they are not
-#   negative: it would make provision for negative ones.
-# - What depends on the cards is looked up or written as 0.0 or 1.0 rather than decided by an
-#   ``if``, which the processor would often guess wrong.
-# - No slice of ``out`` is taken, and functions that are given ``out`` are ``part``s, inlined for
-#   certain: else Numba counts references to it, with instructions that wait for all writing.
-# ``int`` costs nothing compiled; as plain Python it keeps a field's small integers from overflow.
-part = functools.partial(jit, inline=True)
-
-
-@jit
-def relative_seat(q, player, n):
-    """How many places to the left of the player q sits."""
-    places = q - player
-    return places + (places >> 8 & n) & 7  # n more where negative
 
 
 @jit

@@ -420,7 +420,7 @@ def end_round(s):
         s.round_scores[player] = score
         s.scores[player] += score
         s.standing[player] = -s.scores[player]  # BG-3: the lower the total the better
-    pay_points(s, s.round_scores, SCORE_SCALE)
+    pay_points(s, s.round_scores, SCORE_SCALE, (1 << n) - 1)
     s["round"] += 1
     if s["round"] < s.rounds:
         begin_round(s)
