@@ -49,6 +49,9 @@ class Network(_Part):
     #: what the value is estimated from, in training only: what the learner can know, or the true
     #: full state, which tells more of what is luck
     critic: Literal["observation", "state"] = "state"
+    #: the last layer gives a logit for each part of an action, and an action's logit is the sum
+    #: over its parts (``Game.action_parts``); or a logit for each action
+    logits: Literal["parts", "actions"] = "parts"
 
 
 class PPO(_Part):

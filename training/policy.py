@@ -1,4 +1,4 @@
-"""The policy that is trained: SB3's masked actor-critic, its logits sums over parts of actions."""
+"""The policy that is trained: SB3's masked actor-critic, its logits as a rule sums over parts."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ from numpy.typing import NDArray
 from sb3_contrib.common.maskable.policies import MaskableActorCriticPolicy
 from stable_baselines3.common.type_aliases import Schedule
 from torch import nn
+
+from training.distribution import MaskedCategorical
 
 
 class PartsLayer(nn.Linear):
@@ -61,13 +63,14 @@ def _perceptron(inputs: int, hidden: list[int], activation: Any) -> nn.Sequentia
 
 
 class PartsPolicy(MaskableActorCriticPolicy):
-    """The actor sees the observation alone, and its last layer is a ``PartsLayer``.
+    """The actor sees the observation alone, and its last layer may be a ``PartsLayer``.
 
     Args:
         observed: How many of the input's values are the observation; what follows is the
             critic's alone.
         hidden: Sizes of the hidden layers, of actor and critic each.
-        action_parts: float32 (actions, parts), see ``Game.action_parts``.
+        action_parts: float32 (actions, parts), see ``Game.action_parts``; None: the last layer
+            gives each action a logit of its own.
         *args, **kwargs: As for MaskableActorCriticPolicy.
     """
 
@@ -76,7 +79,7 @@ class PartsPolicy(MaskableActorCriticPolicy):
         *args: Any,
         observed: int,
         hidden: list[int],
-        action_parts: NDArray[Any],
+        action_parts: NDArray[Any] | None,
         **kwargs: Any,
     ) -> None:
         self._observed = observed
@@ -90,7 +93,10 @@ class PartsPolicy(MaskableActorCriticPolicy):
         )
 
     def _build(self, lr_schedule: Schedule) -> None:
+        self.action_dist = MaskedCategorical(self.action_space.n)  # type: ignore
         super()._build(lr_schedule)
+        if self._action_parts is None:
+            return
         parts = torch.as_tensor(self._action_parts, dtype=torch.float32)
         self.action_net = PartsLayer(self.mlp_extractor.latent_dim_pi, parts)
         nn.init.orthogonal_(self.action_net.weight, gain=0.01)

@@ -75,7 +75,7 @@ def make_model(config: Config, env: SelfPlayVecEnv) -> MaskablePPO:
     policy_kwargs = {
         "observed": game.fields.size,
         "hidden": list(config.network.hidden),
-        "action_parts": game.action_parts,
+        "action_parts": game.action_parts if config.network.logits == "parts" else None,
         "activation_fn": ACTIVATIONS[config.network.activation],
     }
     return MaskablePPO(PartsPolicy, env, policy_kwargs=policy_kwargs, **ppo_arguments(config))

@@ -1,9 +1,217 @@
-"""A sensible scripted player of Swim for Your Life, who uses only what his seat knows."""
+"""A sensible scripted player of Swim for Your Life, who uses only what his seat knows.
+
+He estimates how many cards of each animal every opponent holds, and from that what each number of
+his own cards is worth: the chance that it is a majority, times the animal's value. He exchanges
+for the hand that is worth most, taps when his expected total is far enough ahead, and keeps hares,
+pigs and cats together while a set of sudden death (SW-9) can still be completed.
+"""
+
+from __future__ import annotations
+
+import numpy as np
 
 from card_envs.engine.jit import jit
-from card_envs.games.swim_for_your_life.rules import TAP
+from card_envs.games.swim_for_your_life.rules import (
+    DECK_COUNTS,
+    ENOUGH,
+    FIRST_ACTION,
+    HARE,
+    LAID_DOWN,
+    MAX_PLAYERS,
+    NUM_ANIMALS,
+    NUM_ROWS,
+    NUM_SETS,
+    PACKED,
+    TAP,
+    VALUES,
+    is_set,
+    packed,
+    players_left,
+    unknown_cards,
+)
+
+# What the others' expected totals weigh beside one's own, with two players left and with more.
+RIVAL_WEIGHT = 1.0
+RIVALS_WEIGHT = 0.05
+# How many points the expected total must be ahead of the best opponent's to tap: everybody else
+# has one turn more. It shrinks with every turn of the round.
+TAP_MARGIN_OF_TWO = 15.0
+TAP_MARGIN = 12.0
+PATIENCE = 0.3
+# What a set is worth that is complete, that one of the rows completes, or that lacks one or two
+# cards which nobody is known to hold; the last means little where few are left.
+SET_GAIN = 1000.0
+ROW_COMPLETES_GAIN = 16.0
+SET_HOPE = (0.0, 0.0, 0.0, 4.0, 8.0, 8.0)  # by the number of players left
+# What it costs to leave a row with which an opponent can complete a set.
+DANGER = 10.0
+
+_COUNTS = 10  # a hand has 0 to 9 cards of an animal
 
 
 @jit
 def heuristic(states, i):
-    return TAP
+    """An action for the player to move."""
+    s = states[i]
+    player = int(s.current_player)
+    fewer = np.zeros((MAX_PLAYERS, NUM_ANIMALS, _COUNTS + 1))
+    unseen = np.zeros(NUM_ANIMALS, np.int64)
+    worth = np.zeros((NUM_ANIMALS, _COUNTS))
+    totals = np.zeros(MAX_PLAYERS)
+    count_unseen(s, player, unseen)
+    for q in range(s.num_players):
+        if q != player and s.lives[q] > 0:
+            estimate_hand(s, q, unseen, fewer)
+    for animal in range(NUM_ANIMALS):
+        value_counts(s, player, animal, fewer, worth, totals)
+    action, score = best_exchange(s, player, unseen, worth)
+    if s.has_exchanged[player] == 0 or score >= SET_GAIN / 2:
+        return action
+    if s.tapper >= 0:
+        return TAP if worth_of_hand(s, player, worth) >= score else action
+    return TAP if is_ahead(s, player, totals) else action
+
+
+@jit
+def count_unseen(s, player, unseen):
+    """Of each animal the cards that the player has not located."""
+    for animal in range(NUM_ANIMALS):
+        unseen[animal] = DECK_COUNTS[animal] - int(s.hand[player, animal])
+        for row in range(NUM_ROWS):
+            unseen[animal] -= int(s.row[row, animal])
+        for q in range(s.num_players):
+            if q != player:
+                unseen[animal] -= int(s.least[q, animal])
+
+
+@jit
+def estimate_hand(s, q, unseen, fewer):
+    """Set ``fewer[q, animal, k]``: the chance that q holds fewer than k cards of the animal.
+
+    As if the cards that nobody has located were dealt at random; ``most`` is respected.
+    """
+    size = unseen.sum()
+    unknown = unknown_cards(s, q)
+    for animal in range(NUM_ANIMALS):
+        least = int(s.least[q, animal])
+        hidden = unseen[animal]
+        chance = 1.0  # of no hidden card of the animal, then of one, two, ...
+        for k in range(hidden):
+            chance *= (size - unknown - k) / (size - k)
+        total = 0.0
+        for k in range(_COUNTS - least):
+            total += chance
+            fewer[q, animal, least + k + 1] = total
+            if k < hidden:
+                chance *= (hidden - k) * (unknown - k)
+                chance /= (k + 1) * (size - unknown - hidden + k + 1)
+            else:
+                chance = 0.0
+        if HARE <= animal and animal < HARE + NUM_SETS:
+            possible = fewer[q, animal, int(s.most[q, animal - HARE]) + 1]
+            for k in range(_COUNTS + 1):
+                fewer[q, animal, k] = min(1.0, fewer[q, animal, k] / possible)
+
+
+@jit
+def value_counts(s, player, animal, fewer, worth, totals):
+    """Set ``worth[animal, c]`` of holding c cards; add to the others' expected ``totals``."""
+    two_left = players_left(s) == 2
+    least = 2 if two_left else 1
+    rival_weight = RIVAL_WEIGHT if two_left else RIVALS_WEIGHT
+    for c in range(least, _COUNTS):
+        chance = 1.0
+        for q in range(s.num_players):
+            if q != player and s.lives[q] > 0:
+                chance *= fewer[q, animal, c]
+        worth[animal, c] = chance * VALUES[animal]
+    totals[player] += worth[animal, int(s.hand[player, animal])]
+    for q in range(s.num_players):
+        if q != player and s.lives[q] > 0:
+            chance = 0.0  # that q has the majority if the player holds c
+            for c in range(_COUNTS - 2, -1, -1):
+                if c + 1 >= least:
+                    chance += chance_of_most(s, player, q, animal, c + 1, fewer)
+                worth[animal, c] -= rival_weight * chance * VALUES[animal]
+                if c == s.hand[player, animal]:
+                    totals[q] += chance * VALUES[animal]
+
+
+@jit
+def chance_of_most(s, player, q, animal, count, fewer):
+    """The chance that q holds just so many cards, and everybody but the player fewer."""
+    chance = fewer[q, animal, count + 1] - fewer[q, animal, count]
+    for other in range(s.num_players):
+        if other != player and other != q and s.lives[other] > 0:
+            chance *= fewer[other, animal, count]
+    return chance
+
+
+@jit
+def best_exchange(s, player, unseen, worth):
+    """The legal exchange that leads to the best hand, and its score."""
+    hand = packed(s.hand, player) | ENOUGH
+    best, best_score = TAP, -np.inf
+    for row in range(NUM_ROWS):
+        present = packed(s.row, row)
+        for action in range(FIRST_ACTION[row], FIRST_ACTION[row + 1]):
+            if (hand - PACKED[action]) & ENOUGH == ENOUGH and PACKED[action] != present:
+                score = 0.0
+                for animal in range(NUM_ANIMALS):
+                    score += worth[animal, count_after(s, player, row, action, animal)]
+                for k in range(NUM_SETS):
+                    if is_set(s, HARE + k):
+                        score += set_score(s, player, row, action, HARE + k, unseen)
+                if score > best_score:
+                    best, best_score = action, score
+    return best, best_score
+
+
+@jit
+def count_after(s, player, row, action, animal):
+    """How many cards of the animal the player's hand has after the exchange."""
+    count = int(s.hand[player, animal]) + int(s.row[row, animal])
+    return count - int(LAID_DOWN[action, animal])
+
+
+@jit
+def set_score(s, player, row, action, animal, unseen):
+    """What an exchange means for sudden death by the animal: the player's own and the others'."""
+    full = int(DECK_COUNTS[animal])
+    count = count_after(s, player, row, action, animal)
+    if count == full:
+        return SET_GAIN
+    in_row = int(LAID_DOWN[action, animal])  # the most in one row, after the exchange
+    for other in range(NUM_ROWS):
+        if other != row:
+            in_row = max(in_row, int(s.row[other, animal]))
+    score = 0.0
+    if s.tapper < 0:
+        if count + in_row >= full:
+            score += ROW_COMPLETES_GAIN
+        elif count >= full - 2 and unseen[animal] > 0:
+            score += SET_HOPE[players_left(s)]
+    for q in range(s.num_players):
+        if q != player and q != s.tapper and int(s.least[q, animal]) + in_row >= full:
+            score -= DANGER
+    return score
+
+
+@jit
+def worth_of_hand(s, player, worth):
+    total = 0.0
+    for animal in range(NUM_ANIMALS):
+        total += worth[animal, int(s.hand[player, animal])]
+    return total
+
+
+@jit
+def is_ahead(s, player, totals):
+    """Whether the lead is enough to tap."""
+    best = 0.0
+    for q in range(s.num_players):
+        if q != player:
+            best = max(best, totals[q])
+    left = players_left(s)
+    margin = TAP_MARGIN_OF_TWO if left == 2 else TAP_MARGIN
+    return totals[player] - best > margin - PATIENCE * (s.turns // left)
