@@ -54,6 +54,13 @@ class Network(_Part):
     logits: Literal["parts", "actions"] = "parts"
 
 
+class Imitation(_Part):
+    """Before PPO begins, policy and value are taught what the heuristic does."""
+
+    decisions: int = Field(0, ge=0)  #: the heuristic's, which are imitated; 0: begin from nothing
+    learning_rate: float = Field(1e-3, gt=0)  #: at first; falls to 0
+
+
 class PPO(_Part):
     """MaskablePPO's own parameters."""
 
@@ -92,6 +99,7 @@ class Config(_Part):
     environment: Environment = Environment()
     opponents: Opponents = Opponents()
     network: Network = Network()
+    imitation: Imitation = Imitation()
     ppo: PPO = PPO()
     evaluation: Evaluation = Evaluation()
 

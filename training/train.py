@@ -36,6 +36,7 @@ from training.config import Config, load_config
 from training.curve import plot_learning_curve
 from training.evaluate import deal_seeds, mean_and_interval, play_deals
 from training.export import export_policy, policy_network
+from training.imitation import imitate
 from training.policy import PartsPolicy
 from training.selfplay import SelfPlayGames, SelfPlayVecEnv, Snapshot
 
@@ -163,7 +164,8 @@ def _card(config: Config, game: Game, periodically: Periodically) -> dict[str, A
     return {
         "name": config.name,
         "game": game.name,
-        "algorithm": "MaskablePPO, self-play",
+        "algorithm": "MaskablePPO, self-play"
+        + (", after imitation of the heuristic" if config.imitation.decisions else ""),
         "commands": (periodically.out / "command.txt").read_text(encoding="utf-8").splitlines(),
         "config": config.model_dump(mode="json"),
         "seed": config.seed,
@@ -216,6 +218,8 @@ def train(
         if model.num_timesteps >= config.decisions:
             raise ValueError(f"the run in {out} is finished: {model.num_timesteps} decisions")
         _trim_progress(out / "progress.jsonl", model.num_timesteps)
+    elif config.imitation.decisions:
+        imitate(model, env, config.imitation, quiet)
     model.learn(
         config.decisions - model.num_timesteps,
         callback=periodically,

@@ -107,7 +107,7 @@ def estimate_hand(s, q, unseen, fewer):
                 chance /= (k + 1) * (size - unknown - hidden + k + 1)
             else:
                 chance = 0.0
-        if HARE <= animal and animal < HARE + NUM_SETS:
+        if animal >= HARE and animal < HARE + NUM_SETS:
             possible = fewer[q, animal, int(s.most[q, animal - HARE]) + 1]
             for k in range(_COUNTS + 1):
                 fewer[q, animal, k] = min(1.0, fewer[q, animal, k] / possible)

@@ -9,7 +9,6 @@ from card_envs.engine.outcome import MEMORY_PERFECT
 from card_envs.games.swim_for_your_life.rules import (
     DECK_COUNTS,
     HAND_SIZE,
-    HARE,
     LAID_DOWN,
     MAX_LIVES,
     MAX_PLAYERS,
@@ -25,6 +24,9 @@ from card_envs.games.swim_for_your_life.rules import (
 
 # No hand has more cards of one animal than there are giraffes.
 _MOST = 9
+# How many entries tell of the hand with a row, and of its lead.
+_WITH_ROW = 6
+_LEAD = 5
 # The parts of the field ``last_turn`` of one seat: row or tap, cards laid down, cards taken.
 _LAID = NUM_ROWS + 1
 _TAKEN = _LAID + NUM_ANIMALS
@@ -41,11 +43,7 @@ _TABLE_FIELDS = (
     Field("has_exchanged", (MAX_PLAYERS,), "1 for each seat that has exchanged in this round"),
     Field("two_left", (1,), "1 if two players are left: a majority takes two cards (SW-12)"),
     Field("expert", (1,), "1 if the expert variant is played (SW-14)"),
-    Field(
-        "rows",
-        (NUM_ROWS, NUM_ANIMALS, NUM_ROWS),
-        "entry c of an animal is 1 if the row has more than c cards of it",
-    ),
+    Field("rows", (NUM_ROWS, NUM_ANIMALS), "cards of each animal in each row, / 4"),
     Field(
         "last_turn",
         (MAX_PLAYERS, _LAST_TURN_SIZE),
@@ -60,6 +58,18 @@ FIELDS = Fields(
         "hand",
         (NUM_ANIMALS, _MOST),
         "entry c of an animal is 1 if the observer's hand has more than c cards of it",
+    ),
+    Field(
+        "with_row",
+        (NUM_ROWS, NUM_ANIMALS, _WITH_ROW),
+        "entry c of an animal is 1 if the observer's hand and the row together have more than c "
+        "cards of it: what he would hold before laying down",
+    ),
+    Field(
+        "lead",
+        (NUM_ROWS, NUM_ANIMALS, _LEAD),
+        "entry c of an animal is 1 if these are at least c cards more than `least` of any other "
+        "seat; perfect memory",
     ),
     Field(
         "unseen",
@@ -106,6 +116,8 @@ _EXPERT = FIELDS.offset("expert")
 _ROWS = FIELDS.offset("rows")
 _LAST_TURN = FIELDS.offset("last_turn")
 _HAND = FIELDS.offset("hand")
+_WITH = FIELDS.offset("with_row")
+_LEADS = FIELDS.offset("lead")
 _UNSEEN = FIELDS.offset("unseen")
 _LEAST = FIELDS.offset("least")
 _MOST_SETS = FIELDS.offset("most")
@@ -130,11 +142,10 @@ def observe(states, i, player, out):
     for k in range(_SIZE):
         out[k] = 0.0
     observe_table(s, me, out)
-    for animal in range(NUM_ANIMALS):
-        for c in range(_MOST):
-            out[_HAND + _MOST * animal + c] = s.hand[me & 7, animal] > c
+    observe_hand(s, me, out)
     observe_unseen(s, me, out)
     if s.memory == MEMORY_PERFECT:
+        observe_lead(s, me, out)
         observe_least(s, me, _LEAST, _MOST_SETS, out)
         observe_unknown(s, me, out)
 
@@ -153,9 +164,7 @@ def observe_table(s, player, out):
     out[_EXPERT] = s.expert
     for row in range(NUM_ROWS):
         for animal in range(NUM_ANIMALS):
-            first = _ROWS + NUM_ROWS * (NUM_ANIMALS * row + animal)
-            for c in range(NUM_ROWS):
-                out[first + c] = s.row[row, animal] > c
+            out[_ROWS + NUM_ANIMALS * row + animal] = s.row[row, animal] * _PER_ROW_CARD
     for q in range(n):
         seat = relative_seat(q, player, n)
         out[_SEATS + seat] = 1.0
@@ -180,6 +189,36 @@ def observe_last_turn(s, q, first, out):
 
 
 @part
+def observe_hand(s, player, out):
+    """The player's hand, and what it would be together with each row."""
+    for animal in range(NUM_ANIMALS):
+        count = int(s.hand[player & 7, animal])
+        for c in range(_MOST):
+            out[_HAND + _MOST * animal + c] = count > c
+        for row in range(NUM_ROWS):
+            first = _WITH + _WITH_ROW * (NUM_ANIMALS * row + animal)
+            with_row = count + int(s.row[row, animal])
+            for c in range(_WITH_ROW):
+                out[first + c] = with_row > c
+
+
+@part
+def observe_lead(s, player, out):
+    """How far the hand would be ahead, with each row, of what the others are known to hold."""
+    for animal in range(NUM_ANIMALS):
+        others = 0
+        for q in range(s.num_players):
+            if q != player:
+                others = max(others, int(s.least[q, animal]))
+        ahead = int(s.hand[player & 7, animal]) - others
+        for row in range(NUM_ROWS):
+            first = _LEADS + _LEAD * (NUM_ANIMALS * row + animal)
+            lead = ahead + int(s.row[row, animal])
+            for c in range(_LEAD):
+                out[first + c] = lead >= c
+
+
+@part
 def observe_unseen(s, player, out):
     """The cards that are not in the player's hand, not in the rows and not known to be held."""
     for animal in range(NUM_ANIMALS):
@@ -195,7 +234,7 @@ def observe_unseen(s, player, out):
 
 @part
 def observe_least(s, player, least, most, out):
-    """What everybody knows of each hand, written to the fields that begin at ``least``, ``most``."""
+    """What everybody knows of each hand, to the fields that begin at ``least`` and ``most``."""
     n = int(s.num_players)
     for q in range(n):
         seat = relative_seat(q, player, n)
