@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 import torch
+from rich.progress import track
 from sb3_contrib import MaskablePPO
 from stable_baselines3.common.utils import obs_as_tensor
-from tqdm.rich import tqdm
 
 from training.config import Imitation
 from training.selfplay import SelfPlayVecEnv
@@ -28,7 +28,7 @@ def imitate(
     iterations = -(-imitation.decisions // (model.n_steps * env.num_envs))
     observation: Any = env.reset()
     starts = np.ones(env.num_envs, bool)
-    for iteration in tqdm(range(iterations), desc="imitation", disable=quiet):
+    for iteration in track(range(iterations), "imitation", disable=quiet):
         policy.set_training_mode(False)
         buffer.reset()
         for _ in range(model.n_steps):

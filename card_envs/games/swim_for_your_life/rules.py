@@ -275,7 +275,7 @@ def next_in_game(s, player):
 @jit
 def is_set(s, animal):
     """SW-9, SW-14: whether all cards of the animal mean sudden death."""
-    return HARE <= animal and animal <= (PIG if s.expert else CAT)
+    return animal >= HARE and animal <= (PIG if s.expert else CAT)
 
 
 @jit
