@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from sb3_contrib.common.maskable.distributions import MaskableCategoricalDistribution
 
 from card_envs.agents import NetworkAgent, make_agent
 from card_envs.agents.network import Network
@@ -14,7 +15,10 @@ from card_envs.envs.aec import CardEnv
 from card_envs.games import GAMES, load_game
 from training import evaluate, ship, tournament, train
 from training.config import Config, load_config
+from training.distribution import MaskedCategorical
 from training.export import export_policy
+from training.imitation import imitate
+from training.policy import PartsLayer
 from training.selfplay import SelfPlayGames, SelfPlayVecEnv
 
 ROOT = Path(__file__).parent.parent
@@ -130,6 +134,89 @@ def test_actions_differ_in_their_parts(game_id):
     assert game.action_parts.shape[0] == game.num_actions
     assert set(np.unique(game.action_parts)) == {0.0, 1.0}
     assert len(np.unique(game.action_parts, axis=0)) == game.num_actions
+
+
+def test_distribution_is_sb3s_own():
+    """The same log probabilities, entropies, gradients and choices, all from fewer passes."""
+    generator = torch.Generator().manual_seed(0)
+    logits = 3 * torch.randn(64, 1001, generator=generator)
+    legal = torch.rand(64, 1001, generator=generator) < 0.1
+    actions = torch.multinomial(legal.float(), 1, generator=generator).flatten()
+    results = []
+    for distribution in (MaskedCategorical(1001), MaskableCategoricalDistribution(1001)):
+        given = logits.clone().requires_grad_()
+        distribution.proba_distribution(given).apply_masking(legal.float().numpy())
+        log_prob, entropy = distribution.log_prob(actions), distribution.entropy()
+        (log_prob.sum() + 0.1 * entropy.sum()).backward()
+        assert given.grad is not None
+        mode = distribution.mode()
+        distribution.apply_masking(None)
+        unmasked = distribution.log_prob(actions)
+        results.append((log_prob, entropy, given.grad, mode, unmasked))
+    for own, reference in zip(*results, strict=True):
+        assert torch.allclose(own, reference, atol=1e-5)
+
+
+def test_distribution_draws_legal_actions_as_often_as_it_says():
+    torch.manual_seed(1)
+    logits = torch.tensor([0.0, 1.0, -30.0, 2.0, 0.5]).repeat(40_000, 1)
+    mask = np.array([1, 1, 1, 0, 1], np.int8)
+    distribution = MaskedCategorical(5).proba_distribution(logits)
+    distribution.apply_masking(np.tile(mask, (40_000, 1)))
+    shares = torch.bincount(distribution.sample(), minlength=5) / 40_000
+    assert shares[2:4].tolist() == [0.0, 0.0]
+    expected = np.exp([0.0, 1.0, 0.5]) / np.exp([0.0, 1.0, 0.5]).sum()
+    assert shares[[0, 1, 4]].numpy() == pytest.approx(expected, abs=0.01)
+
+
+def test_imitation_makes_the_policy_do_what_the_heuristic_does():
+    config = tiny_config(
+        "environment.num_envs=64",
+        "ppo.batch_size=64",
+        "imitation={decisions: 40_000, learning_rate: 3.0e-3}",
+    )
+    game = load_game(config.game)
+    env = SelfPlayVecEnv(SelfPlayGames(game, config), with_state=True)
+    model = train.make_model(config, env)
+
+    def agreement() -> float:
+        env.seed(9)
+        observation = env.reset()
+        same = []
+        for _ in range(40):
+            actions, _ = model.predict(
+                observation, action_masks=env.games.arena.action_mask, deterministic=True
+            )
+            states = env.games.arena.states
+            expected = np.array([game.heuristic(states, i) for i in range(env.num_envs)])
+            same.append((actions == expected).mean())
+            observation = env.step(expected)[0]
+        return float(np.mean(same))
+
+    before = agreement()
+    imitate(model, env, config.imitation, quiet=True)
+    assert agreement() > max(0.6, before + 0.2)
+
+
+def test_a_run_that_begins_with_imitation_says_so_and_goes_on_without(tmp_path, monkeypatch):
+    config = tiny_config("decisions=64", "imitation.decisions=64")
+    calls = []
+    monkeypatch.setattr(train, "imitate", lambda *args: calls.append(args[2]))
+    path = train.train(config, tmp_path / "run", quiet=True)
+    assert "imitation" in json.loads(path.with_suffix(".json").read_text())["algorithm"]
+    config = train.extend(tmp_path / "run", ["decisions=128"])
+    train.train(config, tmp_path / "run", resume=True, quiet=True)
+    assert calls == [config.imitation]
+
+
+@pytest.mark.parametrize("logits", ["parts", "actions"])
+def test_logits_of_parts_or_of_actions(logits):
+    config = tiny_config(f"network.logits={logits}")
+    model = train.make_model(config, SelfPlayVecEnv(SelfPlayGames(load_game(config.game), config)))
+    layer = model.policy.action_net
+    assert isinstance(layer, PartsLayer) == (logits == "parts")
+    actions, parts = load_game(config.game).action_parts.shape
+    assert layer.weight.shape[0] == (parts if logits == "parts" else actions)
 
 
 @pytest.mark.parametrize("activation", ["relu", "tanh"])
@@ -319,6 +406,27 @@ def test_wrong_tournaments_name_the_mistake(capsys):
     ):
         assert tournament.main(["beaver_gang", "--agents", *agents, "--players", "3"]) == 2
         assert message in capsys.readouterr().err
+
+
+def test_shipping_puts_strength_and_comparison_on_the_card(tmp_path, monkeypatch, capsys):
+    for name in ("one", "two"):
+        train.train(tiny_config("decisions=64"), tmp_path / name, command_line=name, quiet=True)
+    monkeypatch.setattr(ship.card_envs, "__file__", str(tmp_path / "package" / "__init__.py"))
+    monkeypatch.setattr(ship, "update_readme", lambda *args: None)
+    one, two = str(tmp_path / "one"), str(tmp_path / "two")
+    assert ship.main([one, "--compare", two, "--deals", "2", "--seed", "5"]) == 0
+    folder = tmp_path / "package" / "policies" / "beaver_gang"
+    assert (folder / "ppo.safetensors").read_bytes() == Path(one, "ppo.safetensors").read_bytes()
+    card = json.loads((folder / "ppo.json").read_text())
+    assert card["strength"]["command"].endswith("ship RUN --compare RUN --deals 2 --seed 5")
+    assert [row["num_players"] for row in card["strength"]["results"]] == 3 * [2, 3, 4, 5, 6]
+    (other,) = card["comparison"]["runs"]
+    assert other["commands"] == ["two"]
+    assert [row["opponents"] for row in other["results"]] == 5 * ["heuristic"]
+    assert ship.main([str(tmp_path / "nowhere")]) == 2
+    Path(two, "ppo.json").unlink()
+    assert ship.main([two]) == 2
+    assert "is not finished" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("game_id", GAMES)

@@ -1,9 +1,10 @@
 """Put a trained policy into the package, with its strength on its card.
 
-    python -m training.ship runs/beaver_gang [--deals N] [--seed S]
+    python -m training.ship runs/beaver_gang [--compare RUN …] [--deals N] [--seed S]
 
 One policy sits among heuristics, and one among randoms, at every table size. The results go into
-``card_envs/policies/<game>/<name>.json`` beside the weights.
+``card_envs/policies/<game>/<name>.json`` beside the weights; so does what other runs came to, each
+one among heuristics, if they are to be compared.
 """
 
 from __future__ import annotations
@@ -21,26 +22,50 @@ import card_envs
 from card_envs.docs import with_section
 from card_envs.games import load_game
 from training import command
-from training.config import load_config
+from training.config import Config, load_config
 from training.evaluate import evaluate
 
 README = Path(__file__).parent.parent / "README.md"
 
 
-def strength(game_id: str, policy: str, deals: int, seed: int) -> list[dict[str, Any]]:
-    """One agent alone among others, at every table size.
-
-    The policy among heuristics and among randoms, and the heuristic among randoms.
-    """
+def alone_among(
+    game_id: str, agent: str, opponents: str, deals: int, seed: int
+) -> list[dict[str, Any]]:
+    """One agent, by name or policy file, alone among others, at every table size."""
     game = load_game(game_id)
     rows = []
-    for agent, opponents in ((policy, "heuristic"), (policy, "random"), ("heuristic", "random")):
-        for players in range(game.min_players, game.max_players + 1):
-            table = [agent, *[opponents] * (players - 1)]
-            row = evaluate(game, table, deals, seed)["agents"][0]
-            name = "heuristic" if agent == "heuristic" else Path(policy).stem
-            rows.append({**row, "name": name, "opponents": opponents, "num_players": players})
+    for players in range(game.min_players, game.max_players + 1):
+        table = [agent, *[opponents] * (players - 1)]
+        row = evaluate(game, table, deals, seed)["agents"][0]
+        rows.append(
+            {**row, "name": Path(agent).stem, "opponents": opponents, "num_players": players}
+        )
     return rows
+
+
+def strength(game_id: str, policy: str, deals: int, seed: int) -> list[dict[str, Any]]:
+    """The policy among heuristics and among randoms, and the heuristic among randoms."""
+    tables = ((policy, "heuristic"), (policy, "random"), ("heuristic", "random"))
+    return [row for table in tables for row in alone_among(game_id, *table, deals, seed)]
+
+
+def compare(run: Path, deals: int, seed: int) -> dict[str, Any]:
+    """Another run, as it goes onto the card: how it was made, and its policy's strength."""
+    config, weights, card = _load(run)
+    results = alone_among(config.game, str(weights), "heuristic", deals, seed)
+    kept = ("commands", "config", "decisions", "hours", "machine", "versions")
+    return {**{key: card[key] for key in kept}, "results": results}
+
+
+def _load(run: Path) -> tuple[Config, Path, dict[str, Any]]:
+    """Configuration, policy file and card of a finished run."""
+    config = load_config(run / "config.yaml")
+    weights = run / f"{config.name}.safetensors"
+    try:
+        card = json.loads(weights.with_suffix(".json").read_text(encoding="utf-8"))
+    except OSError as error:
+        raise ValueError(f"the run in {run} is not finished: {error}") from None
+    return config, weights, card
 
 
 def strength_table(card: dict[str, Any]) -> str:
@@ -80,19 +105,32 @@ def _main(argv: Sequence[str] | None) -> None:
         prog="python -m training.ship", description=(__doc__ or "").split("\n")[0]
     )
     parser.add_argument("run", type=Path, help="the folder of a finished training run")
+    parser.add_argument(
+        "--compare",
+        type=Path,
+        nargs="+",
+        default=[],
+        metavar="RUN",
+        help="folders of other finished runs of the game, whose strength goes onto the card",
+    )
     parser.add_argument("--deals", type=int, default=2000, metavar="N", help="default: 2000")
     parser.add_argument("--seed", type=int, default=0, metavar="S", help="default: 0")
     args = parser.parse_args(argv)
-    config = load_config(args.run / "config.yaml")
-    weights = args.run / f"{config.name}.safetensors"
-    card = json.loads(weights.with_suffix(".json").read_text(encoding="utf-8"))
-    card["strength"] = {
-        "command": f"python -m training.ship RUN --deals {args.deals} --seed {args.seed}",
+    config, weights, card = _load(args.run)
+    words = [f"--deals {args.deals} --seed {args.seed}"]
+    if args.compare:
+        words.insert(0, "--compare " + " ".join("RUN" for _ in args.compare))
+    measured = {
+        "command": " ".join(["python -m training.ship RUN", *words]),
         "machine": f"{platform.machine()}, {os.cpu_count()} cores",
         "deals": args.deals,
         "seed": args.seed,
-        "results": strength(config.game, str(weights), args.deals, args.seed),
     }
+    results = strength(config.game, str(weights), args.deals, args.seed)
+    card["strength"] = {**measured, "results": results}
+    if args.compare:
+        runs = [compare(run, args.deals, args.seed) for run in args.compare]
+        card["comparison"] = {**measured, "runs": runs}
     folder = Path(card_envs.__file__).parent / "policies" / config.game
     folder.mkdir(parents=True, exist_ok=True)
     shutil.copyfile(weights, folder / weights.name)
