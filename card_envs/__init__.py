@@ -5,6 +5,7 @@ from __future__ import annotations
 from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, Any
 
+from card_envs.engine.game import gymnasium_id
 from card_envs.games import GAMES, load_game
 
 if TYPE_CHECKING:
@@ -52,18 +53,16 @@ def _register() -> None:
     import gymnasium
     import pettingzoo
 
-    for game_id, title in GAMES.items():
-        name = "".join(character for character in title if character.isalnum())
+    for game_id in GAMES:
+        name = gymnasium_id(game_id, 0)
         gymnasium.register(
-            id=f"card_envs/{name}-v0",
+            id=name,
             entry_point="card_envs.envs.seat:SeatEnv",
             vector_entry_point="card_envs.envs.vector:SeatVectorEnv",
             kwargs={"game": game_id},
         )
         if hasattr(pettingzoo, "register"):  # PettingZoo has a registry from 1.26 on
-            pettingzoo.register(
-                "aec", id=f"card_envs/{name}-v0", entry_point=f"card_envs.{game_id}_v0:env"
-            )
+            pettingzoo.register("aec", id=name, entry_point=f"card_envs.{game_id}_v0:env")
 
 
 _register()

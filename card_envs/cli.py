@@ -4,21 +4,23 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from card_envs.agents import Agent, make_agent, shipped_policies
 from card_envs.engine.game import Game
 from card_envs.engine.seeds import check_seed
 from card_envs.envs.aec import CardEnv
 from card_envs.games import GAMES, load_game
-from card_envs.render import ranges, table
+from card_envs.render import by_kind, counted, ranges, table
 from card_envs.replay import Replay
 
 _PROGRAM = "card-envs"
 _RULE = "-" * 80
-# A longer list of actions comes before the table, so that the table is not scrolled away.
+# Of more actions than that only their kinds are shown, so that the table is not scrolled away.
 _SCREENFUL = 20
+_WORD = re.compile(r"[^\s,;:]+")
 
 #: What a command does once its arguments have been found to be right; returns the exit code.
 _Command = Callable[[], int]
@@ -52,7 +54,7 @@ def _parser() -> argparse.ArgumentParser:
     listing = commands.add_parser("list", help="list the games")
     listing.set_defaults(prepare=_prepare_list)
 
-    info = commands.add_parser("info", help="options, observation and agents of a game")
+    info = commands.add_parser("info", help="options, actions, observation and agents of a game")
     info.add_argument("game", metavar="GAME", help="a game's id, see list")
     info.set_defaults(prepare=_prepare_info)
 
@@ -132,6 +134,9 @@ def _describe_game(game: Game) -> str:
     ]
     options = [["option", "default", "allowed", "meaning"]]
     options += [[o.name, repr(o.default), o.allowed, o.doc] for o in game.options]
+    names = {action: game.action_name(action) for action in range(game.num_actions)}
+    actions = [["index", "action (# a number, ... more words)"]]
+    actions += [[ranges(numbers), kind] for kind, numbers in by_kind(names).items()]
     fields = [["index", "field", "shape", "meaning"]]
     for field in game.fields:
         first = game.fields.offset(field.name)
@@ -142,6 +147,7 @@ def _describe_game(game: Game) -> str:
             f"{game.title} ({game.name})",
             table(summary),
             "Options (--option KEY=VALUE)\n" + table(options),
+            "Actions\n" + table(actions),
             "Observation of a player (seats relative to him: he is seat 0, then clockwise)\n"
             + table(fields),
         ]
@@ -256,20 +262,12 @@ class _Session:
 
     def _ask(self) -> int | None:
         """The person's action; None if he quits."""
-        legal = {str(action): action for action in self._env.legal_actions()}
-        choices = "\n".join(
-            f"{action:>5}  {self._env.action_name(action)}" for action in legal.values()
-        )
-        if len(legal) > _SCREENFUL:
-            print(f"{_RULE}\n{choices}")
-            self._show_table()
-            print()
-        else:
-            self._show_table()
-            print(f"\n{choices}")
+        names = {action: self._env.action_name(action) for action in self._env.legal_actions()}
+        self._show_table()
+        print(f"\n{_kinds(names) if len(names) > _SCREENFUL else _listed(names, names)}")
         while True:
             try:
-                answer = input("Your action (q to quit): ").strip()
+                answer = input("Your action (number or words, ? for all, q to quit): ").strip()
             except (EOFError, KeyboardInterrupt):
                 print()
                 return None
@@ -277,10 +275,11 @@ class _Session:
                 answer = "this"
             if answer.lower() == "q":
                 return None
-            if answer in legal:
-                return legal[answer]
-            allowed = ranges(list(legal.values()))
-            print(f"{answer!r} is not possible here; possible are {allowed}, and q to quit.")
+            meant = _meant(answer, names)
+            if len(meant) == 1:
+                print(f"You: {names[meant[0]]}.")
+                return meant[0]
+            print(_explain(answer, meant, names))
 
     def _show_result(self) -> None:
         places = [self._env.infos[agent]["place"] for agent in self._env.possible_agents]
@@ -297,6 +296,74 @@ class _Session:
         if self._path is not None:
             print(f"The replay is in {self._path}.")
         return 0
+
+
+def _listed(actions: Iterable[int], names: Mapping[int, str]) -> str:
+    """Actions with their numbers, a line each."""
+    return "\n".join(f"{action:>5}  {names[action]}" for action in actions)
+
+
+def _kinds(names: Mapping[int, str]) -> str:
+    """The kinds of actions, a line each."""
+    return "\n".join(
+        _listed(actions, names)
+        if len(actions) == 1
+        else f"{'':>5}  {kind} ({counted(len(actions), 'action')})"
+        for kind, actions in by_kind(names).items()
+    )
+
+
+def _meant(answer: str, names: Mapping[int, str]) -> list[int]:
+    """The actions that an answer may mean: that of this number or name, or all with its words.
+
+    The words, or what they begin with, must occur in the name in the same order, and a number
+    behind a word must stand right behind it there. An answer without any letter is no words.
+    """
+    for action, name in names.items():
+        if answer in (str(action), name):
+            return [action]
+    words = _words(answer)
+    pattern = ""
+    for k, word in enumerate(words):
+        is_close = word.isdigit() and k > 0 and not words[k - 1].isdigit()
+        pattern += f" {'' if is_close else '(?:.* )?'}{_beginning(word)}"
+    return [a for a, name in names.items() if words and re.match(pattern, _spaced(name))]
+
+
+def _explain(answer: str, meant: Sequence[int], names: Mapping[int, str]) -> str:
+    """What to say to an answer that is not one action."""
+    if answer == "?":
+        return _listed(names, names)
+    if meant:
+        return f"{_listed(meant, names)}\n{answer!r} may mean each of these."
+    if near := _near(answer, names):
+        return f"{_listed(near, names)}\n{answer!r} has the words of these, but in no such order."
+    possible = "what ? shows" if len(names) > _SCREENFUL else ranges(list(names))
+    return f"{answer!r} is not possible here; possible are {possible}, and q to quit."
+
+
+def _near(answer: str, names: Mapping[int, str]) -> list[int]:
+    """The actions with all words of an answer, in whatever order."""
+    patterns = [f" {_beginning(word)}" for word in _words(answer)]
+    return [
+        action
+        for action, name in names.items()
+        if patterns and all(re.search(pattern, _spaced(name)) for pattern in patterns)
+    ]
+
+
+def _words(answer: str) -> list[str]:
+    return _WORD.findall(answer.lower()) if any(map(str.isalpha, answer)) else []
+
+
+def _beginning(word: str) -> str:
+    """A pattern for words that begin like this one, or for the same number."""
+    return re.escape(word) + ("(?= )" if word.isdigit() else "[^ ]*")
+
+
+def _spaced(name: str) -> str:
+    """A name with one space before and behind each word."""
+    return f" {' '.join(_WORD.findall(name.lower()))} "
 
 
 # ---------------------------------------------------------------------------------------------
@@ -320,3 +387,7 @@ def _prepare_replay(args: argparse.Namespace) -> _Command:
         return 0
 
     return command
+
+
+if __name__ == "__main__":
+    sys.exit(main())

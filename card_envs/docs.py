@@ -8,6 +8,7 @@ from pathlib import Path
 
 from card_envs.engine.game import Game, Option
 from card_envs.games import GAMES, load_game
+from card_envs.render import kind_of
 
 _GAMES = Path(__file__).parent / "games"
 _NUMBER = re.compile(r"\d+")
@@ -19,16 +20,28 @@ def rules_file(game_id: str) -> Path:
 
 
 def action_table(game: Game) -> str:
-    """The actions as a Markdown table: one row for all whose names differ in numbers alone."""
+    """The actions as a Markdown table: one row for consecutive actions of one kind."""
     rows = ["| index | action |", "| --- | --- |"]
     names = {action: game.action_name(action) for action in range(game.num_actions)}
-    for _, run in groupby(names, key=lambda action: _NUMBER.sub("#", names[action])):
-        rows += _rows_of_run([(action, names[action]) for action in run])
+    for _, actions in groupby(names, key=lambda action: kind_of(names[action])):
+        run = [(action, names[action]) for action in actions]
+        rows += _rows_of_examples(run) if ": " in run[0][1] else _rows_of_numbers(run)
     return "\n".join(rows)
 
 
-def _rows_of_run(run: list[tuple[int, str]]) -> list[str]:
-    """One row for consecutive actions, with the formula of the index where two numbers vary.
+def _rows_of_examples(run: list[tuple[int, str]]) -> list[str]:
+    """One row for actions that differ in what follows a colon: the first two and the last."""
+    (first, name), (last, _) = run[0], run[-1]
+    head = name.partition(": ")[0]
+    examples = [name.partition(": ")[2] for _, name in run]
+    if len(run) > 3:
+        examples[2:-1] = ["…"]
+    index = f"{first}..{last}" if last > first else f"{first}"
+    return [f"| {index} | {head}: {'; '.join(examples)} |"]
+
+
+def _rows_of_numbers(run: list[tuple[int, str]]) -> list[str]:
+    """One row for actions that differ in numbers, with the formula where two numbers vary.
 
     Where the index is no linear function of the numbers, every action gets a row of its own.
     """

@@ -9,15 +9,16 @@ import subprocess
 import sys
 
 import pytest
+from helpers import ALL_GAMES, EACH_GAME, UNIFORM, Habits
 
 import card_envs
 from card_envs.agents import make_agent
-from card_envs.cli import _seat_opponents, main
+from card_envs.cli import _meant, _seat_opponents, main
 from card_envs.games import GAMES, load_game
-from card_envs.render import WIDTH
+from card_envs.render import WIDTH, by_kind
 from card_envs.replay import Replay
 
-GAME = load_game("beaver_gang")
+each_game = pytest.mark.parametrize("game", EACH_GAME)
 
 
 @pytest.fixture
@@ -32,21 +33,23 @@ def person(monkeypatch):
 
 
 class PlayingPerson(io.TextIOBase):
-    """Types an action that the program has just offered: the last of its list.
+    """Asks for all actions, then types the last one of the list.
 
-    ``seen`` holds what was on the screen at each question.
+    ``seen`` holds what was on the screen at each first question, ``listed`` the lists.
     """
 
-    def __init__(self, capsys, *, first=()):
+    def __init__(self, capsys):
         self.capsys = capsys
-        self.first = list(first)
         self.seen = []
+        self.listed = []
 
     def readline(self, size=-1):
-        self.seen.append(self.capsys.readouterr().out)
-        if self.first:
-            return self.first.pop(0) + "\n"
-        return re.findall(r"^ +(\d+)  [a-z]", self.seen[-1], re.MULTILINE)[-1] + "\n"
+        out = self.capsys.readouterr().out
+        if len(self.seen) == len(self.listed):
+            self.seen.append(out)
+            return "?\n"
+        self.listed.append(out)
+        return re.findall(r"^ +(\d+)  [a-z]", out, re.MULTILINE)[-1] + "\n"
 
 
 def error_of(capsys, *argv):
@@ -72,25 +75,33 @@ def test_list_has_a_line_for_every_game(capsys):
         "game", "title", "players", "actions", "observation", "policies",
     ]  # fmt: skip
     assert [line.split()[0] for line in lines] == list(GAMES)
-    row = re.split("  +", lines[list(GAMES).index("beaver_gang")])
-    assert row[:5] == ["beaver_gang", "Beaver Gang", "2-6", "97", str(GAME.fields.size)]
+    for game, line in zip(ALL_GAMES, lines, strict=True):
+        players = f"{game.min_players}-{game.max_players}"
+        numbers = [players, str(game.num_actions), str(game.fields.size)]
+        assert re.split("  +", line)[:5] == [game.id, game.title, *numbers]
 
 
-def test_info_tells_options_observation_and_agents(capsys):
-    assert main(["info", "beaver_gang"]) == 0
+@each_game
+def test_info_tells_options_actions_observation_and_agents(game, capsys):
+    assert main(["info", game.id]) == 0
     out = capsys.readouterr().out
-    assert "Beaver Gang (beaver_gang_v0)" in out
-    assert re.search("^players +2 to 6$", out, re.MULTILINE)
-    assert re.search("^actions +97$", out, re.MULTILINE)
+    assert f"{game.title} ({game.name})" in out
+    players = f"{game.min_players} to {game.max_players}"
+    assert re.search(f"^players +{players}$", out, re.MULTILINE)
+    assert re.search(f"^actions +{game.num_actions}$", out, re.MULTILINE)
     assert re.search("^agents +random, heuristic", out, re.MULTILINE)
-    for option in GAME.options:
+    names = {action: game.action_name(action) for action in range(game.num_actions)}
+    for kind, actions in by_kind(names).items():
+        index = f"{actions[0]}-{actions[-1]}" if len(actions) > 1 else f"{actions[0]}"
+        assert re.search(rf"^{index} +{re.escape(kind)}$", out, re.MULTILINE)
+    for option in game.options:
         assert re.search(
             rf"^{option.name} +{re.escape(repr(option.default))} +{re.escape(option.allowed)} ",
             out,
             re.MULTILINE,
         )
     offset = 0
-    for field in GAME.fields:
+    for field in game.fields:
         index = f"{offset}-{offset + field.size - 1}" if field.size > 1 else f"{offset}"
         shape = "x".join(map(str, field.shape))
         assert re.search(rf"^{index} +{field.name} +{shape} +\S", out, re.MULTILINE)
@@ -107,33 +118,46 @@ def test_info_names_the_games_if_there_is_no_such_game(capsys):
 # ---------------------------------------------------------------------------------------------
 
 PLAY = ("play", "beaver_gang", "--players", "3", "--seed", "7")
+A_SCREENFUL = 20  # of actions
 
 
-def test_a_whole_game_is_played_and_saved(capsys, monkeypatch, tmp_path):
+@each_game
+def test_a_whole_game_is_played_and_saved(game, capsys, monkeypatch, tmp_path):
     path = tmp_path / "game.json"
     keyboard = PlayingPerson(capsys)
     monkeypatch.setattr(sys, "stdin", keyboard)
-    argv = [*PLAY, "--option", "rounds=1", "--option", "memory=none", "--save", str(path)]
-    assert main(argv) == 0
+    argv = ["play", game.id, "--players", "3", "--seed", "7", "--option", "memory=none"]
+    assert main([*argv, "--save", str(path)]) == 0
     out = capsys.readouterr().out
     assert "The game is over." in out
     place = int(re.search(r"Your place: (\d) of 3", out)[1])
 
     replay = Replay.load(path)
-    assert (replay.game, replay.seed) == ("beaver_gang_v0", 7)
+    assert (replay.game, replay.seed) == (game.name, 7)
     assert replay.options["num_players"] == 3
-    assert replay.options["rounds"] == 1
     assert replay.options["memory"] == "none"
-    heuristic = make_agent("heuristic", GAME)
+    heuristic = make_agent("heuristic", game)
     asked = 0
     for env, action in replay.steps():
         if env.agent_selection == "player_0":
-            # The person saw his table, all legal actions in words, and took the last of them.
-            seen = keyboard.seen[asked]
-            assert GAME.describe(env.states, 0, 0) in seen
-            for legal in env.legal_actions():
-                assert re.search(rf"^ +{legal}  {env.action_name(legal)}$", seen, re.MULTILINE)
-            assert action == env.legal_actions()[-1]
+            # The person saw his table and which actions there are, asked for all of them in words,
+            # and took the last.
+            seen, listed = keyboard.seen[asked], keyboard.listed[asked]
+            names = {legal: env.action_name(legal) for legal in env.legal_actions()}
+            lines = [f"{number:>5}  {name}" for number, name in names.items()]
+            *_, shown = seen.partition(game.describe(env.states, 0, 0) + "\n\n")
+            *shown, prompt = shown.splitlines()
+            assert listed.splitlines() == [*lines, prompt]
+            if len(lines) > A_SCREENFUL:
+                assert shown == [
+                    f"{actions[0]:>5}  {names[actions[0]]}"
+                    if len(actions) == 1
+                    else f"       {kind} ({len(actions)} actions)"
+                    for kind, actions in by_kind(names).items()
+                ]
+            else:
+                assert shown == lines
+            assert action == max(names)
             asked += 1
         else:
             assert action == heuristic.choose(env.states, 0)
@@ -142,11 +166,13 @@ def test_a_whole_game_is_played_and_saved(capsys, monkeypatch, tmp_path):
     assert env.infos["player_0"]["place"] == place
 
 
-def test_the_others_actions_are_told_and_nothing_hidden(capsys, monkeypatch, tmp_path):
+@each_game
+def test_the_others_actions_are_told_and_nothing_hidden(game, capsys, monkeypatch, tmp_path):
     path = tmp_path / "game.json"
     keyboard = PlayingPerson(capsys)
     monkeypatch.setattr(sys, "stdin", keyboard)
-    assert main([*PLAY, "--seat", "1", "--save", str(path)]) == 0
+    argv = ["play", game.id, "--players", "3", "--seed", "7", "--seat", "1"]
+    assert main([*argv, "--save", str(path)]) == 0
     told = []
     stories = iter([*keyboard.seen, capsys.readouterr().out])
     others = 0
@@ -193,18 +219,97 @@ def test_quitting_is_clean_and_saves_the_beginning(capsys, person, tmp_path, ans
     assert Replay.load(path).actions == (4,)
 
 
-def test_a_long_list_of_actions_comes_before_the_table(capsys, monkeypatch):
-    for seed in range(100):
-        env = card_envs.make("beaver_gang")
-        env.reset(seed=seed)
-        env.step(4)
-        if len(env.legal_actions()) > 40:
-            break
-    keyboard = PlayingPerson(capsys, first=["4", "q"])
-    monkeypatch.setattr(sys, "stdin", keyboard)
-    assert main(["play", "beaver_gang", "--seed", str(seed)]) == 0
-    seen = keyboard.seen[1]
-    assert seen.index("swap slot 3 with slot 3") < seen.index("You have drawn a swap")
+@pytest.mark.parametrize(
+    ("game_id", "answer", "names"),
+    [
+        ("beaver_gang", "4", ["draw"]),
+        ("beaver_gang", "draw", ["draw"]),  # and not what has a word that begins like it
+        ("beaver_gang", "out dr", ["carry out draw two"]),
+        ("beaver_gang", "dra t", ["carry out draw two"]),
+        ("beaver_gang", "Knock", ["knock", "do not knock"]),
+        ("beaver_gang", "not", ["do not knock"]),
+        ("beaver_gang", "take slot 2", ["take the discard into slot 2"]),
+        ("beaver_gang", "peek 2", []),  # the number stands behind "slot"
+        ("beaver_gang", "slot peek", []),
+        (
+            "beaver_gang",
+            "swap slot 1 slot 3 player 2",
+            ["swap slot 1 with slot 3 of the player 2 to the left"],
+        ),
+        ("beaver_gang", "0 1", []),  # no letters: no words
+        ("beaver_gang", "", []),
+        ("beaver_gang", "?!", []),
+        ("swim_for_your_life", "1000", ["tap"]),
+        ("swim_for_your_life", "t", ["tap"]),
+        (
+            "swim_for_your_life",
+            "row 3: 2 bears, mouse",
+            ["exchange row 3: lay down 2 bears, 1 mouse"],
+        ),
+        ("swim_for_your_life", "Row 1 dog", ["exchange row 1: lay down 1 dog"]),
+        ("swim_for_your_life", "4 gir giraffe bear bear", []),
+        (
+            "swim_for_your_life",
+            "row 2 pig",
+            [
+                f"exchange row 2: lay down {cards}"
+                for cards in (
+                    *(f"1 {animal}, 1 pig" for animal in ("giraffe", "bear", "mole", "goat")),
+                    *(f"1 {animal}, 1 pig" for animal in ("sheep", "dog", "hare")),
+                    "2 pigs",
+                    *(f"1 pig, 1 {animal}" for animal in ("cat", "mouse")),
+                )
+            ],
+        ),
+        ("swim_for_your_life", "row 10", []),
+    ],
+)
+def test_answers_may_be_words(game_id, answer, names):
+    game = load_game(game_id)
+    all_names = {action: game.action_name(action) for action in range(game.num_actions)}
+    assert {all_names[action] for action in _meant(answer, all_names)} == set(names)
+
+
+def test_a_number_in_an_answer_is_no_beginning_of_another():
+    names = {3: "take slot 1", 4: "take slot 10", 5: "take slot 1 twice"}
+    assert _meant("slot 1", names) == [3, 5]
+    assert _meant("take slot 1", names) == [3]
+    assert _meant("slot 10", names) == [4]
+
+
+@each_game
+def test_every_action_can_be_chosen_by_its_name_and_by_its_number(game):
+    names = {action: game.action_name(action) for action in range(game.num_actions)}
+    for action, name in names.items():
+        assert _meant(name, names) == _meant(str(action), names) == [action]
+
+
+def test_an_answer_that_fits_several_actions_is_asked_again(capsys, person):
+    person("exchange row 2 bear", "bear row 4", "row 1", "foo", "row 1 bear", "q")
+    # With this seed player 0 has bears and the first row has none.
+    seed = next(seed for seed in range(100) if bear_is_legal_for_row_1(seed))
+    argv = ["play", "swim_for_your_life", "--players", "2", "--seed", str(seed)]
+    assert main([*argv, "--opponents", "random"]) == 0
+    first, *answers = capsys.readouterr().out.split("Your action (")
+    assert "exchange row 2: ..." in first
+    listed = [re.findall(r"^ +(\d+)  exchange (.*)$", text, re.MULTILINE) for text in answers]
+    assert all(re.match("row 2: .*bear", name) for _, name in listed[0])
+    assert len(listed[0]) > 2
+    assert "'exchange row 2 bear' may mean each of these." in answers[0]
+    assert all(re.match("row [2-4]: .*bear", name) or "row 4" in name for _, name in listed[1])
+    assert "'bear row 4' has the words of these, but in no such order." in answers[1]
+    assert len(listed[2]) > 1
+    assert "'row 1' may mean each of these." in answers[2]
+    assert "'foo' is not possible here; possible are what ? shows, and q to quit." in answers[3]
+    assert "You: exchange row 1: lay down 1 bear.\n" in answers[4]
+    assert "You left the game." in answers[5]
+
+
+def bear_is_legal_for_row_1(seed):
+    env = card_envs.make("swim_for_your_life", num_players=2)
+    env.reset(seed=seed)
+    names = [env.action_name(action) for action in env.legal_actions()]
+    return "exchange row 1: lay down 1 bear" in names
 
 
 def test_opponents_may_differ(capsys, person):
@@ -217,12 +322,13 @@ def test_opponents_may_differ(capsys, person):
     assert "Player 1 is heuristic." in out
 
 
-def test_random_opponents_choose_differently():
-    opponents = _seat_opponents(GAME, ["random"], 3, seat=1, seed=2**64 - 1)
+@each_game
+def test_random_opponents_choose_differently(game):
+    opponents = _seat_opponents(game, ["random"], 3, seat=1, seed=2**64 - 1)
     assert sorted(opponents) == [0, 2]
-    env = card_envs.make("beaver_gang", num_players=3)
+    env = card_envs.make(game.id, num_players=3)
     env.reset(seed=7)
-    assert len(env.legal_actions()) == 5
+    assert len(env.legal_actions()) >= 5
     choices = [[agent.choose(env.states, 0) for _ in range(50)] for agent in opponents.values()]
     assert choices[0] != choices[1]
 
@@ -270,28 +376,34 @@ def test_arguments_that_cannot_be_read_give_code_2(capsys, argv):
 # ---------------------------------------------------------------------------------------------
 
 
-@pytest.fixture
-def replay_file(tmp_path):
-    env = card_envs.make("beaver_gang", num_players=2, rounds=1)
+def write_replay(game, path):
+    """A whole game."""
+    env = card_envs.make(game.id, num_players=2)
     env.reset(seed=3)
     actions = []
-    heuristic = make_agent("heuristic", GAME)
+    habits = Habits(game, UNIFORM)
     while env.legal_actions():
-        actions.append(heuristic.choose(env.unwrapped.states, 0))
+        actions.append(habits.choose(env.unwrapped.states))
         env.step(actions[-1])
-    path = tmp_path / "replay.json"
     Replay.of(env, 3, actions).save(path)
     return path
 
 
-def test_replay_shows_every_table_and_action(capsys, replay_file):
+@pytest.fixture
+def replay_file(tmp_path):
+    return write_replay(ALL_GAMES[0], tmp_path / "replay.json")
+
+
+@each_game
+def test_replay_shows_every_table_and_action(game, capsys, tmp_path):
+    replay_file = write_replay(game, tmp_path / "replay.json")
     assert main(["replay", str(replay_file)]) == 0
     out = capsys.readouterr().out
     position = 0
     for number, (env, action) in enumerate(Replay.load(replay_file).steps(), 1):
         player = int(env.agent_selection[-1])
         for text in (
-            GAME.describe(env.states, 0, player),
+            env.game.describe(env.states, 0, player),
             f"Decision {number}, player_{player}: {env.action_name(action)}.",
         ):
             assert text in out[position:]
@@ -307,6 +419,7 @@ def test_a_replay_without_actions_shows_the_beginning(capsys, replay_file):
     out = capsys.readouterr().out
     assert "0 decisions" in out
     assert out.count("Your turn") == 1
+    assert "Decision" not in out
 
 
 @pytest.mark.parametrize(
@@ -328,6 +441,14 @@ def test_a_missing_replay_file_is_an_error(capsys, tmp_path):
 # ---------------------------------------------------------------------------------------------
 # The process
 # ---------------------------------------------------------------------------------------------
+
+
+def test_the_module_is_the_program():
+    command = [sys.executable, "-m", "card_envs.cli", "list"]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert done.stdout.startswith("game ")
+    done = subprocess.run([*command[:3], "info", "chess"], capture_output=True, check=False)
+    assert done.returncode == 2
 
 
 def test_the_program_needs_no_training_libraries(replay_file):

@@ -7,47 +7,155 @@ After a change of the words (a change of the rules needs a new version), write t
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 
 import card_envs
 from card_envs.agents import HeuristicAgent, RandomAgent
-from card_envs.render import ranges
+from card_envs.envs.aec import CardEnv
+from card_envs.games import GAMES, load_game
+from card_envs.render import WIDTH, by_kind, ranges
 
 FOLDER = Path(__file__).parent / "playthroughs"
-NUM_PLAYERS = (2, 3, 4, 5, 6)
-# Chosen so that every kind of action occurs, a draw two within a draw two and a reshuffle too.
-SEEDS = {2: 39, 3: 30, 4: 82, 5: 38, 6: 38}
-# The number of the first decision that may be a knock: the games would be very short otherwise.
-FIRST_KNOCK = {2: 30, 3: 160, 4: 40, 5: 40, 6: 40}
 RULE = "=" * 80
 
 
-def file_of(num_players: int) -> Path:
-    return FOLDER / f"beaver_gang_{num_players}.txt"
+@dataclass(frozen=True)
+class Playthrough:
+    """One written game: players 0, 2, 4 follow the heuristic, the others choose at random."""
+
+    game_id: str
+    num_players: int
+    seed: int
+    options: Mapping[str, Any] = field(default_factory=dict)
+    #: Beaver Gang: the number of the first decision that may be a knock: the games would be very
+    #: short otherwise.
+    first_knock: int = 0
+
+    @property
+    def name(self) -> str:
+        variant = "_expert" if self.options.get("expert") else ""
+        return f"{self.game_id}_{self.num_players}{variant}"
+
+    @property
+    def path(self) -> Path:
+        return FOLDER / f"{self.name}.txt"
 
 
-def playthrough(num_players: int) -> str:
+#: Chosen so that together they show what SHOWN asks for, and are short.
+PLAYTHROUGHS = [
+    Playthrough("beaver_gang", 2, 39, {"rounds": 2}, first_knock=30),
+    Playthrough("beaver_gang", 3, 30, {"rounds": 1}, first_knock=160),
+    Playthrough("beaver_gang", 4, 82, {"rounds": 1}, first_knock=40),
+    Playthrough("beaver_gang", 5, 38, {"rounds": 1}, first_knock=40),
+    Playthrough("beaver_gang", 6, 38, {"rounds": 1}, first_knock=40),
+    Playthrough("swim_for_your_life", 2, 26),
+    Playthrough("swim_for_your_life", 3, 14),
+    Playthrough("swim_for_your_life", 3, 79, {"expert": True}),
+    Playthrough("swim_for_your_life", 4, 9),
+    Playthrough("swim_for_your_life", 5, 28),
+]
+
+#: What the games of a kind show together: a pattern, and how often it occurs at least.
+SHOWN = {
+    "beaver_gang": {
+        r"^Action: \d+ \(take the discard": 4,
+        r"^Action: 4 \(draw\)": 4,
+        r"^Action: 5 \(discard": 4,
+        r"^Action: \d+ \(exchange": 4,
+        r"^Action: \d+ \(swap": 4,
+        r"^Action: \d+ \(peek at": 4,
+        r"^Action: 94 \(carry out draw two\)": 4,
+        r"^Action: 95 \(knock\)": 4,
+        r"^Action: 96 \(do not knock\)": 4,
+        r"^Draw-two cards under way: 2\.": 1,
+        r"since before the last reshuffle": 1,
+    },
+    "swim_for_your_life": {
+        r"^Action: \d+ \(exchange row 1": 10,
+        r"^Action: \d+ \(exchange row 2": 10,
+        r"^Action: \d+ \(exchange row 3": 10,
+        r"^Action: \d+ \(exchange row 4": 10,
+        r"begin the last lap\.\n\n.*\nAction: 1000 \(tap\)": 10,
+        r"^Your last turn .*\n\n.*\nAction: 1000 \(tap\)": 4,
+        r"^Your last turn .*\n\n.*\nAction: \d+ \(exchange": 4,
+        r"^Round \d+ ended by sudden death, .* had all 4 cats:": 1,
+        r"^Round \d+ ended by sudden death, .* had all 5 ": 1,
+        r"^  (player \d|you) .* 5 .* \+1$": 1,
+        r" out in round \d+$": 10,
+        r"a majority, of two cards at least\):": 4,
+        r", all level:": 1,
+    },
+}
+
+
+def choose_any(env: CardEnv, chance: RandomAgent) -> int:
+    return chance.choose(env.states, 0)
+
+
+def choose_kind_first(env: CardEnv, chance: RandomAgent) -> int:
+    """Choose a kind of action and then one of that kind: each row is a kind, and the tap."""
+    kinds = list(by_kind(names_of(env)).values())
+    kind = kinds[drawn(chance, len(kinds))]
+    return kind[drawn(chance, len(kind))]
+
+
+def drawn(chance: RandomAgent, count: int) -> int:
+    """A random number below ``count``."""
+    return int(chance.act(np.zeros((1, 0), np.float32), np.ones((1, count), np.int8))[0])
+
+
+#: How the players who choose at random do it, and how the file says it.
+CHOOSERS = {
+    "beaver_gang": (
+        choose_any,
+        "players 1, 3, 5 choose at random; nobody knocks before decision {first_knock}.",
+    ),
+    "swim_for_your_life": (
+        choose_kind_first,
+        "players 1, 3 choose a row or the tap at random, and then the cards.",
+    ),
+}
+
+
+def names_of(env: CardEnv) -> dict[int, str]:
+    return {action: env.action_name(action) for action in env.legal_actions()}
+
+
+def legal_in_words(env: CardEnv) -> str:
+    """The legal actions by their numbers; where that is long, how many there are of each kind."""
+    legal = env.legal_actions()
+    text = ranges(legal)
+    if len(text) <= WIDTH:
+        return text
+    kinds = by_kind(names_of(env))
+    return ", ".join(f"{len(actions)} × {kind}" for kind, actions in kinds.items())
+
+
+def playthrough(game: Playthrough) -> str:
     """A game in words: every decision with the table as the player to move sees it."""
-    seed = SEEDS[num_players]
-    options = {"num_players": num_players, "rounds": 2 if num_players == 2 else 1}
-    env = card_envs.make("beaver_gang", render_mode="ansi", on_illegal="raise", **options)
-    env.reset(seed=seed)
-    heuristic, chance = HeuristicAgent(env.game), RandomAgent(env.game, seed)
+    options = {"num_players": game.num_players, **game.options}
+    env = card_envs.make(game.game_id, render_mode="ansi", on_illegal="raise", **options)
+    env.reset(seed=game.seed)
+    choose_at_random, how = CHOOSERS[game.game_id]
+    heuristic, chance = HeuristicAgent(env.game), RandomAgent(env.game, game.seed)
     lines = [
         f"{env.game.name}, {', '.join(f'{name}={value}' for name, value in options.items())}, "
-        f"seed={seed}",
-        "Players 0, 2, 4 follow the heuristic, players 1, 3, 5 choose at random; "
-        f"nobody knocks before decision {FIRST_KNOCK[num_players]}.",
+        f"seed={game.seed}",
+        f"Players 0, 2, 4 follow the heuristic, {how.format(first_knock=game.first_knock)}",
     ]
     number = 0
     while legal := env.legal_actions():
         agent = env.agent_selection
         number += 1
-        chooser = chance if int(agent[-1]) % 2 else heuristic
-        action = chooser.choose(env.states, 0)
-        if env.action_name(action) == "knock" and number < FIRST_KNOCK[num_players]:
+        is_heuristic = int(agent[-1]) % 2 == 0
+        action = heuristic.choose(env.states, 0) if is_heuristic else choose_at_random(env, chance)
+        if env.action_name(action) == "knock" and number < game.first_knock:
             action = legal[-1]
         lines += [
             RULE,
@@ -55,7 +163,7 @@ def playthrough(num_players: int) -> str:
             "",
             str(env.render()),
             "",
-            f"Legal: {ranges(legal)}",
+            f"Legal: {legal_in_words(env)}",
             f"Action: {action} ({env.action_name(action)})",
         ]
         env.step(action)
@@ -65,33 +173,32 @@ def playthrough(num_players: int) -> str:
     return "\n".join(lines)
 
 
-@pytest.mark.parametrize("num_players", NUM_PLAYERS)
-def test_the_game_plays_out_as_written(num_players):
-    written = file_of(num_players).read_text(encoding="utf-8")
-    assert playthrough(num_players) == written
+@pytest.mark.parametrize("game", PLAYTHROUGHS, ids=lambda game: game.name)
+def test_the_game_plays_out_as_written(game):
+    assert playthrough(game) == game.path.read_text(encoding="utf-8")
 
 
-def test_the_written_games_show_every_kind_of_action():
-    texts = [file_of(num_players).read_text(encoding="utf-8") for num_players in NUM_PLAYERS]
-    actions = [int(action) for text in texts for action in re.findall(r"Action: (\d+)", text)]
-    kinds = {
-        "take": range(4),
-        "draw": (4,),
-        "discard": (5,),
-        "exchange": range(6, 10),
-        "swap": range(10, 90),
-        "peek": range(90, 94),
-        "draw two": (94,),
-        "knock": (95,),
-        "do not knock": (96,),
-    }
-    counts = {kind: sum(a in numbers for a in actions) for kind, numbers in kinds.items()}
-    assert min(counts.values()) >= 4, counts
+@pytest.mark.parametrize("game_id", GAMES)
+def test_the_written_games_show_all_that_there_is(game_id):
+    games = [written for written in PLAYTHROUGHS if written.game_id == game_id]
+    texts = [written.path.read_text(encoding="utf-8") for written in games]
     assert all("The game is over." in text for text in texts)
-    assert any("Draw-two cards under way: 2." in text for text in texts)
-    assert any("since before the last reshuffle" in text for text in texts)
+    assert all(len(text) < 250_000 for text in texts)
+    game = load_game(game_id)
+    sizes = {written.num_players for written in games}
+    assert sizes == set(range(game.min_players, game.max_players + 1))
+    counts = {
+        pattern: len(re.findall(pattern, "".join(texts), re.MULTILINE))
+        for pattern in SHOWN[game_id]
+    }
+    missing = {p: count for p, count in counts.items() if count < SHOWN[game_id][p]}
+    assert not missing
+
+
+def test_every_file_is_of_a_written_game():
+    assert sorted(FOLDER.iterdir()) == sorted(game.path for game in PLAYTHROUGHS)
 
 
 if __name__ == "__main__":
-    for count in NUM_PLAYERS:
-        file_of(count).write_text(playthrough(count), encoding="utf-8")
+    for written in PLAYTHROUGHS:
+        written.path.write_text(playthrough(written), encoding="utf-8")

@@ -84,6 +84,12 @@ class Option:
             return text
 
 
+def gymnasium_id(game_id: str, version: int) -> str:
+    """The name in the registries, e.g. ``"card_envs/BeaverGang-v0"`` of ``"beaver_gang"``, 0."""
+    name = "".join(word.capitalize() for word in game_id.split("_"))
+    return f"card_envs/{name}-v{version}"
+
+
 COMMON_OPTIONS = (
     Option(
         "reward",
@@ -147,7 +153,7 @@ class Game:
     @property
     def gymnasium_id(self) -> str:
         """E.g. ``"card_envs/BeaverGang-v0"``."""
-        return f"card_envs/{self.title.replace(' ', '').replace(chr(39), '')}-v{self.version}"
+        return gymnasium_id(self.id, self.version)
 
     @property
     def options(self) -> tuple[Option, ...]:

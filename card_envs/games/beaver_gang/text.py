@@ -38,7 +38,7 @@ from card_envs.games.beaver_gang.rules import (
     TOOK,
     TURN,
 )
-from card_envs.render import table
+from card_envs.render import counted, last_lap, name_of, seats, standing, table
 
 # A card in a row or as the head of a column: short.
 _CELLS = (*KIND_NAMES[:DRAW_TWO], "draw2")
@@ -79,32 +79,27 @@ def describe(states: NDArray[np.void], i: int, player: int) -> str:
     if s["round"] > 0:
         parts.append(_last_round(s, player))
     if s["terminated"] or s["truncated"]:
-        parts.append(_standing(s, player))
+        totals = [str(score) for score in s["scores"][: s["num_players"]]]
+        parts.append(standing(s, player, totals, wins="the lowest total", align=">"))
     else:
         parts.append(_knocking(s, player) + "\n" + _decision(s, player))
     return "\n\n".join(part for part in parts if part)
-
-
-def _name(player: int, observer: int) -> str:
-    return "you" if player == observer else f"player {player}"
 
 
 def _a(kind: int) -> str:
     return f"{'an' if kind == 8 else 'a'} {KIND_NAMES[kind]}"
 
 
-def _cards(count: int) -> str:
-    return f"{count} card" if count == 1 else f"{count} cards"
-
-
 def _piles(s: Any) -> str:
     number = min(s["round"] + 1, s["rounds"])
     discards = "no discard pile"
     if s["discard_top"] != NO_CARD:
-        discards = f"discard pile: {_cards(s['discard_size'])}, {_a(s['discard_top'])} on top"
+        discards = (
+            f"discard pile: {counted(s['discard_size'], 'card')}, {_a(s['discard_top'])} on top"
+        )
     return (
         f"Beaver Gang, round {number} of {s['rounds']}. "
-        f"Draw pile: {_cards(s['draw_size'])}, {discards}."
+        f"Draw pile: {counted(s['draw_size'], 'card')}, {discards}."
     )
 
 
@@ -114,26 +109,14 @@ def _piles(s: Any) -> str:
 
 
 def _rows(s: Any, player: int) -> str:
-    """One line for each player, the observer first, then clockwise."""
-    n = int(s["num_players"])
-    head = ["", "player", "seat", "total", *(f"slot {slot}" for slot in range(SLOTS)), "last turn"]
-    lines = [head]
-    for seat in range(n):
-        owner = (player + seat) % n
-        mark = "K" if owner == s["knocker"] else ""
-        if owner == s["current_player"] and not (s["terminated"] or s["truncated"]):
-            mark = ">"
-        lines.append(
-            [
-                mark,
-                f"player {owner}",
-                f"{seat} left" if seat else "you",
-                str(s["scores"][owner]),
-                *(_cell(s, player, owner, slot) for slot in range(SLOTS)),
-                _last_turn(s, player, owner),
-            ]
-        )
-    return table(lines, align="<<<>")
+    """The players' rows, with their totals and last turns."""
+
+    def cells(owner: int) -> list[str]:
+        row = [_cell(s, player, owner, slot) for slot in range(SLOTS)]
+        return [str(s["scores"][owner]), *row, _last_turn(s, player, owner)]
+
+    head = ["total", *(f"slot {slot}" for slot in range(SLOTS)), "last turn"]
+    return seats(s, player, head, cells, marked=s["knocker"], mark="K")
 
 
 def _cell(s: Any, player: int, owner: int, slot: int) -> str:
@@ -232,7 +215,7 @@ def _last_round(s: Any, player: int) -> str:
     """The rows as they were counted at the end of the last round, and its scores."""
     lines = [
         [
-            f"  {_name(owner, player)}",
+            f"  {name_of(owner, player)}",
             " + ".join(map(str, s["revealed"][owner])) + f" = {s['round_scores'][owner]}",
         ]
         for owner in range(s["num_players"])
@@ -242,23 +225,9 @@ def _last_round(s: Any, player: int) -> str:
     )
 
 
-def _standing(s: Any, player: int) -> str:
-    scores = [int(score) for score in s["scores"][: s["num_players"]]]
-    lines = [
-        [f"  {1 + sum(other < score for other in scores)}.", _name(owner, player), str(score)]
-        for score, owner in sorted((score, owner) for owner, score in enumerate(scores))
-    ]
-    head = "The game is over. The final standing (the lowest total wins):"
-    if s["truncated"]:
-        head = f"The game was stopped after {s['steps']} decisions. The standing so far:"
-    return head + "\n" + table(lines, align="<<>")
-
-
 def _knocking(s: Any, player: int) -> str:
-    if s["knocker"] == player:
-        return "You knocked: the last lap, one turn for each of the others."
     if s["knocker"] >= 0:
-        return f"Player {s['knocker']} knocked: the last lap, one turn for each of the others."
+        return last_lap(s["knocker"], player, "knocked")
     # The present turn counts, and in the phase KNOCK it has been counted already.
     if s["phase"] == KNOCK or s["turns"] + 1 >= s["num_players"]:
         return "Nobody has knocked; whoever ends his turn now may."
