@@ -2,7 +2,7 @@
 PYTHON ?= python3.11
 BIN := .venv/bin
 
-.PHONY: demo test lint bench train-beaver_gang
+.PHONY: demo test lint bench train-beaver_gang train-swim_for_your_life
 
 demo: .venv/installed
 	rm -rf runs/demo
@@ -26,6 +26,9 @@ bench: .venv/installed
 train-beaver_gang: .venv/installed
 	$(BIN)/python -m training.train configs/beaver_gang.yaml
 	$(BIN)/python -m training.train --resume runs/beaver_gang --set decisions=20_000_000
+
+train-swim_for_your_life: .venv/installed
+	$(BIN)/python -m training.train configs/swim_for_your_life.yaml
 
 .venv/installed: pyproject.toml constraints.txt
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
