@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from card_envs.engine.bytewise import eight, find_place, sum_of
 from card_envs.engine.jit import jit
 from card_envs.engine.rng import draw_below_from, mix
 
@@ -54,12 +55,20 @@ def draw_tables(seeds, low, high, num_players, learner_seats):
 @jit
 def random_action(streams, i, action_mask, count):
     """A uniformly random one of the ``count`` legal actions, from the stream ``streams[i]``."""
-    chosen = draw_below_from(streams, i, count)
-    for action in range(len(action_mask)):
-        if action_mask[action]:
-            if chosen == 0:
-                return action
-            chosen -= 1
+    chosen = int(draw_below_from(streams, i, count))
+    first = 0
+    while first + 8 <= len(action_mask):
+        entries = eight(action_mask, first)
+        legal = sum_of(entries)
+        if chosen < legal:
+            return first + find_place(entries, chosen)
+        chosen -= legal
+        first += 8
+    while first < len(action_mask):
+        chosen -= int(action_mask[first])
+        if chosen < 0:
+            return first
+        first += 1
     return -1
 
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from card_envs.engine.fields import Field, Fields
 from card_envs.engine.jit import jit
-from card_envs.engine.observing import part, relative_seat
+from card_envs.engine.observing import fractions, part, relative_seat, thermometers
 from card_envs.engine.outcome import MEMORY_PERFECT
 from card_envs.games.swim_for_your_life.rules import (
     DECK_COUNTS,
@@ -12,7 +14,6 @@ from card_envs.games.swim_for_your_life.rules import (
     LAID_DOWN,
     MAX_LIVES,
     MAX_PLAYERS,
-    NO_ACTION,
     NUM_ANIMALS,
     NUM_ROWS,
     NUM_SETS,
@@ -127,27 +128,40 @@ _STATE_LEFT_OVER = STATE_FIELDS.offset("left_over")
 _STATE_LEAST = STATE_FIELDS.offset("least")
 _STATE_MOST = STATE_FIELDS.offset("most")
 
-_PER_LIFE = 1.0 / MAX_LIVES
-_PER_CARD = 1.0 / _MOST
-_PER_ROW_CARD = 1.0 / NUM_ROWS
-_PER_SET_CARD = 1.0 / 5.0
-_PER_HAND_CARD = 1.0 / HAND_SIZE
+# What is written for a number of lives or cards.
+_LIVES_LOOK = fractions(1.0 / MAX_LIVES)
+_COUNT_LOOK = fractions(1.0 / _MOST)
+_ROW_LOOK = fractions(1.0 / NUM_ROWS)
+_SET_LOOK = fractions(1.0 / 5.0)
+_UNKNOWN_LOOK = fractions(1.0 / HAND_SIZE)
+_HAND_LOOK = thermometers(_MOST)
+_WITH_LOOK = thermometers(_WITH_ROW)
+_LEAD_LOOK = thermometers(_LEAD, above=15)  # by the lead plus 16
+
+# What the field ``last_turn`` says of an action but for the cards taken: _TAKEN values from
+# _TAKEN * action on. Those of NO_ACTION, which is 1023 in ten bits, are 0.
+_turns = np.zeros((1024, _TAKEN), np.float32)
+_turns[np.arange(TAP), ROW_OF] = 1.0
+_turns[TAP, NUM_ROWS] = 1.0
+_turns[:TAP, _LAID:] = LAID_DOWN / NUM_ROWS
+_TURN_LOOK = _turns.reshape(-1)
 
 
 @jit
 def observe(states, i, player, out):
     """Write the player's observation; seats are relative to him (0), then clockwise."""
     s = states[i]
-    me = int(player)
+    me = int(player) & 7
     for k in range(_SIZE):
         out[k] = 0.0
     observe_table(s, me, out)
-    observe_hand(s, me, out)
-    observe_unseen(s, me, out)
+    observe_hand(s, me, _HAND, out)
+    observe_with_row(s, me, out)
     if s.memory == MEMORY_PERFECT:
         observe_lead(s, me, out)
         observe_least(s, me, _LEAST, _MOST_SETS, out)
         observe_unknown(s, me, out)
+    observe_unseen(s, me, out)
 
 
 @part
@@ -164,72 +178,72 @@ def observe_table(s, player, out):
     out[_EXPERT] = s.expert
     for row in range(NUM_ROWS):
         for animal in range(NUM_ANIMALS):
-            out[_ROWS + NUM_ANIMALS * row + animal] = s.row[row, animal] * _PER_ROW_CARD
+            out[_ROWS + NUM_ANIMALS * row + animal] = _ROW_LOOK[int(s.row[row, animal]) & 15]
     for q in range(n):
         seat = relative_seat(q, player, n)
         out[_SEATS + seat] = 1.0
         out[_IN_GAME + seat] = s.lives[q] > 0
-        out[_LIVES + seat] = s.lives[q] * _PER_LIFE
+        out[_LIVES + seat] = _LIVES_LOOK[int(s.lives[q]) & 15]
         out[_HAS_EXCHANGED + seat] = s.has_exchanged[q]
-        if s.last_action[q] != NO_ACTION:
-            observe_last_turn(s, q, _LAST_TURN + seat * _LAST_TURN_SIZE, out)
+        observe_last_turn(s, q, _LAST_TURN + seat * _LAST_TURN_SIZE, out)
 
 
 @part
 def observe_last_turn(s, q, first, out):
     """The last turn of player q."""
-    action = int(s.last_action[q]) & 1023
-    if action == TAP:
-        out[first + NUM_ROWS] = 1.0
-    else:
-        out[first + (int(ROW_OF[action]) & 3)] = 1.0
-        for animal in range(NUM_ANIMALS):
-            out[first + _LAID + animal] = LAID_DOWN[action, animal] * _PER_ROW_CARD
-            out[first + _TAKEN + animal] = s.last_taken[q, animal] * _PER_ROW_CARD
+    look = _TAKEN * (int(s.last_action[q]) & 1023)
+    for k in range(_TAKEN):
+        out[first + k] = _TURN_LOOK[look + k]
+    for animal in range(NUM_ANIMALS):
+        out[first + _TAKEN + animal] = _ROW_LOOK[int(s.last_taken[q, animal]) & 15]
 
 
 @part
-def observe_hand(s, player, out):
-    """The player's hand, and what it would be together with each row."""
+def observe_hand(s, q, first, out):
+    """The hand of player q, written to the field that begins at ``first``."""
     for animal in range(NUM_ANIMALS):
-        count = int(s.hand[player & 7, animal])
+        look = _MOST * (int(s.hand[q, animal]) & 31)
         for c in range(_MOST):
-            out[_HAND + _MOST * animal + c] = count > c
-        for row in range(NUM_ROWS):
+            out[first + _MOST * animal + c] = _HAND_LOOK[look + c]
+
+
+@part
+def observe_with_row(s, player, out):
+    """What the player's hand would be together with each row."""
+    for row in range(NUM_ROWS):
+        for animal in range(NUM_ANIMALS):
             first = _WITH + _WITH_ROW * (NUM_ANIMALS * row + animal)
-            with_row = count + int(s.row[row, animal])
+            look = _WITH_ROW * (int(s.hand[player, animal]) + int(s.row[row, animal]) & 31)
             for c in range(_WITH_ROW):
-                out[first + c] = with_row > c
+                out[first + c] = _WITH_LOOK[look + c]
 
 
 @part
 def observe_lead(s, player, out):
     """How far the hand would be ahead, with each row, of what the others are known to hold."""
-    for animal in range(NUM_ANIMALS):
-        others = 0
-        for q in range(s.num_players):
-            if q != player:
-                others = max(others, int(s.least[q, animal]))
-        ahead = int(s.hand[player & 7, animal]) - others
-        for row in range(NUM_ROWS):
+    for row in range(NUM_ROWS):
+        for animal in range(NUM_ANIMALS):
+            others = 0
+            for k in range(1, MAX_PLAYERS):
+                others = max(others, int(s.least[(player + k) % MAX_PLAYERS, animal]))
             first = _LEADS + _LEAD * (NUM_ANIMALS * row + animal)
-            lead = ahead + int(s.row[row, animal])
+            lead = int(s.hand[player, animal]) + int(s.row[row, animal]) - others
+            look = _LEAD * (lead + 16 & 31)
             for c in range(_LEAD):
-                out[first + c] = lead >= c
+                out[first + c] = _LEAD_LOOK[look + c]
 
 
 @part
 def observe_unseen(s, player, out):
     """The cards that are not in the player's hand, not in the rows and not known to be held."""
+    knows = s.memory == MEMORY_PERFECT
     for animal in range(NUM_ANIMALS):
-        unseen = int(DECK_COUNTS[animal]) - int(s.hand[player & 7, animal])
+        unseen = int(DECK_COUNTS[animal]) - int(s.hand[player, animal])
         for row in range(NUM_ROWS):
             unseen -= int(s.row[row, animal])
-        if s.memory == MEMORY_PERFECT:
-            for q in range(s.num_players):
-                if q != player:
-                    unseen -= int(s.least[q, animal])
-        out[_UNSEEN + animal] = unseen * _PER_CARD
+        for k in range(1, MAX_PLAYERS):
+            unseen -= int(s.least[(player + k) % MAX_PLAYERS, animal]) * knows
+        out[_UNSEEN + animal] = _COUNT_LOOK[unseen & 15]
 
 
 @part
@@ -239,9 +253,9 @@ def observe_least(s, player, least, most, out):
     for q in range(n):
         seat = relative_seat(q, player, n)
         for animal in range(NUM_ANIMALS):
-            out[least + NUM_ANIMALS * seat + animal] = s.least[q, animal] * _PER_CARD
+            out[least + NUM_ANIMALS * seat + animal] = _COUNT_LOOK[int(s.least[q, animal]) & 15]
         for k in range(NUM_SETS):
-            out[most + NUM_SETS * seat + k] = s.most[q, k] * _PER_SET_CARD
+            out[most + NUM_SETS * seat + k] = _SET_LOOK[int(s.most[q, k]) & 15]
 
 
 @part
@@ -249,7 +263,8 @@ def observe_unknown(s, player, out):
     """How many cards of each hand are not known to everybody."""
     n = int(s.num_players)
     for q in range(n):
-        out[_UNKNOWN + relative_seat(q, player, n)] = unknown_cards(s, q) * _PER_HAND_CARD
+        seat = relative_seat(q, player, n)
+        out[_UNKNOWN + seat] = _UNKNOWN_LOOK[unknown_cards(s, q) & 15]
 
 
 @jit
@@ -260,10 +275,8 @@ def write_state(states, i, player, out):
     out[:] = 0.0
     observe_table(s, int(player), out)
     for q in range(n):
-        first = _STATE_HANDS + NUM_ANIMALS * _MOST * relative_seat(q, int(player), n)
-        for animal in range(NUM_ANIMALS):
-            for c in range(_MOST):
-                out[first + _MOST * animal + c] = s.hand[q, animal] > c
+        seat = relative_seat(q, int(player), n)
+        observe_hand(s, q, _STATE_HANDS + NUM_ANIMALS * _MOST * seat, out)
     for animal in range(NUM_ANIMALS):
-        out[_STATE_LEFT_OVER + animal] = s.left_over[animal] * _PER_CARD
+        out[_STATE_LEFT_OVER + animal] = _COUNT_LOOK[int(s.left_over[animal]) & 15]
     observe_least(s, int(player), _STATE_LEAST, _STATE_MOST, out)
