@@ -1,6 +1,7 @@
 # Every target works on a fresh clone: .venv is made and filled when it is missing or outdated.
 PYTHON ?= python3.11
 BIN := .venv/bin
+GAMES := $(notdir $(patsubst %/RULES.md,%,$(wildcard card_envs/games/*/RULES.md)))
 
 .PHONY: demo test lint bench train-beaver_gang train-swim_for_your_life
 
@@ -20,8 +21,10 @@ lint: .venv/installed
 	$(BIN)/mypy
 
 bench: .venv/installed
-	$(BIN)/python -m benchmarks.throughput
-	$(BIN)/python -m benchmarks.training
+	for game in $(GAMES); do \
+		$(BIN)/python -m benchmarks.throughput --game $$game && \
+		$(BIN)/python -m benchmarks.training --game $$game || exit 1; \
+	done
 
 train-beaver_gang: .venv/installed
 	$(BIN)/python -m training.train configs/beaver_gang.yaml

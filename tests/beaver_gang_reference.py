@@ -36,13 +36,15 @@ class Reference:
             row[3].seen_by.add(player)
         self.draw_pile = [Card(sign, 0) for sign in table.draws]  # from the top
         self.discard_pile = [Card(table.top, 0)]  # the last one is the top
-        self.player = int(table.states[0]["round"]) % self.n
+        self.round = int(table.round)
+        self.player = self.round % self.n
         self.hand: Card | None = None
         self.is_first_of_pair = False
         self.under_way: list[Card] = []
         self.turns = Counter()
         self.may_decide_to_knock = False
         self.knocker: int | None = None
+        self.is_over = False
         self.scores: list[int] | None = None
 
     def legal(self) -> list[int]:
@@ -139,6 +141,7 @@ class Reference:
 
     def reveal(self) -> None:
         """Where the draw pile lasts; else ``scores`` stays None."""
+        self.is_over = True
         for k in self.players:
             row = self.rows[(self.knocker + k) % self.n]
             for slot in range(4):
@@ -149,7 +152,12 @@ class Reference:
         self.scores = [sum(int(card.sign) for card in row) for row in self.rows]
 
     def assert_same(self, table: Table) -> None:
-        """Everything in the record is as it is here."""
+        """Everything in the record is as it is here; of a round that is over, the scores."""
+        assert self.is_over == (table.round > self.round)
+        if self.is_over:
+            if self.scores is not None:
+                assert table.round_scores[: self.n].tolist() == self.scores
+            return
         phase = "drawn" if self.hand else "turn"
         assert table.phase_name == ("knock" if self.may_decide_to_knock else phase)
         assert table.current_player == self.player

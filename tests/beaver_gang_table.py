@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import Counter
 
 import numpy as np
+from table import GameTable
 
 from card_envs.games import load_game
 from card_envs.games.beaver_gang import rules
@@ -30,13 +31,8 @@ def places(*owners_and_slots: tuple[int, int]) -> int:
     return sum(1 << 4 * owner + slot for owner, slot in owners_and_slots)
 
 
-class Table:
-    """One game. Every step taken through it must be legal and leave a sound record."""
-
-    def __init__(self, num_players: int, seed: int = 0, **options) -> None:
-        self.states = GAME.new_states(1)
-        encoded = GAME.encode_options(options)
-        rules.reset(self.states, 0, np.uint64(seed), num_players, *encoded)
+class Table(GameTable):
+    game = GAME
 
     @classmethod
     def lay_out(
@@ -88,42 +84,6 @@ class Table:
         assert rules.is_sound(table.states, 0)
         return table
 
-    def copy(self) -> Table:
-        other = object.__new__(type(self))
-        other.states = GAME.as_states(self.states.copy())
-        return other
-
-    def play(self, *actions: int) -> Table:
-        for action in actions:
-            assert action in self.legal(), f"{action} is not among {self.legal()}"
-            rules.step(self.states, 0, action)
-            assert rules.is_sound(self.states, 0)
-        return self
-
-    def determinize(self, player: int, seed: int) -> Table:
-        rules.determinize(self.states, 0, player, np.uint64(seed))
-        return self
-
-    def legal(self) -> list[int]:
-        mask = np.full(rules.NUM_ACTIONS, 7, np.int8)
-        count = rules.legal_action_mask(self.states, 0, mask)
-        assert set(mask.tolist()) <= {0, 1}
-        assert count == mask.sum()
-        return np.flatnonzero(mask).tolist()
-
-    def observe(self, player: int) -> dict[str, np.ndarray]:
-        """The player's observation, by fields."""
-        out = np.full(GAME.fields.size, np.nan, np.float32)
-        GAME.observe(self.states, 0, player, out)
-        assert ((out >= 0) & (out <= 1)).all()
-        return GAME.fields.unflatten(out)
-
-    def __getattr__(self, name: str):
-        """A field of the record."""
-        if name in rules.STATE.names:
-            return self.states[0][name]
-        raise AttributeError(name)
-
     def row_of(self, player: int) -> str:
         return signs(self.row[player])
 
@@ -168,9 +128,3 @@ def shown(observation: dict[str, np.ndarray], seat: int, slot: int) -> str:
         assert value == is_special == kind == 0
         return "?"
     return "SPD"[round(2 * kind)] if is_special else str(round(9 * value))
-
-
-def chi_square(counts, expected) -> float:
-    counts, expected = np.asarray(counts, float), np.asarray(expected, float)
-    assert np.isclose(counts.sum(), expected.sum())
-    return float(((counts - expected) ** 2 / expected).sum())

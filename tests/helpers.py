@@ -6,7 +6,10 @@ import hashlib
 import importlib
 import itertools
 import json
-from collections.abc import Iterator
+import math
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -79,34 +82,83 @@ def state_of(game: Game, states: np.ndarray) -> np.ndarray:
     return out
 
 
-#: A seed of ``Habits`` for a player who chooses uniformly: his games come to an end.
+@cache
+def kinds_of_actions(game: Game) -> np.ndarray:
+    """The kind of each action, a small number: actions are of one kind if they begin with the
+    same part (``Game.action_parts``)."""
+    return game.action_parts.argmax(axis=1)
+
+
+#: A seed of ``Habits`` for a player without any: his games come to an end soon.
 UNIFORM = 0
 
 
 class Habits:
     """A player with habits of its own: it likes some actions far better than others.
 
-    Uniformly random players end most games early and visit the same few kinds of positions. Of
-    four seeds in a row one is uniform, one asks the game's heuristic now and then, and two shun
-    most actions wherever anything else is legal: some of those play very long games.
+    It chooses a kind of action first and then an action of that kind: where nearly all legal
+    actions are alike, the few others, which may be what ends a round, come up no less often.
+
+    Players who choose uniformly end most games early and visit the same few kinds of positions. Of
+    four seeds in a row one does, one asks the game's heuristic now and then, and two shun most
+    actions wherever anything else is legal: some of those play very long games. Every second seed
+    is eager: it tries some actions out and takes one that changes the standing, so that what ends
+    a round only with certain cards does happen.
     """
 
     def __init__(self, game: Game, seed: int) -> None:
         self._game = game
+        self._kinds = kinds_of_actions(game)
         self._rng = np.random.default_rng(seed)
-        kind = seed % 4
-        spread = 2.0 if kind == 1 else 0.0
+        character = seed % 4
+        spread = 2.0 if character == 1 else 0.0
         self._weights = np.exp(spread * self._rng.standard_normal(game.num_actions))
-        if kind >= 2:
+        if character >= 2:
             self._weights[self._rng.random(game.num_actions) < 0.7] = 1e-6
-        self._heuristic_share = self._rng.random() if kind == 1 else 0.0
+        self._heuristic_share = self._rng.random() if character == 1 else 0.0
+        self._tries = 20 if character % 2 else 0
+        self._tried = game.new_states(1)
 
     def choose(self, states: np.ndarray) -> int:
         if self._rng.random() < self._heuristic_share:
             return int(self._game.heuristic(states, 0))
         legal = np.flatnonzero(mask_of(self._game, states))
-        weights = self._weights[legal]
-        return int(self._rng.choice(legal, p=weights / weights.sum()))
+        kinds = self._kinds[legal]
+        weights = self._weights[legal] / np.bincount(kinds)[kinds]
+        first, *others = self._rng.choice(legal, 1 + self._tries, p=weights / weights.sum())
+        for action in others:
+            self._tried[:] = states
+            self._game.rules.step(self._tried, 0, int(action))
+            if (self._tried["standing"] != states["standing"]).any():
+                return int(action)
+        return int(first)
+
+
+MASK_64 = 2**64 - 1
+
+
+class Chooser:
+    """A simple rule that needs nothing but whole numbers: a linear congruential generator.
+
+    Given the kinds of the actions it chooses one of those first, so that rounds come to an end.
+    """
+
+    def __init__(self, seed: int, kinds: np.ndarray | None = None) -> None:
+        self._x = seed
+        self._kinds = kinds
+
+    def choose(self, mask: np.ndarray) -> int:
+        legal = np.flatnonzero(mask)
+        if self._kinds is not None:
+            kinds = self._kinds[legal]
+            choice = np.unique(kinds)
+            legal = legal[kinds == choice[self.below(len(choice))]]
+        return int(legal[self.below(len(legal))])
+
+    def below(self, bound: int) -> int:
+        """The next number, from 0 to bound - 1."""
+        self._x = (self._x * 6364136223846793005 + 1442695040888963407) & MASK_64
+        return (self._x >> 33) % bound
 
 
 def walk(
@@ -124,14 +176,20 @@ def walk(
 
 
 def some_positions(
-    game: Game, num_players: int, count: int, *, seed: int = 0, stride: int = 7, **options: Any
+    game: Game, num_players: int, count: int, *, seed: int = 0, **options: Any
 ) -> list[np.ndarray]:
-    """``count`` reachable positions from as many games as it takes, the ends of games included."""
+    """``count`` reachable positions from as many games as it takes, the ends of games included.
+
+    Of each game they are the closer together the earlier: a few decisions into a round little is
+    known, and of a long one there are not many to choose from that are alike.
+    """
     positions: list[np.ndarray] = []
     while len(positions) < count:
+        due = seed % 7
         for number, states in enumerate(walk(game, num_players, seed, **options)):
-            if number % stride == seed % stride or is_over(states):
+            if number >= due or is_over(states):
                 positions.append(copy_of(game, states))
+                due = number + 2 + number // 2
         seed += 1
     return positions[:count]
 
@@ -190,7 +248,12 @@ def option_sets(game: Game, most: int = 12) -> list[dict[str, Any]]:
         else:
             values.append([option.default])
     combinations = list(itertools.product(*values))
-    combinations = combinations[:: -(-len(combinations) // most)]
+    # A step with no divisor in common with their number does not leave out any option's values.
+    step = -(-len(combinations) // most)
+    while math.gcd(step, len(combinations)) > 1:
+        step += 1
+    number = min(most, len(combinations))
+    combinations = [combinations[step * k % len(combinations)] for k in range(number)]
     sets = []
     for k, combination in enumerate(combinations):
         options = dict(zip((option.name for option in game.options), combination, strict=True))
@@ -200,3 +263,78 @@ def option_sets(game: Game, most: int = 12) -> list[dict[str, Any]]:
                 options[option.name] = min(small, option.maximum)
         sets.append(options)
     return sets
+
+
+# ---------------------------------------------------------------------------------------------
+# What happens in a game
+# ---------------------------------------------------------------------------------------------
+
+
+def has_ended_a_round(before: np.void, after: np.void) -> bool:
+    return bool(after["round"] > before["round"])
+
+
+def has_ended_by_sudden_death(before: np.void, after: np.void) -> bool:
+    return has_ended_a_round(before, after) and bool(after["sudden_death"] >= 0)
+
+
+def number_of_eliminated(before: np.void, after: np.void) -> int:
+    return int(((before["lives"] > 0) & (after["lives"] == 0)).sum())
+
+
+#: For each game: what can happen from one position to the next, and the fewest players for it.
+SITUATIONS: dict[str, dict[str, tuple[int, Callable[[np.void, np.void], bool]]]] = {
+    "beaver_gang": {
+        "knock": (2, lambda before, after: before["knocker"] < 0 <= after["knocker"]),
+        "end of a round": (2, has_ended_a_round),
+        "end of the game": (2, lambda before, after: after["terminated"]),
+        "draw two": (2, lambda before, after: after["draw_twos"] > before["draw_twos"]),
+        "draw two within a draw two": (2, lambda before, after: after["draw_twos"] > 1),
+        "reshuffle": (2, lambda before, after: after["filling"] > before["filling"]),
+    },
+    "swim_for_your_life": {
+        "first tap": (2, lambda before, after: before["tapper"] < 0 <= after["tapper"]),
+        "exchange in a last lap": (
+            3,
+            lambda before, after: (
+                before["tapper"] >= 0 <= after["tapper"]
+                and after["last_action"][before["current_player"]] < 1000
+            ),
+        ),
+        "tap in a last lap": (
+            3,
+            lambda before, after: (
+                before["tapper"] >= 0 <= after["tapper"]
+                and after["last_action"][before["current_player"]] == 1000
+            ),
+        ),
+        "counted round": (
+            2,
+            lambda before, after: has_ended_a_round(before, after) and after["sudden_death"] < 0,
+        ),
+        "sudden death": (2, has_ended_by_sudden_death),
+        "one player out": (3, lambda before, after: number_of_eliminated(before, after) == 1),
+        "several out at once": (3, lambda before, after: number_of_eliminated(before, after) > 1),
+        "two left of more": (
+            3,
+            lambda before, after: (
+                number_of_eliminated(before, after) > 0 and (after["lives"] > 0).sum() == 2
+            ),
+        ),
+        "end of the game": (2, lambda before, after: after["terminated"]),
+    },
+}
+
+
+def situations_in(game: Game, positions: Iterable[np.ndarray]) -> Counter[str]:
+    """How often what happens in consecutive positions (which may be one array, as of ``walk``)."""
+    found: Counter[str] = Counter()
+    before = None
+    for states in positions:
+        after = copy_of(game, states)[0]
+        if before is not None:
+            found.update(
+                name for name, (_, happens) in SITUATIONS[game.id].items() if happens(before, after)
+            )
+        before = after
+    return found

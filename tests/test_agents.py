@@ -36,7 +36,7 @@ def inputs_of(game, count=200):
     """Observations (M, D) and masks (M, A) of players to move, of all table sizes."""
     observations, masks = [], []
     for num_players in table_sizes(game):
-        for states in some_positions(game, num_players, count, stride=5):
+        for states in some_positions(game, num_players, count):
             if not is_over(states):
                 player = int(states["current_player"][0])
                 observations.append(observation_of(game, states, player))
@@ -85,7 +85,7 @@ def test_random_depends_on_its_seed_alone(game):
 @tables
 def test_the_heuristic_is_legal_everywhere_and_beats_random(game, num_players, memory):
     agent = HeuristicAgent(game)
-    for states in some_positions(game, num_players, 600, stride=5, memory=memory):
+    for states in some_positions(game, num_players, 600, memory=memory):
         if not is_over(states):
             before = states.tobytes()
             assert mask_of(game, states)[agent.choose(states, 0)] == 1

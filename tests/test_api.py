@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import copy
 import importlib
+import itertools
 import json
 import subprocess
 import sys
@@ -23,8 +24,12 @@ from helpers import (
     ALL_GAMES,
     EACH_GAME,
     TABLES,
+    UNIFORM,
+    Chooser,
+    Habits,
     agents_of,
     finish,
+    kinds_of_actions,
     module_of,
     option_sets,
     play_on,
@@ -71,9 +76,10 @@ def no_warnings_but_of_the_dict() -> Iterator[None]:
 @both_constructors
 @tables
 def test_pettingzoo_api(game, num_players, constructor):
-    env = getattr(module_of(game), constructor)(num_players=num_players)
-    with no_warnings_but_of_the_dict():
-        pettingzoo.test.api_test(env, num_cycles=150)
+    for options in ({}, *option_sets(game, most=3)):
+        env = getattr(module_of(game), constructor)(num_players=num_players, **options)
+        with no_warnings_but_of_the_dict():
+            pettingzoo.test.api_test(env, num_cycles=150)
 
 
 @both_constructors
@@ -806,3 +812,117 @@ def test_maskable_ppo_learns_on_a_seat(game):
     observation, info = env.reset(seed=1)
     action, _ = model.predict(observation, action_masks=info["action_mask"])
     assert info["action_mask"][action]
+
+
+# ---------------------------------------------------------------------------------------------
+# Swim for Your Life: players who are out while the game goes on
+# ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("reward", ["rank", "win", "score"])
+@pytest.mark.parametrize("num_players", [3, 4, 5])
+def test_agents_who_are_out_are_skipped_and_terminate_with_the_others(num_players, reward):
+    places = set()
+    skipped = 0
+    for seed in range(0, 48, 4):
+        env = card_envs.make(
+            "swim_for_your_life", num_players=num_players, reward=reward, expert=seed % 8 == 0
+        )
+        env.reset(seed=seed)
+        habits = Habits(env.game, seed + UNIFORM)
+        out_at: dict[str, int] = {}  # before which decision
+        since_own_step = dict.fromkeys(env.possible_agents, 0.0)
+        for number in itertools.count():
+            lives = env.states["lives"][0]
+            for player, agent in enumerate(env.agents):
+                if lives[player] == 0:
+                    out_at.setdefault(agent, number)
+            if not env.legal_actions():
+                break
+            assert env.agents == agents_of(env.game, num_players)
+            assert not any(env.terminations.values())
+            assert not any(env.truncations.values())
+            assert env.agent_selection not in out_at
+            for agent in out_at:
+                view = env.observe(agent)
+                assert env.observation_space(agent).contains(view)
+                assert not view["action_mask"].any()
+                assert env.unflatten(view["observation"])["in_game"][0] == 0
+                skipped += 1
+            since_own_step[env.agent_selection] = 0.0
+            env.step(habits.choose(env.states))
+            for agent in env.agents:
+                since_own_step[agent] += env.rewards[agent]
+                assert reward != "score" or agent not in out_at or env.rewards[agent] == 0.0
+        assert set(env.terminations.values()) == {True}
+        assert set(env.truncations.values()) == {False}
+        assert len(out_at) == num_players - 1
+        order = [out_at.get(agent, number + 1) for agent in env.agents]
+        for agent, out in zip(env.possible_agents, order, strict=True):
+            place = 1 + sum(other > out for other in order)
+            assert env.infos[agent] == {"place": place}
+            places.add(place)
+            assert env.agent_selection == agent
+            assert env.last()[1] == pytest.approx(since_own_step[agent])
+            env.step(None)
+        assert env.agents == []
+    assert skipped > 100
+    assert places >= {1, 2, 3}
+
+
+@pytest.mark.parametrize("reward", ["rank", "win", "score"])
+def test_a_learner_who_is_out_gets_his_rewards_when_the_game_is_over(reward):
+    game = card_envs.load_game("swim_for_your_life")
+    setting = {"num_players": game.max_players, "opponents": "heuristic", "reward": reward}
+    env = SeatEnv(game.id, **setting)
+    kinds = kinds_of_actions(game)
+    last_rewards = []
+    for seed in range(30):
+        _, info = env.reset(seed=seed)
+        seat = info["seat"]
+        aec = AecSeat(game, setting, seed, seat)
+        total = expected = aec.play_to_the_decision()
+        chooser = Chooser(seed, kinds)
+        terminated = False
+        while not terminated:
+            action = chooser.choose(info["action_mask"])
+            observation, reward_now, terminated, truncated, info = env.step(action)
+            total += reward_now
+            aec.env.step(action)
+            expected += aec.env.rewards[aec.learner] + aec.play_to_the_decision()
+        assert not truncated
+        assert not info["action_mask"].any()
+        assert total == pytest.approx(expected)
+        parts = game.fields.unflatten(observation)
+        assert parts["in_game"].sum() == 1
+        s = aec.env.states[0]
+        if not s["was_in_round"][seat]:  # others played the last round without him
+            assert parts["in_game"][0] == 0
+            place = aec.env.infos[aec.learner]["place"]
+            assert place > 2
+            assert reward_now == total or reward == "score"
+            assert total <= 0 or reward != "win"
+            last_rewards.append(total)
+    assert len(last_rewards) > 8
+    assert len(set(last_rewards)) > 1 or reward == "win"
+
+
+def test_learners_who_are_out_in_a_vector():
+    game = card_envs.load_game("swim_for_your_life")
+    vector = SeatVectorEnv(game.id, 8, num_players=game.max_players, opponents="heuristic")
+    _, infos = vector.reset(seed=1)
+    chooser = Chooser(1, kinds_of_actions(game))
+    finals = []
+    for _ in range(60):
+        actions = np.array([chooser.choose(mask) for mask in infos["action_mask"]])
+        observations, _, terminated, truncated, infos = vector.step(actions)
+        assert not truncated.any()
+        # Whoever is asked is in the game, in games that are on.
+        in_game = game.fields.unflatten(observations)["in_game"]
+        assert (in_game[:, 0] == 1).all()
+        assert (in_game.sum(axis=1) > 1).all()
+        finals += list(infos["final_obs"][terminated]) if terminated.any() else []
+    in_game = game.fields.unflatten(np.array(finals))["in_game"]
+    assert len(finals) > 8
+    assert (in_game.sum(axis=1) == 1).all()
+    assert (in_game[:, 0] == 0).any()

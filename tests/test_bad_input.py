@@ -106,8 +106,9 @@ def test_wrong_modes(game):
                 MAKERS[make](game, on_illegal=wrong)
 
 
-def test_games_that_never_come_to_the_learner():
-    env = SeatEnv("beaver_gang", num_players=4, seat=3, max_steps=1)
+@each_game
+def test_games_that_never_come_to_the_learner(game):
+    env = SeatEnv(game.id, num_players=4, seat=3, max_steps=1)
     with pytest.raises(ValueError, match="max_steps=1 is too small"):
         env.reset(seed=0)
 

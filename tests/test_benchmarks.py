@@ -120,6 +120,7 @@ def test_readme_tables_are_those_of_the_results(benchmark):
     text = report.README.read_text()
     games = re.findall(rf"<!-- {benchmark}:(\w+) -->", text)
     results = [path.stem for path in report.RESULTS.glob(f"{benchmark}_*.json")]
+    assert games == list(GAMES)
     assert sorted(f"{benchmark}_{game}" for game in games) == sorted(results)
     assert report.with_tables(text, benchmark, BENCHMARKS[benchmark].table) == text
 

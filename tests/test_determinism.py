@@ -3,22 +3,31 @@
 from __future__ import annotations
 
 import hashlib
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any
 
 import numba
 import numpy as np
 import pytest
 from helpers import (
+    ALL_GAMES,
     EACH_GAME,
+    MASK_64,
     MEMORY_MODES,
+    SITUATIONS,
     TABLES,
+    Chooser,
     begin,
     finish,
     is_over,
+    kinds_of_actions,
     mask_of,
     module_of,
     observation_of,
     option_sets,
     play_on,
+    situations_in,
     snapshot,
     table_sizes,
 )
@@ -30,27 +39,19 @@ from card_envs.engine.game import Game
 tables = pytest.mark.parametrize(("game", "num_players"), TABLES)
 each_game = pytest.mark.parametrize("game", EACH_GAME)
 
-MASK_64 = 2**64 - 1
-
-
-class Chooser:
-    """A simple rule that needs nothing but whole numbers: a linear congruential generator."""
-
-    def __init__(self, seed: int) -> None:
-        self._x = seed
-
-    def choose(self, mask: np.ndarray) -> int:
-        self._x = (self._x * 6364136223846793005 + 1442695040888963407) & MASK_64
-        legal = np.flatnonzero(mask)
-        return int(legal[(self._x >> 33) % len(legal)])
-
 
 # ---------------------------------------------------------------------------------------------
 # Frozen games
 # ---------------------------------------------------------------------------------------------
 
+#: The seeds of the games that are frozen, less the number of players: such that much happens.
+FROZEN_SEEDS = {"beaver_gang": 20240, "swim_for_your_life": 700}
+
+#: What does not happen in them.
+NOT_FROZEN = {"beaver_gang": {"reshuffle"}}
+
 #: SHA-256 of whole games. A change of any of these is a change of the game: it needs a new version
-#: of it (``-v1``), never a new number here.
+#: of it (``-v1``), never a new number here. Run as a script, this file prints those of all games.
 FROZEN = {
     ("beaver_gang_v0", 2, "perfect"): (
         "7af9b61545d3ae1bbaf83fec53f6f4443ad7aefd431b379b57d4e428707fe8af"
@@ -85,35 +86,67 @@ FROZEN = {
 }
 
 
-def digest_of_game(game: Game, num_players: int, memory: str) -> str:
-    digest = hashlib.sha256()
+def variants_of(game: Game) -> dict[str, dict[str, Any]]:
+    """How each game is played: with and without memory, and with each of its own variants."""
+    variants: dict[str, dict[str, Any]] = {memory: {"memory": memory} for memory in MEMORY_MODES}
+    for option in game.own_options:
+        if isinstance(option.default, bool):
+            variants[option.name] = {option.name: not option.default}
+    return variants
+
+
+FROZEN_GAMES = [
+    pytest.param(game, num_players, variant, id=f"{game.id}-{num_players}-{variant}")
+    for game in ALL_GAMES
+    for num_players in table_sizes(game)
+    for variant in variants_of(game)
+]
+
+
+def frozen_game(game: Game, num_players: int, variant: str) -> Iterator[np.ndarray]:
+    """The record at every decision and at the end; always the same array."""
     chooser = Chooser(num_players)
-    states = begin(game, num_players, 20240 + num_players, reward="score", memory=memory)
+    seed = FROZEN_SEEDS[game.id] + num_players
+    states = begin(game, num_players, seed, reward="score", **variants_of(game)[variant])
     while True:
+        yield states
+        if is_over(states):
+            return
+        game.rules.step(states, 0, chooser.choose(mask_of(game, states)))
+
+
+def digest_of_game(game: Game, num_players: int, variant: str) -> str:
+    digest = hashlib.sha256()
+    for states in frozen_game(game, num_players, variant):
         # The state's fields one by one: what lies between them in memory is nobody's promise.
         for name in game.state_dtype.names or ():
             digest.update(np.ascontiguousarray(states[name]).tobytes())
         for player in range(num_players):
             digest.update(observation_of(game, states, player).tobytes())
-        mask = mask_of(game, states)
-        digest.update(mask.tobytes())
-        if is_over(states):
-            return digest.hexdigest()
-        game.rules.step(states, 0, chooser.choose(mask))
+        digest.update(mask_of(game, states).tobytes())
+    return digest.hexdigest()
 
 
-@pytest.mark.parametrize("memory", MEMORY_MODES)
-@tables
-def test_a_game_plays_out_as_it_always_has(game, num_players, memory):
-    digest = digest_of_game(game, num_players, memory)
-    key = (game.name, num_players, memory)
+@pytest.mark.parametrize(("game", "num_players", "variant"), FROZEN_GAMES)
+def test_a_game_plays_out_as_it_always_has(game, num_players, variant):
+    digest = digest_of_game(game, num_players, variant)
+    key = (game.name, num_players, variant)
     assert key in FROZEN, f"a new game needs its digests here: {key}: {digest!r}"
     assert digest == FROZEN[key]
 
 
 def test_every_frozen_game_is_played():
-    played = {(p.values[0].name, p.values[1], memory) for p in TABLES for memory in MEMORY_MODES}
+    played = {(p.values[0].name, *p.values[1:]) for p in FROZEN_GAMES}
     assert set(FROZEN) == played
+
+
+@each_game
+def test_much_happens_in_the_frozen_games(game):
+    for variant in variants_of(game):
+        found = Counter[str]()
+        for num_players in table_sizes(game):
+            found += situations_in(game, frozen_game(game, num_players, variant))
+        assert set(found) == set(SITUATIONS[game.id]) - NOT_FROZEN.get(game.id, set())
 
 
 # ---------------------------------------------------------------------------------------------
@@ -232,7 +265,7 @@ def test_the_batch_plays_as_the_aec_environment(game):
             return env
 
         envs = [begin_env(game_seed) for game_seed in game_seeds]
-        chooser = Chooser(number)
+        chooser = Chooser(number, kinds_of_actions(game))
         ended = 0
         for _ in range(steps):
             assert batch.game_seeds.tolist() == game_seeds
@@ -261,7 +294,7 @@ def test_the_batch_plays_as_the_aec_environment(game):
 def run_batch(game, count, sizes, num_threads, steps=120, seed=3, **options):
     """Everything that a batch returns in the first games of it, and their final records."""
     batch = card_envs.make_vec(game.id, count, sizes, num_threads=num_threads, copy=True, **options)
-    choosers = [Chooser(i) for i in range(count)]
+    choosers = [Chooser(i, kinds_of_actions(game)) for i in range(count)]
     outputs = [batch.reset(seed=seed)]
     for _ in range(steps):
         actions = [chooser.choose(m) for chooser, m in zip(choosers, outputs[-1][1], strict=True)]
@@ -318,3 +351,14 @@ def test_returned_arrays_are_the_same_buffers_unless_copies_are_asked_for(game):
     second[0][:] = 0.5
     third = copying.step(second[1].argmax(axis=1))
     assert not (third[0] == 0.5).all()
+
+
+def main() -> None:
+    for param in FROZEN_GAMES:
+        game, num_players, variant = param.values
+        digest = digest_of_game(game, num_players, variant)
+        print(f'    ("{game.name}", {num_players}, "{variant}"): (\n        "{digest}"\n    ),')
+
+
+if __name__ == "__main__":
+    main()

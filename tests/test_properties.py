@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import copy
+import itertools
+from collections import Counter
+from collections.abc import Iterator
 
 import numpy as np
 import pytest
 from helpers import (
+    ALL_GAMES,
     EACH_GAME,
+    SITUATIONS,
     TABLES,
     UNIFORM,
     begin,
@@ -18,20 +23,38 @@ from helpers import (
     observation_of,
     option_sets,
     play_on,
+    situations_in,
     snapshot,
     state_of,
+    table_sizes,
     walk,
 )
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from card_envs.engine.game import DEFAULT_MAX_STEPS
+from card_envs.engine.game import DEFAULT_MAX_STEPS, Game
 
 tables = pytest.mark.parametrize(("game", "num_players"), TABLES)
 each_game = pytest.mark.parametrize("game", EACH_GAME)
 
 seeds = st.integers(0, 2**64 - 1)
 player_seeds = st.integers(0, 10_000)
+
+
+@tables
+def test_walks_come_into_all_kinds_of_situations(game, num_players):
+    """What the other tests rely on: much happens in them, and some games end early."""
+    found: Counter[str] = Counter()
+    lengths = []
+    for seed in range(40):
+        positions = [copy_of(game, states) for states in walk(game, num_players, seed)]
+        found += situations_in(game, positions)
+        if is_over(positions[-1]) and seed % 4 == UNIFORM:
+            lengths.append(len(positions))
+    possible = {name for name, (fewest, _) in SITUATIONS[game.id].items() if num_players >= fewest}
+    assert possible <= set(found)
+    assert len(lengths) == 10
+    assert np.median(lengths) < 150
 
 
 @tables
@@ -239,9 +262,55 @@ def test_env_unflatten_names_the_parts_of_an_observation(game, num_players):
     assert parts["seats"].tolist() == [1.0] * num_players + [0.0] * (game.max_players - num_players)
 
 
+def games_of_a_hoarder() -> Iterator[tuple[int, np.ndarray]]:
+    """Swim for Your Life: player 0 gets all cards of an animal, or lays down whenever he has four.
+
+    The others lay down what he wants.
+    """
+    from card_envs.games.swim_for_your_life.rules import LAID_DOWN, NUM_ANIMALS, ROW_OF, TAP
+
+    (game,) = [game for game in ALL_GAMES if game.id == "swim_for_your_life"]
+    for animal, (enough, expert) in itertools.product(
+        range(NUM_ANIMALS), [(9, False), (9, True), (4, True)]
+    ):
+        states = begin(game, 5, animal, expert=expert)
+        for _ in range(100):
+            yield 5, states
+            if is_over(states):
+                break
+            exchanges = np.flatnonzero(mask_of(game, states)[:TAP])
+            gain = states["row"][0, ROW_OF[exchanges], animal] - LAID_DOWN[exchanges, animal]
+            hoards = states["current_player"][0] == 0 and states["hand"][0, 0, animal] < enough
+            best = np.argmax(gain) if hoards else np.argmin(gain)
+            game.rules.step(states, 0, int(exchanges[best]))
+
+
+#: Games for values that hardly any other has.
+SPECIAL_GAMES = {"swim_for_your_life": games_of_a_hoarder}
+
 #: How many values of a field are the same in all positions, if not just those of the seats that
-#: every table has. Beaver Gang: nobody swaps a card with himself.
-CONSTANT_VALUES = {"beaver_gang": {"seats": 2, "last_turn": 6}}
+#: every table has. Beaver Gang: nobody swaps a card with himself. Swim for Your Life: nobody has
+#: more cards of an animal than there are.
+CONSTANT_VALUES = {
+    "beaver_gang": {"seats": 2, "last_turn": 6},
+    "swim_for_your_life": {"seats": 2, "hand": 30, "with_row": 28, "lead": 4},
+}
+
+
+def positions_for_all_values(game: Game) -> Iterator[tuple[int, np.ndarray]]:
+    """Many positions, each with its number of players: of all tables, and of special games."""
+    for num_players in table_sizes(game):
+        for seed in range(120):
+            options = {
+                option.name: bool(seed // 4 % 2)
+                for option in game.own_options
+                if isinstance(option.default, bool)
+            }
+            for number, states in enumerate(walk(game, num_players, seed, **options)):
+                if number % 9 == 0 or is_over(states):
+                    yield num_players, states
+    if game.id in SPECIAL_GAMES:
+        yield from SPECIAL_GAMES[game.id]()
 
 
 @each_game
@@ -249,18 +318,11 @@ def test_every_observation_value_is_used(game):
     """No value is the same in all positions of all tables: it would be forgotten or useless."""
     lowest = np.full(game.fields.size, np.inf)
     highest = np.full(game.fields.size, -np.inf)
-    for param in TABLES:
-        if param.values[0] is not game:
-            continue
-        num_players = param.values[1]
-        for seed in range(160):
-            for number, states in enumerate(walk(game, num_players, seed)):
-                if number % 9:
-                    continue
-                for player in range(num_players):
-                    observation = observation_of(game, states, player)
-                    np.minimum(lowest, observation, out=lowest)
-                    np.maximum(highest, observation, out=highest)
+    for num_players, states in positions_for_all_values(game):
+        for player in range(num_players):
+            observation = observation_of(game, states, player)
+            np.minimum(lowest, observation, out=lowest)
+            np.maximum(highest, observation, out=highest)
     constant = {
         name: int(part.sum()) for name, part in game.fields.unflatten(lowest == highest).items()
     }

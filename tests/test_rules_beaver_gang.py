@@ -8,7 +8,8 @@ from itertools import pairwise, permutations, product
 import numpy as np
 import pytest
 from beaver_gang_reference import Reference
-from beaver_gang_table import DECK, GAME, Table, chi_square, kinds, places, shown, swap
+from beaver_gang_table import DECK, GAME, Table, kinds, places, shown, swap
+from table import chi_square, played, played_by_hand
 
 import card_envs
 from card_envs import beaver_gang_v0
@@ -1085,18 +1086,15 @@ def test_the_round_score_is_the_sum_of_the_four_numbers(row, score):
 
 def random_game(num_players, seed, decisions, **options):
     """A game of random play in which most draw and nobody knocks early: the pile runs out."""
-    table = Table(num_players, seed, **options)
     agent = RandomAgent(GAME, seed)
-    for number in range(decisions):
+
+    def choose(table, number):
         action = agent.choose(table.states, 0)
         if action == KNOCK and table.turns < 100:
-            action = DO_NOT_KNOCK
-        if action < DRAW and number % 4:
-            action = DRAW
-        yield table, action
-        rules.step(table.states, 0, action)
-        if table.terminated:
-            return
+            return DO_NOT_KNOCK
+        return DRAW if action < DRAW and number % 4 else action
+
+    return played(Table(num_players, seed, **options), decisions, choose)
 
 
 @pytest.mark.rule("BG-8")
@@ -1109,20 +1107,10 @@ def test_whole_rounds_are_played_as_by_hand(num_players):
     """Every card, and who has seen which, after every decision of random play."""
     reshuffles = rounds = 0
     for seed in range(2):
-        reference = None
-        for table, action in random_game(num_players, seed, 700):
-            if reference is None or reference.scores is not None:
-                reference = Reference(table)
-            reference.assert_same(table)
-            number = int(table.round)
-            after = table.copy().play(action)
-            reference.play(action, after)
-            reshuffles += reference.filling > 0 and after.filling > table.filling
-            if after.round > number:
-                rounds += 1
-                if reference.scores is not None:
-                    assert after.round_scores[:num_players].tolist() == reference.scores
-                reference = None
+        play = random_game(num_players, seed, 700)
+        for reference, before, after in played_by_hand(Reference, play):
+            reshuffles += reference.filling > 0 and after.filling > before.filling
+            rounds += reference.is_over
     assert reshuffles > 1
     assert rounds > 1
 

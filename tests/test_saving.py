@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import json
 import pickle
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -98,7 +99,7 @@ def copies_of(env: CardEnv, **options: Any) -> dict[str, CardEnv]:
 @tables
 def test_a_game_goes_on_from_everywhere(game, num_players):
     """In mid game, when it is over, between the dead steps, after them, after an illegal action."""
-    for number, options in enumerate(option_sets(game)):
+    for number, options in enumerate(option_sets(game, most=6)):
         env = module_of(game).env(num_players=num_players, **options)
         for where in ("begun", "mid", "over", "dead steps", "empty", "illegal"):
             env.reset(seed=number)
@@ -293,19 +294,133 @@ def test_crafted_records_are_refused(game, num_players):
     assert snapshot(env) == before
 
 
-def test_beaver_gang_refuses_cards_that_are_not_the_decks():
+def load_damaged(env: CardEnv, header: Any, record: bytes, decisions: int = 25) -> str:
+    """Load a record under a right checksum into the environment, and play on if it is let in.
+
+    Whatever is let in must do no harm: every kernel takes it, and what they give is of the kind
+    that it must be.
+
+    Returns:
+        The error message, or "" if it was let in.
+    """
+    try:
+        env.load(sealed(header, record))
+    except ValueError as error:
+        return str(error)
+    for _ in range(decisions):
+        legal = env.legal_actions()
+        if not legal:
+            break
+        assert set(np.unique(env.last()[0]["action_mask"])) == {0, 1}
+        for agent in env.agents:
+            assert np.isfinite(env.observe(agent)["observation"]).all()
+            assert np.isfinite(env.state()).all()
+            assert env.game.describe(env.states, 0, env.possible_agents.index(agent))
+            env.determinize(agent, 1)
+        assert env.game.rules.is_sound(env.states, 0)
+        assert env.game.heuristic(env.states, 0) in env.legal_actions()
+        env.step(env.legal_actions()[-1])
+        assert env.game.rules.is_sound(env.states, 0)
+    return ""
+
+
+@tables
+def test_whatever_is_let_in_can_be_played(game, num_players):
+    """Random damage under a right checksum is refused, or it is a game that does no harm."""
+    env = mid_game(game, num_players)
+    data = env.save()
+    header, record = header_of(data), record_of(data)
+    size = game.state_dtype.itemsize
+
+    @settings(max_examples=150)
+    @given(
+        st.lists(st.tuples(st.integers(0, size - 1), st.integers(0, 255)), min_size=1, max_size=3)
+    )
+    def check(changes):
+        damaged = bytearray(record)
+        for place, value in changes:
+            damaged[place] = value
+        messages.append(load_damaged(env, header, bytes(damaged)))
+
+    messages: list[str] = []
+    check()
+    refused = [message for message in messages if message]
+    assert len(refused) > 20
+    assert len(messages) - len(refused) > 5
+    assert all("damaged" in message for message in refused)
+
+
+@tables
+def test_every_byte_of_a_record_may_be_anything(game, num_players):
+    """Each byte in turn, in the middle of a game and when it is over."""
+    env = mid_game(game, num_players, 25)
+    running = env.save()
+    play_on(env, UNIFORM, 10_000)
+    over = env.save()
+    values = (0, 1, 2, 4, 10, 0x7F, 0x80, 0xFF)
+    messages = []
+    for data in (running, over):
+        header, record = header_of(data), record_of(data)
+        for place in range(len(record)):
+            for k in range(2):  # other values in other places, and with other numbers of players
+                damaged = bytearray(record)
+                damaged[place] = values[(place + num_players + 4 * k) % len(values)]
+                messages.append(load_damaged(env, header, bytes(damaged), 8))
+    refused = [message for message in messages if message]
+    assert len(refused) > 100
+    assert len(messages) - len(refused) > 100
+    assert all("damaged" in message for message in refused)
+
+
+@each_game
+def test_a_saved_game_holds_nothing_that_could_be_executed(game):
+    """JSON and plain numbers; a pickle is no saved game."""
+    env = mid_game(game, 3)
+    with pytest.raises(ValueError, match="not a saved game"):
+        env.load(pickle.dumps(env))
+    assert pack(header_of(env.save()), env.states) == env.save()
+    assert record_of(env.save()) == env.states.tobytes()
+
+
+@each_game
+def test_a_copy_is_one_of_every_byte(game):
+    """Also of the bytes between the fields: states are compared as bytes."""
+    env = mid_game(game, 3)
+    between = np.ones(game.state_dtype.itemsize, bool)
+    for field_dtype, offset, *_ in game.state_dtype.fields.values():
+        between[offset : offset + field_dtype.itemsize] = False
+    env.states.view(np.uint8)[between] = 0xAB
+    data = env.states.tobytes()
+    for way, twin in copies_of(env).items():
+        assert twin.states.tobytes() == data, way
+        assert twin.save() == env.save(), way
+
+
+# ---------------------------------------------------------------------------------------------
+# What is impossible in one game
+# ---------------------------------------------------------------------------------------------
+
+
+def assert_refused(env: CardEnv, *changes: Callable[[Any], None]) -> None:
+    """The environment's own saved game is refused after each of these changes of its record."""
+    header, record = header_of(env.save()), record_of(env.save())
+    true = np.frombuffer(bytearray(record), env.game.state_dtype)
+    before = snapshot(env)
+    for change in changes:
+        crafted = true.copy()
+        change(crafted[0])
+        assert crafted.tobytes() != true.tobytes(), change.__name__
+        with pytest.raises(ValueError, match="possible state"):
+            env.load(sealed(header, crafted.tobytes()))
+    assert snapshot(env) == before
+    env.load(sealed(header, true.tobytes()))
+    assert snapshot(env) == before
+
+
+def test_beaver_gang_refuses_impossible_records():
     env = card_envs.make("beaver_gang", num_players=3)
     env.reset(seed=1)
-    game = env.game
     env.step(4)  # a drawn card
-    header, record = header_of(env.save()), record_of(env.save())
-    true = np.frombuffer(bytearray(record), game.state_dtype)
-    before = snapshot(env)
-
-    def crafted(change):
-        copy = true.copy()
-        change(copy[0])
-        return sealed(header, copy.tobytes())
 
     def exchange_kind(s):
         s["row"][0, 0] = (s["row"][0, 0] + 1) % 13
@@ -358,7 +473,8 @@ def test_beaver_gang_refuses_cards_that_are_not_the_decks():
     def no_rounds(s):
         s["rounds"] = 0
 
-    for change in (
+    assert_refused(
+        env,
         exchange_kind,
         unknown_kind,
         negative_kind,
@@ -376,73 +492,70 @@ def test_beaver_gang_refuses_cards_that_are_not_the_decks():
         no_such_neighbour,
         more_draw_twos,
         no_rounds,
-    ):
-        with pytest.raises(ValueError, match="possible state"):
-            env.load(crafted(change))
-    assert snapshot(env) == before
-    env.load(crafted(lambda s: None))
-    assert snapshot(env) == before
-
-
-@tables
-def test_whatever_is_let_in_can_be_played(game, num_players):
-    """Random damage under a right checksum is refused, or it is a game that does no harm."""
-    env = mid_game(game, num_players)
-    data = env.save()
-    header, record = header_of(data), record_of(data)
-    size = game.state_dtype.itemsize
-
-    @settings(max_examples=150)
-    @given(
-        st.lists(st.tuples(st.integers(0, size - 1), st.integers(0, 255)), min_size=1, max_size=3)
     )
-    def check(changes):
-        damaged = bytearray(record)
-        for place, value in changes:
-            damaged[place] = value
-        twin = module_of(game).env(num_players=num_players)
-        try:
-            twin.load(sealed(header, bytes(damaged)))
-        except ValueError as error:
-            refused.append(str(error))
-            return
-        accepted.append(changes)
-        for _ in range(300):
-            if not twin.legal_actions():
-                break
-            for agent in twin.agents:
-                assert np.isfinite(twin.observe(agent)["observation"]).all()
-                twin.determinize(agent, 1)
-            twin.step(twin.legal_actions()[-1])
-            assert game.rules.is_sound(twin.states, 0)
-
-    refused: list[str] = []
-    accepted: list[Any] = []
-    check()
-    assert len(refused) > 20
-    assert len(accepted) > 5
-    assert all("damaged" in message for message in refused)
 
 
-@each_game
-def test_a_saved_game_holds_nothing_that_could_be_executed(game):
-    """JSON and plain numbers; a pickle is no saved game."""
-    env = mid_game(game, 3)
-    with pytest.raises(ValueError, match="not a saved game"):
-        env.load(pickle.dumps(env))
-    assert pack(header_of(env.save()), env.states) == env.save()
-    assert record_of(env.save()) == env.states.tobytes()
+def test_swim_for_your_life_refuses_impossible_records():
+    env = card_envs.make("swim_for_your_life", num_players=4)
+    env.reset(seed=1)
+    for action in (999, 998, 997, 996):  # the whole fourth row each time
+        env.step(max(legal for legal in env.legal_actions() if legal <= action))
+    env.step(1000)
+    s = env.states[0]
+    assert s["tapper"] == 0
+    assert s["current_player"] == 1
+    assert s["hand"][3, 0] > s["least"][3, 0]
 
+    def number(name, place, value):
+        def change(s):
+            if place is None:
+                s[name] = value
+            else:
+                s[name][place] = value
 
-@each_game
-def test_a_copy_is_one_of_every_byte(game):
-    """Also of the bytes between the fields: states are compared as bytes."""
-    env = mid_game(game, 3)
-    between = np.ones(game.state_dtype.itemsize, bool)
-    for field_dtype, offset, *_ in game.state_dtype.fields.values():
-        between[offset : offset + field_dtype.itemsize] = False
-    env.states.view(np.uint8)[between] = 0xAB
-    data = env.states.tobytes()
-    for way, twin in copies_of(env).items():
-        assert twin.states.tobytes() == data, way
-        assert twin.save() == env.save(), way
+        return change
+
+    def card(animal, source, target):
+        """A card goes from one place to another."""
+
+        def change(s):
+            for (name, *place), step in ((source, -1), (target, 1)):
+                (s[name][place[0]] if place else s[name])[animal] += step
+
+        return change
+
+    def all_but_the_last(s):
+        """Everybody else is out, but the game is not over."""
+        s["lives"][1:] = 0
+        s["current_player"] = 0
+
+    def a_set_that_only_one_may_have(s):
+        """Of all possible arrangements there is hardly one."""
+        s["least"][:] = 0
+        s["most"][:] = s["hand"][:, 6:9]
+
+    giraffe, bear = 0, 1
+    assert_refused(
+        env,
+        *(number("tapper", None, value) for value in (-2, 4, 127)),
+        *(number("starter", None, value) for value in (-1, 4)),
+        *(number("sudden_death", None, value) for value in (-2, 4)),
+        *(number("round", None, value) for value in (-1, 1_000_000)),
+        number("turns", None, -1),
+        *(number("lives", 2, value) for value in (-1, 11)),
+        *(number("lives", gone, 0) for gone in (0, 1)),  # who started and tapped, who is to move
+        number("lives", 4, 5),
+        *(number("has_exchanged", 2, value) for value in (-1, 2)),
+        *(number("last_action", 2, value) for value in (-2, 1001)),
+        *(number("least", (2, giraffe), value) for value in (-1, 10)),
+        number("most", (2, 0), -1),
+        number("hand", (2, giraffe), 9),
+        number("row", (0, giraffe), 9),
+        number("left_over", giraffe, 9),
+        card(giraffe, ("hand", 3), ("hand", 2)),
+        card(giraffe, ("hand", 3), ("row", 3)),
+        card(giraffe, ("hand", 3), ("left_over",)),
+        card(bear, ("row", 0), ("row", 1)),
+        all_but_the_last,
+        a_set_that_only_one_may_have,
+    )

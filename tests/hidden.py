@@ -1,0 +1,265 @@
+"""What the tests of hidden information share: redrawn positions, and which cards differ in them.
+
+The checks are functions of the kernels that they check, so that the same functions can be shown
+to catch kernels that leak, and a ``determinize`` that does not redraw.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from helpers import copy_of, is_over, mask_of
+
+from card_envs.engine.game import Game
+
+Determinize = Callable[[np.ndarray, int, int, np.uint64], None]
+Observe = Callable[[np.ndarray, int, int, np.ndarray], None]
+
+SEEDS = 6
+MORE_SEEDS = 4000
+
+
+def redrawn(
+    game: Game, states: np.ndarray, player: int, seed: int, determinize: Determinize
+) -> np.ndarray:
+    copy = copy_of(game, states)
+    determinize(copy, 0, player, np.uint64(seed))
+    return copy
+
+
+def variants(
+    game: Game, states: np.ndarray, player: int, determinize: Determinize, count: int
+) -> Iterator[np.ndarray]:
+    for seed in range(count):
+        yield redrawn(game, states, player, seed, determinize)
+
+
+def check_views_unchanged(
+    game: Game, states: np.ndarray, player: int, observe: Observe, determinize: Determinize
+) -> None:
+    """Observation, mask, and the scripted player's choice: the same in all redrawn states."""
+
+    def views(states: np.ndarray) -> tuple[bytes, bytes, int]:
+        observation = np.full(game.fields.size, np.nan, np.float32)
+        observe(states, 0, player, observation)
+        if is_over(states) or states["current_player"][0] != player:
+            return observation.tobytes(), b"", -1
+        return observation.tobytes(), mask_of(game, states).tobytes(), game.heuristic(states, 0)
+
+    expected = views(states)
+    for other in variants(game, states, player, determinize, SEEDS):
+        found = views(other)
+        assert found[0] == expected[0], "the observation shows what the player cannot know"
+        assert found[1] == expected[1], "the mask shows what the player cannot know"
+        assert found[2] == expected[2], "the heuristic uses what its seat cannot know"
+
+
+# ---------------------------------------------------------------------------------------------
+# Beaver Gang
+# ---------------------------------------------------------------------------------------------
+
+
+def cells_of_beaver_gang(states: np.ndarray) -> np.ndarray:
+    """Every place of a card, hidden or not: the slots, the drawn card, the pile."""
+    s = states[0]
+    return np.concatenate([s["row"].ravel(), [s["drawn"]], s["draw_pile"]])
+
+
+def open_cells_of_beaver_gang(states: np.ndarray, player: int) -> tuple[np.ndarray, np.ndarray]:
+    """Which places may hold another card for all that the player knows, and which surely do not.
+
+    He knows of a hidden card: from which filling of the draw pile it came, all cards that he has
+    not seen of that filling, and of some that they are numbers. So a place is open if its card
+    can change places with a different one of its filling.
+    """
+    s = states[0]
+    players, slots = s["row"].shape
+    cards = cells_of_beaver_gang(states)
+    hidden = np.zeros(len(cards), bool)
+    filling = np.full(len(cards), s["filling"], np.int64)
+    is_number = np.zeros(len(cards), bool)
+    for owner in range(s["num_players"]):
+        for slot in range(slots):
+            place = owner * slots + slot
+            hidden[place] = not s["known"][player] >> place & 1
+            filling[place] = s["filling_of"][owner, slot]
+            is_number[place] = s["is_number"] >> place & 1
+    drawn = players * slots
+    hidden[drawn] = s["drawn"] >= 0 and s["current_player"] != player
+    hidden[drawn + 1 : drawn + 1 + s["draw_size"]] = True
+    fits = ~is_number[:, None] | (cards < 10)[None, :]  # [place, place of the new card]
+    exchangeable = (
+        (hidden[:, None] & hidden[None, :])
+        & (filling[:, None] == filling[None, :])
+        & (cards[:, None] != cards[None, :])
+        & fits
+        & fits.T
+    )
+    beyond = np.zeros(len(cards), bool)  # the array's unused end
+    beyond[drawn + 1 + s["draw_size"] :] = True
+    is_open = exchangeable.any(axis=1)
+    return is_open, ~is_open & ~beyond
+
+
+# ---------------------------------------------------------------------------------------------
+# Swim for Your Life
+# ---------------------------------------------------------------------------------------------
+
+
+def cells_of_swim_for_your_life(states: np.ndarray) -> np.ndarray:
+    """How many cards of each animal there are in each hand, left over, and in each row."""
+    s = states[0]
+    return np.concatenate([s["hand"].ravel(), s["left_over"], s["row"].ravel()])
+
+
+@dataclass
+class HiddenCards:
+    """The cards that a player of Swim for Your Life has not located, by places and animals.
+
+    Attributes:
+        places: the players whose hands hold some; the last place is what is left over (-1).
+        held: how many cards beyond ``least`` there are (places, animals).
+        room: how many more there could be, as far as ``most`` says (places, animals).
+    """
+
+    places: list[int]
+    held: np.ndarray
+    room: np.ndarray
+
+    @classmethod
+    def of(cls, states: np.ndarray, player: int) -> HiddenCards:
+        s = states[0]
+        places = [q for q in range(s["num_players"]) if q != player]
+        held = [s["hand"][q] - s["least"][q] for q in places] + [s["left_over"]]
+        room = np.full((len(held), 10), 99)
+        for place, q in enumerate(places):
+            room[place, 6:9] = s["most"][q] - s["hand"][q, 6:9]
+        return cls([*places, -1], np.array(held, np.int64), room)
+
+    def put(self, place: int, animal: int) -> bool:
+        """Exchange cards so that the place gets one more of the animal; False if impossible.
+
+        Each exchange moves a card from one place to another, so together they are a circle: the
+        animal's card comes to the place, which gives another one away, and so on, until a place
+        gives away a card of the animal.
+        """
+        return self.room[place, animal] > 0 and self._move(("place", place), ("animal", animal))
+
+    def take(self, place: int, animal: int) -> bool:
+        """Exchange cards so that the place gets one less of the animal; False if impossible."""
+        return self.held[place, animal] > 0 and self._move(("animal", animal), ("place", place))
+
+    def _move(self, start: tuple[str, int], goal: tuple[str, int]) -> bool:
+        """Close the circle that the card between goal and start begins, the shortest that there
+        is: from a place to an animal that it gives away, from an animal to a place that gets it."""
+        came_from: dict[tuple[str, int], tuple[str, int]] = {}
+        reached = [start]
+        for node in reached:
+            kind, number = node
+            if kind == "place":
+                following = [("animal", int(a)) for a in np.flatnonzero(self.held[number])]
+            else:
+                following = [("place", int(p)) for p in np.flatnonzero(self.room[:, number])]
+            for other in following:
+                # The card itself must not go back where it came from.
+                if other not in came_from and other != start and (node, other) != (start, goal):
+                    came_from[other] = node
+                    reached.append(other)
+        if goal not in came_from:
+            return False
+        node = goal
+        self._shift(goal, start)
+        while node != start:
+            self._shift(came_from[node], node)
+            node = came_from[node]
+        return True
+
+    def _shift(self, source: tuple[str, int], target: tuple[str, int]) -> None:
+        """One card less at the place ``source``, or one more at the place ``target``."""
+        is_given = source[0] == "place"
+        place, animal = (source[1], target[1]) if is_given else (target[1], source[1])
+        self.held[place, animal] += -1 if is_given else 1
+        self.room[place, animal] += 1 if is_given else -1
+
+
+def open_cells_of_swim_for_your_life(
+    states: np.ndarray, player: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """The other hands and what is left over, as far as there is an exchange that changes them.
+
+    It does not matter that each is looked for from where the ones before led to: what can change
+    from one possible arrangement can change from any.
+    """
+    hands = np.zeros((6, 10), bool)  # the last one: what is left over
+    rows = np.zeros(40, bool)
+    hidden = HiddenCards.of(states, player)
+    for place, q in enumerate(hidden.places):
+        for animal in range(10):
+            hands[q, animal] = hidden.put(place, animal) or hidden.take(place, animal)
+    is_open = np.concatenate([hands.ravel(), rows])
+    return is_open, ~is_open
+
+
+# ---------------------------------------------------------------------------------------------
+# What is hidden, by game
+# ---------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Hiding:
+    """What of a game's record players cannot know.
+
+    Attributes:
+        cells: gives all places of cards.
+        open_cells: gives, for a player, which of them may hold something else for all that he
+            knows, and which surely do not.
+        parts: the record's fields that hold hidden cards; but for its random stream, no other
+            changes when they are redrawn.
+        usual: a number of open places that is exceeded on average.
+    """
+
+    cells: Callable[[np.ndarray], np.ndarray]
+    open_cells: Callable[[np.ndarray, int], tuple[np.ndarray, np.ndarray]]
+    parts: tuple[str, ...]
+    usual: int
+
+
+HIDING = {
+    "beaver_gang": Hiding(
+        cells_of_beaver_gang, open_cells_of_beaver_gang, ("row", "drawn", "draw_pile"), 20
+    ),
+    "swim_for_your_life": Hiding(
+        cells_of_swim_for_your_life,
+        open_cells_of_swim_for_your_life,
+        ("hand", "left_over"),
+        10,
+    ),
+}
+
+
+def check_hidden_parts_vary(
+    game: Game, states: np.ndarray, player: int, determinize: Determinize
+) -> int:
+    """Every open place takes more than one value, every other keeps its cards, and so does the
+    rest of the record.
+
+    Returns:
+        How many places are open.
+    """
+    hiding = HIDING[game.id]
+    is_open, is_fixed = hiding.open_cells(states, player)
+    original = hiding.cells(states)
+    rest = [n for n in game.state_dtype.names or () if n not in ("rng", "seed", *hiding.parts)]
+    missing = is_open.copy()
+    for count, variant in enumerate(variants(game, states, player, determinize, MORE_SEEDS)):
+        changed = hiding.cells(variant) != original
+        assert not (changed & is_fixed).any(), "a card that the player knows was exchanged"
+        same = all(variant[name].tobytes() == states[name].tobytes() for name in rest)
+        assert same, "something else than hidden cards was changed"
+        missing &= ~changed
+        if count >= SEEDS and not missing.any():
+            break
+    assert not missing.any(), f"hidden but never redrawn: {np.flatnonzero(missing)}"
+    return int(is_open.sum())
