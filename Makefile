@@ -28,7 +28,6 @@ bench: .venv/installed
 
 train-beaver_gang: .venv/installed
 	$(BIN)/python -m training.train configs/beaver_gang.yaml
-	$(BIN)/python -m training.train --resume runs/beaver_gang --set decisions=20_000_000
 
 train-swim_for_your_life: .venv/installed
 	$(BIN)/python -m training.train configs/swim_for_your_life.yaml

@@ -648,6 +648,7 @@ def test_the_hands_that_are_open_at_the_end(num_players, kind):
 
     This is the same for whoever is out.
     """
+    closed = 0
     for states in itertools.islice(endings_of(num_players, kind), 8):
         s = states[0]
         in_round = s["hand"][:num_players].any(axis=1)
@@ -670,4 +671,6 @@ def test_the_hands_that_are_open_at_the_end(num_players, kind):
                 if is_shown[q]:
                     assert cards == 0
                 assert changes[q] == (cards > 0)
+                closed += cards > 0
             assert not changes[player]
+    assert (closed > 0) == (kind != "counted")

@@ -495,16 +495,16 @@ def test_beaver_gang_refuses_impossible_records():
     )
 
 
-def test_swim_for_your_life_refuses_impossible_records():
-    env = card_envs.make("swim_for_your_life", num_players=4)
+@pytest.mark.parametrize("num_players", [4, 5])
+def test_swim_for_your_life_refuses_impossible_records(num_players):
+    env = card_envs.make("swim_for_your_life", num_players=num_players)
     env.reset(seed=1)
-    for action in (999, 998, 997, 996):  # the whole fourth row each time
-        env.step(max(legal for legal in env.legal_actions() if legal <= action))
+    for _ in range(num_players):
+        env.step(env.legal_actions()[-2])  # the last exchange in their order, of the fourth row
     env.step(1000)
     s = env.states[0]
     assert s["tapper"] == 0
     assert s["current_player"] == 1
-    assert s["hand"][3, 0] > s["least"][3, 0]
 
     def number(name, place, value):
         def change(s):
@@ -515,47 +515,71 @@ def test_swim_for_your_life_refuses_impossible_records():
 
         return change
 
-    def card(animal, source, target):
-        """A card goes from one place to another."""
+    def cards(animal, source, target, count=1):
+        """Cards go from one place to another."""
 
         def change(s):
-            for (name, *place), step in ((source, -1), (target, 1)):
+            for (name, *place), step in ((source, -count), (target, count)):
                 (s[name][place[0]] if place else s[name])[animal] += step
 
         return change
 
-    def all_but_the_last(s):
-        """Everybody else is out, but the game is not over."""
-        s["lives"][1:] = 0
-        s["current_player"] = 0
+    def both(*changes):
+        def change(s):
+            for part in changes:
+                part(s)
 
-    def a_set_that_only_one_may_have(s):
-        """Of all possible arrangements there is hardly one."""
+        return change
+
+    def out(player, role):
+        """A player who is out in a role that he cannot have."""
+        return both(number("lives", player, 0), number(role, None, player))
+
+    def all_but_one_out(s):
+        s["lives"][:] = 0
+        s["lives"][1] = 5
+        s["starter"] = s["tapper"] = 1
+
+    def hardly_any_arrangement(s):
+        """Of all arrangements of cards that nobody knows only the true one would be possible."""
         s["least"][:] = 0
         s["most"][:] = s["hand"][:, 6:9]
 
-    giraffe, bear = 0, 1
-    assert_refused(
-        env,
-        *(number("tapper", None, value) for value in (-2, 4, 127)),
-        *(number("starter", None, value) for value in (-1, 4)),
-        *(number("sudden_death", None, value) for value in (-2, 4)),
+    hand, row, rest = ("hand", 3), ("row", 3), ("left_over",)
+    in_hand, in_row = np.argmax(s["hand"][3] - s["least"][3]), np.argmax(s["row"][3])
+    in_first_row, not_in_row = np.argmax(s["row"][0]), np.argmin(s["row"][3])
+    assert s["hand"][3, in_hand] > s["least"][3, in_hand]
+    changes = [
+        *(number("tapper", None, value) for value in (-2, num_players, 127)),
+        *(number("starter", None, value) for value in (-1, num_players)),
+        *(number("sudden_death", None, value) for value in (-2, num_players)),
         *(number("round", None, value) for value in (-1, 1_000_000)),
         number("turns", None, -1),
         *(number("lives", 2, value) for value in (-1, 11)),
-        *(number("lives", gone, 0) for gone in (0, 1)),  # who started and tapped, who is to move
-        number("lives", 4, 5),
+        *(out(3, role) for role in ("starter", "tapper", "current_player")),
+        all_but_one_out,
         *(number("has_exchanged", 2, value) for value in (-1, 2)),
         *(number("last_action", 2, value) for value in (-2, 1001)),
-        *(number("least", (2, giraffe), value) for value in (-1, 10)),
-        number("most", (2, 0), -1),
-        number("hand", (2, giraffe), 9),
-        number("row", (0, giraffe), 9),
-        number("left_over", giraffe, 9),
-        card(giraffe, ("hand", 3), ("hand", 2)),
-        card(giraffe, ("hand", 3), ("row", 3)),
-        card(giraffe, ("hand", 3), ("left_over",)),
-        card(bear, ("row", 0), ("row", 1)),
-        all_but_the_last,
-        a_set_that_only_one_may_have,
-    )
+        number("least", (3, in_hand), -1),
+        number("least", (3, in_hand), s["hand"][3, in_hand] + 1),
+        number("most", (3, 0), -1),
+        hardly_any_arrangement,
+        number("hand", (3, in_hand), 9),
+        number("row", (3, in_row), 9),
+        number("left_over", in_hand, 9),
+        cards(in_hand, hand, ("hand", 2)),
+        cards(in_hand, hand, row),
+        cards(in_first_row, ("row", 0), ("row", 1)),
+        # As many cards everywhere as there must be, but less than none of one animal.
+        both(cards(in_row, row, hand, 9), cards(in_hand, hand, row, 9)),
+        both(cards(not_in_row, row, hand, 1), cards(in_hand, hand, row, 1)),
+    ]
+    if num_players == 4:
+        few = np.argmin(s["left_over"])
+        more = s["left_over"][few] + 1
+        changes += [
+            number("lives", 4, 5),
+            cards(in_hand, hand, rest),
+            both(cards(few, rest, hand, more), cards(in_hand, hand, rest, more)),
+        ]
+    assert_refused(env, *changes)

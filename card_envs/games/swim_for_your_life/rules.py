@@ -158,7 +158,7 @@ def begin_hand(s, player):
     clear(s.least, player)
     clear(s.last_taken, player)
     for k in range(NUM_SETS):
-        s.most[player, k] = DECK_COUNTS[HARE + k]
+        s.most[player, k] = DECK_COUNTS[HARE + k] if s.lives[player] > 0 else 0
     s.has_exchanged[player] = 0
     s.last_action[player] = NO_ACTION
 
@@ -473,6 +473,8 @@ def is_sound(states, i):
             return False
         if not NO_ACTION <= s.last_action[player] <= TAP:
             return False
+        if not 0 <= s.has_exchanged[player] <= 1:
+            return False
     if (players_left(s) == 1) != s.terminated:
         return False
     if not s.terminated and (s.lives[s.current_player] == 0 or s.lives[s.starter] == 0):
@@ -494,6 +496,8 @@ def cards_are_whole(s):
         for player in range(s.num_players):
             if not 0 <= s.least[player, animal] <= s.hand[player, animal]:
                 return False
+            if not 0 <= s.last_taken[player, animal] <= NUM_ROWS:
+                return False
             count += int(s.hand[player, animal])
         if count != DECK[animal] or s.left_over[animal] < 0:
             return False
@@ -504,6 +508,9 @@ def cards_are_whole(s):
         cards = cards_in(s.hand, player)
         if cards != HAND_SIZE and (cards != 0 or s.lives[player] > 0):
             return False
+        for k in range(NUM_SETS):
+            if s.most[player, k] > DECK_COUNTS[HARE + k]:
+                return False
     return hands_are_possible(s, -1)
 
 
