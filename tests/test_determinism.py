@@ -83,6 +83,42 @@ FROZEN = {
     ("beaver_gang_v0", 6, "none"): (
         "2b44f55ad4e4e4f408eba05169fd223c79e2da703dfd35b164be94c1b7f8ac4c"
     ),
+    ("swim_for_your_life_v0", 2, "perfect"): (
+        "f95509ee5a86f6bcbb1dbb39c0367eadde64b30a0ba0231bbf774e5d2a430e2c"
+    ),
+    ("swim_for_your_life_v0", 2, "none"): (
+        "e9ddaef89cfdbee757c4cad92786949d5fcedab64eb6b44e24fa1b5d4188ad2f"
+    ),
+    ("swim_for_your_life_v0", 2, "expert"): (
+        "3d19671e19254bb38c2c8a4547d9f85310ac89c78d7979b58bf41768bbdbca1f"
+    ),
+    ("swim_for_your_life_v0", 3, "perfect"): (
+        "c88c7f7f28718915e7d2b8e636cbc9f6425e4156d30b8b2f862c96fb58f13e49"
+    ),
+    ("swim_for_your_life_v0", 3, "none"): (
+        "fbf41407b18c90cf6543cc0481e8d5811e95b72095465d227a631e5b77895ce0"
+    ),
+    ("swim_for_your_life_v0", 3, "expert"): (
+        "36e4e74b75afb05b8794581c9ac926b658dfb75e4b70d3c9c8602f871c1052ad"
+    ),
+    ("swim_for_your_life_v0", 4, "perfect"): (
+        "3d67200004c60abb31d73a2df73fe3b40d8ab0cd9fea68e6e8f2a0455091a786"
+    ),
+    ("swim_for_your_life_v0", 4, "none"): (
+        "27e4767472bf577866471de7cd6654edc162fff0f8f5e8325cb11ae9fe76c7f1"
+    ),
+    ("swim_for_your_life_v0", 4, "expert"): (
+        "ad8bdf45127728bd55bd4bf9524514c1a162ed84901010f2921b3c23353bcd39"
+    ),
+    ("swim_for_your_life_v0", 5, "perfect"): (
+        "4f192d3fdfe8dad9d37353e764fd50bf015e15335e2a6a4f78bb9043700c8025"
+    ),
+    ("swim_for_your_life_v0", 5, "none"): (
+        "3758152ee487268542a23b309f1b31b24d2a871aff6b1f32897ab8976aa20d61"
+    ),
+    ("swim_for_your_life_v0", 5, "expert"): (
+        "f21fe801b25a7cfe8f6f422547fd700ed219fab092d90f5d18836707e8faee37"
+    ),
 }
 
 

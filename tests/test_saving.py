@@ -545,10 +545,16 @@ def test_swim_for_your_life_refuses_impossible_records(num_players):
         s["least"][:] = 0
         s["most"][:] = s["hand"][:, 6:9]
 
+    # An animal that player 3 has and nobody knows of, one that the fourth row has, others that the
+    # row does not have or of which few are left over.
     hand, row, rest = ("hand", 3), ("row", 3), ("left_over",)
-    in_hand, in_row = np.argmax(s["hand"][3] - s["least"][3]), np.argmax(s["row"][3])
-    in_first_row, not_in_row = np.argmax(s["row"][0]), np.argmin(s["row"][3])
+    in_hand = int(np.argmax(s["hand"][3] - s["least"][3]))
     assert s["hand"][3, in_hand] > s["least"][3, in_hand]
+    others = [animal for animal in range(10) if animal != in_hand]
+    in_row = max(others, key=lambda animal: s["row"][3, animal])
+    not_in_row = min(others, key=lambda animal: s["row"][3, animal])
+    few = min(others, key=lambda animal: s["left_over"][animal])
+    in_first_row = int(np.argmax(s["row"][0]))
     changes = [
         *(number("tapper", None, value) for value in (-2, num_players, 127)),
         *(number("starter", None, value) for value in (-1, num_players)),
@@ -572,11 +578,10 @@ def test_swim_for_your_life_refuses_impossible_records(num_players):
         cards(in_first_row, ("row", 0), ("row", 1)),
         # As many cards everywhere as there must be, but less than none of one animal.
         both(cards(in_row, row, hand, 9), cards(in_hand, hand, row, 9)),
-        both(cards(not_in_row, row, hand, 1), cards(in_hand, hand, row, 1)),
+        both(cards(not_in_row, row, hand), cards(in_hand, hand, row)),
     ]
     if num_players == 4:
-        few = np.argmin(s["left_over"])
-        more = s["left_over"][few] + 1
+        more = int(s["left_over"][few]) + 1
         changes += [
             number("lives", 4, 5),
             cards(in_hand, hand, rest),
