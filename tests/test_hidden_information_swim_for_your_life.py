@@ -481,7 +481,7 @@ class Onlooker:
         self.has_exchanged = [False] * n
         self.tapper: int | None = None
         self.least = np.zeros((n, 10), int)
-        self.most = np.tile(np.array(DECK), (n, 1))
+        self.most = np.outer(states["lives"][0, :n] > 0, DECK)
 
     def sees(self, before: np.ndarray, action: int, after: np.ndarray) -> None:
         """A turn, and what followed from it."""

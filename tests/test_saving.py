@@ -545,6 +545,14 @@ def test_swim_for_your_life_refuses_impossible_records(num_players):
         s["least"][:] = 0
         s["most"][:] = s["hand"][:, 6:9]
 
+    def less_than_is_held(s):
+        """All other hares, pigs or cats are known to be elsewhere, and the last ones nowhere."""
+        player, k = np.argwhere(s["hand"][:, 6:9] > s["least"][:, 6:9])[0]
+        least = s["least"][player, 6 + k]
+        s["least"][:, 6 + k] = s["hand"][:, 6 + k]
+        s["least"][player, 6 + k] = least
+        s["most"][player, k] = s["hand"][player, 6 + k] - 1
+
     # An animal that player 3 has and nobody knows of, one that the fourth row has, others that the
     # row does not have or of which few are left over.
     hand, row, rest = ("hand", 3), ("row", 3), ("left_over",)
@@ -570,6 +578,7 @@ def test_swim_for_your_life_refuses_impossible_records(num_players):
         number("least", (3, in_hand), s["hand"][3, in_hand] + 1),
         number("most", (3, 0), -1),
         hardly_any_arrangement,
+        less_than_is_held,
         number("hand", (3, in_hand), 9),
         number("row", (3, in_row), 9),
         number("left_over", in_hand, 9),

@@ -473,7 +473,7 @@ def is_sound(states, i):
             return False
         if not NO_ACTION <= s.last_action[player] <= TAP:
             return False
-        if not 0 <= s.has_exchanged[player] <= 1:
+        if not (0 <= s.has_exchanged[player] <= 1 and -1 <= s.lives_lost[player] <= 2):
             return False
     if (players_left(s) == 1) != s.terminated:
         return False
@@ -508,10 +508,29 @@ def cards_are_whole(s):
         cards = cards_in(s.hand, player)
         if cards != HAND_SIZE and (cards != 0 or s.lives[player] > 0):
             return False
-        for k in range(NUM_SETS):
-            if s.most[player, k] > DECK_COUNTS[HARE + k]:
-                return False
+        if not most_is_sound(s, player):
+            return False
     return hands_are_possible(s, -1)
+
+
+@jit
+def most_is_sound(s, player):
+    """Whether ``most`` can be: it only falls by cards laid down, which everybody has located since.
+
+    Otherwise ``determinize`` might seek an arrangement that there hardly is.
+    """
+    for k in range(NUM_SETS):
+        located = 0
+        for row in range(NUM_ROWS):
+            located += int(s.row[row, HARE + k])
+        for q in range(s.num_players):
+            located += int(s.least[q, HARE + k])
+        full = int(DECK_COUNTS[HARE + k])
+        if s.most[player, k] > full:
+            return False
+        if unknown_cards(s, player) > 0 and located + int(s.most[player, k]) < full - 1:
+            return False
+    return True
 
 
 @jit
