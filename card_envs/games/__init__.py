@@ -11,6 +11,7 @@ from card_envs.engine.game import Game
 GAMES = {
     "beaver_gang": "Beaver Gang",
     "swim_for_your_life": "Swim for Your Life",
+    "franks_zoo": "Frank's Zoo",
 }
 
 

@@ -1,0 +1,5 @@
+"""Frank's Zoo as a PettingZoo environment: ``franks_zoo_v0.env(num_players=4)``."""
+
+from card_envs.envs.aec import make_shim
+
+env, raw_env = make_shim("franks_zoo")

@@ -1,0 +1,46 @@
+"""Frank's Zoo, by Doris Matthäus and Frank Nestel: get rid of your cards, with changing partners."""
+
+from card_envs.engine.game import Game, Option
+from card_envs.games.franks_zoo import rules
+from card_envs.games.franks_zoo.heuristic import heuristic
+from card_envs.games.franks_zoo.observation import (
+    FIELDS,
+    STATE_FIELDS,
+    observe,
+    write_state,
+)
+from card_envs.games.franks_zoo.parts import ACTION_PARTS
+from card_envs.games.franks_zoo.text import action_name, describe
+
+GAME = Game(
+    id="franks_zoo",
+    version=0,
+    title="Frank's Zoo",
+    min_players=rules.MIN_PLAYERS,
+    max_players=rules.MAX_PLAYERS,
+    num_actions=rules.NUM_ACTIONS,
+    state_dtype=rules.STATE,
+    fields=FIELDS,
+    own_options=(
+        Option(
+            "partners",
+            True,
+            "the game of changing partners from hand 2 on; never with three players",
+        ),
+        Option(
+            "target_score",
+            rules.TARGET_SCORE,
+            "the points that two players (of three: one) must have for the game to end",
+            minimum=1,
+            maximum=rules.MAX_TARGET_SCORE,
+        ),
+    ),
+    rules=rules,
+    observe=observe,
+    state_fields=STATE_FIELDS,
+    write_state=write_state,
+    heuristic=heuristic,
+    action_parts=ACTION_PARTS,
+    action_name=action_name,
+    describe=describe,
+)

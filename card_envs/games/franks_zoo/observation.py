@@ -1,0 +1,376 @@
+"""What a player of Frank's Zoo can know, as one flat vector of float32 in [0, 1]."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from card_envs.engine.fields import Field, Fields
+from card_envs.engine.jit import jit
+from card_envs.engine.observing import fractions, part, relative_seat, thermometers
+from card_envs.engine.outcome import MEMORY_PERFECT
+from card_envs.games.franks_zoo.cards import (
+    DECK_COUNTS,
+    DECK_OF_THREE_COUNTS,
+    ELEPHANT,
+    IS_BEATEN_BY,
+    JOKER,
+    LAY_ANIMAL,
+    LAY_CARDS,
+    LAY_SIZE,
+    MOSQUITO,
+    NO_LAY,
+    NUM_ANIMALS,
+    NUM_KINDS,
+    NUM_LAYS,
+    NUM_SETS,
+)
+from card_envs.games.franks_zoo.rules import (
+    ANSWER,
+    EXCHANGE,
+    MAX_HAND,
+    MAX_PLAYERS,
+    NO_CARD,
+    NOBODY,
+    TURN,
+    counts_animals,
+    is_junior,
+    known_of,
+)
+
+# A lay has at most five cards of a kind and seven in all.
+_MOST = 5
+_MOST_IN_SET = 7
+# How many entries tell of a small hand, and of what may beat a set.
+_FEW = 6
+_BEATEN = 6
+# Points short of the target that are still told apart.
+_POINTS = 32
+
+# What lies open on the table: the same in a player's observation and in the full state.
+_TABLE_FIELDS = (
+    Field("seats", (MAX_PLAYERS,), "1 for each seat that exists"),
+    Field("to_move", (MAX_PLAYERS,), "1 for the seat to move; all 0 when the game is over"),
+    Field("phase", (3,), "one-hot: exchange of cards, a turn, an answer to a request"),
+    Field("animals_count", (1,), "1 if lions and hedgehogs count in this hand (FZ-13, FZ-24)"),
+    Field("needs", (MAX_PLAYERS,), "points that a seat lacks to the target, / 32, at most 1"),
+    Field("rank", (MAX_PLAYERS,), "rank of a seat, 1 the best, / 7"),
+    Field("partner", (MAX_PLAYERS, MAX_PLAYERS), "one-hot seat of each seat's partner"),
+    Field("senior", (MAX_PLAYERS,), "1 for each seat that is the senior of a pair"),
+    Field("hand_size", (MAX_PLAYERS,), "cards in a seat's hand, / 17"),
+    Field("few_cards", (MAX_PLAYERS, _FEW), "entry c is 1 if a seat has more than c cards"),
+    Field("place", (MAX_PLAYERS,), "finishing place of a seat, 1 the first, / 7; 0: still in"),
+    Field("leads", (1,), "1 if no set lies in the trick"),
+    Field("last_animal", (NUM_ANIMALS,), "one-hot animal of the last set"),
+    Field("last_size", (_MOST_IN_SET,), "one-hot number of its cards, from 1"),
+    Field("owner", (MAX_PLAYERS,), "one-hot seat that owns the last set"),
+    Field("has_passed", (MAX_PLAYERS,), "1 for each seat that has passed since the last set"),
+    Field("trick", (NUM_KINDS,), "cards of each kind in the trick, / 5"),
+    Field("request", (NUM_KINDS,), "cards of each kind that were laid in a request, / 5"),
+    Field("asker", (MAX_PLAYERS,), "one-hot seat whose request is open"),
+)
+
+FIELDS = Fields(
+    *_TABLE_FIELDS,
+    Field(
+        "hand",
+        (NUM_KINDS, _MOST),
+        "entry c of a kind is 1 if the observer's hand has more than c cards of it",
+    ),
+    Field(
+        "elsewhere",
+        (NUM_KINDS, _MOST),
+        "entry c of a kind is 1 if others hold, or have laid before them (FZ-18), more than c "
+        "cards of it; with memory=none only the observer's hand, the trick and a request are known "
+        "to be not among them",
+    ),
+    Field(
+        "may_be_beaten",
+        (NUM_ANIMALS, _BEATEN),
+        "entry c of an animal is 1 if a set of c + 1 could be beaten with the cards elsewhere, "
+        "were they in one hand",
+    ),
+    Field(
+        "unbeatable",
+        (NUM_ANIMALS, _MOST),
+        "entry c of an animal is 1 if the observer has more than c cards of it and a set of c + 1 "
+        "cannot be beaten",
+    ),
+    Field(
+        "follows",
+        (NUM_ANIMALS, 2),
+        "1 if the observer has enough of an animal to play on the last set; the same with his "
+        "joker, and for elephants a mosquito",
+    ),
+    Field("gift", (NUM_KINDS,), "one-hot kind of the card that the observer has chosen to give"),
+    Field("given", (NUM_KINDS,), "cards that he gave or laid before him, / 2; perfect memory"),
+    Field("got", (NUM_KINDS,), "cards that his partner gave him, / 2; perfect memory"),
+    Field(
+        "played",
+        (MAX_PLAYERS, NUM_KINDS),
+        "cards of each kind that a seat has played in this hand, / 5; perfect memory",
+    ),
+    Field(
+        "captured",
+        (MAX_PLAYERS, NUM_KINDS),
+        "cards of each kind in the tricks that a seat has captured, / 5; perfect memory",
+    ),
+    Field(
+        "known",
+        (MAX_PLAYERS, NUM_KINDS),
+        "cards of each kind that a seat's hand is known to hold, / 5: shown in a request, and the "
+        "observer's gifts; of his own hand what others know; perfect memory",
+    ),
+)
+
+STATE_FIELDS = Fields(
+    *_TABLE_FIELDS,
+    Field(
+        "hands",
+        (MAX_PLAYERS, NUM_KINDS, _MOST),
+        "entry c of a kind is 1 if the seat's hand has more than c cards of it",
+    ),
+    Field("gift", (NUM_KINDS,), "one-hot kind of the card that the seat to move chose to give"),
+    Field("given", (MAX_PLAYERS, NUM_KINDS), "cards that each seat gave or laid before it, / 2"),
+    Field("played", (MAX_PLAYERS, NUM_KINDS), "as observed with perfect memory"),
+    Field("captured", (MAX_PLAYERS, NUM_KINDS), "as observed with perfect memory"),
+    Field("known", (MAX_PLAYERS, NUM_KINDS), "what everybody knows of each hand, / 5"),
+)
+
+_SIZE = FIELDS.size
+_SEATS = FIELDS.offset("seats")
+_TO_MOVE = FIELDS.offset("to_move")
+_PHASE = FIELDS.offset("phase")
+_ANIMALS_COUNT = FIELDS.offset("animals_count")
+_NEEDS = FIELDS.offset("needs")
+_RANK = FIELDS.offset("rank")
+_PARTNER = FIELDS.offset("partner")
+_SENIOR = FIELDS.offset("senior")
+_HAND_SIZE = FIELDS.offset("hand_size")
+_FEW_CARDS = FIELDS.offset("few_cards")
+_PLACE = FIELDS.offset("place")
+_LEADS = FIELDS.offset("leads")
+_LAST_ANIMAL = FIELDS.offset("last_animal")
+_LAST_SIZE = FIELDS.offset("last_size")
+_OWNER = FIELDS.offset("owner")
+_HAS_PASSED = FIELDS.offset("has_passed")
+_TRICK = FIELDS.offset("trick")
+_REQUEST = FIELDS.offset("request")
+_ASKER = FIELDS.offset("asker")
+_HAND = FIELDS.offset("hand")
+_ELSEWHERE = FIELDS.offset("elsewhere")
+_MAY_BE_BEATEN = FIELDS.offset("may_be_beaten")
+_UNBEATABLE = FIELDS.offset("unbeatable")
+_FOLLOWS = FIELDS.offset("follows")
+_GIFT = FIELDS.offset("gift")
+_GIVEN = FIELDS.offset("given")
+_GOT = FIELDS.offset("got")
+_PLAYED = FIELDS.offset("played")
+_CAPTURED = FIELDS.offset("captured")
+_KNOWN = FIELDS.offset("known")
+_STATE_HANDS = STATE_FIELDS.offset("hands")
+_STATE_GIFT = STATE_FIELDS.offset("gift")
+_STATE_GIVEN = STATE_FIELDS.offset("given")
+_STATE_PLAYED = STATE_FIELDS.offset("played")
+_STATE_CAPTURED = STATE_FIELDS.offset("captured")
+_STATE_KNOWN = STATE_FIELDS.offset("known")
+
+# What is written for a number of cards, points, and so on.
+_SEAT_LOOK = fractions(1.0 / MAX_PLAYERS)
+_CARDS_LOOK = fractions(1.0 / _MOST)
+_GIFT_LOOK = fractions(1.0 / 2.0)
+_HAND_SIZE_LOOK = (np.arange(32) / MAX_HAND).astype(np.float32)
+_NEEDS_LOOK = (np.arange(_POINTS + 1) / _POINTS).astype(np.float32)
+_FEW_LOOK = thermometers(_FEW)
+_MOST_LOOK = thermometers(_MOST)
+_BEATEN_LOOK = thermometers(_BEATEN)
+
+# How many cards of each animal it takes to play on a set (FZ-8), 15 where none do:
+# 16 values from 16 * last_set on.
+_takes = np.full((NUM_LAYS + 1, 16), 15, np.int8)
+for _set in range(NUM_SETS):
+    _takes[_set, :NUM_ANIMALS][IS_BEATEN_BY[LAY_ANIMAL[_set]]] = LAY_SIZE[_set]
+    _takes[_set, LAY_ANIMAL[_set]] = LAY_SIZE[_set] + 1
+_TAKES = _takes.reshape(-1)
+
+# The animals that beat an animal, at most six, filled up with one of no cards (NUM_KINDS).
+_beaters = np.full((NUM_ANIMALS, 6), NUM_KINDS, np.int8)
+for _animal in range(NUM_ANIMALS):
+    _which = np.flatnonzero(IS_BEATEN_BY[_animal])
+    _beaters[_animal, : len(_which)] = _which
+_BEATERS = _beaters
+
+
+@jit
+def observe(states, i, player, out):
+    """Write the player's observation; seats are relative to him (0), then clockwise."""
+    s = states[i]
+    me = int(player) & 7
+    for k in range(_SIZE):
+        out[k] = 0.0
+    observe_table(s, me, out)
+    observe_hand(s, me, _HAND, out)
+    observe_elsewhere(s, me, out)
+    observe_follows(s, me, out)
+    if s.current_player == me:
+        observe_gift(s, _GIFT, out)
+    if s.memory == MEMORY_PERFECT:
+        observe_memory(s, me, out)
+
+
+@part
+def observe_table(s, player, out):
+    """What lies open on the table, and the course of the game."""
+    n = int(s.num_players)
+    is_over = s.terminated | s.truncated
+    out[_TO_MOVE + relative_seat(int(s.current_player), player, n)] = not is_over
+    out[_PHASE + (int(s.phase) & 3)] = 1.0
+    out[_ANIMALS_COUNT] = counts_animals(s)
+    last_set = int(s.last_set) & 255
+    out[_LEADS] = last_set == NO_LAY
+    if last_set != NO_LAY:
+        out[_LAST_ANIMAL + (int(LAY_ANIMAL[last_set]) & 15)] = 1.0
+        out[_LAST_SIZE + (int(LAY_SIZE[last_set]) - 1 & 7)] = 1.0
+        out[_OWNER + relative_seat(int(s.owner), player, n)] = 1.0
+        for kind in range(NUM_KINDS):
+            out[_TRICK + kind] = _CARDS_LOOK[int(s.trick[kind]) & 15]
+    if s.request != NO_LAY:
+        out[_ASKER + relative_seat(int(s.asker), player, n)] = 1.0
+        for kind in range(NUM_KINDS):
+            out[_REQUEST + kind] = _CARDS_LOOK[int(LAY_CARDS[s.request, kind]) & 15]
+    for q in range(n):
+        seat = relative_seat(q, player, n)
+        out[_SEATS + seat] = 1.0
+        needs = int(s.target_score) - int(s.totals[q])
+        out[_NEEDS + seat] = _NEEDS_LOOK[min(max(needs, 0), _POINTS)]
+        out[_RANK + seat] = _SEAT_LOOK[int(s.rank[q]) + 1 & 15]
+        out[_PLACE + seat] = _SEAT_LOOK[int(s.place[q]) & 15]
+        out[_HAS_PASSED + seat] = s.has_passed[q]
+        size = int(s.hand_size[q]) & 31
+        out[_HAND_SIZE + seat] = _HAND_SIZE_LOOK[size]
+        for c in range(_FEW):
+            out[_FEW_CARDS + _FEW * seat + c] = _FEW_LOOK[_FEW * size + c]
+        partner = int(s.partner[q])
+        if partner != NOBODY:
+            out[_PARTNER + MAX_PLAYERS * seat + relative_seat(partner, player, n)] = 1.0
+            out[_SENIOR + seat] = not is_junior(s, q)
+
+
+@part
+def observe_hand(s, q, first, out):
+    """The hand of player q, written to the field that begins at ``first``."""
+    for kind in range(NUM_KINDS):
+        look = _MOST * (int(s.hand[q, kind]) & 7)
+        for c in range(_MOST):
+            out[first + _MOST * kind + c] = _MOST_LOOK[look + c]
+
+
+@jit
+def count_elsewhere(s, player, kind):
+    """How many cards of a kind others may have, for all that the player remembers or sees."""
+    deck = DECK_OF_THREE_COUNTS[kind] if s.num_players == 3 else DECK_COUNTS[kind]
+    count = int(deck) - int(s.hand[player, kind]) - int(LAY_CARDS[s.request, kind])
+    if s.memory == MEMORY_PERFECT:
+        count -= int(s.played[kind])
+        if s.alone == player:
+            count -= int(s.given[player, kind])
+    else:
+        count -= int(s.trick[kind])
+    return count
+
+
+@part
+def observe_elsewhere(s, player, out):
+    """What others may hold, and which sets could be beaten with it (FZ-8)."""
+    joker = count_elsewhere(s, player, JOKER)
+    with_mosquito = min(count_elsewhere(s, player, MOSQUITO), 1)
+    for kind in range(NUM_KINDS):
+        count = count_elsewhere(s, player, kind)
+        for c in range(_MOST):
+            out[_ELSEWHERE + _MOST * kind + c] = _MOST_LOOK[_MOST * (count & 7) + c]
+    for animal in range(NUM_ANIMALS):
+        # The most cards of the animal that can be beaten: by one more of it, or as many others.
+        most = 0
+        mine = count_elsewhere(s, player, animal)
+        if mine > 0:
+            most = mine + joker - 1 + (with_mosquito if animal == ELEPHANT else 0)
+        for k in range(6):
+            beater = int(_BEATERS[animal, k])
+            if beater < NUM_KINDS:
+                count = count_elsewhere(s, player, beater)
+                if count > 0:
+                    count += joker + (with_mosquito if beater == ELEPHANT else 0)
+                    most = max(most, count)
+        hand = int(s.hand[player, animal])
+        for c in range(_BEATEN):
+            out[_MAY_BE_BEATEN + _BEATEN * animal + c] = _BEATEN_LOOK[_BEATEN * (most & 15) + c]
+        for c in range(_MOST):
+            out[_UNBEATABLE + _MOST * animal + c] = (hand > c) & (most <= c)
+
+
+@part
+def observe_follows(s, player, out):
+    """With which animals the player could play on the last set."""
+    last_set = int(s.last_set) & 255
+    joker = int(s.hand[player, JOKER])
+    mosquito = min(int(s.hand[player, MOSQUITO]), 1)
+    for animal in range(NUM_ANIMALS):
+        count = int(s.hand[player, animal])
+        takes = int(_TAKES[16 * last_set + animal])
+        helped = count + joker + (mosquito if animal == ELEPHANT else 0)
+        out[_FOLLOWS + 2 * animal] = count >= takes
+        out[_FOLLOWS + 2 * animal + 1] = (count > 0) & (helped >= takes)
+
+
+@part
+def observe_gift(s, first, out):
+    """The card that the player to move has chosen to give."""
+    gift = int(s.gift)
+    if gift != NO_CARD:
+        out[first + (gift & 15)] = 1.0
+
+
+@part
+def observe_memory(s, player, out):
+    """What the player remembers of this hand."""
+    n = int(s.num_players)
+    partner = int(s.partner[player])
+    for kind in range(NUM_KINDS):
+        out[_GIVEN + kind] = _GIFT_LOOK[int(s.given[player, kind]) & 3]
+    if partner != NOBODY:
+        for kind in range(NUM_KINDS):
+            out[_GOT + kind] = _GIFT_LOOK[int(s.given[partner, kind]) & 3]
+    for q in range(n):
+        seat = relative_seat(q, player, n)
+        observe_cards(s.captured, q, _CAPTURED + NUM_KINDS * seat, out)
+        observe_cards(s.played_by, q, _PLAYED + NUM_KINDS * seat, out)
+        observe_cards(s.known, q, _KNOWN + NUM_KINDS * seat, out)
+    if partner != NOBODY:
+        first = _KNOWN + NUM_KINDS * relative_seat(partner, player, n)
+        for kind in range(NUM_KINDS):
+            out[first + kind] = _CARDS_LOOK[known_of(s, player, partner, kind) & 7]
+
+
+@part
+def observe_cards(counts, q, first, out):
+    """Cards of each kind as fractions of five."""
+    for kind in range(NUM_KINDS):
+        out[first + kind] = _CARDS_LOOK[int(counts[q, kind]) & 7]
+
+
+@jit
+def write_state(states, i, player, out):
+    """The true full state, seats relative to a player: for centralised critics, not for players."""
+    s = states[i]
+    n = int(s.num_players)
+    out[:] = 0.0
+    observe_table(s, int(player), out)
+    observe_gift(s, _STATE_GIFT, out)
+    for q in range(n):
+        seat = relative_seat(q, int(player), n)
+        observe_hand(s, q, _STATE_HANDS + NUM_KINDS * _MOST * seat, out)
+        for kind in range(NUM_KINDS):
+            given = int(s.given[q, kind]) & 3
+            out[_STATE_GIVEN + NUM_KINDS * seat + kind] = _GIFT_LOOK[given]
+        observe_cards(s.played_by, q, _STATE_PLAYED + NUM_KINDS * seat, out)
+        observe_cards(s.captured, q, _STATE_CAPTURED + NUM_KINDS * seat, out)
+        observe_cards(s.known, q, _STATE_KNOWN + NUM_KINDS * seat, out)
