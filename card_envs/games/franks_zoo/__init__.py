@@ -1,7 +1,7 @@
-"""Frank's Zoo, by Doris Matthäus and Frank Nestel: get rid of your cards, with changing partners."""
+"""Frank's Zoo, by Doris Matthäus and Frank Nestel: a climbing game with changing partners."""
 
 from card_envs.engine.game import Game, Option
-from card_envs.games.franks_zoo import rules
+from card_envs.games.franks_zoo import rules, state
 from card_envs.games.franks_zoo.heuristic import heuristic
 from card_envs.games.franks_zoo.observation import (
     FIELDS,
@@ -16,10 +16,10 @@ GAME = Game(
     id="franks_zoo",
     version=0,
     title="Frank's Zoo",
-    min_players=rules.MIN_PLAYERS,
-    max_players=rules.MAX_PLAYERS,
-    num_actions=rules.NUM_ACTIONS,
-    state_dtype=rules.STATE,
+    min_players=state.MIN_PLAYERS,
+    max_players=state.MAX_PLAYERS,
+    num_actions=state.NUM_ACTIONS,
+    state_dtype=state.STATE,
     fields=FIELDS,
     own_options=(
         Option(
@@ -29,10 +29,10 @@ GAME = Game(
         ),
         Option(
             "target_score",
-            rules.TARGET_SCORE,
+            state.TARGET_SCORE,
             "the points that two players (of three: one) must have for the game to end",
             minimum=1,
-            maximum=rules.MAX_TARGET_SCORE,
+            maximum=state.MAX_TARGET_SCORE,
         ),
     ),
     rules=rules,

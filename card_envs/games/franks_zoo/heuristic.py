@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from card_envs.engine.jit import jit
-from card_envs.games.franks_zoo.rules import PASS
+from card_envs.games.franks_zoo.state import PASS
 
 
 @jit

@@ -24,17 +24,14 @@ from card_envs.games.franks_zoo.cards import (
     NUM_LAYS,
     NUM_SETS,
 )
-from card_envs.games.franks_zoo.rules import (
-    ANSWER,
-    EXCHANGE,
+from card_envs.games.franks_zoo.knowledge import known_of
+from card_envs.games.franks_zoo.state import (
     MAX_HAND,
     MAX_PLAYERS,
     NO_CARD,
     NOBODY,
-    TURN,
     counts_animals,
     is_junior,
-    known_of,
 )
 
 # A lay has at most five cards of a kind and seven in all.
@@ -104,11 +101,7 @@ FIELDS = Fields(
     Field("gift", (NUM_KINDS,), "one-hot kind of the card that the observer has chosen to give"),
     Field("given", (NUM_KINDS,), "cards that he gave or laid before him, / 2; perfect memory"),
     Field("got", (NUM_KINDS,), "cards that his partner gave him, / 2; perfect memory"),
-    Field(
-        "played",
-        (MAX_PLAYERS, NUM_KINDS),
-        "cards of each kind that a seat has played in this hand, / 5; perfect memory",
-    ),
+    Field("played", (NUM_KINDS,), "cards of each kind played in this hand, / 5; perfect memory"),
     Field(
         "captured",
         (MAX_PLAYERS, NUM_KINDS),
@@ -131,7 +124,7 @@ STATE_FIELDS = Fields(
     ),
     Field("gift", (NUM_KINDS,), "one-hot kind of the card that the seat to move chose to give"),
     Field("given", (MAX_PLAYERS, NUM_KINDS), "cards that each seat gave or laid before it, / 2"),
-    Field("played", (MAX_PLAYERS, NUM_KINDS), "as observed with perfect memory"),
+    Field("played", (MAX_PLAYERS, NUM_KINDS), "cards that each seat has played, / 5"),
     Field("captured", (MAX_PLAYERS, NUM_KINDS), "as observed with perfect memory"),
     Field("known", (MAX_PLAYERS, NUM_KINDS), "what everybody knows of each hand, / 5"),
 )
@@ -336,13 +329,13 @@ def observe_memory(s, player, out):
     partner = int(s.partner[player])
     for kind in range(NUM_KINDS):
         out[_GIVEN + kind] = _GIFT_LOOK[int(s.given[player, kind]) & 3]
+        out[_PLAYED + kind] = _CARDS_LOOK[int(s.played[kind]) & 7]
     if partner != NOBODY:
         for kind in range(NUM_KINDS):
             out[_GOT + kind] = _GIFT_LOOK[int(s.given[partner, kind]) & 3]
     for q in range(n):
         seat = relative_seat(q, player, n)
         observe_cards(s.captured, q, _CAPTURED + NUM_KINDS * seat, out)
-        observe_cards(s.played_by, q, _PLAYED + NUM_KINDS * seat, out)
         observe_cards(s.known, q, _KNOWN + NUM_KINDS * seat, out)
     if partner != NOBODY:
         first = _KNOWN + NUM_KINDS * relative_seat(partner, player, n)

@@ -14,7 +14,7 @@ from card_envs.games.franks_zoo.cards import (
     NUM_KINDS,
     NUM_LAYS,
 )
-from card_envs.games.franks_zoo.rules import ASK, GIVE, NUM_ACTIONS, PASS
+from card_envs.games.franks_zoo.state import ASK, GIVE, NUM_ACTIONS, PASS
 
 # The parts: whether it is a lay, a request, a gift or a pass; then, for lays and again for
 # requests, the animal with its number of naturals, the joker with each animal, the mosquito; then

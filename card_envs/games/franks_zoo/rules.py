@@ -1,31 +1,22 @@
 """The rules of Frank's Zoo, by the rule numbers of RULES.md.
 
-Every function works on one record ``s`` of the array ``states``; nothing is allocated and nothing
-is kept outside the record. Cards of one kind are all alike, so hands, tricks and what players have
-captured are counts of each kind. What sets there are and what beats what is in ``cards.py``.
+Every function works on one record ``s`` of the array ``states`` (``state.py``); nothing is
+allocated and nothing is kept outside the record. What sets there are and what beats what is in
+``cards.py``; the kernels of what players know, ``knowledge.py``.
 """
 
 from __future__ import annotations
 
-import numpy as np
-
 from card_envs.engine.cards import draw_card
 from card_envs.engine.jit import jit
-from card_envs.engine.outcome import (
-    begin,
-    begin_step,
-    common_state_fields,
-    end_step,
-    pay_points,
-)
-from card_envs.engine.rng import draw_below, mix, seed_stream
+from card_envs.engine.outcome import begin, begin_step, end_step, pay_points
+from card_envs.engine.rng import seed_stream
 from card_envs.games.franks_zoo.cards import (
     DECK_COUNTS,
     DECK_OF_THREE_COUNTS,
     ENOUGH,
     HEDGEHOG,
     JOKER,
-    KIND_BITS,
     LAY_CARDS,
     LAY_SIZE,
     LION,
@@ -34,79 +25,36 @@ from card_envs.games.franks_zoo.cards import (
     NO_LAY,
     NUM_KINDS,
     NUM_LAYS,
-    NUM_SETS,
     PACKED,
     TOGETHER,
 )
-
-MIN_PLAYERS, MAX_PLAYERS = 3, 7
-# What one player can hold at most: the largest hand and two cards of the partner.
-MAX_HAND = 17
-
-# The actions (272): play a lay (or add it, for a senior who was asked), lay it and ask for help,
-# give a card of a kind, pass (or refuse).
-ASK = NUM_LAYS
-GIVE = 2 * NUM_LAYS
-PASS = GIVE + NUM_KINDS
-NUM_ACTIONS = PASS + 1
-
-# Values of the field ``phase``: what the player to move decides.
-EXCHANGE, TURN, ANSWER = 0, 1, 2
-
-NOBODY = -1
-NO_CARD = -1
+from card_envs.games.franks_zoo.knowledge import determinize as determinize
+from card_envs.games.franks_zoo.soundness import is_sound as is_sound
+from card_envs.games.franks_zoo.state import (
+    ANSWER,
+    ASK,
+    EXCHANGE,
+    GIVE,
+    MAX_PLAYERS,
+    NO_CARD,
+    NOBODY,
+    PASS,
+    TURN,
+    cards_in,
+    clear,
+    counts_animals,
+    giver,
+    has_pairs,
+    is_junior,
+    junior_rank,
+    packed,
+    ranked,
+)
 
 ALONE_BONUS = 4  # FZ-21
-TARGET_SCORE = 19  # FZ-16
-MAX_TARGET_SCORE = 1000
-# Bounds of what a saved game may hold: no game comes near them.
-MAX_HANDS, MAX_TOTAL = 1_000_000, 20_000_000
 
 # reward="score" is in parts of about the most that the points of a hand differ from their mean.
 SCORE_SCALE = 0.125
-
-STATE = np.dtype(
-    [
-        *common_state_fields(MAX_PLAYERS),
-        ("target_score", np.int32),
-        ("partners", np.bool_),  # the option; see ``partner`` for who has one
-        # The course of the game.
-        ("hand_number", np.int32),  # from 1
-        ("totals", np.int32, (MAX_PLAYERS,)),
-        ("rank", np.int8, (MAX_PLAYERS,)),  # from 0, the best
-        ("partner", np.int8, (MAX_PLAYERS,)),  # in this hand; NOBODY: none
-        ("is_senior", np.int8, (MAX_PLAYERS,)),  # 0 or 1
-        ("alone", np.int8),  # FZ-17: the one without a partner; NOBODY: all have or none has
-        # The hand.
-        ("phase", np.int8),
-        ("hand", np.int8, (MAX_PLAYERS, NUM_KINDS)),
-        ("hand_size", np.int8, (MAX_PLAYERS,)),
-        ("captured", np.int8, (MAX_PLAYERS, NUM_KINDS)),
-        ("place", np.int8, (MAX_PLAYERS,)),  # from 1; 0: holds cards
-        ("played_by", np.int8, (MAX_PLAYERS, NUM_KINDS)),
-        ("played", np.int8, (NUM_KINDS,)),  # by all: in the trick or captured
-        # FZ-18: the first of two cards that the player to move gives, still in his hand (NO_CARD:
-        # not chosen yet); and what everybody has given, or laid before him (the one alone).
-        ("gift", np.int8),
-        ("given", np.int8, (MAX_PLAYERS, NUM_KINDS)),
-        # The trick.
-        ("trick", np.int8, (NUM_KINDS,)),
-        ("last_set", np.int16),  # NO_LAY: the player to move leads
-        ("owner", np.int8),  # of the last set; NOBODY
-        ("has_passed", np.int8, (MAX_PLAYERS,)),  # since the last set; 0 or 1
-        ("request", np.int16),  # FZ-19: what a junior has laid; NO_LAY: nothing
-        ("asker", np.int8),  # NOBODY
-        # What everybody knows that a hand holds, at least.
-        ("known", np.int8, (MAX_PLAYERS, NUM_KINDS)),
-        # How the last hand ended.
-        ("last_place", np.int8, (MAX_PLAYERS,)),  # 0: there was none
-        ("place_points", np.int8, (MAX_PLAYERS,)),
-        ("lion_points", np.int8, (MAX_PLAYERS,)),
-        ("hedgehog_points", np.int8, (MAX_PLAYERS,)),
-        ("hand_points", np.int8, (MAX_PLAYERS,)),  # their sum
-    ],
-    align=True,
-)
 
 
 # ---------------------------------------------------------------------------------------------
@@ -115,9 +63,7 @@ STATE = np.dtype(
 
 
 @jit
-def reset(
-    states, i, seed, num_players, reward_mode, memory, max_steps, partners, target_score
-):
+def reset(states, i, seed, num_players, reward_mode, memory, max_steps, partners, target_score):
     """Begin a game: FZ-13, FZ-14."""
     s = states[i]
     begin(s, seed, num_players, reward_mode, memory, max_steps)
@@ -163,20 +109,6 @@ def begin_hand(s):
 
 
 @jit
-def clear(counts, place):
-    for kind in range(NUM_KINDS):
-        counts[place, kind] = 0
-
-
-@jit
-def cards_in(counts, place):
-    total = 0
-    for kind in range(NUM_KINDS):
-        total += int(counts[place, kind])
-    return total
-
-
-@jit
 def deal(s):
     """FZ-2, FZ-3: all cards one at a time, from the dealer's left.
 
@@ -208,27 +140,6 @@ def first_leader(s):
     return 0 if s.hand_number == 1 else ranked(s, int(s.num_players) - 1)
 
 
-@jit
-def ranked(s, rank):
-    """The player of that rank."""
-    player = 0
-    while s.rank[player] != rank:
-        player += 1
-    return player
-
-
-@jit
-def has_pairs(s):
-    """FZ-13, FZ-24: whether this hand is played with partners."""
-    return s.partners and s.num_players > 3 and s.hand_number > 1
-
-
-@jit
-def counts_animals(s):
-    """FZ-13, FZ-24: whether lions and hedgehogs count in this hand."""
-    return has_pairs(s) or s.num_players == 3
-
-
 # ---------------------------------------------------------------------------------------------
 # Partners
 # ---------------------------------------------------------------------------------------------
@@ -250,17 +161,6 @@ def find_partners(s):
             s.is_senior[senior] = 1
         if s.num_players % 2 == 1:
             s.alone = ranked(s, s.num_players // 2)
-
-
-@jit
-def junior_rank(s, rank):
-    """FZ-17: the rank of the junior of the senior of that rank."""
-    return rank + (int(s.num_players) + 1) // 2
-
-
-@jit
-def is_junior(s, player):
-    return s.partner[player] != NOBODY and s.is_senior[player] == 0
 
 
 @jit
@@ -287,16 +187,6 @@ def hand_over(s, player, kind):
 
 
 @jit
-def giver(s, number):
-    """FZ-18: who gives after ``number`` others: junior and senior of each pair, by the senior's
-    rank; then the one alone."""
-    rank = number // 2
-    if number % 2 == 0 and rank < s.num_players // 2:
-        rank = junior_rank(s, rank)
-    return ranked(s, rank)
-
-
-@jit
 def go_on_with_exchange(s):
     """FZ-18: on to the next one who gives; FZ-15: after the last, to the first trick."""
     number = 0
@@ -320,15 +210,6 @@ def take_from_hand(s, player, kind, count):
 # ---------------------------------------------------------------------------------------------
 # A turn
 # ---------------------------------------------------------------------------------------------
-
-
-@jit
-def packed(counts, place):
-    """The counts ``counts[place]`` of all kinds in one integer, as in ``PACKED``."""
-    total = 0
-    for kind in range(NUM_KINDS):
-        total |= int(counts[place, kind]) << KIND_BITS * kind
-    return total
 
 
 @jit
@@ -630,10 +511,8 @@ def update_ranks(s):
     for player in range(s.num_players):
         ahead = 0
         for q in range(s.num_players):
-            if s.totals[q] > s.totals[player]:
-                ahead += 1
-            elif s.totals[q] == s.totals[player] and s.rank[q] > s.rank[player]:
-                ahead += 1
+            is_level = s.totals[q] == s.totals[player]
+            ahead += s.totals[q] > s.totals[player] or (is_level and s.rank[q] > s.rank[player])
         s.standing[player] = s.num_players - ahead
     for player in range(s.num_players):
         s.rank[player] = s.num_players - s.standing[player]
@@ -654,350 +533,3 @@ def reveal_hands(s):
     for player in range(s.num_players):
         for kind in range(NUM_KINDS):
             s.known[player, kind] = s.hand[player, kind]
-
-
-# ---------------------------------------------------------------------------------------------
-# Who knows what
-# ---------------------------------------------------------------------------------------------
-
-
-@jit
-def known_of(s, player, q, kind):
-    """How many cards of a kind the player knows to be in the hand of another one, q.
-
-    Of his partner's hand he also knows what he has given him and what has become of it. It is as
-    if the partner's cards of a kind went out of his hand in the order: the known ones first.
-    """
-    known = int(s.known[q, kind])
-    if s.partner[q] == player:
-        gone = int(s.played_by[q, kind])
-        if s.is_senior[q] == 1:  # he gave two cards after he had received two
-            gone += int(s.given[q, kind])
-        if s.asker == q:
-            gone += int(LAY_CARDS[s.request, kind])
-        known = max(known, int(s.given[player, kind]) - gone)
-    return known
-
-
-@jit
-def determinize(states, i, player, seed):
-    """Redraw all that the player cannot know: other hands, what others have given to each other
-    or laid before them (FZ-18), the card that another one has chosen to give, the stream.
-
-    The cards that he has not located are dealt anew to the hidden places, each as likely as the
-    next.
-    """
-    s = states[i]
-    s.seed = mix(seed)
-    seed_stream(s, s.seed, 0)
-    deal_hidden_cards(s, player)
-    for senior in range(s.num_players):
-        if s.is_senior[senior] == 1 and player != senior and player != s.partner[senior]:
-            redraw_gifts(s, senior)
-    if s.gift != NO_CARD and s.current_player != player:
-        giver = int(s.current_player)
-        s.gift = draw_packed(s, packed(s.hand, giver), int(s.hand_size[giver]))
-
-
-@jit
-def deal_hidden_cards(s, player):
-    """Deal the cards that the player has not located to the others, and to what one of them has
-    laid before him."""
-    hides_given = s.alone != NOBODY and s.alone != player
-    pool = 0  # packed
-    size = 0
-    for kind in range(NUM_KINDS):
-        count = int(s.given[s.alone, kind]) if hides_given else 0
-        for q in range(s.num_players):
-            if q != player:
-                count += int(s.hand[q, kind]) - known_of(s, player, q, kind)
-        pool |= count << KIND_BITS * kind
-        size += count
-    for q in range(s.num_players):
-        if q != player:
-            unknown = int(s.hand_size[q])
-            for kind in range(NUM_KINDS):
-                s.hand[q, kind] = known_of(s, player, q, kind)
-                unknown -= int(s.hand[q, kind])
-            for _ in range(unknown):
-                kind = draw_packed(s, pool, size)
-                s.hand[q, kind] += 1
-                pool -= 1 << KIND_BITS * kind
-                size -= 1
-    if hides_given and size > 0:
-        draw_gifts(s, s.alone, pool)
-
-
-@jit
-def redraw_gifts(s, senior):
-    """What two partners have given each other: any of the cards that the other has had since."""
-    junior = int(s.partner[senior])
-    if cards_in(s.given, senior) > 0:
-        draw_gifts(s, senior, had_since(s, junior))
-    if cards_in(s.given, junior) > 0:
-        draw_gifts(s, junior, had_since(s, senior) + packed(s.given, senior))
-
-
-@jit
-def had_since(s, player):
-    """All that a player has had in hand since the exchange, packed."""
-    cards = packed(s.hand, player) + packed(s.played_by, player)
-    if s.asker == player:
-        cards += PACKED[s.request]
-    return cards
-
-
-@jit
-def draw_gifts(s, player, pool):
-    """Two random cards of a packed pool are what the player has given, or laid before him."""
-    size = 0
-    for kind in range(NUM_KINDS):
-        size += pool >> KIND_BITS * kind & 15
-    clear(s.given, player)
-    for drawn in range(2):
-        kind = draw_packed(s, pool, size - drawn)
-        s.given[player, kind] += 1
-        pool -= 1 << KIND_BITS * kind
-
-
-@jit
-def draw_packed(s, pool, size):
-    """The kind of a random one of ``size`` cards that are packed into one integer."""
-    kind = 0
-    place = draw_below(s, size)
-    while place >= pool >> KIND_BITS * kind & 15:
-        place -= pool >> KIND_BITS * kind & 15
-        kind += 1
-    return kind
-
-
-@jit
-def is_sound(states, i):
-    """Whether the record can be a state of the game: no index out of range, every card there.
-
-    What comes from outside, such as a saved game, must pass it before a kernel sees it.
-    """
-    s = states[i]
-    n = int(s.num_players)
-    if not (MIN_PLAYERS <= n <= MAX_PLAYERS and 0 <= s.current_player < n and s.steps >= 0):
-        return False
-    if not (0 <= s.reward_mode < 3 and 0 <= s.memory < 2 and s.max_steps > 0):
-        return False
-    if not (0 < s.target_score <= MAX_TARGET_SCORE and 0 < s.hand_number < MAX_HANDS):
-        return False
-    if not (EXCHANGE <= s.phase <= ANSWER and NO_CARD <= s.gift < NUM_KINDS):
-        return False
-    return (
-        standings_are_sound(s)
-        and partners_are_sound(s)
-        and places_are_sound(s)
-        and cards_are_whole(s)
-        and gifts_are_sound(s)
-        and had_what_was_given(s)
-        and knowledge_is_sound(s)
-        and trick_is_sound(s)
-        and phase_is_sound(s)
-    )
-
-
-@jit
-def standings_are_sound(s):
-    """Whether the totals are bounded, each rank is there once, and the last points can be."""
-    ranks = 0
-    for player in range(MAX_PLAYERS):
-        if player < s.num_players:
-            if not 0 <= s.rank[player] < s.num_players:
-                return False
-            ranks |= 1 << int(s.rank[player])
-        if not -MAX_TOTAL <= s.totals[player] <= MAX_TOTAL:
-            return False
-        if not (0 <= s.last_place[player] <= MAX_PLAYERS and 0 <= s.place_points[player] <= 20):
-            return False
-        if not (-5 <= s.lion_points[player] <= 5 and -1 <= s.hedgehog_points[player] <= 0):
-            return False
-    return ranks == (1 << int(s.num_players)) - 1
-
-
-@jit
-def partners_are_sound(s):
-    """Whether the pairs are those of the ranking (until the last hand changes it)."""
-    paired = 0
-    for player in range(MAX_PLAYERS):
-        partner = int(s.partner[player])
-        if not 0 <= s.is_senior[player] <= (0 if partner == NOBODY else 1):
-            return False
-        if partner == NOBODY:
-            continue
-        if not (0 <= partner < s.num_players and partner != player):
-            return False
-        if player >= s.num_players or s.partner[partner] != player:
-            return False
-        apart = abs(int(s.rank[player]) - int(s.rank[partner]))
-        if not s.terminated and apart != junior_rank(s, 0):
-            return False
-        if s.is_senior[player] + s.is_senior[partner] != 1:
-            return False
-        if not s.terminated and (s.is_senior[player] == 1) != (s.rank[player] < s.rank[partner]):
-            return False
-        paired += 1
-    if not has_pairs(s):
-        return paired == 0 and s.alone == NOBODY
-    if s.num_players % 2 == 0:
-        return paired == s.num_players and s.alone == NOBODY
-    if paired != s.num_players - 1 or not 0 <= s.alone < s.num_players:
-        return False
-    return s.partner[s.alone] == NOBODY
-
-
-@jit
-def places_are_sound(s):
-    """Whether the places taken are the first ones, by those who hold no cards."""
-    places = 0
-    taken = 0
-    for player in range(MAX_PLAYERS):
-        place = int(s.place[player])
-        if not 0 <= place <= s.num_players or (player >= s.num_players and place > 0):
-            return False
-        if place > 0:
-            places |= 1 << place - 1
-            taken += 1
-        if s.terminated:
-            if (s.hand_size[player] > 0) and place != s.num_players:
-                return False
-        elif player < s.num_players:
-            holds_cards = s.hand_size[player] > 0 or player == s.asker
-            if holds_cards != (place == 0):
-                return False
-    if places != (1 << taken) - 1:
-        return False
-    return taken == s.num_players if s.terminated else taken <= s.num_players - 2
-
-
-@jit
-def cards_are_whole(s):
-    """Whether the cards are the deck's, and as many in each place as there should be."""
-    for kind in range(NUM_KINDS):
-        count = int(s.trick[kind])
-        if count < 0 or not played_is_sound(s, kind):
-            return False
-        if s.request != NO_LAY:
-            if not 0 <= s.request < NUM_LAYS:
-                return False
-            count += int(LAY_CARDS[s.request, kind])
-        for player in range(MAX_PLAYERS):
-            if s.hand[player, kind] < 0 or s.captured[player, kind] < 0:
-                return False
-            if s.given[player, kind] < 0:
-                return False
-            count += int(s.hand[player, kind]) + int(s.captured[player, kind])
-            if player == s.alone:
-                count += int(s.given[player, kind])
-        if count != (DECK_OF_THREE_COUNTS[kind] if s.num_players == 3 else DECK_COUNTS[kind]):
-            return False
-    for player in range(MAX_PLAYERS):
-        if cards_in(s.hand, player) != s.hand_size[player] or s.hand_size[player] > MAX_HAND:
-            return False
-        if player >= s.num_players and (s.hand_size[player] > 0 or cards_in(s.captured, player)):
-            return False
-    return True
-
-
-@jit
-def played_is_sound(s, kind):
-    """Whether the played cards of a kind are those in the trick and captured, and each by somebody
-    (or, when the hand is over, laid before one player)."""
-    captured = int(s.trick[kind])
-    played = 0
-    for player in range(MAX_PLAYERS):
-        if s.played_by[player, kind] < 0 or (player >= s.num_players and s.played_by[player, kind]):
-            return False
-        captured += int(s.captured[player, kind])
-        played += int(s.played_by[player, kind])
-    if s.played[kind] != captured:
-        return False
-    return played <= captured if s.terminated else played == captured
-
-
-@jit
-def gifts_are_sound(s):
-    """Whether those have given two cards (FZ-18) whose turn it was."""
-    for player in range(MAX_PLAYERS):
-        given = cards_in(s.given, player)
-        gives = s.partner[player] != NOBODY or (player == s.alone and not s.terminated)
-        if given != 0 and (given != 2 or not gives) or (gives and given == 0 and s.phase != EXCHANGE):
-            return False
-    if s.phase != EXCHANGE:
-        return s.gift == NO_CARD
-    if not has_pairs(s) or s.terminated:
-        return False
-    has_given = True
-    for number in range(s.num_players):
-        player = giver(s, number)
-        has_given = has_given and player != s.current_player
-        if has_given != (cards_in(s.given, player) > 0):
-            return False
-    return s.gift == NO_CARD or s.hand[s.current_player, s.gift] > 0
-
-
-@jit
-def had_what_was_given(s):
-    """Whether everybody has had the cards that the partner gave."""
-    for player in range(s.num_players):
-        partner = int(s.partner[player])
-        if partner != NOBODY:
-            for kind in range(NUM_KINDS):
-                had = int(s.hand[partner, kind]) + int(s.played_by[partner, kind])
-                if s.is_senior[partner] == 1:
-                    had += int(s.given[partner, kind])
-                if s.asker == partner:
-                    had += int(LAY_CARDS[s.request, kind])
-                if s.given[player, kind] > had:
-                    return False
-    return True
-
-
-@jit
-def knowledge_is_sound(s):
-    """Whether what is known of the hands is true."""
-    for player in range(MAX_PLAYERS):
-        for kind in range(NUM_KINDS):
-            if not 0 <= s.known[player, kind] <= s.hand[player, kind]:
-                return False
-    return True
-
-
-@jit
-def trick_is_sound(s):
-    """Whether the last set is in the trick, and a request can have been made."""
-    leads = s.last_set == NO_LAY
-    if not (leads or 0 <= s.last_set < NUM_SETS):
-        return False
-    if leads != (s.owner == NOBODY) or not NOBODY <= s.owner < s.num_players:
-        return False
-    for kind in range(NUM_KINDS):
-        if s.trick[kind] < LAY_CARDS[s.last_set, kind] or (leads and s.trick[kind] > 0):
-            return False
-    for player in range(MAX_PLAYERS):
-        if not 0 <= s.has_passed[player] <= (0 if leads else 1):
-            return False
-    if not NOBODY <= s.asker < s.num_players:
-        return False
-    return (s.request == NO_LAY) == (s.asker == NOBODY)
-
-
-@jit
-def phase_is_sound(s):
-    """Whether the player to move can be the one who decides what the phase says."""
-    if (s.phase == ANSWER) != (s.request != NO_LAY):
-        return False
-    if s.phase == EXCHANGE or s.terminated:
-        return s.last_set == NO_LAY and s.phase != ANSWER
-    player = int(s.current_player)
-    if s.hand_size[player] == 0:
-        return False
-    if s.phase == ANSWER:
-        junior = int(s.asker)
-        if s.partner[junior] != player or not is_junior(s, junior):
-            return False
-        return MAY_ASK[s.last_set, s.request]
-    return True

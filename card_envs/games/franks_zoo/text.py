@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from card_envs.games.franks_zoo.cards import ANIMAL_NAMES, LAY_CARDS
-from card_envs.games.franks_zoo.rules import ASK, GIVE, NUM_ACTIONS, PASS
+from card_envs.games.franks_zoo.state import ASK, GIVE, NUM_ACTIONS, PASS
 from card_envs.render import counted
 
 _KIND_NAMES = (*ANIMAL_NAMES, "joker")

@@ -1,0 +1,118 @@
+"""What players know of hidden cards, and what the hidden cards could be for all that they know."""
+
+from __future__ import annotations
+
+from card_envs.engine.jit import jit
+from card_envs.engine.rng import draw_below, mix, seed_stream
+from card_envs.games.franks_zoo.cards import KIND_BITS, LAY_CARDS, NUM_KINDS, PACKED
+from card_envs.games.franks_zoo.state import NO_CARD, NOBODY, cards_in, clear, packed
+
+
+@jit
+def known_of(s, player, q, kind):
+    """How many cards of a kind the player knows to be in the hand of another one, q.
+
+    Of his partner's hand he also knows the cards that he has given him, as far as so many of the
+    kind have not gone out of it since.
+    """
+    known = int(s.known[q, kind])
+    if s.partner[q] == player:
+        gone = int(s.played_by[q, kind])
+        if s.is_senior[q] == 1:  # he gave two cards after he had received two
+            gone += int(s.given[q, kind])
+        if s.asker == q:
+            gone += int(LAY_CARDS[s.request, kind])
+        known = max(known, int(s.given[player, kind]) - gone)
+    return known
+
+
+@jit
+def determinize(states, i, player, seed):
+    """Redraw all that the player cannot know: other hands, what others have given to each other
+    or laid before them (FZ-18), the card that another one has chosen to give, the stream.
+
+    The cards that he has not located are dealt anew to the hidden places, each as likely as the
+    next.
+    """
+    s = states[i]
+    s.seed = mix(seed)
+    seed_stream(s, s.seed, 0)
+    deal_hidden_cards(s, player)
+    for senior in range(s.num_players):
+        if s.is_senior[senior] == 1 and player != senior and player != s.partner[senior]:
+            redraw_gifts(s, senior)
+    if s.gift != NO_CARD and s.current_player != player:
+        giver = int(s.current_player)
+        s.gift = draw_packed(s, packed(s.hand, giver), int(s.hand_size[giver]))
+
+
+@jit
+def deal_hidden_cards(s, player):
+    """Deal the cards that the player has not located to the others, and to what one of them has
+    laid before him."""
+    hides_given = s.alone != NOBODY and s.alone != player
+    pool = 0  # packed
+    size = 0
+    for kind in range(NUM_KINDS):
+        count = int(s.given[s.alone, kind]) if hides_given else 0
+        for q in range(s.num_players):
+            if q != player:
+                count += int(s.hand[q, kind]) - known_of(s, player, q, kind)
+        pool |= count << KIND_BITS * kind
+        size += count
+    for q in range(s.num_players):
+        if q != player:
+            unknown = int(s.hand_size[q])
+            for kind in range(NUM_KINDS):
+                s.hand[q, kind] = known_of(s, player, q, kind)
+                unknown -= int(s.hand[q, kind])
+            for _ in range(unknown):
+                kind = draw_packed(s, pool, size)
+                s.hand[q, kind] += 1
+                pool -= 1 << KIND_BITS * kind
+                size -= 1
+    if hides_given and size > 0:
+        draw_gifts(s, s.alone, pool)
+
+
+@jit
+def redraw_gifts(s, senior):
+    """What two partners have given each other: any of the cards that the other has had since."""
+    junior = int(s.partner[senior])
+    if cards_in(s.given, senior) > 0:
+        draw_gifts(s, senior, had_since(s, junior))
+    if cards_in(s.given, junior) > 0:
+        draw_gifts(s, junior, had_since(s, senior) + packed(s.given, senior))
+
+
+@jit
+def had_since(s, player):
+    """All that a player has had in hand since the exchange, packed."""
+    cards = packed(s.hand, player) + packed(s.played_by, player)
+    if s.asker == player:
+        cards += PACKED[s.request]
+    return cards
+
+
+@jit
+def draw_gifts(s, player, pool):
+    """Two random cards of a packed pool are what the player has given, or laid before him."""
+    size = 0
+    for kind in range(NUM_KINDS):
+        size += pool >> KIND_BITS * kind & 15
+    clear(s.given, player)
+    for drawn in range(2):
+        kind = draw_packed(s, pool, size - drawn)
+        s.given[player, kind] += 1
+        pool -= 1 << KIND_BITS * kind
+
+
+@jit
+def draw_packed(s, pool, size):
+    """The kind of a random one of ``size`` cards that are packed into one integer."""
+    kind = 0
+    place = draw_below(s, size)
+    while place >= pool >> KIND_BITS * kind & 15:
+        place -= pool >> KIND_BITS * kind & 15
+        kind += 1
+    return kind
