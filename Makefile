@@ -3,7 +3,7 @@ PYTHON ?= python3.11
 BIN := .venv/bin
 GAMES := $(notdir $(patsubst %/RULES.md,%,$(wildcard card_envs/games/*/RULES.md)))
 
-.PHONY: demo test lint bench train-beaver_gang train-swim_for_your_life
+.PHONY: demo test lint bench train-beaver_gang train-swim_for_your_life train-franks_zoo
 
 demo: .venv/installed
 	rm -rf runs/demo
@@ -31,6 +31,9 @@ train-beaver_gang: .venv/installed
 
 train-swim_for_your_life: .venv/installed
 	$(BIN)/python -m training.train configs/swim_for_your_life.yaml
+
+train-franks_zoo: .venv/installed
+	$(BIN)/python -m training.train configs/franks_zoo.yaml
 
 .venv/installed: pyproject.toml constraints.txt
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
