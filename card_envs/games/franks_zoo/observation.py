@@ -9,11 +9,12 @@ from card_envs.engine.jit import jit
 from card_envs.engine.observing import fractions, part, relative_seat, thermometers
 from card_envs.engine.outcome import MEMORY_PERFECT
 from card_envs.games.franks_zoo.cards import (
-    DECK_COUNTS,
-    DECK_OF_THREE_COUNTS,
+    DECK,
+    DECK_OF_THREE,
     ELEPHANT,
     IS_BEATEN_BY,
     JOKER,
+    KIND_BITS,
     LAY_ANIMAL,
     LAY_CARDS,
     LAY_SIZE,
@@ -21,8 +22,6 @@ from card_envs.games.franks_zoo.cards import (
     NO_LAY,
     NUM_ANIMALS,
     NUM_KINDS,
-    NUM_LAYS,
-    NUM_SETS,
 )
 from card_envs.games.franks_zoo.knowledge import known_of
 from card_envs.games.franks_zoo.state import (
@@ -32,14 +31,14 @@ from card_envs.games.franks_zoo.state import (
     NOBODY,
     counts_animals,
     is_junior,
+    packed,
 )
 
 # A lay has at most five cards of a kind and seven in all.
 _MOST = 5
 _MOST_IN_SET = 7
-# How many entries tell of a small hand, and of what may beat a set.
+# How many entries tell of a small hand.
 _FEW = 6
-_BEATEN = 6
 # Points short of the target that are still told apart.
 _POINTS = 32
 
@@ -74,6 +73,11 @@ FIELDS = Fields(
         "entry c of a kind is 1 if the observer's hand has more than c cards of it",
     ),
     Field(
+        "group",
+        (NUM_KINDS, _MOST),
+        "one-hot number of cards of a kind in the observer's hand, from 1",
+    ),
+    Field(
         "elsewhere",
         (NUM_KINDS, _MOST),
         "entry c of a kind is 1 if others hold, or have laid before them (FZ-18), more than c "
@@ -81,22 +85,16 @@ FIELDS = Fields(
         "to be not among them",
     ),
     Field(
-        "may_be_beaten",
-        (NUM_ANIMALS, _BEATEN),
-        "entry c of an animal is 1 if a set of c + 1 could be beaten with the cards elsewhere, "
-        "were they in one hand",
-    ),
-    Field(
         "unbeatable",
         (NUM_ANIMALS, _MOST),
         "entry c of an animal is 1 if the observer has more than c cards of it and a set of c + 1 "
-        "cannot be beaten",
+        "could not be beaten with the cards elsewhere, were they in one hand",
     ),
+    Field("groups", (NUM_KINDS,), "one-hot number of animals in the observer's hand, from 0"),
     Field(
-        "follows",
-        (NUM_ANIMALS, 2),
-        "1 if the observer has enough of an animal to play on the last set; the same with his "
-        "joker, and for elephants a mosquito",
+        "weak_groups",
+        (NUM_KINDS,),
+        "one-hot number of animals in his hand that could be beaten even as a set of all its cards",
     ),
     Field("gift", (NUM_KINDS,), "one-hot kind of the card that the observer has chosen to give"),
     Field("given", (NUM_KINDS,), "cards that he gave or laid before him, / 2; perfect memory"),
@@ -150,10 +148,11 @@ _TRICK = FIELDS.offset("trick")
 _REQUEST = FIELDS.offset("request")
 _ASKER = FIELDS.offset("asker")
 _HAND = FIELDS.offset("hand")
+_GROUP = FIELDS.offset("group")
 _ELSEWHERE = FIELDS.offset("elsewhere")
-_MAY_BE_BEATEN = FIELDS.offset("may_be_beaten")
 _UNBEATABLE = FIELDS.offset("unbeatable")
-_FOLLOWS = FIELDS.offset("follows")
+_GROUPS = FIELDS.offset("groups")
+_WEAK_GROUPS = FIELDS.offset("weak_groups")
 _GIFT = FIELDS.offset("gift")
 _GIVEN = FIELDS.offset("given")
 _GOT = FIELDS.offset("got")
@@ -175,21 +174,22 @@ _HAND_SIZE_LOOK = (np.arange(32) / MAX_HAND).astype(np.float32)
 _NEEDS_LOOK = (np.arange(_POINTS + 1) / _POINTS).astype(np.float32)
 _FEW_LOOK = thermometers(_FEW)
 _MOST_LOOK = thermometers(_MOST)
-_BEATEN_LOOK = thermometers(_BEATEN)
+_EXACT_LOOK = (np.arange(8)[:, None] == 1 + np.arange(_MOST)).astype(np.float32).reshape(-1)
+# By the number of cards in the hand and, plus 8 times, the most that can be beaten (7: or more).
+_UNBEATABLE_LOOK = np.array(
+    [[hand > c and most <= c for c in range(_MOST)] for most in range(8) for hand in range(8)],
+    np.float32,
+).reshape(-1)
 
-# How many cards of each animal it takes to play on a set (FZ-8), 15 where none do:
-# 16 values from 16 * last_set on.
-_takes = np.full((NUM_LAYS + 1, 16), 15, np.int8)
-for _set in range(NUM_SETS):
-    _takes[_set, :NUM_ANIMALS][IS_BEATEN_BY[LAY_ANIMAL[_set]]] = LAY_SIZE[_set]
-    _takes[_set, LAY_ANIMAL[_set]] = LAY_SIZE[_set] + 1
-_TAKES = _takes.reshape(-1)
+# The decks as packed counts.
+_DECK = sum(count << KIND_BITS * kind for kind, count in enumerate(DECK))
+_DECK_OF_THREE = sum(count << KIND_BITS * kind for kind, count in enumerate(DECK_OF_THREE))
 
-# The animals that beat an animal, at most six, filled up with one of no cards (NUM_KINDS).
-_beaters = np.full((NUM_ANIMALS, 6), NUM_KINDS, np.int8)
+# Where the animals that beat an animal are in packed counts: at most six, else where nothing is.
+_beaters = np.full((NUM_ANIMALS, 6), KIND_BITS * NUM_KINDS)
 for _animal in range(NUM_ANIMALS):
     _which = np.flatnonzero(IS_BEATEN_BY[_animal])
-    _beaters[_animal, : len(_which)] = _which
+    _beaters[_animal, : len(_which)] = KIND_BITS * _which
 _BEATERS = _beaters
 
 
@@ -201,9 +201,12 @@ def observe(states, i, player, out):
     for k in range(_SIZE):
         out[k] = 0.0
     observe_table(s, me, out)
-    observe_hand(s, me, _HAND, out)
-    observe_elsewhere(s, me, out)
-    observe_follows(s, me, out)
+    hand = packed(s.hand, me)
+    elsewhere = count_elsewhere(s, me, hand)
+    observe_counts(hand, _HAND, _MOST_LOOK, out)
+    observe_counts(hand, _GROUP, _EXACT_LOOK, out)
+    observe_counts(elsewhere, _ELSEWHERE, _MOST_LOOK, out)
+    observe_strength(hand, elsewhere, out)
     if s.current_player == me:
         observe_gift(s, _GIFT, out)
     if s.memory == MEMORY_PERFECT:
@@ -249,69 +252,52 @@ def observe_table(s, player, out):
 
 
 @part
-def observe_hand(s, q, first, out):
-    """The hand of player q, written to the field that begins at ``first``."""
+def observe_counts(counts, first, look, out):
+    """Packed counts of all kinds, each as in the table, to the field that begins at ``first``."""
     for kind in range(NUM_KINDS):
-        look = _MOST * (int(s.hand[q, kind]) & 7)
+        row = _MOST * (counts >> KIND_BITS * kind & 7)
         for c in range(_MOST):
-            out[first + _MOST * kind + c] = _MOST_LOOK[look + c]
+            out[first + _MOST * kind + c] = look[row + c]
 
 
 @jit
-def count_elsewhere(s, player, kind):
-    """How many cards of a kind others may have, for all that the player remembers or sees."""
-    deck = DECK_OF_THREE_COUNTS[kind] if s.num_players == 3 else DECK_COUNTS[kind]
-    count = int(deck) - int(s.hand[player, kind]) - int(LAY_CARDS[s.request, kind])
-    if s.memory == MEMORY_PERFECT:
-        count -= int(s.played[kind])
-        if s.alone == player:
-            count -= int(s.given[player, kind])
-    else:
-        count -= int(s.trick[kind])
-    return count
-
-
-@part
-def observe_elsewhere(s, player, out):
-    """What others may hold, and which sets could be beaten with it (FZ-8)."""
-    joker = count_elsewhere(s, player, JOKER)
-    with_mosquito = min(count_elsewhere(s, player, MOSQUITO), 1)
+def count_elsewhere(s, player, hand):
+    """The cards that others may have, packed, for all that the player remembers or sees."""
+    counts = _DECK_OF_THREE if s.num_players == 3 else _DECK
+    counts -= hand
     for kind in range(NUM_KINDS):
-        count = count_elsewhere(s, player, kind)
-        for c in range(_MOST):
-            out[_ELSEWHERE + _MOST * kind + c] = _MOST_LOOK[_MOST * (count & 7) + c]
-    for animal in range(NUM_ANIMALS):
-        # The most cards of the animal that can be beaten: by one more of it, or as many others.
-        most = 0
-        mine = count_elsewhere(s, player, animal)
-        if mine > 0:
-            most = mine + joker - 1 + (with_mosquito if animal == ELEPHANT else 0)
-        for k in range(6):
-            beater = int(_BEATERS[animal, k])
-            if beater < NUM_KINDS:
-                count = count_elsewhere(s, player, beater)
-                if count > 0:
-                    count += joker + (with_mosquito if beater == ELEPHANT else 0)
-                    most = max(most, count)
-        hand = int(s.hand[player, animal])
-        for c in range(_BEATEN):
-            out[_MAY_BE_BEATEN + _BEATEN * animal + c] = _BEATEN_LOOK[_BEATEN * (most & 15) + c]
-        for c in range(_MOST):
-            out[_UNBEATABLE + _MOST * animal + c] = (hand > c) & (most <= c)
+        seen = s.played[kind] if s.memory == MEMORY_PERFECT else s.trick[kind]
+        counts -= int(seen + LAY_CARDS[s.request, kind]) << KIND_BITS * kind
+    if s.memory == MEMORY_PERFECT and s.alone == player:
+        counts -= packed(s.given, player)
+    return counts
 
 
 @part
-def observe_follows(s, player, out):
-    """With which animals the player could play on the last set."""
-    last_set = int(s.last_set) & 255
-    joker = int(s.hand[player, JOKER])
-    mosquito = min(int(s.hand[player, MOSQUITO]), 1)
+def observe_strength(hand, elsewhere, out):
+    """Which of the player's sets cannot be beaten (FZ-8) with packed cards in one hand."""
+    joker = elsewhere >> KIND_BITS * JOKER & 1
+    has_mosquito = (elsewhere >> KIND_BITS * MOSQUITO & 7) > 0
+    has_elephant = (elsewhere >> KIND_BITS * ELEPHANT & 7) > 0
+    # FZ-6: where there is an elephant, a mosquito can be one more.
+    elsewhere += int(has_mosquito & has_elephant) << KIND_BITS * ELEPHANT
+    groups = 0
+    weak_groups = 0
     for animal in range(NUM_ANIMALS):
-        count = int(s.hand[player, animal])
-        takes = int(_TAKES[16 * last_set + animal])
-        helped = count + joker + (mosquito if animal == ELEPHANT else 0)
-        out[_FOLLOWS + 2 * animal] = count >= takes
-        out[_FOLLOWS + 2 * animal + 1] = (count > 0) & (helped >= takes)
+        same = elsewhere >> KIND_BITS * animal & 15
+        others = 0
+        for k in range(6):
+            others = max(others, elsewhere >> _BEATERS[animal, k] & 15)
+        # The most cards of the animal that as many others beat, or one more of the same.
+        most = max(others + joker * (others > 0), same + joker * (same > 0) - 1)
+        count = hand >> KIND_BITS * animal & 7
+        groups += count > 0
+        weak_groups += (count > 0) & (count <= most)
+        row = _MOST * (count + 8 * min(max(most, 0), 7))
+        for c in range(_MOST):
+            out[_UNBEATABLE + _MOST * animal + c] = _UNBEATABLE_LOOK[row + c]
+    out[_GROUPS + groups] = 1.0
+    out[_WEAK_GROUPS + weak_groups] = 1.0
 
 
 @part
@@ -360,7 +346,7 @@ def write_state(states, i, player, out):
     observe_gift(s, _STATE_GIFT, out)
     for q in range(n):
         seat = relative_seat(q, int(player), n)
-        observe_hand(s, q, _STATE_HANDS + NUM_KINDS * _MOST * seat, out)
+        observe_counts(packed(s.hand, q), _STATE_HANDS + NUM_KINDS * _MOST * seat, _MOST_LOOK, out)
         for kind in range(NUM_KINDS):
             given = int(s.given[q, kind]) & 3
             out[_STATE_GIVEN + NUM_KINDS * seat + kind] = _GIFT_LOOK[given]
