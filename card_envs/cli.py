@@ -21,6 +21,7 @@ _RULE = "-" * 80
 # Of more actions than that only their kinds are shown, so that the table is not scrolled away.
 _SCREENFUL = 20
 _WORD = re.compile(r"[^\s,;:]+")
+_WORD_OR_COLON = re.compile(f"{_WORD.pattern}|:")
 
 #: What a command does once its arguments have been found to be right; returns the exit code.
 _Command = Callable[[], int]
@@ -81,7 +82,7 @@ def _parser() -> argparse.ArgumentParser:
     play.add_argument("--save", metavar="FILE", help="write a replay file")
     play.set_defaults(prepare=_prepare_play)
 
-    replay = commands.add_parser("replay", help="show a replay file, decision by decision")
+    replay = commands.add_parser("replay", help="show a replay file, as each player to move saw it")
     replay.add_argument("file", metavar="FILE")
     replay.set_defaults(prepare=_prepare_replay)
     return parser
@@ -210,7 +211,8 @@ class _Session:
         self._opponents = opponents
         self._path = path
         self._actions: list[int] = []
-        # What the others did since the person's last decision: player and actions in words.
+        # What the others did since the person's last decision, as he may know it: player and
+        # actions in words.
         self._story: list[tuple[int, list[str]]] = []
 
     def save(self) -> None:
@@ -249,7 +251,7 @@ class _Session:
     def _remember(self, player: int, action: int) -> None:
         if not self._story or self._story[-1][0] != player:
             self._story.append((player, []))
-        self._story[-1][1].append(self._env.action_name(action))
+        self._story[-1][1].append(self._env.game.public_action_name(action))
 
     def _show_table(self) -> None:
         print(_RULE)
@@ -317,16 +319,19 @@ def _meant(answer: str, names: Mapping[int, str]) -> list[int]:
     """The actions that an answer may mean: that of this number or name, or all with its words.
 
     The words, or what they begin with, must occur in the name in the same order, and a number
-    behind a word must stand right behind it there. An answer without any letter is no words.
+    behind a word must stand right behind it there, or behind a colon. An answer without any letter
+    is no words.
     """
     for action, name in names.items():
         if answer in (str(action), name):
             return [action]
     words = _words(answer)
+    if named := [action for action, name in names.items() if words and words == _words(name)]:
+        return named
     pattern = ""
     for k, word in enumerate(words):
         is_close = word.isdigit() and k > 0 and not words[k - 1].isdigit()
-        pattern += f" {'' if is_close else '(?:.* )?'}{_beginning(word)}"
+        pattern += f" {'(?:[^:]*: )?' if is_close else '(?:.* )?'}{_beginning(word)}"
     return [a for a, name in names.items() if words and re.match(pattern, _spaced(name))]
 
 
@@ -362,8 +367,8 @@ def _beginning(word: str) -> str:
 
 
 def _spaced(name: str) -> str:
-    """A name with one space before and behind each word."""
-    return f" {' '.join(_WORD.findall(name.lower()))} "
+    """A name with one space before and behind each word and colon."""
+    return f" {' '.join(_WORD_OR_COLON.findall(name.lower()))} "
 
 
 # ---------------------------------------------------------------------------------------------

@@ -35,6 +35,11 @@ TABLES = [
 EACH_GAME = [pytest.param(game, id=game.id) for game in ALL_GAMES]
 MEMORY_MODES = ("perfect", "none")
 
+#: Options with which a game ends within the decisions of a walk, and how many decisions it takes
+#: at the median where not the usual number.
+SHORT_GAMES: dict[str, dict[str, Any]] = {"franks_zoo": {"target_score": 8}}
+USUAL_LENGTH = {"franks_zoo": 450}
+
 
 def module_of(game: Game) -> Any:
     """The game's environment module, as users import it."""
@@ -164,8 +169,11 @@ class Chooser:
 def walk(
     game: Game, num_players: int, seed: int, *, decisions: int = 600, **options: Any
 ) -> Iterator[np.ndarray]:
-    """The record of one game before every decision and at the end; always the same array."""
-    states = begin(game, num_players, seed, **options)
+    """The record of one game before every decision and at the end; always the same array.
+
+    Unless ``options`` say something else, it is a game that does not take too long.
+    """
+    states = begin(game, num_players, seed, **{**SHORT_GAMES.get(game.id, {}), **options})
     habits = Habits(game, seed)
     for _ in range(decisions):
         yield states
@@ -238,7 +246,7 @@ def reseal(data: bytes) -> bytes:
 
 
 def option_sets(game: Game, most: int = 12) -> list[dict[str, Any]]:
-    """Combinations of options: all values of choices and bools, and small and default numbers."""
+    """Combinations of options: all values of choices and bools, and small and usual numbers."""
     values = []
     for option in game.options:
         if option.choices:
@@ -246,7 +254,7 @@ def option_sets(game: Game, most: int = 12) -> list[dict[str, Any]]:
         elif isinstance(option.default, bool):
             values.append([option.default, not option.default])
         else:
-            values.append([option.default])
+            values.append([SHORT_GAMES.get(game.id, {}).get(option.name, option.default)])
     combinations = list(itertools.product(*values))
     # A step with no divisor in common with their number does not leave out any option's values.
     step = -(-len(combinations) // most)
@@ -280,6 +288,22 @@ def has_ended_by_sudden_death(before: np.void, after: np.void) -> bool:
 
 def number_of_eliminated(before: np.void, after: np.void) -> int:
     return int(((before["lives"] > 0) & (after["lives"] == 0)).sum())
+
+
+def has_ended_a_hand(before: np.void, after: np.void) -> bool:
+    return bool(after["hand_number"] > before["hand_number"] or after["terminated"])
+
+
+def has_captured_a_trick(before: np.void, after: np.void) -> bool:
+    """Within a hand: the one who leads next has nothing to beat."""
+    return not has_ended_a_hand(before, after) and before["owner"] >= 0 > after["owner"]
+
+
+def has_answered(before: np.void, after: np.void, *, by_helping: bool) -> bool:
+    """Within a hand, so that what is played grows only."""
+    helped = after["played"].sum() > before["played"].sum()
+    answered = before["asker"] >= 0 > after["asker"]
+    return not has_ended_a_hand(before, after) and answered and helped == by_helping
 
 
 #: For each game: what can happen from one position to the next, and the fewest players for it.
@@ -322,6 +346,52 @@ SITUATIONS: dict[str, dict[str, tuple[int, Callable[[np.void, np.void], bool]]]]
             ),
         ),
         "end of the game": (2, lambda before, after: after["terminated"]),
+    },
+    "franks_zoo": {
+        "captured trick": (3, has_captured_a_trick),
+        "trick captured by a player who is out": (
+            3,
+            lambda before, after: (
+                has_captured_a_trick(before, after) and before["place"][before["owner"]] > 0
+            ),
+        ),
+        "joker played": (3, lambda before, after: before["played"][-1] < after["played"][-1]),
+        "player out": (
+            3,
+            lambda before, after: (before["place"] > 0).sum() < (after["place"] > 0).sum(),
+        ),
+        "end of a hand": (3, has_ended_a_hand),
+        "lions counted": (
+            3,
+            lambda before, after: has_ended_a_hand(before, after) and after["lion_points"].any(),
+        ),
+        "level totals": (
+            3,
+            lambda before, after: (
+                has_ended_a_hand(before, after)
+                and len(np.unique(after["totals"][: after["num_players"]])) < after["num_players"]
+            ),
+        ),
+        "gifts given": (4, lambda before, after: before["given"].sum() < after["given"].sum()),
+        "cards laid down by a player alone": (
+            7,
+            lambda before, after: (
+                before["alone"] >= 0
+                and before["current_player"] == before["alone"]
+                and before["given"].sum() < after["given"].sum()
+            ),
+        ),
+        "request": (4, lambda before, after: before["asker"] < 0 <= after["asker"]),
+        "help": (4, lambda before, after: has_answered(before, after, by_helping=True)),
+        "refusal": (4, lambda before, after: has_answered(before, after, by_helping=False)),
+        "refusal that ends the trick": (
+            4,
+            lambda before, after: (
+                has_answered(before, after, by_helping=False)
+                and has_captured_a_trick(before, after)
+            ),
+        ),
+        "end of the game": (3, lambda before, after: after["terminated"]),
     },
 }
 

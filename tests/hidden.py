@@ -7,12 +7,13 @@ to catch kernels that leak, and a ``determinize`` that does not redraw.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from helpers import copy_of, is_over, mask_of
 
 from card_envs.engine.game import Game
+from card_envs.games.franks_zoo.cards import LAY_CARDS
 
 Determinize = Callable[[np.ndarray, int, int, np.uint64], None]
 Observe = Callable[[np.ndarray, int, int, np.ndarray], None]
@@ -203,6 +204,104 @@ def open_cells_of_swim_for_your_life(
 
 
 # ---------------------------------------------------------------------------------------------
+# Frank's Zoo
+# ---------------------------------------------------------------------------------------------
+
+
+def cells_of_franks_zoo(states: np.ndarray) -> np.ndarray:
+    """How many cards of each kind each hand holds and each player gave or laid down (FZ-18); and
+    the kind of the card that is to be given next."""
+    s = states[0]
+    return np.concatenate([s["hand"].ravel(), s["given"].ravel(), [s["gift"]]])
+
+
+def located_in_franks_zoo(states: np.ndarray, player: int) -> np.ndarray:
+    """The cards that the player knows to be in each hand (players, kinds).
+
+    His own; those that everybody knows of; and those that he gave to his partner and that have not
+    come out of the partner's hand since, as far as he can tell.
+    """
+    s = states[0]
+    located = s["known"].astype(int)
+    located[player] = s["hand"][player]
+    partner = s["partner"][player]
+    if partner >= 0:
+        come_out = s["played_by"][partner].astype(int)
+        if s["is_senior"][partner]:  # the senior gives after he has received
+            come_out += s["given"][partner]
+        if s["asker"] == partner:
+            come_out += LAY_CARDS[s["request"]]
+        located[partner] = np.maximum(located[partner], s["given"][player] - come_out)
+    return located
+
+
+@dataclass
+class PlacesOfFranksZoo:
+    """The places of cards that a player has not located: the hands of the seven seats, and last
+    what the player alone has laid down.
+
+    Attributes:
+        located: cards that are known to be there (places, kinds).
+        hidden: the others (places, kinds).
+    """
+
+    located: np.ndarray
+    hidden: np.ndarray
+
+    @classmethod
+    def of(cls, states: np.ndarray, player: int) -> PlacesOfFranksZoo:
+        s = states[0]
+        located = located_in_franks_zoo(states, player)
+        hidden = s["hand"] - located
+        laid_down = s["given"][s["alone"]].astype(int) if s["alone"] >= 0 else np.zeros(13, int)
+        is_known = s["alone"] == player
+        return cls(
+            np.vstack([located, laid_down * is_known]),
+            np.vstack([hidden, laid_down * (not is_known)]),
+        )
+
+    @property
+    def most(self) -> np.ndarray:
+        """How many cards of each kind each place could hold (places, kinds)."""
+        return self.located + np.minimum(self.hidden.sum(axis=1)[:, None], self.hidden.sum(axis=0))
+
+    @property
+    def fewest(self) -> np.ndarray:
+        """How many it must hold: what is left when it gets of the other kinds what there is."""
+        others = self.hidden.sum() - self.hidden.sum(axis=0)
+        return self.located + np.maximum(self.hidden.sum(axis=1)[:, None] - others, 0)
+
+
+def open_cells_of_franks_zoo(states: np.ndarray, player: int) -> tuple[np.ndarray, np.ndarray]:
+    """Hands and what the player alone laid down: what could be more or fewer cards. Gifts between
+    two others: all kinds that the one who got them may have had since.
+
+    Nobody has ever had so few cards that a gift of his could only have been of one kind.
+    """
+    s = states[0]
+    places = PlacesOfFranksZoo.of(states, player)
+    counts = places.most > places.fewest
+    hands = counts[:7]
+    given = np.zeros_like(hands)
+    may_have_had = (places.most[:7] + s["played_by"]) > 0
+    if s["asker"] >= 0:
+        may_have_had[s["asker"]] |= LAY_CARDS[s["request"]] > 0
+    for giver in range(s["num_players"]):
+        taker = s["partner"][giver]
+        if s["given"][giver].any():
+            if giver == s["alone"]:
+                given[giver] = counts[7]
+            elif player not in (giver, taker):
+                given[giver] = may_have_had[taker]
+                if s["is_senior"][taker] and s["given"][taker].any():  # and gave it back
+                    given[giver] |= may_have_had[giver]
+    is_open = np.concatenate(
+        [hands.ravel(), given.ravel(), [s["gift"] >= 0 and s["current_player"] != player]]
+    )
+    return is_open, ~is_open
+
+
+# ---------------------------------------------------------------------------------------------
 # What is hidden, by game
 # ---------------------------------------------------------------------------------------------
 
@@ -218,12 +317,15 @@ class Hiding:
         parts: the record's fields that hold hidden cards; but for its random stream, no other
             changes when they are redrawn.
         usual: a number of open places that is exceeded on average.
+        fewest: the fewest players with whom a field of the observation is ever used, for those
+            that are empty with fewer.
     """
 
     cells: Callable[[np.ndarray], np.ndarray]
     open_cells: Callable[[np.ndarray, int], tuple[np.ndarray, np.ndarray]]
     parts: tuple[str, ...]
     usual: int
+    fewest: dict[str, int] = field(default_factory=dict)
 
 
 HIDING = {
@@ -235,6 +337,13 @@ HIDING = {
         open_cells_of_swim_for_your_life,
         ("hand", "left_over"),
         10,
+    ),
+    "franks_zoo": Hiding(
+        cells_of_franks_zoo,
+        open_cells_of_franks_zoo,
+        ("hand", "given", "gift"),
+        10,
+        fewest={"given": 4, "got": 4},
     ),
 }
 

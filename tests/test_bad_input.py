@@ -229,7 +229,9 @@ def test_wrong_actions_of_the_batch_change_nothing(game):
         batch.step(actions)
     assert str(np.flatnonzero(mask[3]).tolist()) in str(error.value)
     for kind in (np.int8, np.uint8, np.int32, np.uint64):
-        batch.step(mask.argmax(axis=1).astype(kind))
+        actions = mask.argmax(axis=1)
+        fits = actions.max() <= np.iinfo(kind).max
+        batch.step(actions.astype(kind if fits else np.int16))
     batch.step(mask.argmax(axis=1).tolist())
 
 

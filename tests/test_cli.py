@@ -181,10 +181,33 @@ def test_the_others_actions_are_told_and_nothing_hidden(game, capsys, monkeypatc
             assert story_of(next(stories)) == told
             told = []
         else:
-            told.append((int(env.agent_selection[-1]), env.action_name(action)))
+            told.append((int(env.agent_selection[-1]), game.public_action_name(action)))
             others += 1
     assert story_of(next(stories)) == told
     assert others > 10
+
+
+def test_the_others_do_not_tell_which_cards_they_give(capsys, monkeypatch, tmp_path):
+    """FZ-18: a whole game with an exchange of cards."""
+    path = tmp_path / "game.json"
+    keyboard = PlayingPerson(capsys)
+    monkeypatch.setattr(sys, "stdin", keyboard)
+    argv = ["play", "franks_zoo", "--players", "5", "--seat", "2", "--seed", "7"]
+    argv += ["--opponents", "random", "--option", "target_score=8", "--save", str(path)]
+    assert main(argv) == 0
+    screen = "".join([*keyboard.seen, *keyboard.listed, capsys.readouterr().out])
+    gifts = {True: 0, False: 0}
+    for env, action in Replay.load(path).steps():
+        is_own = env.agent_selection == "player_2"
+        gifts[is_own] += env.action_name(action).startswith("give away: ")
+    assert gifts[False] == 4 * gifts[True] >= 8
+    told = [name for _, name in story_of(screen) if "give" in name]
+    assert told == ["give away a card"] * gifts[False]
+    # Which card it is stands only where the person himself chooses, or has chosen.
+    lines = [line for line in screen.splitlines() if "give away: " in line]
+    own = re.compile(r"(Your action \(.*\): )?( +\d+  |You: )give away: 1 ")
+    assert all(map(own.match, lines))
+    assert sum("You: " in line for line in lines) == gifts[True]
 
 
 def story_of(text):
@@ -226,7 +249,8 @@ def test_quitting_is_clean_and_saves_the_beginning(capsys, person, tmp_path, ans
         ("beaver_gang", "draw", ["draw"]),  # and not what has a word that begins like it
         ("beaver_gang", "out dr", ["carry out draw two"]),
         ("beaver_gang", "dra t", ["carry out draw two"]),
-        ("beaver_gang", "Knock", ["knock", "do not knock"]),
+        ("beaver_gang", "Knock", ["knock"]),
+        ("beaver_gang", "kno", ["knock", "do not knock"]),
         ("beaver_gang", "not", ["do not knock"]),
         ("beaver_gang", "take slot 2", ["take the discard into slot 2"]),
         ("beaver_gang", "peek 2", []),  # the number stands behind "slot"
@@ -262,6 +286,30 @@ def test_quitting_is_clean_and_saves_the_beginning(capsys, person, tmp_path, ans
             ],
         ),
         ("swim_for_your_life", "row 10", []),
+        ("franks_zoo", "play 2 seals", ["play: 2 seals"]),
+        ("franks_zoo", "Play 2 seals, 1 joker", ["play: 2 seals, 1 joker"]),
+        (
+            "franks_zoo",
+            "2 seals",
+            [
+                "play: 2 seals",
+                "play: 2 seals, 1 joker",
+                "ask for help with: 2 seals",
+                "ask for help with: 2 seals, 1 joker",
+            ],
+        ),
+        (
+            "franks_zoo",
+            "ask 1 hedgehog",
+            [
+                "ask for help with: 1 hedgehog",
+                "ask for help with: 1 hedgehog, 1 joker",
+            ],
+        ),
+        ("franks_zoo", "give bear", ["give away: 1 polar bear"]),
+        ("franks_zoo", "give 1 lion", ["give away: 1 lion"]),
+        ("franks_zoo", "play 1 joker", ["play: 1 joker"]),
+        ("franks_zoo", "pass", ["pass"]),
     ],
 )
 def test_answers_may_be_words(game_id, answer, names):
@@ -378,7 +426,7 @@ def test_arguments_that_cannot_be_read_give_code_2(capsys, argv):
 
 def write_replay(game, path):
     """A whole game."""
-    env = card_envs.make(game.id, num_players=2)
+    env = card_envs.make(game.id, num_players=game.min_players)
     env.reset(seed=3)
     actions = []
     habits = Habits(game, UNIFORM)

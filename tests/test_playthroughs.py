@@ -19,6 +19,7 @@ import card_envs
 from card_envs.agents import HeuristicAgent, RandomAgent
 from card_envs.envs.aec import CardEnv
 from card_envs.games import GAMES, load_game
+from card_envs.games.franks_zoo.state import TURN
 from card_envs.render import WIDTH, by_kind, ranges
 
 FOLDER = Path(__file__).parent / "playthroughs"
@@ -36,11 +37,12 @@ class Playthrough:
     #: Beaver Gang: the number of the first decision that may be a knock: the games would be very
     #: short otherwise.
     first_knock: int = 0
+    #: Added to the name of a second game at the same table size.
+    variant: str = ""
 
     @property
     def name(self) -> str:
-        variant = "_expert" if self.options.get("expert") else ""
-        return f"{self.game_id}_{self.num_players}{variant}"
+        return f"{self.game_id}_{self.num_players}{self.variant}"
 
     @property
     def path(self) -> Path:
@@ -56,9 +58,15 @@ PLAYTHROUGHS = [
     Playthrough("beaver_gang", 6, 38, {"rounds": 1}, first_knock=40),
     Playthrough("swim_for_your_life", 2, 26),
     Playthrough("swim_for_your_life", 3, 14),
-    Playthrough("swim_for_your_life", 3, 79, {"expert": True}),
+    Playthrough("swim_for_your_life", 3, 79, {"expert": True}, variant="_expert"),
     Playthrough("swim_for_your_life", 4, 9),
     Playthrough("swim_for_your_life", 5, 28),
+    Playthrough("franks_zoo", 3, 0, {"target_score": 5, "reward": "score"}),
+    Playthrough("franks_zoo", 4, 21, {"target_score": 8}),
+    Playthrough("franks_zoo", 4, 1, {"target_score": 5, "partners": False}, variant="_simple"),
+    Playthrough("franks_zoo", 5, 28, {"target_score": 9, "memory": "none"}),
+    Playthrough("franks_zoo", 6, 34, {"target_score": 10, "reward": "score"}),
+    Playthrough("franks_zoo", 7, 7, {"target_score": 12}),
 ]
 
 #: What the games of a kind show together: a pattern, and how often it occurs at least.
@@ -91,6 +99,26 @@ SHOWN = {
         r"a majority, of two cards at least\):": 4,
         r", all level:": 1,
     },
+    "franks_zoo": {
+        r"^Action: \d+ \(play: ": 200,
+        r"^Action: \d+ \(play: .*joker": 4,
+        r"^Action: \d+ \(play: .*elephants?, 1 mosquito": 1,
+        r"^Action: \d+ \(give away: ": 40,
+        r"^Action: \d+ \(ask for help with: ": 20,
+        r"^Action: 271 \(pass\)": 200,
+        r"^Your turn: help .*\n\n.*\nAction: 271 \(pass\)": 8,
+        r"^Your turn: help .*\n\n.*\nAction: \d+ \(play: ": 8,
+        r"^Your turn: give away the second .*; the first is 1 ": 10,
+        r"^Your turn: lay the second .*; the first is 1 ": 2,
+        r"^You have laid .* before you; they count as captured\.": 1,
+        r"^Everybody knows that you hold ": 4,
+        r"^Player \d holds at least ": 20,
+        r"^Player \d holds \d": 4,
+        r"^Rewards: \{'player_0': -?0\.\d": 4,
+        r"^The simple game: ": 4,
+        r" out of sight ": 10,
+        r"^Hand 2, as it ended:": 5,
+    },
 }
 
 
@@ -110,17 +138,35 @@ def drawn(chance: RandomAgent, count: int) -> int:
     return int(chance.act(np.zeros((1, 0), np.float32), np.ones((1, count), np.int8))[0])
 
 
-#: How the players who choose at random do it, and how the file says it.
+#: How the players who choose at random do it, and how the file says who does what.
 CHOOSERS = {
     "beaver_gang": (
         choose_any,
-        "players 1, 3, 5 choose at random; nobody knocks before decision {first_knock}.",
+        "Players 0, 2, 4 follow the heuristic, players 1, 3, 5 choose at random; nobody knocks "
+        "before decision {first_knock}.",
     ),
     "swim_for_your_life": (
         choose_kind_first,
-        "players 1, 3 choose a row or the tap at random, and then the cards.",
+        "Players 0, 2, 4 follow the heuristic, players 1, 3 choose a row or the tap at random, "
+        "and then the cards.",
+    ),
+    "franks_zoo": (
+        choose_any,
+        "Players 0, 2, 4, 6 follow the heuristic, players 1, 3, 5 choose at random.",
     ),
 }
+
+
+def shows_table(env: CardEnv, number: int) -> bool:
+    """Whether a decision is written with the table before it.
+
+    Of the many decisions in Frank's Zoo (of which half are forced) those about gifts and help are,
+    the first ones of a hand, and some others.
+    """
+    if env.game.id != "franks_zoo":
+        return True
+    s = env.states[0]
+    return bool(s["phase"] != TURN or not s["played"].any() or number % 8 == 0)
 
 
 def names_of(env: CardEnv) -> dict[int, str]:
@@ -138,7 +184,7 @@ def legal_in_words(env: CardEnv) -> str:
 
 
 def playthrough(game: Playthrough) -> str:
-    """A game in words: every decision with the table as the player to move sees it."""
+    """A game in words: every decision, with the table as the player to move sees it."""
     options = {"num_players": game.num_players, **game.options}
     env = card_envs.make(game.game_id, render_mode="ansi", on_illegal="raise", **options)
     env.reset(seed=game.seed)
@@ -147,7 +193,7 @@ def playthrough(game: Playthrough) -> str:
     lines = [
         f"{env.game.name}, {', '.join(f'{name}={value}' for name, value in options.items())}, "
         f"seed={game.seed}",
-        f"Players 0, 2, 4 follow the heuristic, {how.format(first_knock=game.first_knock)}",
+        how.format(first_knock=game.first_knock),
     ]
     number = 0
     while legal := env.legal_actions():
@@ -157,12 +203,12 @@ def playthrough(game: Playthrough) -> str:
         action = heuristic.choose(env.states, 0) if is_heuristic else choose_at_random(env, chance)
         if env.action_name(action) == "knock" and number < game.first_knock:
             action = legal[-1]
+        table = ["", str(env.render())] if shows_table(env, number) else []
         lines += [
-            RULE,
+            RULE if table else "",
             f"Decision {number}, {agent}",
-            "",
-            str(env.render()),
-            "",
+            *table,
+            *table[:1],
             f"Legal: {legal_in_words(env)}",
             f"Action: {action} ({env.action_name(action)})",
         ]

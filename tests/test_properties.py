@@ -15,6 +15,7 @@ from helpers import (
     SITUATIONS,
     TABLES,
     UNIFORM,
+    USUAL_LENGTH,
     begin,
     copy_of,
     is_over,
@@ -54,7 +55,7 @@ def test_walks_come_into_all_kinds_of_situations(game, num_players):
     possible = {name for name, (fewest, _) in SITUATIONS[game.id].items() if num_players >= fewest}
     assert possible <= set(found)
     assert len(lengths) == 10
-    assert np.median(lengths) < 150
+    assert np.median(lengths) < USUAL_LENGTH.get(game.id, 150)
 
 
 @tables
@@ -285,15 +286,39 @@ def games_of_a_hoarder() -> Iterator[tuple[int, np.ndarray]]:
             game.rules.step(states, 0, int(exchanges[best]))
 
 
-#: Games for values that hardly any other has.
-SPECIAL_GAMES = {"swim_for_your_life": games_of_a_hoarder}
+def hands_of_one_animal() -> Iterator[tuple[int, np.ndarray]]:
+    """Frank's Zoo: all cards of an animal in one hand, and nobody can beat them; one card of each
+    animal; and the largest set that there is."""
+    from franks_zoo_table import Table
+
+    from card_envs.games.franks_zoo.cards import IS_BEATEN_BY
+
+    signs = "OECBLSFPHIMQ"
+    for animal, sign in enumerate(signs):
+        weaker = next(k for k in range(12) if k != animal and not IS_BEATEN_BY[animal, k])
+        hands = [sign * (4 if sign == "Q" else 5), *signs[weaker] * 3]
+        yield 4, Table.lay_out(*hands).states
+    yield 4, Table.deal_out(signs, "", "", "").states
+    yield 4, Table.lay_out("F", "O", "C", "M", last="EEEEEQJ", owner=0).states
+
+
+#: Games, or positions, for values that hardly any other has.
+SPECIAL_GAMES = {"swim_for_your_life": games_of_a_hoarder, "franks_zoo": hands_of_one_animal}
 
 #: How many values of a field are the same in all positions, if not just those of the seats that
-#: every table has. Beaver Gang: nobody swaps a card with himself. Swim for Your Life: nobody has
-#: more cards of an animal than there are.
+#: every table has. Beaver Gang: nobody swaps a card with himself. The others: nobody has more cards
+#: of an animal than there are; nobody is his own partner.
 CONSTANT_VALUES = {
     "beaver_gang": {"seats": 2, "last_turn": 6},
     "swim_for_your_life": {"seats": 2, "hand": 30, "with_row": 28, "lead": 4},
+    "franks_zoo": {
+        "seats": 3,
+        "partner": 7,
+        "hand": 5,
+        "group": 5,
+        "elsewhere": 5,
+        "unbeatable": 1,
+    },
 }
 
 

@@ -14,8 +14,11 @@ from helpers import (
     EACH_GAME,
     TABLES,
     UNIFORM,
+    Chooser,
     Habits,
     finish,
+    kinds_of_actions,
+    mask_of,
     module_of,
     option_sets,
     play_on,
@@ -28,6 +31,7 @@ from hypothesis import strategies as st
 import card_envs
 from card_envs.envs.aec import CardEnv
 from card_envs.envs.saves import pack
+from card_envs.games.franks_zoo.cards import LAY_CARDS, MAY_ASK
 
 tables = pytest.mark.parametrize(("game", "num_players"), TABLES)
 each_game = pytest.mark.parametrize("game", EACH_GAME)
@@ -417,6 +421,26 @@ def assert_refused(env: CardEnv, *changes: Callable[[Any], None]) -> None:
     assert snapshot(env) == before
 
 
+def number(name: str, place: Any, value: Any) -> Callable[[Any], None]:
+    """A change of one number of a record."""
+
+    def change(s):
+        if place is None:
+            s[name] = value
+        else:
+            s[name][place] = value
+
+    return change
+
+
+def both(*changes: Callable[[Any], None]) -> Callable[[Any], None]:
+    def change(s):
+        for part in changes:
+            part(s)
+
+    return change
+
+
 def test_beaver_gang_refuses_impossible_records():
     env = card_envs.make("beaver_gang", num_players=3)
     env.reset(seed=1)
@@ -506,28 +530,12 @@ def test_swim_for_your_life_refuses_impossible_records(num_players):
     assert s["tapper"] == 0
     assert s["current_player"] == 1
 
-    def number(name, place, value):
-        def change(s):
-            if place is None:
-                s[name] = value
-            else:
-                s[name][place] = value
-
-        return change
-
     def cards(animal, source, target, count=1):
         """Cards go from one place to another."""
 
         def change(s):
             for (name, *place), step in ((source, -count), (target, count)):
                 (s[name][place[0]] if place else s[name])[animal] += step
-
-        return change
-
-    def both(*changes):
-        def change(s):
-            for part in changes:
-                part(s)
 
         return change
 
@@ -597,3 +605,199 @@ def test_swim_for_your_life_refuses_impossible_records(num_players):
             both(cards(few, rest, hand, more), cards(in_hand, hand, rest, more)),
         ]
     assert_refused(env, *changes)
+
+
+def franks_zoo_at(num_players: int, wanted: Callable[[Any], bool], **options: Any) -> CardEnv:
+    """A game of Frank's Zoo in the first position that is wanted."""
+    env = card_envs.make("franks_zoo", num_players=num_players, **options)
+    chooser = Chooser(num_players, kinds_of_actions(env.game))
+    env.reset(seed=num_players)
+    while not wanted(env.states[0]):
+        env.step(chooser.choose(mask_of(env.game, env.states)))
+    return env
+
+
+def cards_between(kind: int, source: str, giver: int, target: str, taker: int) -> Any:
+    """A card goes from one hand, or from what somebody has captured, to another; what is counted
+    beside it is put right."""
+
+    def change(s):
+        for name, player, step in ((source, giver, -1), (target, taker, 1)):
+            s[name][player, kind] += step
+            if name == "hand":
+                s["hand_size"][player] += step
+            else:
+                s["played"][kind] += step
+                s["played_by"][player, kind] += step
+
+    return change
+
+
+@pytest.mark.parametrize("num_players", [4, 5, 7])
+def test_franks_zoo_refuses_impossible_records_within_a_request(num_players):
+    n = num_players
+    env = franks_zoo_at(
+        n, lambda s: s["phase"] == 2 and s["has_passed"].any() and s["trick"].sum() > 5
+    )
+    s = env.states[0]
+    junior, senior, owner = int(s["asker"]), int(s["current_player"]), int(s["owner"])
+    other = next(p for p in range(n) if p not in (junior, senior))
+    kind = int(np.argmax(s["hand"][senior]))
+    absent = int(np.argmin(s["trick"][:12]))
+    assert s["trick"][absent] == 0
+    no_part = next(
+        lay
+        for lay in range(128)
+        if (LAY_CARDS[lay] <= s["trick"]).all() and not MAY_ASK[lay, s["request"]]
+    )
+    changes = [
+        *(number("hand_number", None, value) for value in (0, 1, -1, 1_000_000)),
+        *(number("phase", None, value) for value in (-1, 0, 1, 3)),
+        *(number("gift", None, value) for value in (-2, kind, 13)),
+        *(number("current_player", None, value) for value in (junior, other)),
+        *(number("asker", None, value) for value in (-2, -1, senior, other, n)),
+        *(number("request", None, value) for value in (-1, (s["request"] + 2) % 128, 129, 130)),
+        *(number("last_set", None, value) for value in (-1, 10 * absent, 128, 129, 130, no_part)),
+        *(number("owner", None, value) for value in (-2, -1, n)),
+        *(number("has_passed", (other,), value) for value in (-1, 2)),
+        *(number("rank", (other,), value) for value in (-1, n, s["rank"][junior])),
+        *(number("partner", (junior,), value) for value in (-2, -1, other, n)),
+        both(number("partner", (junior,), -1), number("partner", (senior,), -1)),
+        number("is_senior", (senior,), 0),
+        number("is_senior", (junior,), 1),
+        both(number("is_senior", (senior,), 0), number("is_senior", (junior,), 1)),
+        *(number("alone", None, value) for value in (-2, junior, n)),
+        *(number("totals", (other,), value) for value in (-20_000_001, 20_000_001)),
+        *(number("last_place", (other,), value) for value in (-1, 8)),
+        *(number("place_points", (other,), value) for value in (-1, 21)),
+        *(number("lion_points", (other,), value) for value in (-6, 6)),
+        *(number("hedgehog_points", (other,), value) for value in (-2, 1)),
+        *(number("place", (senior,), value) for value in (-1, 1, n, n + 1)),
+        number("place", (junior,), 1),
+        *(number("hand", (senior, kind), value) for value in (-1, s["hand"][senior, kind] - 1)),
+        *(number("hand_size", (senior,), value) for value in (-1, 0, s["hand_size"][senior] + 1)),
+        *(number("captured", (other, kind), value) for value in (-1, 6)),
+        *(number("trick", (kind,), value) for value in (-1, s["trick"][kind] + 1)),
+        number("played", (kind,), s["played"][kind] + 1),
+        number("played_by", (other, kind), s["played_by"][other, kind] + 1),
+        both(number("played_by", (0, kind), -1), number("played_by", (1, kind), 6)),
+        *(number("known", (senior, kind), value) for value in (-1, s["hand"][senior, kind] + 1)),
+        number("known", (6, 12), 1 + s["hand"][6, 12]),
+        number("given", (other, kind), 3),
+        number("given", (junior, kind), -1),
+        # Two cards, but the partner has never had so many of them.
+        both(number("given", (junior,), 0), number("given", (junior, 12), 2)),
+        number("given", (junior,), 0),
+        # As many cards everywhere as there must be, but less than none of one kind.
+        both(
+            number("hand", (senior, 12), s["hand"][senior, 12] - 2),
+            number("hand", (other, 12), s["hand"][other, 12] + 2),
+            number("hand_size", (senior,), s["hand_size"][senior] - 2),
+            number("hand_size", (other,), s["hand_size"][other] + 2),
+        ),
+    ]
+    if n < 7:
+        changes += [
+            number("partner", (n,), 0),
+            number("place", (n,), 1),
+            number("played_by", (n, kind), 1),
+            number("given", (n, kind), 2),
+            cards_between(kind, "hand", senior, "hand", n),
+            cards_between(kind, "hand", senior, "captured", n),
+        ]
+    if n % 2:
+        changes += [
+            number("alone", None, -1),
+            number("given", (s["alone"],), 0),
+        ]
+    assert owner != senior or n == 4
+    assert_refused(env, *changes)
+
+
+@pytest.mark.parametrize("num_players", [4, 5, 7])
+def test_franks_zoo_refuses_impossible_records_within_an_exchange(num_players):
+    def is_wanted(s):
+        """A junior has chosen the first of his cards, and others have given theirs."""
+        return s["gift"] >= 0 and s["given"].any() and s["rank"][s["current_player"]] > 2
+
+    env = franks_zoo_at(num_players, is_wanted)
+    s = env.states[0]
+    giver = int(s["current_player"])
+    first, last = (
+        int(np.flatnonzero(s["rank"][:num_players] == rank)[0])
+        for rank in (0, num_players // 2 - 1)
+    )
+    absent = int(np.argmin(s["hand"][giver]))
+    held = int(np.argmax(s["hand"][giver]))
+    other = (giver + 1) % num_players
+    others_card = int(np.argmax(s["hand"][other]))
+    assert s["hand"][giver, absent] == 0
+
+    def hardly_any_cards(s):
+        """A hand of the one card that is chosen to be given."""
+        for kind, count in enumerate(s["hand"][giver].tolist()):
+            for _ in range(count - (kind == s["gift"])):
+                cards_between(kind, "hand", giver, "captured", other)(s)
+
+    def the_joker_played(s):
+        holder = int(np.argmax(s["hand"][:, 12]))
+        cards_between(12, "hand", holder, "captured", holder)(s)
+
+    assert_refused(
+        env,
+        *(number("gift", None, value) for value in (-2, absent, 13)),
+        *(number("phase", None, value) for value in (1, 2)),
+        *(number("current_player", None, value) for value in (other, last)),
+        both(number("given", (last,), 0), number("given", (last, others_card), 2)),
+        number("given", (first,), 0),
+        both(number("last_set", None, 0), number("owner", None, 0)),
+        number("hand_number", None, 1),
+        hardly_any_cards,
+        the_joker_played,
+        cards_between(held, "hand", giver, "hand", other),
+        cards_between(others_card, "hand", other, "hand", giver),
+    )
+
+
+@pytest.mark.parametrize("num_players", [3, 5, 7])
+def test_franks_zoo_refuses_impossible_records_at_the_end(num_players):
+    env = franks_zoo_at(num_players, lambda s: s["terminated"], target_score=8)
+    s = env.states[0]
+    n = num_players
+    last = int(np.argmax(s["place"]))
+    second = int(np.flatnonzero(s["place"] == n - 1)[0])
+    assert s["hand_size"][last] > 0
+    changes = [
+        *(number("phase", None, value) for value in (0, 2)),
+        number("place", (second,), 0),
+        number("place", (last,), 1),
+        both(number("place", (last,), n - 1), number("place", (second,), n)),
+        number("has_passed", (0,), 1),
+        number("gift", None, 3),
+        both(number("last_set", None, 0), number("owner", None, 0)),
+        number("played_by", (0, 0), 6),
+    ]
+    if n > 3:
+        alone = int(s["alone"])
+        changes += [
+            number("given", (alone, 0), 2),
+            number("given", (s["partner"][last] if last != alone else s["partner"][0],), 0),
+        ]
+    assert_refused(env, *changes)
+
+
+def test_franks_zoo_refuses_partners_where_there_are_none():
+    for num_players, options in ((3, {}), (5, {"partners": False})):
+        env = franks_zoo_at(num_players, lambda s: s["hand_number"] == 2, **options)
+        first, last = (int(np.flatnonzero(env.states[0]["rank"] == rank)[0]) for rank in (0, 2))
+        assert_refused(
+            env,
+            number("phase", None, 0),
+            number("alone", None, 1),
+            both(
+                number("partner", (first,), last),
+                number("partner", (last,), first),
+                number("is_senior", (first,), 1),
+            ),
+            number("given", (first, 0), 2),
+        )

@@ -102,15 +102,17 @@ def test_a_game_that_is_stopped_keeps_its_secrets(game):
     assert redrawn == 4
 
 
+@pytest.mark.parametrize("kind", ["action_name", "public_action_name"])
 @each_game
-def test_actions_in_words_are_short_plain_and_in_small_letters(game):
-    names = {action: game.action_name(action) for action in range(game.num_actions)}
+def test_actions_in_words_are_short_plain_and_in_small_letters(game, kind):
+    name_of_action = getattr(game, kind)
+    names = {action: name_of_action(action) for action in range(game.num_actions)}
     assert all(re.fullmatch(r"[a-z0-9 ,:]+", name) for name in names.values())
     assert max(map(len, names.values())) <= 70
     assert len(by_kind(names)) <= 20
     for wrong in (-1, game.num_actions):
         with pytest.raises(ValueError, match=f"from 0 to {game.num_actions - 1}, got {wrong}"):
-            game.action_name(wrong)
+            name_of_action(wrong)
 
 
 @each_game

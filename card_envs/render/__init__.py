@@ -87,18 +87,20 @@ def seats(
     head: Sequence[str],
     cells: Callable[[int], Sequence[str]],
     *,
-    marked: int,
-    mark: str,
+    marked: int = -1,
+    mark: str = "",
+    align: str = ">",
 ) -> str:
     """One line for each player, the observer first, then clockwise; > marks who is to move.
 
     Args:
         s: The record.
         observer: Who looks at the table.
-        head: The heads of the game's own columns; the first is right-aligned.
+        head: The heads of the game's own columns.
         cells: Gives a player's cells in these columns.
         marked: A player with a mark of his own (while he is not to move), or -1.
         mark: That mark.
+        align: One ``<`` or ``>`` for each of the game's own columns, as in ``table``.
     """
     n = int(s["num_players"])
     lines = [["", "player", "seat", *head]]
@@ -109,7 +111,7 @@ def seats(
             sign = ">"
         place = f"{seat} left" if seat else "you"
         lines.append([sign, f"player {player}", place, *cells(player)])
-    return table(lines, align="<<<>")
+    return table(lines, align=f"<<<{align}")
 
 
 def last_lap(player: int, observer: int, did: str) -> str:

@@ -10,7 +10,7 @@ from card_envs.games.franks_zoo.observation import (
     write_state,
 )
 from card_envs.games.franks_zoo.parts import ACTION_PARTS
-from card_envs.games.franks_zoo.text import action_name, describe
+from card_envs.games.franks_zoo.text import action_name, describe, public_action_name
 
 GAME = Game(
     id="franks_zoo",
@@ -42,5 +42,6 @@ GAME = Game(
     heuristic=heuristic,
     action_parts=ACTION_PARTS,
     action_name=action_name,
+    public_action_name=public_action_name,
     describe=describe,
 )

@@ -6,6 +6,8 @@ A kind is an animal (0 to 11) or the joker. A lay is a number of cards that are 
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 # FZ-1: the kinds, in the order of all tables, and how many cards there are of each.
@@ -27,6 +29,7 @@ NUM_ANIMALS = 12
 NUM_KINDS = 13
 ELEPHANT, LION, HEDGEHOG, MOUSE, MOSQUITO, JOKER = 1, 4, 8, 10, 11, 12
 DECK = (5, 5, 5, 5, 5, 5, 5, 5, 5, 5, 5, 4, 1)
+DECK_SIZE = 60
 DECK_COUNTS = np.array(DECK, np.int8)
 
 # FZ-2: the same with three players.
@@ -107,6 +110,21 @@ for _lay in range(NUM_LAYS):
     _wholes = np.unique(TOGETHER[_lay])
     _wholes = _wholes[_wholes < NUM_SETS]
     MAY_ASK[:NO_LAY, _lay] = MAY_PLAY[:NO_LAY, _wholes].any(axis=1)
+
+
+def _lists(table: np.ndarray[Any, Any]) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
+    """Where each row of a table is true, filled up with 0 to equal lengths; and how often it is."""
+    counts = table.sum(axis=1)
+    places = np.zeros((len(table), counts.max()), np.int16)
+    for row, count in enumerate(counts):
+        places[row, :count] = np.flatnonzero(table[row])
+    return places, counts
+
+
+#: int16 (129, 14) and int64 (129,): the lays that may be played on each, and how many; those that
+#: may be laid in a request, and how many. For speed: of the 129 they are few.
+LAYS_TO_PLAY, NUM_TO_PLAY = _lists(MAY_PLAY[:NO_LAY])
+LAYS_TO_ASK, NUM_TO_ASK = _lists(MAY_ASK[:NO_LAY])
 
 # The cards of a lay packed into one integer, four bits for each kind. With the highest of the four
 # set in the hand, the subtraction ``hand - lay`` leaves it set exactly where there is enough.

@@ -15,7 +15,6 @@ from card_envs.engine.jit import jit
 from card_envs.games.franks_zoo.cards import (
     DECK_COUNTS,
     DECK_OF_THREE_COUNTS,
-    ENOUGH,
     HEDGEHOG,
     IS_BEATEN_BY,
     JOKER,
@@ -34,6 +33,7 @@ from card_envs.games.franks_zoo.cards import (
     PACKED,
     TOGETHER,
 )
+from card_envs.games.franks_zoo.rules import holds
 from card_envs.games.franks_zoo.state import (
     ANSWER,
     ASK,
@@ -214,7 +214,7 @@ def choose_set(s, player, hand, cost, nobody):
             chance = chance_to_win(LAY_ANIMAL[s.last_set], LAY_SIZE[s.last_set], nobody)
             best_score += PARTNER_OWNS_GAIN * chance
     for lay in range(NUM_LAYS):
-        if MAY_PLAY[s.last_set, lay] and has(hand, lay):
+        if MAY_PLAY[s.last_set, lay] and holds(hand, lay):
             score = value_of(hand - PACKED[lay], cost)
             score += win_gain * chance_to_win(LAY_ANIMAL[lay], LAY_SIZE[lay], nobody)
             if score > best_score:
@@ -223,17 +223,11 @@ def choose_set(s, player, hand, cost, nobody):
 
 
 @jit
-def has(hand, lay):
-    """Whether the cards of a lay are in a packed hand."""
-    return ((hand | ENOUGH) - PACKED[lay]) & ENOUGH == ENOUGH
-
-
-@jit
 def choose_request(s, hand, cost):
     """FZ-19: ask with the cards without which the hand is worth most, rather than pass."""
     best, best_score = PASS, value_of(hand, cost) + LEAST_ASK_GAIN
     for lay in range(NUM_LAYS):
-        if MAY_ASK[s.last_set, lay] and has(hand, lay):
+        if MAY_ASK[s.last_set, lay] and holds(hand, lay):
             score = value_of(hand - PACKED[lay], cost)
             if score > best_score:
                 best, best_score = ASK + lay, score
@@ -248,7 +242,7 @@ def choose_answer(s, hand, cost, nobody):
         best_score += PARTNER_OWNS_GAIN
     for lay in range(NUM_LAYS):
         whole = TOGETHER[s.request, lay]
-        if MAY_PLAY[s.last_set, min(whole, JOKER_ALONE)] and has(hand, lay):
+        if MAY_PLAY[s.last_set, min(whole, JOKER_ALONE)] and holds(hand, lay):
             score = value_of(hand - PACKED[lay], cost) + HELP_GAIN
             score += HELP_WINS_GAIN * chance_to_win(LAY_ANIMAL[whole], LAY_SIZE[whole], nobody)
             if s.hand_size[s.asker] == 0:

@@ -173,23 +173,23 @@ _GIFT_LOOK = fractions(1.0 / 2.0)
 _HAND_SIZE_LOOK = (np.arange(32) / MAX_HAND).astype(np.float32)
 _NEEDS_LOOK = (np.arange(_POINTS + 1) / _POINTS).astype(np.float32)
 _FEW_LOOK = thermometers(_FEW)
-_MOST_LOOK = thermometers(_MOST)
-_EXACT_LOOK = (np.arange(8)[:, None] == 1 + np.arange(_MOST)).astype(np.float32).reshape(-1)
-# By the number of cards in the hand and, plus 8 times, the most that can be beaten (7: or more).
-_UNBEATABLE_LOOK = np.array(
-    [[hand > c and most <= c for c in range(_MOST)] for most in range(8) for hand in range(8)],
-    np.float32,
-).reshape(-1)
+
+# For a field of _MOST entries for each kind, entry by entry: the bits of the kind in packed counts,
+# and what they are if there are c cards of it (at entry c) and if there are c + 1.
+_kinds, _entries = np.divmod(np.arange(NUM_KINDS * _MOST), _MOST)
+_BITS = 15 << KIND_BITS * _kinds
+_LEVEL = _entries << KIND_BITS * _kinds
+_NEXT_LEVEL = _entries + 1 << KIND_BITS * _kinds
 
 # The decks as packed counts.
 _DECK = sum(count << KIND_BITS * kind for kind, count in enumerate(DECK))
 _DECK_OF_THREE = sum(count << KIND_BITS * kind for kind, count in enumerate(DECK_OF_THREE))
 
 # Where the animals that beat an animal are in packed counts: at most six, else where nothing is.
-_beaters = np.full((NUM_ANIMALS, 6), KIND_BITS * NUM_KINDS)
+_beaters = np.full((6, NUM_ANIMALS), KIND_BITS * NUM_KINDS)
 for _animal in range(NUM_ANIMALS):
     _which = np.flatnonzero(IS_BEATEN_BY[_animal])
-    _beaters[_animal, : len(_which)] = KIND_BITS * _which
+    _beaters[: len(_which), _animal] = KIND_BITS * _which
 _BEATERS = _beaters
 
 
@@ -198,14 +198,17 @@ def observe(states, i, player, out):
     """Write the player's observation; seats are relative to him (0), then clockwise."""
     s = states[i]
     me = int(player) & 7
-    for k in range(_SIZE):
+    # All but the fields from _HAND to _UNBEATABLE, which are written in full.
+    for k in range(_HAND):
+        out[k] = 0.0
+    for k in range(_GROUPS, _SIZE):
         out[k] = 0.0
     observe_table(s, me, out)
     hand = packed(s.hand, me)
     elsewhere = count_elsewhere(s, me, hand)
-    observe_counts(hand, _HAND, _MOST_LOOK, out)
-    observe_counts(hand, _GROUP, _EXACT_LOOK, out)
-    observe_counts(elsewhere, _ELSEWHERE, _MOST_LOOK, out)
+    observe_counts(hand, _HAND, out)
+    observe_group(hand, out)
+    observe_counts(elsewhere, _ELSEWHERE, out)
     observe_strength(hand, elsewhere, out)
     if s.current_player == me:
         observe_gift(s, _GIFT, out)
@@ -252,12 +255,17 @@ def observe_table(s, player, out):
 
 
 @part
-def observe_counts(counts, first, look, out):
-    """Packed counts of all kinds, each as in the table, to the field that begins at ``first``."""
-    for kind in range(NUM_KINDS):
-        row = _MOST * (counts >> KIND_BITS * kind & 7)
-        for c in range(_MOST):
-            out[first + _MOST * kind + c] = look[row + c]
+def observe_counts(counts, first, out):
+    """Packed counts of all kinds as thermometers, to the field that begins at ``first``."""
+    for k in range(NUM_KINDS * _MOST):
+        out[first + k] = 1.0 if (counts & _BITS[k]) > _LEVEL[k] else 0.0
+
+
+@part
+def observe_group(hand, out):
+    """The packed counts of the player's hand, one-hot."""
+    for k in range(NUM_KINDS * _MOST):
+        out[_GROUP + k] = 1.0 if (hand & _BITS[k]) == _NEXT_LEVEL[k] else 0.0
 
 
 @jit
@@ -281,21 +289,22 @@ def observe_strength(hand, elsewhere, out):
     has_elephant = (elsewhere >> KIND_BITS * ELEPHANT & 7) > 0
     # FZ-6: where there is an elephant, a mosquito can be one more.
     elsewhere += int(has_mosquito & has_elephant) << KIND_BITS * ELEPHANT
+    beatable = 0  # packed: the most cards of an animal that as many others beat, or one more of it
     groups = 0
     weak_groups = 0
     for animal in range(NUM_ANIMALS):
         same = elsewhere >> KIND_BITS * animal & 15
         others = 0
         for k in range(6):
-            others = max(others, elsewhere >> _BEATERS[animal, k] & 15)
-        # The most cards of the animal that as many others beat, or one more of the same.
-        most = max(others + joker * (others > 0), same + joker * (same > 0) - 1)
-        count = hand >> KIND_BITS * animal & 7
+            others = max(others, elsewhere >> _BEATERS[k, animal] & 15)
+        most = max(others + joker * (others > 0), same + joker * (same > 0) - 1, 0)
+        beatable |= most << KIND_BITS * animal
+        count = hand >> KIND_BITS * animal & 15
         groups += count > 0
         weak_groups += (count > 0) & (count <= most)
-        row = _MOST * (count + 8 * min(max(most, 0), 7))
-        for c in range(_MOST):
-            out[_UNBEATABLE + _MOST * animal + c] = _UNBEATABLE_LOOK[row + c]
+    for k in range(NUM_ANIMALS * _MOST):
+        unbeatable = ((hand & _BITS[k]) > _LEVEL[k]) & ((beatable & _BITS[k]) <= _LEVEL[k])
+        out[_UNBEATABLE + k] = 1.0 if unbeatable else 0.0
     out[_GROUPS + groups] = 1.0
     out[_WEAK_GROUPS + weak_groups] = 1.0
 
@@ -346,7 +355,7 @@ def write_state(states, i, player, out):
     observe_gift(s, _STATE_GIFT, out)
     for q in range(n):
         seat = relative_seat(q, int(player), n)
-        observe_counts(packed(s.hand, q), _STATE_HANDS + NUM_KINDS * _MOST * seat, _MOST_LOOK, out)
+        observe_counts(packed(s.hand, q), _STATE_HANDS + NUM_KINDS * _MOST * seat, out)
         for kind in range(NUM_KINDS):
             given = int(s.given[q, kind]) & 3
             out[_STATE_GIVEN + NUM_KINDS * seat + kind] = _GIFT_LOOK[given]

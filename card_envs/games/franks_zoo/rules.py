@@ -19,12 +19,16 @@ from card_envs.games.franks_zoo.cards import (
     JOKER,
     LAY_CARDS,
     LAY_SIZE,
+    LAYS_TO_ASK,
+    LAYS_TO_PLAY,
     LION,
-    MAY_ASK,
     MAY_PLAY,
     NO_LAY,
     NUM_KINDS,
     NUM_LAYS,
+    NUM_SETS,
+    NUM_TO_ASK,
+    NUM_TO_PLAY,
     PACKED,
     TOGETHER,
 )
@@ -122,7 +126,7 @@ def deal(s):
         size += int(s.trick[kind])
     player = dealer(s)
     while size > 0:
-        player = (player + 1) % s.num_players
+        player = to_the_left(s, player)
         s.hand[player, draw_card(s, s.trick, size)] += 1
         s.hand_size[player] += 1
         size -= 1
@@ -227,30 +231,43 @@ def legal_action_mask(states, i, out):
             out[GIVE + kind] = legal
             count += legal
         return count
-    hand = packed(s.hand, player) | ENOUGH
+    hand = packed(s.hand, player)
     last_set = int(s.last_set)
     if s.phase == ANSWER:  # FZ-19
         for lay in range(NUM_LAYS):
             whole = TOGETHER[s.request, lay]
             if whole != NO_LAY and MAY_PLAY[last_set, whole]:
-                legal = (hand - PACKED[lay]) & ENOUGH == ENOUGH
+                legal = holds(hand, lay)
                 out[lay] = legal
                 count += legal
         out[PASS] = 1
         return count + 1
-    for lay in range(NUM_LAYS):  # FZ-7, FZ-8
-        legal = ((hand - PACKED[lay]) & ENOUGH == ENOUGH) & MAY_PLAY[last_set, lay]
+    if last_set == NO_LAY:  # FZ-7
+        for lay in range(NUM_SETS):
+            legal = holds(hand, lay)
+            out[lay] = legal
+            count += legal
+        out[PASS] = count == 0  # he holds only the joker
+        return max(count, 1)
+    for k in range(NUM_TO_PLAY[last_set]):  # FZ-8
+        lay = int(LAYS_TO_PLAY[last_set, k]) & 255
+        legal = holds(hand, lay)
         out[lay] = legal
         count += legal
     if may_ask(s, player):
-        for lay in range(NUM_LAYS):
-            legal = ((hand - PACKED[lay]) & ENOUGH == ENOUGH) & MAY_ASK[last_set, lay]
+        for k in range(NUM_TO_ASK[last_set]):
+            lay = int(LAYS_TO_ASK[last_set, k]) & 255
+            legal = holds(hand, lay)
             out[ASK + lay] = legal
             count += legal
-    # FZ-7: who leads must play, unless he holds only the joker.
-    may_pass = last_set != NO_LAY or count == 0
-    out[PASS] = may_pass
-    return count + may_pass
+    out[PASS] = 1
+    return count + 1
+
+
+@jit
+def holds(hand, lay):
+    """Whether a packed hand has the cards of a lay."""
+    return (hand + ENOUGH - PACKED[lay]) & ENOUGH == ENOUGH
 
 
 @jit
@@ -285,7 +302,10 @@ def step(states, i, action):
 def lay_down(s, player, lay):
     """Take the cards of a lay out of a hand."""
     for kind in range(NUM_KINDS):
-        take_from_hand(s, player, kind, LAY_CARDS[lay, kind])
+        count = LAY_CARDS[lay, kind]
+        s.hand[player, kind] -= count
+        s.known[player, kind] = max(0, s.known[player, kind] - count)
+    s.hand_size[player] -= LAY_SIZE[lay]
 
 
 @jit
@@ -332,11 +352,17 @@ def players_with_cards(s):
 
 
 @jit
+def to_the_left(s, player):
+    """The next seat."""
+    return player + 1 if player + 1 < s.num_players else 0
+
+
+@jit
 def next_with_cards(s, player):
     """The next player to the left who holds cards."""
-    player = (player + 1) % s.num_players
+    player = to_the_left(s, player)
     while s.hand_size[player] == 0:
-        player = (player + 1) % s.num_players
+        player = to_the_left(s, player)
     return player
 
 

@@ -6,6 +6,7 @@ from card_envs.engine.jit import jit
 from card_envs.games.franks_zoo.cards import (
     DECK_COUNTS,
     DECK_OF_THREE_COUNTS,
+    DECK_SIZE,
     LAY_CARDS,
     MAY_ASK,
     NO_LAY,
@@ -27,6 +28,7 @@ from card_envs.games.franks_zoo.state import (
     has_pairs,
     is_junior,
     junior_rank,
+    ranked,
 )
 
 # Bounds of what a saved game may hold: no game comes near them.
@@ -200,7 +202,20 @@ def gifts_are_sound(s):
         has_given = has_given and player != s.current_player
         if has_given != (cards_in(s.given, player) > 0):
             return False
+        if s.hand_size[player] != size_in_exchange(s, player):
+            return False
     return s.gift == NO_CARD or s.hand[s.current_player, s.gift] > 0
+
+
+@jit
+def size_in_exchange(s, player):
+    """How many cards a player has before the first trick: FZ-3, then FZ-18."""
+    places = (player - ranked(s, 0) - 1) % s.num_players  # to the left of the dealer's left
+    dealt = DECK_SIZE // s.num_players + (places < DECK_SIZE % s.num_players)
+    size = dealt - cards_in(s.given, player)
+    if s.partner[player] != NOBODY:
+        size += cards_in(s.given, s.partner[player])
+    return size
 
 
 @jit

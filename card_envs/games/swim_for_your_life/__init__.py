@@ -35,5 +35,6 @@ GAME = Game(
     heuristic=heuristic,
     action_parts=ACTION_PARTS,
     action_name=action_name,
+    public_action_name=action_name,  # an action hides nothing
     describe=describe,
 )
