@@ -56,7 +56,7 @@ def play(number: int, game: Any, num_players: int, options: dict[str, Any]) -> l
         digest.update(state_of(game, states).tobytes())
         mask = mask_of(game, states)
         digest.update(mask.tobytes())
-        digest.update(bytes([game.rules.is_sound(states, 0)]))
+        digest.update(bytes([bool(game.rules.is_sound(states, 0))]))
         if decision % SAMPLE == SAMPLE - 1:
             player = decision % num_players
             other = game.new_states(1)

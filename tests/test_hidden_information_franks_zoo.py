@@ -1234,6 +1234,11 @@ def test_cards_that_the_partner_lays_or_plays_may_be_the_gift():
     table = with_gifts_in_hand(hand_two(*hands, gifts=gifts, last="L", owner=3, player=0))
     table.play(put("E"))
     assert knows(table, 2, 0) == "C"
+    # What somebody else lays is not the gift.
+    hands = ("EEC", "FFI", "MMMSE", "PPH")
+    table = with_gifts_in_hand(hand_two(*hands, gifts=gifts, last="EE", owner=1, player=2))
+    table.play(ask("E"))
+    assert knows(table, 2, 0) == "EC"
 
 
 def test_sets_of_all_cards_of_an_animal_and_what_can_beat_them():

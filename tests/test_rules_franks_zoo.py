@@ -672,6 +672,10 @@ def test_all_is_new_in_the_next_game(finish):
     GAME.rules.reset(table.states, 0, np.uint64(7), 3, *options)
     for name in GAME.state_dtype.names:
         assert np.array_equal(table.states[0][name], fresh.states[0][name]), name
+    assert table.rank.tolist() == [0, 1, 2, 0, 0, 0, 0]
+    for name in ("totals", "last_place", "place_points", "lion_points", "hedgehog_points"):
+        assert not table.states[0][name].any(), name
+    assert not table.hand_points.any()
 
 
 @pytest.mark.rule("FZ-12")
@@ -1875,7 +1879,11 @@ def test_what_a_junior_has_shown_is_known_until_it_is_played():
     assert cards_of(table.known[2]) == "HH"
     table.play(PASS)
     assert cards_of(table.known[2]) == "SHH"
-    table.play(put("FFF"), PASS, PASS, PASS, put("O"), PASS, PASS, PASS)
+    known = [[0] * 13] * 2 + [counts("HH")]
+    table = Table.lay_out("P", "FO", "HHSS", "FO", player=2, known=known, **PAIRS)
+    assert cards_of(table.copy().play(put("H")).known[2]) == "H"
+    assert cards_of(table.copy().play(put("S")).known[2]) == "HH"
+    assert cards_of(table.play(put("HH")).known[2]) == ""
 
 
 # ---------------------------------------------------------------------------------------------

@@ -27,7 +27,7 @@ ANIMAL_NAMES = (
 )
 NUM_ANIMALS = 12
 NUM_KINDS = 13
-ELEPHANT, LION, HEDGEHOG, MOUSE, MOSQUITO, JOKER = 1, 4, 8, 10, 11, 12
+ELEPHANT, LION, HEDGEHOG, MOSQUITO, JOKER = 1, 4, 8, 11, 12
 DECK = (5, 5, 5, 5, 5, 5, 5, 5, 5, 5, 5, 4, 1)
 DECK_SIZE = 60
 DECK_COUNTS = np.array(DECK, np.int8)
@@ -121,7 +121,7 @@ def _lists(table: np.ndarray[Any, Any]) -> tuple[np.ndarray[Any, Any], np.ndarra
     return places, counts
 
 
-#: int16 (129, 14) and int64 (129,): the lays that may be played on each, and how many; those that
+#: int16 (129, most) and int64 (129,): the lays that may be played on each, and how many; those that
 #: may be laid in a request, and how many. For speed: of the 129 they are few.
 LAYS_TO_PLAY, NUM_TO_PLAY = _lists(MAY_PLAY[:NO_LAY])
 LAYS_TO_ASK, NUM_TO_ASK = _lists(MAY_ASK[:NO_LAY])
