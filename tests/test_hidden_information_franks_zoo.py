@@ -740,6 +740,25 @@ def check_gifts(states: np.ndarray, player: int, determinize: Determinize, draws
             (share * (1 - share)).sum(axis=0),
             "gifts not drawn evenly",
         )
+        # Single pairs are rare. So also each kind, and the kinds of what was given back for it.
+        of_kind = 2 * pile / pile.sum(axis=1, keepdims=True)
+        size = pile.sum(axis=1)
+        spread = of_kind * (1 - of_kind / 2) * ((size - 2) / (size - 1))[:, None]
+        check_scores(
+            given.sum(axis=0, dtype=int),
+            of_kind.sum(axis=0),
+            spread.sum(axis=0),
+            "gifts not drawn evenly",
+        )
+        if s["is_senior"][taker] and s["given"][taker].any():
+            is_back = copies["given"][:, taker] > 0
+            share_back = (pile * is_back).sum(axis=1) / size
+            check_scores(
+                np.array([(given * is_back).sum(dtype=int)]),
+                np.array([(2 * share_back).sum()]),
+                np.array([2 * (share_back * (1 - share_back) * (size - 2) / (size - 1)).sum()]),
+                "gifts not drawn evenly",
+            )
         looked_at += 1
     return looked_at
 

@@ -175,7 +175,7 @@ def value_of(hand, cost):
 def choose_gift(s, player, hand, cost):
     """FZ-18: the cards without which the hand is worth most; a hedgehog before one alone."""
     if s.gift != NO_CARD:
-        hand -= 1 << KIND_BITS * s.gift
+        hand -= 1 << KIND_BITS * int(s.gift)
     best, best_score = NO_CARD, -np.inf
     for kind in range(NUM_KINDS):
         if hand >> KIND_BITS * kind & 7 > 0:
