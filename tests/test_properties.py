@@ -288,7 +288,7 @@ def games_of_a_hoarder() -> Iterator[tuple[int, np.ndarray]]:
 
 def hands_of_one_animal() -> Iterator[tuple[int, np.ndarray]]:
     """Frank's Zoo: all cards of an animal in one hand, and nobody can beat them; one card of each
-    animal; and the largest set that there is."""
+    animal; and the largest sets that there are."""
     from franks_zoo_table import Table
 
     from card_envs.games.franks_zoo.cards import IS_BEATEN_BY
@@ -299,7 +299,8 @@ def hands_of_one_animal() -> Iterator[tuple[int, np.ndarray]]:
         hands = [sign * (4 if sign == "Q" else 5), *signs[weaker] * 3]
         yield 4, Table.lay_out(*hands).states
     yield 4, Table.deal_out(signs, "", "", "").states
-    yield 4, Table.lay_out("F", "O", "C", "M", last="EEEEEQJ", owner=0).states
+    for large_set in ("EEEEE", "EEEEEQ", "EEEEEQJ"):
+        yield 4, Table.lay_out("F", "O", "C", "M", last=large_set, owner=0).states
 
 
 #: Games, or positions, for values that hardly any other has.
@@ -325,7 +326,8 @@ CONSTANT_VALUES = {
 def positions_for_all_values(game: Game) -> Iterator[tuple[int, np.ndarray]]:
     """Many positions, each with its number of players: of all tables, and of special games."""
     for num_players in table_sizes(game):
-        for seed in range(120):
+        # About as many positions of each game, however long its games are.
+        for seed in range(120 * 100 // max(100, USUAL_LENGTH.get(game.id, 0))):
             options = {
                 option.name: bool(seed // 4 % 2)
                 for option in game.own_options

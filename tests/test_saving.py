@@ -366,10 +366,11 @@ def test_every_byte_of_a_record_may_be_anything(game, num_players):
     for data in (running, over):
         header, record = header_of(data), record_of(data)
         for place in range(len(record)):
-            for k in range(2):  # other values in other places, and with other numbers of players
-                damaged = bytearray(record)
-                damaged[place] = values[(place + num_players + 4 * k) % len(values)]
-                messages.append(load_damaged(env, header, bytes(damaged), 8))
+            # Other values in other places, with other numbers of players, and when it is over.
+            which = place + num_players + 4 * (data is over)
+            damaged = bytearray(record)
+            damaged[place] = values[which % len(values)]
+            messages.append(load_damaged(env, header, bytes(damaged), 8))
     refused = [message for message in messages if message]
     assert len(refused) > 100
     assert len(messages) - len(refused) > 100
