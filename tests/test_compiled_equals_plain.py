@@ -27,7 +27,7 @@ def settings() -> list[tuple[Any, int, dict[str, Any]]]:
     for game in ALL_GAMES:
         sets = option_sets(game, most=6)
         sizes = table_sizes(game)
-        for k in range(max(len(sets), 4 * len(sizes))):
+        for k in range(max(len(sets), 2 * len(sizes))):
             chosen.append((game, sizes[k % len(sizes)], sets[k % len(sets)]))
     return chosen
 
