@@ -131,3 +131,5 @@ LAYS_TO_ASK, NUM_TO_ASK = _lists(MAY_ASK[:NO_LAY])
 KIND_BITS = 4
 PACKED = (LAY_CARDS[:NUM_LAYS].astype(np.int64) << KIND_BITS * np.arange(NUM_KINDS)).sum(axis=1)
 ENOUGH = sum(1 << KIND_BITS * kind + 3 for kind in range(NUM_KINDS))
+PACKED_DECK = sum(count << KIND_BITS * kind for kind, count in enumerate(DECK))
+PACKED_DECK_OF_THREE = sum(count << KIND_BITS * kind for kind, count in enumerate(DECK_OF_THREE))

@@ -13,15 +13,12 @@ import numpy as np
 
 from card_envs.engine.jit import jit
 from card_envs.games.franks_zoo.cards import (
-    DECK_COUNTS,
-    DECK_OF_THREE_COUNTS,
     HEDGEHOG,
     IS_BEATEN_BY,
     JOKER,
     JOKER_ALONE,
     KIND_BITS,
     LAY_ANIMAL,
-    LAY_CARDS,
     LAY_SIZE,
     LION,
     MAY_ASK,
@@ -33,6 +30,7 @@ from card_envs.games.franks_zoo.cards import (
     PACKED,
     TOGETHER,
 )
+from card_envs.games.franks_zoo.knowledge import count_elsewhere
 from card_envs.games.franks_zoo.rules import holds
 from card_envs.games.franks_zoo.state import (
     ANSWER,
@@ -82,7 +80,10 @@ def heuristic(states, i):
     elsewhere = np.zeros(NUM_KINDS, np.int64)
     nobody = np.ones((NUM_ANIMALS, _SIZES))
     cost = np.zeros((NUM_ANIMALS, _SIZES))
-    count_elsewhere(s, player, elsewhere)
+    hand = packed(s.hand, player)
+    cards = count_elsewhere(s, player, hand, True)
+    for kind in range(NUM_KINDS):
+        elsewhere[kind] = cards >> KIND_BITS * kind & 7
     for q in range(s.num_players):
         if q != player and q != s.partner[player]:
             estimate_hand(s, q, elsewhere, nobody)
@@ -93,7 +94,6 @@ def heuristic(states, i):
                 - UNBEATEN_GAIN * chance_to_win(animal, size, nobody)
                 - FOLLOW_GAIN * BEATS_SHARE[animal]
             )
-    hand = packed(s.hand, player)
     if s.phase == EXCHANGE:
         return GIVE + choose_gift(s, player, hand, cost)
     if s.phase == ANSWER:
@@ -102,17 +102,6 @@ def heuristic(states, i):
     if action == PASS and is_junior(s, player) and s.hand_size[s.partner[player]] > 0:
         return choose_request(s, hand, cost)
     return action
-
-
-@jit
-def count_elsewhere(s, player, elsewhere):
-    """Of each kind the cards that others may have."""
-    for kind in range(NUM_KINDS):
-        deck = DECK_OF_THREE_COUNTS[kind] if s.num_players == 3 else DECK_COUNTS[kind]
-        elsewhere[kind] = int(deck) - int(s.hand[player, kind]) - int(s.played[kind])
-        elsewhere[kind] -= int(LAY_CARDS[s.request, kind])
-        if s.alone == player:
-            elsewhere[kind] -= int(s.given[player, kind])
 
 
 @jit

@@ -4,8 +4,28 @@ from __future__ import annotations
 
 from card_envs.engine.jit import jit
 from card_envs.engine.rng import draw_below, mix, seed_stream
-from card_envs.games.franks_zoo.cards import KIND_BITS, LAY_CARDS, NUM_KINDS, PACKED
+from card_envs.games.franks_zoo.cards import (
+    KIND_BITS,
+    LAY_CARDS,
+    NUM_KINDS,
+    PACKED_DECK,
+    PACKED_DECK_OF_THREE,
+)
 from card_envs.games.franks_zoo.state import NO_CARD, NOBODY, cards_in, clear, packed
+
+
+@jit
+def count_elsewhere(s, player, hand, remembers):
+    """The cards that others may have, packed, for all that the player, with this packed hand,
+    remembers or only sees."""
+    cards = PACKED_DECK_OF_THREE if s.num_players == 3 else PACKED_DECK
+    cards -= hand
+    for kind in range(NUM_KINDS):
+        seen = s.played[kind] if remembers else s.trick[kind]
+        cards -= int(seen + LAY_CARDS[s.request, kind]) << KIND_BITS * kind
+    if remembers and s.alone == player:
+        cards -= packed(s.given, player)
+    return cards
 
 
 @jit
@@ -17,13 +37,28 @@ def known_of(s, player, q, kind):
     """
     known = int(s.known[q, kind])
     if s.partner[q] == player:
-        gone = int(s.played_by[q, kind])
-        if s.is_senior[q] == 1:  # he gave two cards after he had received two
-            gone += int(s.given[q, kind])
-        if s.asker == q:
-            gone += int(LAY_CARDS[s.request, kind])
-        known = max(known, int(s.given[player, kind]) - gone)
+        known = max(known, int(s.given[player, kind]) - gone_since(s, q, kind))
     return known
+
+
+@jit
+def gone_since(s, player, kind):
+    """How many cards of a kind have gone out of a hand since the partner's two came into it."""
+    gone = int(s.played_by[player, kind])
+    if s.is_senior[player] == 1:  # he gave two cards after he had received two
+        gone += int(s.given[player, kind])
+    if s.asker == player:
+        gone += int(LAY_CARDS[s.request, kind])
+    return gone
+
+
+@jit
+def had_since(s, player):
+    """All that a player has had in hand since the partner's two cards came into it, packed."""
+    cards = 0
+    for kind in range(NUM_KINDS):
+        cards |= int(s.hand[player, kind]) + gone_since(s, player, kind) << KIND_BITS * kind
+    return cards
 
 
 @jit
@@ -82,16 +117,7 @@ def redraw_gifts(s, senior):
     if cards_in(s.given, senior) > 0:
         draw_gifts(s, senior, had_since(s, junior))
     if cards_in(s.given, junior) > 0:
-        draw_gifts(s, junior, had_since(s, senior) + packed(s.given, senior))
-
-
-@jit
-def had_since(s, player):
-    """All that a player has had in hand since the exchange, packed."""
-    cards = packed(s.hand, player) + packed(s.played_by, player)
-    if s.asker == player:
-        cards += PACKED[s.request]
-    return cards
+        draw_gifts(s, junior, had_since(s, senior))
 
 
 @jit

@@ -9,8 +9,6 @@ from card_envs.engine.jit import jit
 from card_envs.engine.observing import fractions, part, relative_seat, thermometers
 from card_envs.engine.outcome import MEMORY_PERFECT
 from card_envs.games.franks_zoo.cards import (
-    DECK,
-    DECK_OF_THREE,
     ELEPHANT,
     IS_BEATEN_BY,
     JOKER,
@@ -23,14 +21,13 @@ from card_envs.games.franks_zoo.cards import (
     NUM_ANIMALS,
     NUM_KINDS,
 )
-from card_envs.games.franks_zoo.knowledge import known_of
+from card_envs.games.franks_zoo.knowledge import count_elsewhere, known_of
 from card_envs.games.franks_zoo.state import (
     MAX_HAND,
     MAX_PLAYERS,
     NO_CARD,
     NOBODY,
     counts_animals,
-    is_junior,
     packed,
 )
 
@@ -181,10 +178,6 @@ _BITS = 15 << KIND_BITS * _kinds
 _LEVEL = _entries << KIND_BITS * _kinds
 _NEXT_LEVEL = _entries + 1 << KIND_BITS * _kinds
 
-# The decks as packed counts.
-_DECK = sum(count << KIND_BITS * kind for kind, count in enumerate(DECK))
-_DECK_OF_THREE = sum(count << KIND_BITS * kind for kind, count in enumerate(DECK_OF_THREE))
-
 # Where the animals that beat an animal are in packed counts: at most six, else where nothing is.
 _beaters = np.full((6, NUM_ANIMALS), KIND_BITS * NUM_KINDS)
 for _animal in range(NUM_ANIMALS):
@@ -205,7 +198,7 @@ def observe(states, i, player, out):
         out[k] = 0.0
     observe_table(s, me, out)
     hand = packed(s.hand, me)
-    elsewhere = count_elsewhere(s, me, hand)
+    elsewhere = count_elsewhere(s, me, hand, s.memory == MEMORY_PERFECT)
     observe_counts(hand, _HAND, out)
     observe_group(hand, out)
     observe_counts(elsewhere, _ELSEWHERE, out)
@@ -244,6 +237,7 @@ def observe_table(s, player, out):
         out[_RANK + seat] = _SEAT_LOOK[int(s.rank[q]) + 1 & 15]
         out[_PLACE + seat] = _SEAT_LOOK[int(s.place[q]) & 15]
         out[_HAS_PASSED + seat] = s.has_passed[q]
+        out[_SENIOR + seat] = s.is_senior[q]
         size = int(s.hand_size[q]) & 31
         out[_HAND_SIZE + seat] = _HAND_SIZE_LOOK[size]
         for c in range(_FEW):
@@ -251,7 +245,6 @@ def observe_table(s, player, out):
         partner = int(s.partner[q])
         if partner != NOBODY:
             out[_PARTNER + MAX_PLAYERS * seat + relative_seat(partner, player, n)] = 1.0
-            out[_SENIOR + seat] = not is_junior(s, q)
 
 
 @part
@@ -266,19 +259,6 @@ def observe_group(hand, out):
     """The packed counts of the player's hand, one-hot."""
     for k in range(NUM_KINDS * _MOST):
         out[_GROUP + k] = 1.0 if (hand & _BITS[k]) == _NEXT_LEVEL[k] else 0.0
-
-
-@jit
-def count_elsewhere(s, player, hand):
-    """The cards that others may have, packed, for all that the player remembers or sees."""
-    counts = _DECK_OF_THREE if s.num_players == 3 else _DECK
-    counts -= hand
-    for kind in range(NUM_KINDS):
-        seen = s.played[kind] if s.memory == MEMORY_PERFECT else s.trick[kind]
-        counts -= int(seen + LAY_CARDS[s.request, kind]) << KIND_BITS * kind
-    if s.memory == MEMORY_PERFECT and s.alone == player:
-        counts -= packed(s.given, player)
-    return counts
 
 
 @part

@@ -183,6 +183,7 @@ def give(s, player, kind):
 def hand_over(s, player, kind):
     """Move one card to the partner, or out of the hand of a player who is alone."""
     take_from_hand(s, player, kind, 1)
+    s.hand_size[player] -= 1
     s.given[player, kind] += 1
     partner = s.partner[player]
     if partner != NOBODY:
@@ -205,9 +206,11 @@ def go_on_with_exchange(s):
 
 @jit
 def take_from_hand(s, player, kind, count):
-    """Take cards of a kind out of a hand, and out of what everybody knows that it holds."""
+    """Take cards of a kind out of a hand, and out of what everybody knows that it holds.
+
+    ``hand_size`` is the caller's to change: once for all kinds.
+    """
     s.hand[player, kind] -= count
-    s.hand_size[player] -= count
     s.known[player, kind] = max(0, s.known[player, kind] - count)
 
 
@@ -302,9 +305,7 @@ def step(states, i, action):
 def lay_down(s, player, lay):
     """Take the cards of a lay out of a hand."""
     for kind in range(NUM_KINDS):
-        count = LAY_CARDS[lay, kind]
-        s.hand[player, kind] -= count
-        s.known[player, kind] = max(0, s.known[player, kind] - count)
+        take_from_hand(s, player, kind, LAY_CARDS[lay, kind])
     s.hand_size[player] -= LAY_SIZE[lay]
 
 

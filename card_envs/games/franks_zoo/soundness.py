@@ -14,6 +14,7 @@ from card_envs.games.franks_zoo.cards import (
     NUM_LAYS,
     NUM_SETS,
 )
+from card_envs.games.franks_zoo.knowledge import gone_since
 from card_envs.games.franks_zoo.state import (
     ANSWER,
     EXCHANGE,
@@ -225,11 +226,7 @@ def had_what_was_given(s):
         partner = int(s.partner[player])
         if partner != NOBODY:
             for kind in range(NUM_KINDS):
-                had = int(s.hand[partner, kind]) + int(s.played_by[partner, kind])
-                if s.is_senior[partner] == 1:
-                    had += int(s.given[partner, kind])
-                if s.asker == partner:
-                    had += int(LAY_CARDS[s.request, kind])
+                had = int(s.hand[partner, kind]) + gone_since(s, partner, kind)
                 if s.given[player, kind] > had:
                     return False
     return True

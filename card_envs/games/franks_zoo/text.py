@@ -13,10 +13,9 @@ from card_envs.engine.outcome import MEMORY_PERFECT
 from card_envs.games.franks_zoo.cards import (
     ANIMAL_NAMES,
     BEATEN_BY,
-    DECK_COUNTS,
-    DECK_OF_THREE_COUNTS,
     HEDGEHOG,
     JOKER,
+    KIND_BITS,
     LAY_ANIMAL,
     LAY_CARDS,
     LAY_SIZE,
@@ -25,7 +24,7 @@ from card_envs.games.franks_zoo.cards import (
     NO_LAY,
     NUM_KINDS,
 )
-from card_envs.games.franks_zoo.knowledge import known_of
+from card_envs.games.franks_zoo.knowledge import count_elsewhere, known_of
 from card_envs.games.franks_zoo.rules import first_leader, may_ask
 from card_envs.games.franks_zoo.state import (
     ANSWER,
@@ -38,6 +37,7 @@ from card_envs.games.franks_zoo.state import (
     PASS,
     counts_animals,
     has_pairs,
+    packed,
 )
 from card_envs.render import WIDTH, counted, name_of, seats, standing, table
 
@@ -186,29 +186,18 @@ def _cards(s: Any, player: int) -> str:
     has_memory = s["memory"] == MEMORY_PERFECT
     head = ["", "your hand", "trick"]
     head += ["played", "elsewhere"] if has_memory else ["out of sight"]
-    elsewhere = _elsewhere(s, player)
+    elsewhere = count_elsewhere(s, player, packed(s["hand"], player), has_memory)
     rows = [[*head, "beaten by"]]
     for kind, name in enumerate(_KIND_NAMES):
         counts = [s["hand"][player, kind], s["trick"][kind]]
         if has_memory:
             counts.append(s["played"][kind])
-        counts.append(elsewhere[kind])
+        counts.append(elsewhere >> KIND_BITS * kind & 7)
         beaters = "like what it is added to"
         if kind != JOKER:
             beaters = ", ".join(BEATEN_BY[name]) or "nothing"
         rows.append([name, *map(_cell, counts), beaters])
     return table(rows, align="<" + ">" * (len(head) - 1) + "<")
-
-
-def _elsewhere(s: Any, player: int) -> NDArray[np.integer[Any]]:
-    """How many cards of each kind others may have, for all that the player remembers or sees."""
-    deck = DECK_OF_THREE_COUNTS if s["num_players"] == 3 else DECK_COUNTS
-    cards = deck - s["hand"][player] - LAY_CARDS[s["request"]]
-    if s["memory"] != MEMORY_PERFECT:
-        return cards - s["trick"]
-    if s["alone"] == player:
-        cards -= s["given"][player]
-    return cards - s["played"]
 
 
 def _knowledge(s: Any, player: int) -> str:
