@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import textwrap
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 #: No line of a table in words is longer.
@@ -52,6 +52,20 @@ def ranges(numbers: Sequence[int]) -> str:
 def counted(number: int, noun: str, plural: str = "") -> str:
     """So many of something, e.g. ``1 card`` or ``2 cards``; ``plural`` where an s does not do."""
     return f"{number} {noun if number == 1 else plural or noun + 's'}"
+
+
+def listed(counts: Iterable[int], nouns: Sequence[str], plurals: Sequence[str]) -> str:
+    """What there is of several things, e.g. ``2 bears, 1 mole``; as ``counted``, thing by thing."""
+    return ", ".join(
+        counted(count, noun, plural)
+        for count, noun, plural in zip(counts, nouns, plurals, strict=True)
+        if count
+    )
+
+
+def cell(count: int) -> str:
+    """A count in a table: a dot for none."""
+    return str(count) if count else "."
 
 
 def kind_of(action_name: str) -> str:

@@ -39,7 +39,7 @@ from card_envs.games.franks_zoo.state import (
     has_pairs,
     packed,
 )
-from card_envs.render import WIDTH, counted, name_of, seats, standing, table
+from card_envs.render import WIDTH, cell, counted, listed, name_of, seats, standing, table
 
 _KIND_NAMES = (*ANIMAL_NAMES, "joker")
 _PLURALS = tuple(
@@ -93,20 +93,11 @@ def describe(states: NDArray[np.void], i: int, player: int) -> str:
 
 def _kinds(counts: Sequence[int] | NDArray[np.integer[Any]]) -> str:
     """E.g. ``2 elephants, 1 joker``."""
-    return ", ".join(
-        counted(count, name, plural)
-        for count, name, plural in zip(counts, _KIND_NAMES, _PLURALS, strict=True)
-        if count
-    )
+    return listed(counts, _KIND_NAMES, _PLURALS)
 
 
 def _animals(animal: int, count: int) -> str:
     return counted(count, ANIMAL_NAMES[animal], _PLURALS[animal])
-
-
-def _cell(count: int) -> str:
-    """A count in a table: a dot for none."""
-    return str(count) if count else "."
 
 
 # ---------------------------------------------------------------------------------------------
@@ -144,11 +135,11 @@ def _players(s: Any, player: int) -> str:
         line = [str(s["totals"][owner]), str(s["rank"][owner] + 1)]
         if has_pairs(s):
             line.append(_role(s, owner, player))
-        line.append(_cell(s["hand_size"][owner]))
+        line.append(cell(s["hand_size"][owner]))
         if counts_captured:
             captured = s["captured"][owner]
-            line += [_cell(captured[LION]), _cell(captured[HEDGEHOG])]
-        return [*line, _cell(s["place"][owner]), _last_deed(s, owner)]
+            line += [cell(captured[LION]), cell(captured[HEDGEHOG])]
+        return [*line, cell(s["place"][owner]), _last_deed(s, owner)]
 
     text = seats(s, player, list(columns), cells, align="".join(columns.values()))
     signs = [] if s["terminated"] or s["truncated"] else ["> to move"]
@@ -196,7 +187,7 @@ def _cards(s: Any, player: int) -> str:
         beaters = "like what it is added to"
         if kind != JOKER:
             beaters = ", ".join(BEATEN_BY[name]) or "nothing"
-        rows.append([name, *map(_cell, counts), beaters])
+        rows.append([name, *map(cell, counts), beaters])
     return table(rows, align="<" + ">" * (len(head) - 1) + "<")
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -27,7 +27,7 @@ from card_envs.games.swim_for_your_life.rules import (
     players_left,
     unknown_cards,
 )
-from card_envs.render import counted, last_lap, name_of, seats, standing, table
+from card_envs.render import cell, counted, last_lap, listed, name_of, seats, standing, table
 
 _PLURALS = tuple({"sheep": "sheep", "mouse": "mice"}.get(name, "") for name in ANIMAL_NAMES)
 
@@ -60,16 +60,7 @@ def describe(states: NDArray[np.void], i: int, player: int) -> str:
 
 def _animals(counts: NDArray[np.integer[Any]]) -> str:
     """E.g. ``2 bears, 1 mole``."""
-    return ", ".join(
-        counted(count, name, plural)
-        for count, name, plural in zip(counts, ANIMAL_NAMES, _PLURALS, strict=True)
-        if count
-    )
-
-
-def _cells(counts: Iterable[int]) -> list[str]:
-    """Counts in a table: a dot for none."""
-    return [str(count) if count else "." for count in counts]
+    return listed(counts, ANIMAL_NAMES, _PLURALS)
 
 
 # ---------------------------------------------------------------------------------------------
@@ -130,9 +121,9 @@ def _cards(s: Any, player: int) -> list[str]:
     public = DECK_COUNTS - s["row"].sum(axis=0) - (s["least"].sum(axis=0) if has_memory else 0)
     unseen = public - s["hand"][player]
     lines = [["", *ANIMAL_NAMES, ""], ["value", *map(str, VALUES), ""]]
-    lines += [[f"row {row + 1}", *_cells(s["row"][row]), ""] for row in range(NUM_ROWS)]
+    lines += [[f"row {row + 1}", *map(cell, s["row"][row]), ""] for row in range(NUM_ROWS)]
     if s["hand"][player].any():
-        lines.append(["your hand", *_cells(s["hand"][player]), ""])
+        lines.append(["your hand", *map(cell, s["hand"][player]), ""])
     if has_memory:
         unseen += s["least"][player]
         lines[0][-1] = "unknown"
@@ -142,7 +133,7 @@ def _cards(s: Any, player: int) -> list[str]:
             owner = (player + seat) % s["num_players"]
             if s["hand"][owner].any():
                 lines.append([f"player {owner} at least", *_bounds(s, owner, unseen)])
-    lines.append(["unseen by you", *_cells(unseen), ""])
+    lines.append(["unseen by you", *map(cell, unseen), ""])
     text = table(lines, align="<" + ">" * (NUM_ANIMALS + 1))
 
     signs = ["> to move"] if not (s["terminated"] or s["truncated"]) else []
@@ -160,7 +151,7 @@ def _bounds(s: Any, owner: int, unseen: NDArray[np.integer[Any]]) -> list[str]:
     A range where it is also known that there cannot be as many as there are unseen cards.
     """
     unknown = unknown_cards(s, owner)
-    cells = _cells(s["least"][owner])
+    cells = list(map(cell, s["least"][owner]))
     for k in range(NUM_SETS):
         least, most = s["least"][owner, HARE + k], s["most"][owner, k]
         if most < least + min(unknown, unseen[HARE + k]):
@@ -198,7 +189,7 @@ def _counted_hands(s: Any, in_round: Sequence[int]) -> tuple[str, list[list[str]
         others = np.delete(hands, k, axis=0).max(axis=0, initial=0)
         has_majority = hands[k] > np.maximum(others, 1 if len(in_round) == 2 else 0)
         marks = np.where(has_majority, "*", " ")
-        cells = [cell + mark for cell, mark in zip(_cells(hands[k]), marks, strict=True)]
+        cells = [cell(count) + mark for count, mark in zip(hands[k], marks, strict=True)]
         lines.append([*cells, str(total)])
     return head, lines
 
@@ -214,7 +205,7 @@ def _sudden_death(s: Any, in_round: Sequence[int], player: int) -> tuple[str, li
     )
     head = f" ended by sudden death, {name_of(winner, player)} had {sets}"
     hidden = [""] * (NUM_ANIMALS + 1)
-    return head, [[*_cells(hand), ""] if owner == winner else hidden for owner in in_round]
+    return head, [[*map(cell, hand), ""] if owner == winner else hidden for owner in in_round]
 
 
 # ---------------------------------------------------------------------------------------------
