@@ -55,6 +55,18 @@ def begin(s, seed, num_players, reward_mode, memory, max_steps):
 
 
 @jit
+def common_fields_are_sound(s, min_players, max_players):
+    """Whether the common fields can be those of a game, running or over: for what comes from
+    outside."""
+    if not (min_players <= s.num_players <= max_players and 0 <= s.current_player < s.num_players):
+        return False
+    if not (0 <= s.reward_mode < len(REWARD_MODES) and 0 <= s.memory < len(MEMORY_MODES)):
+        return False
+    is_running = not (s.terminated or s.truncated)
+    return 0 <= s.steps and (s.steps < s.max_steps if is_running else s.max_steps > 0)
+
+
+@jit
 def begin_step(s):
     """Clear the rewards of the step before."""
     for player in range(s.num_players):

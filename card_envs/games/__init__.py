@@ -12,6 +12,7 @@ GAMES = {
     "beaver_gang": "Beaver Gang",
     "swim_for_your_life": "Swim for Your Life",
     "franks_zoo": "Frank's Zoo",
+    "animalia": "Animalia",
 }
 
 

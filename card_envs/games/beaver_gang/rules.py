@@ -14,6 +14,7 @@ from card_envs.engine.jit import jit
 from card_envs.engine.outcome import (
     begin,
     begin_step,
+    common_fields_are_sound,
     common_state_fields,
     end_step,
     pay_points,
@@ -554,13 +555,11 @@ def is_sound(states, i):
     """
     s = states[i]
     n = int(s.num_players)
-    if not (MIN_PLAYERS <= n <= MAX_PLAYERS and 0 <= s.current_player < n and s.steps >= 0):
+    if not common_fields_are_sound(s, MIN_PLAYERS, MAX_PLAYERS):
         return False
     if not (0 <= s.phase <= OVER and -1 <= s.knocker < n and 0 <= s.draw_twos <= DECK[DRAW_TWO]):
         return False
     if not (s.rounds > 0 and 0 <= s["round"] <= s.rounds and s.turns >= 0 and s.filling >= 0):
-        return False
-    if not (0 <= s.reward_mode < 3 and 0 <= s.memory < 2 and s.max_steps > 0):
         return False
     if (s.phase == OVER) != s.terminated or (s.phase == DRAWN) != (s.drawn != NO_CARD):
         return False

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from card_envs.engine.jit import jit
+from card_envs.engine.outcome import common_fields_are_sound
 from card_envs.games.franks_zoo.cards import (
     DECK_COUNTS,
     DECK_OF_THREE_COUNTS,
@@ -43,10 +44,7 @@ def is_sound(states, i):
     What comes from outside, such as a saved game, must pass it before a kernel sees it.
     """
     s = states[i]
-    n = int(s.num_players)
-    if not (MIN_PLAYERS <= n <= MAX_PLAYERS and 0 <= s.current_player < n and s.steps >= 0):
-        return False
-    if not (0 <= s.reward_mode < 3 and 0 <= s.memory < 2 and s.max_steps > 0):
+    if not common_fields_are_sound(s, MIN_PLAYERS, MAX_PLAYERS):
         return False
     if not (0 < s.target_score <= MAX_TARGET_SCORE and 0 < s.hand_number < MAX_HANDS):
         return False

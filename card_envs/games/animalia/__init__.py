@@ -1,0 +1,42 @@
+"""Animalia, by Malcolm Braff, Bruno Cathala and Sébastien Pauchon: take the card, or pass it."""
+
+from card_envs.engine.game import Game, Option
+from card_envs.games.animalia import rules, state
+from card_envs.games.animalia.heuristic import heuristic
+from card_envs.games.animalia.observation import (
+    FIELDS,
+    STATE_FIELDS,
+    observe,
+    write_state,
+)
+from card_envs.games.animalia.parts import ACTION_PARTS
+from card_envs.games.animalia.text import action_name, describe, public_action_name
+
+GAME = Game(
+    id="animalia",
+    version=0,
+    title="Animalia",
+    min_players=state.MIN_PLAYERS,
+    max_players=state.MAX_PLAYERS,
+    num_actions=state.NUM_ACTIONS,
+    state_dtype=state.STATE,
+    fields=FIELDS,
+    own_options=(
+        Option(
+            "seasons",
+            state.SEASONS,
+            "the number of seasons",
+            minimum=1,
+            maximum=state.MAX_SEASONS,
+        ),
+    ),
+    rules=rules,
+    observe=observe,
+    state_fields=STATE_FIELDS,
+    write_state=write_state,
+    heuristic=heuristic,
+    action_parts=ACTION_PARTS,
+    action_name=action_name,
+    public_action_name=public_action_name,
+    describe=describe,
+)

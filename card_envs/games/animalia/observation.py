@@ -1,0 +1,315 @@
+"""What a player of Animalia can know, as one flat vector of float32 in [0, 1]."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from card_envs.engine.fields import Field, Fields
+from card_envs.engine.jit import jit
+from card_envs.engine.observing import part, relative_seat, thermometers
+from card_envs.engine.outcome import MEMORY_PERFECT
+from card_envs.games.animalia.cards import (
+    NO_CARDS,
+    NUM_CARDS,
+    NUM_FAMILIES,
+    NUM_MEMBERS,
+    cards_in_play,
+    count,
+    elegance_of,
+    of_family,
+)
+from card_envs.games.animalia.powers import CARDS_SPIED
+from card_envs.games.animalia.state import (
+    FULL,
+    LOT,
+    MAX_COLLECTIONS,
+    MAX_LOT,
+    MAX_PLAYERS,
+    MAX_SEASONS,
+    NO_CARD,
+    NO_COLLECTION,
+    NO_FAMILY,
+    NOBODY,
+    NUM_PHASES,
+    TAKE_OUT,
+    collections_each,
+    first_collection,
+    num_collections,
+)
+
+# A card as its family (the owl's is the last) and its member (the owl has none).
+_CARD_SIZE = NUM_FAMILIES + 1 + NUM_MEMBERS
+# The bounds of a collection's elegance.
+_LEAST_ELEGANCE, _MOST_ELEGANCE = -5, 15
+# The most bonus cards that one player can ever hold: all that are not in collections (AN-16).
+_MOST_BONUS = 16
+# The most medals of one family in a season.
+_MOST_MEDALS = 10
+
+# What lies open on the table: the same in a player's observation and in the full state.
+_TABLE_FIELDS = (
+    Field("seats", (MAX_PLAYERS,), "1 for each seat that exists"),
+    Field("to_move", (MAX_PLAYERS,), "1 for the seat to move; all 0 when the game is over"),
+    Field(
+        "phase",
+        (NUM_PHASES,),
+        "one-hot decision: the lot, a card to steal, a card to give, who receives it, a bonus card "
+        "to bring in, the card that it replaces, the owl's family",
+    ),
+    Field("dealer", (MAX_PLAYERS,), "one-hot seat of the dealer"),
+    Field("must_take", (1,), "1 if the seat to move may not pass"),
+    Field("lot_size", (MAX_LOT,), "one-hot number of cards in the lot"),
+    Field("lot", (NUM_CARDS,), "1 for each card in the lot"),
+    Field("last_season", (1,), "1 in the last season"),
+    Field("seasons_left", (1,), "seasons after this one / 10"),
+    Field(
+        "collections",
+        (MAX_COLLECTIONS, NUM_CARDS),
+        "1 for each card in a collection; with two players the observer's two, then the other's, "
+        "otherwise one for each seat",
+    ),
+    Field("size", (MAX_COLLECTIONS, FULL), "entry c is 1 if a collection has more than c cards"),
+    Field("elegance", (MAX_COLLECTIONS,), "stars minus black spots of a collection, + 5, / 20"),
+    Field("taken_into", (MAX_COLLECTIONS,), "one-hot collection that triggered a power"),
+    Field("bonus_cards", (MAX_PLAYERS,), "bonus cards of each seat / 16"),
+    Field("pile_size", (1,), "cards in the draw pile / 36"),
+    Field("spied", (MAX_PLAYERS,), "cards on top of the draw pile that a seat's spies saw / 3"),
+    Field("owl_family", (NUM_FAMILIES,), "one-hot family that the owl was named last season"),
+)
+
+FIELDS = Fields(
+    *_TABLE_FIELDS,
+    Field(
+        "medals",
+        (MAX_PLAYERS, NUM_FAMILIES),
+        "medals of each family / 10 times the number of seasons; with memory=none those of the "
+        "others of last season only",
+    ),
+    Field("chosen", (_CARD_SIZE,), "the card chosen to be given; by the observer: to be brought in"),
+    Field("bonus", (NUM_CARDS,), "1 for each bonus card of the observer"),
+    Field(
+        "spied_cards",
+        (CARDS_SPIED, _CARD_SIZE),
+        "the next cards of the draw pile, as far as the observer's spies saw them: one-hot family, "
+        "the owl last, and one-hot member",
+    ),
+    Field(
+        "unseen",
+        (NUM_CARDS,),
+        "1 for each card that the observer has not located; one that is nowhere was replaced "
+        "(AN-17) or is not in the game (AN-2)",
+    ),
+    Field(
+        "known_bonus",
+        (NUM_CARDS,),
+        "places to the left of the one who has a bonus card that the observer's spies saw, / 5; "
+        "perfect memory",
+    ),
+    Field(
+        "bonus_seen",
+        (MAX_PLAYERS,),
+        "bonus cards of a seat that others' spies saw / 16; perfect memory",
+    ),
+    Field(
+        "with_lot",
+        (2, NUM_FAMILIES, FULL),
+        "one-hot number of animals of each family, from 1, in the observer's collections, each "
+        "together with the lot if it has room for it",
+    ),
+)
+
+STATE_FIELDS = Fields(
+    *_TABLE_FIELDS,
+    Field("medals", (MAX_PLAYERS, NUM_FAMILIES), "as observed with perfect memory"),
+    Field("chosen", (_CARD_SIZE,), "the card chosen to be given or to be brought in"),
+    Field("bonus", (MAX_PLAYERS, NUM_CARDS), "1 for each bonus card of a seat"),
+    Field("pile", (NUM_CARDS, NUM_CARDS), "the draw pile from the top, each one-hot"),
+    Field("seen", (MAX_PLAYERS, NUM_CARDS), "1 for each card that a seat's spies saw in the pile"),
+)
+
+_SIZE = FIELDS.size
+_SEATS = FIELDS.offset("seats")
+_TO_MOVE = FIELDS.offset("to_move")
+_PHASE = FIELDS.offset("phase")
+_DEALER = FIELDS.offset("dealer")
+_MUST_TAKE = FIELDS.offset("must_take")
+_LOT_SIZE = FIELDS.offset("lot_size")
+_LOT = FIELDS.offset("lot")
+_LAST_SEASON = FIELDS.offset("last_season")
+_SEASONS_LEFT = FIELDS.offset("seasons_left")
+_COLLECTIONS = FIELDS.offset("collections")
+_SIZES = FIELDS.offset("size")
+_ELEGANCE = FIELDS.offset("elegance")
+_TAKEN_INTO = FIELDS.offset("taken_into")
+_BONUS_CARDS = FIELDS.offset("bonus_cards")
+_PILE_SIZE = FIELDS.offset("pile_size")
+_SPIED = FIELDS.offset("spied")
+_OWL_FAMILY = FIELDS.offset("owl_family")
+_MEDALS = FIELDS.offset("medals")
+_CHOSEN = FIELDS.offset("chosen")
+_BONUS = FIELDS.offset("bonus")
+_SPIED_CARDS = FIELDS.offset("spied_cards")
+_UNSEEN = FIELDS.offset("unseen")
+_KNOWN_BONUS = FIELDS.offset("known_bonus")
+_BONUS_SEEN = FIELDS.offset("bonus_seen")
+_WITH_LOT = FIELDS.offset("with_lot")
+_STATE_MEDALS = STATE_FIELDS.offset("medals")
+_STATE_CHOSEN = STATE_FIELDS.offset("chosen")
+_STATE_BONUS = STATE_FIELDS.offset("bonus")
+_STATE_PILE = STATE_FIELDS.offset("pile")
+_STATE_SEEN = STATE_FIELDS.offset("seen")
+
+_SIZE_LOOK = thermometers(FULL)
+_ELEGANCE_LOOK = np.arange(32, dtype=np.float32) / (_MOST_ELEGANCE - _LEAST_ELEGANCE)
+# For a card: what is written of it.
+_cards = np.zeros((64, 16), np.float32)
+for _card in range(NUM_CARDS):
+    _family, _member = divmod(_card, NUM_MEMBERS)
+    _cards[_card, _family] = 1.0
+    if _family < NUM_FAMILIES:
+        _cards[_card, NUM_FAMILIES + 1 + _member] = 1.0
+_CARD_LOOK = _cards.reshape(-1)
+
+
+@jit
+def observe(states, i, player, out):
+    """Write the player's observation; seats are relative to him (0), then clockwise."""
+    s = states[i]
+    me = int(player) & 7
+    n = int(s.num_players)
+    for k in range(_SIZE):
+        out[k] = 0.0
+    observe_table(s, me, out)
+    remembers = s.memory == MEMORY_PERFECT
+    observe_medals(s, me, remembers, _MEDALS, out)
+    if s.phase != TAKE_OUT or s.current_player == me:
+        observe_card(int(s.chosen), _CHOSEN, out)
+    write_cards(s.bonus[me], _BONUS, out)
+    located = s.lot | s.replaced | s.bonus[me]
+    for place in range(num_collections(s)):
+        located |= s.collection[place]
+    for k in range(CARDS_SPIED):
+        place = int(s.drawn) + k
+        if place < s.deck_size and s.seen[place] >> me & 1:
+            card = int(s.deck[place])
+            observe_card(card, _SPIED_CARDS + _CARD_SIZE * k, out)
+            located |= 1 << card
+    if remembers:
+        for place in range(NUM_CARDS):
+            holder = int(s.holder[place])
+            seen = int(s.seen[place])
+            if holder != NOBODY and seen != 0:
+                seat = relative_seat(holder, me, n)
+                out[_BONUS_SEEN + seat] += ((seen & ~(1 << holder)) != 0) * (1.0 / _MOST_BONUS)
+                if holder != me and seen >> me & 1:
+                    card = int(s.deck[place])
+                    out[_KNOWN_BONUS + card] = seat * (1.0 / (MAX_PLAYERS - 1))
+                    located |= 1 << card
+    write_cards(cards_in_play(n) & ~located, _UNSEEN, out)
+    observe_with_lot(s, me, out)
+
+
+@part
+def observe_table(s, player, out):
+    """What lies open on the table, and the course of the game."""
+    n = int(s.num_players)
+    is_over = s.terminated | s.truncated
+    out[_TO_MOVE + relative_seat(int(s.current_player), player, n)] = not is_over
+    out[_PHASE + (int(s.phase) & 7)] = 1.0
+    out[_DEALER + relative_seat(int(s.dealer), player, n)] = 1.0
+    out[_MUST_TAKE] = s.must_take
+    if s.lot != NO_CARDS:
+        out[_LOT_SIZE + (count(s.lot) - 1 & 3)] = 1.0
+        write_cards(s.lot, _LOT, out)
+    out[_LAST_SEASON] = s.season == s.seasons
+    out[_SEASONS_LEFT] = (int(s.seasons) - int(s.season)) * (1.0 / MAX_SEASONS)
+    pile = int(s.deck_size) - int(s.drawn)
+    out[_PILE_SIZE] = pile * (1.0 / NUM_CARDS)
+    for q in range(n):
+        seat = relative_seat(q, player, n)
+        out[_SEATS + seat] = 1.0
+        out[_BONUS_CARDS + seat] = count(s.bonus[q]) * (1.0 / _MOST_BONUS)
+        spied = 0
+        for k in range(min(CARDS_SPIED, pile)):
+            spied += s.seen[s.drawn + k] >> q & 1
+        out[_SPIED + seat] = spied * (1.0 / CARDS_SPIED)
+    for place in range(num_collections(s)):
+        to = relative_collection(s, place, player)
+        cards = s.collection[place]
+        write_cards(cards, _COLLECTIONS + NUM_CARDS * to, out)
+        size = FULL * (count(cards) & 31)
+        for c in range(FULL):
+            out[_SIZES + FULL * to + c] = _SIZE_LOOK[size + c]
+        out[_ELEGANCE + to] = _ELEGANCE_LOOK[elegance_of(cards) - _LEAST_ELEGANCE & 31]
+    if s.taken_into != NO_COLLECTION:
+        out[_TAKEN_INTO + relative_collection(s, int(s.taken_into), player)] = 1.0
+    if s.owl_family != NO_FAMILY:
+        out[_OWL_FAMILY + (int(s.owl_family) & 7)] = 1.0
+
+
+@part
+def relative_collection(s, place, player):
+    """The number of a collection in the order that begins with the player's own."""
+    n = num_collections(s)
+    return relative_seat(place, first_collection(s, player), n)
+
+
+@part
+def write_cards(cards, first, out):
+    """A set of cards, to the field that begins at ``first``."""
+    for card in range(NUM_CARDS):
+        out[first + card] = cards >> card & 1
+
+
+@part
+def observe_card(card, first, out):
+    """A single card's family and member; nothing for NO_CARD."""
+    if card != NO_CARD:
+        for k in range(_CARD_SIZE):
+            out[first + k] = _CARD_LOOK[16 * (card & 63) + k]
+
+
+@part
+def observe_medals(s, player, remembers, first, out):
+    """The medals of all, as far as they are remembered."""
+    n = int(s.num_players)
+    each = 1.0 / (_MOST_MEDALS * int(s.seasons))
+    for q in range(n):
+        seat = relative_seat(q, player, n)
+        for family in range(NUM_FAMILIES):
+            medals = s.medals[q, family] if remembers or q == player else s.season_medals[q, family]
+            out[first + NUM_FAMILIES * seat + family] = medals * each
+
+
+@part
+def observe_with_lot(s, player, out):
+    """The families of the player's collections, with the lot where there is room for it."""
+    first = first_collection(s, player)
+    size = count(s.lot)
+    for number in range(collections_each(s)):
+        cards = s.collection[first + number]
+        if s.phase == LOT and count(cards) + size <= FULL:
+            cards |= s.lot
+        for family in range(NUM_FAMILIES):
+            animals = of_family(cards, family)
+            if animals > 0:
+                out[_WITH_LOT + FULL * (NUM_FAMILIES * number + family) + (animals - 1 & 7)] = 1.0
+
+
+@jit
+def write_state(states, i, player, out):
+    """The true full state, seats relative to a player: for centralised critics, not for players."""
+    s = states[i]
+    n = int(s.num_players)
+    out[:] = 0.0
+    observe_table(s, int(player), out)
+    observe_medals(s, int(player), True, _STATE_MEDALS, out)
+    observe_card(int(s.chosen), _STATE_CHOSEN, out)
+    for q in range(n):
+        write_cards(s.bonus[q], _STATE_BONUS + NUM_CARDS * relative_seat(q, int(player), n), out)
+    for place in range(s.drawn, s.deck_size):
+        card = int(s.deck[place])
+        out[_STATE_PILE + NUM_CARDS * (place - int(s.drawn)) + card] = 1.0
+        for q in range(n):
+            if s.seen[place] >> q & 1:
+                out[_STATE_SEEN + NUM_CARDS * relative_seat(q, int(player), n) + card] = 1.0

@@ -1,0 +1,420 @@
+"""The rules of Animalia, by the rule numbers of RULES.md.
+
+Every function works on one record ``s`` of the array ``states`` (``state.py``); nothing is
+allocated and nothing is kept outside the record. The cards are in ``cards.py``, the powers of
+thief, spy and prankster in ``powers.py``, what players know in ``knowledge.py``.
+"""
+
+from __future__ import annotations
+
+from card_envs.engine.cards import shuffle
+from card_envs.engine.jit import jit
+from card_envs.engine.outcome import begin, begin_step, end_step, pay_points
+from card_envs.engine.rng import seed_stream
+from card_envs.games.animalia.cards import (
+    NO_CARDS,
+    NUM_FAMILIES,
+    OWL_ALONE,
+    cards_in_play,
+    count,
+    elegance_of,
+    first_of,
+    of_family,
+)
+from card_envs.games.animalia.knowledge import determinize as determinize
+from card_envs.games.animalia.legal import legal_action_mask as legal_action_mask
+from card_envs.games.animalia.legal import legal_actions
+from card_envs.games.animalia.powers import judge_powers, use_power
+from card_envs.games.animalia.soundness import is_sound as is_sound
+from card_envs.games.animalia.state import (
+    BRING_IN,
+    CARD,
+    LOT,
+    MAX_COLLECTIONS,
+    MAX_LOT,
+    MAX_PLAYERS,
+    NAME,
+    NO_CARD,
+    NO_COLLECTION,
+    NO_FAMILY,
+    NOBODY,
+    OWL_FAMILY,
+    PASS,
+    TAKE,
+    TAKE_OUT,
+    collections_each,
+    first_collection,
+    next_dealer,
+    next_incomplete,
+    num_collections,
+    num_incomplete,
+    owner_of,
+    room_of,
+)
+
+EXCELLENCE = 5  # AN-19: points for each full group of medals of one family
+GROUP, GROUP_OF_TWO_PLAYERS = 5, 7
+
+# The field ``standing``: points first, then the most medals of one family.
+TIE_BREAK = 1000
+
+# reward="score" is in parts of about the most that the points of a season differ from their mean.
+SCORE_SCALE = 0.1
+
+
+# ---------------------------------------------------------------------------------------------
+# Setting up
+# ---------------------------------------------------------------------------------------------
+
+
+@jit
+def reset(states, i, seed, num_players, reward_mode, memory, max_steps, seasons):
+    """Begin a game: AN-2, AN-3."""
+    s = states[i]
+    begin(s, seed, num_players, reward_mode, memory, max_steps)
+    s.seasons = seasons
+    s.season = 1
+    s.owl_family = NO_FAMILY
+    for player in range(MAX_PLAYERS):
+        s.bonus[player] = NO_CARDS
+        s.season_points[player] = 0
+        for family in range(NUM_FAMILIES):
+            s.medals[player, family] = 0
+            s.season_medals[player, family] = 0
+    for place in range(len(s.deck)):
+        s.deck[place] = NO_CARD
+        s.holder[place] = NOBODY
+        s.seen[place] = 0
+    s.dealer = num_players - 1
+    begin_season(s)
+
+
+@jit
+def begin_season(s):
+    """AN-3: shuffle all cards but the bonus cards that were kept, and begin with phase 1.
+
+    Each season has a random stream of its own: what a seed deals depends on how it was played
+    before only as far as bonus cards were kept.
+    """
+    seed_stream(s, s.seed, s.season)
+    move_kept_cards_back(s)
+    fill_deck(s)
+    shuffle(s, s.deck, int(s.deck_size))
+    for place in range(MAX_COLLECTIONS):
+        s.collection[place] = NO_CARDS
+    s.replaced = NO_CARDS
+    s.drawn = 0
+    s.taken_into = NO_COLLECTION
+    s.may_give = False
+    s.chosen = NO_CARD
+    s.dealer = next_dealer(s)
+    begin_turn(s)
+
+
+@jit
+def move_kept_cards_back(s):
+    """Put the bonus cards that were kept at the deck's end, with who knows them."""
+    free = count(cards_in_play(s.num_players))
+    for place in range(free - 1, -1, -1):
+        if s.holder[place] != NOBODY:
+            free -= 1
+            s.deck[free] = s.deck[place]
+            s.holder[free] = s.holder[place]
+            s.seen[free] = s.seen[place]
+    s.deck_size = free
+
+
+@jit
+def fill_deck(s):
+    """The cards that nobody has kept, in order, before those that were."""
+    cards = cards_in_play(s.num_players)
+    for player in range(s.num_players):
+        cards &= ~s.bonus[player]
+    for place in range(s.deck_size):
+        s.deck[place] = first_of(cards)
+        s.holder[place] = NOBODY
+        s.seen[place] = 0
+        cards &= cards - 1
+
+
+# ---------------------------------------------------------------------------------------------
+# A decision
+# ---------------------------------------------------------------------------------------------
+
+
+@jit
+def step(states, i, action):
+    """Carry out a legal action of the player to move; AN-10: then all those that are the only
+    legal ones."""
+    s = states[i]
+    begin_step(s)
+    carry_out(s, int(action))
+    while not s.terminated:
+        legal = legal_actions(s)
+        if legal & legal - 1 != 0:
+            break
+        carry_out(s, first_of(legal))
+    end_step(s)
+
+
+@jit
+def carry_out(s, action):
+    """One decision of the player to move."""
+    player = int(s.current_player)
+    if s.phase == LOT:
+        if action == PASS:
+            pass_lot(s)
+        else:
+            take_lot(s, player, first_collection(s, player) + action - TAKE)
+    elif s.phase == BRING_IN:
+        bring_in(s, player, action)
+    elif s.phase == TAKE_OUT:
+        take_out(s, player, action - CARD)
+    elif s.phase == OWL_FAMILY:
+        s.owl_family = action - NAME
+        award_medals(s)
+    elif not use_power(s, player, action):
+        end_turn(s)
+
+
+# ---------------------------------------------------------------------------------------------
+# Phase 1: collections
+# ---------------------------------------------------------------------------------------------
+
+
+@jit
+def begin_turn(s):
+    """AN-4: the dealer turns up a card; AN-8: a single player left must take it."""
+    s.phase = LOT
+    s.lot = NO_CARDS
+    turn_up(s)
+    s.must_take = num_incomplete(s) == 1
+
+
+@jit
+def turn_up(s):
+    """AN-4, AN-5: one more card for the lot; the dealer decides first."""
+    s.lot |= 1 << int(s.deck[s.drawn])
+    s.drawn += 1
+    s.current_player = s.dealer
+
+
+@jit
+def pass_lot(s):
+    """AN-4: to the left, past complete collections; back at the dealer there is one card more,
+    unless he must take the lot: three cards (AN-5), or as many as he has room for (AN-6)."""
+    player = next_incomplete(s, int(s.current_player))
+    s.current_player = player
+    if player == s.dealer:
+        size = count(s.lot)
+        if size == MAX_LOT or size == room_of(s, player):
+            s.must_take = True
+        else:
+            turn_up(s)
+
+
+@jit
+def take_lot(s, player, place):
+    """Add the lot to a collection; the powers that it triggers come next."""
+    held = s.collection[place]
+    s.collection[place] |= s.lot
+    s.must_take = False
+    another = judge_powers(s, player, place, held)
+    s.lot = NO_CARDS
+    if not another:
+        end_turn(s)
+
+
+@jit
+def end_turn(s):
+    """AN-7, AN-8: the next dealer is to the left of the dealer; AN-9: if all are complete, on to
+    phase 2."""
+    s.taken_into = NO_COLLECTION
+    s.may_give = False
+    if num_incomplete(s) > 0:
+        s.dealer = next_incomplete(s, int(s.dealer))
+        begin_turn(s)
+    else:
+        award_elegance(s)
+        s.phase = BRING_IN
+        s.current_player = next_dealer(s)
+
+
+# ---------------------------------------------------------------------------------------------
+# Phase 2: elegance
+# ---------------------------------------------------------------------------------------------
+
+
+@jit
+def award_elegance(s):
+    """AN-16: two bonus cards for the highest, one for the second; one each for several highest,
+    and then no second; one each for several second."""
+    best = second = -100
+    winners = 0
+    for place in range(num_collections(s)):
+        elegance = elegance_of(s.collection[place])
+        if elegance > best:
+            second = best
+            best = elegance
+            winners = 1
+        elif elegance == best:
+            winners += 1
+        elif elegance > second:
+            second = elegance
+    if winners > 1:
+        draw_bonus_cards(s, best, 1)
+    else:
+        draw_bonus_cards(s, best, 2)
+        draw_bonus_cards(s, second, 1)
+
+
+@jit
+def draw_bonus_cards(s, elegance, number):
+    """AN-16: so many bonus cards for each collection with this elegance, clockwise from the next
+    season's dealer, as far as the draw pile lasts."""
+    for k in range(s.num_players):
+        player = (next_dealer(s) + k) % int(s.num_players)
+        first = first_collection(s, player)
+        for place in range(first, first + collections_each(s)):
+            if elegance_of(s.collection[place]) == elegance:
+                for _ in range(number):
+                    draw_bonus_card(s, player)
+
+
+@jit
+def draw_bonus_card(s, player):
+    """The card keeps its place in the deck, and so whoever saw it there knows it still."""
+    if s.drawn < s.deck_size:
+        s.holder[s.drawn] = player
+        s.bonus[player] |= 1 << int(s.deck[s.drawn])
+        s.drawn += 1
+
+
+# ---------------------------------------------------------------------------------------------
+# Phase 3: medals
+# ---------------------------------------------------------------------------------------------
+
+
+@jit
+def bring_in(s, player, action):
+    """AN-17: choose a bonus card to bring in, or be done; when all are, the owl's family."""
+    if action != PASS:
+        s.chosen = action - CARD
+        s.phase = TAKE_OUT
+        return
+    player = (player + 1) % int(s.num_players)
+    s.current_player = player
+    if player == next_dealer(s):
+        name_owl_family(s)
+
+
+@jit
+def take_out(s, player, card):
+    """AN-17: the chosen bonus card replaces a card."""
+    chosen = int(s.chosen)
+    for place in range(num_collections(s)):
+        if s.collection[place] >> card & 1:
+            s.collection[place] += (1 << chosen) - (1 << card)
+    s.replaced |= 1 << card
+    s.bonus[player] &= ~(1 << chosen)
+    for place in range(len(s.deck)):
+        if s.deck[place] == chosen:
+            s.holder[place] = NOBODY
+    s.chosen = NO_CARD
+    s.phase = BRING_IN
+
+
+@jit
+def name_owl_family(s):
+    """AN-17: ask the player in whose collection the owl lies, if there is one."""
+    for place in range(num_collections(s)):
+        if s.collection[place] & OWL_ALONE != 0:
+            s.phase = OWL_FAMILY
+            s.current_player = owner_of(s, place)
+            return
+    s.owl_family = NO_FAMILY
+    award_medals(s)
+
+
+@jit
+def award_medals(s):
+    """AN-17: the medals of each collection; then the next season, or the end."""
+    for player in range(s.num_players):
+        first = first_collection(s, player)
+        s.season_points[player] = 0
+        for family in range(NUM_FAMILIES):
+            medals = 0
+            for place in range(first, first + collections_each(s)):
+                medals += medals_of(s, place, family)
+            s.medals[player, family] += medals
+            s.season_medals[player, family] = medals
+            s.season_points[player] += medals
+        s.standing[player] = standing_of(s, player)
+    if s.season == s.seasons:
+        end_game(s)
+    else:
+        pay_season(s)
+        s.season += 1
+        begin_season(s)
+
+
+@jit
+def medals_of(s, place, family):
+    """AN-17: what a collection earns of one family: two or more as many, five different ones
+    each one."""
+    animals = animals_of(s, place, family)
+    if animals == 1:
+        for other in range(NUM_FAMILIES):
+            if animals_of(s, place, other) != 1:
+                return 0
+    return animals
+
+
+@jit
+def animals_of(s, place, family):
+    """How many animals of a family a collection counts, with the owl as it was named."""
+    cards = s.collection[place]
+    is_owl_one = cards & OWL_ALONE != 0 and s.owl_family == family
+    return of_family(cards, family) + is_owl_one
+
+
+@jit
+def end_game(s):
+    """AN-19: excellence counts with the last season."""
+    for player in range(s.num_players):
+        s.season_points[player] += EXCELLENCE * groups_of(s, player)
+    pay_season(s)
+    s.terminated = True
+
+
+@jit
+def pay_season(s):
+    pay_points(s, s.season_points, SCORE_SCALE, (1 << int(s.num_players)) - 1)
+
+
+@jit
+def groups_of(s, player):
+    """AN-18, AN-19: how many full groups of medals of one family a player has."""
+    size = GROUP_OF_TWO_PLAYERS if s.num_players == 2 else GROUP
+    groups = 0
+    for family in range(NUM_FAMILIES):
+        groups += int(s.medals[player, family]) // size
+    return groups
+
+
+@jit
+def points_of(s, player):
+    """AN-19: medals and excellence."""
+    points = EXCELLENCE * groups_of(s, player)
+    for family in range(NUM_FAMILIES):
+        points += int(s.medals[player, family])
+    return points
+
+
+@jit
+def standing_of(s, player):
+    """AN-19: points; level ones by the most medals of one family."""
+    most = 0
+    for family in range(NUM_FAMILIES):
+        most = max(most, int(s.medals[player, family]))
+    return TIE_BREAK * points_of(s, player) + most

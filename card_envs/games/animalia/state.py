@@ -1,0 +1,169 @@
+"""The state of Animalia: one record, and what is often asked of it."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from card_envs.engine.jit import jit
+from card_envs.engine.outcome import common_state_fields
+from card_envs.games.animalia.cards import NUM_CARDS, NUM_FAMILIES, count
+
+MIN_PLAYERS, MAX_PLAYERS = 2, 6
+# AN-18: two players have two collections each, 0 and 1 of player_0, 2 and 3 of player_1; otherwise
+# collection p is that of player_p.
+MAX_COLLECTIONS = 6
+FULL = 5  # cards of a complete collection
+MAX_LOT = 3  # AN-5
+
+SEASONS = 3  # AN-3
+MAX_SEASONS = 10
+
+# The actions (49): pass, decline or be done; take the lot into one's collection 1 or 2; a card;
+# who gets a gift; the owl's family.
+PASS = 0
+TAKE = 1
+CARD = 3
+RECEIVER = CARD + NUM_CARDS
+MAX_RECEIVERS = 5
+NAME = RECEIVER + MAX_RECEIVERS
+NUM_ACTIONS = NAME + NUM_FAMILIES
+
+# Values of the field ``phase``: what the player to move decides.
+LOT, STEAL, GIVE, RECEIVE, BRING_IN, TAKE_OUT, OWL_FAMILY = range(7)
+NUM_PHASES = 7
+
+NOBODY = -1
+NO_CARD = -1
+NO_COLLECTION = -1
+NO_FAMILY = -1
+
+STATE = np.dtype(
+    [
+        *common_state_fields(MAX_PLAYERS),
+        # Sets of cards (``cards.py``).
+        ("collection", np.int64, (MAX_COLLECTIONS,)),
+        ("bonus", np.int64, (MAX_PLAYERS,)),  # the cards of ``deck`` that ``holder`` names
+        ("lot", np.int64),
+        ("replaced", np.int64),  # AN-17: out until the next shuffle
+        # The deck: all cards in play. Of its places the first ``deck_size`` are the cards shuffled
+        # for this season, in the order in which they are drawn; then come the bonus cards that
+        # were kept. A place stays a card's for the whole season, wherever the card goes.
+        ("deck", np.int8, (NUM_CARDS,)),
+        ("holder", np.int8, (NUM_CARDS,)),  # by place: whose bonus card it is; NOBODY
+        ("seen", np.int8, (NUM_CARDS,)),  # by place: the spies' owners who saw it; bit p: player_p
+        ("deck_size", np.int8),
+        ("drawn", np.int8),
+        # The course of the game.
+        ("seasons", np.int8),  # the option
+        ("season", np.int8),  # from 1
+        ("phase", np.int8),
+        ("dealer", np.int8),
+        ("must_take", np.bool_),  # LOT: the player to move may not pass
+        ("taken_into", np.int8),  # STEAL, GIVE, RECEIVE: the collection that triggered the power
+        ("may_give", np.bool_),  # STEAL: the take triggered a prankster too
+        ("chosen", np.int8),  # the card to give (RECEIVE) or to bring in (TAKE_OUT); NO_CARD
+        ("medals", np.int8, (MAX_PLAYERS, NUM_FAMILIES)),
+        # How the last season ended.
+        ("owl_family", np.int8),  # NO_FAMILY: not named
+        ("season_medals", np.int8, (MAX_PLAYERS, NUM_FAMILIES)),
+        ("season_points", np.int8, (MAX_PLAYERS,)),  # with excellence, if it was the last one
+    ],
+    align=True,
+)
+
+
+@jit
+def collections_each(s):
+    """AN-18: how many collections a player has."""
+    return 2 if s.num_players == 2 else 1
+
+
+@jit
+def num_collections(s):
+    return int(s.num_players) * collections_each(s)
+
+
+@jit
+def owner_of(s, place):
+    """Whose collection it is."""
+    return place // collections_each(s)
+
+
+@jit
+def first_collection(s, player):
+    """The first of the player's collections; the second, if he has two, comes next."""
+    return player * collections_each(s)
+
+
+@jit
+def own_cards(s, player):
+    """The set of cards in a player's collections."""
+    first = first_collection(s, player)
+    return s.collection[first] | s.collection[first + collections_each(s) - 1]
+
+
+@jit
+def others_cards(s, player):
+    """The set of cards in the collections of all others."""
+    cards = 0
+    for place in range(num_collections(s)):
+        cards |= s.collection[place]
+    return cards & ~own_cards(s, player)
+
+
+@jit
+def room_in(s, place):
+    """How many cards a collection still lacks."""
+    return FULL - count(s.collection[place])
+
+
+@jit
+def room_of(s, player):
+    """How many cards fit into one of a player's collections, at most."""
+    first = first_collection(s, player)
+    return max(room_in(s, first), room_in(s, first + collections_each(s) - 1))
+
+
+@jit
+def is_complete(s, player):
+    """AN-9, AN-18: whether a player has no room for another card."""
+    return room_of(s, player) == 0
+
+
+@jit
+def num_incomplete(s):
+    """How many players are still in phase 1."""
+    incomplete = 0
+    for player in range(s.num_players):
+        incomplete += not is_complete(s, player)
+    return incomplete
+
+
+@jit
+def next_incomplete(s, player):
+    """AN-7: the next player to the left whose collections are not all complete, or himself;
+    there must be one."""
+    player = (player + 1) % s.num_players
+    while is_complete(s, player):
+        player = (player + 1) % s.num_players
+    return player
+
+
+@jit
+def next_dealer(s):
+    """AN-3: who deals first in the next season, and is first in phases 2 and 3."""
+    return (int(s.dealer) + 1) % int(s.num_players)
+
+
+@jit
+def receiver(s, player, number):
+    """AN-14, AN-18: the collection that gets a gift by action ``RECEIVER + number``."""
+    if s.num_players == 2:
+        return first_collection(s, 1 - player) + number
+    return (player + 1 + number) % int(s.num_players)
+
+
+@jit
+def num_receivers(s):
+    """How many collections the opponents have."""
+    return num_collections(s) - collections_each(s)
