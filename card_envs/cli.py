@@ -251,7 +251,8 @@ class _Session:
     def _remember(self, player: int, action: int) -> None:
         if not self._story or self._story[-1][0] != player:
             self._story.append((player, []))
-        self._story[-1][1].append(self._env.game.public_action_name(action))
+        name = self._env.game.public_action_name(self._env.states, 0, action)
+        self._story[-1][1].append(name)
 
     def _show_table(self) -> None:
         print(_RULE)

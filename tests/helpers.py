@@ -9,7 +9,7 @@ import json
 import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
@@ -18,6 +18,14 @@ import pytest
 from card_envs.engine.game import Game
 from card_envs.envs.aec import CardEnv
 from card_envs.games import GAMES, load_game
+from card_envs.games.animalia.state import (
+    BRING_IN,
+    FULL,
+    OWL_FAMILY,
+    RECEIVE,
+    STEAL,
+    TAKE_OUT,
+)
 
 ALL_GAMES = [load_game(game_id) for game_id in GAMES]
 
@@ -38,7 +46,7 @@ MEMORY_MODES = ("perfect", "none")
 #: Options with which a game ends within the decisions of a walk, and how many decisions it takes
 #: at the median where not the usual number.
 SHORT_GAMES: dict[str, dict[str, Any]] = {"franks_zoo": {"target_score": 8}}
-USUAL_LENGTH = {"franks_zoo": 450}
+USUAL_LENGTH = {"franks_zoo": 450, "animalia": 220}
 
 
 def module_of(game: Game) -> Any:
@@ -306,6 +314,37 @@ def has_answered(before: np.void, after: np.void, *, by_helping: bool) -> bool:
     return not has_ended_a_hand(before, after) and answered and helped == by_helping
 
 
+def has_ended_a_season(before: np.void, after: np.void) -> bool:
+    return bool(after["season"] > before["season"] or after["terminated"])
+
+
+def reached_elegance(before: np.void, after: np.void) -> bool:
+    return before["phase"] < BRING_IN <= after["phase"]
+
+
+def has_lost_a_card(before: np.void, after: np.void, *, size: int = 0) -> bool:
+    """Within phase 1: to a thief, out of a collection of at least so many cards."""
+    if before["phase"] != STEAL or before["season"] < after["season"]:
+        return False
+    pairs = zip(before["collection"], after["collection"], strict=True)
+    return any(
+        int(held).bit_count() >= size and held & ~now and place != before["taken_into"]
+        for place, (held, now) in enumerate(pairs)
+    )
+
+
+def has_spied(before: np.void, after: np.void) -> bool:
+    same_season = before["season"] == after["season"]
+    return same_season and bool((before["seen"] != after["seen"]).any())
+
+
+def has_dealt_what_was_spied(before: np.void, after: np.void) -> bool:
+    """Somebody gets a bonus card that another one's spy saw."""
+    is_dealt = (before["holder"] < 0) & (after["holder"] >= 0)
+    others = after["seen"] & ~(1 << np.maximum(after["holder"], 0))
+    return reached_elegance(before, after) and bool((is_dealt & (others != 0)).any())
+
+
 #: For each game: what can happen from one position to the next, and the fewest players for it.
 SITUATIONS: dict[str, dict[str, tuple[int, Callable[[np.void, np.void], bool]]]] = {
     "beaver_gang": {
@@ -392,6 +431,44 @@ SITUATIONS: dict[str, dict[str, tuple[int, Callable[[np.void, np.void], bool]]]]
             ),
         ),
         "end of the game": (3, lambda before, after: after["terminated"]),
+    },
+    "animalia": {
+        "lot of two": (2, lambda before, after: int(after["lot"]).bit_count() == 2),
+        "lot of three": (2, lambda before, after: int(after["lot"]).bit_count() == 3),
+        "spied cards": (2, has_spied),
+        "theft": (2, has_lost_a_card),
+        "theft that reopens a collection": (2, partial(has_lost_a_card, size=FULL)),
+        "theft not made": (
+            2,
+            lambda before, after: (
+                before["phase"] == STEAL
+                and before["season"] == after["season"]
+                and not has_lost_a_card(before, after)
+            ),
+        ),
+        "gift": (2, lambda before, after: before["phase"] == RECEIVE),
+        "bonus cards": (2, reached_elegance),
+        "draw pile that bonus cards use up": (
+            6,
+            lambda before, after: (
+                reached_elegance(before, after) and after["drawn"] == after["deck_size"]
+            ),
+        ),
+        "bonus card that another one spied": (2, has_dealt_what_was_spied),
+        "bonus card brought in": (2, lambda before, after: before["phase"] == TAKE_OUT),
+        "owl named": (2, lambda before, after: before["phase"] == OWL_FAMILY),
+        "owl not named": (
+            2,
+            lambda before, after: (
+                has_ended_a_season(before, after) and before["phase"] != OWL_FAMILY
+            ),
+        ),
+        "end of a season": (2, has_ended_a_season),
+        "bonus cards kept": (
+            2,
+            lambda before, after: before["season"] < after["season"] and after["bonus"].any(),
+        ),
+        "end of the game": (2, lambda before, after: after["terminated"]),
     },
 }
 

@@ -13,6 +13,7 @@ import numpy as np
 from helpers import copy_of, is_over, mask_of
 
 from card_envs.engine.game import Game
+from card_envs.games.animalia.state import TAKE_OUT
 from card_envs.games.franks_zoo.cards import LAY_CARDS
 
 Determinize = Callable[[np.ndarray, int, int, np.uint64], None]
@@ -302,6 +303,58 @@ def open_cells_of_franks_zoo(states: np.ndarray, player: int) -> tuple[np.ndarra
 
 
 # ---------------------------------------------------------------------------------------------
+# Animalia
+# ---------------------------------------------------------------------------------------------
+
+
+def cells_of_animalia(states: np.ndarray) -> np.ndarray:
+    """The card at each place of the deck, each player's bonus cards, the chosen card, and what
+    spies saw that was left over in earlier seasons."""
+    s = states[0]
+    return np.concatenate([s["deck"], s["bonus"], [s["chosen"]], s["left_over"].ravel()])
+
+
+def hidden_places_of_animalia(states: np.ndarray, player: int) -> np.ndarray:
+    """Which places of the deck hold a card that the player has not located: undrawn, or another's
+    bonus card, and not spied by him."""
+    s = states[0]
+    place = np.arange(len(s["deck"]))
+    is_undrawn = (s["drawn"] <= place) & (place < s["deck_size"])
+    is_others = (s["holder"] >= 0) & (s["holder"] != player)
+    return (is_undrawn | is_others) & (s["seen"] >> player & 1 == 0)
+
+
+def may_hold_in_animalia(states: np.ndarray, player: int) -> np.ndarray:
+    """Whether a place could hold the card of another (place, place of the card), if both are
+    hidden: a bonus card that was kept has not been located at the end of a season since."""
+    s = states[0]
+    hidden = hidden_places_of_animalia(states, player)
+    located = np.maximum(s["shown"], s["left_over"][player])[s["deck"]]
+    fits = (s["since"] == 0)[:, None] | (located < s["since"][:, None])
+    return hidden[:, None] & hidden & fits
+
+
+def open_cells_of_animalia(states: np.ndarray, player: int) -> tuple[np.ndarray, np.ndarray]:
+    """Hidden places can exchange cards in a circle; so can another's bonus cards, if not all of
+    the circle is his. Of two or more, any may be the chosen one. What others' spies saw is
+    forgotten (it matters to nobody else)."""
+    s = states[0]
+    reaches = may_hold_in_animalia(states, player)
+    for _ in range(6):  # circles of any length
+        reaches |= (reaches.astype(int) @ reaches) > 0
+    together = reaches & reaches.T & ~np.eye(len(reaches), dtype=bool)
+    owners = np.arange(len(s["bonus"]))
+    is_his = s["holder"] == owners[:, None]
+    bonus = (is_his[:, :, None] & together & ~is_his[:, None, :]).any(axis=(1, 2))
+    mover = s["current_player"]
+    is_brought_in = s["phase"] == TAKE_OUT and mover != player
+    chosen = is_brought_in and (int(s["bonus"][mover]).bit_count() > 1 or bool(bonus[mover]))
+    left_over = (s["left_over"] > 0) & (owners != player)[:, None]
+    is_open = np.concatenate([together.any(axis=1), bonus, [chosen], left_over.ravel()])
+    return is_open, ~is_open
+
+
+# ---------------------------------------------------------------------------------------------
 # What is hidden, by game
 # ---------------------------------------------------------------------------------------------
 
@@ -319,6 +372,7 @@ class Hiding:
         usual: a number of open places that is exceeded on average.
         fewest: the fewest players with whom a field of the observation is ever used, for those
             that are empty with fewer.
+        long_game: a number of decisions that some games exceed.
     """
 
     cells: Callable[[np.ndarray], np.ndarray]
@@ -326,6 +380,7 @@ class Hiding:
     parts: tuple[str, ...]
     usual: int
     fewest: dict[str, int] = field(default_factory=dict)
+    long_game: int = 150
 
 
 HIDING = {
@@ -344,6 +399,13 @@ HIDING = {
         ("hand", "given", "gift"),
         10,
         fewest={"given": 4, "got": 4},
+    ),
+    "animalia": Hiding(
+        cells_of_animalia,
+        open_cells_of_animalia,
+        ("deck", "bonus", "chosen", "left_over"),
+        10,
+        long_game=80,
     ),
 }
 

@@ -181,7 +181,8 @@ def test_the_others_actions_are_told_and_nothing_hidden(game, capsys, monkeypatc
             assert story_of(next(stories)) == told
             told = []
         else:
-            told.append((int(env.agent_selection[-1]), game.public_action_name(action)))
+            name = game.public_action_name(env.states, 0, action)
+            told.append((int(env.agent_selection[-1]), name))
             others += 1
     assert story_of(next(stories)) == told
     assert others > 10
@@ -376,7 +377,7 @@ def test_random_opponents_choose_differently(game):
     assert sorted(opponents) == [0, 2]
     env = card_envs.make(game.id, num_players=3)
     env.reset(seed=7)
-    assert len(env.legal_actions()) >= 5
+    assert len(env.legal_actions()) >= 2
     choices = [[agent.choose(env.states, 0) for _ in range(50)] for agent in opponents.values()]
     assert choices[0] != choices[1]
 

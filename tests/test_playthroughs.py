@@ -19,6 +19,7 @@ import card_envs
 from card_envs.agents import HeuristicAgent, RandomAgent
 from card_envs.envs.aec import CardEnv
 from card_envs.games import GAMES, load_game
+from card_envs.games.animalia.state import LOT
 from card_envs.games.franks_zoo.state import TURN
 from card_envs.render import WIDTH, by_kind, ranges
 
@@ -67,6 +68,11 @@ PLAYTHROUGHS = [
     Playthrough("franks_zoo", 5, 28, {"target_score": 9, "memory": "none"}),
     Playthrough("franks_zoo", 6, 34, {"target_score": 10, "reward": "score"}),
     Playthrough("franks_zoo", 7, 7, {"target_score": 12}),
+    Playthrough("animalia", 2, 0),
+    Playthrough("animalia", 3, 0),
+    Playthrough("animalia", 4, 0, {"memory": "none"}),
+    Playthrough("animalia", 5, 0, {"seasons": 2, "reward": "score"}),
+    Playthrough("animalia", 6, 0, {"seasons": 2}),
 ]
 
 #: What the games of a kind show together: a pattern, and how often it occurs at least.
@@ -119,6 +125,30 @@ SHOWN = {
         r" out of sight ": 10,
         r"^Hand 2, as it ended:": 5,
     },
+    "animalia": {
+        r"^Action: 0 \(pass\)": 100,
+        r"^Action: 1 \(take the lot ": 50,
+        r"^Action: 2 \(take the lot ": 10,
+        r" lot: .*, .*, .*\.$": 10,
+        r"^If it comes back to you, you must take it\.": 4,
+        r"^Your turn: take the lot into your collection \d or \d\.$": 1,
+        r"^Your turn: take the lot into your collection 2, or pass\.$": 1,
+        r"^The draw pile: .* Your spies saw the next: ": 10,
+        r"^Your turn: steal .*\n\n.*\nAction: \d+ \(card: ": 4,
+        r"^Your turn: steal .*\n\n.*\nAction: 0 ": 1,
+        r"^The power of a thief, then that of a prankster\.": 1,
+        r"^Your turn: give away .*\n\n.*\nAction: \d+ \(card: ": 4,
+        r"^Your turn: give away .*\n\n.*\nAction: 0 ": 1,
+        r"^Your turn: bring in .*\n\n.*\nAction: \d+ \(card: ": 4,
+        r"^Your turn: bring in .*\n\n.*\nAction: 0 ": 4,
+        r"^Player \d has kept \d bonus cards? since season \d, of these": 2,
+        r"^Your spies saw \d bonus card": 1,
+        r"^Action: \d+ \(the owl counts as: ": 6,
+        r"^The medals of season 2": 5,
+        r"^  (you|player \d) .* 5 +\d+$": 2,
+        r"^Rewards: \{'player_0': -?0\.\d": 1,
+        r", \? not remembered\)": 10,
+    },
 }
 
 
@@ -154,6 +184,10 @@ CHOOSERS = {
         choose_any,
         "Players 0, 2, 4, 6 follow the heuristic, players 1, 3, 5 choose at random.",
     ),
+    "animalia": (
+        choose_any,
+        "Players 0, 2, 4 follow the heuristic, players 1, 3, 5 choose at random.",
+    ),
 }
 
 
@@ -161,12 +195,20 @@ def shows_table(env: CardEnv, number: int) -> bool:
     """Whether a decision is written with the table before it.
 
     Of the many decisions in Frank's Zoo (of which half are forced) those about gifts and help are,
-    the first ones of a hand, and some others.
+    the first ones of a hand, and some others; in Animalia those about powers and bonus cards, those
+    about a lot while somebody's spies know the next card, and some others.
     """
-    if env.game.id != "franks_zoo":
-        return True
     s = env.states[0]
-    return bool(s["phase"] != TURN or not s["played"].any() or number % 8 == 0)
+    if env.game.id == "franks_zoo":
+        return bool(s["phase"] != TURN or not s["played"].any() or number % 8 == 0)
+    if env.game.id == "animalia":
+        return bool(s["phase"] != LOT or s["seen"][s["drawn"]] or number % 6 == 0)
+    return True
+
+
+def in_short(env: CardEnv) -> list[str]:
+    """What is written in place of the table: in Animalia the lot, and what is to be decided."""
+    return [str(env.render()).rpartition("\n\n")[2]] if env.game.id == "animalia" else []
 
 
 def names_of(env: CardEnv) -> dict[int, str]:
@@ -207,7 +249,7 @@ def playthrough(game: Playthrough) -> str:
         lines += [
             RULE if table else "",
             f"Decision {number}, {agent}",
-            *table,
+            *(table or in_short(env)),
             *table[:1],
             f"Legal: {legal_in_words(env)}",
             f"Action: {action} ({env.action_name(action)})",

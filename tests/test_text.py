@@ -5,12 +5,13 @@ from __future__ import annotations
 import re
 
 import pytest
-from helpers import EACH_GAME, MEMORY_MODES, TABLES, begin, is_over, walk
+from helpers import EACH_GAME, MEMORY_MODES, TABLES, begin, is_over, mask_of, walk
 
 from card_envs.render import WIDTH, by_kind, counted, kind_of, name_of, ranges, table
 
 each_game = pytest.mark.parametrize("game", EACH_GAME)
 tables = pytest.mark.parametrize(("game", "num_players"), TABLES)
+PLAIN = re.compile("[a-z0-9 ,:]+")
 
 
 def final_states(game, num_players, seed, **options):
@@ -102,17 +103,28 @@ def test_a_game_that_is_stopped_keeps_its_secrets(game):
     assert redrawn == 4
 
 
-@pytest.mark.parametrize("kind", ["action_name", "public_action_name"])
 @each_game
-def test_actions_in_words_are_short_plain_and_in_small_letters(game, kind):
-    name_of_action = getattr(game, kind)
-    names = {action: name_of_action(action) for action in range(game.num_actions)}
-    assert all(re.fullmatch(r"[a-z0-9 ,:]+", name) for name in names.values())
+def test_actions_in_words_are_short_plain_and_in_small_letters(game):
+    names = {action: game.action_name(action) for action in range(game.num_actions)}
+    assert all(PLAIN.fullmatch(name) for name in names.values())
     assert max(map(len, names.values())) <= 70
     assert len(by_kind(names)) <= 20
     for wrong in (-1, game.num_actions):
         with pytest.raises(ValueError, match=f"from 0 to {game.num_actions - 1}, got {wrong}"):
-            name_of_action(wrong)
+            game.action_name(wrong)
+
+
+@tables
+def test_what_others_learn_of_actions_is_short_and_changes_nothing(game, num_players):
+    names = set()
+    for states in walk(game, num_players, 3, decisions=100):
+        before = states.tobytes()
+        for action in mask_of(game, states).nonzero()[0].tolist():
+            names.add(game.public_action_name(states, 0, action))
+        assert states.tobytes() == before
+    assert len(names) > 10
+    assert all(PLAIN.fullmatch(name) for name in names)
+    assert max(map(len, names)) <= 80
 
 
 @each_game

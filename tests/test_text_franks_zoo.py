@@ -125,10 +125,11 @@ def test_action_names_follow_the_table_of_actions():
 
 def test_others_do_not_hear_which_card_is_given():
     """FZ-18."""
+    states = Table(4).states
     for action in range(GAME.num_actions):
         is_gift = 258 <= action < PASS
         expected = "give away a card" if is_gift else action_name(action)
-        assert GAME.public_action_name(action) == expected
+        assert GAME.public_action_name(states, 0, action) == expected
 
 
 # ---------------------------------------------------------------------------------------------

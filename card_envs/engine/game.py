@@ -142,8 +142,9 @@ class Game:
     action_parts: NDArray[np.float32]
     #: ``action_name(action)``: an action in words.
     action_name: Callable[[int], str]
-    #: The same, as those see it who do not take the action: without what it hides from them.
-    public_action_name: Callable[[int], str]
+    #: ``public_action_name(states, i, action)``: what the player to move does with a legal action,
+    #: in words, as the others learn it: without what it hides from them.
+    public_action_name: Callable[[NDArray[np.void], int, int], str]
     #: ``describe(states, i, player)``: the table in words, from a player's point of view.
     describe: Callable[[NDArray[np.void], int, int], str]
 

@@ -63,7 +63,7 @@ def common_fields_are_sound(s, min_players, max_players):
     if not (0 <= s.reward_mode < len(REWARD_MODES) and 0 <= s.memory < len(MEMORY_MODES)):
         return False
     is_running = not (s.terminated or s.truncated)
-    return 0 <= s.steps and (s.steps < s.max_steps if is_running else s.max_steps > 0)
+    return s.steps >= 0 and (s.steps < s.max_steps if is_running else s.max_steps > 0)
 
 
 @jit

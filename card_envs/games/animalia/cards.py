@@ -56,6 +56,14 @@ def first_of(bits):
 
 
 @jit
+def nth_of(cards, number):
+    """The card of a set with so many lower ones in it."""
+    for _ in range(number):
+        cards &= cards - 1
+    return first_of(cards)
+
+
+@jit
 def of_family(cards, family):
     """How many cards of a family are in a set; the owl is of none."""
     return count(cards >> NUM_MEMBERS * family & (1 << NUM_MEMBERS) - 1)

@@ -1,13 +1,302 @@
-"""A player of Animalia that follows simple rules."""
+"""A sensible scripted player of Animalia, who uses only what his seat knows.
+
+He estimates what a collection is worth to its owner: the medals that its animals earn, with part
+of the excellence (AN-19) that they bring nearer; what singles may still become, as far as animals
+of their family are unseen; the places that are still free; and its stars against those of the
+others. He takes a lot if the collection is then worth more than before, and steals, gives and
+exchanges what gains most, counting part of what it costs the others.
+"""
 
 from __future__ import annotations
 
+import numpy as np
+
 from card_envs.engine.jit import jit
-from card_envs.games.animalia.cards import first_of
-from card_envs.games.animalia.legal import legal_actions
+from card_envs.games.animalia.cards import (
+    NUM_CARDS,
+    NUM_FAMILIES,
+    OWL_ALONE,
+    PRANKSTERS,
+    THIEVES,
+    cards_in_play,
+    count,
+    elegance_of,
+    of_family,
+)
+from card_envs.games.animalia.powers import is_triggered
+from card_envs.games.animalia.state import (
+    BRING_IN,
+    CARD,
+    FULL,
+    GIVE,
+    LOT,
+    NAME,
+    NO_FAMILY,
+    OWL_FAMILY,
+    PASS,
+    RECEIVER,
+    STEAL,
+    TAKE,
+    TAKE_OUT,
+    collections_each,
+    first_collection,
+    group_size,
+    num_collections,
+    num_receivers,
+    others_cards,
+    owner_of,
+    receiver,
+    room_in,
+)
+
+# All in points, by the number of places that are still free in a collection: what these are worth;
+# how likely a single animal finds another of its family, a pair or more grows by one, and five
+# different families come together.
+FREE_PLACES = np.array([0.0, 1.0, 1.55, 2.6, 3.8, 5.8])
+PAIR_CHANCE = np.array([0.0, 0.2, 0.45, 0.65, 0.95, 1.0])
+GROWTH_CHANCE = np.array([0.0, 0.2, 0.6, 0.65, 0.65, 0.65])
+FIVE_CHANCE = np.array([1.0, 0.25, 0.2, 0.1, 0.05, 0.0])
+# How much less likely these are for each animal of the family that is not unseen any more: with so
+# many unseen ones they are as above.
+MANY_UNSEEN = 6
+# What it is worth to have a fifth, two, three, four fifths of a group, of EXCELLENCE; and how much
+# of it with no, one, more seasons to come.
+PART_OF_GROUP = np.array([0.0, 0.1, 0.65, 2.2, 3.0])
+SEASONS_TO_COME = np.array([0.0, 1.0, 0.7])
+EXCELLENCE = 5.0
+# A joker where there is still room.
+OWL_GAIN = 0.4
+# A star; a star more than all others, while nothing is decided and more when all is; between
+# these margins.
+STAR_GAIN = 0.25
+LEAD_GAIN, LATE_LEAD_GAIN = 0.25, 0.3
+LEAST_LEAD, MOST_LEAD = -4, 2
+# The powers, and how much what another loses counts.
+THIEF_GAIN, PRANKSTER_GAIN = 1.0, 0.95
+LOSS_OF_OTHERS = 0.23
+# What must be gained at least to take a lot; and to use a bonus card with one, more seasons to
+# come. Without any, anything.
+LEAST_TAKE_GAIN = 0.15
+LEAST_BONUS_GAIN = np.array([1e-9, 0.8, 0.6])
+
+_NEVER = -1e9
 
 
 @jit
 def heuristic(states, i):
-    """The action of the player to move."""
-    return first_of(legal_actions(states[i]))
+    """An action for the player to move."""
+    s = states[i]
+    player = int(s.current_player)
+    unseen = cards_in_play(s.num_players) & ~(s.lot | s.bonus[player])
+    for place in range(num_collections(s)):
+        unseen &= ~s.collection[place]
+    if s.phase == LOT:
+        return choose_take(s, player, unseen)
+    if s.phase == STEAL:
+        return choose_theft(s, player, unseen)
+    if s.phase == BRING_IN:
+        return choose_bonus_card(s, player)
+    if s.phase == TAKE_OUT:
+        return CARD + best_exchange(s, player, int(s.chosen))[1]
+    if s.phase == OWL_FAMILY:
+        return choose_owl_family(s, player)
+    return choose_gift(s, player, unseen)
+
+
+# ---------------------------------------------------------------------------------------------
+# What a collection is worth
+# ---------------------------------------------------------------------------------------------
+
+
+@jit
+def seasons_to_come(s):
+    return min(int(s.seasons) - int(s.season), 2)
+
+
+@jit
+def credit(s, medals):
+    """What so many medals of one family are worth."""
+    groups = medals // group_size(s)
+    fifths = (medals % group_size(s)) * 4 // (group_size(s) - 1)
+    part = PART_OF_GROUP[fifths] * SEASONS_TO_COME[seasons_to_come(s)]
+    return medals + EXCELLENCE * groups + part
+
+
+@jit
+def worth_with_owl(s, player, cards, unseen, owl_family):
+    """The medals that may come of a set of cards, with the owl as that family."""
+    room = FULL - count(cards)
+    total = 0.0
+    total_of_five = 0.0
+    families = 0
+    for family in range(NUM_FAMILIES):
+        animals = of_family(cards, family) + (owl_family == family)
+        if animals == 0:
+            continue
+        families += 1
+        medals = int(s.medals[player, family])
+        before = credit(s, medals)
+        total_of_five += credit(s, medals + 1) - before
+        likely = min(1.0, of_family(unseen, family) / MANY_UNSEEN)
+        if animals == 1:
+            pair = credit(s, medals + 2) - before
+            total += likely * PAIR_CHANCE[room] * pair
+        else:
+            after = credit(s, medals + animals)
+            one_more = credit(s, medals + animals + 1) - after
+            total += after - before + likely * GROWTH_CHANCE[room] * one_more
+    if families == count(cards):
+        total += FIVE_CHANCE[room] * total_of_five
+    return total
+
+
+@jit
+def worth(s, player, cards, unseen):
+    """What a set of cards as a collection of the player is worth, without its stars."""
+    room = FULL - count(cards)
+    if cards & OWL_ALONE == 0:
+        return FREE_PLACES[room] + worth_with_owl(s, player, cards, unseen, NO_FAMILY)
+    best = _NEVER
+    for family in range(NUM_FAMILIES):
+        best = max(best, worth_with_owl(s, player, cards, unseen, family))
+    return FREE_PLACES[room] + best + (OWL_GAIN if room > 0 else 0.0)
+
+
+@jit
+def worth_of_stars(s, place, cards):
+    """What the stars of a set of cards are worth as the collection at a place."""
+    held = 0
+    best = _NEVER
+    for other in range(num_collections(s)):
+        held += count(s.collection[other])
+        if other != place:
+            best = max(best, elegance_of(s.collection[other]))
+    lead = max(LEAST_LEAD, min(MOST_LEAD, elegance_of(cards) - best))
+    share = held / (FULL * num_collections(s))
+    return (LEAD_GAIN + LATE_LEAD_GAIN * share) * lead + STAR_GAIN * elegance_of(cards)
+
+
+@jit
+def gain(s, place, cards, unseen):
+    """How much more a collection would be worth if it were this set of cards."""
+    player = owner_of(s, place)
+    held = s.collection[place]
+    return (
+        worth(s, player, cards, unseen)
+        - worth(s, player, held, unseen)
+        + worth_of_stars(s, place, cards)
+        - worth_of_stars(s, place, held)
+    )
+
+
+# ---------------------------------------------------------------------------------------------
+# Decisions
+# ---------------------------------------------------------------------------------------------
+
+
+@jit
+def choose_take(s, player, unseen):
+    """The collection that gains most by the lot, or to pass."""
+    best = _NEVER if s.must_take else LEAST_TAKE_GAIN
+    action = PASS
+    for number in range(collections_each(s)):
+        place = first_collection(s, player) + number
+        room = room_in(s, place) - count(s.lot)
+        if room >= 0:
+            held = s.collection[place]
+            gained = gain(s, place, held | s.lot, unseen)
+            if room > 0 and is_triggered(THIEVES, held, s.lot):
+                gained += THIEF_GAIN
+            if is_triggered(PRANKSTERS, held, s.lot):
+                gained += PRANKSTER_GAIN
+            if gained > best:
+                best = gained
+                action = TAKE + number
+    return action
+
+
+@jit
+def choose_theft(s, player, unseen):
+    """The card that gains most, also by what its owner loses."""
+    into = int(s.taken_into)
+    best = 0.0
+    action = PASS
+    for card in range(NUM_CARDS):
+        if others_cards(s, player) >> card & 1:
+            gained = gain(s, into, s.collection[into] | 1 << card, unseen)
+            for place in range(num_collections(s)):
+                if s.collection[place] >> card & 1:
+                    rest = s.collection[place] & ~(1 << card)
+                    gained -= LOSS_OF_OTHERS * gain(s, place, rest, unseen)
+            if gained > best:
+                best = gained
+                action = CARD + card
+    return action
+
+
+@jit
+def choose_gift(s, player, unseen):
+    """The card to give and who shall receive it: what gains most, also by what it spoils."""
+    source = int(s.taken_into)
+    best = 0.0 if s.phase == GIVE else _NEVER
+    action = PASS
+    for number in range(num_receivers(s)):
+        place = receiver(s, player, number)
+        if room_in(s, place) == 0:
+            continue
+        for card in range(NUM_CARDS):
+            if s.collection[source] >> card & 1 and (s.phase == GIVE or s.chosen == card):
+                gained = gain(s, source, s.collection[source] & ~(1 << card), unseen)
+                gained -= LOSS_OF_OTHERS * gain(s, place, s.collection[place] | 1 << card, unseen)
+                if gained > best:
+                    best = gained
+                    action = CARD + card if s.phase == GIVE else RECEIVER + number
+    return action
+
+
+@jit
+def best_exchange(s, player, bonus_card):
+    """What a bonus card gains at most, and the card that it should replace."""
+    best = _NEVER
+    best_card = 0
+    for number in range(collections_each(s)):
+        cards = s.collection[first_collection(s, player) + number]
+        before = worth(s, player, cards, 0)
+        for card in range(NUM_CARDS):
+            if cards >> card & 1:
+                exchanged = cards & ~(1 << card) | 1 << bonus_card
+                gained = worth(s, player, exchanged, 0) - before
+                if gained > best:
+                    best = gained
+                    best_card = card
+    return best, best_card
+
+
+@jit
+def choose_bonus_card(s, player):
+    """The bonus card that gains most, if it gains enough not to be kept."""
+    best = LEAST_BONUS_GAIN[seasons_to_come(s)]
+    action = PASS
+    for card in range(NUM_CARDS):
+        if s.bonus[player] >> card & 1:
+            gained = best_exchange(s, player, card)[0]
+            if gained > best:
+                best = gained
+                action = CARD + card
+    return action
+
+
+@jit
+def choose_owl_family(s, player):
+    """The family with which the collection where the owl lies earns most."""
+    best = _NEVER
+    action = NAME
+    for number in range(collections_each(s)):
+        cards = s.collection[first_collection(s, player) + number]
+        if cards & OWL_ALONE != 0:
+            for family in range(NUM_FAMILIES):
+                value = worth_with_owl(s, player, cards, 0, family)
+                if value > best:
+                    best = value
+                    action = NAME + family
+    return action

@@ -9,7 +9,13 @@ from __future__ import annotations
 
 from card_envs.engine.jit import jit
 from card_envs.engine.rng import draw_below, mix, seed_stream
-from card_envs.games.animalia.cards import NO_CARDS, NUM_CARDS
+from card_envs.games.animalia.cards import (
+    NO_CARDS,
+    NUM_CARDS,
+    cards_in_play,
+    count,
+    nth_of,
+)
 from card_envs.games.animalia.state import NO_CARD, NOBODY, TAKE_OUT
 
 
@@ -23,13 +29,30 @@ def is_hidden(s, player, place):
 
 
 @jit
-def hidden_cards(s, player):
-    """The set of cards that the player has not located."""
-    cards = NO_CARDS
-    for place in range(NUM_CARDS):
-        if is_hidden(s, player, place):
-            cards |= 1 << int(s.deck[place])
-    return cards
+def note_cards(s):
+    """At the end of a season: which cards lie open, and which ones that are left over spies have
+    seen. None of them can be a bonus card that somebody has kept."""
+    for place in range(count(cards_in_play(s.num_players))):
+        card = int(s.deck[place])
+        if s.drawn <= place < s.deck_size:
+            for player in range(s.num_players):
+                if s.seen[place] >> player & 1:
+                    s.left_over[player, card] = s.season
+        elif s.holder[place] == NOBODY:
+            s.shown[card] = s.season
+
+
+@jit
+def last_located(s, player, card):
+    """The last season at whose end the player knew that nobody else kept the card; 0: none."""
+    return max(s.shown[card], s.left_over[player, card])
+
+
+@jit
+def can_be_at(s, player, card, since):
+    """Whether a card that the player has not located may be another's bonus card of that season
+    (0: in the draw pile)."""
+    return since == 0 or last_located(s, player, card) < since
 
 
 @jit
@@ -37,15 +60,19 @@ def determinize(states, i, player, seed):
     """Redraw all that the player cannot know: the draw pile, the others' bonus cards, the one that
     is being brought in, the stream.
 
-    The cards that he has not located are dealt to the hidden places anew, each arrangement as
-    likely as the next.
+    The cards that he has not located are dealt to the hidden places anew, each arrangement that
+    agrees with what he knew in earlier seasons as likely as the next. The others forget what their
+    spies saw in the draw piles of earlier seasons.
     """
     s = states[i]
     s.seed = mix(seed)
     seed_stream(s, s.seed, 0)
-    shuffle_hidden_cards(s, player)
+    deal_hidden_cards(s, player)
     for q in range(s.num_players):
         s.bonus[q] = NO_CARDS
+        if q != player:
+            for card in range(NUM_CARDS):
+                s.left_over[q, card] = 0
     for place in range(NUM_CARDS):
         if s.holder[place] != NOBODY:
             s.bonus[s.holder[place]] |= 1 << int(s.deck[place])
@@ -54,26 +81,33 @@ def determinize(states, i, player, seed):
 
 
 @jit
-def shuffle_hidden_cards(s, player):
-    """Exchange the cards at hidden places: each with a random one of those before it or itself."""
-    hidden = 0
+def deal_hidden_cards(s, player):
+    """The bonus cards that have been kept longest first: what can be one of them can be a later
+    one too, so that all arrangements are equally likely. The draw pile comes last."""
+    cards = NO_CARDS
     for place in range(NUM_CARDS):
         if is_hidden(s, player, place):
-            other = nth_hidden(s, player, draw_below(s, hidden + 1))
-            card = s.deck[place]
-            s.deck[place] = s.deck[other]
-            s.deck[other] = card
-            hidden += 1
+            cards |= 1 << int(s.deck[place])
+    for since in range(1, s.season + 1):
+        cards = deal_to_places(s, player, since, cards)
+    deal_to_places(s, player, 0, cards)
 
 
 @jit
-def nth_hidden(s, player, number):
-    """The hidden place with that many before it."""
-    place = 0
-    while number > 0 or not is_hidden(s, player, place):
-        number -= is_hidden(s, player, place)
-        place += 1
-    return place
+def deal_to_places(s, player, since, cards):
+    """Deal from these cards to the hidden places of bonus cards of one season (0: to the draw
+    pile); returns the rest."""
+    possible = cards
+    for card in range(NUM_CARDS):
+        if not can_be_at(s, player, card, since):
+            possible &= ~(1 << card)
+    for place in range(NUM_CARDS):
+        if s.since[place] == since and is_hidden(s, player, place):
+            card = nth_of(possible, draw_below(s, count(possible)))
+            s.deck[place] = card
+            possible &= ~(1 << card)
+            cards &= ~(1 << card)
+    return cards
 
 
 @jit

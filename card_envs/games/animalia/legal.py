@@ -1,4 +1,4 @@
-"""Which actions of Animalia are legal: AN-4 to AN-8, AN-17; those of the powers are in ``powers.py``."""
+"""Which actions of Animalia are legal: AN-4 to AN-8, AN-17; for the powers see ``powers.py``."""
 
 from __future__ import annotations
 

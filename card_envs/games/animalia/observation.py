@@ -13,15 +13,18 @@ from card_envs.games.animalia.cards import (
     NUM_CARDS,
     NUM_FAMILIES,
     NUM_MEMBERS,
+    PRANKSTERS,
+    SPIES,
+    THIEVES,
     cards_in_play,
     count,
     elegance_of,
     of_family,
 )
-from card_envs.games.animalia.powers import CARDS_SPIED
+from card_envs.games.animalia.knowledge import last_located
+from card_envs.games.animalia.powers import CARDS_SPIED, is_triggered
 from card_envs.games.animalia.state import (
     FULL,
-    LOT,
     MAX_COLLECTIONS,
     MAX_LOT,
     MAX_PLAYERS,
@@ -32,17 +35,27 @@ from card_envs.games.animalia.state import (
     NOBODY,
     NUM_PHASES,
     TAKE_OUT,
+    TIE_BREAK,
     collections_each,
     first_collection,
+    group_size,
     num_collections,
 )
 
 # A card as its family (the owl's is the last) and its member (the owl has none).
 _CARD_SIZE = NUM_FAMILIES + 1 + NUM_MEMBERS
+# Medals that lack to a group: from _FEWEST on; medals beyond full groups: at most 6 (of 7).
+_LACKING = 9
+_FEWEST = -2
+_REST = 6
 # The bounds of a collection's elegance.
 _LEAST_ELEGANCE, _MOST_ELEGANCE = -5, 15
+# Bonus cards are of this season, of the last one, or older.
+_AGES = 3
 # The most bonus cards that one player can ever hold: all that are not in collections (AN-16).
 _MOST_BONUS = 16
+# More points than a usual game brings.
+_MANY_POINTS = 100
 # The most medals of one family in a season.
 _MOST_MEDALS = 10
 
@@ -71,7 +84,12 @@ _TABLE_FIELDS = (
     Field("size", (MAX_COLLECTIONS, FULL), "entry c is 1 if a collection has more than c cards"),
     Field("elegance", (MAX_COLLECTIONS,), "stars minus black spots of a collection, + 5, / 20"),
     Field("taken_into", (MAX_COLLECTIONS,), "one-hot collection that triggered a power"),
-    Field("bonus_cards", (MAX_PLAYERS,), "bonus cards of each seat / 16"),
+    Field("gift_follows", (1,), "1 if a prankster acts after the thief, or now"),
+    Field(
+        "bonus_cards",
+        (MAX_PLAYERS, _AGES),
+        "bonus cards of each seat that are of this season, the last one, and older, / 16",
+    ),
     Field("pile_size", (1,), "cards in the draw pile / 36"),
     Field("spied", (MAX_PLAYERS,), "cards on top of the draw pile that a seat's spies saw / 3"),
     Field("owl_family", (NUM_FAMILIES,), "one-hot family that the owl was named last season"),
@@ -85,7 +103,9 @@ FIELDS = Fields(
         "medals of each family / 10 times the number of seasons; with memory=none those of the "
         "others of last season only",
     ),
-    Field("chosen", (_CARD_SIZE,), "the card chosen to be given; by the observer: to be brought in"),
+    Field(
+        "chosen", (_CARD_SIZE,), "the card chosen to be given; by the observer: to be brought in"
+    ),
     Field("bonus", (NUM_CARDS,), "1 for each bonus card of the observer"),
     Field(
         "spied_cards",
@@ -98,6 +118,12 @@ FIELDS = Fields(
         (NUM_CARDS,),
         "1 for each card that the observer has not located; one that is nowhere was replaced "
         "(AN-17) or is not in the game (AN-2)",
+    ),
+    Field(
+        "located",
+        (NUM_CARDS,),
+        "last season of which the observer knows that nobody else kept the card at its end, / 10: "
+        "it is no bonus card of that season or an earlier one; perfect memory",
     ),
     Field(
         "known_bonus",
@@ -116,6 +142,24 @@ FIELDS = Fields(
         "one-hot number of animals of each family, from 1, in the observer's collections, each "
         "together with the lot if it has room for it",
     ),
+    Field(
+        "lacking",
+        (2, NUM_FAMILIES, _LACKING),
+        "one-hot number of medals that the observer lacks to the next group (AN-19) of each family "
+        "if these animals earn medals, from -2",
+    ),
+    Field(
+        "triggers",
+        (2, 3),
+        "1 if the lot would trigger the power of thief, spy, prankster in each of the observer's "
+        "collections",
+    ),
+    Field(
+        "rest",
+        (NUM_FAMILIES, _REST),
+        "one-hot number of medals of each family that the observer has beyond full groups, from 1",
+    ),
+    Field("points", (MAX_PLAYERS,), "points of each seat so far / 100; perfect memory"),
 )
 
 STATE_FIELDS = Fields(
@@ -123,8 +167,15 @@ STATE_FIELDS = Fields(
     Field("medals", (MAX_PLAYERS, NUM_FAMILIES), "as observed with perfect memory"),
     Field("chosen", (_CARD_SIZE,), "the card chosen to be given or to be brought in"),
     Field("bonus", (MAX_PLAYERS, NUM_CARDS), "1 for each bonus card of a seat"),
-    Field("pile", (NUM_CARDS, NUM_CARDS), "the draw pile from the top, each one-hot"),
-    Field("seen", (MAX_PLAYERS, NUM_CARDS), "1 for each card that a seat's spies saw in the pile"),
+    Field(
+        "pile", (NUM_CARDS,), "place of each card in the draw pile, 1 the top, / 36; 0: not in it"
+    ),
+    Field(
+        "seen",
+        (MAX_PLAYERS, NUM_CARDS),
+        "1 for each card of the draw pile and each bonus card that a seat's spies saw",
+    ),
+    Field("located", (MAX_PLAYERS, NUM_CARDS), "as observed by each seat with perfect memory"),
 )
 
 _SIZE = FIELDS.size
@@ -149,14 +200,21 @@ _MEDALS = FIELDS.offset("medals")
 _CHOSEN = FIELDS.offset("chosen")
 _BONUS = FIELDS.offset("bonus")
 _SPIED_CARDS = FIELDS.offset("spied_cards")
+_GIFT_FOLLOWS = FIELDS.offset("gift_follows")
+_LOCATED = FIELDS.offset("located")
 _UNSEEN = FIELDS.offset("unseen")
 _KNOWN_BONUS = FIELDS.offset("known_bonus")
 _BONUS_SEEN = FIELDS.offset("bonus_seen")
 _WITH_LOT = FIELDS.offset("with_lot")
+_LACKS = FIELDS.offset("lacking")
+_TRIGGERS = FIELDS.offset("triggers")
+_RESTS = FIELDS.offset("rest")
+_POINTS = FIELDS.offset("points")
 _STATE_MEDALS = STATE_FIELDS.offset("medals")
 _STATE_CHOSEN = STATE_FIELDS.offset("chosen")
 _STATE_BONUS = STATE_FIELDS.offset("bonus")
 _STATE_PILE = STATE_FIELDS.offset("pile")
+_STATE_LOCATED = STATE_FIELDS.offset("located")
 _STATE_SEEN = STATE_FIELDS.offset("seen")
 
 _SIZE_LOOK = thermometers(FULL)
@@ -195,6 +253,7 @@ def observe(states, i, player, out):
             observe_card(card, _SPIED_CARDS + _CARD_SIZE * k, out)
             located |= 1 << card
     if remembers:
+        observe_located(s, me, _LOCATED, out)
         for place in range(NUM_CARDS):
             holder = int(s.holder[place])
             seen = int(s.seen[place])
@@ -207,6 +266,7 @@ def observe(states, i, player, out):
                     located |= 1 << card
     write_cards(cards_in_play(n) & ~located, _UNSEEN, out)
     observe_with_lot(s, me, out)
+    observe_points(s, me, remembers, out)
 
 
 @part
@@ -228,11 +288,16 @@ def observe_table(s, player, out):
     for q in range(n):
         seat = relative_seat(q, player, n)
         out[_SEATS + seat] = 1.0
-        out[_BONUS_CARDS + seat] = count(s.bonus[q]) * (1.0 / _MOST_BONUS)
         spied = 0
         for k in range(min(CARDS_SPIED, pile)):
             spied += s.seen[s.drawn + k] >> q & 1
         out[_SPIED + seat] = spied * (1.0 / CARDS_SPIED)
+    for place in range(NUM_CARDS):
+        holder = int(s.holder[place])
+        if holder != NOBODY:
+            age = min(int(s.season) - int(s.since[place]), _AGES - 1) & 3
+            seat = relative_seat(holder, player, n)
+            out[_BONUS_CARDS + _AGES * seat + age] += 1.0 / _MOST_BONUS
     for place in range(num_collections(s)):
         to = relative_collection(s, place, player)
         cards = s.collection[place]
@@ -243,6 +308,7 @@ def observe_table(s, player, out):
         out[_ELEGANCE + to] = _ELEGANCE_LOOK[elegance_of(cards) - _LEAST_ELEGANCE & 31]
     if s.taken_into != NO_COLLECTION:
         out[_TAKEN_INTO + relative_collection(s, int(s.taken_into), player)] = 1.0
+    out[_GIFT_FOLLOWS] = s.may_give
     if s.owl_family != NO_FAMILY:
         out[_OWL_FAMILY + (int(s.owl_family) & 7)] = 1.0
 
@@ -282,18 +348,55 @@ def observe_medals(s, player, remembers, first, out):
 
 
 @part
+def observe_located(s, player, first, out):
+    """Up to which season the player knows each card not to have been another's bonus card.
+
+    One that he holds or has seen before another was in the draw pile when its season began.
+    """
+    for card in range(NUM_CARDS):
+        out[first + card] = last_located(s, player, card) * (1.0 / MAX_SEASONS)
+    for place in range(NUM_CARDS):
+        holder = int(s.holder[place])
+        if holder != NOBODY and (holder == player or s.seen[place] >> player & 1):
+            out[first + int(s.deck[place])] = (int(s.since[place]) - 1) * (1.0 / MAX_SEASONS)
+
+
+@part
 def observe_with_lot(s, player, out):
-    """The families of the player's collections, with the lot where there is room for it."""
+    """What the player's collections would be with the lot, where there is room for it."""
     first = first_collection(s, player)
-    size = count(s.lot)
+    lot = s.lot
     for number in range(collections_each(s)):
-        cards = s.collection[first + number]
-        if s.phase == LOT and count(cards) + size <= FULL:
-            cards |= s.lot
+        held = s.collection[first + number]
+        cards = held
+        if count(held) + count(lot) <= FULL:
+            cards |= lot
+            to = _TRIGGERS + 3 * number
+            out[to] = is_triggered(THIEVES, held, lot)
+            out[to + 1] = is_triggered(SPIES, held, lot)
+            out[to + 2] = is_triggered(PRANKSTERS, held, lot)
         for family in range(NUM_FAMILIES):
             animals = of_family(cards, family)
+            to = NUM_FAMILIES * number + family
             if animals > 0:
-                out[_WITH_LOT + FULL * (NUM_FAMILIES * number + family) + (animals - 1 & 7)] = 1.0
+                out[_WITH_LOT + FULL * to + (animals - 1 & 7)] = 1.0
+            lacking = group_size(s) - int(s.medals[player, family]) % group_size(s) - animals
+            if lacking >= _FEWEST:
+                out[_LACKS + _LACKING * to + min(lacking - _FEWEST, _LACKING - 1)] = 1.0
+
+
+@part
+def observe_points(s, player, remembers, out):
+    """How far the players are: one's own groups of medals, and everybody's points."""
+    n = int(s.num_players)
+    for family in range(NUM_FAMILIES):
+        rest = int(s.medals[player, family]) % group_size(s)
+        if rest > 0:
+            out[_RESTS + _REST * family + (rest - 1 & 7)] = 1.0
+    if remembers:
+        for q in range(n):
+            points = s.standing[q] // TIE_BREAK
+            out[_POINTS + relative_seat(q, player, n)] = min(1.0, points * (1.0 / _MANY_POINTS))
 
 
 @jit
@@ -306,10 +409,15 @@ def write_state(states, i, player, out):
     observe_medals(s, int(player), True, _STATE_MEDALS, out)
     observe_card(int(s.chosen), _STATE_CHOSEN, out)
     for q in range(n):
-        write_cards(s.bonus[q], _STATE_BONUS + NUM_CARDS * relative_seat(q, int(player), n), out)
-    for place in range(s.drawn, s.deck_size):
+        seat = relative_seat(q, int(player), n)
+        write_cards(s.bonus[q], _STATE_BONUS + NUM_CARDS * seat, out)
+        observe_located(s, q, _STATE_LOCATED + NUM_CARDS * seat, out)
+    for place in range(NUM_CARDS):
         card = int(s.deck[place])
-        out[_STATE_PILE + NUM_CARDS * (place - int(s.drawn)) + card] = 1.0
-        for q in range(n):
-            if s.seen[place] >> q & 1:
-                out[_STATE_SEEN + NUM_CARDS * relative_seat(q, int(player), n) + card] = 1.0
+        is_in_pile = s.drawn <= place < s.deck_size
+        if is_in_pile:
+            out[_STATE_PILE + card] = (place - int(s.drawn) + 1) * (1.0 / NUM_CARDS)
+        if is_in_pile or s.holder[place] != NOBODY:
+            for q in range(n):
+                seat = relative_seat(q, int(player), n)
+                out[_STATE_SEEN + NUM_CARDS * seat + card] = s.seen[place] >> q & 1

@@ -22,6 +22,7 @@ from card_envs.games.animalia.cards import (
     of_family,
 )
 from card_envs.games.animalia.knowledge import determinize as determinize
+from card_envs.games.animalia.knowledge import note_cards
 from card_envs.games.animalia.legal import legal_action_mask as legal_action_mask
 from card_envs.games.animalia.legal import legal_actions
 from card_envs.games.animalia.powers import judge_powers, use_power
@@ -42,8 +43,10 @@ from card_envs.games.animalia.state import (
     PASS,
     TAKE,
     TAKE_OUT,
+    TIE_BREAK,
     collections_each,
     first_collection,
+    group_size,
     next_dealer,
     next_incomplete,
     num_collections,
@@ -53,10 +56,6 @@ from card_envs.games.animalia.state import (
 )
 
 EXCELLENCE = 5  # AN-19: points for each full group of medals of one family
-GROUP, GROUP_OF_TWO_PLAYERS = 5, 7
-
-# The field ``standing``: points first, then the most medals of one family.
-TIE_BREAK = 1000
 
 # reward="score" is in parts of about the most that the points of a season differ from their mean.
 SCORE_SCALE = 0.1
@@ -83,8 +82,10 @@ def reset(states, i, seed, num_players, reward_mode, memory, max_steps, seasons)
             s.season_medals[player, family] = 0
     for place in range(len(s.deck)):
         s.deck[place] = NO_CARD
-        s.holder[place] = NOBODY
-        s.seen[place] = 0
+        clear_place(s, place)
+        s.shown[place] = 0
+        for player in range(MAX_PLAYERS):
+            s.left_over[player, place] = 0
     s.dealer = num_players - 1
     begin_season(s)
 
@@ -120,6 +121,7 @@ def move_kept_cards_back(s):
             free -= 1
             s.deck[free] = s.deck[place]
             s.holder[free] = s.holder[place]
+            s.since[free] = s.since[place]
             s.seen[free] = s.seen[place]
     s.deck_size = free
 
@@ -132,9 +134,16 @@ def fill_deck(s):
         cards &= ~s.bonus[player]
     for place in range(s.deck_size):
         s.deck[place] = first_of(cards)
-        s.holder[place] = NOBODY
-        s.seen[place] = 0
+        clear_place(s, place)
         cards &= cards - 1
+
+
+@jit
+def clear_place(s, place):
+    """Nobody's bonus card, and nobody has seen it."""
+    s.holder[place] = NOBODY
+    s.since[place] = 0
+    s.seen[place] = 0
 
 
 # ---------------------------------------------------------------------------------------------
@@ -286,6 +295,7 @@ def draw_bonus_card(s, player):
     """The card keeps its place in the deck, and so whoever saw it there knows it still."""
     if s.drawn < s.deck_size:
         s.holder[s.drawn] = player
+        s.since[s.drawn] = s.season
         s.bonus[player] |= 1 << int(s.deck[s.drawn])
         s.drawn += 1
 
@@ -319,7 +329,7 @@ def take_out(s, player, card):
     s.bonus[player] &= ~(1 << chosen)
     for place in range(len(s.deck)):
         if s.deck[place] == chosen:
-            s.holder[place] = NOBODY
+            clear_place(s, place)
     s.chosen = NO_CARD
     s.phase = BRING_IN
 
@@ -354,6 +364,7 @@ def award_medals(s):
         end_game(s)
     else:
         pay_season(s)
+        note_cards(s)
         s.season += 1
         begin_season(s)
 
@@ -395,10 +406,9 @@ def pay_season(s):
 @jit
 def groups_of(s, player):
     """AN-18, AN-19: how many full groups of medals of one family a player has."""
-    size = GROUP_OF_TWO_PLAYERS if s.num_players == 2 else GROUP
     groups = 0
     for family in range(NUM_FAMILIES):
-        groups += int(s.medals[player, family]) // size
+        groups += int(s.medals[player, family]) // group_size(s)
     return groups
 
 

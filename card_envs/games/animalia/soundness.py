@@ -12,6 +12,7 @@ from card_envs.games.animalia.cards import (
     cards_in_play,
     count,
 )
+from card_envs.games.animalia.knowledge import can_be_at, is_hidden
 from card_envs.games.animalia.legal import legal_actions
 from card_envs.games.animalia.state import (
     BRING_IN,
@@ -62,6 +63,7 @@ def is_sound(states, i):
         return False
     return (
         medals_are_sound(s)
+        and past_is_sound(s)
         and deck_is_sound(s)
         and bonus_cards_are_sound(s)
         and cards_are_whole(s)
@@ -74,15 +76,19 @@ def is_sound(states, i):
 def medals_are_sound(s):
     """Whether nobody has more medals than can be earned."""
     for player in range(MAX_PLAYERS):
+        medals = 0
         season_medals = 0
         for family in range(NUM_FAMILIES):
             earned = int(s.season_medals[player, family])
-            if not 0 <= earned <= s.medals[player, family] <= MOST_MEDALS * s.season:
+            if not 0 <= earned <= s.medals[player, family]:
                 return False
+            medals += int(s.medals[player, family])
             season_medals += earned
             if player >= s.num_players and s.medals[player, family] > 0:
                 return False
-        if season_medals > MOST_MEDALS or s.season_points[player] < season_medals:
+        if medals > MOST_MEDALS * s.season or season_medals > MOST_MEDALS:
+            return False
+        if s.season_points[player] < season_medals:
             return False
         if s.season_points[player] > season_medals and not s.terminated:
             return False
@@ -101,6 +107,8 @@ def deck_is_sound(s):
         if place >= size:
             if card != NO_CARD or s.holder[place] != NOBODY or s.seen[place] != 0:
                 return False
+            if s.since[place] != 0:
+                return False
             continue
         if not 0 <= card < NUM_CARDS or cards >> card & 1 == 0:
             return False
@@ -111,6 +119,38 @@ def deck_is_sound(s):
             return False
         if s.drawn <= place < s.deck_size and s.holder[place] != NOBODY:
             return False
+        if not since_is_sound(s, place):
+            return False
+    return True
+
+
+@jit
+def since_is_sound(s, place):
+    """Whether a bonus card has been kept since a season that can be: before this one if it is not
+    of its deck, and after all seasons at whose end others knew it elsewhere."""
+    since = int(s.since[place])
+    if s.holder[place] == NOBODY:
+        return since == 0
+    if place < s.deck_size:
+        if since != s.season:
+            return False
+    elif not 0 < since < s.season:
+        return False
+    for player in range(s.num_players):
+        if is_hidden(s, player, place) and not can_be_at(s, player, s.deck[place], since):
+            return False
+    return True
+
+
+@jit
+def past_is_sound(s):
+    """Whether cards were noted at the end of earlier seasons only."""
+    for card in range(NUM_CARDS):
+        if not 0 <= s.shown[card] < s.season:
+            return False
+        for player in range(MAX_PLAYERS):
+            if not 0 <= s.left_over[player, card] < s.season:
+                return False
     return True
 
 
@@ -199,7 +239,7 @@ def is_phase_1(s):
     if size > room or room_of(s, s.current_player) == 0:
         return False
     must_take = num_incomplete(s) == 1
-    if s.current_player == s.dealer and (size == MAX_LOT or size == room):
+    if s.current_player == s.dealer and size in (MAX_LOT, room):
         must_take |= s.must_take  # it came back to him
     return s.must_take == must_take
 

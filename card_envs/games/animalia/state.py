@@ -15,6 +15,11 @@ MAX_COLLECTIONS = 6
 FULL = 5  # cards of a complete collection
 MAX_LOT = 3  # AN-5
 
+GROUP, GROUP_OF_TWO_PLAYERS = 5, 7  # AN-19: medals of one family
+
+# The field ``standing``: points first, then the most medals of one family.
+TIE_BREAK = 1000
+
 SEASONS = 3  # AN-3
 MAX_SEASONS = 10
 
@@ -50,6 +55,7 @@ STATE = np.dtype(
         # were kept. A place stays a card's for the whole season, wherever the card goes.
         ("deck", np.int8, (NUM_CARDS,)),
         ("holder", np.int8, (NUM_CARDS,)),  # by place: whose bonus card it is; NOBODY
+        ("since", np.int8, (NUM_CARDS,)),  # by place: the season in which it was drawn for him; 0
         ("seen", np.int8, (NUM_CARDS,)),  # by place: the spies' owners who saw it; bit p: player_p
         ("deck_size", np.int8),
         ("drawn", np.int8),
@@ -67,6 +73,11 @@ STATE = np.dtype(
         ("owl_family", np.int8),  # NO_FAMILY: not named
         ("season_medals", np.int8, (MAX_PLAYERS, NUM_FAMILIES)),
         ("season_points", np.int8, (MAX_PLAYERS,)),  # with excellence, if it was the last one
+        # By card: the last season at whose end it lay open, and at whose end a player's spies had
+        # seen it in what was left of the draw pile; 0: none. A bonus card that another has kept
+        # since is none of those.
+        ("shown", np.int8, (NUM_CARDS,)),
+        ("left_over", np.int8, (MAX_PLAYERS, NUM_CARDS)),
     ],
     align=True,
 )
@@ -76,6 +87,12 @@ STATE = np.dtype(
 def collections_each(s):
     """AN-18: how many collections a player has."""
     return 2 if s.num_players == 2 else 1
+
+
+@jit
+def group_size(s):
+    """AN-18, AN-19: how many medals of one family make a group."""
+    return GROUP_OF_TWO_PLAYERS if s.num_players == 2 else GROUP
 
 
 @jit

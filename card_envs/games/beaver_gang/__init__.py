@@ -5,7 +5,7 @@ from card_envs.games.beaver_gang import rules
 from card_envs.games.beaver_gang.heuristic import heuristic
 from card_envs.games.beaver_gang.observation import FIELDS, STATE_FIELDS, observe, write_state
 from card_envs.games.beaver_gang.parts import ACTION_PARTS
-from card_envs.games.beaver_gang.text import action_name, describe
+from card_envs.games.beaver_gang.text import action_name, describe, public_action_name
 
 GAME = Game(
     id="beaver_gang",
@@ -32,6 +32,6 @@ GAME = Game(
     heuristic=heuristic,
     action_parts=ACTION_PARTS,
     action_name=action_name,
-    public_action_name=action_name,  # an action hides nothing
+    public_action_name=public_action_name,
     describe=describe,
 )

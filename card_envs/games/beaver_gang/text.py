@@ -67,6 +67,11 @@ def action_name(action: int) -> str:
     }[action]
 
 
+def public_action_name(states: NDArray[np.void], i: int, action: int) -> str:
+    """What the player to move does, as the others learn it: no action hides anything."""
+    return action_name(action)
+
+
 def describe(states: NDArray[np.void], i: int, player: int) -> str:
     """The table of ``states[i]`` in words: all that the player can know, and nothing else.
 

@@ -67,8 +67,8 @@ def action_name(action: int) -> str:
     return f"play: {_kinds(LAY_CARDS[action])}"
 
 
-def public_action_name(action: int) -> str:
-    """An action in words, as the others see it: FZ-18, which card is given is not for them."""
+def public_action_name(states: NDArray[np.void], i: int, action: int) -> str:
+    """What the player to move does, as the others learn it: FZ-18, but for the card he gives."""
     return "give away a card" if GIVE <= action < PASS else action_name(action)
 
 

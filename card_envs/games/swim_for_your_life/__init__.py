@@ -10,7 +10,7 @@ from card_envs.games.swim_for_your_life.observation import (
     write_state,
 )
 from card_envs.games.swim_for_your_life.parts import ACTION_PARTS
-from card_envs.games.swim_for_your_life.text import action_name, describe
+from card_envs.games.swim_for_your_life.text import action_name, describe, public_action_name
 
 GAME = Game(
     id="swim_for_your_life",
@@ -35,6 +35,6 @@ GAME = Game(
     heuristic=heuristic,
     action_parts=ACTION_PARTS,
     action_name=action_name,
-    public_action_name=action_name,  # an action hides nothing
+    public_action_name=public_action_name,
     describe=describe,
 )
