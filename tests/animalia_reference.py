@@ -20,6 +20,7 @@ from animalia_table import (
     NO_COLLECTION,
     NO_FAMILY,
     NOBODY,
+    NUMBERS,
     OWL_FAMILY,
     PASS,
     RECEIVE,
@@ -369,7 +370,7 @@ class Reference:
             number = next(k for k, c in enumerate(self.collections) if c is self.power_of)
         assert table.taken_into == number
         assert table.may_give == self.gift_follows
-        assert table.chosen == (CARDS.index(self.chosen) if self.chosen else NO_CARD)
+        assert table.chosen == (NUMBERS[self.chosen] if self.chosen else NO_CARD)
 
     def assert_same_cards(self, table: Table) -> None:
         empty = [0] * (MOST_COLLECTIONS - len(self.collections))

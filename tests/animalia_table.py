@@ -17,6 +17,7 @@ FAMILIES = ("cats", "horses", "dogs", "rabbits", "parrots")
 MEMBERS = ("champion", "elegant", "cute", "lousy", "thief", "spy", "prankster")
 #: AN-1: all cards, by their numbers.
 CARDS = (*(f"{animal} {member}" for animal in ANIMALS for member in MEMBERS), "owl")
+NUMBERS = {name: number for number, name in enumerate(CARDS)}
 FULL = 5
 LOT, STEAL, GIVE, RECEIVE, BRING_IN, TAKE_OUT, OWL_FAMILY = range(7)
 NOBODY = NO_CARD = NO_COLLECTION = NO_FAMILY = -1
@@ -33,7 +34,7 @@ def take(number: int = 1) -> int:
 
 def card(name: str) -> int:
     """The action of choosing this card."""
-    return 3 + CARDS.index(name)
+    return 3 + NUMBERS[name]
 
 
 def to(number: int) -> int:
@@ -66,12 +67,13 @@ def split(text: str) -> list[str]:
 def bits(text: str | Iterable[str]) -> int:
     """The set of these cards, as the record keeps it."""
     names = split(text) if isinstance(text, str) else text
-    return sum(1 << CARDS.index(name) for name in names)
+    return sum(1 << NUMBERS[name] for name in names)
 
 
 def text_of(cards: int) -> str:
     """The cards of a set, in order."""
-    return ", ".join(name for number, name in enumerate(CARDS) if int(cards) >> number & 1)
+    cards = int(cards)
+    return ", ".join(name for number, name in enumerate(CARDS) if cards >> number & 1)
 
 
 def in_order(text: str) -> str:
@@ -174,12 +176,12 @@ class Table(GameTable):
         self._place(drawn, bonus, split(pile) + rest, kept, since or {})
         for spy_owner, text in seen.items():
             for name in split(text):
-                s["seen"][s["deck"].tolist().index(CARDS.index(name))] |= 1 << spy_owner
+                s["seen"][s["deck"].tolist().index(NUMBERS[name])] |= 1 << spy_owner
         for name in split(shown):
-            s["shown"][CARDS.index(name)] = s["season"] - 1
+            s["shown"][NUMBERS[name]] = s["season"] - 1
         for spy_owner, text in (left_over or {}).items():
             for name in split(text):
-                s["left_over"][spy_owner, CARDS.index(name)] = s["season"] - 1
+                s["left_over"][spy_owner, NUMBERS[name]] = s["season"] - 1
         if phase is None:
             phase = LOT if lot else BRING_IN
         is_power = phase in (STEAL, GIVE, RECEIVE)
@@ -202,7 +204,7 @@ class Table(GameTable):
         s["must_take"] = must_take
         s["taken_into"] = taken_into
         s["may_give"] = phase in (GIVE, RECEIVE) if may_give is None else may_give
-        s["chosen"] = CARDS.index(chosen) if chosen else NO_CARD
+        s["chosen"] = NUMBERS[chosen] if chosen else NO_CARD
         s["owl_family"] = FAMILIES.index(owl_family) if owl_family else NO_FAMILY
         for seat, row in enumerate(medals):
             s["medals"][seat] = row
@@ -234,12 +236,12 @@ class Table(GameTable):
         s["deck_size"] = len(places)
         places += [(name, seat) for seat, text in kept.items() for name in split(text)]
         for place, (name, seat) in enumerate(places):
-            s["deck"][place] = CARDS.index(name)
+            s["deck"][place] = NUMBERS[name]
             s["holder"][place] = seat
             if seat != NOBODY:
                 is_kept = place >= s["deck_size"]
                 s["since"][place] = since.get(name, s["season"] - 1) if is_kept else s["season"]
-                s["bonus"][seat] |= 1 << CARDS.index(name)
+                s["bonus"][seat] |= 1 << NUMBERS[name]
 
     # What is there, in words
 

@@ -62,6 +62,9 @@ def common_fields_are_sound(s, min_players, max_players):
         return False
     if not (0 <= s.reward_mode < len(REWARD_MODES) and 0 <= s.memory < len(MEMORY_MODES)):
         return False
+    for player in range(s.num_players, max_players):
+        if s.rewards[player] != 0.0:
+            return False
     is_running = not (s.terminated or s.truncated)
     return s.steps >= 0 and (s.steps < s.max_steps if is_running else s.max_steps > 0)
 

@@ -27,6 +27,7 @@ from card_envs.games.animalia.powers import is_triggered
 from card_envs.games.animalia.state import (
     BRING_IN,
     CARD,
+    EXCELLENCE,
     FULL,
     GIVE,
     LOT,
@@ -63,7 +64,6 @@ MANY_UNSEEN = 6
 # of it with no, one, more seasons to come.
 PART_OF_GROUP = np.array([0.0, 0.1, 0.65, 2.2, 3.0])
 SEASONS_TO_COME = np.array([0.0, 1.0, 0.7])
-EXCELLENCE = 5.0
 # A joker where there is still room.
 OWL_GAIN = 0.4
 # A star; a star more than all others, while nothing is decided and more when all is; between

@@ -122,8 +122,8 @@ FIELDS = Fields(
     Field(
         "located",
         (NUM_CARDS,),
-        "last season of which the observer knows that nobody else kept the card at its end, / 10: "
-        "it is no bonus card of that season or an earlier one; perfect memory",
+        "last season of which the observer knows that the card is no bonus card of it, nor of an "
+        "earlier one, / 10; perfect memory",
     ),
     Field(
         "known_bonus",
@@ -165,6 +165,7 @@ FIELDS = Fields(
 STATE_FIELDS = Fields(
     *_TABLE_FIELDS,
     Field("medals", (MAX_PLAYERS, NUM_FAMILIES), "as observed with perfect memory"),
+    Field("season_medals", (MAX_PLAYERS, NUM_FAMILIES), "those of last season / 10"),
     Field("chosen", (_CARD_SIZE,), "the card chosen to be given or to be brought in"),
     Field("bonus", (MAX_PLAYERS, NUM_CARDS), "1 for each bonus card of a seat"),
     Field(
@@ -211,6 +212,7 @@ _TRIGGERS = FIELDS.offset("triggers")
 _RESTS = FIELDS.offset("rest")
 _POINTS = FIELDS.offset("points")
 _STATE_MEDALS = STATE_FIELDS.offset("medals")
+_STATE_SEASON_MEDALS = STATE_FIELDS.offset("season_medals")
 _STATE_CHOSEN = STATE_FIELDS.offset("chosen")
 _STATE_BONUS = STATE_FIELDS.offset("bonus")
 _STATE_PILE = STATE_FIELDS.offset("pile")
@@ -337,7 +339,7 @@ def observe_card(card, first, out):
 
 @part
 def observe_medals(s, player, remembers, first, out):
-    """The medals of all, as far as they are remembered."""
+    """The medals of all, as far as they are remembered: else the others' of last season."""
     n = int(s.num_players)
     each = 1.0 / (_MOST_MEDALS * int(s.seasons))
     for q in range(n):
@@ -410,6 +412,9 @@ def write_state(states, i, player, out):
     observe_card(int(s.chosen), _STATE_CHOSEN, out)
     for q in range(n):
         seat = relative_seat(q, int(player), n)
+        for family in range(NUM_FAMILIES):
+            medals = int(s.season_medals[q, family])
+            out[_STATE_SEASON_MEDALS + NUM_FAMILIES * seat + family] = medals * (1.0 / _MOST_MEDALS)
         write_cards(s.bonus[q], _STATE_BONUS + NUM_CARDS * seat, out)
         observe_located(s, q, _STATE_LOCATED + NUM_CARDS * seat, out)
     for place in range(NUM_CARDS):

@@ -30,6 +30,7 @@ from card_envs.games.animalia.soundness import is_sound as is_sound
 from card_envs.games.animalia.state import (
     BRING_IN,
     CARD,
+    EXCELLENCE,
     LOT,
     MAX_COLLECTIONS,
     MAX_LOT,
@@ -43,19 +44,17 @@ from card_envs.games.animalia.state import (
     PASS,
     TAKE,
     TAKE_OUT,
-    TIE_BREAK,
     collections_each,
     first_collection,
-    group_size,
+    groups_of,
     next_dealer,
     next_incomplete,
     num_collections,
     num_incomplete,
     owner_of,
     room_of,
+    standing_of,
 )
-
-EXCELLENCE = 5  # AN-19: points for each full group of medals of one family
 
 # reward="score" is in parts of about the most that the points of a season differ from their mean.
 SCORE_SCALE = 0.1
@@ -401,30 +400,3 @@ def end_game(s):
 @jit
 def pay_season(s):
     pay_points(s, s.season_points, SCORE_SCALE, (1 << int(s.num_players)) - 1)
-
-
-@jit
-def groups_of(s, player):
-    """AN-18, AN-19: how many full groups of medals of one family a player has."""
-    groups = 0
-    for family in range(NUM_FAMILIES):
-        groups += int(s.medals[player, family]) // group_size(s)
-    return groups
-
-
-@jit
-def points_of(s, player):
-    """AN-19: medals and excellence."""
-    points = EXCELLENCE * groups_of(s, player)
-    for family in range(NUM_FAMILIES):
-        points += int(s.medals[player, family])
-    return points
-
-
-@jit
-def standing_of(s, player):
-    """AN-19: points; level ones by the most medals of one family."""
-    most = 0
-    for family in range(NUM_FAMILIES):
-        most = max(most, int(s.medals[player, family]))
-    return TIE_BREAK * points_of(s, player) + most

@@ -38,6 +38,7 @@ from card_envs.games.animalia.state import (
     own_cards,
     owner_of,
     room_of,
+    standing_of,
 )
 
 # The most medals that a player can earn in a season: all animals of two collections.
@@ -86,9 +87,12 @@ def medals_are_sound(s):
             season_medals += earned
             if player >= s.num_players and s.medals[player, family] > 0:
                 return False
-        if medals > MOST_MEDALS * s.season or season_medals > MOST_MEDALS:
+        seasons = s.season if s.terminated else s.season - 1
+        if medals > MOST_MEDALS * seasons or season_medals > MOST_MEDALS:
             return False
         if s.season_points[player] < season_medals:
+            return False
+        if s.standing[player] != (standing_of(s, player) if player < s.num_players else 0):
             return False
         if s.season_points[player] > season_medals and not s.terminated:
             return False

@@ -16,6 +16,7 @@ FULL = 5  # cards of a complete collection
 MAX_LOT = 3  # AN-5
 
 GROUP, GROUP_OF_TWO_PLAYERS = 5, 7  # AN-19: medals of one family
+EXCELLENCE = 5  # AN-19: points for each full group
 
 # The field ``standing``: points first, then the most medals of one family.
 TIE_BREAK = 1000
@@ -184,3 +185,30 @@ def receiver(s, player, number):
 def num_receivers(s):
     """How many collections the opponents have."""
     return num_collections(s) - collections_each(s)
+
+
+@jit
+def groups_of(s, player):
+    """AN-18, AN-19: how many full groups of medals of one family a player has."""
+    groups = 0
+    for family in range(NUM_FAMILIES):
+        groups += int(s.medals[player, family]) // group_size(s)
+    return groups
+
+
+@jit
+def points_of(s, player):
+    """AN-19: medals and excellence."""
+    points = EXCELLENCE * groups_of(s, player)
+    for family in range(NUM_FAMILIES):
+        points += int(s.medals[player, family])
+    return points
+
+
+@jit
+def standing_of(s, player):
+    """AN-19: points; level ones by the most medals of one family."""
+    most = 0
+    for family in range(NUM_FAMILIES):
+        most = max(most, int(s.medals[player, family]))
+    return TIE_BREAK * points_of(s, player) + most

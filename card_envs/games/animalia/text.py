@@ -22,10 +22,10 @@ from card_envs.games.animalia.cards import (
     elegance_of,
 )
 from card_envs.games.animalia.knowledge import can_be_at, is_hidden
-from card_envs.games.animalia.rules import EXCELLENCE, groups_of, points_of
 from card_envs.games.animalia.state import (
     BRING_IN,
     CARD,
+    EXCELLENCE,
     GIVE,
     LOT,
     MAX_LOT,
@@ -43,9 +43,11 @@ from card_envs.games.animalia.state import (
     collections_each,
     first_collection,
     group_size,
+    groups_of,
     next_dealer,
     num_collections,
     owner_of,
+    points_of,
     receiver,
     room_in,
     room_of,
