@@ -516,7 +516,7 @@ def with_cards_exchanged(states: np.ndarray, one: int, other: int) -> np.ndarray
 
 NUMBERS = (
     "deck_size drawn season phase dealer current_player must_take taken_into may_give chosen "
-    "medals owl_family season_medals season_points shown left_over since seen holder"
+    "medals owl_family season_medals season_points shown left_over since holder"
 ).split()
 
 
@@ -530,10 +530,24 @@ def with_another_number(states: np.ndarray, rng: np.random.Generator) -> np.ndar
     return copy
 
 
+def with_more_seen(states: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """The same, but somebody's spies saw one more bonus card, or one more of the pile's next."""
+    copy = copy_of(GAME, states)
+    s = copy[0]
+    places = np.flatnonzero(s["holder"] >= 0).tolist()
+    player = int(rng.integers(s["num_players"]))
+    following = np.flatnonzero(s["seen"][s["drawn"] :] >> player & 1 == 0)[:1]
+    if s["drawn"] < s["deck_size"] and following < CARDS_SPIED:
+        places += (s["drawn"] + following).tolist()
+    for place in rng.permutation(places)[:1]:
+        s["seen"][place] |= 1 << player
+    return copy
+
+
 @memory_modes
 @tables
 def test_views_differ_exactly_where_what_is_known_differs(num_players, memory):
-    """Two records that could be of a game, alike but for two cards or one number."""
+    """Two records that could be of a game, alike but for two cards, one number or one look."""
     rng = np.random.default_rng(num_players)
     told_apart = Counter[bool]()
     for states in some_positions(GAME, num_players, 100, seed=4, memory=memory):
@@ -541,7 +555,8 @@ def test_views_differ_exactly_where_what_is_known_differs(num_players, memory):
             with_cards_exchanged(states, *rng.choice(sorted(in_play(num_players)), 2, False))
             for _ in range(8)
         ]
-        changed += [with_another_number(states, rng) for _ in range(40)]
+        changed += [with_another_number(states, rng) for _ in range(20)]
+        changed += [with_more_seen(states, rng) for _ in range(4)]
         for other in changed:
             if not GAME.rules.is_sound(other, 0):
                 continue

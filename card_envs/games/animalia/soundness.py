@@ -14,6 +14,7 @@ from card_envs.games.animalia.cards import (
 )
 from card_envs.games.animalia.knowledge import can_be_at, is_hidden
 from card_envs.games.animalia.legal import legal_actions
+from card_envs.games.animalia.powers import CARDS_SPIED
 from card_envs.games.animalia.state import (
     BRING_IN,
     FULL,
@@ -121,11 +122,23 @@ def deck_is_sound(s):
             return False
         if not 0 <= s.seen[place] < 1 << int(s.num_players):
             return False
-        if s.drawn <= place < s.deck_size and s.holder[place] != NOBODY:
+        if s.drawn <= place < s.deck_size and not undrawn_is_sound(s, place):
             return False
         if not since_is_sound(s, place):
             return False
     return True
+
+
+@jit
+def undrawn_is_sound(s, place):
+    """Whether a card of the draw pile is nobody's, and seen only by those who saw all above it."""
+    if s.holder[place] != NOBODY:
+        return False
+    if place == s.drawn:
+        return True
+    return s.seen[place] & ~s.seen[place - 1] == 0 and (
+        s.seen[place] == 0 or place < s.drawn + CARDS_SPIED
+    )
 
 
 @jit
