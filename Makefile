@@ -3,7 +3,9 @@ PYTHON ?= python3.11
 BIN := .venv/bin
 GAMES := $(notdir $(patsubst %/RULES.md,%,$(wildcard card_envs/games/*/RULES.md)))
 
-.PHONY: demo test lint bench train-beaver_gang train-swim_for_your_life train-franks_zoo
+TRAIN := $(addprefix train-,$(GAMES))
+
+.PHONY: demo test lint bench $(TRAIN)
 
 demo: .venv/installed
 	rm -rf runs/demo
@@ -26,14 +28,8 @@ bench: .venv/installed
 		$(BIN)/python -m benchmarks.training --game $$game || exit 1; \
 	done
 
-train-beaver_gang: .venv/installed
-	$(BIN)/python -m training.train configs/beaver_gang.yaml
-
-train-swim_for_your_life: .venv/installed
-	$(BIN)/python -m training.train configs/swim_for_your_life.yaml
-
-train-franks_zoo: .venv/installed
-	$(BIN)/python -m training.train configs/franks_zoo.yaml
+$(TRAIN): train-%: .venv/installed
+	$(BIN)/python -m training.train configs/$*.yaml
 
 .venv/installed: pyproject.toml constraints.txt
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv

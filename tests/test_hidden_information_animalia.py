@@ -352,7 +352,10 @@ def expected_state(s: np.void, witnesses: list[Witness], me: int) -> dict[str, n
         medals[seat] = s["medals"][q] / (10 * int(s["seasons"]))
         bonus[seat] = set_of([c for c, held in witness.bonus.items() if held.holder == q])
         seen[seat] = set_of(
-            [*pile[: witness.spied[q]], *(c for c, held in witness.bonus.items() if q in held.spies)]
+            [
+                *pile[: witness.spied[q]],
+                *(c for c, held in witness.bonus.items() if q in held.spies),
+            ]
         )
         located[seat] = witness.located
         for number in witness.known:
@@ -457,9 +460,7 @@ def known_to(s: np.void, player: int) -> tuple:
     remembers = s["memory"] == 0
     deck, holder, since = s["deck"].tolist(), s["holder"].tolist(), s["since"].tolist()
     saw = (s["seen"] >> player & 1 == 1).tolist()
-    pile = [
-        deck[place] if saw[place] else -1 for place in range(s["drawn"], int(s["deck_size"]))
-    ]
+    pile = [deck[place] if saw[place] else -1 for place in range(s["drawn"], int(s["deck_size"]))]
     age = [min(2, int(s["season"]) - k) for k in since]
     held = Counter((holder[k], age[k]) for k in range(NUM_CARDS) if holder[k] >= 0)
     chosen = s["chosen"] if s["phase"] == RECEIVE or s["current_player"] == player else -1
@@ -514,10 +515,12 @@ def with_cards_exchanged(states: np.ndarray, one: int, other: int) -> np.ndarray
     return copy
 
 
-NUMBERS = (
-    "deck_size drawn season phase dealer current_player must_take taken_into may_give chosen "
-    "medals owl_family season_medals season_points shown left_over since holder"
-).split()
+#: The fields that hold numbers (``with_more_seen`` changes one more).
+NUMBERS = [
+    *("deck_size", "drawn", "season", "phase", "dealer", "current_player", "must_take"),
+    *("taken_into", "may_give", "chosen", "medals", "owl_family", "season_medals"),
+    *("season_points", "shown", "left_over", "since", "holder"),
+]
 
 
 def with_another_number(states: np.ndarray, rng: np.random.Generator) -> np.ndarray:
@@ -550,7 +553,9 @@ def test_views_differ_exactly_where_what_is_known_differs(num_players, memory):
     """Two records that could be of a game, alike but for two cards, one number or one look."""
     rng = np.random.default_rng(num_players)
     told_apart = Counter[bool]()
-    for states in some_positions(GAME, num_players, 100, seed=4, memory=memory):
+    for states in some_positions(GAME, num_players, 60, seed=4, memory=memory):
+        player = int(rng.integers(num_players))
+        known, view = known_to(states[0], player), observation_of(GAME, states, player)
         changed = [
             with_cards_exchanged(states, *rng.choice(sorted(in_play(num_players)), 2, False))
             for _ in range(8)
@@ -558,11 +563,349 @@ def test_views_differ_exactly_where_what_is_known_differs(num_players, memory):
         changed += [with_another_number(states, rng) for _ in range(20)]
         changed += [with_more_seen(states, rng) for _ in range(4)]
         for other in changed:
-            if not GAME.rules.is_sound(other, 0):
-                continue
-            for player in range(num_players):
-                is_same = known_to(states[0], player) == known_to(other[0], player)
-                views = [observation_of(GAME, one, player).tobytes() for one in (states, other)]
-                assert (views[0] == views[1]) == is_same
+            if GAME.rules.is_sound(other, 0):
+                is_same = known_to(other[0], player) == known
+                assert np.array_equal(observation_of(GAME, other, player), view) == is_same
                 told_apart[not is_same] += 1
-    assert min(told_apart.values()) > 500
+    assert min(told_apart.values()) > 150
+
+
+# ---------------------------------------------------------------------------------------------
+# What is redrawn is redrawn evenly
+# ---------------------------------------------------------------------------------------------
+
+
+@dataclass
+class Worlds:
+    """All that a player holds possible in a position.
+
+    Attributes:
+        places: the places of the deck whose cards he does not know.
+        arrangements: what they could hold.
+        chosen: the places whose card could be the one that another brings in.
+    """
+
+    places: list[int]
+    arrangements: list[tuple[int, ...]]
+    chosen: list[int]
+
+    @classmethod
+    def of(cls, s: np.void, player: int, could_be: Callable[[int], set[int]]) -> Worlds:
+        """``could_be`` gives, for a bonus card of another, what the player thinks it could be."""
+        places = np.flatnonzero(hidden_places_of_animalia(s[None], player)).tolist()
+        cards = s["deck"][places].tolist()
+        possible = [
+            could_be(number) if s["holder"][place] >= 0 else set(cards)
+            for place, number in zip(places, cards, strict=True)
+        ]
+        arrangements = [
+            arrangement
+            for arrangement in itertools.permutations(cards)
+            if all(c in some for c, some in zip(arrangement, possible, strict=True))
+        ]
+        chosen = []
+        if s["phase"] == TAKE_OUT and s["current_player"] != player:
+            chosen = np.flatnonzero(s["holder"] == s["current_player"]).tolist()
+        return cls(places, arrangements, chosen)
+
+    def __len__(self) -> int:
+        return len(self.arrangements) * max(1, len(self.chosen))
+
+
+def check_evenly_redrawn(
+    states: np.ndarray, player: int, worlds: Worlds, determinize: Determinize
+) -> None:
+    """Each world comes up as often as any other, and nothing else does."""
+    draws = 1000 + 15 * len(worlds)
+    copies = GAME.new_states(draws)
+    copies[:] = states
+    for i in range(draws):
+        determinize(copies, i, player, np.uint64(i))
+    found = Counter(
+        (arrangement, deck.index(chosen) if worlds.chosen else -1)
+        for arrangement, deck, chosen in zip(
+            map(tuple, copies["deck"][:, worlds.places].tolist()),
+            copies["deck"].tolist(),
+            copies["chosen"].tolist(),
+            strict=True,
+        )
+    )
+    expected = set(itertools.product(worlds.arrangements, worlds.chosen or [-1]))
+    assert set(found) <= expected, "an impossible arrangement"
+    freedom = max(1, len(worlds) - 1)
+    counts = [found[world] for world in expected]
+    statistic = chi_square(counts, np.full(len(expected), draws / len(expected)))
+    assert statistic <= freedom + 5 * math.sqrt(2 * freedom), "not drawn evenly"
+
+
+def forgetful(states: np.ndarray, i: int, player: int, seed: np.uint64) -> None:
+    """Of earlier seasons nothing is remembered."""
+    kept = states[i].copy()
+    states["shown"][i] = 0
+    states["left_over"][i] = 0
+    GAME.rules.determinize(states, i, player, seed)
+    states["shown"][i] = kept["shown"]
+    states["left_over"][i] = kept["left_over"]
+
+
+def test_all_worlds_are_redrawn_evenly_where_few_cards_are_hidden():
+    """Real games of six, when but a few cards are not on the table."""
+    tested = Counter[tuple[bool, ...]]()
+    caught = 0
+    for seed in range(12):
+        for states, _, witnesses in witnessed(6, seed, seasons=4):
+            s = states[0]
+            player = seed % 6
+            hidden = hidden_places_of_animalia(states, player)
+            if not 2 <= hidden.sum() <= 6 or s["phase"] < BRING_IN:
+                continue
+            witness = witnesses[player]
+            others_known = any(witness.bonus[c].holder != player for c in witness.known)
+            was_kept = any(
+                held.possible and held.since < s["season"] for held in witness.bonus.values()
+            )
+            is_chosen = s["phase"] == TAKE_OUT and s["current_player"] != player
+            kind = (others_known, was_kept, bool(is_chosen))
+            if tested[kind] == 2:
+                continue
+            worlds = Worlds.of(s, player, lambda number, w=witness, s=s: w.could_be(number, s))
+            check_evenly_redrawn(states, player, worlds, GAME.rules.determinize)
+            tested[kind] += 1
+            if was_kept:
+                with pytest.raises(AssertionError, match="impossible arrangement"):
+                    check_evenly_redrawn(states, player, worlds, forgetful)
+                caught += 1
+    assert all(any(kind[k] for kind in tested) for k in range(3))
+    assert caught > 4
+
+
+# ---------------------------------------------------------------------------------------------
+# By hand
+# ---------------------------------------------------------------------------------------------
+
+#: Six cards of all 36, the others of which lie in the full collections of six players.
+SIX = ("cat champion", "horse spy", "dog lousy", "rabbit cute", "parrot thief", "owl")
+
+
+def table_of_six(**more) -> Table:
+    """Phase 3 with all cards but ``SIX`` in collections; those are where ``more`` says."""
+    rest = [name for name in CARDS if name not in SIX]
+    return Table.lay_out(*(", ".join(rest[k : k + 5]) for k in range(0, 30, 5)), **more)
+
+
+#: How the six cards lie, and for some players how many worlds there are and what cards of others
+#: cannot be (nothing is said of those that could be all that is hidden).
+LAYOUTS = {
+    "nothing spied": (
+        {"bonus": {1: "cat champion, horse spy", 2: "owl"}},
+        {0: (720, {}), 1: (24, {}), 2: (120, {})},
+    ),
+    "spied": (
+        {
+            "bonus": {1: "cat champion, horse spy", 2: "owl"},
+            "seen": {0: "cat champion, dog lousy", 1: "owl", 2: "owl"},
+        },
+        {0: (24, {}), 1: (6, {}), 2: (120, {}), 3: (720, {})},
+    ),
+    "brought in": (
+        {
+            "bonus": {1: "cat champion, horse spy", 2: "owl"},
+            "phase": TAKE_OUT,
+            "player": 1,
+            "chosen": "horse spy",
+            "seen": {0: "horse spy", 2: "horse spy, cat champion"},
+        },
+        {0: (2 * 120, {}), 1: (24, {}), 2: (2 * 6, {}), 3: (2 * 720, {})},
+    ),
+    "kept": (
+        {
+            "kept": {1: "cat champion"},
+            "bonus": {2: "owl"},
+            "shown": "dog lousy, rabbit cute",
+            "left_over": {0: "parrot thief", 3: "owl"},
+            "seen": {4: "cat champion"},
+        },
+        {
+            0: (3 * 120, {"cat champion": "dog lousy, rabbit cute, parrot thief"}),
+            1: (120, {}),
+            2: (3 * 24, {"cat champion": "dog lousy, rabbit cute"}),
+            3: (3 * 120, {"cat champion": "dog lousy, rabbit cute, owl"}),
+            4: (120, {}),
+            5: (4 * 120, {"cat champion": "dog lousy, rabbit cute"}),
+        },
+    ),
+    "kept for one season and for two": (
+        {
+            "season": 3,
+            "kept": {1: "cat champion", 2: "horse spy"},
+            "since": {"cat champion": 1, "horse spy": 2},
+            "bonus": {3: "owl"},
+            "shown": "dog lousy",
+            "left_over": {0: "parrot thief"},
+        },
+        {
+            0: (
+                4 * 3 * 24,
+                {"cat champion": "dog lousy, parrot thief", "horse spy": "dog lousy, parrot thief"},
+            ),
+            1: (4 * 24, {"horse spy": "dog lousy"}),
+            4: (5 * 4 * 24, {"cat champion": "dog lousy", "horse spy": "dog lousy"}),
+        },
+    ),
+}
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_the_worlds_of_a_position(layout):
+    """AN-12, AN-16, AN-17: who can think what of which card."""
+    positions, players = LAYOUTS[layout]
+    table = table_of_six(**positions)
+    for player, (number, impossible) in players.items():
+        worlds = Worlds.of(
+            table.states[0],
+            player,
+            lambda c, no=impossible: {*range(NUM_CARDS)} - {*cards_in(bits(no.get(CARDS[c], "")))},
+        )
+        assert len(worlds) == number
+        check_evenly_redrawn(table.states, player, worlds, GAME.rules.determinize)
+
+
+def spied_cards(table: Table, player: int) -> list[str]:
+    """The next cards of the draw pile that a player's observation shows."""
+    looks = [look_of(number).tolist() for number in range(NUM_CARDS)]
+    shown = table.observe(player)["spied_cards"].tolist()
+    assert all(not any(look) or look in looks for look in shown)
+    return [CARDS[looks.index(look)] if any(look) else "" for look in shown]
+
+
+@memory_modes
+def test_what_a_spy_saw_moves_up_as_cards_are_drawn(memory):
+    """AN-12: it is seen, by its owner alone, until the card is drawn, and at its place."""
+    table = Table.lay_out(
+        "cat spy",
+        "",
+        "",
+        lot="dog spy",
+        pile="cat thief, owl, rabbit lousy, horse thief, dog thief",
+        options={"memory": memory},
+    )
+    assert spied_cards(table, 0) == ["", "", ""]
+    table.play(take())  # and player 1 turns up the thief of the cats
+    assert table.lot_cards == "cat thief"
+    expected = [["owl", "rabbit lousy", ""], ["rabbit lousy", "", ""], ["", "", ""]]
+    for number, cards in enumerate(expected):
+        assert spied_cards(table, 0) == cards
+        assert np.rint(3 * table.observe(0)["spied"]).tolist() == [2 - number, 0, 0, 0, 0, 0]
+        assert np.rint(3 * table.observe(1)["spied"]).tolist() == [0, 0, 2 - number, 0, 0, 0]
+        for player in (1, 2):
+            assert spied_cards(table, player) == ["", "", ""]
+        for seed in range(20):
+            other = table.copy().determinize(0, seed)
+            assert other.pile[: 2 - number] == [name for name in cards if name]
+        others = {tuple(table.copy().determinize(1, seed).pile[:2]) for seed in range(20)}
+        assert len(others) > 10
+        table.play(PASS, PASS, PASS)  # round the table: one card more
+
+
+def phase_3_after_a_spy(**options) -> Table:
+    """Player 2 has completed his collection with a spy and seen three cards: one is player 1's last
+    one, the others are player 0's bonus cards. Player 1 has one that nobody has seen."""
+    table = Table.lay_out(
+        "cat champion, dog champion, horse champion, dog thief, cat prankster",
+        "horse elegant, dog elegant, cat elegant, rabbit thief",
+        "cat spy, dog lousy, cat lousy, horse lousy",
+        dealer=1,
+        lot="dog spy",
+        pile="rabbit lousy, owl, parrot thief, parrot lousy, parrot spy",
+        options=options,
+    )
+    table.play(PASS, take())
+    assert table.phase == BRING_IN
+    assert table.bonus_cards == ["parrot thief, owl", "parrot lousy", ""]
+    return table
+
+
+def test_a_spied_card_that_becomes_a_bonus_card_is_known_to_the_spy():
+    """AN-16; all see how many of them he has seen, and the next season nothing is forgotten."""
+    table = phase_3_after_a_spy()
+    spied = bits("parrot thief, owl")
+    for season in (1, 2):
+        assert table.season == season
+        for player in range(3):
+            seen = table.observe(player)
+            at_zero = (0 - player) % 3
+            expected = at_zero / 5 * set_of(cards_in(spied)) * (player == 2)
+            assert seen["known_bonus"] == pytest.approx(expected)
+            assert seen["bonus_seen"] == pytest.approx(one_hot(6, at_zero) * 2 / 16)
+            number = cards_in(spied)[0]
+            assert seen["unseen"][number] == (player == 1)
+            drawn = [table.copy().determinize(player, seed).bonus for seed in range(40)]
+            held = {int(bonus[0]) for bonus in drawn}
+            assert (held == {spied}) == (player != 1)
+            assert len({int(bonus[1]) for bonus in drawn}) > 4 or player == 1
+        if season == 1:
+            table.play(PASS, PASS)  # both keep what they have
+            table.play(*(table.legal()[:1] if table.phase == OWL_FAMILY else ()))
+
+
+def test_a_bonus_card_being_brought_in_is_hidden_until_it_is_exchanged():
+    """AN-17: the others see that one is, and who has seen which does not help them."""
+    table = phase_3_after_a_spy().play(card("owl"))
+    assert table.phase == TAKE_OUT
+    looks = {player: table.observe(player)["chosen"] for player in range(3)}
+    assert np.array_equal(looks[0], look_of(OWL))
+    assert not looks[1].any()
+    assert not looks[2].any()
+    for player in (1, 2):
+        chosen = {int(table.copy().determinize(player, seed).chosen) for seed in range(60)}
+        assert len(chosen) == 2 if player == 2 else len(chosen) > 4
+    table.play(card("cat prankster"))
+    for player in range(3):
+        seen = table.observe(player)
+        assert seen["collections"][(0 - player) % 3, OWL] == 1
+        assert not seen["unseen"][[OWL, CARDS.index("cat prankster")]].any()
+        assert seen["bonus_seen"][(0 - player) % 3] == pytest.approx(1 / 16)
+    assert table.bonus_cards == ["parrot thief", "parrot lousy", ""]
+
+
+def test_without_memory_exactly_what_must_be_remembered_is_hidden():
+    """Medals of others before last season, what spies saw of bonus cards, and earlier seasons."""
+    hidden = Counter[str]()
+    games = (play_of(2 + seed % 5, seed) for seed in range(15))
+    for number, (states, _) in enumerate(itertools.chain.from_iterable(games)):
+        if number % 5:
+            continue
+        num_players = int(states["num_players"][0])
+        player = number // 5 % num_players
+        other = copy_of(GAME, states)
+        other["memory"] = 1
+        with_memory, without = (
+            GAME.fields.unflatten(observation_of(GAME, one, player)) for one in (states, other)
+        )
+        s = states[0]
+        for name in with_memory:
+            expected = with_memory[name].copy()
+            if name in ("located", "known_bonus", "bonus_seen", "points"):
+                expected[:] = 0
+            elif name == "unseen":
+                expected[with_memory["known_bonus"] > 0] = 1
+            elif name == "medals":
+                for seat in range(1, num_players):
+                    last = s["season_medals"][(player + seat) % num_players]
+                    expected[seat] = last / (10 * int(s["seasons"]))
+            assert np.allclose(without[name], expected, rtol=0, atol=1e-6)
+            hidden[name] += not np.array_equal(with_memory[name], without[name])
+        assert np.array_equal(state_of(GAME, states), state_of(GAME, other))
+        for seed in range(2):
+            pair = [
+                redrawn(GAME, one, player, seed, GAME.rules.determinize) for one in (states, other)
+            ]
+            assert np.array_equal(pair[0]["deck"], pair[1]["deck"])  # who searches has a memory
+    assert {name for name, count in hidden.items() if count} == {
+        "located",
+        "known_bonus",
+        "bonus_seen",
+        "points",
+        "unseen",
+        "medals",
+    }
