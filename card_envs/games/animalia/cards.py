@@ -5,6 +5,7 @@ Each card is there once. A set of cards is one integer: bit c is set if card c i
 
 from __future__ import annotations
 
+from card_envs.engine.bytewise import sum_of
 from card_envs.engine.jit import jit
 
 # AN-1: five families of seven members each, and the owl. Card 7 * family + member; the owl last.
@@ -45,8 +46,7 @@ def count(bits):
     """How many cards are in a set (how many of the lowest 56 bits are set)."""
     bits = bits - (bits >> 1 & 0x5555555555555555)
     bits = (bits & 0x3333333333333333) + (bits >> 2 & 0x3333333333333333)
-    bits = bits + (bits >> 4) & 0x0F0F0F0F0F0F0F0F
-    return bits * 0x0101010101010101 >> 56 & 255
+    return sum_of(bits + (bits >> 4) & 0x0F0F0F0F0F0F0F0F)
 
 
 @jit

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from card_envs.engine.jit import jit
+from card_envs.engine.observing import part
 from card_envs.games.animalia.cards import NUM_FAMILIES, count
 from card_envs.games.animalia.powers import legal_in_powers
 from card_envs.games.animalia.state import (
@@ -21,6 +24,9 @@ from card_envs.games.animalia.state import (
     room_in,
 )
 
+# The mask of seven actions, for each set of them: 49 are seven times seven.
+_MASKS = (np.arange(128)[:, None] >> np.arange(8) & 1).astype(np.int8).reshape(-1)
+
 
 @jit
 def legal_action_mask(states, i, out):
@@ -29,12 +35,14 @@ def legal_action_mask(states, i, out):
     legal = 0
     if not (s.terminated or s.truncated):
         legal = legal_actions(s)
-    for action in range(NUM_ACTIONS):
-        out[action] = legal >> action & 1
+    for first in range(0, NUM_ACTIONS, 7):
+        row = 8 * (legal >> first & 127)
+        for k in range(7):
+            out[first + k] = _MASKS[row + k]
     return count(legal)
 
 
-@jit
+@part
 def legal_actions(s):
     """The set of legal actions of the player to move: bit a is set if action a is legal."""
     player = int(s.current_player)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from card_envs.engine.bytewise import EACH, bits_of, eight
 from card_envs.engine.fields import Field, Fields
 from card_envs.engine.jit import jit
-from card_envs.engine.observing import part, relative_seat, thermometers
+from card_envs.engine.observing import fractions, part, relative_seat, thermometers
 from card_envs.engine.outcome import MEMORY_PERFECT
 from card_envs.games.animalia.cards import (
     NO_CARDS,
@@ -19,12 +20,15 @@ from card_envs.games.animalia.cards import (
     cards_in_play,
     count,
     elegance_of,
+    first_of,
     of_family,
 )
 from card_envs.games.animalia.knowledge import last_located
 from card_envs.games.animalia.powers import CARDS_SPIED, is_triggered
 from card_envs.games.animalia.state import (
     FULL,
+    GROUP,
+    GROUP_OF_TWO_PLAYERS,
     MAX_COLLECTIONS,
     MAX_LOT,
     MAX_PLAYERS,
@@ -219,7 +223,22 @@ _STATE_PILE = STATE_FIELDS.offset("pile")
 _STATE_LOCATED = STATE_FIELDS.offset("located")
 _STATE_SEEN = STATE_FIELDS.offset("seen")
 
+# What is written for a number of cards, medals, and so on.
 _SIZE_LOOK = thermometers(FULL)
+_PILE_SIZE_LOOK = (np.arange(64) / NUM_CARDS).astype(np.float32)
+_SPIED_LOOK = fractions(1.0 / CARDS_SPIED)
+_SEASON = np.float32(1.0 / MAX_SEASONS)
+_SEAT_LOOK = fractions(1.0 / (MAX_PLAYERS - 1))
+_POINTS_LOOK = (np.arange(_MANY_POINTS + 1) / _MANY_POINTS).astype(np.float32)
+# By the number of seasons, 128 for each.
+_medals = np.arange(128) / (_MOST_MEDALS * np.arange(1, MAX_SEASONS + 1)[:, None])
+_MEDALS_LOOK = np.pad(_medals, ((1, 0), (0, 0))).astype(np.float32).reshape(-1)
+# Medals beyond full groups: 128 for more players than two, then for two.
+_REST_LOOK = np.concatenate([np.arange(128) % GROUP, np.arange(128) % GROUP_OF_TWO_PLAYERS])
+# For a set of four cards: 1 for each.
+_FOUR_LOOK = (np.arange(16)[:, None] >> np.arange(4) & 1).astype(np.float32).reshape(-1)
+# For a set of players: a byte for each, 0 or 1.
+_PLAYER_BYTES = (np.arange(64)[:, None] >> np.arange(8) & 1).astype(np.int8).view(np.int64)[:, 0]
 _ELEGANCE_LOOK = np.arange(32, dtype=np.float32) / (_MOST_ELEGANCE - _LEAST_ELEGANCE)
 # For a card: what is written of it.
 _cards = np.zeros((64, 16), np.float32)
@@ -239,40 +258,42 @@ def observe(states, i, player, out):
     n = int(s.num_players)
     for k in range(_SIZE):
         out[k] = 0.0
-    observe_table(s, me, out)
+    bonus_places = places_of_bonus_cards(s)
+    observe_table(s, me, bonus_places, out)
     remembers = s.memory == MEMORY_PERFECT
     observe_medals(s, me, remembers, _MEDALS, out)
     if s.phase != TAKE_OUT or s.current_player == me:
         observe_card(int(s.chosen), _CHOSEN, out)
     write_cards(s.bonus[me], _BONUS, out)
     located = s.lot | s.replaced | s.bonus[me]
-    for place in range(num_collections(s)):
+    for place in range(MAX_COLLECTIONS):
         located |= s.collection[place]
     for k in range(CARDS_SPIED):
-        place = int(s.drawn) + k
-        if place < s.deck_size and s.seen[place] >> me & 1:
-            card = int(s.deck[place])
+        if seen_in_pile(s, k) >> me & 1:
+            card = int(s.deck[(int(s.drawn) & 63) + k])
             observe_card(card, _SPIED_CARDS + _CARD_SIZE * k, out)
             located |= 1 << card
     if remembers:
-        observe_located(s, me, _LOCATED, out)
-        for place in range(NUM_CARDS):
-            holder = int(s.holder[place])
-            seen = int(s.seen[place])
-            if holder != NOBODY and seen != 0:
-                seat = relative_seat(holder, me, n)
-                out[_BONUS_SEEN + seat] += ((seen & ~(1 << holder)) != 0) * (1.0 / _MOST_BONUS)
-                if holder != me and seen >> me & 1:
-                    card = int(s.deck[place])
-                    out[_KNOWN_BONUS + card] = seat * (1.0 / (MAX_PLAYERS - 1))
-                    located |= 1 << card
+        observe_located(s, me, bonus_places, _LOCATED, out)
+        located |= observe_seen_bonus_cards(s, me, bonus_places, out)
     write_cards(cards_in_play(n) & ~located, _UNSEEN, out)
     observe_with_lot(s, me, out)
     observe_points(s, me, remembers, out)
 
 
 @part
-def observe_table(s, player, out):
+def places_of_bonus_cards(s):
+    """The set of places of the deck where bonus cards are: eight places at a time."""
+    places = 0
+    for k in range(0, NUM_CARDS, 8):
+        first = min(k, NUM_CARDS - 8)
+        held = ~eight(s.holder, first) >> 7 & EACH  # NOBODY is the only negative one
+        places |= bits_of(held) << first
+    return places
+
+
+@part
+def observe_table(s, player, bonus_places, out):
     """What lies open on the table, and the course of the game."""
     n = int(s.num_players)
     is_over = s.terminated | s.truncated
@@ -284,24 +305,24 @@ def observe_table(s, player, out):
         out[_LOT_SIZE + (count(s.lot) - 1 & 3)] = 1.0
         write_cards(s.lot, _LOT, out)
     out[_LAST_SEASON] = s.season == s.seasons
-    out[_SEASONS_LEFT] = (int(s.seasons) - int(s.season)) * (1.0 / MAX_SEASONS)
-    pile = int(s.deck_size) - int(s.drawn)
-    out[_PILE_SIZE] = pile * (1.0 / NUM_CARDS)
+    out[_SEASONS_LEFT] = np.float32(int(s.seasons) - int(s.season)) * _SEASON
+    out[_PILE_SIZE] = _PILE_SIZE_LOOK[int(s.deck_size) - int(s.drawn) & 63]
+    spied = 0  # a byte for each player
+    for k in range(CARDS_SPIED):
+        spied += _PLAYER_BYTES[seen_in_pile(s, k) & 63]
     for q in range(n):
         seat = relative_seat(q, player, n)
         out[_SEATS + seat] = 1.0
-        spied = 0
-        for k in range(min(CARDS_SPIED, pile)):
-            spied += s.seen[s.drawn + k] >> q & 1
-        out[_SPIED + seat] = spied * (1.0 / CARDS_SPIED)
-    for place in range(NUM_CARDS):
-        holder = int(s.holder[place])
-        if holder != NOBODY:
-            age = min(int(s.season) - int(s.since[place]), _AGES - 1) & 3
-            seat = relative_seat(holder, player, n)
-            out[_BONUS_CARDS + _AGES * seat + age] += 1.0 / _MOST_BONUS
-    for place in range(num_collections(s)):
-        to = relative_collection(s, place, player)
+        out[_SPIED + seat] = _SPIED_LOOK[spied >> 8 * q & 3]
+    while bonus_places != 0:
+        place = first_of(bonus_places) & 63
+        bonus_places &= bonus_places - 1
+        seat = relative_seat(int(s.holder[place]), player, n)
+        age = min(int(s.season) - int(s.since[place]), _AGES - 1) & 3
+        out[_BONUS_CARDS + _AGES * seat + age] += 1.0 / _MOST_BONUS
+    first, collections = first_collection(s, player), num_collections(s)
+    for place in range(collections):
+        to = relative_seat(place, first, collections)
         cards = s.collection[place]
         write_cards(cards, _COLLECTIONS + NUM_CARDS * to, out)
         size = FULL * (count(cards) & 31)
@@ -309,24 +330,26 @@ def observe_table(s, player, out):
             out[_SIZES + FULL * to + c] = _SIZE_LOOK[size + c]
         out[_ELEGANCE + to] = _ELEGANCE_LOOK[elegance_of(cards) - _LEAST_ELEGANCE & 31]
     if s.taken_into != NO_COLLECTION:
-        out[_TAKEN_INTO + relative_collection(s, int(s.taken_into), player)] = 1.0
+        out[_TAKEN_INTO + relative_seat(int(s.taken_into), first, collections)] = 1.0
     out[_GIFT_FOLLOWS] = s.may_give
     if s.owl_family != NO_FAMILY:
         out[_OWL_FAMILY + (int(s.owl_family) & 7)] = 1.0
 
 
 @part
-def relative_collection(s, place, player):
-    """The number of a collection in the order that begins with the player's own."""
-    n = num_collections(s)
-    return relative_seat(place, first_collection(s, player), n)
+def seen_in_pile(s, k):
+    """Whose spies saw the card of the draw pile with k before it, if there is one."""
+    place = (int(s.drawn) & 63) + k
+    return int(s.seen[place]) if place < s.deck_size else 0
 
 
 @part
 def write_cards(cards, first, out):
-    """A set of cards, to the field that begins at ``first``."""
-    for card in range(NUM_CARDS):
-        out[first + card] = cards >> card & 1
+    """A set of cards, to the field that begins at ``first``: four at a time."""
+    for four in range(0, NUM_CARDS, 4):
+        row = 4 * (cards >> four & 15)
+        for k in range(4):
+            out[first + four + k] = _FOUR_LOOK[row + k]
 
 
 @part
@@ -341,26 +364,48 @@ def observe_card(card, first, out):
 def observe_medals(s, player, remembers, first, out):
     """The medals of all, as far as they are remembered: else the others' of last season."""
     n = int(s.num_players)
-    each = 1.0 / (_MOST_MEDALS * int(s.seasons))
+    row = 128 * (int(s.seasons) & 15)
     for q in range(n):
         seat = relative_seat(q, player, n)
         for family in range(NUM_FAMILIES):
             medals = s.medals[q, family] if remembers or q == player else s.season_medals[q, family]
-            out[first + NUM_FAMILIES * seat + family] = medals * each
+            out[first + NUM_FAMILIES * seat + family] = _MEDALS_LOOK[row + (int(medals) & 127)]
 
 
 @part
-def observe_located(s, player, first, out):
+def observe_located(s, player, bonus_places, first, out):
     """Up to which season the player knows each card not to have been another's bonus card.
 
     One that he holds or has seen before another was in the draw pile when its season began.
     """
     for card in range(NUM_CARDS):
-        out[first + card] = last_located(s, player, card) * (1.0 / MAX_SEASONS)
-    for place in range(NUM_CARDS):
-        holder = int(s.holder[place])
-        if holder != NOBODY and (holder == player or s.seen[place] >> player & 1):
-            out[first + int(s.deck[place])] = (int(s.since[place]) - 1) * (1.0 / MAX_SEASONS)
+        out[first + card] = np.float32(last_located(s, player, card)) * _SEASON
+    while bonus_places != 0:
+        place = first_of(bonus_places) & 63
+        bonus_places &= bonus_places - 1
+        if s.holder[place] == player or s.seen[place] >> player & 1:
+            card = int(s.deck[place]) & 63
+            out[first + card] = np.float32(int(s.since[place]) - 1) * _SEASON
+
+
+@part
+def observe_seen_bonus_cards(s, player, bonus_places, out):
+    """What spies saw of bonus cards; returns the set of the others' cards that the player saw."""
+    n = int(s.num_players)
+    located = NO_CARDS
+    while bonus_places != 0:
+        place = first_of(bonus_places) & 63
+        bonus_places &= bonus_places - 1
+        seen = int(s.seen[place])
+        if seen != 0:
+            holder = int(s.holder[place])
+            seat = relative_seat(holder, player, n)
+            out[_BONUS_SEEN + seat] += ((seen & ~(1 << holder)) != 0) * (1.0 / _MOST_BONUS)
+            if holder != player and seen >> player & 1:
+                card = int(s.deck[place]) & 63
+                out[_KNOWN_BONUS + card] = _SEAT_LOOK[seat]
+                located |= 1 << card
+    return located
 
 
 @part
@@ -368,6 +413,7 @@ def observe_with_lot(s, player, out):
     """What the player's collections would be with the lot, where there is room for it."""
     first = first_collection(s, player)
     lot = s.lot
+    size = group_size(s)
     for number in range(collections_each(s)):
         held = s.collection[first + number]
         cards = held
@@ -380,11 +426,16 @@ def observe_with_lot(s, player, out):
         for family in range(NUM_FAMILIES):
             animals = of_family(cards, family)
             to = NUM_FAMILIES * number + family
-            if animals > 0:
-                out[_WITH_LOT + FULL * to + (animals - 1 & 7)] = 1.0
-            lacking = group_size(s) - int(s.medals[player, family]) % group_size(s) - animals
+            out[_WITH_LOT + FULL * to + max(animals - 1, 0)] = animals > 0
+            lacking = size - beyond_groups(s, player, family) - animals
             if lacking >= _FEWEST:
                 out[_LACKS + _LACKING * to + min(lacking - _FEWEST, _LACKING - 1)] = 1.0
+
+
+@part
+def beyond_groups(s, player, family):
+    """How many medals of a family the player has beyond full groups."""
+    return _REST_LOOK[(int(s.num_players) == 2) * 128 + (int(s.medals[player, family]) & 127)]
 
 
 @part
@@ -392,13 +443,12 @@ def observe_points(s, player, remembers, out):
     """How far the players are: one's own groups of medals, and everybody's points."""
     n = int(s.num_players)
     for family in range(NUM_FAMILIES):
-        rest = int(s.medals[player, family]) % group_size(s)
-        if rest > 0:
-            out[_RESTS + _REST * family + (rest - 1 & 7)] = 1.0
+        rest = beyond_groups(s, player, family)
+        out[_RESTS + _REST * family + max(rest - 1, 0)] = rest > 0
     if remembers:
         for q in range(n):
-            points = s.standing[q] // TIE_BREAK
-            out[_POINTS + relative_seat(q, player, n)] = min(1.0, points * (1.0 / _MANY_POINTS))
+            points = min(int(s.standing[q]) // TIE_BREAK, _MANY_POINTS)
+            out[_POINTS + relative_seat(q, player, n)] = _POINTS_LOOK[points]
 
 
 @jit
@@ -407,7 +457,8 @@ def write_state(states, i, player, out):
     s = states[i]
     n = int(s.num_players)
     out[:] = 0.0
-    observe_table(s, int(player), out)
+    bonus_places = places_of_bonus_cards(s)
+    observe_table(s, int(player), bonus_places, out)
     observe_medals(s, int(player), True, _STATE_MEDALS, out)
     observe_card(int(s.chosen), _STATE_CHOSEN, out)
     for q in range(n):
@@ -416,7 +467,7 @@ def write_state(states, i, player, out):
             medals = int(s.season_medals[q, family])
             out[_STATE_SEASON_MEDALS + NUM_FAMILIES * seat + family] = medals * (1.0 / _MOST_MEDALS)
         write_cards(s.bonus[q], _STATE_BONUS + NUM_CARDS * seat, out)
-        observe_located(s, q, _STATE_LOCATED + NUM_CARDS * seat, out)
+        observe_located(s, q, bonus_places, _STATE_LOCATED + NUM_CARDS * seat, out)
     for place in range(NUM_CARDS):
         card = int(s.deck[place])
         is_in_pile = s.drawn <= place < s.deck_size

@@ -9,6 +9,7 @@ thief and a prankster may choose, are rulings. All of them are in this file.
 from __future__ import annotations
 
 from card_envs.engine.jit import jit
+from card_envs.engine.observing import part
 from card_envs.games.animalia.cards import PRANKSTERS, SPIES, THIEVES, count
 from card_envs.games.animalia.state import (
     CARD,
@@ -71,7 +72,7 @@ def spy(s, player):
         s.seen[place] |= 1 << player
 
 
-@jit
+@part
 def cards_to_steal(s, player):
     """AN-13: the cards that a thief may take, with room for one in his collection."""
     if room_in(s, s.taken_into) == 0:
@@ -87,7 +88,7 @@ def steal(s, card):
     s.collection[s.taken_into] |= 1 << card
 
 
-@jit
+@part
 def receivers(s, player):
     """AN-14: which of the opponents' collections can receive a gift: a set of their numbers."""
     able = 0
@@ -97,7 +98,7 @@ def receivers(s, player):
     return able
 
 
-@jit
+@part
 def cards_to_give(s, player):
     """AN-14: the cards that a prankster may give, if anybody can receive one."""
     return s.collection[s.taken_into] if receivers(s, player) != 0 else 0
@@ -110,7 +111,7 @@ def give(s, card, place):
     s.collection[place] |= 1 << card
 
 
-@jit
+@part
 def legal_in_powers(s, player):
     """The set of legal actions while a power is used; to decline is always possible but for the
     choice of who receives."""

@@ -54,6 +54,7 @@ from card_envs.games.animalia.state import (
     owner_of,
     room_of,
     standing_of,
+    to_the_left,
 )
 
 # reward="score" is in parts of about the most that the points of a season differ from their mean.
@@ -280,13 +281,14 @@ def award_elegance(s):
 def draw_bonus_cards(s, elegance, number):
     """AN-16: so many bonus cards for each collection with this elegance, clockwise from the next
     season's dealer, as far as the draw pile lasts."""
-    for k in range(s.num_players):
-        player = (next_dealer(s) + k) % int(s.num_players)
+    player = next_dealer(s)
+    for _ in range(s.num_players):
         first = first_collection(s, player)
         for place in range(first, first + collections_each(s)):
             if elegance_of(s.collection[place]) == elegance:
                 for _ in range(number):
                     draw_bonus_card(s, player)
+        player = to_the_left(s, player)
 
 
 @jit
@@ -311,7 +313,7 @@ def bring_in(s, player, action):
         s.chosen = action - CARD
         s.phase = TAKE_OUT
         return
-    player = (player + 1) % int(s.num_players)
+    player = to_the_left(s, player)
     s.current_player = player
     if player == next_dealer(s):
         name_owl_family(s)

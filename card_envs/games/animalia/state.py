@@ -104,7 +104,7 @@ def num_collections(s):
 @jit
 def owner_of(s, place):
     """Whose collection it is."""
-    return place // collections_each(s)
+    return place >> 1 if s.num_players == 2 else place
 
 
 @jit
@@ -158,19 +158,25 @@ def num_incomplete(s):
 
 
 @jit
+def to_the_left(s, player):
+    """The next seat clockwise."""
+    return player + 1 if player + 1 < s.num_players else 0
+
+
+@jit
 def next_incomplete(s, player):
     """AN-7: the next player to the left whose collections are not all complete, or himself;
     there must be one."""
-    player = (player + 1) % s.num_players
+    player = to_the_left(s, player)
     while is_complete(s, player):
-        player = (player + 1) % s.num_players
+        player = to_the_left(s, player)
     return player
 
 
 @jit
 def next_dealer(s):
     """AN-3: who deals first in the next season, and is first in phases 2 and 3."""
-    return (int(s.dealer) + 1) % int(s.num_players)
+    return to_the_left(s, int(s.dealer))
 
 
 @jit
@@ -178,7 +184,8 @@ def receiver(s, player, number):
     """AN-14, AN-18: the collection that gets a gift by action ``RECEIVER + number``."""
     if s.num_players == 2:
         return first_collection(s, 1 - player) + number
-    return (player + 1 + number) % int(s.num_players)
+    place = player + 1 + number
+    return place if place < s.num_players else place - int(s.num_players)
 
 
 @jit
