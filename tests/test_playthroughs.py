@@ -68,11 +68,11 @@ PLAYTHROUGHS = [
     Playthrough("franks_zoo", 5, 28, {"target_score": 9, "memory": "none"}),
     Playthrough("franks_zoo", 6, 34, {"target_score": 10, "reward": "score"}),
     Playthrough("franks_zoo", 7, 7, {"target_score": 12}),
-    Playthrough("animalia", 2, 0),
-    Playthrough("animalia", 3, 0),
-    Playthrough("animalia", 4, 0, {"memory": "none"}),
-    Playthrough("animalia", 5, 0, {"seasons": 2, "reward": "score"}),
-    Playthrough("animalia", 6, 0, {"seasons": 2}),
+    Playthrough("animalia", 2, 24),
+    Playthrough("animalia", 3, 2),
+    Playthrough("animalia", 4, 20, {"memory": "none"}),
+    Playthrough("animalia", 5, 5, {"seasons": 2, "reward": "score"}),
+    Playthrough("animalia", 6, 27, {"seasons": 2}),
 ]
 
 #: What the games of a kind show together: a pattern, and how often it occurs at least.
