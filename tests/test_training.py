@@ -54,6 +54,8 @@ def test_every_configuration_is_valid(path):
         ("speed=1", "unknown key 'speed'; allowed here are game, seed, "),
         ("game=chess", "there is no game 'chess'; the games are beaver_gang"),
         ("environment.num_players=9", "2 to 6 players"),
+        ("environment.table_weights=[1,2]", "one number of at least 0 for each of 2 to 6 players"),
+        ("environment.table_weights=[0,0,0,0,0]", "one of them above 0"),
         ("environment.options={rounds: 0}", "rounds must be None or a whole number from 1"),
         ("environment.options={colour: red}", "no option 'colour'"),
         ("evaluation.players=[1]", "2 to 6 players"),
@@ -270,6 +272,18 @@ def test_training_leaves_all_that_it_promises(tmp_path, capsys):
     assert [row["name"] for row in result["agents"]] == names
 
 
+def test_tables_are_played_as_often_as_their_weights_say():
+    config = tiny_config("environment.num_envs=600", "environment.table_weights=[3,0,1,0,0]")
+    games = SelfPlayGames(load_game(config.game), config)
+    games.reset(0)
+    counts = np.bincount(games.arena.states["num_players"], minlength=7)
+    assert counts[[3, 5, 6]].sum() == 0
+    assert abs(counts[2] - 450) < 5 * np.sqrt(600 * 0.75 * 0.25)
+    for players in (2, 4):  # and all seats are the learner's
+        seats = games.learner_seats[games.arena.states["num_players"] == players]
+        assert set(seats) == set(range(players))
+
+
 def test_resumed_run_is_the_same_run(tmp_path, monkeypatch):
     straight = train.train(tiny_config(), tmp_path / "straight", quiet=True)
     save = train.Periodically.save
@@ -295,18 +309,20 @@ def test_resumed_run_is_the_same_run(tmp_path, monkeypatch):
         train.train(config, tmp_path / "halves", resume=True, quiet=True)
 
 
-def test_a_run_can_be_given_more_decisions_and_nothing_else(tmp_path, capsys):
+def test_a_run_can_be_given_more_decisions_and_other_weights_and_nothing_else(tmp_path, capsys):
     out = tmp_path / "run"
     train.train(tiny_config("decisions=64"), out, command_line="the first", quiet=True)
-    assert train.main(["--resume", str(out), "--set", "decisions=128"]) == 0
+    weights = "environment.table_weights=[1,0,0,0,0]"
+    assert train.main(["--resume", str(out), "--set", "decisions=128", weights]) == 0
     card = json.loads((out / "ppo.json").read_text())
     assert card["decisions"] == card["config"]["decisions"] == 128
     assert card["commands"][0] == "the first"
-    assert card["commands"][1].endswith("--set decisions=128")
+    assert card["commands"][1].endswith(f"--set decisions=128 '{weights}'")
+    assert card["config"]["environment"]["table_weights"] == [1, 0, 0, 0, 0]
     assert train.main(["--resume", str(out), "--set", "decisions=192", "seed=5"]) == 2
-    assert "more decisions, and nothing else" in capsys.readouterr().err
+    assert "and nothing else" in capsys.readouterr().err
     assert train.main(["--resume", str(out), "--set", "decisions=64"]) == 2
-    assert "more decisions, and nothing else" in capsys.readouterr().err
+    assert "and nothing else" in capsys.readouterr().err
     assert load_config(out / "config.yaml").decisions == 128
 
 

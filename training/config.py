@@ -20,6 +20,8 @@ class Environment(_Part):
 
     num_envs: int = Field(1024, ge=1)  #: games at a time
     num_players: int | tuple[int, int] = (2, 6)  #: one number, or the lowest and the highest
+    #: how often each number of players is played, from the lowest on; null: equally often
+    table_weights: tuple[float, ...] | None = None
     options: dict[str, Any] = Field(default_factory=dict)  #: the game's options
 
 
@@ -106,7 +108,15 @@ class Config(_Part):
     @model_validator(mode="after")
     def _fits_the_game(self) -> Config:
         game = load_game(self.game)
-        game.check_player_range(self.environment.num_players)
+        low, high = game.check_player_range(self.environment.num_players)
+        weights = self.environment.table_weights
+        if weights is not None and (
+            len(weights) != high - low + 1 or min(weights) < 0 or sum(weights) <= 0
+        ):
+            raise ValueError(
+                f"environment.table_weights: one number of at least 0 for each of {low} to {high} "
+                f"players is needed, one of them above 0, got {list(weights)}"
+            )
         try:
             game.check_options(self.environment.options)
         except TypeError as error:

@@ -60,6 +60,7 @@ class SelfPlayGames(SeatGames):
         # The snapshots' matrices are small: several threads would only wait for each other.
         threadpool_limits(1, "blas")
         self._mix = config.opponents
+        self._table_weights = config.environment.table_weights
         self.activation = config.network.activation
         self.rng = np.random.default_rng([config.seed, 1])
         self.arena.agents = [None, HeuristicAgent(game), RandomAgent(game)]
@@ -76,6 +77,17 @@ class SelfPlayGames(SeatGames):
             self.arena.agents.append(snapshot)
         else:
             self.arena.agents[_FIRST_SNAPSHOT + self.rng.integers(self._mix.pool_size)] = snapshot
+
+    def _draw_tables(
+        self, seeds: NDArray[np.uint64]
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        if self._table_weights is None:
+            return super()._draw_tables(seeds)
+        weights = np.array(self._table_weights)
+        low, high = self.player_range
+        sizes = np.arange(low, high + 1)
+        num_players = self.rng.choice(sizes, len(seeds), p=weights / weights.sum())
+        return num_players, self.rng.integers(num_players)
 
     def _seat_opponents(
         self, num_players: NDArray[np.int64], learner_seats: NDArray[np.int64]

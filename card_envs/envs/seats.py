@@ -99,9 +99,7 @@ class SeatGames:
 
     def _begin(self, indices: NDArray[np.int64], seeds: NDArray[np.uint64]) -> None:
         for _ in range(_TRIES):
-            num_players = np.empty(len(indices), np.int64)
-            learner_seats = np.empty(len(indices), np.int64)
-            draw_tables(seeds, *self.player_range, num_players, learner_seats)
+            num_players, learner_seats = self._draw_tables(seeds)
             if self._seat is not None:
                 learner_seats[:] = self._seat
             seats = self._seat_opponents(num_players, learner_seats)
@@ -118,6 +116,15 @@ class SeatGames:
             f"{_TRIES} games in a row ended before the learner's first decision: "
             f"max_steps={self.arena.options['max_steps']} is too small"
         )
+
+    def _draw_tables(
+        self, seeds: NDArray[np.uint64]
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """The number of players of the games with these seeds, and the learner's seat (M,)."""
+        num_players = np.empty(len(seeds), np.int64)
+        learner_seats = np.empty(len(seeds), np.int64)
+        draw_tables(seeds, *self.player_range, num_players, learner_seats)
+        return num_players, learner_seats
 
     def _seat_opponents(
         self, num_players: NDArray[np.int64], learner_seats: NDArray[np.int64]
