@@ -28,12 +28,8 @@ bench: .venv/installed
 		$(BIN)/python -m benchmarks.training --game $$game || exit 1; \
 	done
 
-# With what a run goes on when its configuration's decisions are over.
-GO_ON_animalia := decisions=36_000_000 environment.table_weights=[5,1,1,1,1]
-
 $(TRAIN): train-%: .venv/installed
 	$(BIN)/python -m training.train configs/$*.yaml
-	$(if $(GO_ON_$*),$(BIN)/python -m training.train --resume runs/$* --set $(GO_ON_$*))
 
 .venv/installed: pyproject.toml constraints.txt
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv

@@ -19,7 +19,7 @@ from card_envs.games.franks_zoo.cards import LAY_CARDS
 Determinize = Callable[[np.ndarray, int, int, np.uint64], None]
 Observe = Callable[[np.ndarray, int, int, np.ndarray], None]
 
-SEEDS = 6
+SEEDS = 4
 MORE_SEEDS = 4000
 
 

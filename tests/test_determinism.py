@@ -47,7 +47,7 @@ each_game = pytest.mark.parametrize("game", EACH_GAME)
 # ---------------------------------------------------------------------------------------------
 
 #: The seeds of the games that are frozen, less the number of players: such that much happens.
-FROZEN_SEEDS = {"beaver_gang": 20240, "swim_for_your_life": 700, "franks_zoo": 0}
+FROZEN_SEEDS = {"beaver_gang": 20240, "swim_for_your_life": 700, "franks_zoo": 0, "animalia": 60}
 
 #: What does not happen in them, by game and variant.
 NOT_FROZEN = {
@@ -176,6 +176,36 @@ FROZEN = {
     ),
     ("franks_zoo_v0", 7, "partners"): (
         "d50aa4b964f9be62c76e0abcd5b3cb35393fd748325990d049e297494f17bead"
+    ),
+    ("animalia_v0", 2, "perfect"): (
+        "51194bdcc5d2bef5f74d51609dd2a7f0c09fcdd735cd9af86dc0fb05a3649597"
+    ),
+    ("animalia_v0", 2, "none"): (
+        "599c781419e16a12630994bbc8e80ce9462938d18a43d26af5127a524d8c628f"
+    ),
+    ("animalia_v0", 3, "perfect"): (
+        "bfd9f29f0a4979a40ed5de6324268c8e03edb0fa8d202ae8235826c579d650e1"
+    ),
+    ("animalia_v0", 3, "none"): (
+        "8a119b710cce4387b3198733d21dd899e50a746d8d76578950ac2ea27d7f8e2d"
+    ),
+    ("animalia_v0", 4, "perfect"): (
+        "dc414d173074a3ef42828808c44d3cf2ed337cdc6a2b07c99a03eb31725c8e9a"
+    ),
+    ("animalia_v0", 4, "none"): (
+        "ad2d85561dc72ccd8a10b78d5d76d453a11f27896473596e7fe91d2828ebfc9f"
+    ),
+    ("animalia_v0", 5, "perfect"): (
+        "6c860c34e9c9490186976a1a0a000e14d8c2f2634f7f9b7871637343fcc7d37f"
+    ),
+    ("animalia_v0", 5, "none"): (
+        "f462145973c7bab353e3238c9900b573894be7083ac9f2998d04275d51ad0d6f"
+    ),
+    ("animalia_v0", 6, "perfect"): (
+        "6cd87d3b7beabe83b0c7d37835d2cfc6a05461d2b6eccef1bbaf056a0750da29"
+    ),
+    ("animalia_v0", 6, "none"): (
+        "ab64d69f8b1ad59b618a5484a8bcdf036fa9126b4c20bedf9f1668525379a800"
     ),
 }
 

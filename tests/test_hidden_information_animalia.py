@@ -248,6 +248,30 @@ def families_of(cards: list[int]) -> list[int]:
     return [sum(c // NUM_MEMBERS == family for c in cards) for family in range(NUM_FAMILIES)]
 
 
+def points_if(s: np.void, player: int, collections: list[list[int]]) -> int:
+    """AN-17, AN-19: a player's points if his collections had so many animals of each family."""
+    medals = s["medals"][player].astype(int)
+    for animals in collections:
+        is_five_different = animals == [1] * NUM_FAMILIES
+        medals += [number if number > 1 or is_five_different else 0 for number in animals]
+    return int(medals.sum() + 5 * (medals // group_of(s)).sum())
+
+
+def changes_of(s: np.void, player: int, change: int) -> np.ndarray:
+    """What one animal more (+1) or fewer (-1) of each family gains or costs in each collection."""
+    look = np.zeros((2, NUM_FAMILIES))
+    collections = [families_of(cards) for cards in own_collections(s, player)]
+    before = points_if(s, player, collections)
+    for k, animals in enumerate(collections):
+        for family in range(NUM_FAMILIES):
+            if s["phase"] >= BRING_IN and animals[family] + change >= 0:
+                changed = [list(row) for row in collections]
+                changed[k][family] += change
+                points = change * (points_if(s, player, changed) - before)
+                look[k, family] = (np.clip(points, -8, 23) + 8) / 31
+    return look
+
+
 def expected_table(s: np.void, witness: Witness) -> dict[str, np.ndarray]:
     """What lies open on the table, from the witness's seat."""
     n, me = witness.num_players, witness.player
@@ -335,6 +359,8 @@ def expected_view(s: np.void, witness: Witness) -> dict[str, np.ndarray]:
         "triggers": triggers,
         "rest": np.array([one_hot(6, s["medals"][me, f] % group - 1) for f in range(NUM_FAMILIES)]),
         "points": points,
+        "one_more": changes_of(s, me, +1),
+        "one_fewer": changes_of(s, me, -1),
     }
 
 
@@ -343,13 +369,14 @@ def expected_state(s: np.void, witnesses: list[Witness], me: int) -> dict[str, n
     n = len(witnesses)
     order = [(me + k) % n for k in range(n)]
     pile = pile_of(s)
-    medals = np.zeros((6, NUM_FAMILIES))
+    medals, season_medals = np.zeros((6, NUM_FAMILIES)), np.zeros((6, NUM_FAMILIES))
     bonus, seen, located = np.zeros((6, 36)), np.zeros((6, 36)), np.zeros((6, 36))
     place_in_pile = np.zeros(36)
     place_in_pile[pile] = np.arange(1, 1 + len(pile)) / 36
     for seat, q in enumerate(order):
         witness = witnesses[q]
         medals[seat] = s["medals"][q] / (10 * int(s["seasons"]))
+        season_medals[seat] = s["season_medals"][q] / 10
         bonus[seat] = set_of([c for c, held in witness.bonus.items() if held.holder == q])
         seen[seat] = set_of(
             [
@@ -362,6 +389,7 @@ def expected_state(s: np.void, witnesses: list[Witness], me: int) -> dict[str, n
             located[seat, number] = witness.bonus[number].since - 1
     return expected_table(s, witnesses[me]) | {
         "medals": medals,
+        "season_medals": season_medals,
         "chosen": look_of(int(s["chosen"])),
         "bonus": bonus,
         "pile": place_in_pile,
@@ -391,15 +419,16 @@ def test_every_value_that_a_player_sees_is_what_the_witness_knows(num_players, m
             witnessed(num_players, 10 * num_players + seed, **options)
         ):
             s = states[0]
-            me = number % num_players
-            for witness in (witnesses[me], witnesses[s["current_player"]]):
-                view = observation_of(GAME, states, witness.player)
-                assert_same_parts(GAME.fields, view, expected_view(s, witness))
-                happened += check_what_bonus_cards_could_be(s, witness, view)
-                happened["spied"] += len(witness.next_cards) > 0
-            full = np.full(GAME.state_fields.size, np.nan, np.float32)
-            GAME.write_state(states, 0, me, full)
-            assert_same_parts(GAME.state_fields, full, expected_state(s, witnesses, me))
+            me = number // 2 % num_players
+            witness = witnesses[me if number % 2 else s["current_player"]]
+            view = observation_of(GAME, states, witness.player)
+            assert_same_parts(GAME.fields, view, expected_view(s, witness))
+            happened += check_what_bonus_cards_could_be(s, witness, view)
+            happened["spied"] += len(witness.next_cards) > 0
+            if number % 4 == 0 or action is None:
+                full = np.full(GAME.state_fields.size, np.nan, np.float32)
+                GAME.write_state(states, 0, me, full)
+                assert_same_parts(GAME.state_fields, full, expected_state(s, witnesses, me))
             happened["brought in"] += s["phase"] == TAKE_OUT
             happened["gift follows"] += s["may_give"]
             happened["over"] += action is None

@@ -96,6 +96,8 @@ def test_masks_are_exact(game, num_players):
         env = module_of(game).raw_env(num_players=num_players)
         env.reset(seed=seed)
         play_on(env, player_seed, decisions)
+        while decisions % 2 and 0 < len(env.legal_actions()) < 3:  # where there is more to choose
+            env.step(env.legal_actions()[-1])
         if not env.legal_actions():
             return
         before = snapshot(env)
@@ -303,8 +305,34 @@ def hands_of_one_animal() -> Iterator[tuple[int, np.ndarray]]:
         yield 4, Table.lay_out("F", "O", "C", "M", last=large_set, owner=0).states
 
 
+def spied_cards_and_large_families() -> Iterator[tuple[int, np.ndarray]]:
+    """Animalia: three cards of the draw pile are known while a gift follows; and two players with
+    four or five of a family in each collection, and medals that a group lacks three of."""
+    from animalia_table import ANIMALS, CARDS, GIVE, MEMBERS, Table
+
+    for k in range(len(CARDS)):
+        cards = CARDS[k:] + CARDS[:k]
+        pile = ", ".join(cards[:3])
+        more = {"phase": GIVE, "taken_into": 0, "pile": pile, "seen": {0: pile}}
+        yield 6, Table.lay_out(cards[3], *[""] * 5, **more).states
+    members = [member for member in MEMBERS if member != "cute"]
+    for k, alike in itertools.product(range(len(ANIMALS)), (4, 5)):
+        *animals, other = ANIMALS[k:] + ANIMALS[:k]
+        rows = [
+            ", ".join([f"{animal} {member}" for member in members[:alike]])
+            + f", {other} {members[number]}" * (5 - alike)
+            for number, animal in enumerate(animals)
+        ]
+        more = {"bonus": {1: "owl"}, "season": 3, "medals": [[4] * 5] * 2}
+        yield 2, Table.lay_out(rows[:2], rows[2:], **more).states
+
+
 #: Games, or positions, for values that hardly any other has.
-SPECIAL_GAMES = {"swim_for_your_life": games_of_a_hoarder, "franks_zoo": hands_of_one_animal}
+SPECIAL_GAMES = {
+    "swim_for_your_life": games_of_a_hoarder,
+    "franks_zoo": hands_of_one_animal,
+    "animalia": spied_cards_and_large_families,
+}
 
 #: How many values of a field are the same in all positions, if not just those of the seats that
 #: every table has. Beaver Gang: nobody swaps a card with himself. The others: nobody has more cards

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from itertools import combinations, permutations, product
+from itertools import permutations, product
 
 import numpy as np
 import pytest
@@ -58,10 +58,6 @@ def rewards(table):
     return of_players(table, "rewards")
 
 
-def cards_among(choices):
-    return [name for name in choices if name in CARDS]
-
-
 # ---------------------------------------------------------------------------------------------
 # Cards and actions
 # ---------------------------------------------------------------------------------------------
@@ -85,10 +81,8 @@ def test_the_deck(num_players):
 def test_the_numbers_of_the_actions():
     assert GAME.num_actions == len(WORDS) == 49
     assert (PASS, take(1), take(2)) == (0, 1, 2)
-    assert [card("cat " + member) for member in ("champion", "elegant", "cute", "lousy")] == [
-        *(3, 4, 5, 6)
-    ]
-    assert [card("cat " + member) for member in ("thief", "spy", "prankster")] == [7, 8, 9]
+    members = ("champion", "elegant", "cute", "lousy", "thief", "spy", "prankster")
+    assert [card("cat " + member) for member in members] == [3, 4, 5, 6, 7, 8, 9]
     assert [card(animal + " champion") for animal in ANIMALS] == [3, 10, 17, 24, 31]
     assert (card("parrot prankster"), card("owl")) == (37, 38)
     assert [to(number) for number in range(1, 6)] == [39, 40, 41, 42, 43]
@@ -130,7 +124,8 @@ def test_the_beginning(num_players):
     )
     assert table.owl_family == NO_FAMILY
     assert not any(table.bonus_cards)
-    assert not table.medals.any()
+    for name in ("medals", "season_medals", "season_points", "standing", "rewards", "seen"):
+        assert not getattr(table, name).any()
 
 
 def last_take(num_players, last_dealer, pile="", **more):
@@ -241,7 +236,8 @@ def test_each_season_is_dealt_anew_whatever_was_played_before():
             dealer=2,
             seed=8,
         )
-        finish_season(table.play(card("dog spy"), card(name)))
+        table.play(card("dog spy"), card(name))
+        assert (table.season, table.dealer, any(table.bonus_cards)) == (2, 0, False)
         decks.append([table.lot_cards, *table.pile])
     assert decks[0] == decks[1]
     table = Table(3, 8)
@@ -572,6 +568,31 @@ def test_if_the_theft_completes_the_thiefs_collection_the_victim_is_single(victi
 
 
 @pytest.mark.rule("AN-8")
+@pytest.mark.rule("AN-18")
+@pytest.mark.parametrize("number", [1, 2])
+def test_a_theft_of_a_single_player_with_two_collections(number):
+    own = ["dog thief, dog lousy, rabbit lousy", "cat lousy, parrot lousy, cat spy"]
+    table = Table.lay_out(
+        tuple(own if number == 1 else own[::-1]),
+        ("owl, dog champion, ...", "cat champion, cat elegant, horse champion, ..."),
+        lot="rabbit thief",
+        pile="rabbit champion, rabbit elegant",
+    )
+    assert table.choices == ["take 1", "take 2"]
+    assert table.copy().play(take(3 - number)).choices == ["take 1", "take 2"]
+    table.play(take(number))
+    assert (table.phase, table.current_player, table.taken_into) == (STEAL, 0, number - 1)
+    table.play(card("owl"))
+    # The other one is back with the collection that has lost the owl; nobody need take now.
+    sizes = [5, 3] if number == 1 else [3, 5]
+    assert table.sizes == [*sizes, 4, 5]
+    assert (table.dealer, table.current_player) == (1, 1)
+    assert (table.lot_cards, table.choices) == ("rabbit champion", ["pass", "take 1"])
+    table.play(PASS)
+    assert (table.current_player, table.choices) == (0, ["pass", f"take {3 - number}"])
+
+
+@pytest.mark.rule("AN-8")
 def test_a_single_player_who_does_not_steal_stays_single():
     table = left_alone(
         *("dog thief, dog lousy", "owl, ...", "horse lousy, ..."),
@@ -669,7 +690,7 @@ def test_a_power_is_not_triggered_by_animals_elsewhere(power):
 
 @pytest.mark.rule("AN-11")
 def test_several_powers_act_in_the_order_spy_thief_prankster():
-    """One of each, and an animal with each power is there."""
+    """Of a take at most two kinds can act: of each there must be two among five cards."""
     table = Table.lay_out(
         *("dog prankster, dog thief", "horse lousy", "rabbit lousy"),
         lot="cat prankster, cat thief, cat elegant",
@@ -1111,12 +1132,11 @@ def test_what_was_just_stolen_may_be_given_and_even_given_back():
 @pytest.mark.rule("AN-13")
 @pytest.mark.rule("AN-14")
 @pytest.mark.rule("AN-15")
-def test_a_theft_and_a_gift_of_one_take_leave_two_collections_open():
+def test_a_gift_makes_room_too_late_for_the_thief():
     table = Table.lay_out(
         *("dog prankster, dog thief, horse lousy", "cat elegant, ...", "rabbit lousy"),
         lot="cat prankster, cat thief",
     ).play(take())
-    # Five cards after the take: no theft, but the gift makes room, too late for the thief.
     assert table.phase == GIVE
     table.play(card("horse lousy"))
     assert (table.sizes, table.dealer) == ([4, 5, 2], 2)
@@ -1125,7 +1145,6 @@ def test_a_theft_and_a_gift_of_one_take_leave_two_collections_open():
 # ---------------------------------------------------------------------------------------------
 # Elegance
 # ---------------------------------------------------------------------------------------------
-
 
 MEMBER = {"C": "champion", "E": "elegant", "L": "lousy"}
 
@@ -1517,7 +1536,7 @@ def test_the_owl_counts_for_its_owner_only():
             "dog lousy, dog spy, owl, cat spy, cat lousy",
             "dog thief, rabbit spy, rabbit thief, ...",
         ),
-        *("horse spy, horse thief, parrot spy, ...",),
+        "horse spy, horse thief, parrot spy, ...",
         owl="dogs",
     )
     assert table.season_medals[0].tolist() == [2, 0, 3, 0, 0]
@@ -1843,14 +1862,15 @@ def arrangements(table, player, seeds):
 
 
 FOUR_COLLECTIONS = (
-    ("cat champion, cat elegant, cat lousy, ...", "dog champion, dog elegant, dog lousy, ..."),
+    ("parrot lousy, cat elegant, cat lousy, ...", "dog champion, dog elegant, dog lousy, ..."),
     ("horse champion, horse elegant, horse lousy, ...", "..."),
 )
 REPLACED = (
     "rabbit champion, rabbit elegant, rabbit prankster, parrot champion, parrot elegant, "
     "parrot thief, parrot spy"
 )
-# Besides these there are two lousy animals, the owl and the prankster of the parrots.
+# Besides these there are the champion of the cats (the lowest card), the lousy rabbit, the
+# prankster of the parrots and the owl (the highest card).
 
 
 def test_determinize_deals_the_hidden_cards_uniformly():
@@ -1858,12 +1878,12 @@ def test_determinize_deals_the_hidden_cards_uniformly():
     table = Table.lay_out(
         *FOUR_COLLECTIONS,
         replaced=REPLACED,
-        bonus={1: "parrot lousy, owl"},
+        bonus={1: "cat champion, owl"},
         dealer=0,
         phase=TAKE_OUT,
         chosen="owl",
     )
-    hidden = [*table.pile, "parrot lousy", "owl"]
+    hidden = [*table.pile, "cat champion", "owl"]
     assert len(hidden) == 4
     found = Counter(arrangements(table, 0, 4_800))
     expected = {
@@ -1879,19 +1899,19 @@ def test_determinize_deals_old_bonus_cards_uniformly_among_what_they_can_be():
     table = Table.lay_out(
         *FOUR_COLLECTIONS,
         replaced=REPLACED,
-        bonus={1: "parrot lousy"},
+        bonus={1: "cat champion"},
         kept={1: "owl"},
-        shown="parrot lousy, rabbit lousy",
+        shown="cat champion, rabbit lousy",
         pile="rabbit lousy",
         dealer=0,
     )
-    hidden = [*table.pile, "parrot lousy", "owl"]
+    hidden = [*table.pile, "cat champion", "owl"]
     assert len(hidden) == 4
     found = Counter(arrangements(table, 0, 1_200))
     expected = [
         (cards, -1)
         for cards in permutations(hidden)
-        if cards[3] not in ("parrot lousy", "rabbit lousy")
+        if cards[3] not in ("cat champion", "rabbit lousy")
     ]
     assert set(found) == set(expected)
     counts = [found[arrangement] for arrangement in expected]
@@ -1902,15 +1922,15 @@ def test_determinize_leaves_what_a_spy_has_seen():
     table = Table.lay_out(
         *FOUR_COLLECTIONS,
         replaced=REPLACED,
-        bonus={1: "parrot lousy, owl"},
+        bonus={1: "cat champion, owl"},
         pile="rabbit lousy",
-        seen={0: "rabbit lousy, owl", 1: "parrot lousy"},
+        seen={0: "rabbit lousy, owl", 1: "cat champion"},
         dealer=0,
     )
     found = {cards for cards, _ in arrangements(table, 0, 30)}
     assert found == {
         ("rabbit lousy", *others, "owl")
-        for others in permutations(("parrot lousy", "parrot prankster"))
+        for others in permutations(("cat champion", "parrot prankster"))
     }
 
 

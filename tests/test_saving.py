@@ -3,19 +3,34 @@
 from __future__ import annotations
 
 import copy
+import itertools
 import json
 import pickle
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
 import pytest
+from animalia_table import (
+    BRING_IN,
+    CARDS,
+    GIVE,
+    LOT,
+    OWL_FAMILY,
+    RECEIVE,
+    STEAL,
+    TAKE_OUT,
+    Table,
+    bits,
+    points_of,
+)
 from helpers import (
     EACH_GAME,
     TABLES,
     UNIFORM,
     Chooser,
     Habits,
+    begin,
     finish,
     kinds_of_actions,
     mask_of,
@@ -29,6 +44,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import card_envs
+from card_envs.engine.game import DEFAULT_MAX_STEPS
 from card_envs.envs.aec import CardEnv
 from card_envs.envs.saves import pack
 from card_envs.games.franks_zoo.cards import LAY_CARDS, MAY_ASK
@@ -37,6 +53,7 @@ tables = pytest.mark.parametrize(("game", "num_players"), TABLES)
 each_game = pytest.mark.parametrize("game", EACH_GAME)
 
 MAGIC = b"card_envs save 1\n"
+DECISIONS_AHEAD = 40  # how far a saved game is compared with the one that was not
 
 
 def header_of(data: bytes) -> dict[str, Any]:
@@ -65,23 +82,20 @@ def mid_game(game: Any, num_players: int, decisions: int = 9, **options: Any) ->
     raise AssertionError("no game is so long")
 
 
-def assert_same_future(env: CardEnv, twin: CardEnv, seed: int) -> None:
-    """Both play on alike to the end, through the dead steps, and into the next game."""
+def future_of(env: CardEnv, seed: int) -> Iterator[tuple[Any, ...]]:
+    """All that can be seen of the rest of a game, through the dead steps, and of the next one;
+    only of the next decisions if it is long."""
     habits = Habits(env.game, seed)
     for _ in range(2):
-        for _ in range(150):
-            assert snapshot(twin) == snapshot(env)
+        for _ in range(DECISIONS_AHEAD):
+            yield snapshot(env)
             if not env.legal_actions():
                 break
-            action = habits.choose(env.states)
-            env.step(action)
-            twin.step(action)
+            env.step(habits.choose(env.states))
         while not env.legal_actions() and env.agents:
-            assert snapshot(twin) == snapshot(env)
+            yield snapshot(env)
             env.step(None)
-            twin.step(None)
         env.reset()
-        twin.reset()
 
 
 def copies_of(env: CardEnv, **options: Any) -> dict[str, CardEnv]:
@@ -118,10 +132,12 @@ def test_a_game_goes_on_from_everywhere(game, num_players):
                     env.step(int(np.argmin(mask)))
             before = snapshot(env)
             assert env.save() == env.save()
-            for way, twin in copies_of(env, **options).items():
+            copies = copies_of(env, **options)
+            future = list(future_of(copy.deepcopy(env), number))
+            for way, twin in copies.items():
                 assert snapshot(twin) == before, (where, way)
                 assert twin.save() == env.save(), (where, way)
-                assert_same_future(copy.deepcopy(env), twin, number)
+                assert list(future_of(twin, number)) == future, (where, way)
             assert snapshot(env) == before
 
 
@@ -277,7 +293,7 @@ def test_crafted_records_are_refused(game, num_players):
         "reward_mode": [3, -1, 1],
         "memory": [2, -1, 1],
         "max_steps": [0, -1, 5],
-        "steps": [-1],
+        "steps": [-1, DEFAULT_MAX_STEPS, 2**31 - 1],
         "terminated": [True],
         "truncated": [True],
     }
@@ -298,7 +314,19 @@ def test_crafted_records_are_refused(game, num_players):
     assert snapshot(env) == before
 
 
-def load_damaged(env: CardEnv, header: Any, record: bytes, decisions: int = 25) -> str:
+@each_game
+def test_a_game_that_goes_on_has_decisions_left(game):
+    states = begin(game, 3, 1, max_steps=5)
+    for steps in range(-1, 8):
+        states["steps"] = steps
+        assert game.rules.is_sound(states, 0) == (0 <= steps < 5)
+    states["truncated"] = True
+    for max_steps in (0, 5):
+        states["max_steps"] = max_steps
+        assert game.rules.is_sound(states, 0) == (max_steps > 0)
+
+
+def load_damaged(env: CardEnv, header: Any, record: bytes, decisions: int = 15) -> str:
     """Load a record under a right checksum into the environment, and play on if it is let in.
 
     Whatever is let in must do no harm: every kernel takes it, and what they give is of the kind
@@ -311,16 +339,17 @@ def load_damaged(env: CardEnv, header: Any, record: bytes, decisions: int = 25) 
         env.load(sealed(header, record))
     except ValueError as error:
         return str(error)
-    for _ in range(decisions):
+    for number in range(decisions):
         legal = env.legal_actions()
         if not legal:
             break
         assert set(np.unique(env.last()[0]["action_mask"])) == {0, 1}
+        # Words and the full state are slow to make: from one seat at a time.
+        assert env.game.describe(env.states, 0, number % env.num_players)
         for agent in env.agents:
             assert np.isfinite(env.observe(agent)["observation"]).all()
-            assert np.isfinite(env.state()).all()
-            assert env.game.describe(env.states, 0, env.possible_agents.index(agent))
             env.determinize(agent, 1)
+        assert np.isfinite(env.state()).all()
         assert env.game.rules.is_sound(env.states, 0)
         assert env.game.heuristic(env.states, 0) in env.legal_actions()
         env.step(env.legal_actions()[-1])
@@ -608,14 +637,19 @@ def test_swim_for_your_life_refuses_impossible_records(num_players):
     assert_refused(env, *changes)
 
 
-def franks_zoo_at(num_players: int, wanted: Callable[[Any], bool], **options: Any) -> CardEnv:
-    """A game of Frank's Zoo in the first position that is wanted."""
-    env = card_envs.make("franks_zoo", num_players=num_players, **options)
-    chooser = Chooser(num_players, kinds_of_actions(env.game))
-    env.reset(seed=num_players)
-    while not wanted(env.states[0]):
-        env.step(chooser.choose(mask_of(env.game, env.states)))
-    return env
+def env_at(
+    game_id: str, num_players: int, wanted: Callable[[Any], bool], **options: Any
+) -> CardEnv:
+    """A game in the first position that is wanted."""
+    env = card_envs.make(game_id, num_players=num_players, **options)
+    for seed in itertools.count(num_players):
+        chooser = Chooser(seed, kinds_of_actions(env.game))
+        env.reset(seed=seed)
+        while env.legal_actions() and not wanted(env.states[0]):
+            env.step(chooser.choose(mask_of(env.game, env.states)))
+        if wanted(env.states[0]):
+            return env
+    raise AssertionError("unreachable")
 
 
 def cards_between(kind: int, source: str, giver: int, target: str, taker: int) -> Any:
@@ -637,8 +671,10 @@ def cards_between(kind: int, source: str, giver: int, target: str, taker: int) -
 @pytest.mark.parametrize("num_players", [4, 5, 7])
 def test_franks_zoo_refuses_impossible_records_within_a_request(num_players):
     n = num_players
-    env = franks_zoo_at(
-        n, lambda s: s["phase"] == 2 and s["has_passed"].any() and s["trick"].sum() > 5
+    env = env_at(
+        "franks_zoo",
+        n,
+        lambda s: s["phase"] == 2 and s["has_passed"].any() and s["trick"].sum() > 5,
     )
     s = env.states[0]
     junior, senior, owner = int(s["asker"]), int(s["current_player"]), int(s["owner"])
@@ -721,7 +757,7 @@ def test_franks_zoo_refuses_impossible_records_within_an_exchange(num_players):
         """A junior has chosen the first of his cards, and others have given theirs."""
         return s["gift"] >= 0 and s["given"].any() and s["rank"][s["current_player"]] > 2
 
-    env = franks_zoo_at(num_players, is_wanted)
+    env = env_at("franks_zoo", num_players, is_wanted)
     s = env.states[0]
     giver = int(s["current_player"])
     first, last = (
@@ -762,7 +798,7 @@ def test_franks_zoo_refuses_impossible_records_within_an_exchange(num_players):
 
 @pytest.mark.parametrize("num_players", [3, 5, 7])
 def test_franks_zoo_refuses_impossible_records_at_the_end(num_players):
-    env = franks_zoo_at(num_players, lambda s: s["terminated"], target_score=8)
+    env = env_at("franks_zoo", num_players, lambda s: s["terminated"], target_score=8)
     s = env.states[0]
     n = num_players
     last = int(np.argmax(s["place"]))
@@ -789,7 +825,7 @@ def test_franks_zoo_refuses_impossible_records_at_the_end(num_players):
 
 def test_franks_zoo_refuses_partners_where_there_are_none():
     for num_players, options in ((3, {}), (5, {"partners": False})):
-        env = franks_zoo_at(num_players, lambda s: s["hand_number"] == 2, **options)
+        env = env_at("franks_zoo", num_players, lambda s: s["hand_number"] == 2, **options)
         first, last = (int(np.flatnonzero(env.states[0]["rank"] == rank)[0]) for rank in (0, 2))
         assert_refused(
             env,
@@ -802,3 +838,266 @@ def test_franks_zoo_refuses_partners_where_there_are_none():
             ),
             number("given", (first, 0), 2),
         )
+
+
+def env_of(table: Table) -> CardEnv:
+    """An environment in the position of a table of Animalia."""
+    env = card_envs.make("animalia", num_players=int(table.num_players))
+    env.reset(seed=0)
+    header = header_of(env.save()) | {"agent_selection": f"player_{table.current_player}"}
+    env.load(sealed(header, table.states.tobytes()))
+    return env
+
+
+def moved(card: str, source: tuple[str, Any], target: tuple[str, Any]) -> Callable[[Any], None]:
+    """A card of Animalia goes from one set (a field, and a place in it) to another."""
+
+    def change(s):
+        for (name, place), sign in ((source, -1), (target, 1)):
+            cards = s[name] if place is None else s[name][place]
+            number(name, place, cards + sign * bits(card))(s)
+
+    return change
+
+
+def medals(player: int, *counts: int) -> Callable[[Any], None]:
+    """Medals of each family, with the standing that they bring."""
+
+    def change(s):
+        s["medals"][player] = counts
+        s["standing"][player] = 1000 * points_of(counts, s["num_players"]) + max(counts)
+
+    return change
+
+
+def test_animalia_refuses_impossible_records_within_phase_1():
+    table = Table.lay_out(
+        "cat thief, dog lousy",
+        "horse thief, parrot lousy, cat spy, dog prankster, horse prankster",
+        "dog spy, cat prankster, parrot spy",
+        lot="owl, cat lousy",
+        pile="dog champion, cat champion, horse spy, horse lousy",
+        kept={1: "parrot champion"},
+        seen={0: "dog champion, cat champion", 2: "dog champion"},
+        shown="dog thief",
+        left_over={0: "horse elegant"},
+        dealer=2,
+        player=0,
+        medals=[[2, 0, 3, 0, 0], [0, 0, 0, 4, 0], [0] * 5],
+        season_medals=[[2, 0, 3, 0, 0]],
+        season_points=[5],
+    )
+    n, size, kept = 3, 31, 30
+    owl, dog_champion, parrot_champion, cute = map(
+        CARDS.index, ("owl", "dog champion", "parrot champion", "cat cute")
+    )
+    drawn, end = int(table.drawn), int(table.deck_size)
+    place_of = table.deck.tolist().index
+    dog_lousy = place_of(CARDS.index("dog lousy"))
+    assert (drawn, end, table.season) == (12, 30, 2)
+
+    def larger_than_the_dealers_room(s):
+        for card, player in (("cat thief", 0), ("dog lousy", 0)):
+            moved(card, ("collection", player), ("collection", 2))(s)
+        moved("dog spy", ("collection", 2), ("collection", 0))(s)
+
+    def six_cards_in_a_collection(s):
+        moved("dog lousy", ("collection", 0), ("collection", 1))(s)
+
+    def a_bonus_card_before_phase_2(s):
+        moved("dog lousy", ("collection", 0), ("bonus", 0))(s)
+        s["holder"][dog_lousy], s["since"][dog_lousy] = 0, 2
+
+    def a_kept_card_that_is_used(s):
+        moved("parrot champion", ("bonus", 1), ("collection", 0))(s)
+        s["holder"][kept], s["since"][kept] = -1, 0
+
+    def hardly_any_deck(s):
+        """All cards but ten are kept."""
+        s["collection"][:] = 0
+        s["drawn"], s["deck_size"] = 2, 10
+        s["lot"] = sum(1 << int(card) for card in s["deck"][:2])
+        s["seen"][:] = 0
+        s["holder"][10:size], s["since"][10:size] = 1, 1
+        s["bonus"][1] = sum(1 << int(card) for card in s["deck"][10:size])
+        s["shown"][:] = s["left_over"][:] = 0
+
+    assert_refused(
+        env_of(table),
+        *(number("season", None, value) for value in (-1, 0, 4)),
+        *(number("seasons", None, value) for value in (0, 1, 11)),
+        *(number("phase", None, value) for value in (-1, 1, 4, 6, 7)),
+        *(number("dealer", None, value) for value in (-1, n)),
+        *(number("owl_family", None, value) for value in (-2, 5)),
+        *(number("taken_into", None, value) for value in (-2, 0, n)),
+        *(number("chosen", None, value) for value in (-2, owl, 36)),
+        number("must_take", None, True),
+        number("may_give", None, True),
+        number("current_player", None, 1),
+        # Medals.
+        both(number("season_medals", (0, 1), -1), number("season_points", (0,), 4)),
+        both(number("season_medals", (0, 1), 1), number("season_points", (0,), 6)),
+        medals(0, 8, 0, 3, 0, 0),
+        both(
+            medals(0, 5, 0, 6, 0, 0),
+            number("season_medals", (0,), (5, 0, 6, 0, 0)),
+            number("season_points", (0,), 11),
+        ),
+        number("medals", (n, 0), 1),
+        *(number("season_points", (0,), value) for value in (4, 6)),
+        *(number("standing", (0,), value) for value in (-5000, 5004)),
+        number("standing", (n,), 1),
+        # What was noted of earlier seasons.
+        *(number("shown", (owl,), value) for value in (-1, 2)),
+        *(number("left_over", (5, owl), value) for value in (-1, 2)),
+        number("shown", (parrot_champion,), 1),
+        *(number("left_over", (player, parrot_champion), 1) for player in (0, 2)),
+        # The deck.
+        *(number("drawn", None, value) for value in (-1, drawn - 1, drawn + 1, 127)),
+        *(number("deck_size", None, value) for value in (-1, end - 1, size, 127)),
+        *(number("deck", (drawn,), value) for value in (-1, cute, owl, 36)),
+        *(number("deck", (0,), value) for value in (-1, table.deck[1])),
+        *(number("holder", (kept,), value) for value in (-2, -1, 0, n)),
+        *(number("holder", (place,), 1) for place in (0, drawn, size)),
+        both(number("holder", (kept,), n), moved("parrot champion", ("bonus", 1), ("bonus", n))),
+        *(number("seen", (kept,), value) for value in (-1, 1 << n)),
+        number("seen", (drawn + 1,), 0b101 | 0b010),
+        *(number("seen", (place,), 1) for place in (drawn + 3, size)),
+        both(*(number("seen", (drawn + k,), 1) for k in range(4))),
+        *(number("since", (kept,), value) for value in (-1, 0, 2)),
+        *(number("since", (place,), 1) for place in (0, drawn, size)),
+        number("bonus", (1,), 0),
+        number("bonus", (0,), bits("parrot champion")),
+        number("bonus", (5,), 1 << dog_champion),
+        # The cards.
+        moved("dog lousy", ("collection", 0), ("replaced", None)),
+        moved("dog lousy", ("collection", 0), ("collection", n)),
+        number("collection", (0,), table.collection[0] - bits("dog lousy")),
+        number("collection", (0,), table.collection[0] | bits("owl")),
+        number("collection", (0,), table.collection[0] | 1 << 60),
+        both(number("lot", None, 0), number("replaced", None, table.lot)),
+        both(number("lot", None, 0), number("collection", (2,), table.collection[2] | table.lot)),
+        larger_than_the_dealers_room,
+        six_cards_in_a_collection,
+        a_bonus_card_before_phase_2,
+        a_kept_card_that_is_used,
+        hardly_any_deck,
+    )
+
+
+def test_animalia_refuses_impossible_lots():
+    """AN-5, AN-6, AN-8: that a player must take and need not, or the other way round; too large."""
+    rest = "cat lousy, dog lousy, horse lousy, rabbit lousy"
+    others = ("horse champion, cat champion, dog champion", "...")
+    table = Table.lay_out((rest, "..."), others, lot="owl", dealer=1, player=0)
+    assert_refused(env_of(table), number("must_take", None, True))  # it is not the dealer's
+    table = Table.lay_out((rest, ""), others, lot="owl", dealer=0)
+    assert_refused(env_of(table), number("must_take", None, True))  # there may be two more
+    table = Table.lay_out((rest, "cat thief"), ("...", "..."), lot="owl", dealer=0)
+    assert_refused(env_of(table), number("must_take", None, False))  # he is the last one
+    table = Table.lay_out("", "...", "dog spy", lot="owl, cat lousy, dog lousy", dealer=2, player=0)
+    assert_refused(env_of(table), moved("dog spy", ("collection", 2), ("lot", None)))  # of four
+
+
+def test_animalia_refuses_impossible_records_within_a_gift():
+    table = Table.lay_out(
+        "cat thief, dog prankster, cat prankster",
+        "horse thief, parrot lousy",
+        "dog spy",
+        phase=RECEIVE,
+        taken_into=0,
+        chosen="cat thief",
+    )
+    assert_refused(
+        env_of(table),
+        *(number("phase", None, phase) for phase in (LOT, STEAL, GIVE, BRING_IN, TAKE_OUT)),
+        *(number("chosen", None, CARDS.index(name)) for name in ("dog spy", "owl")),
+        number("chosen", None, -1),
+        *(number("taken_into", None, place) for place in (-2, -1, 1, 3)),
+        both(number("taken_into", None, 1), number("chosen", None, CARDS.index("horse thief"))),
+        number("current_player", None, 1),
+        number("may_give", None, False),
+        number("must_take", None, True),
+        moved("dog spy", ("collection", 2), ("lot", None)),
+    )
+    table.states["phase"], table.states["chosen"] = GIVE, -1
+    assert_refused(env_of(table), number("may_give", None, False))
+
+
+def test_animalia_refuses_impossible_records_within_phase_3():
+    collections = (
+        "cat thief, cat elegant, cat lousy, ...",
+        "cat spy, horse elegant, ...",
+        "owl, ...",
+    )
+    bonus = {0: "dog spy, dog thief", 1: "cat champion"}
+    table = Table.lay_out(
+        *collections, bonus=bonus, phase=TAKE_OUT, dealer=2, player=0, chosen="dog spy"
+    )
+    won = table.deck.tolist().index(CARDS.index("dog spy"))
+    assert_refused(
+        env_of(table),
+        *(number("phase", None, phase) for phase in (LOT, GIVE, RECEIVE, BRING_IN, OWL_FAMILY)),
+        *(number("chosen", None, CARDS.index(name)) for name in ("cat thief", "cat champion")),
+        number("chosen", None, -1),
+        number("current_player", None, 1),
+        *(number("since", (won,), value) for value in (0, 2)),
+        number("must_take", None, True),
+        number("may_give", None, True),
+        number("taken_into", None, 0),
+        moved("cat spy", ("collection", 1), ("replaced", None)),
+        moved("cat spy", ("collection", 1), ("lot", None)),
+    )
+    table = Table.lay_out(*collections, bonus=bonus, phase=BRING_IN, dealer=2, player=0, season=3)
+    assert_refused(
+        env_of(table),
+        both(
+            medals(0, 11, 0, 0, 0, 0),
+            number("season_medals", (0, 0), 11),
+            number("season_points", (0,), 11),
+        ),
+        both(number("holder", (0,), -2), number("since", (0,), 3)),
+        number("deck", (31,), CARDS.index("cat cute")),
+        number("current_player", None, 2),  # who has no bonus cards
+        number("phase", None, OWL_FAMILY),  # who has no owl
+        number("phase", None, TAKE_OUT),
+    )
+
+
+def test_animalia_refuses_impossible_records_at_the_end():
+    def as_on(table: Table) -> Callable[[Any], None]:
+        """The cards of a table where the game is not over."""
+
+        def change(s):
+            for name in ("phase", "season", "current_player", "dealer", "lot", "chosen", "drawn"):
+                s[name] = table.states[0][name]
+            for name in ("deck_size", "deck", "holder", "since", "seen", "collection", "bonus"):
+                s[name] = table.states[0][name]
+            for name in ("shown", "left_over", "replaced"):
+                s[name] = 0
+
+        return change
+
+    env = env_at("animalia", 3, lambda s: s["terminated"])
+    best = int(np.argmax(env.states[0]["standing"]))
+    dealer = (int(env.states[0]["current_player"]) - 1) % 3
+    collections = ("...", "cat elegant, dog elegant, ...", "owl, ...")
+    at_the_end = {"dealer": dealer, "bonus": {(dealer + 1) % 3: "dog champion"}}
+    one, another = (Table.lay_out(*collections, season=k, **at_the_end) for k in (2, 3))
+    again = Table.lay_out("", "", collections[2], lot="cat champion", season=3)
+    exchange = Table.lay_out(
+        *collections, season=3, phase=TAKE_OUT, chosen="dog champion", **at_the_end
+    )
+    assert_refused(
+        env,
+        as_on(one),
+        as_on(again),
+        as_on(exchange),
+        number("seasons", None, 4),
+        medals(best, *[31] * 5),
+        number("season_points", (best,), -1),
+        number("standing", (best,), 0),
+    )
+    possible = env.states.copy()
+    as_on(another)(possible[0])
+    assert env.game.rules.is_sound(env.game.as_states(possible), 0)

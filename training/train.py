@@ -239,23 +239,15 @@ def train(
 
 
 def extend(out: Path, overrides: list[str]) -> Config:
-    """The configuration of the run in ``out``, which may be given more decisions, and for these
-    other weights of the table sizes.
+    """The configuration of the run in ``out``, which may be given more decisions.
 
     The learning rate then falls anew over what is left; the command is noted for the card.
     """
     before = load_config(out / "config.yaml")
     config = load_config(out / "config.yaml", overrides)
-    weights = {"table_weights": before.environment.table_weights}
-    same = {
-        "decisions": before.decisions,
-        "environment": config.environment.model_copy(update=weights),
-    }
-    if config.decisions < before.decisions or config.model_copy(update=same) != before:
-        raise ValueError(
-            "a run that goes on can be given more decisions and other environment.table_weights, "
-            "and nothing else"
-        )
+    is_more = config.decisions >= before.decisions
+    if not is_more or config.model_copy(update={"decisions": before.decisions}) != before:
+        raise ValueError("a run that goes on can be given more decisions, and nothing else")
     if config != before:
         _note(out, config, _command_line("--resume", str(out), "--set", *overrides))
     return config

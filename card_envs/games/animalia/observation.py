@@ -26,6 +26,8 @@ from card_envs.games.animalia.cards import (
 from card_envs.games.animalia.knowledge import last_located
 from card_envs.games.animalia.powers import CARDS_SPIED, is_triggered
 from card_envs.games.animalia.state import (
+    BRING_IN,
+    EXCELLENCE,
     FULL,
     GROUP,
     GROUP_OF_TWO_PLAYERS,
@@ -60,6 +62,8 @@ _AGES = 3
 _MOST_BONUS = 16
 # More points than a usual game brings.
 _MANY_POINTS = 100
+# The least and the most points that an animal more or fewer is said to change.
+_LEAST_CHANGE, _MOST_CHANGE = -8, 23
 # The most medals of one family in a season.
 _MOST_MEDALS = 10
 
@@ -164,6 +168,17 @@ FIELDS = Fields(
         "one-hot number of medals of each family that the observer has beyond full groups, from 1",
     ),
     Field("points", (MAX_PLAYERS,), "points of each seat so far / 100; perfect memory"),
+    Field(
+        "one_more",
+        (2, NUM_FAMILIES),
+        "in phase 3: points that one animal more of each family in each of the observer's "
+        "collections would gain him, with excellence and without the owl, from -8 to 23, + 8, / 31",
+    ),
+    Field(
+        "one_fewer",
+        (2, NUM_FAMILIES),
+        "the same for points that one animal fewer would cost; 0 where there is none",
+    ),
 )
 
 STATE_FIELDS = Fields(
@@ -215,6 +230,8 @@ _LACKS = FIELDS.offset("lacking")
 _TRIGGERS = FIELDS.offset("triggers")
 _RESTS = FIELDS.offset("rest")
 _POINTS = FIELDS.offset("points")
+_ONE_MORE = FIELDS.offset("one_more")
+_ONE_FEWER = FIELDS.offset("one_fewer")
 _STATE_MEDALS = STATE_FIELDS.offset("medals")
 _STATE_SEASON_MEDALS = STATE_FIELDS.offset("season_medals")
 _STATE_CHOSEN = STATE_FIELDS.offset("chosen")
@@ -235,6 +252,14 @@ _medals = np.arange(128) / (_MOST_MEDALS * np.arange(1, MAX_SEASONS + 1)[:, None
 _MEDALS_LOOK = np.pad(_medals, ((1, 0), (0, 0))).astype(np.float32).reshape(-1)
 # Medals beyond full groups: 128 for more players than two, then for two.
 _REST_LOOK = np.concatenate([np.arange(128) % GROUP, np.arange(128) % GROUP_OF_TWO_PLAYERS])
+# Their groups.
+_GROUPS_LOOK = (
+    (np.arange(128) // np.array([[GROUP], [GROUP_OF_TWO_PLAYERS]])).astype(np.int8).reshape(-1)
+)
+_CHANGE_LOOK = (np.arange(32) / (_MOST_CHANGE - _LEAST_CHANGE)).astype(np.float32)
+# Numbers of animals of all families in one integer, four bits each; five different ones.
+_FAMILY_BITS = 4
+_FIVE_DIFFERENT = sum(1 << _FAMILY_BITS * family for family in range(NUM_FAMILIES))
 # For a set of four cards: 1 for each.
 _FOUR_LOOK = (np.arange(16)[:, None] >> np.arange(4) & 1).astype(np.float32).reshape(-1)
 # For a set of players: a byte for each, 0 or 1.
@@ -279,6 +304,8 @@ def observe(states, i, player, out):
     write_cards(cards_in_play(n) & ~located, _UNSEEN, out)
     observe_with_lot(s, me, out)
     observe_points(s, me, remembers, out)
+    if s.phase >= BRING_IN:
+        observe_exchange(s, me, out)
 
 
 @part
@@ -449,6 +476,59 @@ def observe_points(s, player, remembers, out):
         for q in range(n):
             points = min(int(s.standing[q]) // TIE_BREAK, _MANY_POINTS)
             out[_POINTS + relative_seat(q, player, n)] = _POINTS_LOOK[points]
+
+
+@part
+def observe_exchange(s, player, out):
+    """AN-17: what an animal more or fewer in the player's collections would change."""
+    first = first_collection(s, player)
+    last = first + collections_each(s) - 1
+    for number in range(collections_each(s)):
+        animals = animals_of(s.collection[first + number])
+        others = animals_of(s.collection[last - number]) if last > first else 0
+        now = points_with(s, player, animals, others)
+        for family in range(NUM_FAMILIES):
+            one = 1 << _FAMILY_BITS * family
+            to = NUM_FAMILIES * number + family
+            gain = points_with(s, player, animals + one, others) - now
+            observe_change(gain, _ONE_MORE + to, out)
+            if animals >> _FAMILY_BITS * family & 15:
+                loss = now - points_with(s, player, animals - one, others)
+                observe_change(loss, _ONE_FEWER + to, out)
+
+
+@part
+def observe_change(points, to, out):
+    """A number of points gained or lost."""
+    out[to] = _CHANGE_LOOK[min(max(points, _LEAST_CHANGE), _MOST_CHANGE) - _LEAST_CHANGE]
+
+
+@part
+def animals_of(cards):
+    """How many animals of each family are in a set of cards, without the owl, packed."""
+    animals = 0
+    for family in range(NUM_FAMILIES):
+        animals |= of_family(cards, family) << _FAMILY_BITS * family
+    return animals
+
+
+@part
+def points_with(s, player, animals, others):
+    """The player's points if his collections earn medals with these packed animals."""
+    row = (int(s.num_players) == 2) * 128
+    points = 0
+    for family in range(NUM_FAMILIES):
+        medals = int(s.medals[player, family]) + medals_with(animals, family)
+        medals += medals_with(others, family)
+        points += medals + EXCELLENCE * _GROUPS_LOOK[row + (medals & 127)]
+    return points
+
+
+@part
+def medals_with(animals, family):
+    """AN-17: the medals of a family that packed animals earn."""
+    own = animals >> _FAMILY_BITS * family & 15
+    return own if own > 1 or animals == _FIVE_DIFFERENT else 0
 
 
 @jit
