@@ -178,34 +178,34 @@ FROZEN = {
         "d50aa4b964f9be62c76e0abcd5b3cb35393fd748325990d049e297494f17bead"
     ),
     ("animalia_v0", 2, "perfect"): (
-        "51194bdcc5d2bef5f74d51609dd2a7f0c09fcdd735cd9af86dc0fb05a3649597"
+        "ca3946d37d1c772597402e4b7e367e1ffde9c2b6028eb2dab37eda6949f69f5e"
     ),
     ("animalia_v0", 2, "none"): (
-        "599c781419e16a12630994bbc8e80ce9462938d18a43d26af5127a524d8c628f"
+        "a016dfd53880bed6c8e85fdaded8acbfa73e99d65ffd7ea945843bc25785ef91"
     ),
     ("animalia_v0", 3, "perfect"): (
-        "bfd9f29f0a4979a40ed5de6324268c8e03edb0fa8d202ae8235826c579d650e1"
+        "de624a818816c58aa0461c55f35fe616f6cafd64e7d96dc2527545598d114d9d"
     ),
     ("animalia_v0", 3, "none"): (
-        "8a119b710cce4387b3198733d21dd899e50a746d8d76578950ac2ea27d7f8e2d"
+        "81a6fad3d569965b2e19e50866a012179fbcffcbe608e70899df9cff2e42726e"
     ),
     ("animalia_v0", 4, "perfect"): (
-        "dc414d173074a3ef42828808c44d3cf2ed337cdc6a2b07c99a03eb31725c8e9a"
+        "a75bff15e5349277a27e9a291cfbd47931b2b40faf747e78576ad6412e034f20"
     ),
     ("animalia_v0", 4, "none"): (
-        "ad2d85561dc72ccd8a10b78d5d76d453a11f27896473596e7fe91d2828ebfc9f"
+        "5b4917e5c1677b04a71ed4e9f35732a8cb14b9228835d058f218ea9dc4957b4b"
     ),
     ("animalia_v0", 5, "perfect"): (
-        "6c860c34e9c9490186976a1a0a000e14d8c2f2634f7f9b7871637343fcc7d37f"
+        "52368dddca702ab2cda7644c7cc90c25b6744a45915a9c42212549e212db41b6"
     ),
     ("animalia_v0", 5, "none"): (
-        "f462145973c7bab353e3238c9900b573894be7083ac9f2998d04275d51ad0d6f"
+        "3af926aaa874d0cd0738389cb481553b093cee92a6b0b9624c547af0c0b315c8"
     ),
     ("animalia_v0", 6, "perfect"): (
-        "6cd87d3b7beabe83b0c7d37835d2cfc6a05461d2b6eccef1bbaf056a0750da29"
+        "dd302b333039b0d65db4075966d0ae283af99b89273c95a4d74c8ebc957028ae"
     ),
     ("animalia_v0", 6, "none"): (
-        "ab64d69f8b1ad59b618a5484a8bcdf036fa9126b4c20bedf9f1668525379a800"
+        "205435d4f2b2f546d17061ef68506a7e8f31c361778a456bf170d2b67f09fa81"
     ),
 }
 

@@ -257,19 +257,43 @@ def points_if(s: np.void, player: int, collections: list[list[int]]) -> int:
     return int(medals.sum() + 5 * (medals // group_of(s)).sum())
 
 
-def changes_of(s: np.void, player: int, change: int) -> np.ndarray:
-    """What one animal more (+1) or fewer (-1) of each family gains or costs in each collection."""
-    look = np.zeros((2, NUM_FAMILIES))
-    collections = [families_of(cards) for cards in own_collections(s, player)]
-    before = points_if(s, player, collections)
-    for k, animals in enumerate(collections):
-        for family in range(NUM_FAMILIES):
-            if s["phase"] >= BRING_IN and animals[family] + change >= 0:
-                changed = [list(row) for row in collections]
-                changed[k][family] += change
-                points = change * (points_if(s, player, changed) - before)
-                look[k, family] = (np.clip(points, -8, 23) + 8) / 31
-    return look
+def points_by_owl(s: np.void, player: int, rows: list[list[int]], k: int) -> list[int]:
+    """A player's points with these collections, for each family that the owl in collection k can
+    be named; the same number if it is not there. An owl in the other collection does not count."""
+    points = []
+    for named in range(NUM_FAMILIES):
+        animals = [families_of(row) for row in rows]
+        animals[k][named] += OWL in rows[k]
+        points.append(points_if(s, player, animals))
+    return points
+
+
+def best_exchange(s: np.void, player: int) -> dict[str, np.ndarray]:
+    """What gains the player to move most points at once in phase 3, and how many."""
+    cards, gain, families = set[int](), 0, np.zeros(NUM_FAMILIES)
+    rows = own_collections(s, player)
+    is_his = s["current_player"] == player and not (s["terminated"] or s["truncated"])
+    if is_his and s["phase"] == OWL_FAMILY:
+        points = points_by_owl(s, player, rows, [OWL in row for row in rows].index(True))
+        families = np.array(points) == max(points)
+    elif is_his and s["phase"] in (BRING_IN, TAKE_OUT):
+        brings = s["phase"] == BRING_IN
+        gains: dict[int, list[int]] = {}
+        for card in cards_in(s["bonus"][player]) if brings else [int(s["chosen"])]:
+            for k, row in enumerate(rows):
+                before = max(points_by_owl(s, player, rows, k))
+                for out in row:
+                    changed = [*rows]
+                    changed[k] = [card, *(other for other in row if other != out)]
+                    after = max(points_by_owl(s, player, changed, k))
+                    gains.setdefault(after - before, []).append(card if brings else out)
+        gain = max(0, *gains, 0)
+        cards = set(gains.get(gain, []))
+    return {
+        "best_cards": set_of(cards),
+        "best_gain": np.arange(8) < gain,
+        "best_families": families,
+    }
 
 
 def expected_table(s: np.void, witness: Witness) -> dict[str, np.ndarray]:
@@ -359,8 +383,7 @@ def expected_view(s: np.void, witness: Witness) -> dict[str, np.ndarray]:
         "triggers": triggers,
         "rest": np.array([one_hot(6, s["medals"][me, f] % group - 1) for f in range(NUM_FAMILIES)]),
         "points": points,
-        "one_more": changes_of(s, me, +1),
-        "one_fewer": changes_of(s, me, -1),
+        **best_exchange(s, me),
     }
 
 

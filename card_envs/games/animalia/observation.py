@@ -14,6 +14,7 @@ from card_envs.games.animalia.cards import (
     NUM_CARDS,
     NUM_FAMILIES,
     NUM_MEMBERS,
+    OWL_ALONE,
     PRANKSTERS,
     SPIES,
     THIEVES,
@@ -40,6 +41,7 @@ from card_envs.games.animalia.state import (
     NO_FAMILY,
     NOBODY,
     NUM_PHASES,
+    OWL_FAMILY,
     TAKE_OUT,
     TIE_BREAK,
     collections_each,
@@ -62,8 +64,8 @@ _AGES = 3
 _MOST_BONUS = 16
 # More points than a usual game brings.
 _MANY_POINTS = 100
-# The least and the most points that an animal more or fewer is said to change.
-_LEAST_CHANGE, _MOST_CHANGE = -8, 23
+# Points that an exchange is said to gain.
+_MOST_GAIN = 8
 # The most medals of one family in a season.
 _MOST_MEDALS = 10
 
@@ -169,16 +171,13 @@ FIELDS = Fields(
     ),
     Field("points", (MAX_PLAYERS,), "points of each seat so far / 100; perfect memory"),
     Field(
-        "one_more",
-        (2, NUM_FAMILIES),
-        "in phase 3: points that one animal more of each family in each of the observer's "
-        "collections would gain him, with excellence and without the owl, from -8 to 23, + 8, / 31",
+        "best_cards",
+        (NUM_CARDS,),
+        "in phase 3, for the seat to move: 1 for each bonus card to bring in, or card to take out, "
+        "with which an exchange gains most points at once, with excellence",
     ),
-    Field(
-        "one_fewer",
-        (2, NUM_FAMILIES),
-        "the same for points that one animal fewer would cost; 0 where there is none",
-    ),
+    Field("best_gain", (_MOST_GAIN,), "entry c is 1 if that exchange gains more than c points"),
+    Field("best_families", (NUM_FAMILIES,), "1 for each family as which the owl gains most"),
 )
 
 STATE_FIELDS = Fields(
@@ -230,8 +229,9 @@ _LACKS = FIELDS.offset("lacking")
 _TRIGGERS = FIELDS.offset("triggers")
 _RESTS = FIELDS.offset("rest")
 _POINTS = FIELDS.offset("points")
-_ONE_MORE = FIELDS.offset("one_more")
-_ONE_FEWER = FIELDS.offset("one_fewer")
+_BEST_CARDS = FIELDS.offset("best_cards")
+_BEST_GAIN = FIELDS.offset("best_gain")
+_BEST_FAMILIES = FIELDS.offset("best_families")
 _STATE_MEDALS = STATE_FIELDS.offset("medals")
 _STATE_SEASON_MEDALS = STATE_FIELDS.offset("season_medals")
 _STATE_CHOSEN = STATE_FIELDS.offset("chosen")
@@ -256,7 +256,6 @@ _REST_LOOK = np.concatenate([np.arange(128) % GROUP, np.arange(128) % GROUP_OF_T
 _GROUPS_LOOK = (
     (np.arange(128) // np.array([[GROUP], [GROUP_OF_TWO_PLAYERS]])).astype(np.int8).reshape(-1)
 )
-_CHANGE_LOOK = (np.arange(32) / (_MOST_CHANGE - _LEAST_CHANGE)).astype(np.float32)
 # Numbers of animals of all families in one integer, four bits each; five different ones.
 _FAMILY_BITS = 4
 _FIVE_DIFFERENT = sum(1 << _FAMILY_BITS * family for family in range(NUM_FAMILIES))
@@ -304,7 +303,7 @@ def observe(states, i, player, out):
     write_cards(cards_in_play(n) & ~located, _UNSEEN, out)
     observe_with_lot(s, me, out)
     observe_points(s, me, remembers, out)
-    if s.phase >= BRING_IN:
+    if s.phase >= BRING_IN and s.current_player == me and not (s.terminated or s.truncated):
         observe_exchange(s, me, out)
 
 
@@ -480,27 +479,60 @@ def observe_points(s, player, remembers, out):
 
 @part
 def observe_exchange(s, player, out):
-    """AN-17: what an animal more or fewer in the player's collections would change."""
-    first = first_collection(s, player)
-    last = first + collections_each(s) - 1
-    for number in range(collections_each(s)):
-        animals = animals_of(s.collection[first + number])
-        others = animals_of(s.collection[last - number]) if last > first else 0
-        now = points_with(s, player, animals, others)
-        for family in range(NUM_FAMILIES):
-            one = 1 << _FAMILY_BITS * family
-            to = NUM_FAMILIES * number + family
-            gain = points_with(s, player, animals + one, others) - now
-            observe_change(gain, _ONE_MORE + to, out)
-            if animals >> _FAMILY_BITS * family & 15:
-                loss = now - points_with(s, player, animals - one, others)
-                observe_change(loss, _ONE_FEWER + to, out)
+    """AN-17: what gains most points at once."""
+    if s.phase == OWL_FAMILY:
+        observe_best_families(s, player, out)
+        return
+    best = 0
+    best_cards = NO_CARDS
+    offered = s.bonus[player] if s.phase == BRING_IN else 1 << int(s.chosen)
+    while offered != 0:
+        card = first_of(offered)
+        offered &= offered - 1
+        first = first_collection(s, player)
+        for place in range(first, first + collections_each(s)):
+            cards = s.collection[place]
+            before = points_with(s, player, place, cards)
+            rest = cards
+            while rest != 0:
+                taken_out = first_of(rest)
+                rest &= rest - 1
+                gain = points_with(s, player, place, cards & ~(1 << taken_out) | 1 << card) - before
+                if gain > best:
+                    best = gain
+                    best_cards = NO_CARDS
+                if gain == best:
+                    best_cards |= 1 << (card if s.phase == BRING_IN else taken_out)
+    write_cards(best_cards, _BEST_CARDS, out)
+    for c in range(_MOST_GAIN):
+        out[_BEST_GAIN + c] = best > c
 
 
 @part
-def observe_change(points, to, out):
-    """A number of points gained or lost."""
-    out[to] = _CHANGE_LOOK[min(max(points, _LEAST_CHANGE), _MOST_CHANGE) - _LEAST_CHANGE]
+def observe_best_families(s, player, out):
+    """AN-17: with which family the owl earns most."""
+    first = first_collection(s, player)
+    best = -1
+    for place in range(first, first + collections_each(s)):
+        cards = s.collection[place]
+        if cards & OWL_ALONE != 0:
+            animals = animals_of(cards)
+            others = animals_beside(s, player, place)
+            for family in range(NUM_FAMILIES):
+                one = 1 << _FAMILY_BITS * family
+                best = max(best, points_for(s, player, animals + one, others))
+            for family in range(NUM_FAMILIES):
+                one = 1 << _FAMILY_BITS * family
+                points = points_for(s, player, animals + one, others)
+                out[_BEST_FAMILIES + family] = points == best
+
+
+@part
+def animals_beside(s, player, place):
+    """The packed animals of the player's other collection, if he has two."""
+    if s.num_players != 2:
+        return 0
+    return animals_of(s.collection[2 * first_collection(s, player) + 1 - place])
 
 
 @part
@@ -513,7 +545,21 @@ def animals_of(cards):
 
 
 @part
-def points_with(s, player, animals, others):
+def points_with(s, player, place, cards):
+    """The player's points if a collection of his were these cards, with the owl at its best."""
+    animals = animals_of(cards)
+    others = animals_beside(s, player, place)
+    if cards & OWL_ALONE == 0:
+        return points_for(s, player, animals, others)
+    best = 0
+    for family in range(NUM_FAMILIES):
+        one = 1 << _FAMILY_BITS * family
+        best = max(best, points_for(s, player, animals + one, others))
+    return best
+
+
+@jit
+def points_for(s, player, animals, others):
     """The player's points if his collections earn medals with these packed animals."""
     row = (int(s.num_players) == 2) * 128
     points = 0
