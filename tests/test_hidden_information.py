@@ -36,7 +36,7 @@ from hidden import (
 
 from card_envs.engine.game import Game
 
-POSITIONS = 240  # of each table and memory mode
+POSITIONS = 320  # of each table and memory mode
 
 memory_modes = pytest.mark.parametrize("memory", MEMORY_MODES)
 tables = pytest.mark.parametrize(("game", "num_players"), TABLES)
