@@ -209,13 +209,7 @@ class Table(GameTable):
         for seat, row in enumerate(medals):
             s["medals"][seat] = row
             s["standing"][seat] = 1000 * points_of(row, n) + max(row)
-        for name, value in fields.items():
-            if s[name].shape:
-                s[name][: len(value)] = value
-            else:
-                s[name] = value
-        assert self.game.rules.is_sound(self.states, 0)
-        return self
+        return self._set(fields)
 
     def _clear(self) -> None:
         s = self.states[0]

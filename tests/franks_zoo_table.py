@@ -257,16 +257,6 @@ class Table(GameTable):
                 played_by[other, kind] -= 1
                 played_by[player, kind] += 1
 
-    def _set(self, fields) -> Table:
-        s = self.states[0]
-        for name, value in fields.items():
-            if s[name].shape:
-                s[name][: len(value)] = value
-            else:
-                s[name] = value
-        assert self.game.rules.is_sound(self.states, 0)
-        return self
-
     def hand_of(self, player: int) -> str:
         return cards_of(self.hand[player])
 

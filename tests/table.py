@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Iterator
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from helpers import begin, copy_of, is_over
@@ -57,6 +57,17 @@ class GameTable:
         self.game.write_state(self.states, 0, player, out)
         assert ((out >= 0) & (out <= 1)).all()
         return self.game.state_fields.unflatten(out)
+
+    def _set(self, fields: dict[str, Any]):
+        """Set fields of the record, or the first entries of those that have several."""
+        s = self.states[0]
+        for name, value in fields.items():
+            if s[name].shape:
+                s[name][: len(value)] = value
+            else:
+                s[name] = value
+        assert self.game.rules.is_sound(self.states, 0)
+        return self
 
     def __getattr__(self, name: str):
         """A field of the record."""

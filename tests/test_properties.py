@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 import itertools
-import random
 from collections import Counter
 from collections.abc import Iterator
 
@@ -88,7 +87,7 @@ def test_every_position_is_sound(game, num_players):
 
 @tables
 def test_masks_are_exact(game, num_players):
-    """raw_env takes the actions of the mask, and refuses others without any change."""
+    """raw_env takes every action of the mask, and refuses every other without any change."""
     accepted = []
 
     @settings(max_examples=12)
@@ -97,9 +96,8 @@ def test_masks_are_exact(game, num_players):
         env = module_of(game).raw_env(num_players=num_players)
         env.reset(seed=seed)
         play_on(env, player_seed, decisions)
-        if game.id == "animalia":  # mostly take or pass: go on to where there is more to choose
-            while 0 < len(env.legal_actions()) < 3:
-                env.step(env.legal_actions()[-1])
+        while 0 < len(env.legal_actions()) < 3:  # go on to where there is more to choose
+            play_on(env, player_seed, 1)
         if not env.legal_actions():
             return
         before = snapshot(env)
@@ -107,8 +105,7 @@ def test_masks_are_exact(game, num_players):
         observation = env.last()[0]
         assert set(np.flatnonzero(observation["action_mask"]).tolist()) == legal
         assert env.observation_space(env.agent_selection).contains(observation)
-        some = random.Random(seed).sample(range(game.num_actions), min(97, game.num_actions))
-        for action in some:
+        for action in range(game.num_actions):
             if action in legal:
                 twin = copy.deepcopy(env)
                 twin.step(action)

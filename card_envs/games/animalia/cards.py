@@ -31,6 +31,10 @@ THIEVES = _ONE_OF_EACH << THIEF
 SPIES = _ONE_OF_EACH << SPY
 PRANKSTERS = _ONE_OF_EACH << PRANKSTER
 
+# Numbers of animals of all families in one integer, four bits each; five different ones.
+FAMILY_BITS = 4
+FIVE_DIFFERENT = sum(1 << FAMILY_BITS * family for family in range(NUM_FAMILIES))
+
 # AN-2: with fewer players than that the cute animals are left out.
 PLAYERS_FOR_ALL_CARDS = 5
 
@@ -67,6 +71,23 @@ def nth_of(cards, number):
 def of_family(cards, family):
     """How many cards of a family are in a set; the owl is of none."""
     return count(cards >> NUM_MEMBERS * family & (1 << NUM_MEMBERS) - 1)
+
+
+@jit
+def animals_in(cards):
+    """How many animals of each family are in a set, packed; the owl is not counted."""
+    animals = 0
+    for family in range(NUM_FAMILIES):
+        animals |= of_family(cards, family) << FAMILY_BITS * family
+    return animals
+
+
+@jit
+def medals_of(animals, family):
+    """AN-17: the medals of a family that packed animals earn: two or more as many, five different
+    ones each one."""
+    own = animals >> FAMILY_BITS * family & 15
+    return own if own > 1 or animals == FIVE_DIFFERENT else 0
 
 
 @jit

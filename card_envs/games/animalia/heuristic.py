@@ -39,6 +39,7 @@ from card_envs.games.animalia.state import (
     STEAL,
     TAKE,
     TAKE_OUT,
+    collected_cards,
     collections_each,
     first_collection,
     group_size,
@@ -87,9 +88,7 @@ def heuristic(states, i):
     """An action for the player to move."""
     s = states[i]
     player = int(s.current_player)
-    unseen = cards_in_play(s.num_players) & ~(s.lot | s.bonus[player])
-    for place in range(num_collections(s)):
-        unseen &= ~s.collection[place]
+    unseen = cards_in_play(s.num_players) & ~(s.lot | s.bonus[player] | collected_cards(s))
     if s.phase == LOT:
         return choose_take(s, player, unseen)
     if s.phase == STEAL:
@@ -219,10 +218,11 @@ def choose_take(s, player, unseen):
 def choose_theft(s, player, unseen):
     """The card that gains most, also by what its owner loses."""
     into = int(s.taken_into)
+    stealable = others_cards(s, player)
     best = 0.0
     action = PASS
     for card in range(NUM_CARDS):
-        if others_cards(s, player) >> card & 1:
+        if stealable >> card & 1:
             gained = gain(s, into, s.collection[into] | 1 << card, unseen)
             for place in range(num_collections(s)):
                 if s.collection[place] >> card & 1:

@@ -16,7 +16,7 @@ from card_envs.games.animalia.cards import (
     count,
     nth_of,
 )
-from card_envs.games.animalia.state import NO_CARD, NOBODY, TAKE_OUT
+from card_envs.games.animalia.state import NOBODY, TAKE_OUT
 
 
 @jit
@@ -77,7 +77,8 @@ def determinize(states, i, player, seed):
         if s.holder[place] != NOBODY:
             s.bonus[s.holder[place]] |= 1 << int(s.deck[place])
     if s.phase == TAKE_OUT and s.current_player != player:
-        s.chosen = random_bonus_card(s, int(s.current_player))
+        held = s.bonus[s.current_player]  # any of them: the others do not see which one it is
+        s.chosen = nth_of(held, draw_below(s, count(held)))
 
 
 @jit
@@ -108,18 +109,3 @@ def deal_to_places(s, player, since, cards):
             possible &= ~(1 << card)
             cards &= ~(1 << card)
     return cards
-
-
-@jit
-def random_bonus_card(s, player):
-    """Any bonus card of a player: the others do not see which one he is bringing in."""
-    held = 0
-    for place in range(NUM_CARDS):
-        held += s.holder[place] == player
-    number = draw_below(s, held)
-    for place in range(NUM_CARDS):
-        if s.holder[place] == player:
-            if number == 0:
-                return s.deck[place]
-            number -= 1
-    return NO_CARD

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from card_envs.engine.jit import jit
 from card_envs.engine.observing import part
 from card_envs.games.animalia.cards import NUM_FAMILIES, count
@@ -24,9 +22,6 @@ from card_envs.games.animalia.state import (
     room_in,
 )
 
-# The mask of seven actions, for each set of them: 49 are seven times seven.
-_MASKS = (np.arange(128)[:, None] >> np.arange(8) & 1).astype(np.int8).reshape(-1)
-
 
 @jit
 def legal_action_mask(states, i, out):
@@ -35,10 +30,8 @@ def legal_action_mask(states, i, out):
     legal = 0
     if not (s.terminated or s.truncated):
         legal = legal_actions(s)
-    for first in range(0, NUM_ACTIONS, 7):
-        row = 8 * (legal >> first & 127)
-        for k in range(7):
-            out[first + k] = _MASKS[row + k]
+    for action in range(NUM_ACTIONS):
+        out[action] = legal >> action & 1
     return count(legal)
 
 

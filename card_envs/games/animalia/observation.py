@@ -10,6 +10,7 @@ from card_envs.engine.jit import jit
 from card_envs.engine.observing import fractions, part, relative_seat, thermometers
 from card_envs.engine.outcome import MEMORY_PERFECT
 from card_envs.games.animalia.cards import (
+    FAMILY_BITS,
     NO_CARDS,
     NUM_CARDS,
     NUM_FAMILIES,
@@ -18,10 +19,12 @@ from card_envs.games.animalia.cards import (
     PRANKSTERS,
     SPIES,
     THIEVES,
+    animals_in,
     cards_in_play,
     count,
     elegance_of,
     first_of,
+    medals_of,
     of_family,
 )
 from card_envs.games.animalia.knowledge import last_located
@@ -44,6 +47,7 @@ from card_envs.games.animalia.state import (
     OWL_FAMILY,
     TAKE_OUT,
     TIE_BREAK,
+    collected_cards,
     collections_each,
     first_collection,
     group_size,
@@ -256,9 +260,6 @@ _REST_LOOK = np.concatenate([np.arange(128) % GROUP, np.arange(128) % GROUP_OF_T
 _GROUPS_LOOK = (
     (np.arange(128) // np.array([[GROUP], [GROUP_OF_TWO_PLAYERS]])).astype(np.int8).reshape(-1)
 )
-# Numbers of animals of all families in one integer, four bits each; five different ones.
-_FAMILY_BITS = 4
-_FIVE_DIFFERENT = sum(1 << _FAMILY_BITS * family for family in range(NUM_FAMILIES))
 # For a set of four cards: 1 for each.
 _FOUR_LOOK = (np.arange(16)[:, None] >> np.arange(4) & 1).astype(np.float32).reshape(-1)
 # For a set of players: a byte for each, 0 or 1.
@@ -289,9 +290,7 @@ def observe(states, i, player, out):
     if s.phase != TAKE_OUT or s.current_player == me:
         observe_card(int(s.chosen), _CHOSEN, out)
     write_cards(s.bonus[me], _BONUS, out)
-    located = s.lot | s.replaced | s.bonus[me]
-    for place in range(MAX_COLLECTIONS):
-        located |= s.collection[place]
+    located = s.lot | s.replaced | s.bonus[me] | collected_cards(s)
     for k in range(CARDS_SPIED):
         if seen_in_pile(s, k) >> me & 1:
             card = int(s.deck[(int(s.drawn) & 63) + k])
@@ -483,26 +482,29 @@ def observe_exchange(s, player, out):
     if s.phase == OWL_FAMILY:
         observe_best_families(s, player, out)
         return
+    brings = s.phase == BRING_IN
     best = 0
     best_cards = NO_CARDS
-    offered = s.bonus[player] if s.phase == BRING_IN else 1 << int(s.chosen)
-    while offered != 0:
-        card = first_of(offered)
-        offered &= offered - 1
-        first = first_collection(s, player)
-        for place in range(first, first + collections_each(s)):
-            cards = s.collection[place]
-            before = points_with(s, player, place, cards)
+    first = first_collection(s, player)
+    for place in range(first, first + collections_each(s)):
+        cards = s.collection[place]
+        others = animals_beside(s, player, place)
+        before = points_with(s, player, cards, others)
+        offered = s.bonus[player] if brings else 1 << int(s.chosen)
+        while offered != 0:
+            card = first_of(offered)
+            offered &= offered - 1
             rest = cards
             while rest != 0:
-                taken_out = first_of(rest)
+                out_card = first_of(rest)
                 rest &= rest - 1
-                gain = points_with(s, player, place, cards & ~(1 << taken_out) | 1 << card) - before
+                exchanged = cards & ~(1 << out_card) | 1 << card
+                gain = points_with(s, player, exchanged, others) - before
                 if gain > best:
                     best = gain
                     best_cards = NO_CARDS
                 if gain == best:
-                    best_cards |= 1 << (card if s.phase == BRING_IN else taken_out)
+                    best_cards |= 1 << (card if brings else out_card)
     write_cards(best_cards, _BEST_CARDS, out)
     for c in range(_MOST_GAIN):
         out[_BEST_GAIN + c] = best > c
@@ -512,19 +514,14 @@ def observe_exchange(s, player, out):
 def observe_best_families(s, player, out):
     """AN-17: with which family the owl earns most."""
     first = first_collection(s, player)
-    best = -1
     for place in range(first, first + collections_each(s)):
         cards = s.collection[place]
         if cards & OWL_ALONE != 0:
-            animals = animals_of(cards)
             others = animals_beside(s, player, place)
+            best = points_with(s, player, cards, others)
             for family in range(NUM_FAMILIES):
-                one = 1 << _FAMILY_BITS * family
-                best = max(best, points_for(s, player, animals + one, others))
-            for family in range(NUM_FAMILIES):
-                one = 1 << _FAMILY_BITS * family
-                points = points_for(s, player, animals + one, others)
-                out[_BEST_FAMILIES + family] = points == best
+                animals = animals_in(cards) + (1 << FAMILY_BITS * family)
+                out[_BEST_FAMILIES + family] = points_for(s, player, animals, others) == best
 
 
 @part
@@ -532,29 +529,19 @@ def animals_beside(s, player, place):
     """The packed animals of the player's other collection, if he has two."""
     if s.num_players != 2:
         return 0
-    return animals_of(s.collection[2 * first_collection(s, player) + 1 - place])
+    return animals_in(s.collection[2 * first_collection(s, player) + 1 - place])
 
 
 @part
-def animals_of(cards):
-    """How many animals of each family are in a set of cards, without the owl, packed."""
-    animals = 0
-    for family in range(NUM_FAMILIES):
-        animals |= of_family(cards, family) << _FAMILY_BITS * family
-    return animals
-
-
-@part
-def points_with(s, player, place, cards):
-    """The player's points if a collection of his were these cards, with the owl at its best."""
-    animals = animals_of(cards)
-    others = animals_beside(s, player, place)
+def points_with(s, player, cards, others):
+    """The player's points if a collection of his were these cards, with the owl at its best, beside
+    his other packed animals."""
+    animals = animals_in(cards)
     if cards & OWL_ALONE == 0:
         return points_for(s, player, animals, others)
     best = 0
     for family in range(NUM_FAMILIES):
-        one = 1 << _FAMILY_BITS * family
-        best = max(best, points_for(s, player, animals + one, others))
+        best = max(best, points_for(s, player, animals + (1 << FAMILY_BITS * family), others))
     return best
 
 
@@ -564,17 +551,10 @@ def points_for(s, player, animals, others):
     row = (int(s.num_players) == 2) * 128
     points = 0
     for family in range(NUM_FAMILIES):
-        medals = int(s.medals[player, family]) + medals_with(animals, family)
-        medals += medals_with(others, family)
+        medals = int(s.medals[player, family])
+        medals += medals_of(animals, family) + medals_of(others, family)
         points += medals + EXCELLENCE * _GROUPS_LOOK[row + (medals & 127)]
     return points
-
-
-@part
-def medals_with(animals, family):
-    """AN-17: the medals of a family that packed animals earn."""
-    own = animals >> _FAMILY_BITS * family & 15
-    return own if own > 1 or animals == _FIVE_DIFFERENT else 0
 
 
 @jit

@@ -41,7 +41,7 @@ def is_triggered(power, held, lot):
 @jit
 def judge_powers(s, player, place, held):
     """AN-11: what the lot triggers, before any power acts. The spy acts at once, then the thief,
-    then the prankster.
+    then the prankster. Returns whether one of these decides next.
 
     ``held`` is what was in the collection ``place`` before the lot was added.
     """
@@ -51,17 +51,15 @@ def judge_powers(s, player, place, held):
         spy(s, player)
     if is_triggered(THIEVES, held, s.lot):
         s.phase = STEAL
-        s.current_player = player
         return True
-    return go_on_to_gift(s, player)
+    return go_on_to_gift(s)
 
 
 @jit
-def go_on_to_gift(s, player):
+def go_on_to_gift(s):
     """AN-11: after the thief, the prankster; returns whether there is one to act."""
     if s.may_give:
         s.phase = GIVE
-        s.current_player = player
     return s.may_give
 
 
@@ -128,7 +126,7 @@ def use_power(s, player, action):
     if s.phase == STEAL:
         if action != PASS:
             steal(s, action - CARD)
-        return go_on_to_gift(s, player)
+        return go_on_to_gift(s)
     if s.phase == GIVE:
         if action == PASS:
             return False

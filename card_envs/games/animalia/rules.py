@@ -11,15 +11,18 @@ from card_envs.engine.cards import shuffle
 from card_envs.engine.jit import jit
 from card_envs.engine.outcome import begin, begin_step, end_step, pay_points
 from card_envs.engine.rng import seed_stream
+from card_envs.engine.seats import to_the_left
 from card_envs.games.animalia.cards import (
+    FAMILY_BITS,
     NO_CARDS,
     NUM_FAMILIES,
     OWL_ALONE,
+    animals_in,
     cards_in_play,
     count,
     elegance_of,
     first_of,
-    of_family,
+    medals_of,
 )
 from card_envs.games.animalia.knowledge import determinize as determinize
 from card_envs.games.animalia.knowledge import note_cards
@@ -54,7 +57,6 @@ from card_envs.games.animalia.state import (
     owner_of,
     room_of,
     standing_of,
-    to_the_left,
 )
 
 # reward="score" is in parts of about the most that the points of a season differ from their mean.
@@ -356,7 +358,7 @@ def award_medals(s):
         for family in range(NUM_FAMILIES):
             medals = 0
             for place in range(first, first + collections_each(s)):
-                medals += medals_of(s, place, family)
+                medals += medals_of(animals_of(s, place), family)
             s.medals[player, family] += medals
             s.season_medals[player, family] = medals
             s.season_points[player] += medals
@@ -371,23 +373,13 @@ def award_medals(s):
 
 
 @jit
-def medals_of(s, place, family):
-    """AN-17: what a collection earns of one family: two or more as many, five different ones
-    each one."""
-    animals = animals_of(s, place, family)
-    if animals == 1:
-        for other in range(NUM_FAMILIES):
-            if animals_of(s, place, other) != 1:
-                return 0
-    return animals
-
-
-@jit
-def animals_of(s, place, family):
-    """How many animals of a family a collection counts, with the owl as it was named."""
+def animals_of(s, place):
+    """The animals of a collection, packed, with the owl as it was named."""
     cards = s.collection[place]
-    is_owl_one = cards & OWL_ALONE != 0 and s.owl_family == family
-    return of_family(cards, family) + is_owl_one
+    animals = animals_in(cards)
+    if cards & OWL_ALONE != 0:
+        animals += 1 << FAMILY_BITS * int(s.owl_family)
+    return animals
 
 
 @jit

@@ -6,7 +6,8 @@ import numpy as np
 
 from card_envs.engine.jit import jit
 from card_envs.engine.outcome import common_state_fields
-from card_envs.games.animalia.cards import NUM_CARDS, NUM_FAMILIES, count
+from card_envs.engine.seats import to_the_left
+from card_envs.games.animalia.cards import NO_CARDS, NUM_CARDS, NUM_FAMILIES, count
 
 MIN_PLAYERS, MAX_PLAYERS = 2, 6
 # AN-18: two players have two collections each, 0 and 1 of player_0, 2 and 3 of player_1; otherwise
@@ -121,12 +122,18 @@ def own_cards(s, player):
 
 
 @jit
+def collected_cards(s):
+    """The set of cards in all collections; those that do not exist are empty."""
+    cards = NO_CARDS
+    for place in range(MAX_COLLECTIONS):
+        cards |= s.collection[place]
+    return cards
+
+
+@jit
 def others_cards(s, player):
     """The set of cards in the collections of all others."""
-    cards = 0
-    for place in range(num_collections(s)):
-        cards |= s.collection[place]
-    return cards & ~own_cards(s, player)
+    return collected_cards(s) & ~own_cards(s, player)
 
 
 @jit
@@ -155,12 +162,6 @@ def num_incomplete(s):
     for player in range(s.num_players):
         incomplete += not is_complete(s, player)
     return incomplete
-
-
-@jit
-def to_the_left(s, player):
-    """The next seat clockwise."""
-    return player + 1 if player + 1 < s.num_players else 0
 
 
 @jit

@@ -20,6 +20,7 @@ from card_envs.engine.outcome import (
     pay_points,
 )
 from card_envs.engine.rng import draw_below, mix, seed_stream
+from card_envs.engine.seats import to_the_left
 
 # BG-1: the cards. A kind below SWAP is a number, its value is the kind itself.
 NUM_KINDS = 13
@@ -394,7 +395,7 @@ def end_turn(s, what):
 @jit
 def next_turn(s):
     """BG-19: on to the left; the round ends when it comes to the player who knocked."""
-    player = (s.current_player + 1) % s.num_players
+    player = to_the_left(s, s.current_player)
     if player == s.knocker:
         end_round(s)
     else:

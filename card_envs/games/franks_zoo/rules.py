@@ -11,6 +11,7 @@ from card_envs.engine.cards import draw_card
 from card_envs.engine.jit import jit
 from card_envs.engine.outcome import begin, begin_step, end_step, pay_points
 from card_envs.engine.rng import seed_stream
+from card_envs.engine.seats import to_the_left
 from card_envs.games.franks_zoo.cards import (
     DECK_COUNTS,
     DECK_OF_THREE_COUNTS,
@@ -350,12 +351,6 @@ def players_with_cards(s):
     for player in range(s.num_players):
         count += s.hand_size[player] > 0
     return count
-
-
-@jit
-def to_the_left(s, player):
-    """The next seat."""
-    return player + 1 if player + 1 < s.num_players else 0
 
 
 @jit

@@ -22,6 +22,7 @@ from card_envs.engine.outcome import (
     pay_points,
 )
 from card_envs.engine.rng import mix, seed_stream
+from card_envs.engine.seats import to_the_left
 
 # SW-1: the animals, how many cards there are of each, and what a majority of them scores.
 ANIMAL_NAMES = ("giraffe", "bear", "mole", "goat", "sheep", "dog", "hare", "pig", "cat", "mouse")
@@ -267,9 +268,9 @@ def next_turn(s, player):
 @jit
 def next_in_game(s, player):
     """The next seat to the left whose player is still in the game."""
-    player = (player + 1) % s.num_players
+    player = to_the_left(s, player)
     while s.lives[player] == 0:
-        player = (player + 1) % s.num_players
+        player = to_the_left(s, player)
     return player
 
 
