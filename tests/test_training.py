@@ -59,8 +59,8 @@ def test_every_configuration_is_valid(path):
         ("environment.options={rounds: 0}", "rounds must be None or a whole number from 1"),
         ("environment.options={colour: red}", "no option 'colour'"),
         ("evaluation.players=[1]", "2 to 6 players"),
-        ("opponents.heuristic=-1", "opponents.heuristic"),
-        ("opponents={snapshots: 1, heuristic: 0, random: 0}", "heuristic or random must be above"),
+        ("opponents.agents.heuristic=-1", "opponents.agents.heuristic"),
+        ("opponents={snapshots: 1, agents: {random: 0}}", "one of agents must be above 0"),
         ("decisions=many", "decisions"),
         ("no_equals_sign", "--set takes KEY=VALUE"),
         ("seed.x=1", "'seed' has no keys of its own"),
@@ -118,7 +118,7 @@ def test_learner_gets_what_the_others_moves_bring_it():
 
 def test_seats_are_held_in_the_configured_proportions():
     config = tiny_config(
-        "opponents={snapshots: 0.5, heuristic: 0.3, random: 0.2, pool_size: 2}",
+        "opponents={snapshots: 0.5, agents: {heuristic: 0.3, random: 0.2}, pool_size: 2}",
         "environment.num_envs=1",
     )
     games = SelfPlayGames(load_game(config.game), config)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import shlex
 import sys
 from collections.abc import Callable, Sequence
 
@@ -17,6 +18,11 @@ def add_options_argument(parser: argparse.ArgumentParser) -> None:
         metavar="KEY=VALUE",
         help="options of the game, such as rounds=1",
     )
+
+
+def line(module: str, *words: str) -> str:
+    """A command line as one would type it, for a record of what was done."""
+    return shlex.join(["python", "-m", module, *words])
 
 
 def run(name: str, main: Callable[[Sequence[str] | None], None], argv: Sequence[str] | None) -> int:

@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
+import copy
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal, TypeVar
 
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
+from card_envs.agents import make_agent
 from card_envs.games import load_game
 
+_Model = TypeVar("_Model", bound=BaseModel)
 
-class _Part(BaseModel):
+
+class Part(BaseModel):
+    """Keys and values of which none other is allowed."""
+
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
-class Environment(_Part):
+class Environment(Part):
     """The games that are played for training."""
 
     num_envs: int = Field(1024, ge=1)  #: games at a time
@@ -25,25 +32,23 @@ class Environment(_Part):
     options: dict[str, Any] = Field(default_factory=dict)  #: the game's options
 
 
-class Opponents(_Part):
+class Opponents(Part):
     """How often a seat is held by whom; the numbers are relative to each other."""
 
     snapshots: float = Field(0.5, ge=0)  #: the learner's own past
-    heuristic: float = Field(0.4, ge=0)
-    random: float = Field(0.1, ge=0)
+    #: others, by the name of an agent or the path of a policy file
+    agents: dict[str, Annotated[float, Field(ge=0)]] = {"heuristic": 0.4, "random": 0.1}
     pool_size: int = Field(8, ge=1)  #: snapshots kept
     snapshot_every: int = Field(10, ge=1)  #: iterations between two snapshots
 
     @model_validator(mode="after")
     def _some_weight(self) -> Opponents:
-        if self.snapshots + self.heuristic + self.random <= 0:
-            raise ValueError("one of snapshots, heuristic, random must be above 0")
-        if self.heuristic + self.random <= 0:
-            raise ValueError("heuristic or random must be above 0: the first games have no pool")
+        if sum(self.agents.values()) <= 0:
+            raise ValueError("one of agents must be above 0: the first games have no snapshots")
         return self
 
 
-class Network(_Part):
+class Network(Part):
     """The multilayer perceptrons of policy and value."""
 
     hidden: tuple[int, ...] = (256, 256)
@@ -56,14 +61,15 @@ class Network(_Part):
     logits: Literal["parts", "actions"] = "parts"
 
 
-class Imitation(_Part):
-    """Before PPO begins, policy and value are taught what the heuristic does."""
+class Imitation(Part):
+    """Before PPO begins, policy and value are taught what an agent does."""
 
-    decisions: int = Field(0, ge=0)  #: the heuristic's, which are imitated; 0: begin from nothing
+    agent: str = "heuristic"  #: its name, or the path of a policy file
+    decisions: int = Field(0, ge=0)  #: the agent's, which are imitated; 0: begin from nothing
     learning_rate: float = Field(1e-3, gt=0)  #: at first; falls to 0
 
 
-class PPO(_Part):
+class PPO(Part):
     """MaskablePPO's own parameters."""
 
     n_steps: int = Field(32, ge=1)  #: learner decisions of each game between two updates
@@ -80,15 +86,16 @@ class PPO(_Part):
     target_kl: float | None = Field(None, gt=0)
 
 
-class Evaluation(_Part):
-    """Periodic evaluation: one learner among heuristics, and one among randoms."""
+class Evaluation(Part):
+    """Periodic evaluation: the learner alone among each of some agents."""
 
+    among: tuple[str, ...] = ("heuristic", "random")  #: names, or paths of policy files
     every: int = Field(1_000_000, ge=1)  #: learner decisions
     deals: int = Field(100, ge=2)
     players: tuple[int, ...] = (2, 4, 6)  #: table sizes
 
 
-class Config(_Part):
+class Config(Part):
     """A training run."""
 
     game: str
@@ -123,27 +130,45 @@ class Config(_Part):
             raise ValueError(str(error)) from None
         for players in self.evaluation.players:
             game.check_num_players(players)
+        for name in (*self.opponents.agents, self.imitation.agent, *self.evaluation.among):
+            make_agent(name, game)
         return self
 
 
-def load_config(path: str | Path, overrides: list[str] | None = None) -> Config:
+def load_config(path: str | Path, overrides: Sequence[str] = ()) -> Config:
     """Read a YAML file and apply ``KEY=VALUE`` overrides; KEY is dotted, VALUE is YAML.
 
     Raises:
         ValueError: The file cannot be read, or a key or value is wrong; the message names it.
     """
+    return check(Config, with_overrides(read_yaml(path), overrides), path)
+
+
+def read_yaml(path: str | Path) -> dict[str, Any]:
+    """The keys and values of a YAML file; ValueError if it has none or cannot be read."""
     try:
         data = yaml.safe_load(Path(path).read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
         raise ValueError(f"cannot read the configuration {path}: {error}") from None
     if not isinstance(data, dict):
         raise ValueError(f"{path} must hold keys and values")
-    for override in overrides or []:
+    return data
+
+
+def with_overrides(data: dict[str, Any], overrides: Sequence[str]) -> dict[str, Any]:
+    """A copy of the data with ``KEY=VALUE`` applied; ValueError if one cannot be."""
+    data = copy.deepcopy(data)
+    for override in overrides:
         _override(data, override)
+    return data
+
+
+def check(model: type[_Model], data: dict[str, Any], path: str | Path) -> _Model:
+    """The data as a model; ValueError names the file and what is wrong."""
     try:
-        return Config.model_validate(data)
+        return model.model_validate(data)
     except ValidationError as error:
-        lines = [_explain(entry) for entry in error.errors()]
+        lines = [_explain(entry, model) for entry in error.errors()]
         raise ValueError(f"{path}: " + "; ".join(lines)) from None
 
 
@@ -162,10 +187,10 @@ def _override(data: dict[str, Any], text: str) -> None:
         raise ValueError(f"--set {text}: {value!r} is not YAML") from None
 
 
-def _explain(entry: Any) -> str:
+def _explain(entry: Any, model: type[BaseModel]) -> str:
     where = ".".join(map(str, entry["loc"])) or "configuration"
     if entry["type"] == "extra_forbidden":
-        part: Any = Config
+        part: Any = model
         for key in entry["loc"][:-1]:
             part = part.model_fields[key].annotation
         return f"unknown key {where!r}; allowed here are {', '.join(part.model_fields)}"

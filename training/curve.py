@@ -14,10 +14,13 @@ def plot_learning_curve(progress: Path, picture: Path, title: str) -> None:
     decisions = [entry["decisions"] / 1e6 for entry in entries]
     figure = Figure(figsize=(7, 4), layout="constrained")
     axes = figure.add_subplot()
-    for opponent, color in (("heuristic", "C0"), ("random", "C1")):
-        means = [entry[f"vs_{opponent}"] for entry in entries]
-        intervals = [entry[f"vs_{opponent}_ci95"] for entry in entries]
-        axes.plot(decisions, means, color=color, marker=".", label=f"among {opponent}s")
+    measured = [key for key in entries[0] if key.startswith("vs_") and f"{key}_ci95" in entries[0]]
+    for k, key in enumerate(measured):
+        color = f"C{k}"
+        means = [entry[key] for entry in entries]
+        intervals = [entry[f"{key}_ci95"] for entry in entries]
+        label = f"alone among {key.removeprefix('vs_')}"
+        axes.plot(decisions, means, color=color, marker=".", label=label)
         axes.fill_between(
             decisions, [i[0] for i in intervals], [i[1] for i in intervals], color=color, alpha=0.2
         )

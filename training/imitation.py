@@ -1,30 +1,35 @@
-"""Before a run: teach policy and value the heuristic's play, from which they then learn on."""
+"""Before a run: teach policy and value another agent's play, from which they then learn on."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from rich.progress import track
 from sb3_contrib import MaskablePPO
 from stable_baselines3.common.utils import obs_as_tensor
 
+from card_envs.agents import NetworkAgent, make_agent
 from training.config import Imitation
-from training.selfplay import SelfPlayVecEnv
+from training.selfplay import SelfPlayVecEnv, Snapshot
 
 
 def imitate(
     model: MaskablePPO, env: SelfPlayVecEnv, imitation: Imitation, quiet: bool = False
 ) -> None:
-    """Let the heuristic play the learner's seat, and fit policy and value to what it does.
+    """Let the agent play the learner's seat, and fit policy and value to what it does.
 
-    The same games, batches and targets of the value as in PPO; of its loss, the policy's part is
-    the cross-entropy. The learning rate falls to 0.
+    A policy's actions are drawn, so that its doubts are learned as well. Games, batches and
+    targets of the value are those of PPO; of its loss, the policy's part is the cross-entropy.
+    The learning rate falls to 0.
     """
     policy: Any = model.policy
     buffer: Any = model.rollout_buffer
     optimizer = torch.optim.Adam(policy.parameters())
+    choose = _chooser(imitation.agent, env, np.random.default_rng(model.seed))
     iterations = -(-imitation.decisions // (model.n_steps * env.num_envs))
     observation: Any = env.reset()
     starts = np.ones(env.num_envs, bool)
@@ -32,7 +37,7 @@ def imitate(
         policy.set_training_mode(False)
         buffer.reset()
         for _ in range(model.n_steps):
-            actions, action_mask = _heuristic_actions(env), env.games.arena.action_mask.copy()
+            actions, action_mask = choose(), env.games.arena.action_mask.copy()
             values = _values(model, observation)
             following, rewards, dones, _ = env.step(actions)
             buffer.add(
@@ -61,9 +66,16 @@ def imitate(
             optimizer.step()
 
 
-def _heuristic_actions(env: SelfPlayVecEnv) -> np.ndarray:
-    heuristic, states = env.games.game.heuristic, env.games.arena.states
-    return np.array([heuristic(states, i) for i in range(env.num_envs)], np.int64)
+def _chooser(
+    name: str, env: SelfPlayVecEnv, rng: np.random.Generator
+) -> Callable[[], NDArray[np.int64]]:
+    """What gives the agent's actions in all games."""
+    arena = env.games.arena
+    agent = make_agent(name, env.games.game)
+    if isinstance(agent, NetworkAgent):
+        drawing = Snapshot(agent.network, rng)
+        return lambda: drawing.act(arena.observation, arena.action_mask)
+    return lambda: np.array([agent.choose(arena.states, i) for i in range(env.num_envs)], np.int64)
 
 
 def _values(model: MaskablePPO, observation: np.ndarray) -> torch.Tensor:

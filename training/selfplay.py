@@ -15,15 +15,12 @@ from numpy.typing import NDArray
 from stable_baselines3.common.vec_env import VecEnv
 from threadpoolctl import threadpool_limits
 
-from card_envs.agents import HeuristicAgent, RandomAgent
+from card_envs.agents import make_agent
 from card_envs.agents.network import Network
 from card_envs.engine.game import Game
 from card_envs.engine.templates import compile_for, write_states
 from card_envs.envs.seats import SeatGames
 from training.config import Config
-
-# Indices into the arena's agents.
-_HEURISTIC, _RANDOM, _FIRST_SNAPSHOT = 1, 2, 3
 
 
 class Snapshot:
@@ -46,7 +43,7 @@ class Snapshot:
 
 
 class SelfPlayGames(SeatGames):
-    """Every other seat is held by the heuristic, random or a snapshot, drawn anew each game."""
+    """Every other seat is held by a snapshot or one of the given agents, drawn anew each game."""
 
     def __init__(self, game: Game, config: Config) -> None:
         super().__init__(
@@ -63,7 +60,9 @@ class SelfPlayGames(SeatGames):
         self._table_weights = config.environment.table_weights
         self.activation = config.network.activation
         self.rng = np.random.default_rng([config.seed, 1])
-        self.arena.agents = [None, HeuristicAgent(game), RandomAgent(game)]
+        named = [make_agent(name, game) for name in self._mix.agents]
+        self.arena.agents = [None, *named]
+        self._first_snapshot = len(self.arena.agents)
 
     @property
     def snapshots(self) -> list[Snapshot]:
@@ -76,7 +75,8 @@ class SelfPlayGames(SeatGames):
         if len(self.snapshots) < self._mix.pool_size:
             self.arena.agents.append(snapshot)
         else:
-            self.arena.agents[_FIRST_SNAPSHOT + self.rng.integers(self._mix.pool_size)] = snapshot
+            place = self._first_snapshot + self.rng.integers(self._mix.pool_size)
+            self.arena.agents[place] = snapshot
 
     def _draw_tables(
         self, seeds: NDArray[np.uint64]
@@ -93,13 +93,12 @@ class SelfPlayGames(SeatGames):
         self, num_players: NDArray[np.int64], learner_seats: NDArray[np.int64]
     ) -> NDArray[np.int64]:
         count = len(self.snapshots)
-        weights = np.array(
-            [self._mix.heuristic, self._mix.random, self._mix.snapshots if count else 0.0]
-        )
+        snapshots = self._mix.snapshots if count else 0.0
+        weights = np.array([*self._mix.agents.values(), snapshots])
         shape = (len(num_players), self.game.max_players)
-        seats = _HEURISTIC + self.rng.choice(3, shape, p=weights / weights.sum())
+        seats = 1 + self.rng.choice(len(weights), shape, p=weights / weights.sum())
         if count:
-            is_snapshot = seats == _FIRST_SNAPSHOT
+            is_snapshot = seats == self._first_snapshot
             seats[is_snapshot] += self.rng.integers(count, size=int(is_snapshot.sum()))
         return seats
 

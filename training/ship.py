@@ -2,7 +2,8 @@
 
     python -m training.ship runs/beaver_gang [--compare RUN …] [--deals N] [--seed S]
 
-One policy sits among heuristics, and one among randoms, at every table size. The results go into
+One policy sits among heuristics, among randoms, and among each of the other shipped policies, at
+every table size. The results go into
 ``card_envs/policies/<game>/<name>.json`` beside the weights; so does what other runs came to, each
 one among heuristics, if they are to be compared.
 """
@@ -19,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 import card_envs
+from card_envs.agents import shipped_policies
 from card_envs.docs import with_section
 from card_envs.games import load_game
 from training import command
@@ -44,8 +46,10 @@ def alone_among(
 
 
 def strength(game_id: str, policy: str, deals: int, seed: int) -> list[dict[str, Any]]:
-    """The policy among heuristics and among randoms, and the heuristic among randoms."""
-    tables = ((policy, "heuristic"), (policy, "random"), ("heuristic", "random"))
+    """The policy among heuristics, randoms and other shipped ones; the heuristic among randoms."""
+    others = set(shipped_policies(load_game(game_id))) - {Path(policy).stem}
+    opponents = ("heuristic", *sorted(others), "random")
+    tables = [*((policy, opponent) for opponent in opponents), ("heuristic", "random")]
     return [row for table in tables for row in alone_among(game_id, *table, deals, seed)]
 
 
@@ -83,7 +87,10 @@ def strength_table(card: dict[str, Any]) -> str:
             for row in own
         ]
         mean = sum(row["rank"] for row in own) / len(own)
-        lines.append(f"| `{name}` | `{opponents}` | {' | '.join(cells)} | {mean:+.3f} |")
+        # The sizes' deals are independent.
+        half = sum((row["rank_ci95"][1] - row["rank"]) ** 2 for row in own) ** 0.5 / len(own)
+        cells.append(f"{mean:+.3f} ({mean - half:+.3f} … {mean + half:+.3f})")
+        lines.append(f"| `{name}` | `{opponents}` | {' | '.join(cells)} |")
     measured = card["strength"]
     lines += [
         "",

@@ -1,8 +1,7 @@
 """A tournament: every table that can be made of some agents, ratings, and who beats whom.
 
-The ratings are Bradley-Terry strengths on Elo's scale (400 points: ten to one), fitted to all
-pairs of players that sat at one table, a draw counting half for each; their mean is 0. The
-intervals come from a bootstrap over deals. Each table's deals are the same.
+The ratings are strengths on Elo's scale (400 points: ten to one), fitted to the whole rankings of
+all games, see ``training.ratings``; their mean is 0. Each table's deals are the same.
 """
 
 from __future__ import annotations
@@ -14,7 +13,6 @@ from itertools import combinations_with_replacement
 from pathlib import Path
 from typing import Any
 
-import choix
 import numpy as np
 from numpy.typing import NDArray
 from rich.console import Console
@@ -26,22 +24,27 @@ from card_envs.engine.game import Game
 from card_envs.games import load_game
 from training import command
 from training.evaluate import (
+    Played,
     check_evaluation_options,
     deal_seeds,
     mean_and_interval,
     play_deals,
 )
+from training.ratings import Rankings
 
-_ELO = 400.0 / np.log(10.0)
 _BOOTSTRAPS = 200
-# A prior that keeps the fit finite where one agent always wins: it is worth less than one game.
-_REGULARISATION = 0.1
 
 
-def _ratings(wins: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Elo ratings of mean 0 from ``wins[a, b]``, how often a was ahead of b."""
-    strengths = choix.ilsr_pairwise_dense(wins, alpha=_REGULARISATION)
-    return _ELO * (strengths - strengths.mean())
+def tables_of(count: int, players: int) -> list[tuple[int, ...]]:
+    """Every table of that many players at which two or more of ``count`` agents can sit."""
+    tables = combinations_with_replacement(range(count), players)
+    return [table for table in tables if len(set(table)) > 1]
+
+
+def check_entrants(names: Sequence[str]) -> None:
+    """ValueError unless there are between 2 and 15 agents, all different."""
+    if len(set(names)) != len(names) or not 2 <= len(names) <= 15:
+        raise ValueError(f"2 to 15 different agents can play each other, got {list(names)}")
 
 
 def run_tournament(
@@ -67,63 +70,85 @@ def run_tournament(
         TypeError: There is no such option.
     """
     game.check_num_players(players)
-    if len(set(names)) != len(names) or len(names) < 2:
-        raise ValueError(f"a tournament is between two or more different agents, got {names}")
+    check_entrants(names)
     checked = check_evaluation_options(game, options or {})
     agents = [make_agent(name, game, seed=seed) for name in names]
-    count = len(agents)
     seeds = deal_seeds(seed, deals)
-    wins = np.zeros((deals, count, count))
-    ranks: list[list[NDArray[np.float64]]] = [[] for _ in agents]
-    tables = []
-    members = [m for m in combinations_with_replacement(range(count), players) if len(set(m)) > 1]
-    for table in track(members, description="tables", console=Console(stderr=True)):
-        played = play_deals(game, [agents[k] for k in table], seeds, checked)
-        by_deal = played.rank.mean(axis=1)
-        tables.append(
-            {
-                "agents": [names[k] for k in table],
-                "rank": by_deal.mean(axis=0).tolist(),
-                "win": played.win.mean(axis=(0, 1)).tolist(),
-            }
-        )
-        for seat, a in enumerate(table):
-            ranks[a].append(by_deal[:, seat])
-            for other, b in enumerate(table):
-                if a != b:
-                    ahead = np.sign(played.standing[..., seat] - played.standing[..., other])
-                    wins[:, a, b] += (ahead + 1.0).mean(axis=1) / 2.0
-    total = wins.sum(axis=0)
-    ratings = _ratings(total)
-    rng = np.random.default_rng(seed)
-    samples = np.array(
-        [_ratings(wins[rng.integers(deals, size=deals)].sum(axis=0)) for _ in range(_BOOTSTRAPS)]
-    )
-    low, high = np.quantile(samples, [0.025, 0.975], axis=0)
-    games = total + total.T
-    pairwise = np.divide(total, games, out=np.full_like(total, 0.5), where=games > 0)
-    rows = []
-    for k, name in enumerate(names):
-        rank, interval = mean_and_interval(np.mean(ranks[k], axis=0))
-        rows.append(
-            {
-                "name": name,
-                "rating": float(ratings[k]),
-                "rating_ci95": [float(low[k]), float(high[k])],
-                "rank": rank,
-                "rank_ci95": interval,
-            }
-        )
+    tables = tables_of(len(agents), players)
+    played = [
+        play_deals(game, [agents[k] for k in table], seeds, checked)
+        for table in track(tables, description="tables", console=Console(stderr=True))
+    ]
     return {
         "game": game.name,
         "num_players": players,
         "deals": deals,
         "seed": seed,
         "options": checked,
-        "agents": rows,
-        "pairwise": pairwise.tolist(),
-        "tables": tables,
+        **standings(names, tables, played, seed),
     }
+
+
+def standings(
+    names: Sequence[str],
+    tables: Sequence[Sequence[int]],
+    played: Sequence[Played],
+    seed: int,
+) -> dict[str, Any]:
+    """What the tables, perhaps of several sizes, say of the agents.
+
+    Args:
+        names: The agents' names.
+        tables: The agents of each table, as numbers.
+        played: The results of each table, of the same deals.
+        seed: Of the bootstrap.
+
+    Returns:
+        ``agents``: of each the rating, rank reward and win share with 95% intervals, averaged over
+        its tables; ``pairwise``: how often the row's agent is ahead of the column's, level
+        counting half; ``tables``: the mean results of each.
+    """
+    count = len(names)
+    ranks: list[list[NDArray[np.float64]]] = [[] for _ in names]
+    wins: list[list[NDArray[np.float64]]] = [[] for _ in names]
+    ahead, met = np.zeros((2, count, count))
+    rows = []
+    for table, result in zip(tables, played, strict=True):
+        rank, win = result.rank.mean(axis=1), result.win.mean(axis=1)
+        for place, a in enumerate(table):
+            ranks[a].append(rank[:, place])
+            wins[a].append(win[:, place])
+            for other, b in enumerate(table):
+                balance = np.sign(result.standing[..., place] - result.standing[..., other])
+                ahead[a, b] += (balance.mean() + 1.0) / 2.0
+                met[a, b] += 1.0
+        rows.append(
+            {
+                "agents": [names[k] for k in table],
+                "rank": rank.mean(axis=0).tolist(),
+                "win": win.mean(axis=0).tolist(),
+            }
+        )
+    rankings = Rankings(count, [(t, p.standing) for t, p in zip(tables, played, strict=True)])
+    ratings, low, high = rankings.ratings(_BOOTSTRAPS, np.random.default_rng(seed))
+    agents = []
+    for k, name in enumerate(names):
+        rank_mean, rank_interval = mean_and_interval(np.mean(ranks[k], axis=0))
+        win_mean, win_interval = mean_and_interval(np.mean(wins[k], axis=0))
+        agents.append(
+            {
+                "name": name,
+                "rating": float(ratings[k]),
+                "rating_ci95": [float(low[k]), float(high[k])],
+                "rank": rank_mean,
+                "rank_ci95": rank_interval,
+                "win": win_mean,
+                "win_ci95": win_interval,
+            }
+        )
+    np.fill_diagonal(ahead, 0.5)
+    np.fill_diagonal(met, 1.0)
+    return {"agents": agents, "pairwise": (ahead / met).tolist(), "tables": rows}
 
 
 def show(result: dict[str, Any]) -> None:
@@ -155,8 +180,8 @@ def show(result: dict[str, Any]) -> None:
     console.print(matrix)
 
 
-def plot(result: dict[str, Any], picture: Path) -> None:
-    """Draw ratings and pairwise matrix."""
+def plot(result: dict[str, Any], picture: Path, title: str) -> None:
+    """Draw ratings and pairwise matrix of what ``standings`` gives."""
     from matplotlib.figure import Figure
 
     rows = result["agents"]
@@ -181,7 +206,7 @@ def plot(result: dict[str, Any], picture: Path) -> None:
     right.set_xticks(range(len(rows)), names, rotation=30, ha="right")
     right.set_yticks(range(len(rows)), names)
     right.set_title("row ahead of column", fontsize="medium")
-    figure.suptitle(f"{result['game']}, {result['num_players']} players")
+    figure.suptitle(title)
     figure.savefig(picture, dpi=120)
 
 
@@ -207,7 +232,7 @@ def _main(argv: Sequence[str] | None) -> None:
     if args.json:
         args.json.write_text(json.dumps(result, indent=2) + "\n", encoding="utf-8")
     if args.plot:
-        plot(result, args.plot)
+        plot(result, args.plot, f"{game.title}, {args.players} players")
 
 
 def main(argv: Sequence[str] | None = None) -> int:

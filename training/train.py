@@ -12,7 +12,7 @@ from __future__ import annotations
 import argparse
 import json
 import platform
-import shlex
+import shutil
 import time
 from collections.abc import Sequence
 from importlib.metadata import version
@@ -27,7 +27,7 @@ from stable_baselines3.common.callbacks import BaseCallback
 from stable_baselines3.common.logger import configure
 from torch import nn
 
-from card_envs.agents import HeuristicAgent, RandomAgent
+from card_envs.agents import make_agent
 from card_envs.agents.network import Network
 from card_envs.engine.game import Game
 from card_envs.games import load_game
@@ -110,7 +110,6 @@ class Periodically(BaseCallback):
     def _on_rollout_start(self) -> None:
         # The model is up to date here: the update of the iteration before is done.
         if self.num_timesteps >= self.next_evaluation:
-            self.next_evaluation += self._config.evaluation.every
             self.evaluate()
         if self.num_timesteps >= self.next_checkpoint:
             self.next_checkpoint += self._config.checkpoint_every
@@ -123,7 +122,9 @@ class Periodically(BaseCallback):
         return policy_network(self.model.policy, self._config.network.activation)  # type: ignore
 
     def evaluate(self) -> None:
-        """One learner among heuristics and among randoms, at the configured table sizes."""
+        """The learner alone among the configured agents, at the configured table sizes."""
+        while self.next_evaluation <= self.num_timesteps:
+            self.next_evaluation += self._config.evaluation.every
         game = self._games.game
         learner = Snapshot(self._network())
         entry: dict[str, Any] = {
@@ -132,16 +133,17 @@ class Periodically(BaseCallback):
             "seconds": round(self.elapsed, 1),
         }
         options = {k: v for k, v in self._config.environment.options.items() if k != "reward"}
-        for opponent in (HeuristicAgent(game), RandomAgent(game)):
+        for name in self._config.evaluation.among:
+            opponent = make_agent(name, game)
             values = []
             for players in self._config.evaluation.players:
                 table = [learner, *[opponent] * (players - 1)]
                 seeds = deal_seeds(_EVALUATION_SEED, self._config.evaluation.deals)
                 values.append(play_deals(game, table, seeds, options).rank[..., 0].mean(axis=1))
             mean, interval = mean_and_interval(np.mean(values, axis=0))
-            entry[f"vs_{opponent.name}"] = mean
-            entry[f"vs_{opponent.name}_ci95"] = interval
-            self.logger.record(f"evaluation/rank_vs_{opponent.name}", mean)
+            entry[f"vs_{name}"] = mean
+            entry[f"vs_{name}_ci95"] = interval
+            self.logger.record(f"evaluation/rank_vs_{name}", mean)
         with self._progress.open("a", encoding="utf-8") as file:
             file.write(json.dumps(entry) + "\n")
 
@@ -165,7 +167,7 @@ def _card(config: Config, game: Game, periodically: Periodically) -> dict[str, A
         "name": config.name,
         "game": game.name,
         "algorithm": "MaskablePPO, self-play"
-        + (", after imitation of the heuristic" if config.imitation.decisions else ""),
+        + (f", after imitation of {config.imitation.agent}" if config.imitation.decisions else ""),
         "commands": (periodically.out / "command.txt").read_text(encoding="utf-8").splitlines(),
         "config": config.model_dump(mode="json"),
         "seed": config.seed,
@@ -238,6 +240,23 @@ def train(
     )
 
 
+def train_or_resume(config: Config, out: Path, *, command_line: str = "") -> Path:
+    """The policy of the run in ``out``: made, or gone on with, unless it is finished.
+
+    Raises:
+        ValueError: The folder holds a run of another configuration, or a damaged one.
+    """
+    policy = out / f"{config.name}.safetensors"
+    if (out / "config.yaml").exists() and load_config(out / "config.yaml") != config:
+        raise ValueError(f"the run in {out} is of another configuration; choose another folder")
+    if policy.with_suffix(".json").exists():
+        return policy
+    resume = (out / "checkpoint").exists()
+    if not resume:
+        shutil.rmtree(out, ignore_errors=True)
+    return train(config, out, resume=resume, command_line=command_line, quiet=True)
+
+
 def extend(out: Path, overrides: list[str]) -> Config:
     """The configuration of the run in ``out``, which may be given more decisions.
 
@@ -249,7 +268,9 @@ def extend(out: Path, overrides: list[str]) -> Config:
     if not is_more or config.model_copy(update={"decisions": before.decisions}) != before:
         raise ValueError("a run that goes on can be given more decisions, and nothing else")
     if config != before:
-        _note(out, config, _command_line("--resume", str(out), "--set", *overrides))
+        _note(
+            out, config, command.line("training.train", "--resume", str(out), "--set", *overrides)
+        )
     return config
 
 
@@ -258,10 +279,6 @@ def _note(out: Path, config: Config, command_line: str) -> None:
     (out / "config.yaml").write_text(yaml.safe_dump(config.model_dump(mode="json")))
     with (out / "command.txt").open("a", encoding="utf-8") as file:
         file.write(command_line + "\n")
-
-
-def _command_line(*words: str) -> str:
-    return " ".join(["python -m training.train", *map(shlex.quote, words)])
 
 
 def _main(argv: Sequence[str] | None) -> None:
@@ -291,7 +308,9 @@ def _main(argv: Sequence[str] | None) -> None:
     elif args.config:
         config = load_config(args.config, args.set)
         out = args.out or Path("runs") / Path(args.config).stem
-        command_line = _command_line(args.config, *(["--set", *args.set] if args.set else []))
+        command_line = command.line(
+            "training.train", args.config, *(["--set", *args.set] if args.set else [])
+        )
     else:
         raise ValueError("give a configuration, such as configs/beaver_gang.yaml, or --resume DIR")
     path = train(config, out, resume=args.resume is not None, command_line=command_line)

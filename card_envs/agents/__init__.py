@@ -20,6 +20,7 @@ __all__ = [
     "NetworkAgent",
     "RandomAgent",
     "make_agent",
+    "policy_path",
     "shipped_policies",
 ]
 
@@ -38,6 +39,13 @@ def shipped_policies(game: Game) -> list[str]:
     return sorted(path.stem for path in (_POLICIES / game.id).glob("*.safetensors"))
 
 
+def policy_path(name: str, game: Game) -> Path | None:
+    """The file of the shipped policy of that name, or the file of that path; None: neither."""
+    if name in shipped_policies(game):
+        return _POLICIES / game.id / f"{name}.safetensors"
+    return Path(name) if os.path.isfile(name) else None  # Path's own raises for too long names
+
+
 def make_agent(name: str, game: Game, *, seed: int = 0) -> Agent:
     """The agent of that name for a game.
 
@@ -53,10 +61,9 @@ def make_agent(name: str, game: Game, *, seed: int = 0) -> Agent:
         return RandomAgent(game, seed)
     if name == "heuristic":
         return HeuristicAgent(game)
-    if name in shipped_policies(game):
-        return NetworkAgent(_POLICIES / game.id / f"{name}.safetensors", game, name=name)
-    if os.path.isfile(name):  # Path's own raises for names that are too long
-        return NetworkAgent(name, game)
+    path = policy_path(name, game)
+    if path is not None:
+        return NetworkAgent(path, game, name=name)
     known = ["random", "heuristic", *shipped_policies(game)]
     raise ValueError(
         f"there is no agent {name!r} for {game.id}; "

@@ -1,0 +1,309 @@
+"""Who is how strong: every agent against every other at every table size.
+
+    python -m benchmarks.strength --game beaver_gang --deals 200 --json FILE --readme
+
+All tables that can be made of the agents are played, duplicate deals in all seatings, and rated by
+``training.tournament``. A table that was played before with the same agents, deals and game is
+read from ``--cache``. With ``--backend ray`` the tables are played on a Ray cluster, whose nodes
+need what this package depends on; the results are the same to the byte.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import joblib
+import numpy as np
+from rich.console import Console
+from rich.progress import track
+from threadpoolctl import threadpool_limits
+
+from benchmarks import report
+from card_envs.agents import make_agent, policy_path, shipped_policies
+from card_envs.engine.game import Game
+from card_envs.games import GAMES, load_game
+from training import command
+from training.evaluate import Played, deal_seeds, play_deals
+from training.tournament import check_entrants, plot, standings, tables_of
+
+
+def identity(name: str, game: Game) -> str:
+    """An agent's name, and of a policy also what is in its file.
+
+    Raises:
+        ValueError: There is no such agent.
+    """
+    make_agent(name, game)
+    path = policy_path(name, game)
+    return name if path is None else f"{name} {hashlib.sha256(path.read_bytes()).hexdigest()}"
+
+
+def play_table(game_id: str, names: Sequence[str], deals: int, seed: int) -> Played:
+    """Play one table; every agent is made once, wherever it sits."""
+    game = load_game(game_id)
+    by_name = {name: make_agent(name, game, seed=seed) for name in names}
+    with threadpool_limits(1, "blas"):  # one thread sums in the same order on every machine
+        return play_deals(game, [by_name[name] for name in names], deal_seeds(seed, deals), {})
+
+
+class Cache:
+    """The finished tables: a folder of ``.npz`` files, named after all that they depend on."""
+
+    def __init__(self, folder: Path, game: Game, names: Sequence[str], deals: int, seed: int):
+        self._folder = folder
+        self._identities = {name: identity(name, game) for name in names}
+        self._about = [game.name, deals, seed]
+
+    def _path(self, table: Sequence[str]) -> Path:
+        key = json.dumps([*self._about, *(self._identities[name] for name in table)])
+        return self._folder / f"{hashlib.sha256(key.encode()).hexdigest()}.npz"
+
+    def load(self, table: Sequence[str]) -> Played | None:
+        """The table's results, or None if they are not there; ValueError if they are damaged."""
+        path = self._path(table)
+        if not path.exists():
+            return None
+        try:
+            with np.load(path, allow_pickle=False) as arrays:
+                return Played(arrays["standing"], arrays["score"])
+        except (OSError, ValueError, KeyError, EOFError) as error:
+            raise ValueError(f"the finished table {path} is damaged, delete it: {error}") from None
+
+    def save(self, table: Sequence[str], played: Played) -> None:
+        """Keep the table's results."""
+        self._folder.mkdir(parents=True, exist_ok=True)
+        path = self._path(table)
+        new = path.with_suffix(".new")
+        with new.open("wb") as file:
+            np.savez_compressed(file, standing=played.standing, score=played.score)
+        new.replace(path)
+
+
+def measure(
+    game_id: str,
+    names: Sequence[str],
+    deals: int,
+    seed: int,
+    *,
+    cache: Path,
+    jobs: int,
+    backend: str,
+) -> dict[str, Any]:
+    """Play what has not been played, and return what ``--json`` writes.
+
+    Args:
+        game_id: The game.
+        names: Two or more different agents.
+        deals: Deals of every table, each played in all cyclic seatings; at least 2.
+        seed: The deals' seed.
+        cache: The folder of finished tables.
+        jobs: Tables at a time; -1: as many as there are cores.
+        backend: ``loky`` (this machine) or ``ray`` (a cluster).
+
+    Raises:
+        ValueError: An agent or a number is wrong, or a finished table is damaged.
+    """
+    game = load_game(game_id)
+    check_entrants(names)
+    deal_seeds(seed, deals)
+    finished = Cache(cache, game, names, deals, seed)
+    sizes = range(game.min_players, game.max_players + 1)
+    tables = [table for players in sizes for table in tables_of(len(names), players)]
+    seated = [[names[k] for k in table] for table in tables]
+    missing = [table for table in seated if finished.load(table) is None]
+    with _backend(backend):
+        pool = joblib.Parallel(n_jobs=jobs)
+        # Piece by piece, so that what is finished is kept when the rest is not.
+        step = 4 * joblib.effective_n_jobs(jobs)
+        pieces = [missing[first : first + step] for first in range(0, len(missing), step)]
+        for piece in track(pieces, description="tables", console=Console(stderr=True)):
+            results = pool(joblib.delayed(play_table)(game_id, t, deals, seed) for t in piece)
+            for table, played in zip(piece, results, strict=True):
+                finished.save(table, played)
+    played = [finished.load(table) for table in seated]
+    by_size = {}
+    for players in sizes:
+        own = [k for k, table in enumerate(tables) if len(table) == players]
+        by_size[str(players)] = standings(
+            names, [tables[k] for k in own], [played[k] for k in own], seed
+        )
+    overall = standings(names, tables, played, seed)
+    del overall["tables"]  # they are with their sizes
+    return {
+        "benchmark": "strength",
+        "game": game.name,
+        "command": command.line(
+            "benchmarks.strength",
+            "--game",
+            game_id,
+            "--agents",
+            *names,
+            *("--deals", str(deals)),
+            *("--seed", str(seed)),
+        ),
+        "agents": [identity(name, game) for name in names],
+        "deals": deals,
+        "seed": seed,
+        "overall": overall,
+        "by_num_players": by_size,
+    }
+
+
+@contextmanager
+def _backend(name: str) -> Iterator[None]:
+    """Let joblib work on this machine, or on the Ray cluster of ``RAY_ADDRESS``."""
+    if name == "ray":
+        try:
+            import ray
+            from ray.util.joblib import register_ray
+        except ImportError:
+            raise ValueError("--backend ray needs Ray: pip install -e '.[cluster]'") from None
+        root = Path(__file__).parent.parent
+        modules = [str(root / module) for module in ("card_envs", "training", "benchmarks")]
+        ray.init(ignore_reinit_error=True, runtime_env={"py_modules": modules})
+        register_ray()
+    with joblib.parallel_config(backend=name):
+        yield
+
+
+def table(measured: dict[str, Any]) -> str:
+    """The leaderboard as Markdown, and its picture."""
+    sizes = measured["by_num_players"]
+    rows = []
+    for row in sorted(measured["overall"]["agents"], key=lambda row: -row["rating"]):
+        name = row["name"]
+        of_sizes = [next(r for r in s["agents"] if r["name"] == name) for s in sizes.values()]
+        rows.append(
+            [
+                f"`{name}`",
+                "{:+.0f} ({:+.0f} … {:+.0f})".format(row["rating"], *row["rating_ci95"]),
+                _with_interval(row, "rank", "+.3f"),
+                _with_interval(row, "win", ".3f"),
+                *(_with_interval(r, "rank", "+.3f") for r in of_sizes),
+            ]
+        )
+    header = ["agent", "rating", "rank reward", "win share", *(f"{n} players" for n in sizes)]
+    game_id = id_of(measured["game"])
+    return "\n".join(
+        [
+            report.markdown_table(header, rows, len(header) - 1),
+            "",
+            f"`{measured['command']}`",
+            "",
+            f"![Ratings, and who is ahead of whom](results/strength_{game_id}.png)",
+        ]
+    )
+
+
+def _with_interval(row: dict[str, Any], key: str, style: str) -> str:
+    low, high = row[f"{key}_ci95"]
+    return f"{row[key]:{style}} ± {(high - low) / 2:.3f}"
+
+
+def response_table(measured: dict[str, Any]) -> str:
+    """What best responses gain, as Markdown."""
+    rows = [
+        [
+            f"`{row['against']}`",
+            str(row["num_players"]),
+            "{:+.3f} ({:+.3f} … {:+.3f})".format(row["gain"], *row["gain_ci95"]),
+            f"{row['decisions']:,}",
+        ]
+        for row in measured["responses"]
+    ]
+    header = ["against", "players", "gain of the response", "decisions of training"]
+    return "\n".join(
+        [
+            report.markdown_table(header, rows, 3),
+            "",
+            f"Rank reward with its 95% interval over {measured['deals']} deals in all seatings: "
+            f"`{measured['command']}`.",
+        ]
+    )
+
+
+def id_of(name: str) -> str:
+    """The id of the game of that versioned name."""
+    return next(game_id for game_id in GAMES if load_game(game_id).name == name)
+
+
+def put_on_cards(measured: dict[str, Any]) -> None:
+    """Write the leaderboard's rows onto the cards of the shipped policies."""
+    game = load_game(id_of(measured["game"]))
+    for name in shipped_policies(game):
+        rows = {
+            players: next(row for row in size["agents"] if row["name"] == name)
+            for players, size in {**measured["by_num_players"], "all": measured["overall"]}.items()
+        }
+        weights = policy_path(name, game)
+        assert weights is not None
+        path = weights.with_suffix(".json")
+        card = json.loads(path.read_text(encoding="utf-8"))
+        card["leaderboard"] = {"command": measured["command"], "by_num_players": rows}
+        path.write_text(json.dumps(card, indent=2) + "\n", encoding="utf-8")
+
+
+def _main(argv: Sequence[str] | None) -> None:
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.strength", description=(__doc__ or "").split("\n")[0]
+    )
+    parser.add_argument(
+        "--agents",
+        nargs="+",
+        metavar="A",
+        help="names or policy files; default: random, heuristic and all shipped policies",
+    )
+    parser.add_argument("--deals", type=int, default=200, metavar="N", help="default: 200")
+    parser.add_argument("--seed", type=int, default=0, metavar="S", help="default: 0")
+    parser.add_argument("--jobs", type=int, default=-1, metavar="N", help="default: all cores")
+    parser.add_argument(
+        "--backend", choices=["loky", "ray"], default="loky", help="this machine, or a Ray cluster"
+    )
+    parser.add_argument(
+        "--cache",
+        type=Path,
+        default=Path("runs") / "strength",
+        metavar="DIR",
+        help="where finished tables are kept; default: runs/strength",
+    )
+    args = report.parse_arguments(parser, argv)
+    game = load_game(args.game)
+    names = args.agents or ["random", "heuristic", *shipped_policies(game)]
+    report.finish(
+        args,
+        lambda: measure(
+            args.game,
+            names,
+            args.deals,
+            args.seed,
+            cache=args.cache,
+            jobs=args.jobs,
+            backend=args.backend,
+        ),
+        "strength",
+        table,
+    )
+    if args.readme:
+        text = report.README.read_text(encoding="utf-8")
+        text = report.with_tables(text, "best_response", response_table)
+        report.README.write_text(text, encoding="utf-8")
+        for path in sorted(report.RESULTS.glob("strength_*.json")):
+            measured = json.loads(path.read_text(encoding="utf-8"))
+            put_on_cards(measured)
+            title = f"{load_game(id_of(measured['game'])).title}, all table sizes"
+            plot(measured["overall"], path.with_suffix(".png"), title)
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """The command ``python -m benchmarks.strength``; returns the exit status."""
+    return command.run("benchmarks.strength", _main, argv)
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,196 @@
+"""How exploitable is an agent? Train one against it alone, and measure how much that one gains.
+
+    python -m training.best_response configs/beaver_gang.yaml --against heuristic ppo --players 2 4
+
+The learner holds one seat, the frozen agent all others. It begins with what the agent ``--start``
+does and learns on by the configuration's PPO. What it then gains over many duplicate deals is a
+lower bound of what can be gained: an agent that is its own best response would lose nothing, and
+among copies of itself every agent gains exactly 0. Finished runs are not made again.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import joblib
+
+from card_envs.games import load_game
+from training import command
+from training.config import Config, check, read_yaml, with_overrides
+from training.evaluate import evaluate
+from training.train import train_or_resume
+
+
+def response_config(
+    path: Path, against: str, players: int, start: str, overrides: Sequence[str]
+) -> Config:
+    """The game's configuration, made into one against a frozen agent.
+
+    Args:
+        path: The game's configuration.
+        against: The agent that holds all other seats.
+        players: The number of players.
+        start: The agent that is imitated at first.
+        overrides: ``KEY=VALUE``, as for ``training.train``.
+
+    Raises:
+        ValueError: The file cannot be read, or something in it or in the arguments is wrong.
+    """
+    data = read_yaml(path)
+    data["name"] = "best_response"
+    data["decisions"] = 3_000_000
+    data["environment"] = {**data.get("environment", {}), "num_players": players}
+    data["environment"].pop("table_weights", None)
+    data["opponents"] = {"snapshots": 0, "agents": {against: 1}}
+    data["imitation"] = {"agent": start, "decisions": 500_000, "learning_rate": 2e-3}
+    data["evaluation"] = {
+        "every": 1_000_000,
+        "deals": 200,
+        "players": [players],
+        "among": [against],
+    }
+    return check(Config, with_overrides(data, overrides), path)
+
+
+def respond(config: Config, against: str, folder: Path, deals: int, seed: int) -> dict[str, Any]:
+    """Train, unless that is done, and measure what the response gains.
+
+    Returns:
+        ``against``, ``num_players``, ``start``, ``decisions``, ``hours``, ``gain`` and
+        ``gain_ci95``: the rank reward of one response among others, over ``deals`` deals.
+    """
+    policy = train_or_resume(config, folder)
+    card = json.loads(policy.with_suffix(".json").read_text(encoding="utf-8"))
+    (players,) = config.evaluation.players
+    game = load_game(config.game)
+    options = {k: v for k, v in config.environment.options.items() if k != "reward"}
+    table = [str(policy), *[against] * (players - 1)]
+    row = evaluate(game, table, deals, seed, options)["agents"][0]
+    return {
+        "against": against,
+        "num_players": players,
+        "start": config.imitation.agent,
+        "decisions": card["decisions"],
+        "hours": card["hours"],
+        "gain": row["rank"],
+        "gain_ci95": row["rank_ci95"],
+    }
+
+
+def measure(
+    path: Path,
+    against: Sequence[str],
+    players: Sequence[int],
+    *,
+    start: str,
+    overrides: Sequence[str],
+    deals: int,
+    seed: int,
+    out: Path,
+    jobs: int,
+) -> dict[str, Any]:
+    """A response to each agent at each table size, ``jobs`` at a time, as ``--json`` writes it."""
+    configs = {
+        (agent, n): response_config(path, agent, n, start, overrides)
+        for agent in against
+        for n in players
+    }
+    responses = joblib.Parallel(n_jobs=jobs)(
+        joblib.delayed(respond)(config, agent, out / f"{Path(agent).stem}_{n}", deals, seed)
+        for (agent, n), config in configs.items()
+    )
+    return {
+        "game": next(iter(configs.values())).game,
+        "command": command.line(
+            "training.best_response",
+            str(path),
+            *("--against", *against),
+            *("--players", *map(str, players)),
+            *("--start", start),
+            *(("--set", *overrides) if overrides else ()),
+            *("--deals", str(deals)),
+            *("--seed", str(seed)),
+        ),
+        "machine": f"{platform.machine()}, {os.cpu_count()} cores",
+        "deals": deals,
+        "seed": seed,
+        "responses": responses,
+    }
+
+
+def show(result: dict[str, Any]) -> None:
+    """Print the gains for people."""
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table(title=f"{result['game']}: what a best response gains, {result['deals']} deals")
+    for heading in ("against", "players", "rank reward", "95% interval", "decisions"):
+        table.add_column(heading, justify="left" if heading == "against" else "right")
+    for row in result["responses"]:
+        table.add_row(
+            row["against"],
+            str(row["num_players"]),
+            f"{row['gain']:+.3f}",
+            "{:+.3f} … {:+.3f}".format(*row["gain_ci95"]),
+            f"{row['decisions']:,}",
+        )
+    Console().print(table)
+
+
+def _main(argv: Sequence[str] | None) -> None:
+    parser = argparse.ArgumentParser(
+        prog="python -m training.best_response", description=(__doc__ or "").split("\n")[0]
+    )
+    parser.add_argument("config", type=Path, help="the game's YAML file, see configs/")
+    parser.add_argument(
+        "--against", nargs="+", required=True, metavar="A", help="agents: names or policy files"
+    )
+    parser.add_argument(
+        "--players", nargs="+", type=int, required=True, metavar="N", help="table sizes"
+    )
+    parser.add_argument(
+        "--start", default="ppo", metavar="A", help="the agent to begin with; default: ppo"
+    )
+    parser.add_argument(
+        "--set",
+        nargs="+",
+        action="extend",
+        default=[],
+        metavar="KEY=VALUE",
+        help="override a key of the configuration, such as decisions=6_000_000",
+    )
+    parser.add_argument("--deals", type=int, default=2000, metavar="N", help="default: 2000")
+    parser.add_argument("--seed", type=int, default=0, metavar="S", help="default: 0")
+    parser.add_argument("--out", type=Path, metavar="DIR", help="default: runs/response_<config>")
+    parser.add_argument("--jobs", type=int, default=-1, metavar="N", help="default: all cores")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write the result here as well")
+    args = parser.parse_args(argv)
+    result = measure(
+        args.config,
+        args.against,
+        args.players,
+        start=args.start,
+        overrides=args.set,
+        deals=args.deals,
+        seed=args.seed,
+        out=args.out or Path("runs") / f"response_{args.config.stem}",
+        jobs=args.jobs,
+    )
+    show(result)
+    if args.json:
+        args.json.write_text(json.dumps(result, indent=2) + "\n", encoding="utf-8")
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """The command ``python -m training.best_response``; returns the exit status."""
+    return command.run("training.best_response", _main, argv)
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

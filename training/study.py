@@ -1,0 +1,193 @@
+"""What limits a policy? Short runs that differ from a base in one setting each, over some seeds.
+
+    python -m training.study configs/studies/beaver_gang.yaml [--out DIR] [--jobs N] [--readme]
+
+Each run ends with its policy alone among each of some agents, on the same deals at every table
+size. A finished run is not made again. The results go to ``training/results/``, and with
+``--readme`` into the tables of ``training/README.md``.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated, Any
+
+import joblib
+import numpy as np
+from pydantic import Field, field_validator
+
+from card_envs.agents import make_agent
+from card_envs.docs import with_section
+from card_envs.games import load_game
+from training import command
+from training.config import Config, Part, check, read_yaml, with_overrides
+from training.evaluate import deal_seeds, play_deals
+from training.train import train_or_resume
+
+README = Path(__file__).with_name("README.md")
+RESULTS = Path(__file__).with_name("results")
+# The deals on which policies are compared are not those of a run's own evaluations.
+_DEALS_SEED = 2_000_003
+
+
+class Study(Part):
+    """A base, and settings that differ from it."""
+
+    question: str  #: the table's heading
+    seeds: Annotated[tuple[int, ...], Field(min_length=2)]
+    deals: int = Field(500, ge=2)  #: of each table size
+    among: Annotated[tuple[str, ...], Field(min_length=1)]  #: agents
+    base: dict[str, Any]  #: a configuration
+    settings: dict[str, tuple[str, ...]]  #: by name, as ``KEY=VALUE``
+
+    @field_validator("settings")
+    @classmethod
+    def _are_names(cls, settings: dict[str, tuple[str, ...]]) -> dict[str, tuple[str, ...]]:
+        for name in settings:
+            if not re.fullmatch(r"[a-z0-9_]+", name) or name == "base":
+                raise ValueError(f"a setting's name is of a-z, 0-9 and _, not {name!r}")
+        return settings
+
+    def configs(self, path: Path) -> dict[str, Config]:
+        """The configuration of each setting, the base first; ValueError if one is wrong."""
+        settings = {"base": (), **self.settings}
+        return {
+            name: check(Config, with_overrides(self.base, changes), f"{path}, {name}")
+            for name, changes in settings.items()
+        }
+
+
+def load_study(path: Path) -> Study:
+    """Read a study; ValueError if it cannot be read or something in it is wrong."""
+    return check(Study, read_yaml(path), path)
+
+
+def run_one(config: Config, folder: Path, among: Sequence[str], deals: int) -> dict[str, Any]:
+    """Train, unless that is done, and measure: the policy alone among each of some agents.
+
+    Returns:
+        ``decisions``, ``hours``, ``deals``, and ``among``: for each agent the rank reward at every
+        table size.
+    """
+    policy = train_or_resume(config, folder)
+    finished = folder / "measured.json"
+    if finished.exists():
+        measured = json.loads(finished.read_text(encoding="utf-8"))
+        if measured["deals"] == deals and [*measured["among"]] == [*among]:
+            return measured
+    game = load_game(config.game)
+    learner = make_agent(str(policy), game)
+    seeds = deal_seeds(_DEALS_SEED, deals)
+    options = {k: v for k, v in config.environment.options.items() if k != "reward"}
+    low, high = game.check_player_range(config.environment.num_players)
+    ranks: dict[str, dict[str, float]] = {name: {} for name in among}
+    for name in among:
+        opponent = make_agent(name, game)
+        for players in range(low, high + 1):
+            table = [learner, *[opponent] * (players - 1)]
+            rank = play_deals(game, table, seeds, options).rank[..., 0]
+            ranks[name][str(players)] = float(rank.mean())
+    card = json.loads(policy.with_suffix(".json").read_text(encoding="utf-8"))
+    measured = {
+        "decisions": card["decisions"],
+        "hours": card["hours"],
+        "deals": deals,
+        "among": ranks,
+    }
+    finished.write_text(json.dumps(measured, indent=1) + "\n", encoding="utf-8")
+    return measured
+
+
+def run_study(path: Path, out: Path, jobs: int) -> dict[str, Any]:
+    """Make all runs that are missing, ``jobs`` at a time, and return what is written as JSON."""
+    study = load_study(path)
+    configs = study.configs(path)
+    runs = [(name, seed) for seed in study.seeds for name in configs]
+    measured = joblib.Parallel(n_jobs=jobs)(
+        joblib.delayed(run_one)(
+            configs[name].model_copy(update={"seed": seed}),
+            out / name / str(seed),
+            study.among,
+            study.deals,
+        )
+        for name, seed in runs
+    )
+    by_setting: dict[str, Any] = {name: {"changes": [], "runs": []} for name in configs}
+    for name, changes in study.settings.items():
+        by_setting[name]["changes"] = list(changes)
+    for (name, seed), run in zip(runs, measured, strict=True):
+        by_setting[name]["runs"].append({"seed": seed, **run})
+    return {
+        "question": study.question,
+        "game": configs["base"].game,
+        "command": f"python -m training.study {path}",
+        "deals": study.deals,
+        "base": study.base,
+        "settings": by_setting,
+    }
+
+
+def study_table(result: dict[str, Any]) -> str:
+    """The study as a Markdown table: the mean over seeds and table sizes, and the seeds' range."""
+    agents = list(result["settings"]["base"]["runs"][0]["among"])
+    lines = [
+        f"{result['question']}",
+        "",
+        "| setting | changes | " + " | ".join(f"among `{a}`" for a in agents) + " | minutes |",
+        "| --- | --- | " + " | ".join(["---:"] * (len(agents) + 1)) + " |",
+    ]
+    for name, setting in result["settings"].items():
+        cells = []
+        for agent in agents:
+            by_seed = [np.mean(list(run["among"][agent].values())) for run in setting["runs"]]
+            cells.append(f"{np.mean(by_seed):+.3f} ({min(by_seed):+.3f} … {max(by_seed):+.3f})")
+        minutes = 60 * np.mean([run["hours"] for run in setting["runs"]])
+        changes = ", ".join(f"`{change}`" for change in setting["changes"])
+        lines.append(f"| {name} | {changes} | {' | '.join(cells)} | {minutes:.1f} |")
+    runs = result["settings"]["base"]["runs"]
+    lines += [
+        "",
+        f"Rank reward of one among others, the mean over table sizes and {len(runs)} seeds (lowest "
+        f"… highest seed), {result['deals']} deals in all seatings at each size, after "
+        f"{runs[0]['decisions']:,} decisions: `{result['command']}`.",
+    ]
+    return "\n".join(lines)
+
+
+def with_tables(text: str) -> str:
+    """The text with all studies' tables written anew between their marker comments."""
+    for name in re.findall(r"<!-- study:(\w+) -->", text):
+        result = json.loads((RESULTS / f"{name}.json").read_text(encoding="utf-8"))
+        text = with_section(text, f"study:{name}", study_table(result))
+    return text
+
+
+def _main(argv: Sequence[str] | None) -> None:
+    parser = argparse.ArgumentParser(
+        prog="python -m training.study", description=(__doc__ or "").split("\n")[0]
+    )
+    parser.add_argument("study", type=Path, help="a YAML file, see configs/studies")
+    parser.add_argument("--out", type=Path, metavar="DIR", help="default: runs/<the study's name>")
+    parser.add_argument("--jobs", type=int, default=-1, metavar="N", help="default: all cores")
+    parser.add_argument("--readme", action="store_true", help="rewrite training/README.md's tables")
+    args = parser.parse_args(argv)
+    result = run_study(args.study, args.out or Path("runs") / args.study.stem, args.jobs)
+    print(study_table(result))
+    RESULTS.mkdir(exist_ok=True)
+    text = json.dumps(result, indent=1) + "\n"
+    (RESULTS / f"{args.study.stem}.json").write_text(text, encoding="utf-8")
+    if args.readme:
+        README.write_text(with_tables(README.read_text(encoding="utf-8")), encoding="utf-8")
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """The command ``python -m training.study``; returns the exit status."""
+    return command.run("training.study", _main, argv)
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
