@@ -19,9 +19,10 @@ from pathlib import Path
 from typing import Any
 
 import joblib
-import numpy as np
 from rich.console import Console
 from rich.progress import track
+from safetensors import SafetensorError
+from safetensors.numpy import load_file, save_file
 from threadpoolctl import threadpool_limits
 
 from benchmarks import report
@@ -53,7 +54,7 @@ def play_table(game_id: str, names: Sequence[str], deals: int, seed: int) -> Pla
 
 
 class Cache:
-    """The finished tables: a folder of ``.npz`` files, named after all that they depend on."""
+    """The finished tables: a folder of files, named after all that they depend on."""
 
     def __init__(self, folder: Path, game: Game, names: Sequence[str], deals: int, seed: int):
         self._folder = folder
@@ -62,7 +63,7 @@ class Cache:
 
     def _path(self, table: Sequence[str]) -> Path:
         key = json.dumps([*self._about, *(self._identities[name] for name in table)])
-        return self._folder / f"{hashlib.sha256(key.encode()).hexdigest()}.npz"
+        return self._folder / f"{hashlib.sha256(key.encode()).hexdigest()}.safetensors"
 
     def load(self, table: Sequence[str]) -> Played | None:
         """The table's results, or None if they are not there; ValueError if they are damaged."""
@@ -70,9 +71,9 @@ class Cache:
         if not path.exists():
             return None
         try:
-            with np.load(path, allow_pickle=False) as arrays:
-                return Played(arrays["standing"], arrays["score"])
-        except (OSError, ValueError, KeyError, EOFError) as error:
+            arrays = load_file(path)
+            return Played(arrays["standing"], arrays["score"])
+        except (SafetensorError, OSError, KeyError) as error:
             raise ValueError(f"the finished table {path} is damaged, delete it: {error}") from None
 
     def save(self, table: Sequence[str], played: Played) -> None:
@@ -80,8 +81,7 @@ class Cache:
         self._folder.mkdir(parents=True, exist_ok=True)
         path = self._path(table)
         new = path.with_suffix(".new")
-        with new.open("wb") as file:
-            np.savez_compressed(file, standing=played.standing, score=played.score)
+        save_file({"standing": played.standing, "score": played.score}, new)
         new.replace(path)
 
 

@@ -116,6 +116,23 @@ def test_learner_gets_what_the_others_moves_bring_it():
     assert checked > 50
 
 
+def test_named_agents_sit_among_the_learners_past(tmp_path):
+    path = str(ROOT / "card_envs" / "policies" / "beaver_gang" / "ppo_v1.safetensors")
+    config = tiny_config(f"opponents={{snapshots: 0, agents: {{ppo: 1, {path}: 1}}}}")
+    games = SelfPlayGames(load_game(config.game), config)
+    assert [agent.name for agent in games.arena.agents[1:]] == ["ppo", path]
+    env = SelfPlayVecEnv(games, with_state=True)
+    model = train.make_model(config, env)
+    model.learn(64)
+    assert model.num_timesteps == 64
+    with pytest.raises(ValueError, match="there is no agent 'nobody' for beaver_gang"):
+        tiny_config("opponents.agents.nobody=1")
+    with pytest.raises(ValueError, match="there is no agent 'nobody'"):
+        tiny_config("imitation.agent=nobody")
+    with pytest.raises(ValueError, match="there is no agent 'nobody'"):
+        tiny_config("evaluation.among=[nobody]")
+
+
 def test_seats_are_held_in_the_configured_proportions():
     config = tiny_config(
         "opponents={snapshots: 0.5, agents: {heuristic: 0.3, random: 0.2}, pool_size: 2}",
@@ -198,6 +215,31 @@ def test_imitation_makes_the_policy_do_what_the_heuristic_does():
     before = agreement()
     imitate(model, env, config.imitation, quiet=True)
     assert agreement() > max(0.6, before + 0.2)
+
+
+def test_imitation_of_a_policy_gives_its_doubts_as_well():
+    """What is imitated is drawn from the policy: its probabilities are learned, not its best."""
+    config = tiny_config(
+        "environment.num_envs=64",
+        "ppo.batch_size=64",
+        "imitation={agent: ppo, decisions: 40_000, learning_rate: 3.0e-3}",
+    )
+    game = load_game(config.game)
+    env = SelfPlayVecEnv(SelfPlayGames(game, config), with_state=True)
+    model = train.make_model(config, env)
+    imitate(model, env, config.imitation, quiet=True)
+    teacher = make_agent("ppo", game).network
+    observation, mask = env.games.arena.observation, env.games.arena.action_mask
+    several = mask.sum(axis=1) > 1
+    logits = np.where(mask, teacher.logits(observation), -np.inf)[several]
+    probabilities = np.exp(logits - logits.max(axis=1, keepdims=True))
+    probabilities /= probabilities.sum(axis=1, keepdims=True)
+    state = torch.as_tensor(env._look(env.games.all))
+    learned = model.policy.get_distribution(state, mask).probs.detach().numpy()[several]
+    best = probabilities.argmax(axis=1)
+    taken = np.arange(len(best))
+    assert (learned.argmax(axis=1) == best).mean() > 0.6
+    assert learned[taken, best].mean() == pytest.approx(probabilities.max(axis=1).mean(), abs=0.12)
 
 
 def test_a_run_that_begins_with_imitation_says_so_and_goes_on_without(tmp_path, monkeypatch):
@@ -422,24 +464,25 @@ def test_wrong_tournaments_name_the_mistake(capsys):
         assert message in capsys.readouterr().err
 
 
-def test_shipping_puts_strength_and_comparison_on_the_card(tmp_path, monkeypatch, capsys):
-    for name in ("one", "two"):
-        train.train(tiny_config("decisions=64"), tmp_path / name, command_line=name, quiet=True)
+def test_shipping_puts_strength_on_the_card(tmp_path, monkeypatch, capsys):
+    train.train(tiny_config("decisions=64"), tmp_path / "one", command_line="one", quiet=True)
     monkeypatch.setattr(ship.card_envs, "__file__", str(tmp_path / "package" / "__init__.py"))
     monkeypatch.setattr(ship, "update_readme", lambda *args: None)
-    one, two = str(tmp_path / "one"), str(tmp_path / "two")
-    assert ship.main([one, "--compare", two, "--deals", "2", "--seed", "5"]) == 0
+    one = str(tmp_path / "one")
+    assert ship.main([one, "--deals", "2", "--seed", "5"]) == 0
     folder = tmp_path / "package" / "policies" / "beaver_gang"
     assert (folder / "ppo.safetensors").read_bytes() == Path(one, "ppo.safetensors").read_bytes()
     card = json.loads((folder / "ppo.json").read_text())
-    assert card["strength"]["command"].endswith("ship RUN --compare RUN --deals 2 --seed 5")
-    assert [row["num_players"] for row in card["strength"]["results"]] == 3 * [2, 3, 4, 5, 6]
-    (other,) = card["comparison"]["runs"]
-    assert other["commands"] == ["two"]
-    assert [row["opponents"] for row in other["results"]] == 5 * ["heuristic"]
+    assert card["commands"] == ["one"]
+    assert card["strength"]["command"].endswith("ship RUN --deals 2 --seed 5")
+    rows = card["strength"]["results"]
+    assert [row["num_players"] for row in rows] == 4 * [2, 3, 4, 5, 6]
+    tables = [(row["name"], row["opponents"]) for row in rows[::5]]
+    among = ["heuristic", "ppo_v1", "random"]
+    assert tables == [*(("ppo", name) for name in among), ("heuristic", "random")]
     assert ship.main([str(tmp_path / "nowhere")]) == 2
-    Path(two, "ppo.json").unlink()
-    assert ship.main([two]) == 2
+    Path(one, "ppo.json").unlink()
+    assert ship.main([one]) == 2
     assert "is not finished" in capsys.readouterr().err
 
 
@@ -454,7 +497,7 @@ def test_shipped_policies_have_their_cards_and_hold_what_they_say(game_id):
     Config.model_validate(card["config"])
     rows = card["strength"]["results"]
     sizes = list(range(game.min_players, game.max_players + 1))
-    assert [row["num_players"] for row in rows] == 3 * sizes
+    assert [row["num_players"] for row in rows] == 4 * sizes
     text = (ROOT / "README.md").read_text(encoding="utf-8")
     assert ship.strength_table(card) in text
     measured = ship.strength(game_id, "ppo", 60, 77)

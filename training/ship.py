@@ -1,11 +1,10 @@
 """Put a trained policy into the package, with its strength on its card.
 
-    python -m training.ship runs/beaver_gang [--compare RUN …] [--deals N] [--seed S]
+    python -m training.ship runs/beaver_gang [--deals N] [--seed S]
 
 One policy sits among heuristics, among randoms, and among each of the other shipped policies, at
 every table size. The results go into
-``card_envs/policies/<game>/<name>.json`` beside the weights; so does what other runs came to, each
-one among heuristics, if they are to be compared.
+``card_envs/policies/<game>/<name>.json`` beside the weights.
 """
 
 from __future__ import annotations
@@ -51,14 +50,6 @@ def strength(game_id: str, policy: str, deals: int, seed: int) -> list[dict[str,
     opponents = ("heuristic", *sorted(others), "random")
     tables = [*((policy, opponent) for opponent in opponents), ("heuristic", "random")]
     return [row for table in tables for row in alone_among(game_id, *table, deals, seed)]
-
-
-def compare(run: Path, deals: int, seed: int) -> dict[str, Any]:
-    """Another run, as it goes onto the card: how it was made, and its policy's strength."""
-    config, weights, card = _load(run)
-    results = alone_among(config.game, str(weights), "heuristic", deals, seed)
-    kept = ("commands", "config", "decisions", "hours", "machine", "versions")
-    return {**{key: card[key] for key in kept}, "results": results}
 
 
 def _load(run: Path) -> tuple[Config, Path, dict[str, Any]]:
@@ -112,32 +103,17 @@ def _main(argv: Sequence[str] | None) -> None:
         prog="python -m training.ship", description=(__doc__ or "").split("\n")[0]
     )
     parser.add_argument("run", type=Path, help="the folder of a finished training run")
-    parser.add_argument(
-        "--compare",
-        type=Path,
-        nargs="+",
-        default=[],
-        metavar="RUN",
-        help="folders of other finished runs of the game, whose strength goes onto the card",
-    )
     parser.add_argument("--deals", type=int, default=2000, metavar="N", help="default: 2000")
     parser.add_argument("--seed", type=int, default=0, metavar="S", help="default: 0")
     args = parser.parse_args(argv)
     config, weights, card = _load(args.run)
-    words = [f"--deals {args.deals} --seed {args.seed}"]
-    if args.compare:
-        words.insert(0, "--compare " + " ".join("RUN" for _ in args.compare))
-    measured = {
-        "command": " ".join(["python -m training.ship RUN", *words]),
+    card["strength"] = {
+        "command": f"python -m training.ship RUN --deals {args.deals} --seed {args.seed}",
         "machine": f"{platform.machine()}, {os.cpu_count()} cores",
         "deals": args.deals,
         "seed": args.seed,
+        "results": strength(config.game, str(weights), args.deals, args.seed),
     }
-    results = strength(config.game, str(weights), args.deals, args.seed)
-    card["strength"] = {**measured, "results": results}
-    if args.compare:
-        runs = [compare(run, args.deals, args.seed) for run in args.compare]
-        card["comparison"] = {**measured, "runs": runs}
     folder = Path(card_envs.__file__).parent / "policies" / config.game
     folder.mkdir(parents=True, exist_ok=True)
     shutil.copyfile(weights, folder / weights.name)
