@@ -17,7 +17,7 @@ from training import evaluate, ship, tournament, train
 from training.config import Config, load_config
 from training.distribution import MaskedCategorical
 from training.export import export_policy
-from training.imitation import imitate
+from training.imitation import _chooser, imitate
 from training.policy import PartsLayer
 from training.selfplay import SelfPlayGames, SelfPlayVecEnv
 
@@ -217,29 +217,25 @@ def test_imitation_makes_the_policy_do_what_the_heuristic_does():
     assert agreement() > max(0.6, before + 0.2)
 
 
-def test_imitation_of_a_policy_gives_its_doubts_as_well():
-    """What is imitated is drawn from the policy: its probabilities are learned, not its best."""
-    config = tiny_config(
-        "environment.num_envs=64",
-        "ppo.batch_size=64",
-        "imitation={agent: ppo, decisions: 40_000, learning_rate: 3.0e-3}",
-    )
+def test_what_is_imitated_of_a_policy_is_drawn_from_it():
+    """Its probabilities are learned, not its best actions alone."""
+    config = tiny_config("environment.num_envs=256", "imitation={agent: ppo, decisions: 64}")
     game = load_game(config.game)
-    env = SelfPlayVecEnv(SelfPlayGames(game, config), with_state=True)
-    model = train.make_model(config, env)
-    imitate(model, env, config.imitation, quiet=True)
-    teacher = make_agent("ppo", game).network
-    observation, mask = env.games.arena.observation, env.games.arena.action_mask
-    several = mask.sum(axis=1) > 1
-    logits = np.where(mask, teacher.logits(observation), -np.inf)[several]
+    env = SelfPlayVecEnv(SelfPlayGames(game, config))
+    env.reset()
+    choose = _chooser("ppo", env, np.random.default_rng(0))
+    drawn = np.array([choose() for _ in range(200)])
+    arena = env.games.arena
+    logits = make_agent("ppo", game).network.logits(arena.observation)
+    logits[arena.action_mask == 0] = -np.inf
     probabilities = np.exp(logits - logits.max(axis=1, keepdims=True))
     probabilities /= probabilities.sum(axis=1, keepdims=True)
-    state = torch.as_tensor(env._look(env.games.all))
-    learned = model.policy.get_distribution(state, mask).probs.detach().numpy()[several]
     best = probabilities.argmax(axis=1)
-    taken = np.arange(len(best))
-    assert (learned.argmax(axis=1) == best).mean() > 0.6
-    assert learned[taken, best].mean() == pytest.approx(probabilities.max(axis=1).mean(), abs=0.12)
+    in_doubt = probabilities.max(axis=1) < 0.9
+    assert in_doubt.sum() > 10
+    shares = (drawn == best).mean(axis=0)
+    assert shares[in_doubt] == pytest.approx(probabilities.max(axis=1)[in_doubt], abs=0.15)
+    assert shares.mean() == pytest.approx(probabilities.max(axis=1).mean(), abs=0.01)
 
 
 def test_a_run_that_begins_with_imitation_says_so_and_goes_on_without(tmp_path, monkeypatch):
