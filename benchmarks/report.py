@@ -15,6 +15,7 @@ from typing import Any
 
 from card_envs.docs import with_section
 from card_envs.games import GAMES
+from training import command
 
 README = Path(__file__).with_name("README.md")
 RESULTS = Path(__file__).with_name("results")
@@ -53,7 +54,7 @@ def document(
         "command": " ".join([f"python -m benchmarks.{benchmark}", *arguments]),
         "date": datetime.datetime.now(datetime.UTC).date().isoformat(),
         "machine": {
-            "cpu": _cpu_model(),
+            "cpu": command.cpu_model(),
             "cores": os.cpu_count(),
             "system": platform.system(),
             "python": platform.python_version(),
@@ -62,14 +63,6 @@ def document(
         "settings": settings,
         "results": results,
     }
-
-
-def _cpu_model() -> str:
-    try:
-        found = re.search(r"model name\s*:\s*(.+)", Path("/proc/cpuinfo").read_text())
-    except OSError:
-        found = None
-    return found[1].strip() if found else platform.processor() or platform.machine()
 
 
 def finish(

@@ -12,8 +12,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
-import platform
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -48,7 +46,7 @@ def response_config(
     data["environment"] = {**data.get("environment", {}), "num_players": players}
     data["environment"].pop("table_weights", None)
     data["opponents"] = {"snapshots": 0, "agents": {against: 1}}
-    data["imitation"] = {"agent": start, "decisions": 500_000, "learning_rate": 2e-3}
+    data["imitation"] = {"agent": start, "decisions": 1_000_000, "learning_rate": 2e-3}
     data["evaluation"] = {
         "every": 1_000_000,
         "deals": 200,
@@ -117,7 +115,7 @@ def measure(
             *("--deals", str(deals)),
             *("--seed", str(seed)),
         ),
-        "machine": f"{platform.machine()}, {os.cpu_count()} cores",
+        "machine": command.machine(),
         "deals": deals,
         "seed": seed,
         "responses": responses,

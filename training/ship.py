@@ -11,8 +11,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
-import platform
 import shutil
 from collections.abc import Sequence
 from pathlib import Path
@@ -109,7 +107,7 @@ def _main(argv: Sequence[str] | None) -> None:
     config, weights, card = _load(args.run)
     card["strength"] = {
         "command": f"python -m training.ship RUN --deals {args.deals} --seed {args.seed}",
-        "machine": f"{platform.machine()}, {os.cpu_count()} cores",
+        "machine": command.machine(),
         "deals": args.deals,
         "seed": args.seed,
         "results": strength(config.game, str(weights), args.deals, args.seed),

@@ -94,14 +94,14 @@ class Periodically(BaseCallback):
         self.iteration = 0
         self.next_evaluation = 0
         self.next_checkpoint = config.checkpoint_every
-        self.seconds = 0.0  #: of training in earlier sessions of the run
+        self.seconds = 0.0  #: of imitation, and of training in earlier sessions of the run
 
     def _on_training_start(self) -> None:
         self._begun = time.monotonic()
 
     @property
     def elapsed(self) -> float:
-        """Seconds of training, earlier sessions of the run included."""
+        """Seconds of imitation and training, earlier sessions of the run included."""
         return self.seconds + time.monotonic() - self._begun
 
     def _on_step(self) -> bool:
@@ -174,7 +174,7 @@ def _card(config: Config, game: Game, periodically: Periodically) -> dict[str, A
         "decisions": periodically.num_timesteps,
         "games": periodically.training_env.games_played,  # type: ignore[attr-defined]
         "hours": round(periodically.elapsed / 3600, 2),
-        "machine": f"{platform.machine()}, {torch.get_num_threads()} threads, "
+        "machine": f"{command.machine()}; {torch.get_num_threads()} threads, "
         f"{periodically.model.device.type}",
         "versions": {"python": platform.python_version(), **{p: version(p) for p in packages}},
         "last_evaluation": json.loads(progress[-1]),
@@ -221,7 +221,9 @@ def train(
             raise ValueError(f"the run in {out} is finished: {model.num_timesteps} decisions")
         _trim_progress(out / "progress.jsonl", model.num_timesteps)
     elif config.imitation.decisions:
+        begun = time.monotonic()
         imitate(model, env, config.imitation, quiet)
+        periodically.seconds = time.monotonic() - begun
     model.learn(
         config.decisions - model.num_timesteps,
         callback=periodically,
