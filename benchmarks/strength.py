@@ -28,6 +28,7 @@ from threadpoolctl import threadpool_limits
 from benchmarks import report
 from card_envs.agents import make_agent, policy_path, shipped_policies
 from card_envs.engine.game import Game
+from card_envs.engine.jit import cache_folder
 from card_envs.games import GAMES, load_game
 from training import command
 from training.evaluate import Played, deal_seeds, play_deals
@@ -59,7 +60,7 @@ class Cache:
     def __init__(self, folder: Path, game: Game, names: Sequence[str], deals: int, seed: int):
         self._folder = folder
         self._identities = {name: identity(name, game) for name in names}
-        self._about = [game.name, deals, seed]
+        self._about = [cache_folder(game.id).name, deals, seed]  # it names the rules' sources
 
     def _path(self, table: Sequence[str]) -> Path:
         key = json.dumps([*self._about, *(self._identities[name] for name in table)])
@@ -115,25 +116,28 @@ def measure(
     finished = Cache(cache, game, names, deals, seed)
     sizes = range(game.min_players, game.max_players + 1)
     tables = [table for players in sizes for table in tables_of(len(names), players)]
-    seated = [[names[k] for k in table] for table in tables]
-    missing = [table for table in seated if finished.load(table) is None]
+    played: dict[tuple[int, ...], Played] = {}
+    for table in tables:
+        result = finished.load([names[k] for k in table])
+        if result is not None:
+            played[table] = result
+    missing = [table for table in tables if table not in played]
     with _backend(backend):
         pool = joblib.Parallel(n_jobs=jobs)
         # Piece by piece, so that what is finished is kept when the rest is not.
         step = 4 * joblib.effective_n_jobs(jobs)
         pieces = [missing[first : first + step] for first in range(0, len(missing), step)]
         for piece in track(pieces, description="tables", console=Console(stderr=True)):
-            results = pool(joblib.delayed(play_table)(game_id, t, deals, seed) for t in piece)
-            for table, played in zip(piece, results, strict=True):
-                finished.save(table, played)
-    played = [finished.load(table) for table in seated]
+            seated = [[names[k] for k in table] for table in piece]
+            results = pool(joblib.delayed(play_table)(game_id, t, deals, seed) for t in seated)
+            for table, agents, result in zip(piece, seated, results, strict=True):
+                finished.save(agents, result)
+                played[table] = result
     by_size = {}
     for players in sizes:
-        own = [k for k, table in enumerate(tables) if len(table) == players]
-        by_size[str(players)] = standings(
-            names, [tables[k] for k in own], [played[k] for k in own], seed
-        )
-    overall = standings(names, tables, played, seed)
+        own = [table for table in tables if len(table) == players]
+        by_size[str(players)] = standings(names, own, [played[table] for table in own], seed)
+    overall = standings(names, tables, [played[table] for table in tables], seed)
     del overall["tables"]  # they are with their sizes
     return {
         "benchmark": "strength",
