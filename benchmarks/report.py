@@ -15,7 +15,7 @@ from typing import Any
 
 from card_envs.docs import with_section
 from card_envs.games import GAMES
-from training import command
+from training.records import cpu_model, write_json
 
 README = Path(__file__).with_name("README.md")
 RESULTS = Path(__file__).with_name("results")
@@ -54,7 +54,7 @@ def document(
         "command": " ".join([f"python -m benchmarks.{benchmark}", *arguments]),
         "date": datetime.datetime.now(datetime.UTC).date().isoformat(),
         "machine": {
-            "cpu": command.cpu_model(),
+            "cpu": cpu_model(),
             "cores": os.cpu_count(),
             "system": platform.system(),
             "python": platform.python_version(),
@@ -76,8 +76,7 @@ def finish(
         measured = measure()
         print(table(measured))
         if args.json:
-            args.json.parent.mkdir(parents=True, exist_ok=True)
-            args.json.write_text(json.dumps(measured, indent=2) + "\n", encoding="utf-8")
+            write_json(args.json, measured)
     if args.readme:
         text = README.read_text(encoding="utf-8")
         README.write_text(with_tables(text, benchmark, table), encoding="utf-8")

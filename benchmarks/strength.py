@@ -12,10 +12,12 @@ from __future__ import annotations
 
 import argparse
 import hashlib
+import inspect
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import joblib
@@ -26,32 +28,40 @@ from safetensors.numpy import load_file, save_file
 from threadpoolctl import threadpool_limits
 
 from benchmarks import report
-from card_envs.agents import make_agent, policy_path, shipped_policies
+from card_envs.agents import (
+    Agent,
+    NetworkAgent,
+    make_agent,
+    network,
+    policy_path,
+    scripted,
+    shipped_policies,
+)
 from card_envs.engine.game import Game
 from card_envs.engine.jit import cache_folder
-from card_envs.games import GAMES, load_game
-from training import command
+from card_envs.games import load_game
+from training import command, evaluate
 from training.evaluate import Played, deal_seeds, play_deals
-from training.tournament import check_entrants, plot, standings, tables_of
+from training.records import command_as_typed, identity, write_json
+from training.tournament import check_entrants, interval_of_rating, plot, standings, tables_of
 
 
-def identity(name: str, game: Game) -> str:
-    """An agent's name, and of a policy also what is in its file.
-
-    Raises:
-        ValueError: There is no such agent.
-    """
-    make_agent(name, game)
-    path = policy_path(name, game)
-    return name if path is None else f"{name} {hashlib.sha256(path.read_bytes()).hexdigest()}"
-
-
-def play_table(game_id: str, names: Sequence[str], deals: int, seed: int) -> Played:
-    """Play one table; every agent is made once, wherever it sits."""
+def play_table(
+    game_id: str, names: Sequence[str], policies: Mapping[str, bytes], deals: int, seed: int
+) -> Played:
+    """Play one table, perhaps on another machine, to which the policies' files are handed."""
     game = load_game(game_id)
-    by_name = {name: make_agent(name, game, seed=seed) for name in names}
-    with threadpool_limits(1, "blas"):  # one thread sums in the same order on every machine
-        return play_deals(game, [by_name[name] for name in names], deal_seeds(seed, deals), {})
+    agents: dict[str, Agent] = {}
+    with TemporaryDirectory() as folder:
+        for name in names:
+            if name in policies:
+                file = Path(folder, "policy.safetensors")
+                file.write_bytes(policies[name])
+                agents[name] = NetworkAgent(file, game, name=name)
+            else:
+                agents[name] = make_agent(name, game, seed=seed)
+    with threadpool_limits(1, "blas"):  # several threads sum in an order of their own
+        return play_deals(game, [agents[name] for name in names], deal_seeds(seed, deals), {})
 
 
 class Cache:
@@ -60,7 +70,11 @@ class Cache:
     def __init__(self, folder: Path, game: Game, names: Sequence[str], deals: int, seed: int):
         self._folder = folder
         self._identities = {name: identity(name, game) for name in names}
-        self._about = [cache_folder(game.id).name, deals, seed]  # it names the rules' sources
+        players = hashlib.sha256()
+        for module in (network, scripted, evaluate):
+            players.update(inspect.getsource(module).encode())
+        # Old results must not pass for those of new rules, observations or agents.
+        self._about = [cache_folder(game.id).name, players.hexdigest(), deals, seed]
 
     def _path(self, table: Sequence[str]) -> Path:
         key = json.dumps([*self._about, *(self._identities[name] for name in table)])
@@ -113,6 +127,8 @@ def measure(
     game = load_game(game_id)
     check_entrants(names)
     deal_seeds(seed, deals)
+    paths = {name: policy_path(name, game) for name in names}
+    policies = {name: path.read_bytes() for name, path in paths.items() if path is not None}
     finished = Cache(cache, game, names, deals, seed)
     sizes = range(game.min_players, game.max_players + 1)
     tables = [table for players in sizes for table in tables_of(len(names), players)]
@@ -129,20 +145,23 @@ def measure(
         pieces = [missing[first : first + step] for first in range(0, len(missing), step)]
         for piece in track(pieces, description="tables", console=Console(stderr=True)):
             seated = [[names[k] for k in table] for table in piece]
-            results = pool(joblib.delayed(play_table)(game_id, t, deals, seed) for t in seated)
+            results = pool(
+                joblib.delayed(play_table)(game_id, t, policies, deals, seed) for t in seated
+            )
             for table, agents, result in zip(piece, seated, results, strict=True):
                 finished.save(agents, result)
                 played[table] = result
     by_size = {}
-    for players in sizes:
-        own = [table for table in tables if len(table) == players]
-        by_size[str(players)] = standings(names, own, [played[table] for table in own], seed)
-    overall = standings(names, tables, [played[table] for table in tables], seed)
+    with threadpool_limits(1, "blas"):
+        for players in sizes:
+            own = [table for table in tables if len(table) == players]
+            by_size[str(players)] = standings(names, own, [played[t] for t in own], seed)
+        overall = standings(names, tables, [played[t] for t in tables], seed)
     del overall["tables"]  # they are with their sizes
     return {
         "benchmark": "strength",
-        "game": game.name,
-        "command": command.line(
+        "game": game_id,
+        "command": command_as_typed(
             "benchmarks.strength",
             "--game",
             game_id,
@@ -186,21 +205,20 @@ def table(measured: dict[str, Any]) -> str:
         rows.append(
             [
                 f"`{name}`",
-                "{:+.0f} ({:+.0f} … {:+.0f})".format(row["rating"], *row["rating_ci95"]),
+                f"{row['rating']:+.0f} ({interval_of_rating(row)})",
                 _with_interval(row, "rank", "+.3f"),
                 _with_interval(row, "win", ".3f"),
                 *(_with_interval(r, "rank", "+.3f") for r in of_sizes),
             ]
         )
     header = ["agent", "rating", "rank reward", "win share", *(f"{n} players" for n in sizes)]
-    game_id = id_of(measured["game"])
     return "\n".join(
         [
             report.markdown_table(header, rows, len(header) - 1),
             "",
             f"`{measured['command']}`",
             "",
-            f"![Ratings, and who is ahead of whom](results/strength_{game_id}.png)",
+            f"![Ratings, and who is ahead of whom](results/strength_{measured['game']}.png)",
         ]
     )
 
@@ -232,25 +250,29 @@ def response_table(measured: dict[str, Any]) -> str:
     )
 
 
-def id_of(name: str) -> str:
-    """The id of the game of that versioned name."""
-    return next(game_id for game_id in GAMES if load_game(game_id).name == name)
-
-
 def put_on_cards(measured: dict[str, Any]) -> None:
-    """Write the leaderboard's rows onto the cards of the shipped policies."""
-    game = load_game(id_of(measured["game"]))
-    for name in shipped_policies(game):
+    """Write the leaderboard's rows onto the cards of the shipped policies.
+
+    Raises:
+        ValueError: A shipped policy did not take part, or it was another one of that name.
+    """
+    game = load_game(measured["game"])
+    names = shipped_policies(game)
+    missing = {identity(name, game) for name in names} - set(measured["agents"])
+    if missing:
+        raise ValueError(
+            f"the leaderboard of {game.id} is without {', '.join(sorted(missing))}: measure it anew"
+        )
+    for name in names:
         rows = {
             players: next(row for row in size["agents"] if row["name"] == name)
             for players, size in {**measured["by_num_players"], "all": measured["overall"]}.items()
         }
         weights = policy_path(name, game)
         assert weights is not None
-        path = weights.with_suffix(".json")
-        card = json.loads(path.read_text(encoding="utf-8"))
+        card = json.loads(weights.with_suffix(".json").read_text(encoding="utf-8"))
         card["leaderboard"] = {"command": measured["command"], "by_num_players": rows}
-        path.write_text(json.dumps(card, indent=2) + "\n", encoding="utf-8")
+        write_json(weights.with_suffix(".json"), card)
 
 
 def _main(argv: Sequence[str] | None) -> None:
@@ -300,7 +322,7 @@ def _main(argv: Sequence[str] | None) -> None:
         for path in sorted(report.RESULTS.glob("strength_*.json")):
             measured = json.loads(path.read_text(encoding="utf-8"))
             put_on_cards(measured)
-            title = f"{load_game(id_of(measured['game'])).title}, all table sizes"
+            title = f"{load_game(measured['game']).title}, all table sizes"
             plot(measured["overall"], path.with_suffix(".png"), title)
 
 

@@ -39,15 +39,36 @@ def test_two_agents_with_ties_are_rated_by_their_wins():
     assert ratings[0] - ratings[1] == pytest.approx(ELO * np.log(3), abs=0.1)
 
 
-def test_level_places_are_no_places_behind_each_other():
-    """Of three, 0 and 1 are always level and ahead of 2 as often as behind: all are equal."""
-    results = [(1, 1, 2), (2, 2, 1)] * 30
-    ratings, _, _ = ratings_of(3, [((0, 1, 2), in_order(results))])
-    assert ratings[0] == pytest.approx(ratings[1], abs=0.1)
-    mixed = [(1, 2, 3), (2, 1, 3), (1, 1, 2)] * 30
-    ratings, _, _ = ratings_of(3, [((0, 1, 2), in_order(mixed))])
-    assert ratings[0] == pytest.approx(ratings[1], abs=0.1)
-    assert ratings[2] < ratings[0] - 200
+def test_likelihood_is_davidsons():
+    """The fit is where the likelihood, written out for three players, is highest."""
+    often = {(1, 2, 3): 20, (2, 1, 3): 10, (1, 1, 2): 8, (1, 2, 2): 6, (3, 2, 1): 5}
+    results = [places for places, times in often.items() for _ in range(times)]
+    rankings = Rankings(3, [((0, 1, 2), in_order(results))])
+    found = rankings.fit(rankings.counts.sum(axis=0), np.zeros(4))
+
+    def odds(group, x):
+        strength, tie = np.exp(x[:3]), np.exp(x[3])
+        if len(group) == 1:
+            return strength[group[0]]
+        return tie * np.sqrt(strength[group[0]] * strength[group[1]])
+
+    def log_likelihood(x):
+        total = 0.0
+        for places, times in often.items():
+            there = [0, 1, 2]
+            while len(there) > 1:
+                best = min(places[k] for k in there)
+                first = tuple(k for k in there if places[k] == best)
+                groups = [(a,) for a in there] + [(a, b) for a in there for b in there if a < b]
+                total += times * np.log(odds(first, x) / sum(odds(g, x) for g in groups))
+                there = [k for k in there if k not in first]
+        return total
+
+    highest = log_likelihood(found)
+    rng = np.random.default_rng(0)
+    for size in (0.02, 0.1, 0.5):
+        for _ in range(50):
+            assert log_likelihood(found + size * rng.normal(size=4)) < highest + 1e-3
 
 
 def test_an_agent_may_sit_at_a_table_more_than_once():
@@ -76,8 +97,20 @@ def test_tables_of_several_sizes_are_rated_together():
 
 def test_one_who_always_wins_has_a_finite_rating():
     ratings, low, high = ratings_of(2, [((0, 1), in_order([(1, 2)] * 50))])
-    assert np.isfinite([ratings, low, high]).all()
+    assert np.isfinite(ratings).all()
     assert ratings[0] > ratings[1] + 400
+    assert (high[0], low[1]) == (np.inf, -np.inf)
+    assert np.isfinite([low[0], high[1]]).all()
+
+
+def test_intervals_are_open_only_towards_those_who_are_never_met_as_equals():
+    """0 and 1 beat 2 and 3 without exception; within the pairs both win."""
+    results = [(1, 2, 3, 4), (2, 1, 4, 3), (1, 1, 2, 2)] * 10
+    _, low, high = ratings_of(4, [(range(4), in_order(results))])
+    assert np.isinf(high).tolist() == [True, True, False, False]
+    assert np.isinf(low).tolist() == [False, False, True, True]
+    _, low, high = ratings_of(4, [(range(4), in_order([*results, (2, 3, 1, 4)]))])
+    assert np.isfinite([low, high]).all()
 
 
 def test_intervals_are_narrower_with_more_deals():

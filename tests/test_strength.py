@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import sys
 
@@ -13,7 +14,9 @@ from card_envs.agents import policy_path, shipped_policies
 from card_envs.games import GAMES, load_game
 from training import best_response, study, train
 from training.config import Config, load_config
-from training.tournament import tables_of
+from training.evaluate import Played
+from training.records import identity
+from training.tournament import interval_of_rating, standings, tables_of
 
 ROOT = report.README.parent.parent
 AGENTS = ["random", "heuristic", "ppo"]
@@ -59,14 +62,15 @@ def test_everybody_plays_everybody_at_every_table_size(played):
             assert sum(table["win"]) == pytest.approx(1)
         pairwise = np.array(size["pairwise"])
         assert pairwise + pairwise.T == pytest.approx(np.ones((3, 3)))
-    for standings in (*sizes.values(), measured["overall"]):
-        random, heuristic, ppo = standings["agents"]
+    for of_all in (*sizes.values(), measured["overall"]):
+        random, heuristic, ppo = of_all["agents"]
         assert [random["name"], heuristic["name"], ppo["name"]] == AGENTS
-        for row in standings["agents"]:
+        for row in of_all["agents"]:
             for key in ("rating", "rank", "win"):
                 low, high = row[f"{key}_ci95"]
-                assert low <= row[key] <= high
-        assert random["rating_ci95"][1] < heuristic["rating_ci95"][0]
+                assert low is None or low <= row[key]
+                assert high is None or row[key] <= high
+        assert random["rating"] < heuristic["rating"]
     assert measured["agents"][:2] == ["random", "heuristic"]
     assert measured["agents"][2].startswith("ppo ")  # and what is in its file
 
@@ -98,13 +102,45 @@ def test_any_number_of_jobs_gives_the_same_bytes(played, tmp_path):
     assert path.read_bytes() == played[1]
 
 
+def test_cards_take_no_rows_of_other_policies(played, monkeypatch):
+    measured = json.loads(played[1])
+    monkeypatch.setattr(strength, "write_json", None)
+    with pytest.raises(ValueError, match=r"leaderboard of beaver_gang is without ppo_v1 \w+: meas"):
+        strength.put_on_cards(measured)
+
+
+@pytest.mark.skipif(importlib.util.find_spec("ray") is None, reason="needs the extra cluster")
+def test_a_ray_cluster_gives_the_same_bytes(played, tmp_path):
+    status, path = leaderboard(tmp_path, "--backend", "ray", "--jobs", "2")
+    assert status == 0
+    assert path.read_bytes() == played[1]
+
+
+def test_means_are_over_tables_then_over_table_sizes():
+    """Two agents at tables of 2 and 3; 0 is always ahead of 1, copies are level."""
+    tables = [(0, 1), (0, 0, 1), (0, 1, 1)]
+    played = []
+    for table in tables:
+        standing = np.tile(-np.array(table, float), (2, 1, 1))
+        played.append(Played(standing, standing))
+    first, second = standings(["a", "b"], tables, played, 0)["agents"]
+    assert first["rank"] == pytest.approx((1 + (0.5 + 1) / 2) / 2)
+    assert second["rank"] == pytest.approx((-1 + (-1 - 0.5) / 2) / 2)
+    assert first["win"] == pytest.approx((1 + (0.5 + 1) / 2) / 2)
+    assert second["win"] == 0
+    assert first["rating_ci95"][1] is None
+    assert second["rating_ci95"][0] is None
+    assert interval_of_rating(first).endswith(" … ∞")
+    assert interval_of_rating(second).startswith("-∞ … ")
+
+
 def test_another_file_under_the_same_name_is_another_agent(tmp_path):
     game = load_game("beaver_gang")
     path = tmp_path / "mine.safetensors"
     path.write_bytes(policy_path("ppo", game).read_bytes())
-    first = strength.identity(str(path), game)
+    first = identity(str(path), game)
     path.write_bytes(policy_path("ppo_v1", game).read_bytes())
-    assert strength.identity(str(path), game) != first
+    assert identity(str(path), game) != first
 
 
 def test_wrong_leaderboards_name_the_mistake(tmp_path, capsys, monkeypatch):
@@ -114,6 +150,7 @@ def test_wrong_leaderboards_name_the_mistake(tmp_path, capsys, monkeypatch):
         (["random"], "2 to 15 different agents"),
         (["nobody"], "there is no agent 'nobody'"),
         (["heuristic", "--deals", "1"], "deals must be at least 2"),
+        (["heuristic", "--seed", "-1"], "seed must be from 0 to 2**64 - 1, got -1"),
         (["heuristic", "--game", "chess"], "there is no game 'chess'"),
     ):
         assert strength.main([*argv, *words]) == 2
@@ -134,7 +171,7 @@ def test_committed_leaderboards_are_of_the_shipped_policies():
         assert f"<!-- best_response:{game_id} -->" in text
         measured = json.loads((report.RESULTS / f"strength_{game_id}.json").read_text())
         names = ["random", "heuristic", *shipped_policies(game)]
-        assert measured["agents"] == [strength.identity(name, game) for name in names]
+        assert measured["agents"] == [identity(name, game) for name in names]
         assert (report.RESULTS / f"strength_{game_id}.png").read_bytes().startswith(b"\x89PNG")
         for name in shipped_policies(game):
             card = json.loads(policy_path(name, game).with_suffix(".json").read_text())
@@ -156,7 +193,7 @@ def test_cards_say_how_to_make_the_policies_again(game_id):
         assert config == load_config(ROOT / path)
         assert (config.name, config.game, config.seed) == (name, game_id, card["seed"])
         assert {"decisions", "hours", "machine", "versions", "strength"} <= set(card)
-    assert path == f"configs/{'' if name == 'ppo' else name + '/'}{game_id}.yaml"
+        assert path == f"configs/{'' if name == 'ppo' else name + '/'}{game_id}.yaml"
 
 
 def test_best_response_gains_from_a_weak_agent(tmp_path, capsys):
@@ -190,7 +227,15 @@ def test_wrong_best_responses_name_the_mistake(tmp_path, capsys):
     config = str(ROOT / "configs" / "beaver_gang.yaml")
     for words, message in (
         ([config, "--against", "nobody", "--players", "2"], "there is no agent 'nobody'"),
-        ([config, "--against", "ppo", "--players", "7"], "7"),
+        (
+            [config, "--against", "ppo", "--players", "7"],
+            "is for 2 to 6 players, got num_players=7",
+        ),
+        ([config, "--against", "ppo", "--players", "2", "--deals", "1"], "deals must be at least"),
+        (
+            [config, "--against", "ppo", "--players", "2", "--set", "environment.num_players=3"],
+            "--set: who sits at the table is said by --against and --players",
+        ),
         ([config, "--against", "ppo", "--players", "2", "--set", "nonsense=1"], "'nonsense'"),
         (["nowhere.yaml", "--against", "ppo", "--players", "2"], "cannot read"),
     ):
@@ -200,7 +245,7 @@ def test_wrong_best_responses_name_the_mistake(tmp_path, capsys):
 
 STUDY = """
 question: Which?
-seeds: [1, 2]
+seeds: [1, 2, 3]
 deals: 2
 among: [heuristic, random]
 base: {game: beaver_gang, decisions: 64, network: {hidden: [8]}, environment: {num_envs: 8},
@@ -221,7 +266,7 @@ def test_study_compares_settings_over_seeds(tmp_path, monkeypatch, capsys):
     result = json.loads((tmp_path / "results" / "mine.json").read_text())
     assert list(result["settings"]) == ["base", "larger"]
     for name, setting in result["settings"].items():
-        assert [run["seed"] for run in setting["runs"]] == [1, 2]
+        assert [run["seed"] for run in setting["runs"]] == [1, 2, 3]
         for run in setting["runs"]:
             assert list(run["among"]) == ["heuristic", "random"]
             assert list(run["among"]["random"]) == ["2", "3", "4", "5", "6"]
@@ -244,7 +289,10 @@ def test_study_compares_settings_over_seeds(tmp_path, monkeypatch, capsys):
         ("larger:", "base:", "a setting's name"),
         ("larger:", "Larger one:", "a setting's name"),
         ("network.hidden=[16]", "network.width=16", "unknown key 'network.width'"),
-        ("seeds: [1, 2]", "seeds: [1]", "seeds"),
+        ("seeds: [1, 2, 3]", "seeds: [1, 2]", "seeds"),
+        ("seeds: [1, 2, 3]", "seeds: [1, 2, 1]", "seeds must be different, got [1, 2, 1]"),
+        ("seeds: [1, 2, 3]", "seeds: [1, 2, -1]", "seed"),
+        ("among: [heuristic", "among: [nobody", "there is no agent 'nobody'"),
         ("question: Which?", "nonsense: 1", "unknown key 'nonsense'"),
         ("game: beaver_gang", "game: chess", "chess"),
     ],

@@ -133,6 +133,35 @@ def test_named_agents_sit_among_the_learners_past(tmp_path):
         tiny_config("evaluation.among=[nobody]")
 
 
+def test_a_run_that_ended_before_its_policy_was_written_needs_no_more_training(tmp_path):
+    config = tiny_config()
+    path = train.train(config, tmp_path / "run", quiet=True)
+    before, card = path.read_bytes(), json.loads(path.with_suffix(".json").read_text())
+    path.unlink()
+    path.with_suffix(".json").unlink()
+    assert train.train_or_resume(config, tmp_path / "run") == path
+    assert path.read_bytes() == before
+    again = json.loads(path.with_suffix(".json").read_text())
+    assert again["decisions"] == card["decisions"] == 192
+    assert again["last_evaluation"] == card["last_evaluation"]
+
+
+def test_a_run_does_not_go_on_with_other_agents_of_the_same_names(tmp_path):
+    policies = ROOT / "card_envs" / "policies" / "beaver_gang"
+    opponent = tmp_path / "opponent.safetensors"
+    opponent.write_bytes((policies / "ppo_v1.safetensors").read_bytes())
+    config = tiny_config(f"opponents={{agents: {{{opponent}: 1}}}}")
+    path = train.train_or_resume(config, tmp_path / "run")
+    assert train.train_or_resume(config, tmp_path / "run") == path
+    with opponent.open("rb+") as file:
+        file.seek(-4, 2)
+        file.write(np.float32(0.5).tobytes())
+    with pytest.raises(ValueError, match="was begun with other agents under the same names"):
+        train.train_or_resume(config, tmp_path / "run")
+    with pytest.raises(ValueError, match="is of another configuration; choose another folder"):
+        train.train_or_resume(tiny_config("seed=5"), tmp_path / "run")
+
+
 def test_seats_are_held_in_the_configured_proportions():
     config = tiny_config(
         "opponents={snapshots: 0.5, agents: {heuristic: 0.3, random: 0.2}, pool_size: 2}",

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -20,8 +21,9 @@ import joblib
 
 from card_envs.games import load_game
 from training import command
-from training.config import Config, check, read_yaml, with_overrides
-from training.evaluate import evaluate
+from training.config import Config, check, load_config, read_yaml, with_overrides
+from training.evaluate import deal_seeds, evaluate, rules_of
+from training.records import command_as_typed, write_json
 from training.train import train_or_resume
 
 
@@ -40,6 +42,7 @@ def response_config(
     Raises:
         ValueError: The file cannot be read, or something in it or in the arguments is wrong.
     """
+    load_config(path)
     data = read_yaml(path)
     data["name"] = "best_response"
     data["decisions"] = 3_000_000
@@ -53,29 +56,33 @@ def response_config(
         "players": [players],
         "among": [against],
     }
-    return check(Config, with_overrides(data, overrides), path)
+    config = check(Config, with_overrides(data, overrides), path)
+    if config.environment.num_players != players or config.opponents.agents != {against: 1}:
+        raise ValueError("--set: who sits at the table is said by --against and --players")
+    return config
 
 
-def respond(config: Config, against: str, folder: Path, deals: int, seed: int) -> dict[str, Any]:
+def respond(
+    config: Config, against: str, players: int, folder: Path, deals: int, seed: int
+) -> dict[str, Any]:
     """Train, unless that is done, and measure what the response gains.
 
     Returns:
-        ``against``, ``num_players``, ``start``, ``decisions``, ``hours``, ``gain`` and
-        ``gain_ci95``: the rank reward of one response among others, over ``deals`` deals.
+        ``against``, ``num_players``, ``start``, ``decisions``, ``hours``, ``machine``, ``gain``
+        and ``gain_ci95``: the rank reward of one response among others, over ``deals`` deals.
     """
     policy = train_or_resume(config, folder)
     card = json.loads(policy.with_suffix(".json").read_text(encoding="utf-8"))
-    (players,) = config.evaluation.players
     game = load_game(config.game)
-    options = {k: v for k, v in config.environment.options.items() if k != "reward"}
     table = [str(policy), *[against] * (players - 1)]
-    row = evaluate(game, table, deals, seed, options)["agents"][0]
+    row = evaluate(game, table, deals, seed, rules_of(config))["agents"][0]
     return {
         "against": against,
         "num_players": players,
         "start": config.imitation.agent,
         "decisions": card["decisions"],
         "hours": card["hours"],
+        "machine": card["machine"],
         "gain": row["rank"],
         "gain_ci95": row["rank_ci95"],
     }
@@ -94,18 +101,19 @@ def measure(
     jobs: int,
 ) -> dict[str, Any]:
     """A response to each agent at each table size, ``jobs`` at a time, as ``--json`` writes it."""
+    deal_seeds(seed, deals)
     configs = {
         (agent, n): response_config(path, agent, n, start, overrides)
         for agent in against
         for n in players
     }
     responses = joblib.Parallel(n_jobs=jobs)(
-        joblib.delayed(respond)(config, agent, out / f"{Path(agent).stem}_{n}", deals, seed)
+        joblib.delayed(respond)(config, agent, n, out / _folder(agent, n), deals, seed)
         for (agent, n), config in configs.items()
     )
     return {
         "game": next(iter(configs.values())).game,
-        "command": command.line(
+        "command": command_as_typed(
             "training.best_response",
             str(path),
             *("--against", *against),
@@ -115,11 +123,14 @@ def measure(
             *("--deals", str(deals)),
             *("--seed", str(seed)),
         ),
-        "machine": command.machine(),
         "deals": deals,
         "seed": seed,
         "responses": responses,
     }
+
+
+def _folder(agent: str, players: int) -> str:
+    return re.sub(r"[^\w.-]+", "_", f"{agent}_{players}")
 
 
 def show(result: dict[str, Any]) -> None:
@@ -182,7 +193,7 @@ def _main(argv: Sequence[str] | None) -> None:
     )
     show(result)
     if args.json:
-        args.json.write_text(json.dumps(result, indent=2) + "\n", encoding="utf-8")
+        write_json(args.json, result)
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -1,16 +1,10 @@
-"""What the commands share: options of a game, records of what was done and where, and errors
-without a traceback."""
+"""What the commands of this folder share: options of a game, and errors without a traceback."""
 
 from __future__ import annotations
 
 import argparse
-import os
-import platform
-import re
-import shlex
 import sys
 from collections.abc import Callable, Sequence
-from pathlib import Path
 
 
 def add_options_argument(parser: argparse.ArgumentParser) -> None:
@@ -23,25 +17,6 @@ def add_options_argument(parser: argparse.ArgumentParser) -> None:
         metavar="KEY=VALUE",
         help="options of the game, such as rounds=1",
     )
-
-
-def line(module: str, *words: str) -> str:
-    """A command line as one would type it, for a record of what was done."""
-    return shlex.join(["python", "-m", module, *words])
-
-
-def cpu_model() -> str:
-    """The processor's name, as far as the system tells it."""
-    try:
-        found = re.search(r"model name\s*:\s*(.+)", Path("/proc/cpuinfo").read_text())
-    except OSError:
-        found = None
-    return found[1].strip() if found else platform.processor() or platform.machine()
-
-
-def machine() -> str:
-    """Processor and number of cores, for a record of where something was done."""
-    return f"{cpu_model()}, {os.cpu_count()} cores"
 
 
 def run(name: str, main: Callable[[Sequence[str] | None], None], argv: Sequence[str] | None) -> int:

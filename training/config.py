@@ -149,7 +149,8 @@ def read_yaml(path: str | Path) -> dict[str, Any]:
     try:
         data = yaml.safe_load(Path(path).read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
-        raise ValueError(f"cannot read the configuration {path}: {error}") from None
+        reason = " ".join(str(error).split())
+        raise ValueError(f"cannot read the configuration {path}: {reason}") from None
     if not isinstance(data, dict):
         raise ValueError(f"{path} must hold keys and values")
     return data

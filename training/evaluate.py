@@ -7,7 +7,6 @@ seat (k + r) mod n. What is averaged are the deals' means, which are independent
 from __future__ import annotations
 
 import argparse
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,6 +22,8 @@ from card_envs.engine.game import Game
 from card_envs.engine.rng import mix
 from card_envs.games import load_game
 from training import command
+from training.config import Config
+from training.records import write_json
 
 _GAMES_AT_ONCE = 4096
 
@@ -31,8 +32,10 @@ def deal_seeds(seed: int, deals: int) -> NDArray[np.uint64]:
     """The seeds of the deals, the first ones equal for any number of deals.
 
     Raises:
-        ValueError: There are fewer than 2: they would give no interval.
+        ValueError: There are fewer than 2, which would give no interval, or the seed is no uint64.
     """
+    if not 0 <= seed < 2**64:
+        raise ValueError(f"seed must be from 0 to 2**64 - 1, got {seed}")
     if deals < 2:
         raise ValueError(f"deals must be at least 2, got {deals}")
     start = mix(np.uint64(seed))
@@ -107,6 +110,12 @@ def mean_and_interval(values: NDArray[np.float64]) -> tuple[float, list[float]]:
     return mean, [mean - half, mean + half]
 
 
+def rules_of(config: Config) -> dict[str, Any]:
+    """The options of a run that are the game's rules: neither its reward nor its ``max_steps``."""
+    options = config.environment.options
+    return {key: options[key] for key in options if key not in ("reward", "max_steps")}
+
+
 def check_evaluation_options(game: Game, options: Mapping[str, Any]) -> dict[str, Any]:
     """The game's options but ``reward``, with defaults; ValueError or TypeError if one is wrong."""
     if "reward" in options:
@@ -137,9 +146,9 @@ def evaluate(
         TypeError: There is no such option.
     """
     checked = check_evaluation_options(game, options or {})
+    seeds = deal_seeds(seed, deals)
     by_name = {name: make_agent(name, game, seed=seed) for name in names}
-    agents = [by_name[name] for name in names]
-    played = play_deals(game, agents, deal_seeds(seed, deals), checked)
+    played = play_deals(game, [by_name[name] for name in names], seeds, checked)
     ranks, wins = played.rank.mean(axis=1), played.win.mean(axis=1)
     rows = []
     for k, name in enumerate(names):
@@ -208,7 +217,7 @@ def _main(argv: Sequence[str] | None) -> None:
     result = evaluate(game, args.agents, args.deals, args.seed, options)
     show(result)
     if args.json:
-        args.json.write_text(json.dumps(result, indent=2) + "\n", encoding="utf-8")
+        write_json(args.json, result)
 
 
 def main(argv: Sequence[str] | None = None) -> int:

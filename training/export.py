@@ -16,6 +16,7 @@ from torch import nn
 from card_envs.agents.network import FORMAT, METADATA_KEY, Network
 from card_envs.engine.game import Game
 from training.policy import PartsLayer
+from training.records import write_json
 
 Layers = list[tuple[NDArray[np.float32], NDArray[np.float32]]]
 
@@ -59,6 +60,9 @@ def export_policy(
     # One key only: safetensors writes several in no particular order, and the same policy is to
     # give the same bytes.
     about = {"format": FORMAT, "game": game.name, "activation": activation}
-    save_file(tensors, path, {METADATA_KEY: json.dumps(about, sort_keys=True)})
-    path.with_suffix(".json").write_text(json.dumps(card, indent=2) + "\n", encoding="utf-8")
+    # The policy file last, and whole: a run that has one is finished.
+    new = path.with_suffix(".new")
+    save_file(tensors, new, {METADATA_KEY: json.dumps(about, sort_keys=True)})
+    write_json(path.with_suffix(".json"), card)
+    new.replace(path)
     return path

@@ -22,9 +22,9 @@ def imitate(
 ) -> None:
     """Let the agent play the learner's seat, and fit policy and value to what it does.
 
-    A policy's actions are drawn, so that its doubts are learned as well. Games, batches and
-    targets of the value are those of PPO; of its loss, the policy's part is the cross-entropy.
-    The learning rate falls to 0.
+    A policy's actions are drawn, so that its doubts are learned as well. Games and
+    batches are those of PPO; of its loss, the policy's part is the cross-entropy. The learning
+    rate falls to 0.
     """
     policy: Any = model.policy
     buffer: Any = model.rollout_buffer

@@ -16,6 +16,7 @@ from math import comb
 import numpy as np
 from numpy.typing import NDArray
 from scipy import optimize
+from scipy.sparse import csgraph
 
 #: What a factor of e in strength is on Elo's scale: 400 points are ten to one.
 ELO = 400.0 / np.log(10.0)
@@ -62,6 +63,7 @@ class Rankings:
             return_inverse=True,
         )
         count = events.shape[1]
+        self._events = events
         #: How often each event happened in each deal (deals, events).
         self.counts = np.bincount(
             np.concatenate(deals) * count + index.ravel(),
@@ -127,7 +129,9 @@ class Rankings:
     ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
         """Ratings on Elo's scale with mean 0, and the lower and upper ends of their 95% intervals.
 
-        The intervals are from a bootstrap over deals.
+        The intervals are from a bootstrap over deals. Where some agents were ahead of all others
+        without exception, no rating is too high for them, or too low for the others: the ratings
+        are as large as a weak prior lets them be, and the interval's end is infinite.
         """
         x = self.fit(self.counts.sum(axis=0), np.zeros(self._features.shape[1]))
         samples = []
@@ -135,7 +139,26 @@ class Rankings:
             drawn = rng.integers(self.num_deals, size=self.num_deals)
             samples.append(self._on_elos_scale(self.fit(self.counts[drawn].sum(axis=0), x)))
         low, high = np.quantile(samples, [0.025, 0.975], axis=0)
+        never_behind, never_ahead = self._without_exception()
+        high[never_behind] = np.inf
+        low[never_ahead] = -np.inf
         return self._on_elos_scale(x), low, high
+
+    def _without_exception(self) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+        """Which agents no other one was ever level with or ahead of, but for others of whom that is
+        so as well; and which were never level with or ahead of any, likewise."""
+        reached = np.zeros((self.num_agents, self.num_agents), bool)
+        for remaining, placed in self._events.T.tolist():
+            first, there = self._players(placed) > 0, self._players(remaining) > 0
+            reached |= first[:, None] & there
+        count, group = csgraph.connected_components(reached, connection="strong")
+        outside = reached & (group[:, None] != group)
+        if count == 1:
+            nobody = np.zeros(self.num_agents, bool)
+            return nobody, nobody
+        is_reached = np.array([outside[:, group == k].any() for k in range(count)])
+        reaches = np.array([outside[group == k].any() for k in range(count)])
+        return ~is_reached[group], ~reaches[group]
 
     def _on_elos_scale(self, x: NDArray[np.float64]) -> NDArray[np.float64]:
         strengths = x[: self.num_agents]

@@ -16,38 +16,62 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 import card_envs
-from card_envs.agents import shipped_policies
+from card_envs.agents import make_agent, shipped_policies
 from card_envs.docs import with_section
+from card_envs.engine.game import Game
 from card_envs.games import load_game
 from training import command
 from training.config import Config, load_config
-from training.evaluate import evaluate
+from training.evaluate import deal_seeds, mean_and_interval, play_deals
+from training.records import machine, write_json
 
 README = Path(__file__).parent.parent / "README.md"
 
 
 def alone_among(
-    game_id: str, agent: str, opponents: str, deals: int, seed: int
-) -> list[dict[str, Any]]:
-    """One agent, by name or policy file, alone among others, at every table size."""
-    game = load_game(game_id)
-    rows = []
+    game: Game, policy: str, opponents: str, deals: int, seed: int
+) -> tuple[list[dict[str, Any]], dict[str, Any]]:
+    """An agent, by name or policy file, alone among others: at every table size, and on average."""
+    seeds = deal_seeds(seed, deals)
+    agent = make_agent(policy, game, seed=seed)
+    other = make_agent(opponents, game, seed=seed)
+    about = {"name": Path(policy).stem, "opponents": opponents}
+    rows, ranks = [], []
     for players in range(game.min_players, game.max_players + 1):
-        table = [agent, *[opponents] * (players - 1)]
-        row = evaluate(game, table, deals, seed)["agents"][0]
+        played = play_deals(game, [agent, *[other] * (players - 1)], seeds, {})
+        rank, win = played.rank[..., 0].mean(axis=1), played.win[..., 0].mean(axis=1)
         rows.append(
-            {**row, "name": Path(agent).stem, "opponents": opponents, "num_players": players}
+            {**about, "num_players": players, **_measured("rank", rank), **_measured("win", win)}
         )
-    return rows
+        ranks.append(rank)
+    return rows, {**about, **_measured("rank", np.mean(ranks, axis=0))}
 
 
-def strength(game_id: str, policy: str, deals: int, seed: int) -> list[dict[str, Any]]:
-    """The policy among heuristics, randoms and other shipped ones; the heuristic among randoms."""
-    others = set(shipped_policies(load_game(game_id))) - {Path(policy).stem}
+def _measured(key: str, values: NDArray[np.float64]) -> dict[str, Any]:
+    mean, interval = mean_and_interval(values)
+    return {key: mean, f"{key}_ci95": interval}
+
+
+def strength(game_id: str, policy: str, deals: int, seed: int) -> dict[str, Any]:
+    """The policy among heuristics, randoms and other shipped ones; the heuristic among randoms.
+
+    Returns:
+        ``results``: rank reward and win share at every table size; ``means``: the rank reward on
+        average over table sizes; each with 95% intervals.
+    """
+    game = load_game(game_id)
+    others = set(shipped_policies(game)) - {Path(policy).stem}
     opponents = ("heuristic", *sorted(others), "random")
-    tables = [*((policy, opponent) for opponent in opponents), ("heuristic", "random")]
-    return [row for table in tables for row in alone_among(game_id, *table, deals, seed)]
+    results, means = [], []
+    for one, among in [*((policy, opponent) for opponent in opponents), ("heuristic", "random")]:
+        rows, mean = alone_among(game, one, among, deals, seed)
+        results += rows
+        means.append(mean)
+    return {"results": results, "means": means}
 
 
 def _load(run: Path) -> tuple[Config, Path, dict[str, Any]]:
@@ -69,17 +93,13 @@ def strength_table(card: dict[str, Any]) -> str:
         "| one … | among … | " + " | ".join(f"{n} players" for n in sizes) + " | mean |",
         "| --- | --- | " + " | ".join(["---:"] * (len(sizes) + 1)) + " |",
     ]
-    for name, opponents in dict.fromkeys((row["name"], row["opponents"]) for row in rows):
-        own = [row for row in rows if (row["name"], row["opponents"]) == (name, opponents)]
+    for mean in card["strength"]["means"]:
+        own = [row for row in rows if all(row[key] == mean[key] for key in ("name", "opponents"))]
         cells = [
             f"{row['rank']:+.3f} ({row['rank_ci95'][0]:+.3f} … {row['rank_ci95'][1]:+.3f})"
-            for row in own
+            for row in (*own, mean)
         ]
-        mean = sum(row["rank"] for row in own) / len(own)
-        # The sizes' deals are independent.
-        half = sum((row["rank_ci95"][1] - row["rank"]) ** 2 for row in own) ** 0.5 / len(own)
-        cells.append(f"{mean:+.3f} ({mean - half:+.3f} … {mean + half:+.3f})")
-        lines.append(f"| `{name}` | `{opponents}` | {' | '.join(cells)} |")
+        lines.append(f"| `{mean['name']}` | `{mean['opponents']}` | {' | '.join(cells)} |")
     measured = card["strength"]
     lines += [
         "",
@@ -107,17 +127,17 @@ def _main(argv: Sequence[str] | None) -> None:
     config, weights, card = _load(args.run)
     card["strength"] = {
         "command": f"python -m training.ship RUN --deals {args.deals} --seed {args.seed}",
-        "machine": command.machine(),
+        "machine": machine(),
         "deals": args.deals,
         "seed": args.seed,
-        "results": strength(config.game, str(weights), args.deals, args.seed),
+        **strength(config.game, str(weights), args.deals, args.seed),
     }
     folder = Path(card_envs.__file__).parent / "policies" / config.game
     folder.mkdir(parents=True, exist_ok=True)
     shutil.copyfile(weights, folder / weights.name)
-    text = json.dumps(card, indent=2) + "\n"
-    (folder / f"{config.name}.json").write_text(text, encoding="utf-8")
-    update_readme(config.game, card)
+    write_json(folder / f"{config.name}.json", card)
+    if config.name == "ppo":
+        update_readme(config.game, card)
     print(f"{config.name} is now a shipped policy of {config.game}.")
 
 

@@ -25,7 +25,8 @@ from card_envs.docs import with_section
 from card_envs.games import load_game
 from training import command
 from training.config import Config, Part, check, read_yaml, with_overrides
-from training.evaluate import deal_seeds, play_deals
+from training.evaluate import deal_seeds, play_deals, rules_of
+from training.records import write_json
 from training.train import train_or_resume
 
 README = Path(__file__).with_name("README.md")
@@ -38,11 +39,18 @@ class Study(Part):
     """A base, and settings that differ from it."""
 
     question: str  #: the table's heading
-    seeds: Annotated[tuple[int, ...], Field(min_length=2)]
+    seeds: Annotated[tuple[int, ...], Field(min_length=3)]
     deals: int = Field(500, ge=2)  #: of each table size
     among: Annotated[tuple[str, ...], Field(min_length=1)]  #: agents
     base: dict[str, Any]  #: a configuration
     settings: dict[str, tuple[str, ...]]  #: by name, as ``KEY=VALUE``
+
+    @field_validator("seeds")
+    @classmethod
+    def _differ(cls, seeds: tuple[int, ...]) -> tuple[int, ...]:
+        if len(set(seeds)) != len(seeds):
+            raise ValueError(f"seeds must be different, got {list(seeds)}")
+        return seeds
 
     @field_validator("settings")
     @classmethod
@@ -52,11 +60,14 @@ class Study(Part):
                 raise ValueError(f"a setting's name is of a-z, 0-9 and _, not {name!r}")
         return settings
 
-    def configs(self, path: Path) -> dict[str, Config]:
-        """The configuration of each setting, the base first; ValueError if one is wrong."""
+    def configs(self, path: Path) -> dict[tuple[str, int], Config]:
+        """The configuration of each setting and seed; ValueError if one is wrong."""
         settings = {"base": (), **self.settings}
         return {
-            name: check(Config, with_overrides(self.base, changes), f"{path}, {name}")
+            (name, seed): check(
+                Config, with_overrides(self.base, [*changes, f"seed={seed}"]), f"{path}, {name}"
+            )
+            for seed in self.seeds
             for name, changes in settings.items()
         }
 
@@ -70,8 +81,8 @@ def run_one(config: Config, folder: Path, among: Sequence[str], deals: int) -> d
     """Train, unless that is done, and measure: the policy alone among each of some agents.
 
     Returns:
-        ``decisions``, ``hours``, ``deals``, and ``among``: for each agent the rank reward at every
-        table size.
+        ``decisions``, ``hours``, ``machine``, ``deals``, and ``among``: for each agent the rank
+        reward at every table size.
     """
     policy = train_or_resume(config, folder)
     finished = folder / "measured.json"
@@ -82,23 +93,23 @@ def run_one(config: Config, folder: Path, among: Sequence[str], deals: int) -> d
     game = load_game(config.game)
     learner = make_agent(str(policy), game)
     seeds = deal_seeds(_DEALS_SEED, deals)
-    options = {k: v for k, v in config.environment.options.items() if k != "reward"}
     low, high = game.check_player_range(config.environment.num_players)
     ranks: dict[str, dict[str, float]] = {name: {} for name in among}
     for name in among:
         opponent = make_agent(name, game)
         for players in range(low, high + 1):
             table = [learner, *[opponent] * (players - 1)]
-            rank = play_deals(game, table, seeds, options).rank[..., 0]
+            rank = play_deals(game, table, seeds, rules_of(config)).rank[..., 0]
             ranks[name][str(players)] = float(rank.mean())
     card = json.loads(policy.with_suffix(".json").read_text(encoding="utf-8"))
     measured = {
         "decisions": card["decisions"],
         "hours": card["hours"],
+        "machine": card["machine"],
         "deals": deals,
         "among": ranks,
     }
-    finished.write_text(json.dumps(measured, indent=1) + "\n", encoding="utf-8")
+    write_json(finished, measured)
     return measured
 
 
@@ -106,24 +117,22 @@ def run_study(path: Path, out: Path, jobs: int) -> dict[str, Any]:
     """Make all runs that are missing, ``jobs`` at a time, and return what is written as JSON."""
     study = load_study(path)
     configs = study.configs(path)
-    runs = [(name, seed) for seed in study.seeds for name in configs]
+    game = load_game(study.base["game"])
+    for agent in study.among:
+        make_agent(agent, game)
     measured = joblib.Parallel(n_jobs=jobs)(
-        joblib.delayed(run_one)(
-            configs[name].model_copy(update={"seed": seed}),
-            out / name / str(seed),
-            study.among,
-            study.deals,
-        )
-        for name, seed in runs
+        joblib.delayed(run_one)(config, out / name / str(seed), study.among, study.deals)
+        for (name, seed), config in configs.items()
     )
-    by_setting: dict[str, Any] = {name: {"changes": [], "runs": []} for name in configs}
-    for name, changes in study.settings.items():
-        by_setting[name]["changes"] = list(changes)
-    for (name, seed), run in zip(runs, measured, strict=True):
+    settings = {"base": (), **study.settings}
+    by_setting: dict[str, Any] = {
+        name: {"changes": list(changes), "runs": []} for name, changes in settings.items()
+    }
+    for (name, seed), run in zip(configs, measured, strict=True):
         by_setting[name]["runs"].append({"seed": seed, **run})
     return {
         "question": study.question,
-        "game": configs["base"].game,
+        "game": game.id,
         "command": f"python -m training.study {path}",
         "deals": study.deals,
         "base": study.base,
@@ -152,8 +161,9 @@ def study_table(result: dict[str, Any]) -> str:
     lines += [
         "",
         f"Rank reward of one among others, the mean over table sizes and {len(runs)} seeds (lowest "
-        f"… highest seed), {result['deals']} deals in all seatings at each size, after "
-        f"{runs[0]['decisions']:,} decisions: `{result['command']}`.",
+        f"… highest seed), {result['deals']} deals in all seatings at each size. The base makes "
+        f"{runs[0]['decisions']:,} decisions; minutes are on {runs[0]['machine']}: "
+        f"`{result['command']}`.",
     ]
     return "\n".join(lines)
 
@@ -177,9 +187,7 @@ def _main(argv: Sequence[str] | None) -> None:
     args = parser.parse_args(argv)
     result = run_study(args.study, args.out or Path("runs") / args.study.stem, args.jobs)
     print(study_table(result))
-    RESULTS.mkdir(exist_ok=True)
-    text = json.dumps(result, indent=1) + "\n"
-    (RESULTS / f"{args.study.stem}.json").write_text(text, encoding="utf-8")
+    write_json(RESULTS / f"{args.study.stem}.json", result)
     if args.readme:
         README.write_text(with_tables(README.read_text(encoding="utf-8")), encoding="utf-8")
 

@@ -7,7 +7,6 @@ all games, see ``training.ratings``; their mean is 0. Each table's deals are the
 from __future__ import annotations
 
 import argparse
-import json
 from collections.abc import Sequence
 from itertools import combinations_with_replacement
 from pathlib import Path
@@ -31,6 +30,7 @@ from training.evaluate import (
     play_deals,
 )
 from training.ratings import Rankings
+from training.records import write_json
 
 _BOOTSTRAPS = 200
 
@@ -72,8 +72,8 @@ def run_tournament(
     game.check_num_players(players)
     check_entrants(names)
     checked = check_evaluation_options(game, options or {})
-    agents = [make_agent(name, game, seed=seed) for name in names]
     seeds = deal_seeds(seed, deals)
+    agents = [make_agent(name, game, seed=seed) for name in names]
     tables = tables_of(len(agents), players)
     played = [
         play_deals(game, [agents[k] for k in table], seeds, checked)
@@ -104,51 +104,78 @@ def standings(
         seed: Of the bootstrap.
 
     Returns:
-        ``agents``: of each the rating, rank reward and win share with 95% intervals, averaged over
-        its tables; ``pairwise``: how often the row's agent is ahead of the column's, level
-        counting half; ``tables``: the mean results of each.
+        ``agents``: of each the rating, rank reward and win share with 95% intervals (null: an open
+        end); ``pairwise``: how often the row's agent is ahead of the column's, level counting half;
+        ``tables``: the mean results of each. Means are over an agent's places at a table, then over
+        tables, then over table sizes.
     """
     count = len(names)
-    ranks: list[list[NDArray[np.float64]]] = [[] for _ in names]
-    wins: list[list[NDArray[np.float64]]] = [[] for _ in names]
-    ahead, met = np.zeros((2, count, count))
-    rows = []
-    for table, result in zip(tables, played, strict=True):
-        rank, win = result.rank.mean(axis=1), result.win.mean(axis=1)
-        for place, a in enumerate(table):
-            ranks[a].append(rank[:, place])
-            wins[a].append(win[:, place])
-            for other, b in enumerate(table):
-                balance = np.sign(result.standing[..., place] - result.standing[..., other])
-                ahead[a, b] += (balance.mean() + 1.0) / 2.0
-                met[a, b] += 1.0
-        rows.append(
-            {
-                "agents": [names[k] for k in table],
-                "rank": rank.mean(axis=0).tolist(),
-                "win": win.mean(axis=0).tolist(),
-            }
-        )
+    sizes = sorted({len(table) for table in tables})
+    deals = len(played[0].standing)
+    ranks, wins = np.full((2, len(sizes), count, deals), np.nan)
+    pairwise = np.full((len(sizes), count, count), np.nan)
+    for k, players in enumerate(sizes):
+        own = [n for n, table in enumerate(tables) if len(table) == players]
+        results = [_of_agents(count, tables[n], played[n]) for n in own]
+        # nan where an agent does not sit at a table, or two do not meet there
+        ranks[k] = np.nanmean([rank for rank, _, _ in results], axis=0)
+        wins[k] = np.nanmean([win for _, win, _ in results], axis=0)
+        pairwise[k] = np.nanmean([ahead for _, _, ahead in results], axis=0)
     rankings = Rankings(count, [(t, p.standing) for t, p in zip(tables, played, strict=True)])
     ratings, low, high = rankings.ratings(_BOOTSTRAPS, np.random.default_rng(seed))
     agents = []
     for k, name in enumerate(names):
-        rank_mean, rank_interval = mean_and_interval(np.mean(ranks[k], axis=0))
-        win_mean, win_interval = mean_and_interval(np.mean(wins[k], axis=0))
+        rank, rank_interval = mean_and_interval(ranks[:, k].mean(axis=0))
+        win, win_interval = mean_and_interval(wins[:, k].mean(axis=0))
+        ends = (float(low[k]), float(high[k]))
         agents.append(
             {
                 "name": name,
                 "rating": float(ratings[k]),
-                "rating_ci95": [float(low[k]), float(high[k])],
-                "rank": rank_mean,
+                "rating_ci95": [end if np.isfinite(end) else None for end in ends],
+                "rank": rank,
                 "rank_ci95": rank_interval,
-                "win": win_mean,
+                "win": win,
                 "win_ci95": win_interval,
             }
         )
-    np.fill_diagonal(ahead, 0.5)
-    np.fill_diagonal(met, 1.0)
-    return {"agents": agents, "pairwise": (ahead / met).tolist(), "tables": rows}
+    return {
+        "agents": agents,
+        "pairwise": pairwise.mean(axis=0).tolist(),
+        "tables": [
+            {
+                "agents": [names[k] for k in table],
+                "rank": result.rank.mean(axis=(0, 1)).tolist(),
+                "win": result.win.mean(axis=(0, 1)).tolist(),
+            }
+            for table, result in zip(tables, played, strict=True)
+        ],
+    }
+
+
+def _of_agents(
+    count: int, table: Sequence[int], result: Played
+) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+    """Of one table: rank reward and win share of each agent (count, deals), and how often each is
+    ahead of each other (count, count); nan for agents that do not sit there."""
+    ranks, wins = np.full((2, count, len(result.standing)), np.nan)
+    ahead = np.full((count, count), np.nan)
+    places = np.array(table)
+    for a in set(table):
+        own = result.standing[..., places == a]
+        ranks[a] = result.rank[..., places == a].mean(axis=(1, 2))
+        wins[a] = result.win[..., places == a].mean(axis=(1, 2))
+        ahead[a, a] = 0.5
+        for b in set(table) - {a}:
+            others = result.standing[..., places == b]
+            ahead[a, b] = (np.sign(own[..., :, None] - others[..., None, :]).mean() + 1.0) / 2.0
+    return ranks, wins, ahead
+
+
+def interval_of_rating(row: dict[str, Any]) -> str:
+    """The interval of an agent's rating for people; ∞ where it is open."""
+    low, high = row["rating_ci95"]
+    return f"{'-∞' if low is None else f'{low:+.0f}'} … {'∞' if high is None else f'{high:+.0f}'}"
 
 
 def show(result: dict[str, Any]) -> None:
@@ -163,7 +190,7 @@ def show(result: dict[str, Any]) -> None:
         table.add_row(
             row["name"],
             f"{row['rating']:+.0f}",
-            "{:+.0f} … {:+.0f}".format(*row["rating_ci95"]),
+            interval_of_rating(row),
             f"{row['rank']:+.3f}",
             "{:+.3f} … {:+.3f}".format(*row["rank_ci95"]),
         )
@@ -190,8 +217,9 @@ def plot(result: dict[str, Any], picture: Path, title: str) -> None:
     left, right = figure.subplots(1, 2)
     order = sorted(range(len(rows)), key=lambda k: rows[k]["rating"])
     ratings = np.array([rows[k]["rating"] for k in order])
-    intervals = np.array([rows[k]["rating_ci95"] for k in order])
-    errors = np.abs(intervals - ratings[:, None]).T
+    # An open end is not drawn.
+    ends = [[rows[k]["rating"] if x is None else x for x in rows[k]["rating_ci95"]] for k in order]
+    errors = np.abs(np.array(ends) - ratings[:, None]).T
     left.errorbar(ratings, range(len(order)), xerr=errors, fmt="o", capsize=4)
     left.set_yticks(range(len(order)), [names[k] for k in order])
     left.set_ylim(-0.5, len(order) - 0.5)
@@ -230,7 +258,7 @@ def _main(argv: Sequence[str] | None) -> None:
     result = run_tournament(game, args.agents, args.players, args.deals, args.seed, options)
     show(result)
     if args.json:
-        args.json.write_text(json.dumps(result, indent=2) + "\n", encoding="utf-8")
+        write_json(args.json, result)
     if args.plot:
         plot(result, args.plot, f"{game.title}, {args.players} players")
 

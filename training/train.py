@@ -38,6 +38,7 @@ from training.evaluate import deal_seeds, mean_and_interval, play_deals
 from training.export import export_policy, policy_network
 from training.imitation import imitate
 from training.policy import PartsPolicy
+from training.records import command_as_typed, identity, machine, write_json
 from training.selfplay import SelfPlayGames, SelfPlayVecEnv, Snapshot
 
 ACTIVATIONS = {"relu": nn.ReLU, "tanh": nn.Tanh}
@@ -94,9 +95,7 @@ class Periodically(BaseCallback):
         self.iteration = 0
         self.next_evaluation = 0
         self.next_checkpoint = config.checkpoint_every
-        self.seconds = 0.0  #: of imitation, and of training in earlier sessions of the run
-
-    def _on_training_start(self) -> None:
+        self.seconds = 0.0  #: of earlier sessions of the run
         self._begun = time.monotonic()
 
     @property
@@ -166,6 +165,7 @@ def _card(config: Config, game: Game, periodically: Periodically) -> dict[str, A
     return {
         "name": config.name,
         "game": game.name,
+        "agents": list(_agents(config).values()),
         "algorithm": "MaskablePPO, self-play"
         + (f", after imitation of {config.imitation.agent}" if config.imitation.decisions else ""),
         "commands": (periodically.out / "command.txt").read_text(encoding="utf-8").splitlines(),
@@ -174,7 +174,7 @@ def _card(config: Config, game: Game, periodically: Periodically) -> dict[str, A
         "decisions": periodically.num_timesteps,
         "games": periodically.training_env.games_played,  # type: ignore[attr-defined]
         "hours": round(periodically.elapsed / 3600, 2),
-        "machine": f"{command.machine()}; {torch.get_num_threads()} threads, "
+        "machine": f"{machine()}; {torch.get_num_threads()} threads, "
         f"{periodically.model.device.type}",
         "versions": {"python": platform.python_version(), **{p: version(p) for p in packages}},
         "last_evaluation": json.loads(progress[-1]),
@@ -207,7 +207,9 @@ def train(
         if out.exists() and any(out.iterdir()):
             raise ValueError(f"{out} is not empty; choose another folder, or --resume {out}")
         out.mkdir(parents=True, exist_ok=True)
+        write_json(out / "agents.json", _agents(config))
         _note(out, config, command_line)
+    _check_agents(config, out)
     if config.threads is not None:
         torch.set_num_threads(config.threads)
     games = SelfPlayGames(game, config)
@@ -217,21 +219,21 @@ def train(
     periodically = Periodically(config, games, out)
     if resume:
         checkpoint.load(out / "checkpoint", model, games, periodically)
-        if model.num_timesteps >= config.decisions:
+        periodically.init_callback(model)
+        if model.num_timesteps >= config.decisions and _policy(config, out).exists():
             raise ValueError(f"the run in {out} is finished: {model.num_timesteps} decisions")
         _trim_progress(out / "progress.jsonl", model.num_timesteps)
     elif config.imitation.decisions:
-        begun = time.monotonic()
         imitate(model, env, config.imitation, quiet)
-        periodically.seconds = time.monotonic() - begun
-    model.learn(
-        config.decisions - model.num_timesteps,
-        callback=periodically,
-        reset_num_timesteps=not resume,
-        progress_bar=not quiet,
-    )
-    periodically.evaluate()
-    periodically.save()
+    if model.num_timesteps < config.decisions:
+        model.learn(
+            config.decisions - model.num_timesteps,
+            callback=periodically,
+            reset_num_timesteps=not resume,
+            progress_bar=not quiet,
+        )
+        periodically.evaluate()
+        periodically.save()
     plot_learning_curve(out / "progress.jsonl", out / "learning_curve.png", game.title)
     return export_policy(
         model.policy,
@@ -248,15 +250,37 @@ def train_or_resume(config: Config, out: Path, *, command_line: str = "") -> Pat
     Raises:
         ValueError: The folder holds a run of another configuration, or a damaged one.
     """
-    policy = out / f"{config.name}.safetensors"
-    if (out / "config.yaml").exists() and load_config(out / "config.yaml") != config:
-        raise ValueError(f"the run in {out} is of another configuration; choose another folder")
-    if policy.with_suffix(".json").exists():
-        return policy
     resume = (out / "checkpoint").exists()
-    if not resume:
-        shutil.rmtree(out, ignore_errors=True)
+    if (out / "config.yaml").exists():
+        if load_config(out / "config.yaml") != config:
+            raise ValueError(f"the run in {out} is of another configuration; choose another folder")
+        _check_agents(config, out)
+        if _policy(config, out).exists():
+            return _policy(config, out)
+        if not resume:
+            shutil.rmtree(out)  # it was ended before its first checkpoint
     return train(config, out, resume=resume, command_line=command_line, quiet=True)
+
+
+def _policy(config: Config, out: Path) -> Path:
+    """The policy file, which comes last of all that a run leaves."""
+    return out / f"{config.name}.safetensors"
+
+
+def _agents(config: Config) -> dict[str, str]:
+    """The agents that take part in a run, by name, and what is in their files."""
+    game = load_game(config.game)
+    imitated = [config.imitation.agent] if config.imitation.decisions else []
+    names = {*config.opponents.agents, *imitated, *config.evaluation.among}
+    return {name: identity(name, game) for name in sorted(names)}
+
+
+def _check_agents(config: Config, out: Path) -> None:
+    """ValueError if the run was begun with agents that are others now."""
+    path = out / "agents.json"
+    before = json.loads(path.read_text(encoding="utf-8")) if path.exists() else None
+    if before != _agents(config):
+        raise ValueError(f"the run in {out} was begun with other agents under the same names")
 
 
 def extend(out: Path, overrides: list[str]) -> Config:
@@ -271,7 +295,9 @@ def extend(out: Path, overrides: list[str]) -> Config:
         raise ValueError("a run that goes on can be given more decisions, and nothing else")
     if config != before:
         _note(
-            out, config, command.line("training.train", "--resume", str(out), "--set", *overrides)
+            out,
+            config,
+            command_as_typed("training.train", "--resume", str(out), "--set", *overrides),
         )
     return config
 
@@ -310,7 +336,7 @@ def _main(argv: Sequence[str] | None) -> None:
     elif args.config:
         config = load_config(args.config, args.set)
         out = args.out or Path("runs") / Path(args.config).stem
-        command_line = command.line(
+        command_line = command_as_typed(
             "training.train", args.config, *(["--set", *args.set] if args.set else [])
         )
     else:
