@@ -171,7 +171,7 @@ def _card(config: Config, game: Game, periodically: Periodically) -> dict[str, A
         "commands": (periodically.out / "command.txt").read_text(encoding="utf-8").splitlines(),
         "config": config.model_dump(mode="json"),
         "seed": config.seed,
-        "decisions": periodically.num_timesteps,
+        "decisions": periodically.model.num_timesteps,
         "games": periodically.training_env.games_played,  # type: ignore[attr-defined]
         "hours": round(periodically.elapsed / 3600, 2),
         "machine": f"{machine()}; {torch.get_num_threads()} threads, "
