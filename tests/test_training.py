@@ -162,9 +162,11 @@ def test_a_run_does_not_go_on_with_other_agents_of_the_same_names(tmp_path):
         train.train_or_resume(tiny_config("seed=5"), tmp_path / "run")
 
 
-def test_seats_are_held_in_the_configured_proportions():
+@pytest.mark.parametrize("alike", [0.0, 0.4])
+def test_seats_are_held_in_the_configured_proportions(alike):
     config = tiny_config(
         "opponents={snapshots: 0.5, agents: {heuristic: 0.3, random: 0.2}, pool_size: 2}",
+        f"opponents.alike={alike}",
         "environment.num_envs=1",
     )
     games = SelfPlayGames(load_game(config.game), config)
@@ -172,8 +174,11 @@ def test_seats_are_held_in_the_configured_proportions():
     for _ in range(3):
         games.add_snapshot(Network(layers, "relu"))
     assert len(games.snapshots) == 2
-    counts = np.bincount(games._seat_opponents(np.full(4000, 6), np.zeros(4000)).ravel())
+    seats = games._seat_opponents(np.full(4000, 6), np.zeros(4000))
+    counts = np.bincount(seats.ravel())
     assert counts / counts.sum() == pytest.approx([0, 0.3, 0.2, 0.25, 0.25], abs=0.02)
+    are_alike = (seats == seats[:, :1]).all(axis=1)
+    assert are_alike.mean() == pytest.approx(alike, abs=0.03)
 
 
 @pytest.mark.parametrize("game_id", GAMES)

@@ -38,6 +38,8 @@ class Opponents(Part):
     snapshots: float = Field(0.5, ge=0)  #: the learner's own past
     #: others, by the name of an agent or the path of a policy file
     agents: dict[str, Annotated[float, Field(ge=0)]] = {"heuristic": 0.4, "random": 0.1}
+    #: how often all other seats of a game are held by the same one, as in evaluations
+    alike: float = Field(0.0, ge=0, le=1)
     pool_size: int = Field(8, ge=1)  #: snapshots kept
     snapshot_every: int = Field(10, ge=1)  #: iterations between two snapshots
 

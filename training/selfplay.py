@@ -43,7 +43,7 @@ class Snapshot:
 
 
 class SelfPlayGames(SeatGames):
-    """Every other seat is held by a snapshot or one of the given agents, drawn anew each game."""
+    """Every other seat is held by a snapshot or a named agent, drawn anew each game."""
 
     def __init__(self, game: Game, config: Config) -> None:
         super().__init__(
@@ -100,6 +100,9 @@ class SelfPlayGames(SeatGames):
         if count:
             is_snapshot = seats == self._first_snapshot
             seats[is_snapshot] += self.rng.integers(count, size=int(is_snapshot.sum()))
+        if self._mix.alike:
+            are_alike = self.rng.random(len(seats)) < self._mix.alike
+            seats[are_alike] = seats[are_alike, :1]
         return seats
 
 
