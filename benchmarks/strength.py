@@ -1,6 +1,6 @@
 """Who is how strong: every agent against every other at every table size.
 
-    python -m benchmarks.strength --game beaver_gang --deals 200 --json FILE --readme
+    python -m benchmarks.strength --game beaver_gang --json FILE
 
 All tables that can be made of the agents are played, duplicate deals in all seatings, and rated by
 ``training.tournament``. A table that was played before with the same agents, deals and game is
@@ -285,7 +285,7 @@ def _main(argv: Sequence[str] | None) -> None:
         metavar="A",
         help="names or policy files; default: random, heuristic and all shipped policies",
     )
-    parser.add_argument("--deals", type=int, default=200, metavar="N", help="default: 200")
+    parser.add_argument("--deals", type=int, default=100, metavar="N", help="default: 100")
     parser.add_argument("--seed", type=int, default=0, metavar="S", help="default: 0")
     parser.add_argument("--jobs", type=int, default=-1, metavar="N", help="default: all cores")
     parser.add_argument(
