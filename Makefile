@@ -5,7 +5,7 @@ GAMES := $(notdir $(patsubst %/RULES.md,%,$(wildcard card_envs/games/*/RULES.md)
 
 TRAIN := $(addprefix train-,$(GAMES))
 
-.PHONY: demo test lint bench $(TRAIN)
+.PHONY: demo test lint bench strength $(TRAIN)
 
 demo: .venv/installed
 	rm -rf runs/demo
@@ -27,6 +27,15 @@ bench: .venv/installed
 		$(BIN)/python -m benchmarks.throughput --game $$game && \
 		$(BIN)/python -m benchmarks.training --game $$game || exit 1; \
 	done
+
+strength: .venv/installed
+	for game in $(GAMES); do \
+		$(BIN)/python -m benchmarks.strength --game $$game \
+			--json benchmarks/results/strength_$$game.json && \
+		$(BIN)/python -m training.best_response configs/$$game.yaml \
+			--json benchmarks/results/best_response_$$game.json || exit 1; \
+	done
+	$(BIN)/python -m benchmarks.strength --readme
 
 $(TRAIN): train-%: .venv/installed
 	$(BIN)/python -m training.train configs/$*.yaml

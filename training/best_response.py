@@ -1,6 +1,6 @@
 """How exploitable is an agent? Train one against it alone, and measure how much that one gains.
 
-    python -m training.best_response configs/beaver_gang.yaml --against heuristic ppo --players 2 4
+    python -m training.best_response configs/beaver_gang.yaml [--against A …] [--players N …]
 
 The learner holds one seat, the frozen agent all others. It begins with what the agent ``--start``
 does and learns on by the configuration's PPO. What it then gains over many duplicate deals is a
@@ -45,7 +45,7 @@ def response_config(
     load_config(path)
     data = read_yaml(path)
     data["name"] = "best_response"
-    data["decisions"] = 3_000_000
+    data["decisions"] = 2_000_000
     data["environment"] = {**data.get("environment", {}), "num_players": players}
     data["environment"].pop("table_weights", None)
     data["opponents"] = {"snapshots": 0, "agents": {against: 1}}
@@ -158,10 +158,18 @@ def _main(argv: Sequence[str] | None) -> None:
     )
     parser.add_argument("config", type=Path, help="the game's YAML file, see configs/")
     parser.add_argument(
-        "--against", nargs="+", required=True, metavar="A", help="agents: names or policy files"
+        "--against",
+        nargs="+",
+        default=["heuristic", "ppo"],
+        metavar="A",
+        help="agents, names or policy files; default: heuristic ppo",
     )
     parser.add_argument(
-        "--players", nargs="+", type=int, required=True, metavar="N", help="table sizes"
+        "--players",
+        nargs="+",
+        type=int,
+        metavar="N",
+        help="table sizes; default: the game's smallest, and 4",
     )
     parser.add_argument(
         "--start", default="ppo", metavar="A", help="the agent to begin with; default: ppo"
@@ -183,7 +191,7 @@ def _main(argv: Sequence[str] | None) -> None:
     result = measure(
         args.config,
         args.against,
-        args.players,
+        args.players or sorted({load_game(load_config(args.config).game).min_players, 4}),
         start=args.start,
         overrides=args.set,
         deals=args.deals,
