@@ -3,6 +3,7 @@
 import json
 import re
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -17,7 +18,7 @@ from training import evaluate, ship, tournament, train
 from training.config import Config, load_config
 from training.distribution import MaskedCategorical
 from training.export import export_policy
-from training.imitation import _chooser, imitate
+from training.imitation import _Teacher, imitate
 from training.policy import PartsLayer
 from training.selfplay import SelfPlayGames, SelfPlayVecEnv
 
@@ -251,20 +252,25 @@ def test_imitation_makes_the_policy_do_what_the_heuristic_does():
     assert agreement() > max(0.6, before + 0.2)
 
 
-def test_what_is_imitated_of_a_policy_is_drawn_from_it():
-    """Its probabilities are learned, not its best actions alone."""
+def test_what_is_imitated_of_a_policy_are_its_probabilities():
+    """They are learned, not its best actions alone, and what it does is drawn from them."""
     config = tiny_config("environment.num_envs=256", "imitation={agent: ppo, decisions: 64}")
     game = load_game(config.game)
     env = SelfPlayVecEnv(SelfPlayGames(game, config))
     env.reset()
-    choose = _chooser("ppo", env, np.random.default_rng(0))
-    drawn = np.array([choose() for _ in range(200)])
+    teacher = _Teacher("ppo", env, np.random.default_rng(0))
     arena = env.games.arena
-    logits = make_agent("ppo", game).network.logits(arena.observation)
-    logits[arena.action_mask == 0] = -np.inf
-    probabilities = np.exp(logits - logits.max(axis=1, keepdims=True))
-    probabilities /= probabilities.sum(axis=1, keepdims=True)
-    best = probabilities.argmax(axis=1)
+    batch = SimpleNamespace(
+        observations=torch.from_numpy(arena.observation),
+        actions=torch.zeros(256),
+        action_masks=torch.from_numpy(arena.action_mask.astype(np.float32)),
+    )
+    probabilities = teacher.probabilities(batch).numpy()
+    assert probabilities.sum(axis=1) == pytest.approx(np.ones(256), abs=1e-5)
+    assert not probabilities[arena.action_mask == 0].any()
+    best = make_agent("ppo", game).act(arena.observation, arena.action_mask)
+    assert (probabilities.argmax(axis=1) == best).all()
+    drawn = np.array([teacher.act() for _ in range(200)])
     in_doubt = probabilities.max(axis=1) < 0.9
     assert in_doubt.sum() > 10
     shares = (drawn == best).mean(axis=0)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -10,11 +9,12 @@ import torch
 from numpy.typing import NDArray
 from rich.progress import track
 from sb3_contrib import MaskablePPO
+from sb3_contrib.common.maskable.buffers import MaskableRolloutBufferSamples
 from stable_baselines3.common.utils import obs_as_tensor
 
 from card_envs.agents import NetworkAgent, make_agent
 from training.config import Imitation
-from training.selfplay import SelfPlayVecEnv, Snapshot
+from training.selfplay import SelfPlayVecEnv
 
 
 def imitate(
@@ -22,14 +22,13 @@ def imitate(
 ) -> None:
     """Let the agent play the learner's seat, and fit policy and value to what it does.
 
-    A policy's actions are drawn, so that its doubts are learned as well. Games and
-    batches are those of PPO; of its loss, the policy's part is the cross-entropy. The learning
-    rate falls to 0.
+    A policy's actions are drawn, and its probabilities are what is learned. Games and batches are
+    those of PPO; of its loss, the policy's part is the cross-entropy. The learning rate falls to 0.
     """
     policy: Any = model.policy
     buffer: Any = model.rollout_buffer
     optimizer = torch.optim.Adam(policy.parameters())
-    choose = _chooser(imitation.agent, env, np.random.default_rng(model.seed))
+    teacher = _Teacher(imitation.agent, env, np.random.default_rng(model.seed))
     iterations = -(-imitation.decisions // (model.n_steps * env.num_envs))
     observation: Any = env.reset()
     starts = np.ones(env.num_envs, bool)
@@ -37,7 +36,7 @@ def imitate(
         policy.set_training_mode(False)
         buffer.reset()
         for _ in range(model.n_steps):
-            actions, action_mask = choose(), env.games.arena.action_mask.copy()
+            actions, action_mask = teacher.act(), env.games.arena.action_mask.copy()
             values = _values(model, observation)
             following, rewards, dones, _ = env.step(actions)
             buffer.add(
@@ -55,27 +54,43 @@ def imitate(
         for group in optimizer.param_groups:
             group["lr"] = imitation.learning_rate * (1.0 - iteration / iterations)
         for batch in buffer.get(model.batch_size):
-            values, log_prob, _ = policy.evaluate_actions(
-                batch.observations, batch.actions.flatten(), batch.action_masks
-            )
+            log_probs = policy.get_distribution(batch.observations, batch.action_masks).log_probs
+            policy_loss = -(teacher.probabilities(batch) * log_probs).sum(dim=1).mean()
+            values = policy.predict_values(batch.observations)
             value_loss = torch.nn.functional.mse_loss(values.flatten(), batch.returns)
-            loss = model.vf_coef * value_loss - log_prob.mean()
+            loss = model.vf_coef * value_loss + policy_loss
             optimizer.zero_grad()
             loss.backward()
             torch.nn.utils.clip_grad_norm_(policy.parameters(), model.max_grad_norm)
             optimizer.step()
 
 
-def _chooser(
-    name: str, env: SelfPlayVecEnv, rng: np.random.Generator
-) -> Callable[[], NDArray[np.int64]]:
-    """What gives the agent's actions in all games."""
-    arena = env.games.arena
-    agent = make_agent(name, env.games.game)
-    if isinstance(agent, NetworkAgent):
-        drawing = Snapshot(agent.network, rng)
-        return lambda: drawing.act(arena.observation, arena.action_mask)
-    return lambda: np.array([agent.choose(arena.states, i) for i in range(env.num_envs)], np.int64)
+class _Teacher:
+    """The agent that is imitated, in the learner's seat of all games."""
+
+    def __init__(self, name: str, env: SelfPlayVecEnv, rng: np.random.Generator) -> None:
+        self._arena = env.games.arena
+        self._game = env.games.game
+        self._agent = make_agent(name, self._game)
+        self._network = self._agent.network if isinstance(self._agent, NetworkAgent) else None
+        self._rng = rng
+
+    def act(self) -> NDArray[np.int64]:
+        """Its actions (N,)."""
+        arena = self._arena
+        if self._network is not None:
+            return self._network.act(arena.observation, arena.action_mask, self._rng)
+        choices = [self._agent.choose(arena.states, i) for i in range(len(arena.states))]
+        return np.array(choices, np.int64)
+
+    def probabilities(self, batch: MaskableRolloutBufferSamples) -> torch.Tensor:
+        """How likely it was to take each action (M, actions)."""
+        if self._network is None:
+            actions = batch.actions.long().flatten()
+            return torch.nn.functional.one_hot(actions, self._game.num_actions)
+        observation = batch.observations[:, : self._game.fields.size].cpu().numpy()
+        logits = torch.from_numpy(self._network.logits(observation)).to(batch.actions.device)
+        return torch.softmax(logits.masked_fill(batch.action_masks == 0, -torch.inf), dim=1)
 
 
 def _values(model: MaskablePPO, observation: np.ndarray) -> torch.Tensor:
