@@ -41,7 +41,7 @@ from card_envs.engine.game import Game
 from card_envs.engine.jit import cache_folder
 from card_envs.games import load_game
 from training import command, evaluate
-from training.evaluate import Played, deal_seeds, play_deals
+from training.evaluate import Played, deal_seeds, play_deals, random_orders
 from training.records import command_as_typed, identity, write_json
 from training.tournament import check_entrants, interval_of_rating, plot, standings, tables_of
 
@@ -61,7 +61,13 @@ def play_table(
             else:
                 agents[name] = make_agent(name, game, seed=seed)
     with threadpool_limits(1, "blas"):  # several threads sum in an order of their own
-        return play_deals(game, [agents[name] for name in names], deal_seeds(seed, deals), {})
+        return play_deals(
+            game,
+            [agents[name] for name in names],
+            deal_seeds(seed, deals),
+            {},
+            random_orders(seed, deals, len(names)),
+        )
 
 
 class Cache:

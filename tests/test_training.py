@@ -540,3 +540,24 @@ def test_shipped_policies_have_their_cards_and_hold_what_they_say(game_id):
     for row, again in zip(rows, measured, strict=True):
         assert again["rank_ci95"][1] > row["rank_ci95"][0] - 0.02
         assert again["rank_ci95"][0] < row["rank_ci95"][1] + 0.02
+
+
+def test_orders_say_who_sits_where():
+    game = load_game("beaver_gang")
+    a, b, c = (make_agent(name, game) for name in ("heuristic", "random", "ppo"))
+    seeds = evaluate.deal_seeds(3, 5)
+
+    def played(agents, order):
+        orders = np.tile(np.array(order), (5, 1))
+        return evaluate.play_deals(game, agents, seeds, {}, orders).standing
+
+    given = evaluate.play_deals(game, [a, b, c], seeds, {}).standing
+    assert (played([a, b, c], [0, 1, 2]) == given).all()
+    assert (played([a, b, c], [1, 2, 0]) == given[:, [1, 2, 0]]).all()  # one seating further
+    swapped = evaluate.play_deals(game, [a, c, b], seeds, {}).standing[..., [0, 2, 1]]
+    assert (played([a, b, c], [0, 2, 1]) == swapped).all()
+    assert (swapped != given).any()
+    orders = evaluate.random_orders(0, 600, 3)
+    assert len(np.unique(orders, axis=0)) == 6
+    for order in np.unique(orders, axis=0):
+        assert 70 < (orders == order).all(axis=1).sum() < 130

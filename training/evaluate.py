@@ -42,6 +42,12 @@ def deal_seeds(seed: int, deals: int) -> NDArray[np.uint64]:
     return np.array([mix(start ^ np.uint64(deal)) for deal in range(deals)], np.uint64)
 
 
+def random_orders(seed: int, deals: int, players: int) -> NDArray[np.int64]:
+    """A random order of the agents for each deal, as ``play_deals`` takes it."""
+    orders = np.tile(np.arange(players), (deals, 1))
+    return np.random.default_rng(seed).permuted(orders, axis=1)
+
+
 @dataclass(frozen=True)
 class Played:
     """The results of a table's games, each float64 (deals, seatings, agents)."""
@@ -67,8 +73,18 @@ def play_deals(
     agents: Sequence[BatchAgent],
     seeds: NDArray[np.uint64],
     options: dict[str, Any],
+    orders: NDArray[np.int64] | None = None,
 ) -> Played:
-    """Play every deal in all cyclic seatings."""
+    """Play every deal in all cyclic seatings.
+
+    Args:
+        game: The game.
+        agents: The agents of the table.
+        seeds: The deals' seeds.
+        options: The game's options but ``reward``.
+        orders: int64 (deals, agents), a permutation for each deal: the agents' places in its first
+            seating; None: as they are given. Who sits to whose left can matter.
+    """
     n = game.check_num_players(len(agents))
     # An agent that sits on several seats is asked once for all of them.
     distinct: list[BatchAgent] = []
@@ -76,29 +92,31 @@ def play_deals(
         if not any(agent is other for other in distinct):
             distinct.append(agent)
     index_of = np.array([next(k for k, a in enumerate(distinct) if a is b) for b in agents])
-    seats_of = (np.arange(n)[:, None] + np.arange(n)) % n  # (seating, agent)
-    seats = np.zeros((n, game.max_players), np.int64)  # (seating, seat): the agent
-    np.put_along_axis(seats, seats_of, index_of[None], axis=1)
+    if orders is None:
+        orders = np.tile(np.arange(n), (len(seeds), 1))
+    seats_of = (np.arange(n)[:, None] + orders[:, None, :]) % n  # (deal, seating, agent)
+    seats = np.zeros((len(seeds), n, game.max_players), np.int64)  # (deal, seating, seat): agent
+    np.put_along_axis(seats, seats_of, index_of[None, None], axis=2)
     standing = np.zeros((len(seeds), n, n))
     score = np.zeros((len(seeds), n, n))
     deals_at_once = max(1, _GAMES_AT_ONCE // n)
     for first in range(0, len(seeds), deals_at_once):
-        chunk = seeds[first : first + deals_at_once]
+        these = slice(first, first + deals_at_once)
+        chunk = seeds[these]
         games = len(chunk) * n
         arena = Arena(game, games, distinct, **options, reward="score")
         arena.start(
             np.arange(games),
             np.repeat(chunk, n),
             np.full(games, n),
-            np.tile(seats, (len(chunk), 1)),
+            seats[these].reshape(games, game.max_players),
         )
         for results, by_seat in (
             (standing, arena.states["standing"][:, :n]),
             (score, arena.returns[:, :n]),
         ):
             by_seating = by_seat.reshape(len(chunk), n, n)
-            by_agent = np.take_along_axis(by_seating, seats_of[None], axis=2)
-            results[first : first + len(chunk)] = by_agent
+            results[these] = np.take_along_axis(by_seating, seats_of[these], axis=2)
     return Played(standing, score)
 
 

@@ -1,7 +1,8 @@
 """A tournament: every table that can be made of some agents, ratings, and who beats whom.
 
 The ratings are strengths on Elo's scale (400 points: ten to one), fitted to the whole rankings of
-all games, see ``training.ratings``; their mean is 0. Each table's deals are the same.
+all games, see ``training.ratings``; their mean is 0. Each table's deals are the same; for each deal
+the agents' order is drawn, and it is played in all cyclic seatings of that order.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ from training.evaluate import (
     deal_seeds,
     mean_and_interval,
     play_deals,
+    random_orders,
 )
 from training.ratings import Rankings
 from training.records import write_json
@@ -76,7 +78,13 @@ def run_tournament(
     agents = [make_agent(name, game, seed=seed) for name in names]
     tables = tables_of(len(agents), players)
     played = [
-        play_deals(game, [agents[k] for k in table], seeds, checked)
+        play_deals(
+            game,
+            [agents[k] for k in table],
+            seeds,
+            checked,
+            random_orders(seed, deals, players),
+        )
         for table in track(tables, description="tables", console=Console(stderr=True))
     ]
     return {
