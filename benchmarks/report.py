@@ -90,12 +90,6 @@ def with_tables(text: str, benchmark: str, table: Callable[[dict[str, Any]], str
     return text
 
 
-def markdown_table(header: Sequence[str], rows: Sequence[Sequence[str]], numbers: int) -> str:
-    """A Markdown table whose last ``numbers`` columns are aligned to the right."""
-    rule = ["---"] * (len(header) - numbers) + ["---:"] * numbers
-    return "\n".join("| " + " | ".join(row) + " |" for row in (header, rule, *rows))
-
-
 def origin(measured: dict[str, Any]) -> str:
     """One line that says where and how the results were measured."""
     machine = measured["machine"]

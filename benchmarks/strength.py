@@ -37,6 +37,7 @@ from card_envs.agents import (
     scripted,
     shipped_policies,
 )
+from card_envs.docs import markdown_table
 from card_envs.engine.game import Game
 from card_envs.engine.jit import cache_folder
 from card_envs.games import load_game
@@ -75,7 +76,7 @@ class Cache:
 
     def __init__(self, folder: Path, game: Game, names: Sequence[str], deals: int, seed: int):
         self._folder = folder
-        self._identities = {name: identity(name, game) for name in names}
+        self.identities = {name: identity(name, game) for name in names}
         players = hashlib.sha256()
         for module in (network, scripted, evaluate):
             players.update(inspect.getsource(module).encode())
@@ -83,7 +84,7 @@ class Cache:
         self._about = [cache_folder(game.id).name, players.hexdigest(), deals, seed]
 
     def _path(self, table: Sequence[str]) -> Path:
-        key = json.dumps([*self._about, *(self._identities[name] for name in table)])
+        key = json.dumps([*self._about, *(self.identities[name] for name in table)])
         return self._folder / f"{hashlib.sha256(key.encode()).hexdigest()}.safetensors"
 
     def load(self, table: Sequence[str]) -> Played | None:
@@ -176,7 +177,7 @@ def measure(
             *("--deals", str(deals)),
             *("--seed", str(seed)),
         ),
-        "agents": [identity(name, game) for name in names],
+        "agents": [finished.identities[name] for name in names],
         "deals": deals,
         "seed": seed,
         "overall": overall,
@@ -220,7 +221,7 @@ def table(measured: dict[str, Any]) -> str:
     header = ["agent", "rating", "rank reward", "win share", *(f"{n} players" for n in sizes)]
     return "\n".join(
         [
-            report.markdown_table(header, rows, len(header) - 1),
+            markdown_table(header, rows, len(header) - 1),
             "",
             f"`{measured['command']}`",
             "",
@@ -248,7 +249,7 @@ def response_table(measured: dict[str, Any]) -> str:
     header = ["against", "players", "gain of the response", "decisions of training"]
     return "\n".join(
         [
-            report.markdown_table(header, rows, 3),
+            markdown_table(header, rows, 3),
             "",
             f"Rank reward with its 95% interval over {measured['deals']} deals in all seatings: "
             f"`{measured['command']}`.",

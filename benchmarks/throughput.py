@@ -32,6 +32,7 @@ from pettingzoo.utils.env import AECEnv
 
 import card_envs
 from benchmarks import report
+from card_envs.docs import markdown_table
 from card_envs.engine.game import Game
 from card_envs.engine.seeds import random_action
 from card_envs.engine.templates import compile_for, play_random
@@ -306,10 +307,10 @@ def table(measured: dict[str, Any]) -> str:
     sizes = results["sizes"]
     return "\n\n".join(
         [
-            report.markdown_table(header, rows, 4),
+            markdown_table(header, rows, 4),
             f"Medians of {settings['repetitions']} repetitions of {settings['seconds']:g} s, "
             f"{settings['num_players']} players. {ratios}, the fastest of PettingZoo's card games.",
-            report.markdown_table(
+            markdown_table(
                 ["seconds in a fresh process", *(stage.replace("_", " ") for stage in STAGES)],
                 startup,
                 3,

@@ -27,6 +27,7 @@ from stable_baselines3.common.callbacks import BaseCallback
 from stable_baselines3.common.vec_env import DummyVecEnv
 
 from benchmarks import report
+from card_envs.docs import markdown_table
 from card_envs.games import load_game
 from training import command
 from training.config import Config, load_config
@@ -225,7 +226,7 @@ def table(measured: dict[str, Any]) -> str:
     header = ["learner decisions a second", "collecting rollouts", "whole training"]
     return "\n\n".join(
         [
-            report.markdown_table(header, rows, 2),
+            markdown_table(header, rows, 2),
             f"Medians over rollouts ({settings['rollouts']}) of "
             f"{settings['num_envs'] * settings['n_steps']:,} decisions (self-play: "
             f"{settings['num_envs']:,} games, {settings['n_steps']} decisions each), "

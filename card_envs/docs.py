@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from itertools import groupby
 from pathlib import Path
 
@@ -115,6 +116,12 @@ def with_tables(text: str, game: Game) -> str:
     for name, table in tables.items():
         text = with_section(text, name, table)
     return text
+
+
+def markdown_table(header: Sequence[str], rows: Sequence[Sequence[str]], numbers: int) -> str:
+    """A Markdown table whose last ``numbers`` columns are aligned to the right."""
+    rule = ["---"] * (len(header) - numbers) + ["---:"] * numbers
+    return "\n".join("| " + " | ".join(row) + " |" for row in (header, rule, *rows))
 
 
 def with_section(text: str, name: str, content: str) -> str:

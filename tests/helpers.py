@@ -42,6 +42,15 @@ TABLES = [
 #: Every game once.
 EACH_GAME = [pytest.param(game, id=game.id) for game in ALL_GAMES]
 MEMORY_MODES = ("perfect", "none")
+# A training run that takes a moment, as overrides of any configuration.
+TINY_LEARNER = [
+    "decisions=192",
+    "environment.num_envs=8",
+    "ppo.n_steps=8",
+    "ppo.batch_size=32",
+    "ppo.n_epochs=1",
+    "network.hidden=[16]",
+]
 
 #: Options with which a game ends within the decisions of a walk, and how many decisions it takes
 #: at the median where not the usual number.

@@ -8,6 +8,7 @@ import sys
 
 import numpy as np
 import pytest
+from helpers import TINY_LEARNER
 
 from benchmarks import report, strength
 from card_envs.agents import policy_path, shipped_policies
@@ -21,12 +22,7 @@ from training.tournament import interval_of_rating, standings, tables_of
 ROOT = report.README.parent.parent
 AGENTS = ["random", "heuristic", "ppo"]
 TINY = [
-    "decisions=192",
-    "environment.num_envs=8",
-    "ppo.n_steps=8",
-    "ppo.batch_size=32",
-    "ppo.n_epochs=1",
-    "network.hidden=[16]",
+    *TINY_LEARNER,
     "imitation.decisions=64",
     "evaluation.every=64",
     "evaluation.deals=2",

@@ -8,6 +8,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 import torch
+from helpers import TINY_LEARNER
 from sb3_contrib.common.maskable.distributions import MaskableCategoricalDistribution
 
 from card_envs.agents import NetworkAgent, make_agent
@@ -24,12 +25,7 @@ from training.selfplay import SelfPlayGames, SelfPlayVecEnv
 
 ROOT = Path(__file__).parent.parent
 TINY = [
-    "decisions=192",
-    "environment.num_envs=8",
-    "ppo.n_steps=8",
-    "ppo.batch_size=32",
-    "ppo.n_epochs=1",
-    "network.hidden=[16]",
+    *TINY_LEARNER,
     "opponents.snapshot_every=1",
     "opponents.pool_size=2",
     "checkpoint_every=64",

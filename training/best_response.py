@@ -174,14 +174,7 @@ def _main(argv: Sequence[str] | None) -> None:
     parser.add_argument(
         "--start", default="ppo", metavar="A", help="the agent to begin with; default: ppo"
     )
-    parser.add_argument(
-        "--set",
-        nargs="+",
-        action="extend",
-        default=[],
-        metavar="KEY=VALUE",
-        help="override a key of the configuration, such as decisions=6_000_000",
-    )
+    command.add_set_argument(parser)
     parser.add_argument("--deals", type=int, default=2000, metavar="N", help="default: 2000")
     parser.add_argument("--seed", type=int, default=0, metavar="S", help="default: 0")
     parser.add_argument("--out", type=Path, metavar="DIR", help="default: runs/response_<config>")

@@ -1,4 +1,5 @@
-"""What the commands of this folder share: options of a game, and errors without a traceback."""
+"""What the commands of this folder share: options of a game, keys of a
+configuration, and errors without a traceback."""
 
 from __future__ import annotations
 
@@ -16,6 +17,18 @@ def add_options_argument(parser: argparse.ArgumentParser) -> None:
         default=[],
         metavar="KEY=VALUE",
         help="options of the game, such as rounds=1",
+    )
+
+
+def add_set_argument(parser: argparse.ArgumentParser) -> None:
+    """The argument ``--set KEY=VALUE …``."""
+    parser.add_argument(
+        "--set",
+        nargs="+",
+        action="extend",
+        default=[],
+        metavar="KEY=VALUE",
+        help="override a key of the configuration, such as ppo.learning_rate=1e-4",
     )
 
 

@@ -7,7 +7,7 @@ seat (k + r) mod n. What is averaged are the deals' means, which are independent
 from __future__ import annotations
 
 import argparse
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -118,6 +118,19 @@ def play_deals(
             by_seating = by_seat.reshape(len(chunk), n, n)
             results[these] = np.take_along_axis(by_seating, seats_of[these], axis=2)
     return Played(standing, score)
+
+
+def play_among(
+    game: Game,
+    agent: BatchAgent,
+    others: BatchAgent,
+    sizes: Iterable[int],
+    seeds: NDArray[np.uint64],
+    options: dict[str, Any],
+) -> Iterator[tuple[int, Played]]:
+    """One agent, the first of its table, alone among copies of another, at each of these sizes."""
+    for players in sizes:
+        yield players, play_deals(game, [agent, *[others] * (players - 1)], seeds, options)
 
 
 def mean_and_interval(values: NDArray[np.float64]) -> tuple[float, list[float]]:

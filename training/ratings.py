@@ -80,9 +80,8 @@ class Rankings:
         offsets: list[float] = []
         starts: list[int] = []
         number: dict[tuple[int, int], int] = {}
-        groups: dict[int, int] = {}
-        for remaining in np.unique(events[0]).tolist():
-            groups[remaining] = len(groups)
+        groups, self._group_of = np.unique(events[0], return_inverse=True)
+        for remaining in groups.tolist():
             starts.append(len(rows))
             there = self._players(remaining)
             for placed in product(*(range(n + 1) for n in there)):
@@ -99,7 +98,8 @@ class Rankings:
         self._features = np.array(rows)
         self._offsets = np.array(offsets)
         self._starts = np.array(starts)
-        self._group_of = np.array([groups[code] for code in events[0].tolist()])
+        lengths = np.diff([*starts, len(rows)])
+        self._group = np.repeat(np.arange(len(lengths)), lengths)
         self._row_of = np.array([number[r, p] for r, p in events.T.tolist()])
 
     def _players(self, code: int) -> NDArray[np.int64]:
@@ -109,8 +109,7 @@ class Rankings:
         """Logarithms of strengths and of ``d``, given how often each event happened."""
         happened = weights @ self._features[self._row_of]
         in_group = np.bincount(self._group_of, weights, len(self._starts))
-        lengths = np.diff([*self._starts, len(self._features)])
-        group = np.repeat(np.arange(len(lengths)), lengths)
+        group = self._group
 
         def loss(x: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
             utility = self._offsets + self._features @ x

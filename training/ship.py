@@ -3,8 +3,7 @@
     python -m training.ship runs/beaver_gang [--deals N] [--seed S]
 
 One policy sits among heuristics, among randoms, and among each of the other shipped policies, at
-every table size. The results go into
-``card_envs/policies/<game>/<name>.json`` beside the weights.
+every table size. The results go into ``card_envs/policies/<game>/<name>.json`` beside the weights.
 """
 
 from __future__ import annotations
@@ -21,12 +20,12 @@ from numpy.typing import NDArray
 
 import card_envs
 from card_envs.agents import make_agent, shipped_policies
-from card_envs.docs import with_section
+from card_envs.docs import markdown_table, with_section
 from card_envs.engine.game import Game
 from card_envs.games import load_game
 from training import command
 from training.config import Config, load_config
-from training.evaluate import deal_seeds, mean_and_interval, play_deals
+from training.evaluate import deal_seeds, mean_and_interval, play_among
 from training.records import machine, write_json
 
 README = Path(__file__).parent.parent / "README.md"
@@ -41,8 +40,8 @@ def alone_among(
     other = make_agent(opponents, game, seed=seed)
     about = {"name": Path(policy).stem, "opponents": opponents}
     rows, ranks = [], []
-    for players in range(game.min_players, game.max_players + 1):
-        played = play_deals(game, [agent, *[other] * (players - 1)], seeds, {})
+    sizes = range(game.min_players, game.max_players + 1)
+    for players, played in play_among(game, agent, other, sizes, seeds, {}):
         rank, win = played.rank[..., 0].mean(axis=1), played.win[..., 0].mean(axis=1)
         rows.append(
             {**about, "num_players": players, **_measured("rank", rank), **_measured("win", win)}
@@ -89,24 +88,21 @@ def strength_table(card: dict[str, Any]) -> str:
     """The strength on a policy's card as a Markdown table, with the command that measured it."""
     rows = card["strength"]["results"]
     sizes = sorted({row["num_players"] for row in rows})
-    lines = [
-        "| one … | among … | " + " | ".join(f"{n} players" for n in sizes) + " | mean |",
-        "| --- | --- | " + " | ".join(["---:"] * (len(sizes) + 1)) + " |",
-    ]
+    header = ["one …", "among …", *(f"{n} players" for n in sizes), "mean"]
+    entries = []
     for mean in card["strength"]["means"]:
         own = [row for row in rows if all(row[key] == mean[key] for key in ("name", "opponents"))]
         cells = [
             f"{row['rank']:+.3f} ({row['rank_ci95'][0]:+.3f} … {row['rank_ci95'][1]:+.3f})"
             for row in (*own, mean)
         ]
-        lines.append(f"| `{mean['name']}` | `{mean['opponents']}` | {' | '.join(cells)} |")
+        entries.append([f"`{mean['name']}`", f"`{mean['opponents']}`", *cells])
     measured = card["strength"]
-    lines += [
-        "",
+    return (
+        f"{markdown_table(header, entries, len(sizes) + 1)}\n\n"
         f"Rank reward with its 95% interval over {measured['deals']} deals, each in all seatings: "
-        f"`{measured['command']}`, on {measured['machine']}.",
-    ]
-    return "\n".join(lines)
+        f"`{measured['command']}`, on {measured['machine']}."
+    )
 
 
 def update_readme(game_id: str, card: dict[str, Any]) -> None:

@@ -21,11 +21,11 @@ import numpy as np
 from pydantic import Field, field_validator
 
 from card_envs.agents import make_agent
-from card_envs.docs import with_section
+from card_envs.docs import markdown_table, with_section
 from card_envs.games import load_game
 from training import command
 from training.config import Config, Part, check, read_yaml, with_overrides
-from training.evaluate import deal_seeds, play_deals, rules_of
+from training.evaluate import deal_seeds, play_among, rules_of
 from training.records import write_json
 from training.train import train_or_resume
 
@@ -97,10 +97,9 @@ def run_one(config: Config, folder: Path, among: Sequence[str], deals: int) -> d
     ranks: dict[str, dict[str, float]] = {name: {} for name in among}
     for name in among:
         opponent = make_agent(name, game)
-        for players in range(low, high + 1):
-            table = [learner, *[opponent] * (players - 1)]
-            rank = play_deals(game, table, seeds, rules_of(config)).rank[..., 0]
-            ranks[name][str(players)] = float(rank.mean())
+        sizes = range(low, high + 1)
+        for players, played in play_among(game, learner, opponent, sizes, seeds, rules_of(config)):
+            ranks[name][str(players)] = float(played.rank[..., 0].mean())
     card = json.loads(policy.with_suffix(".json").read_text(encoding="utf-8"))
     measured = {
         "decisions": card["decisions"],
@@ -143,12 +142,8 @@ def run_study(path: Path, out: Path, jobs: int) -> dict[str, Any]:
 def study_table(result: dict[str, Any]) -> str:
     """The study as a Markdown table: the mean over seeds and table sizes, and the seeds' range."""
     agents = list(result["settings"]["base"]["runs"][0]["among"])
-    lines = [
-        f"{result['question']}",
-        "",
-        "| setting | changes | " + " | ".join(f"among `{a}`" for a in agents) + " | minutes |",
-        "| --- | --- | " + " | ".join(["---:"] * (len(agents) + 1)) + " |",
-    ]
+    header = ["setting", "changes", *(f"among `{a}`" for a in agents), "minutes"]
+    entries = []
     for name, setting in result["settings"].items():
         cells = []
         for agent in agents:
@@ -156,16 +151,15 @@ def study_table(result: dict[str, Any]) -> str:
             cells.append(f"{np.mean(by_seed):+.3f} ({min(by_seed):+.3f} … {max(by_seed):+.3f})")
         minutes = 60 * np.mean([run["hours"] for run in setting["runs"]])
         changes = ", ".join(f"`{change}`" for change in setting["changes"])
-        lines.append(f"| {name} | {changes} | {' | '.join(cells)} | {minutes:.1f} |")
+        entries.append([name, changes, *cells, f"{minutes:.1f}"])
     runs = result["settings"]["base"]["runs"]
-    lines += [
-        "",
+    return (
+        f"{result['question']}\n\n{markdown_table(header, entries, len(agents) + 1)}\n\n"
         f"Rank reward of one among others, the mean over table sizes and {len(runs)} seeds (lowest "
         f"… highest seed), {result['deals']} deals in all seatings at each size. The base makes "
         f"{runs[0]['decisions']:,} decisions; minutes are on {runs[0]['machine']}: "
-        f"`{result['command']}`.",
-    ]
-    return "\n".join(lines)
+        f"`{result['command']}`."
+    )
 
 
 def with_tables(text: str) -> str:

@@ -34,7 +34,7 @@ from card_envs.games import load_game
 from training import checkpoint, command
 from training.config import Config, load_config
 from training.curve import plot_learning_curve
-from training.evaluate import deal_seeds, mean_and_interval, play_deals
+from training.evaluate import deal_seeds, mean_and_interval, play_among
 from training.export import export_policy, policy_network
 from training.imitation import imitate
 from training.policy import PartsPolicy
@@ -132,13 +132,13 @@ class Periodically(BaseCallback):
             "seconds": round(self.elapsed, 1),
         }
         options = {k: v for k, v in self._config.environment.options.items() if k != "reward"}
+        seeds = deal_seeds(_EVALUATION_SEED, self._config.evaluation.deals)
         for name in self._config.evaluation.among:
             opponent = make_agent(name, game)
-            values = []
-            for players in self._config.evaluation.players:
-                table = [learner, *[opponent] * (players - 1)]
-                seeds = deal_seeds(_EVALUATION_SEED, self._config.evaluation.deals)
-                values.append(play_deals(game, table, seeds, options).rank[..., 0].mean(axis=1))
+            tables = play_among(
+                game, learner, opponent, self._config.evaluation.players, seeds, options
+            )
+            values = [played.rank[..., 0].mean(axis=1) for _, played in tables]
             mean, interval = mean_and_interval(np.mean(values, axis=0))
             entry[f"vs_{name}"] = mean
             entry[f"vs_{name}_ci95"] = interval
@@ -209,7 +209,8 @@ def train(
         out.mkdir(parents=True, exist_ok=True)
         write_json(out / "agents.json", _agents(config))
         _note(out, config, command_line)
-    _check_agents(config, out)
+    else:
+        _check_agents(config, out)
     if config.threads is not None:
         torch.set_num_threads(config.threads)
     games = SelfPlayGames(game, config)
@@ -314,14 +315,7 @@ def _main(argv: Sequence[str] | None) -> None:
         prog="python -m training.train", description=(__doc__ or "").split("\n")[0]
     )
     parser.add_argument("config", nargs="?", help="a YAML file, see configs/")
-    parser.add_argument(
-        "--set",
-        nargs="+",
-        action="extend",
-        default=[],
-        metavar="KEY=VALUE",
-        help="override a key of the configuration, such as ppo.learning_rate=1e-4",
-    )
+    command.add_set_argument(parser)
     parser.add_argument(
         "--out", type=Path, metavar="DIR", help="the run's folder; default: runs/<config's name>"
     )
