@@ -4,18 +4,15 @@ from __future__ import annotations
 
 import argparse
 import datetime
-import json
 import os
 import platform
-import re
 from collections.abc import Callable, Sequence
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from card_envs.docs import with_section
 from card_envs.games import GAMES
-from training.records import cpu_model, write_json
+from training.records import cpu_model, with_tables, write_json
 
 README = Path(__file__).with_name("README.md")
 RESULTS = Path(__file__).with_name("results")
@@ -79,15 +76,7 @@ def finish(
             write_json(args.json, measured)
     if args.readme:
         text = README.read_text(encoding="utf-8")
-        README.write_text(with_tables(text, benchmark, table), encoding="utf-8")
-
-
-def with_tables(text: str, benchmark: str, table: Callable[[dict[str, Any]], str]) -> str:
-    """The text with the benchmark's tables written anew between their marker comments."""
-    for game in re.findall(rf"<!-- {benchmark}:(\w+) -->", text):
-        measured = json.loads((RESULTS / f"{benchmark}_{game}.json").read_text(encoding="utf-8"))
-        text = with_section(text, f"{benchmark}:{game}", table(measured))
-    return text
+        README.write_text(with_tables(text, benchmark, RESULTS, table), encoding="utf-8")
 
 
 def origin(measured: dict[str, Any]) -> str:

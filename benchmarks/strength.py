@@ -27,7 +27,7 @@ from safetensors import SafetensorError
 from safetensors.numpy import load_file, save_file
 from threadpoolctl import threadpool_limits
 
-from benchmarks import report
+from benchmarks import leaderboard, report
 from card_envs.agents import (
     Agent,
     NetworkAgent,
@@ -37,14 +37,13 @@ from card_envs.agents import (
     scripted,
     shipped_policies,
 )
-from card_envs.docs import markdown_table
 from card_envs.engine.game import Game
 from card_envs.engine.jit import cache_folder
 from card_envs.games import load_game
 from training import command, evaluate
 from training.evaluate import Played, deal_seeds, play_deals, random_orders
-from training.records import command_as_typed, identity, write_json
-from training.tournament import check_entrants, interval_of_rating, plot, standings, tables_of
+from training.records import command_as_typed, identity
+from training.tournament import check_entrants, standings, tables_of
 
 
 def play_table(
@@ -202,86 +201,6 @@ def _backend(name: str) -> Iterator[None]:
         yield
 
 
-def table(measured: dict[str, Any]) -> str:
-    """The leaderboard as Markdown, and its picture."""
-    sizes = measured["by_num_players"]
-    rows = []
-    for row in sorted(measured["overall"]["agents"], key=lambda row: -row["rating"]):
-        name = row["name"]
-        of_sizes = [next(r for r in s["agents"] if r["name"] == name) for s in sizes.values()]
-        rows.append(
-            [
-                f"`{name}`",
-                f"{row['rating']:+.0f} ({interval_of_rating(row)})",
-                _with_interval(row, "rank", "+.3f"),
-                _with_interval(row, "win", ".3f"),
-                *(_with_interval(r, "rank", "+.3f") for r in of_sizes),
-            ]
-        )
-    header = ["agent", "rating", "rank reward", "win share", *(f"{n} players" for n in sizes)]
-    return "\n".join(
-        [
-            markdown_table(header, rows, len(header) - 1),
-            "",
-            f"`{measured['command']}`",
-            "",
-            f"![Ratings, and who is ahead of whom](results/strength_{measured['game']}.png)",
-        ]
-    )
-
-
-def _with_interval(row: dict[str, Any], key: str, style: str) -> str:
-    low, high = row[f"{key}_ci95"]
-    return f"{row[key]:{style}} ± {(high - low) / 2:.3f}"
-
-
-def response_table(measured: dict[str, Any]) -> str:
-    """What best responses gain, as Markdown."""
-    rows = [
-        [
-            f"`{row['against']}`",
-            str(row["num_players"]),
-            "{:+.3f} ({:+.3f} … {:+.3f})".format(row["gain"], *row["gain_ci95"]),
-            f"{row['decisions']:,}",
-        ]
-        for row in measured["responses"]
-    ]
-    header = ["against", "players", "gain of the response", "decisions of training"]
-    return "\n".join(
-        [
-            markdown_table(header, rows, 3),
-            "",
-            f"Rank reward with its 95% interval over {measured['deals']} deals in all seatings: "
-            f"`{measured['command']}`.",
-        ]
-    )
-
-
-def put_on_cards(measured: dict[str, Any]) -> None:
-    """Write the leaderboard's rows onto the cards of the shipped policies.
-
-    Raises:
-        ValueError: A shipped policy did not take part, or it was another one of that name.
-    """
-    game = load_game(measured["game"])
-    names = shipped_policies(game)
-    missing = {identity(name, game) for name in names} - set(measured["agents"])
-    if missing:
-        raise ValueError(
-            f"the leaderboard of {game.id} is without {', '.join(sorted(missing))}: measure it anew"
-        )
-    for name in names:
-        rows = {
-            players: next(row for row in size["agents"] if row["name"] == name)
-            for players, size in {**measured["by_num_players"], "all": measured["overall"]}.items()
-        }
-        weights = policy_path(name, game)
-        assert weights is not None
-        card = json.loads(weights.with_suffix(".json").read_text(encoding="utf-8"))
-        card["leaderboard"] = {"command": measured["command"], "by_num_players": rows}
-        write_json(weights.with_suffix(".json"), card)
-
-
 def _main(argv: Sequence[str] | None) -> None:
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks.strength", description=(__doc__ or "").split("\n")[0]
@@ -320,17 +239,10 @@ def _main(argv: Sequence[str] | None) -> None:
             backend=args.backend,
         ),
         "strength",
-        table,
+        leaderboard.table,
     )
     if args.readme:
-        text = report.README.read_text(encoding="utf-8")
-        text = report.with_tables(text, "best_response", response_table)
-        report.README.write_text(text, encoding="utf-8")
-        for path in sorted(report.RESULTS.glob("strength_*.json")):
-            measured = json.loads(path.read_text(encoding="utf-8"))
-            put_on_cards(measured)
-            title = f"{load_game(measured['game']).title}, all table sizes"
-            plot(measured["overall"], path.with_suffix(".png"), title)
+        leaderboard.rewrite()
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -10,6 +10,7 @@ import pytest
 from benchmarks import report
 from card_envs.engine.jit import COMPILED
 from card_envs.games import GAMES
+from training.records import with_tables
 
 pytest.importorskip("rlcard")
 pytest.importorskip("pygame")
@@ -122,7 +123,7 @@ def test_readme_tables_are_those_of_the_results(benchmark):
     results = [path.stem for path in report.RESULTS.glob(f"{benchmark}_*.json")]
     assert games == list(GAMES)
     assert sorted(f"{benchmark}_{game}" for game in games) == sorted(results)
-    assert report.with_tables(text, benchmark, BENCHMARKS[benchmark].table) == text
+    assert with_tables(text, benchmark, report.RESULTS, BENCHMARKS[benchmark].table) == text
 
 
 def test_readme_alone_rewrites_tables_and_nothing_else(tmp_path, monkeypatch):

@@ -10,13 +10,13 @@ import numpy as np
 import pytest
 from helpers import TINY_LEARNER
 
-from benchmarks import report, strength
+from benchmarks import leaderboard, report, strength
 from card_envs.agents import policy_path, shipped_policies
 from card_envs.games import GAMES, load_game
 from training import best_response, study, train
 from training.config import Config, load_config
 from training.evaluate import Played
-from training.records import identity
+from training.records import identity, with_tables
 from training.tournament import interval_of_rating, standings, tables_of
 
 ROOT = report.README.parent.parent
@@ -29,7 +29,7 @@ TINY = [
 ]
 
 
-def leaderboard(tmp_path, *words):
+def measured_with(tmp_path, *words):
     path = tmp_path / "strength.json"
     argv = ["--game", "beaver_gang", "--agents", *AGENTS, "--deals", "3", "--json", str(path)]
     status = strength.main([*argv, "--cache", str(tmp_path / "cache"), *words])
@@ -40,7 +40,7 @@ def leaderboard(tmp_path, *words):
 def played(tmp_path_factory):
     """A small leaderboard: its folder, and the bytes of its JSON."""
     folder = tmp_path_factory.mktemp("leaderboard")
-    status, path = leaderboard(folder, "--jobs", "1")
+    status, path = measured_with(folder, "--jobs", "1")
     assert status == 0
     return folder, path.read_bytes()
 
@@ -78,36 +78,36 @@ def test_finished_tables_are_not_played_again(played, monkeypatch, capsys):
     calls = []
     play = strength.play_table
     monkeypatch.setattr(strength, "play_table", lambda *a: calls.append(a[1]) or play(*a))
-    status, path = leaderboard(folder, "--jobs", "1")
+    status, path = measured_with(folder, "--jobs", "1")
     assert (status, calls) == (0, [])
     assert path.read_bytes() == before
     files[5].unlink()
-    status, path = leaderboard(folder, "--jobs", "1")
+    status, path = measured_with(folder, "--jobs", "1")
     assert (status, len(calls)) == (0, 1)
     assert path.read_bytes() == before
     files[5].write_bytes(files[5].read_bytes()[:100])
     capsys.readouterr()
-    assert leaderboard(folder, "--jobs", "1")[0] == 2
+    assert measured_with(folder, "--jobs", "1")[0] == 2
     assert f"the finished table {files[5]} is damaged, delete it" in capsys.readouterr().err
     files[5].unlink()
 
 
 def test_any_number_of_jobs_gives_the_same_bytes(played, tmp_path):
-    status, path = leaderboard(tmp_path, "--jobs", "2")
+    status, path = measured_with(tmp_path, "--jobs", "2")
     assert status == 0
     assert path.read_bytes() == played[1]
 
 
 def test_cards_take_no_rows_of_other_policies(played, monkeypatch):
     measured = json.loads(played[1])
-    monkeypatch.setattr(strength, "write_json", None)
+    monkeypatch.setattr(leaderboard, "write_json", None)
     with pytest.raises(ValueError, match=r"leaderboard of beaver_gang is without ppo_v1 \w+: meas"):
-        strength.put_on_cards(measured)
+        leaderboard.put_on_cards(measured)
 
 
 @pytest.mark.skipif(importlib.util.find_spec("ray") is None, reason="needs the extra cluster")
 def test_a_ray_cluster_gives_the_same_bytes(played, tmp_path):
-    status, path = leaderboard(tmp_path, "--backend", "ray", "--jobs", "2")
+    status, path = measured_with(tmp_path, "--backend", "ray", "--jobs", "2")
     assert status == 0
     assert path.read_bytes() == played[1]
 
@@ -159,8 +159,8 @@ def test_wrong_leaderboards_name_the_mistake(tmp_path, capsys, monkeypatch):
 def test_committed_leaderboards_are_of_the_shipped_policies():
     """Tables, pictures and cards say what the results say, which are of these very files."""
     text = report.README.read_text()
-    assert report.with_tables(text, "strength", strength.table) == text
-    assert report.with_tables(text, "best_response", strength.response_table) == text
+    assert with_tables(text, "strength", report.RESULTS, leaderboard.table) == text
+    assert with_tables(text, "best_response", report.RESULTS, leaderboard.response_table) == text
     for game_id in GAMES:
         game = load_game(game_id)
         assert f"<!-- strength:{game_id} -->" in text
@@ -258,7 +258,7 @@ def test_study_compares_settings_over_seeds(tmp_path, monkeypatch, capsys):
     runs = tmp_path / "runs"
     argv = [str(path), "--out", str(runs), "--jobs", "1"]
     assert study.main(argv) == 0
-    result = json.loads((tmp_path / "results" / "mine.json").read_text())
+    result = json.loads((tmp_path / "results" / "study_mine.json").read_text())
     assert list(result["settings"]) == ["base", "larger"]
     for name, setting in result["settings"].items():
         assert [run["seed"] for run in setting["runs"]] == [1, 2, 3]
@@ -272,7 +272,7 @@ def test_study_compares_settings_over_seeds(tmp_path, monkeypatch, capsys):
     # What is finished is not made again; what was begun with other settings is not mixed with it.
     monkeypatch.setattr(train, "train", None)
     assert study.main(argv) == 0
-    assert json.loads((tmp_path / "results" / "mine.json").read_text()) == result
+    assert json.loads((tmp_path / "results" / "study_mine.json").read_text()) == result
     path.write_text(STUDY.replace("[16]", "[24]"))
     assert study.main(argv) == 2
     assert "is of another configuration" in capsys.readouterr().err
@@ -301,13 +301,14 @@ def test_wrong_studies_name_the_mistake(old, new, message, tmp_path, capsys):
 
 def test_studies_tables_are_those_of_the_results():
     text = study.README.read_text()
-    assert study.with_tables(text) == text
+    assert with_tables(text, "study", study.RESULTS, study.study_table) == text
     for path in sorted(study.RESULTS.glob("*.json")):
-        assert f"<!-- study:{path.stem} -->" in text
+        name = path.stem.removeprefix("study_")
+        assert f"<!-- study:{name} -->" in text
         result = json.loads(path.read_text())
-        loaded = study.load_study(ROOT / "configs" / "studies" / f"{path.stem}.yaml")
+        loaded = study.load_study(ROOT / "configs" / "studies" / f"{name}.yaml")
         assert (result["base"], result["deals"]) == (loaded.base, loaded.deals)
-        changes = {name: setting["changes"] for name, setting in result["settings"].items()}
+        changes = {key: setting["changes"] for key, setting in result["settings"].items()}
         assert changes == {"base": [], **{k: list(v) for k, v in loaded.settings.items()}}
         for setting in result["settings"].values():
             assert tuple(run["seed"] for run in setting["runs"]) == loaded.seeds

@@ -1,4 +1,4 @@
-"""Records of what was done: the command, the machine, the agents, and JSON files."""
+"""Records of what was done: the command, the machine, the agents, JSON files and their tables."""
 
 from __future__ import annotations
 
@@ -8,10 +8,12 @@ import os
 import platform
 import re
 import shlex
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from card_envs.agents import make_agent, policy_path
+from card_envs.docs import with_section
 from card_envs.engine.game import Game
 
 
@@ -51,3 +53,14 @@ def write_json(path: Path, data: dict[str, Any]) -> None:
     new = path.with_name(path.name + ".new")
     new.write_text(json.dumps(data, indent=2) + "\n", encoding="utf-8")
     new.replace(path)
+
+
+def with_tables(text: str, kind: str, results: Path, table: Callable[[dict[str, Any]], str]) -> str:
+    """The text with its tables of one kind written anew, from the folder ``results``.
+
+    What stands behind the comment ``<!-- kind:name -->`` becomes the table of ``kind_name.json``.
+    """
+    for name in re.findall(rf"<!-- {kind}:(\w+) -->", text):
+        result = json.loads((results / f"{kind}_{name}.json").read_text(encoding="utf-8"))
+        text = with_section(text, f"{kind}:{name}", table(result))
+    return text

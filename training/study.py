@@ -21,12 +21,12 @@ import numpy as np
 from pydantic import Field, field_validator
 
 from card_envs.agents import make_agent
-from card_envs.docs import markdown_table, with_section
+from card_envs.docs import markdown_table
 from card_envs.games import load_game
 from training import command
 from training.config import Config, Part, check, read_yaml, with_overrides
 from training.evaluate import deal_seeds, play_among, rules_of
-from training.records import write_json
+from training.records import with_tables, write_json
 from training.train import train_or_resume
 
 README = Path(__file__).with_name("README.md")
@@ -162,14 +162,6 @@ def study_table(result: dict[str, Any]) -> str:
     )
 
 
-def with_tables(text: str) -> str:
-    """The text with all studies' tables written anew between their marker comments."""
-    for name in re.findall(r"<!-- study:(\w+) -->", text):
-        result = json.loads((RESULTS / f"{name}.json").read_text(encoding="utf-8"))
-        text = with_section(text, f"study:{name}", study_table(result))
-    return text
-
-
 def _main(argv: Sequence[str] | None) -> None:
     parser = argparse.ArgumentParser(
         prog="python -m training.study", description=(__doc__ or "").split("\n")[0]
@@ -181,9 +173,10 @@ def _main(argv: Sequence[str] | None) -> None:
     args = parser.parse_args(argv)
     result = run_study(args.study, args.out or Path("runs") / args.study.stem, args.jobs)
     print(study_table(result))
-    write_json(RESULTS / f"{args.study.stem}.json", result)
+    write_json(RESULTS / f"study_{args.study.stem}.json", result)
     if args.readme:
-        README.write_text(with_tables(README.read_text(encoding="utf-8")), encoding="utf-8")
+        text = README.read_text(encoding="utf-8")
+        README.write_text(with_tables(text, "study", RESULTS, study_table), encoding="utf-8")
 
 
 def main(argv: Sequence[str] | None = None) -> int:
