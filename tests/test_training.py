@@ -21,7 +21,7 @@ from training.distribution import MaskedCategorical
 from training.export import export_policy
 from training.imitation import _Teacher, imitate
 from training.policy import PartsLayer
-from training.selfplay import SelfPlayGames, SelfPlayVecEnv
+from training.selfplay import SelfPlayGames, SelfPlayVecEnv, make_env
 
 ROOT = Path(__file__).parent.parent
 TINY = [
@@ -113,13 +113,58 @@ def test_learner_gets_what_the_others_moves_bring_it():
     assert checked > 50
 
 
+@pytest.mark.parametrize("game_id", GAMES)
+def test_critic_is_told_what_would_be_paid_next(game_id):
+    """The plain loop says the same, and no game has changed by it."""
+    game = load_game(game_id)
+    config = load_config(ROOT / "configs" / f"{game_id}.yaml", TINY_LEARNER)
+    games = SelfPlayGames(game, config)
+    env = SelfPlayVecEnv(games, with_playout=True)
+    env.seed(5)
+    observation = env.reset()
+    rng = np.random.default_rng(0)
+    paid = 0
+    for _ in range(12):
+        assert (observation[:, :-1] == games.arena.observation).all()
+        before = games.arena.states.copy()
+        for i in range(env.num_envs):
+            played = before[i : i + 1].copy()
+            played["rewards"] = 0  # of the move before
+            while not (played["rewards"].any() or played["terminated"] or played["truncated"]):
+                game.rules.step(played, 0, game.heuristic(played, 0))
+            assert observation[i, -1] == np.float32(played["rewards"][0, games.learner_seats[i]])
+            paid += bool(observation[i, -1])
+        assert (games.arena.states == before).all()
+        masks = games.arena.action_mask
+        observation = env.step((rng.random(masks.shape) * masks).argmax(axis=1))[0]
+    assert paid
+
+
+@pytest.mark.parametrize("critic", ["observation", "state"])
+def test_what_the_critic_sees_beyond_the_observation_is_not_the_actors(critic):
+    config = tiny_config(f"network={{critic: {critic}, critic_plays_out: true}}")
+    env = make_env(config)
+    model = train.make_model(config, env)
+    env.seed(1)
+    inputs = torch.from_numpy(env.reset())
+    observed = load_game(config.game).fields.size
+    others = inputs.clone()
+    others[:, observed:] += 1
+    extractor = model.policy.mlp_extractor
+    assert (extractor.forward_actor(inputs) == extractor.forward_actor(others)).all()
+    assert (extractor.forward_critic(inputs) != extractor.forward_critic(others)).any()
+    others = inputs.clone()
+    others[:, :observed] += 1
+    sees = (extractor.forward_critic(inputs) != extractor.forward_critic(others)).any()
+    assert bool(sees) == (critic == "observation")
+
+
 def test_named_agents_sit_among_the_learners_past(tmp_path):
     path = str(ROOT / "card_envs" / "policies" / "beaver_gang" / "ppo_v1.safetensors")
     config = tiny_config(f"opponents={{snapshots: 0, agents: {{ppo: 1, {path}: 1}}}}")
     games = SelfPlayGames(load_game(config.game), config)
     assert [agent.name for agent in games.arena.agents[1:]] == ["ppo", path]
-    env = SelfPlayVecEnv(games, with_state=True)
-    model = train.make_model(config, env)
+    model = train.make_model(config, make_env(config))
     model.learn(64)
     assert model.num_timesteps == 64
     with pytest.raises(ValueError, match="there is no agent 'nobody' for beaver_gang"):
@@ -226,7 +271,7 @@ def test_imitation_makes_the_policy_do_what_the_heuristic_does():
         "imitation={decisions: 40_000, learning_rate: 3.0e-3}",
     )
     game = load_game(config.game)
-    env = SelfPlayVecEnv(SelfPlayGames(game, config), with_state=True)
+    env = make_env(config)
     model = train.make_model(config, env)
 
     def agreement() -> float:
@@ -252,7 +297,7 @@ def test_what_is_imitated_of_a_policy_are_its_probabilities():
     """They are learned, not its best actions alone, and what it does is drawn from them."""
     config = tiny_config("environment.num_envs=256", "imitation={agent: ppo, decisions: 64}")
     game = load_game(config.game)
-    env = SelfPlayVecEnv(SelfPlayGames(game, config))
+    env = make_env(config)
     env.reset()
     teacher = _Teacher("ppo", env, np.random.default_rng(0))
     arena = env.games.arena
@@ -288,7 +333,7 @@ def test_a_run_that_begins_with_imitation_says_so_and_goes_on_without(tmp_path, 
 @pytest.mark.parametrize("logits", ["parts", "actions"])
 def test_logits_of_parts_or_of_actions(logits):
     config = tiny_config(f"network.logits={logits}")
-    model = train.make_model(config, SelfPlayVecEnv(SelfPlayGames(load_game(config.game), config)))
+    model = train.make_model(config, make_env(config))
     layer = model.policy.action_net
     assert isinstance(layer, PartsLayer) == (logits == "parts")
     actions, parts = load_game(config.game).action_parts.shape
@@ -297,10 +342,11 @@ def test_logits_of_parts_or_of_actions(logits):
 
 @pytest.mark.parametrize("activation", ["relu", "tanh"])
 def test_numpy_network_equals_the_trained_policy(activation, tmp_path):
-    config = tiny_config(f"network.activation={activation}", "network.hidden=[24, 16]")
+    config = tiny_config(
+        f"network={{activation: {activation}, hidden: [24, 16], critic: observation}}"
+    )
     game = load_game(config.game)
-    env = SelfPlayVecEnv(SelfPlayGames(game, config))
-    model = train.make_model(config, env)
+    model = train.make_model(config, make_env(config))
     for parameter in model.policy.parameters():  # far from the symmetry of the beginning
         torch.nn.init.normal_(parameter, std=0.3)
     path = export_policy(model.policy, game, activation, tmp_path, {"name": "ppo"})

@@ -58,6 +58,9 @@ class Network(Part):
     #: what the value is estimated from, in training only: what the learner can know, or the true
     #: full state, which tells more of what is luck
     critic: Literal["observation", "state"] = "state"
+    #: whether the value is also estimated from what the learner would be paid next if all played
+    #: on by the heuristic, the cards as they lie: much of what is luck
+    critic_plays_out: bool = False
     #: the last layer gives a logit for each part of an action, and an action's logit is the sum
     #: over its parts (``Game.action_parts``); or a logit for each action
     logits: Literal["parts", "actions"] = "parts"

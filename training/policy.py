@@ -31,14 +31,21 @@ class PartsLayer(nn.Linear):
 
 
 class SplitExtractor(nn.Module):
-    """The actor gets the first part of the input, the critic the rest, or all if there is none."""
+    """The actor gets the first part of the input, the critic all of it or the rest."""
 
-    def __init__(self, observed: int, inputs: int, hidden: list[int], activation: Any) -> None:
+    def __init__(
+        self,
+        observed: int,
+        inputs: int,
+        critic_observes: bool,
+        hidden: list[int],
+        activation: Any,
+    ) -> None:
         super().__init__()
         self._observed = observed
-        self._rest = observed if inputs > observed else 0
+        self._critics = 0 if critic_observes else observed
         self.policy_net = _perceptron(observed, hidden, activation)
-        self.value_net = _perceptron(inputs - self._rest, hidden, activation)
+        self.value_net = _perceptron(inputs - self._critics, hidden, activation)
         self.latent_dim_pi = self.latent_dim_vf = hidden[-1] if hidden else observed
 
     def forward(self, features: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
@@ -51,7 +58,7 @@ class SplitExtractor(nn.Module):
 
     def forward_critic(self, features: torch.Tensor) -> torch.Tensor:
         """Latent values of the critic."""
-        return self.value_net(features[:, self._rest :])
+        return self.value_net(features[:, self._critics :])
 
 
 def _perceptron(inputs: int, hidden: list[int], activation: Any) -> nn.Sequential:
@@ -68,6 +75,7 @@ class PartsPolicy(MaskableActorCriticPolicy):
     Args:
         observed: How many of the input's values are the observation; what follows is the
             critic's alone.
+        critic_observes: Whether the critic gets the observation too.
         hidden: Sizes of the hidden layers, of actor and critic each.
         action_parts: float32 (actions, parts), see ``Game.action_parts``; None: the last layer
             gives each action a logit of its own.
@@ -78,18 +86,24 @@ class PartsPolicy(MaskableActorCriticPolicy):
         self,
         *args: Any,
         observed: int,
+        critic_observes: bool,
         hidden: list[int],
         action_parts: NDArray[Any] | None,
         **kwargs: Any,
     ) -> None:
         self._observed = observed
+        self._critic_observes = critic_observes
         self._hidden = hidden
         self._action_parts = action_parts
         super().__init__(*args, **kwargs)
 
     def _build_mlp_extractor(self) -> None:
         self.mlp_extractor: Any = SplitExtractor(
-            self._observed, self.features_dim, self._hidden, self.activation_fn
+            self._observed,
+            self.features_dim,
+            self._critic_observes,
+            self._hidden,
+            self.activation_fn,
         )
 
     def _build(self, lr_schedule: Schedule) -> None:

@@ -18,8 +18,9 @@ from threadpoolctl import threadpool_limits
 from card_envs.agents import make_agent
 from card_envs.agents.network import Network
 from card_envs.engine.game import Game
-from card_envs.engine.templates import compile_for, write_states
+from card_envs.engine.templates import compile_for, play_out, write_states
 from card_envs.envs.seats import SeatGames
+from card_envs.games import load_game
 from training.config import Config
 
 
@@ -107,24 +108,30 @@ class SelfPlayGames(SeatGames):
 
 
 class SelfPlayVecEnv(VecEnv):
-    """``SeatGames`` as Stable-Baselines3 wants it, with ``env_method("action_masks")``.
+    """``SelfPlayGames`` as Stable-Baselines3 wants it, with ``env_method("action_masks")``.
 
     Args:
         games: The games.
         with_state: Whether the full state follows the observation, for the critic.
+        with_playout: Whether the learner's next payment follows if all play by the heuristic.
     """
 
-    def __init__(self, games: SeatGames, *, with_state: bool = False) -> None:
+    def __init__(
+        self, games: SelfPlayGames, *, with_state: bool = False, with_playout: bool = False
+    ) -> None:
         self.games = games
         game = games.game
         self._with_state = with_state
+        self._with_playout = with_playout
         self._write_states = compile_for(game, write_states)
-        size = game.fields.size + (game.state_fields.size if with_state else 0)
+        self._play_out = compile_for(game, play_out)
+        self._scratch = game.new_states(1)
+        size = game.fields.size + with_state * game.state_fields.size + with_playout
         #: How many games have ended, by the way to count them.
         self.games_played = 0
         super().__init__(
             games.num_envs,
-            spaces.Box(0.0, 1.0, (size,), np.float32),
+            spaces.Box(-np.inf, np.inf, (size,), np.float32),
             spaces.Discrete(game.num_actions),
         )
 
@@ -135,13 +142,15 @@ class SelfPlayVecEnv(VecEnv):
 
     def _look(self, indices: NDArray[np.int64]) -> NDArray[np.float32]:
         """What the learner sees in these games, and what its critic sees beyond."""
-        observation = self.games.arena.observation[indices]
-        if not self._with_state:
-            return observation
-        state = np.empty((len(indices), self.games.game.state_fields.size), np.float32)
-        players = self.games.learner_seats[indices]
-        self._write_states(self.games.arena.states, indices, players, state)
-        return np.concatenate([observation, state], axis=1)
+        states, players = self.games.arena.states, self.games.learner_seats[indices]
+        seen = [self.games.arena.observation[indices]]
+        if self._with_state:
+            seen.append(np.empty((len(indices), self.games.game.state_fields.size), np.float32))
+            self._write_states(states, indices, players, seen[-1])
+        if self._with_playout:
+            seen.append(np.empty((len(indices), 1), np.float32))
+            self._play_out(states, indices, players, self._scratch, seen[-1][:, 0])
+        return np.concatenate(seen, axis=1)
 
     def step_async(self, actions: NDArray[np.int64]) -> None:
         """Keep the actions for ``step_wait``."""
@@ -197,3 +206,12 @@ class SelfPlayVecEnv(VecEnv):
 
     def close(self) -> None:
         """Nothing is held open."""
+
+
+def make_env(config: Config) -> SelfPlayVecEnv:
+    """The games that the configuration describes, and what its critic is told of them."""
+    return SelfPlayVecEnv(
+        SelfPlayGames(load_game(config.game), config),
+        with_state=config.network.critic == "state",
+        with_playout=config.network.critic_plays_out,
+    )

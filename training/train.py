@@ -39,7 +39,7 @@ from training.export import export_policy, policy_network
 from training.imitation import imitate
 from training.policy import PartsPolicy
 from training.records import command_as_typed, identity, machine, write_json
-from training.selfplay import SelfPlayGames, SelfPlayVecEnv, Snapshot
+from training.selfplay import SelfPlayGames, SelfPlayVecEnv, Snapshot, make_env
 
 ACTIVATIONS = {"relu": nn.ReLU, "tanh": nn.Tanh}
 # Evaluations while training are on deals of their own, the same ones every time.
@@ -76,6 +76,7 @@ def make_model(config: Config, env: SelfPlayVecEnv) -> MaskablePPO:
     game = env.games.game
     policy_kwargs = {
         "observed": game.fields.size,
+        "critic_observes": config.network.critic == "observation",
         "hidden": list(config.network.hidden),
         "action_parts": game.action_parts if config.network.logits == "parts" else None,
         "activation_fn": ACTIVATIONS[config.network.activation],
@@ -213,13 +214,12 @@ def train(
         _check_agents(config, out)
     if config.threads is not None:
         torch.set_num_threads(config.threads)
-    games = SelfPlayGames(game, config)
-    env = SelfPlayVecEnv(games, with_state=config.network.critic == "state")
+    env = make_env(config)
     model = make_model(config, env)
     model.set_logger(configure(str(out / "tensorboard"), ["tensorboard"]))
-    periodically = Periodically(config, games, out)
+    periodically = Periodically(config, env.games, out)
     if resume:
-        checkpoint.load(out / "checkpoint", model, games, periodically)
+        checkpoint.load(out / "checkpoint", model, env.games, periodically)
         periodically.init_callback(model)
         if model.num_timesteps >= config.decisions and _policy(config, out).exists():
             raise ValueError(f"the run in {out} is finished: {model.num_timesteps} decisions")

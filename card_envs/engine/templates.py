@@ -81,6 +81,23 @@ def write_states(states, indices, players, out):
         write_state(states, indices[j], players[j], out[j])
 
 
+def play_out(states, indices, players, scratch, out):
+    """What a player of each game gets when somebody is paid next, if all play by the heuristic.
+
+    The games ``indices`` are played on in ``scratch``, an array of one, and do not change; where
+    nobody is paid any more it is 0.
+    """
+    for j in range(len(indices)):
+        scratch[0] = states[indices[j]]
+        s = scratch[0]
+        is_paid = False
+        while not (is_paid or s.terminated or s.truncated):
+            step(scratch, 0, heuristic(scratch, 0))
+            for player in range(s.num_players):
+                is_paid = is_paid or s.rewards[player] != 0.0
+        out[j] = s.rewards[players[j]] if is_paid else 0.0
+
+
 def find_illegal(actions, action_mask):
     """The first game whose action is not legal, or -1."""
     for i in range(len(actions)):
