@@ -90,12 +90,10 @@ def play_out(states, indices, players, scratch, out):
     for j in range(len(indices)):
         scratch[0] = states[indices[j]]
         s = scratch[0]
-        is_paid = False
-        while not (is_paid or s.terminated or s.truncated):
+        s.rewards[:] = 0.0
+        while not (s.rewards.any() or s.terminated or s.truncated):
             step(scratch, 0, heuristic(scratch, 0))
-            for player in range(s.num_players):
-                is_paid = is_paid or s.rewards[player] != 0.0
-        out[j] = s.rewards[players[j]] if is_paid else 0.0
+        out[j] = s.rewards[players[j]]
 
 
 def find_illegal(actions, action_mask):
