@@ -51,6 +51,7 @@ def test_every_configuration_is_valid(path):
         ("speed=1", "unknown key 'speed'; allowed here are game, seed, "),
         ("game=chess", "there is no game 'chess'; the games are beaver_gang"),
         ("environment.num_players=9", "2 to 6 players"),
+        ("network.without_fields=[hand]", "no observation field 'hand'; it has seats, phase, "),
         ("environment.table_weights=[1,2]", "one number of at least 0 for each of 2 to 6 players"),
         ("environment.table_weights=[0,0,0,0,0]", "one of them above 0"),
         ("environment.options={rounds: 0}", "rounds must be None or a whole number from 1"),
@@ -138,6 +139,25 @@ def test_critic_is_told_what_would_be_paid_next(game_id):
         masks = games.arena.action_mask
         observation = env.step((rng.random(masks.shape) * masks).argmax(axis=1))[0]
     assert paid
+
+
+@pytest.mark.parametrize("hidden", [[16], []])
+def test_policy_does_without_fields(tmp_path, hidden):
+    """Imitation and PPO leave the policy blind to them, and only to them."""
+    config = tiny_config(
+        "network.without_fields=[last_turn, discarded]",
+        f"network.hidden={hidden}",
+        "imitation={decisions: 64}",
+    )
+    game = load_game(config.game)
+    agent = NetworkAgent(train.train(config, tmp_path / "run", quiet=True), game)
+    observation = np.random.default_rng(0).random((8, game.fields.size), np.float32)
+    logits = agent.network.logits(observation)
+    for field in game.fields:
+        changed = observation.copy()
+        game.fields.unflatten(changed)[field.name][...] += 1.0
+        is_blind = (agent.network.logits(changed) == logits).all()
+        assert is_blind == (field.name in config.network.without_fields), field.name
 
 
 @pytest.mark.parametrize("critic", ["observation", "state"])

@@ -61,6 +61,8 @@ class Network(Part):
     #: whether the value is also estimated from what the learner would be paid next if all played
     #: on by the heuristic, the cards as they lie: much of what is luck
     critic_plays_out: bool = False
+    #: observation fields that the policy does without: what are they worth?
+    without_fields: tuple[str, ...] = ()
     #: the last layer gives a logit for each part of an action, and an action's logit is the sum
     #: over its parts (``Game.action_parts``); or a logit for each action
     logits: Literal["parts", "actions"] = "parts"
@@ -129,6 +131,13 @@ class Config(Part):
                 f"environment.table_weights: one number of at least 0 for each of {low} to {high} "
                 f"players is needed, one of them above 0, got {list(weights)}"
             )
+        fields = [field.name for field in game.fields]
+        for name in self.network.without_fields:
+            if name not in fields:
+                raise ValueError(
+                    f"network.without_fields: {game.name} has no observation field {name!r}; it "
+                    f"has {', '.join(fields)}"
+                )
         try:
             game.check_options(self.environment.options)
         except TypeError as error:

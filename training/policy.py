@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import torch
 from numpy.typing import NDArray
 from sb3_contrib.common.maskable.policies import MaskableActorCriticPolicy
@@ -46,7 +47,9 @@ class SplitExtractor(nn.Module):
         self._critics = 0 if critic_observes else observed
         self.policy_net = _perceptron(observed, hidden, activation)
         self.value_net = _perceptron(inputs - self._critics, hidden, activation)
-        self.latent_dim_pi = self.latent_dim_vf = hidden[-1] if hidden else observed
+        self.latent_dim_pi, self.latent_dim_vf = (
+            (hidden[-1], hidden[-1]) if hidden else (observed, inputs - self._critics)
+        )
 
     def forward(self, features: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
         """Latent values of actor and critic."""
@@ -77,6 +80,7 @@ class PartsPolicy(MaskableActorCriticPolicy):
             critic's alone.
         critic_observes: Whether the critic gets the observation too.
         hidden: Sizes of the hidden layers, of actor and critic each.
+        unseen: bool (observed,), values that the actor does without.
         action_parts: float32 (actions, parts), see ``Game.action_parts``; None: the last layer
             gives each action a logit of its own.
         *args, **kwargs: As for MaskableActorCriticPolicy.
@@ -88,12 +92,14 @@ class PartsPolicy(MaskableActorCriticPolicy):
         observed: int,
         critic_observes: bool,
         hidden: list[int],
+        unseen: NDArray[np.bool_],
         action_parts: NDArray[Any] | None,
         **kwargs: Any,
     ) -> None:
         self._observed = observed
         self._critic_observes = critic_observes
         self._hidden = hidden
+        self._unseen = torch.as_tensor(unseen)
         self._action_parts = action_parts
         super().__init__(*args, **kwargs)
 
@@ -109,8 +115,11 @@ class PartsPolicy(MaskableActorCriticPolicy):
     def _build(self, lr_schedule: Schedule) -> None:
         self.action_dist = MaskedCategorical(self.action_space.n)  # type: ignore
         super()._build(lr_schedule)
-        if self._action_parts is None:
-            return
+        if self._action_parts is not None:
+            self._sum_over_parts(lr_schedule)
+        self._do_without()
+
+    def _sum_over_parts(self, lr_schedule: Schedule) -> None:
         parts = torch.as_tensor(self._action_parts, dtype=torch.float32)
         self.action_net = PartsLayer(self.mlp_extractor.latent_dim_pi, parts)
         nn.init.orthogonal_(self.action_net.weight, gain=0.01)
@@ -120,4 +129,16 @@ class PartsPolicy(MaskableActorCriticPolicy):
             self.parameters(),
             lr=lr_schedule(1),  # type: ignore[call-arg]
             **self.optimizer_kwargs,
+        )
+
+    def _do_without(self) -> None:
+        """Weights of what the actor does without are 0 and stay so, in files and snapshots too."""
+        if not self._unseen.any():
+            return
+        hidden: Any = self.mlp_extractor.policy_net
+        weight: Any = (hidden[0] if len(hidden) else self.action_net).weight
+        with torch.no_grad():
+            weight[:, self._unseen] = 0.0
+        weight.register_hook(
+            lambda gradient: gradient.masked_fill(self._unseen.to(gradient.device), 0)
         )

@@ -22,6 +22,7 @@ from typing import Any
 import numpy as np
 import torch
 import yaml
+from numpy.typing import NDArray
 from sb3_contrib import MaskablePPO
 from stable_baselines3.common.callbacks import BaseCallback
 from stable_baselines3.common.logger import configure
@@ -71,6 +72,14 @@ def ppo_arguments(config: Config) -> dict[str, Any]:
     }
 
 
+def _places(game: Game, fields: Sequence[str]) -> NDArray[np.bool_]:
+    """Which of an observation's values are those of the fields."""
+    places = np.zeros(game.fields.size, np.float32)
+    for name in fields:
+        game.fields.unflatten(places)[name][...] = 1.0
+    return places > 0
+
+
 def make_model(config: Config, env: SelfPlayVecEnv) -> MaskablePPO:
     """The learner that the configuration describes."""
     game = env.games.game
@@ -78,6 +87,7 @@ def make_model(config: Config, env: SelfPlayVecEnv) -> MaskablePPO:
         "observed": game.fields.size,
         "critic_observes": config.network.critic == "observation",
         "hidden": list(config.network.hidden),
+        "unseen": _places(game, config.network.without_fields),
         "action_parts": game.action_parts if config.network.logits == "parts" else None,
         "activation_fn": ACTIVATIONS[config.network.activation],
     }
