@@ -32,8 +32,8 @@ from card_envs.games import load_game
 from training import command
 from training.config import Config, load_config
 from training.export import policy_network
+from training.learner import ACTIVATIONS, make_learner, ppo_arguments
 from training.selfplay import SelfPlayGames, SelfPlayVecEnv
-from training.train import ACTIVATIONS, make_model, ppo_arguments
 
 PACKAGES = (
     "gymnasium",
@@ -138,7 +138,7 @@ def our_trainer(config: Config) -> Trainer:
     """Self-play with a pool of snapshots that is full from the beginning."""
     games = SelfPlayGames(load_game(config.game), config)
     env = SelfPlayVecEnv(games, with_state=config.network.critic == "state")
-    model = make_model(config, env)
+    model = make_learner(config, env)
     for _ in range(config.opponents.pool_size):
         games.add_snapshot(policy_network(model.policy, config.network.activation))
     return Trainer(model)

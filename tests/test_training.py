@@ -10,6 +10,7 @@ import pytest
 import torch
 from helpers import TINY_LEARNER
 from sb3_contrib.common.maskable.distributions import MaskableCategoricalDistribution
+from stable_baselines3.common.callbacks import BaseCallback
 
 from card_envs.agents import NetworkAgent, make_agent
 from card_envs.agents.network import Network
@@ -18,8 +19,9 @@ from card_envs.games import GAMES, load_game
 from training import evaluate, ship, tournament, train
 from training.config import Config, load_config
 from training.distribution import MaskedCategorical
-from training.export import export_policy
+from training.export import export_policy, policy_layers, policy_network
 from training.imitation import _Teacher, imitate
+from training.learner import make_learner
 from training.policy import PartsLayer
 from training.selfplay import SelfPlayGames, SelfPlayVecEnv, make_env
 
@@ -164,7 +166,7 @@ def test_policy_does_without_fields(tmp_path, hidden):
 def test_what_the_critic_sees_beyond_the_observation_is_not_the_actors(critic):
     config = tiny_config(f"network={{critic: {critic}, critic_plays_out: true}}")
     env = make_env(config)
-    model = train.make_model(config, env)
+    model = make_learner(config, env)
     env.seed(1)
     inputs = torch.from_numpy(env.reset())
     observed = load_game(config.game).fields.size
@@ -184,7 +186,7 @@ def test_named_agents_sit_among_the_learners_past(tmp_path):
     config = tiny_config(f"opponents={{snapshots: 0, agents: {{ppo: 1, {path}: 1}}}}")
     games = SelfPlayGames(load_game(config.game), config)
     assert [agent.name for agent in games.arena.agents[1:]] == ["ppo", path]
-    model = train.make_model(config, make_env(config))
+    model = make_learner(config, make_env(config))
     model.learn(64)
     assert model.num_timesteps == 64
     with pytest.raises(ValueError, match="there is no agent 'nobody' for beaver_gang"):
@@ -292,7 +294,7 @@ def test_imitation_makes_the_policy_do_what_the_heuristic_does():
     )
     game = load_game(config.game)
     env = make_env(config)
-    model = train.make_model(config, env)
+    model = make_learner(config, env)
 
     def agreement() -> float:
         env.seed(9)
@@ -311,6 +313,79 @@ def test_imitation_makes_the_policy_do_what_the_heuristic_does():
     before = agreement()
     imitate(model, env, config.imitation, quiet=True)
     assert agreement() > max(0.6, before + 0.2)
+
+
+@pytest.mark.parametrize("logits", ["parts", "actions"])
+@pytest.mark.parametrize("game_id", GAMES)
+def test_copied_weights_play_the_same_in_a_larger_network(game_id, logits):
+    """To begin with, and after the value has learned; the value does learn."""
+    config = load_config(
+        ROOT / "configs" / f"{game_id}.yaml",
+        [
+            *TINY_LEARNER,
+            "network.hidden=[140, 150]",
+            f"network.logits={logits}",
+            "imitation={agent: ppo_v1, copy_weights: true, decisions: 64}",
+        ],
+    )
+    env = make_env(config)
+    model = make_learner(config, env)
+    value = model.policy.value_net.weight.detach().clone()
+    imitate(model, env, config.imitation, quiet=True)
+    observation = np.random.default_rng(0).random((32, env.games.game.fields.size), np.float32)
+    shipped = make_agent("ppo_v1", env.games.game)
+    logits = policy_network(model.policy, "relu").logits(observation)
+    np.testing.assert_allclose(logits, shipped.network.logits(observation), rtol=0, atol=2e-3)
+    assert (model.policy.value_net.weight != value).any()
+
+
+@pytest.mark.parametrize(
+    ("overrides", "message"),
+    [
+        (["imitation.agent=heuristic"], "'heuristic' is not a policy and has no weights"),
+        (["network.hidden=[128, 64]"], "network.hidden [128, 64] with relu has no room"),
+        (["network.hidden=[256]"], "network.hidden [256] with relu has no room"),
+        (["network.activation=tanh"], "hidden layers of [128, 128] and relu, for which"),
+    ],
+)
+def test_weights_that_cannot_be_copied_are_refused(overrides, message):
+    begin = ["imitation={agent: ppo_v1, copy_weights: true}", "network.hidden=[128, 128]"]
+    tiny_config(*begin)
+    with pytest.raises(ValueError, match=re.escape(message)):
+        tiny_config(*begin, *overrides)
+
+
+def test_weights_that_are_no_sums_over_parts_are_refused():
+    config = tiny_config("network.hidden=[]")
+    game = load_game(config.game)
+    weight = np.random.default_rng(0).random((game.num_actions, game.fields.size), np.float32)
+    network = Network([(weight, np.zeros(game.num_actions, np.float32))], "relu")
+    policy = make_learner(config, make_env(config)).policy
+    with pytest.raises(ValueError, match="not sums over parts"):
+        policy.take_over(network)
+
+
+def test_best_policy_is_the_moving_average_of_the_weights():
+    config = tiny_config("ema_decay=0.75", "decisions=256")
+    model = make_learner(config, make_env(config))
+    weights, averages = [], []
+
+    class Watch(BaseCallback):
+        def _on_step(self):
+            return True
+
+        def _on_rollout_start(self):
+            weights.append([x for layer in policy_layers(model.policy) for x in layer])
+            averages.append([x for layer in policy_layers(model.best_policy) for x in layer])
+
+    model.learn(config.decisions, callback=Watch())
+    assert len(weights) > 3
+    expected = weights[1]  # the first update's
+    for now, average in zip(weights[2:], averages[2:], strict=True):
+        expected = [0.75 * e + 0.25 * x for e, x in zip(expected, now, strict=True)]
+        for array, e in zip(average, expected, strict=True):
+            np.testing.assert_allclose(array, e, rtol=1e-4, atol=1e-6)
+    assert (averages[-1][0] != weights[-1][0]).any()
 
 
 def test_what_is_imitated_of_a_policy_are_its_probabilities():
@@ -353,7 +428,7 @@ def test_a_run_that_begins_with_imitation_says_so_and_goes_on_without(tmp_path, 
 @pytest.mark.parametrize("logits", ["parts", "actions"])
 def test_logits_of_parts_or_of_actions(logits):
     config = tiny_config(f"network.logits={logits}")
-    model = train.make_model(config, make_env(config))
+    model = make_learner(config, make_env(config))
     layer = model.policy.action_net
     assert isinstance(layer, PartsLayer) == (logits == "parts")
     actions, parts = load_game(config.game).action_parts.shape
@@ -366,7 +441,7 @@ def test_numpy_network_equals_the_trained_policy(activation, tmp_path):
         f"network={{activation: {activation}, hidden: [24, 16], critic: observation}}"
     )
     game = load_game(config.game)
-    model = train.make_model(config, make_env(config))
+    model = make_learner(config, make_env(config))
     for parameter in model.policy.parameters():  # far from the symmetry of the beginning
         torch.nn.init.normal_(parameter, std=0.3)
     path = export_policy(model.policy, game, activation, tmp_path, {"name": "ppo"})
@@ -424,8 +499,10 @@ def test_tables_are_played_as_often_as_their_weights_say():
         assert set(seats) == set(range(players))
 
 
-def test_resumed_run_is_the_same_run(tmp_path, monkeypatch):
-    straight = train.train(tiny_config(), tmp_path / "straight", quiet=True)
+@pytest.mark.parametrize("ema_decay", [0, 0.5])
+def test_resumed_run_is_the_same_run(tmp_path, monkeypatch, ema_decay):
+    begun = tiny_config(f"ema_decay={ema_decay}")
+    straight = train.train(begun, tmp_path / "straight", quiet=True)
     save = train.Periodically.save
 
     def save_and_be_interrupted(self):
@@ -435,9 +512,9 @@ def test_resumed_run_is_the_same_run(tmp_path, monkeypatch):
     with monkeypatch.context() as patch:
         patch.setattr(train.Periodically, "save", save_and_be_interrupted)
         with pytest.raises(KeyboardInterrupt):
-            train.train(tiny_config(), tmp_path / "halves", quiet=True)
+            train.train(begun, tmp_path / "halves", quiet=True)
     config = load_config(tmp_path / "halves" / "config.yaml")
-    assert config == tiny_config()
+    assert config == begun
     resumed = train.train(config, tmp_path / "halves", resume=True, quiet=True)
     assert resumed.read_bytes() == straight.read_bytes()
     runs = []

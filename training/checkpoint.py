@@ -16,9 +16,9 @@ import numpy as np
 import torch
 from safetensors import SafetensorError
 from safetensors.numpy import load_file, save_file
-from sb3_contrib import MaskablePPO
 
 from card_envs.agents.network import Network
+from training.learner import Learner
 from training.selfplay import SelfPlayGames
 
 if TYPE_CHECKING:
@@ -27,13 +27,16 @@ if TYPE_CHECKING:
 _ARENA_ARRAYS = ("seats", "waiting", "observation", "action_mask", "returns", "_streams")
 
 
-def _arrays(model: MaskablePPO, games: SelfPlayGames) -> dict[str, Any]:
+def _arrays(model: Learner, games: SelfPlayGames) -> dict[str, Any]:
     arrays: dict[str, Any] = {
         f"policy.{name}": tensor.cpu().numpy() for name, tensor in model.policy.state_dict().items()
     }
     for index, state in model.policy.optimizer.state_dict()["state"].items():
         for name, tensor in state.items():
             arrays[f"optimizer.{index}.{name}"] = tensor.cpu().numpy()
+    if model.average is not None:
+        for name, tensor in model.average.state_dict().items():
+            arrays[f"average.{name}"] = tensor.cpu().numpy()
     arena = games.arena
     arrays["arena.states"] = np.frombuffer(arena.states.tobytes(), np.uint8)
     for name in _ARENA_ARRAYS:
@@ -51,9 +54,7 @@ def _arrays(model: MaskablePPO, games: SelfPlayGames) -> dict[str, Any]:
     return {name: np.ascontiguousarray(array) for name, array in arrays.items()}
 
 
-def save(
-    folder: Path, model: MaskablePPO, games: SelfPlayGames, periodically: Periodically
-) -> None:
+def save(folder: Path, model: Learner, games: SelfPlayGames, periodically: Periodically) -> None:
     """Write a checkpoint; one that is already there is replaced only when the new one is whole."""
     new = folder.with_name(folder.name + ".new")
     shutil.rmtree(new, ignore_errors=True)
@@ -80,9 +81,7 @@ def save(
     os.replace(new, folder)
 
 
-def load(
-    folder: Path, model: MaskablePPO, games: SelfPlayGames, periodically: Periodically
-) -> None:
+def load(folder: Path, model: Learner, games: SelfPlayGames, periodically: Periodically) -> None:
     """Bring a newly made model, its games and its callback to the checkpoint's state.
 
     Raises:
@@ -99,7 +98,7 @@ def load(
 def _restore(
     arrays: dict[str, Any],
     state: dict[str, Any],
-    model: MaskablePPO,
+    model: Learner,
     games: SelfPlayGames,
     periodically: Periodically,
 ) -> None:
@@ -113,6 +112,10 @@ def _restore(
         index, key = name.split(".")
         moments.setdefault(int(index), {})[key] = torch.from_numpy(array)
     optimizer.load_state_dict({**optimizer.state_dict(), "state": moments})
+    if model.average is not None:
+        averaged = {k: torch.from_numpy(v) for k, v in part("average.").items()}
+        averaged["n_averaged"] = averaged["n_averaged"].reshape(())
+        model.average.load_state_dict(averaged)
     arena = games.arena
     arena.states.view(np.ndarray).view(np.uint8)[:] = arrays["arena.states"]
     for name in _ARENA_ARRAYS:

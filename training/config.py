@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal, TypeVar
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
-from card_envs.agents import make_agent
+from card_envs.agents import Agent, NetworkAgent, make_agent
 from card_envs.games import load_game
 
 _Model = TypeVar("_Model", bound=BaseModel)
@@ -72,6 +72,9 @@ class Imitation(Part):
     """Before PPO begins, policy and value are taught what an agent does."""
 
     agent: str = "heuristic"  #: its name, or the path of a policy file
+    #: the policy begins with the agent's weights, for which its layers have room, and only the
+    #: value is taught
+    copy_weights: bool = False
     decisions: int = Field(0, ge=0)  #: the agent's, which are imitated; 0: begin from nothing
     learning_rate: float = Field(1e-3, gt=0)  #: at first; falls to 0
 
@@ -111,6 +114,9 @@ class Config(Part):
     name: str = "ppo"  #: of the exported policy
     device: Literal["auto", "cpu", "cuda"] = "auto"
     threads: int | None = Field(None, ge=1)  #: torch's on the CPU; null: as many as it likes
+    #: the policy that is evaluated, joins the pool and is exported is a moving average of the
+    #: learner's weights, of which this much is kept at each update; 0: it is the learner itself
+    ema_decay: float = Field(0.0, ge=0, lt=1)
     checkpoint_every: int = Field(2_000_000, ge=1)  #: learner decisions
     environment: Environment = Environment()
     opponents: Opponents = Opponents()
@@ -144,9 +150,28 @@ class Config(Part):
             raise ValueError(str(error)) from None
         for players in self.evaluation.players:
             game.check_num_players(players)
+        if self.imitation.copy_weights:
+            self._check_room(make_agent(self.imitation.agent, game))
         for name in (*self.opponents.agents, self.imitation.agent, *self.evaluation.among):
             make_agent(name, game)
         return self
+
+    def _check_room(self, agent: Agent) -> None:
+        about = f"imitation.copy_weights: {self.imitation.agent!r}"
+        if not isinstance(agent, NetworkAgent):
+            raise ValueError(f"{about} is not a policy and has no weights")
+        network = agent.network
+        sizes = [len(bias) for _, bias in network.layers[:-1]]
+        hidden = self.network.hidden
+        if (
+            len(sizes) != len(hidden)
+            or any(size > room for size, room in zip(sizes, hidden, strict=True))
+            or network.activation != self.network.activation
+        ):
+            raise ValueError(
+                f"{about} has hidden layers of {sizes} and {network.activation}, for which "
+                f"network.hidden {list(hidden)} with {self.network.activation} has no room"
+            )
 
 
 def load_config(path: str | Path, overrides: Sequence[str] = ()) -> Config:

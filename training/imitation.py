@@ -22,13 +22,16 @@ def imitate(
 ) -> None:
     """Let the agent play the learner's seat, and fit policy and value to what it does.
 
-    A policy's actions are drawn, and its probabilities are what is learned. Games and batches are
+    A policy's actions are drawn, and its probabilities are what is learned, unless its weights are
+    copied; then only the value is left to learn. Games and batches are
     those of PPO; of its loss, the policy's part is the cross-entropy. The learning rate falls to 0.
     """
     policy: Any = model.policy
     buffer: Any = model.rollout_buffer
     optimizer = torch.optim.Adam(policy.parameters())
     teacher = _Teacher(imitation.agent, env, np.random.default_rng(model.seed))
+    if imitation.copy_weights:
+        policy.take_over(teacher.network)
     iterations = -(-imitation.decisions // (model.n_steps * env.num_envs))
     observation: Any = env.reset()
     starts = np.ones(env.num_envs, bool)
@@ -54,11 +57,11 @@ def imitate(
         for group in optimizer.param_groups:
             group["lr"] = imitation.learning_rate * (1.0 - iteration / iterations)
         for batch in buffer.get(model.batch_size):
-            log_probs = policy.get_distribution(batch.observations, batch.action_masks).log_probs
-            policy_loss = -(teacher.probabilities(batch) * log_probs).sum(dim=1).mean()
             values = policy.predict_values(batch.observations)
-            value_loss = torch.nn.functional.mse_loss(values.flatten(), batch.returns)
-            loss = model.vf_coef * value_loss + policy_loss
+            loss = model.vf_coef * torch.nn.functional.mse_loss(values.flatten(), batch.returns)
+            if not imitation.copy_weights:
+                likely = policy.get_distribution(batch.observations, batch.action_masks).log_probs
+                loss = loss - (teacher.probabilities(batch) * likely).sum(dim=1).mean()
             optimizer.zero_grad()
             loss.backward()
             torch.nn.utils.clip_grad_norm_(policy.parameters(), model.max_grad_norm)
@@ -72,24 +75,25 @@ class _Teacher:
         self._arena = env.games.arena
         self._game = env.games.game
         self._agent = make_agent(name, self._game)
-        self._network = self._agent.network if isinstance(self._agent, NetworkAgent) else None
+        #: of a policy
+        self.network = self._agent.network if isinstance(self._agent, NetworkAgent) else None
         self._rng = rng
 
     def act(self) -> NDArray[np.int64]:
         """Its actions (N,)."""
         arena = self._arena
-        if self._network is not None:
-            return self._network.act(arena.observation, arena.action_mask, self._rng)
+        if self.network is not None:
+            return self.network.act(arena.observation, arena.action_mask, self._rng)
         choices = [self._agent.choose(arena.states, i) for i in range(len(arena.states))]
         return np.array(choices, np.int64)
 
     def probabilities(self, batch: MaskableRolloutBufferSamples) -> torch.Tensor:
         """How likely it was to take each action (M, actions)."""
-        if self._network is None:
+        if self.network is None:
             actions = batch.actions.long().flatten()
             return torch.nn.functional.one_hot(actions, self._game.num_actions)
         observation = batch.observations[:, : self._game.fields.size].cpu().numpy()
-        logits = torch.from_numpy(self._network.logits(observation)).to(batch.actions.device)
+        logits = torch.from_numpy(self.network.logits(observation)).to(batch.actions.device)
         return torch.softmax(logits.masked_fill(batch.action_masks == 0, -torch.inf), dim=1)
 
 

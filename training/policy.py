@@ -11,6 +11,7 @@ from sb3_contrib.common.maskable.policies import MaskableActorCriticPolicy
 from stable_baselines3.common.type_aliases import Schedule
 from torch import nn
 
+from card_envs.agents.network import Network
 from training.distribution import MaskedCategorical
 
 
@@ -133,12 +134,46 @@ class PartsPolicy(MaskableActorCriticPolicy):
 
     def _do_without(self) -> None:
         """Weights of what the actor does without are 0 and stay so, in files and snapshots too."""
-        if not self._unseen.any():
-            return
-        hidden: Any = self.mlp_extractor.policy_net
-        weight: Any = (hidden[0] if len(hidden) else self.action_net).weight
+        if self._unseen.any():
+            weight = self._layers[0].weight
+            with torch.no_grad():
+                weight[:, self._unseen] = 0.0
+            weight.register_hook(
+                lambda gradient: gradient.masked_fill(self._unseen.to(gradient.device), 0)
+            )
+
+    @property
+    def _layers(self) -> list[Any]:
+        """The actor's layers, from observation to logits."""
+        hidden = [x for x in self.mlp_extractor.policy_net if isinstance(x, nn.Linear)]
+        return [*hidden, self.action_net]
+
+    def take_over(self, network: Network) -> None:
+        """Begin with another policy's weights: it plays the same, until it learns.
+
+        Its layers may be smaller. What is told to a unit that it lacks is random, and nothing
+        listens to such a unit at first.
+
+        Raises:
+            ValueError: Its logits are not what the last layer can give.
+        """
+        others = [*network.layers[:-1], self._of_parts(*network.layers[-1])]
         with torch.no_grad():
-            weight[:, self._unseen] = 0.0
-        weight.register_hook(
-            lambda gradient: gradient.masked_fill(self._unseen.to(gradient.device), 0)
-        )
+            for layer, (weight, bias) in zip(self._layers, others, strict=True):
+                size, inputs = weight.shape
+                layer.weight[:size, :inputs] = torch.as_tensor(weight)
+                layer.weight[:size, inputs:] = 0.0
+                layer.bias[:size] = torch.as_tensor(bias)
+            self._layers[0].weight[:, self._unseen] = 0.0
+
+    def _of_parts(
+        self, weight: NDArray[np.float32], bias: NDArray[np.float32]
+    ) -> tuple[NDArray[Any], NDArray[Any]]:
+        """The last layer's weight and bias, as parts if this policy has such."""
+        if self._action_parts is None:
+            return weight, bias
+        whole = np.column_stack([weight, bias]).astype(np.float64)
+        of_parts = np.linalg.lstsq(self._action_parts, whole, rcond=None)[0]
+        if not np.allclose(self._action_parts @ of_parts, whole, atol=1e-4):
+            raise ValueError("the weights cannot be taken over: the logits are not sums over parts")
+        return of_parts[:, :-1], of_parts[:, -1]

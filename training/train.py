@@ -22,11 +22,8 @@ from typing import Any
 import numpy as np
 import torch
 import yaml
-from numpy.typing import NDArray
-from sb3_contrib import MaskablePPO
 from stable_baselines3.common.callbacks import BaseCallback
 from stable_baselines3.common.logger import configure
-from torch import nn
 
 from card_envs.agents import make_agent
 from card_envs.agents.network import Network
@@ -38,60 +35,12 @@ from training.curve import plot_learning_curve
 from training.evaluate import deal_seeds, mean_and_interval, play_among
 from training.export import export_policy, policy_network
 from training.imitation import imitate
-from training.policy import PartsPolicy
+from training.learner import make_learner
 from training.records import command_as_typed, identity, machine, write_json
-from training.selfplay import SelfPlayGames, SelfPlayVecEnv, Snapshot, make_env
+from training.selfplay import SelfPlayGames, Snapshot, make_env
 
-ACTIVATIONS = {"relu": nn.ReLU, "tanh": nn.Tanh}
 # Evaluations while training are on deals of their own, the same ones every time.
 _EVALUATION_SEED = 1_000_003
-
-
-def ppo_arguments(config: Config) -> dict[str, Any]:
-    """MaskablePPO's arguments but policy and environment."""
-    ppo = config.ppo
-    start, final = ppo.learning_rate, ppo.final_learning_rate
-
-    def falling_rate(remaining: float) -> float:
-        return start if final is None else final + (start - final) * remaining
-
-    return {
-        "learning_rate": falling_rate,
-        "n_steps": ppo.n_steps,
-        "batch_size": ppo.batch_size,
-        "n_epochs": ppo.n_epochs,
-        "gamma": ppo.gamma,
-        "gae_lambda": ppo.gae_lambda,
-        "clip_range": ppo.clip_range,
-        "ent_coef": ppo.ent_coef,
-        "vf_coef": ppo.vf_coef,
-        "max_grad_norm": ppo.max_grad_norm,
-        "target_kl": ppo.target_kl,
-        "seed": config.seed,
-        "device": config.device,
-    }
-
-
-def _places(game: Game, fields: Sequence[str]) -> NDArray[np.bool_]:
-    """Which of an observation's values are those of the fields."""
-    places = np.zeros(game.fields.size, np.float32)
-    for name in fields:
-        game.fields.unflatten(places)[name][...] = 1.0
-    return places > 0
-
-
-def make_model(config: Config, env: SelfPlayVecEnv) -> MaskablePPO:
-    """The learner that the configuration describes."""
-    game = env.games.game
-    policy_kwargs = {
-        "observed": game.fields.size,
-        "critic_observes": config.network.critic == "observation",
-        "hidden": list(config.network.hidden),
-        "unseen": _places(game, config.network.without_fields),
-        "action_parts": game.action_parts if config.network.logits == "parts" else None,
-        "activation_fn": ACTIVATIONS[config.network.activation],
-    }
-    return MaskablePPO(PartsPolicy, env, policy_kwargs=policy_kwargs, **ppo_arguments(config))
 
 
 class Periodically(BaseCallback):
@@ -129,7 +78,7 @@ class Periodically(BaseCallback):
         self.iteration += 1
 
     def _network(self) -> Network:
-        return policy_network(self.model.policy, self._config.network.activation)  # type: ignore
+        return policy_network(self.model.best_policy, self._config.network.activation)  # type: ignore
 
     def evaluate(self) -> None:
         """The learner alone among the configured agents, at the configured table sizes."""
@@ -225,7 +174,7 @@ def train(
     if config.threads is not None:
         torch.set_num_threads(config.threads)
     env = make_env(config)
-    model = make_model(config, env)
+    model = make_learner(config, env)
     model.set_logger(configure(str(out / "tensorboard"), ["tensorboard"]))
     periodically = Periodically(config, env.games, out)
     if resume:
@@ -247,7 +196,7 @@ def train(
         periodically.save()
     plot_learning_curve(out / "progress.jsonl", out / "learning_curve.png", game.title)
     return export_policy(
-        model.policy,
+        model.best_policy,
         game,
         config.network.activation,
         out,

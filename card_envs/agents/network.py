@@ -32,8 +32,8 @@ class Network:
         self.layers = layers
         if activation not in _ACTIVATIONS:
             raise ValueError(f"unknown activation {activation!r}, known are {_ACTIVATIONS}")
+        self.activation = activation
         self._transposed = [(np.ascontiguousarray(weight.T), bias) for weight, bias in layers]
-        self._relu = activation == "relu"
 
     def logits(self, observation: NDArray[np.float32]) -> NDArray[np.float32]:
         """Unmasked logits (M, A) for observations (M, D)."""
@@ -41,7 +41,7 @@ class Network:
         for weight, bias in self._transposed[:-1]:
             x = x @ weight
             x += bias
-            if self._relu:
+            if self.activation == "relu":
                 np.maximum(x, 0.0, out=x)
             else:
                 np.tanh(x, out=x)
