@@ -218,6 +218,13 @@ def test_best_response_gains_from_a_weak_agent(tmp_path, capsys):
     assert again.st_mtime_ns == weights.st_mtime_ns
 
 
+def test_best_responses_begin_with_the_weights_of_a_policy():
+    path = ROOT / "configs" / "beaver_gang.yaml"
+    for start, copied in (("ppo", True), ("heuristic", False)):
+        imitation = best_response.response_config(path, "random", 3, start, ()).imitation
+        assert (imitation.agent, imitation.copy_weights) == (start, copied)
+
+
 def test_wrong_best_responses_name_the_mistake(tmp_path, capsys):
     config = str(ROOT / "configs" / "beaver_gang.yaml")
     for words, message in (

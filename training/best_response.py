@@ -19,6 +19,7 @@ from typing import Any
 
 import joblib
 
+from card_envs.agents import NetworkAgent, make_agent
 from card_envs.games import load_game
 from training import command
 from training.config import Config, check, load_config, read_yaml, with_overrides
@@ -36,20 +37,26 @@ def response_config(
         path: The game's configuration.
         against: The agent that holds all other seats.
         players: The number of players.
-        start: The agent that is imitated at first.
+        start: The agent to begin with: a policy's weights are copied, others are imitated.
         overrides: ``KEY=VALUE``, as for ``training.train``.
 
     Raises:
         ValueError: The file cannot be read, or something in it or in the arguments is wrong.
     """
-    load_config(path)
+    game = load_game(load_config(path).game)
     data = read_yaml(path)
     data["name"] = "best_response"
     data["decisions"] = 2_000_000
+    data["ema_decay"] = 0.9
     data["environment"] = {**data.get("environment", {}), "num_players": players}
     data["environment"].pop("table_weights", None)
     data["opponents"] = {"snapshots": 0, "agents": {against: 1}}
-    data["imitation"] = {"agent": start, "decisions": 1_000_000, "learning_rate": 2e-3}
+    data["imitation"] = {
+        "agent": start,
+        "copy_weights": isinstance(make_agent(start, game), NetworkAgent),
+        "decisions": 1_000_000,
+        "learning_rate": 2e-3,
+    }
     data["evaluation"] = {
         "every": 1_000_000,
         "deals": 200,
