@@ -17,7 +17,7 @@ from card_envs.agents.network import Network
 from card_envs.envs.aec import CardEnv
 from card_envs.games import GAMES, load_game
 from training import evaluate, ship, tournament, train
-from training.config import Config, load_config
+from training.config import Config, Imitation, load_config
 from training.distribution import MaskedCategorical
 from training.export import export_policy, policy_layers, policy_network
 from training.imitation import _Teacher, imitate
@@ -53,6 +53,7 @@ def test_every_configuration_is_valid(path):
         ("speed=1", "unknown key 'speed'; allowed here are game, seed, "),
         ("game=chess", "there is no game 'chess'; the games are beaver_gang"),
         ("environment.num_players=9", "2 to 6 players"),
+        ("imitation.temperature=2", "imitation.temperature: 'heuristic' is not a policy"),
         ("network.without_fields=[hand]", "no observation field 'hand'; it has seats, phase, "),
         ("environment.table_weights=[1,2]", "one number of at least 0 for each of 2 to 6 players"),
         ("environment.table_weights=[0,0,0,0,0]", "one of them above 0"),
@@ -325,7 +326,7 @@ def test_copied_weights_play_the_same_in_a_larger_network(game_id, logits):
             *TINY_LEARNER,
             "network.hidden=[140, 150]",
             f"network.logits={logits}",
-            "imitation={agent: ppo_v1, copy_weights: true, decisions: 64}",
+            "imitation={agent: ppo_v1, copy_weights: true, temperature: 2, decisions: 64}",
         ],
     )
     env = make_env(config)
@@ -335,17 +336,17 @@ def test_copied_weights_play_the_same_in_a_larger_network(game_id, logits):
     observation = np.random.default_rng(0).random((32, env.games.game.fields.size), np.float32)
     shipped = make_agent("ppo_v1", env.games.game)
     logits = policy_network(model.policy, "relu").logits(observation)
-    np.testing.assert_allclose(logits, shipped.network.logits(observation), rtol=0, atol=2e-3)
+    np.testing.assert_allclose(2 * logits, shipped.network.logits(observation), rtol=0, atol=2e-3)
     assert (model.policy.value_net.weight != value).any()
 
 
 @pytest.mark.parametrize(
     ("overrides", "message"),
     [
-        (["imitation.agent=heuristic"], "'heuristic' is not a policy and has no weights"),
-        (["network.hidden=[128, 64]"], "network.hidden [128, 64] with relu has no room"),
-        (["network.hidden=[256]"], "network.hidden [256] with relu has no room"),
-        (["network.activation=tanh"], "hidden layers of [128, 128] and relu, for which"),
+        (["imitation.agent=heuristic"], "imitation.copy_weights: 'heuristic' is not a policy"),
+        (["network.hidden=[128, 64]"], "[128, 64] with relu has no room for 'ppo_v1'"),
+        (["network.hidden=[256]"], "[256] with relu has no room for 'ppo_v1'"),
+        (["network.activation=tanh"], "which has hidden layers of [128, 128] with relu"),
     ],
 )
 def test_weights_that_cannot_be_copied_are_refused(overrides, message):
@@ -394,7 +395,7 @@ def test_what_is_imitated_of_a_policy_are_its_probabilities():
     game = load_game(config.game)
     env = make_env(config)
     env.reset()
-    teacher = _Teacher("ppo", env, np.random.default_rng(0))
+    teacher = _Teacher(Imitation(agent="ppo"), env, np.random.default_rng(0))
     arena = env.games.arena
     batch = SimpleNamespace(
         observations=torch.from_numpy(arena.observation),
@@ -412,6 +413,10 @@ def test_what_is_imitated_of_a_policy_are_its_probabilities():
     shares = (drawn == best).mean(axis=0)
     assert shares[in_doubt] == pytest.approx(probabilities.max(axis=1)[in_doubt], abs=0.15)
     assert shares.mean() == pytest.approx(probabilities.max(axis=1).mean(), abs=0.01)
+    warmer = _Teacher(Imitation(agent="ppo", temperature=2), env, np.random.default_rng(0))
+    roots = np.sqrt(probabilities)
+    expected = roots / roots.sum(axis=1, keepdims=True)
+    np.testing.assert_allclose(warmer.probabilities(batch).numpy(), expected, atol=1e-5)
 
 
 def test_a_run_that_begins_with_imitation_says_so_and_goes_on_without(tmp_path, monkeypatch):

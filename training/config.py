@@ -75,6 +75,9 @@ class Imitation(Part):
     #: the policy begins with the agent's weights, for which its layers have room, and only the
     #: value is taught
     copy_weights: bool = False
+    #: a policy's logits are divided by this: above 1 its best actions stay the best, and it tries
+    #: others more often
+    temperature: float = Field(1.0, gt=0)
     decisions: int = Field(0, ge=0)  #: the agent's, which are imitated; 0: begin from nothing
     learning_rate: float = Field(1e-3, gt=0)  #: at first; falls to 0
 
@@ -150,27 +153,31 @@ class Config(Part):
             raise ValueError(str(error)) from None
         for players in self.evaluation.players:
             game.check_num_players(players)
-        if self.imitation.copy_weights:
-            self._check_room(make_agent(self.imitation.agent, game))
+        self._check_imitated(make_agent(self.imitation.agent, game))
         for name in (*self.opponents.agents, self.imitation.agent, *self.evaluation.among):
             make_agent(name, game)
         return self
 
-    def _check_room(self, agent: Agent) -> None:
-        about = f"imitation.copy_weights: {self.imitation.agent!r}"
+    def _check_imitated(self, agent: Agent) -> None:
+        imitation = self.imitation
         if not isinstance(agent, NetworkAgent):
-            raise ValueError(f"{about} is not a policy and has no weights")
-        network = agent.network
-        sizes = [len(bias) for _, bias in network.layers[:-1]]
+            for key, value in (("copy_weights", False), ("temperature", 1.0)):
+                if getattr(imitation, key) != value:
+                    raise ValueError(f"imitation.{key}: {imitation.agent!r} is not a policy")
+            return
+        if not imitation.copy_weights:
+            return
+        sizes = [len(bias) for _, bias in agent.network.layers[:-1]]
         hidden = self.network.hidden
         if (
             len(sizes) != len(hidden)
             or any(size > room for size, room in zip(sizes, hidden, strict=True))
-            or network.activation != self.network.activation
+            or agent.network.activation != self.network.activation
         ):
             raise ValueError(
-                f"{about} has hidden layers of {sizes} and {network.activation}, for which "
-                f"network.hidden {list(hidden)} with {self.network.activation} has no room"
+                f"imitation.copy_weights: network.hidden {list(hidden)} with "
+                f"{self.network.activation} has no room for {imitation.agent!r}, which has hidden "
+                f"layers of {sizes} with {agent.network.activation}"
             )
 
 

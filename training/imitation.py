@@ -13,6 +13,7 @@ from sb3_contrib.common.maskable.buffers import MaskableRolloutBufferSamples
 from stable_baselines3.common.utils import obs_as_tensor
 
 from card_envs.agents import NetworkAgent, make_agent
+from card_envs.agents.network import Network
 from training.config import Imitation
 from training.selfplay import SelfPlayVecEnv
 
@@ -29,7 +30,7 @@ def imitate(
     policy: Any = model.policy
     buffer: Any = model.rollout_buffer
     optimizer = torch.optim.Adam(policy.parameters())
-    teacher = _Teacher(imitation.agent, env, np.random.default_rng(model.seed))
+    teacher = _Teacher(imitation, env, np.random.default_rng(model.seed))
     if imitation.copy_weights:
         policy.take_over(teacher.network)
     iterations = -(-imitation.decisions // (model.n_steps * env.num_envs))
@@ -71,12 +72,16 @@ def imitate(
 class _Teacher:
     """The agent that is imitated, in the learner's seat of all games."""
 
-    def __init__(self, name: str, env: SelfPlayVecEnv, rng: np.random.Generator) -> None:
+    def __init__(self, imitation: Imitation, env: SelfPlayVecEnv, rng: np.random.Generator) -> None:
         self._arena = env.games.arena
         self._game = env.games.game
-        self._agent = make_agent(name, self._game)
-        #: of a policy
-        self.network = self._agent.network if isinstance(self._agent, NetworkAgent) else None
+        self._agent = make_agent(imitation.agent, self._game)
+        self.network: Network | None = None  #: of a policy
+        if isinstance(self._agent, NetworkAgent):
+            *layers, (weight, bias) = self._agent.network.layers
+            factor = np.float32(1.0 / imitation.temperature)
+            layers.append((weight * factor, bias * factor))
+            self.network = Network(layers, self._agent.network.activation)
         self._rng = rng
 
     def act(self) -> NDArray[np.int64]:
