@@ -50,6 +50,7 @@ TINY_LEARNER = [
     "ppo.batch_size=32",
     "ppo.n_epochs=1",
     "network.hidden=[16]",
+    "imitation.copy_weights=false",
 ]
 
 #: Options with which a game ends within the decisions of a walk, and how many decisions it takes

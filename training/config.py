@@ -177,7 +177,7 @@ class Config(Part):
             raise ValueError(
                 f"imitation.copy_weights: network.hidden {list(hidden)} with "
                 f"{self.network.activation} has no room for {imitation.agent!r}, which has hidden "
-                f"layers of {sizes} with {agent.network.activation}"
+                f"layers of {sizes} with {agent.network.activation}; false imitates it instead"
             )
 
 
