@@ -28,12 +28,11 @@ from stable_baselines3.common.vec_env import DummyVecEnv
 
 from benchmarks import report
 from card_envs.docs import markdown_table
-from card_envs.games import load_game
 from training import command
 from training.config import Config, load_config
 from training.export import policy_network
 from training.learner import ACTIVATIONS, make_learner, ppo_arguments
-from training.selfplay import SelfPlayGames, SelfPlayVecEnv
+from training.selfplay import make_env
 
 PACKAGES = (
     "gymnasium",
@@ -128,6 +127,7 @@ def make_config(game_id: str, num_envs: int, n_steps: int) -> Config:
             "device=cpu",
             "threads=null",
             "network.hidden=[64, 64]",
+            "imitation.copy_weights=false",  # there is no room for them
             f"environment.num_envs={num_envs}",
             f"ppo.n_steps={n_steps}",
         ],
@@ -136,11 +136,10 @@ def make_config(game_id: str, num_envs: int, n_steps: int) -> Config:
 
 def our_trainer(config: Config) -> Trainer:
     """Self-play with a pool of snapshots that is full from the beginning."""
-    games = SelfPlayGames(load_game(config.game), config)
-    env = SelfPlayVecEnv(games, with_state=config.network.critic == "state")
+    env = make_env(config)
     model = make_learner(config, env)
     for _ in range(config.opponents.pool_size):
-        games.add_snapshot(policy_network(model.policy, config.network.activation))
+        env.games.add_snapshot(policy_network(model.policy, config.network.activation))
     return Trainer(model)
 
 
