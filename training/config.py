@@ -154,7 +154,7 @@ class Config(Part):
         for players in self.evaluation.players:
             game.check_num_players(players)
         self._check_imitated(make_agent(self.imitation.agent, game))
-        for name in (*self.opponents.agents, self.imitation.agent, *self.evaluation.among):
+        for name in (*self.opponents.agents, *self.evaluation.among):
             make_agent(name, game)
         return self
 

@@ -7,15 +7,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 from safetensors.numpy import save_file
 from sb3_contrib.common.maskable.policies import MaskableActorCriticPolicy
-from torch import nn
 
 from card_envs.agents.network import FORMAT, METADATA_KEY, Network
 from card_envs.engine.game import Game
-from training.policy import PartsLayer
+from training.policy import PartsLayer, actor_layers
 from training.records import write_json
 
 Layers = list[tuple[NDArray[np.float32], NDArray[np.float32]]]
@@ -23,14 +21,10 @@ Layers = list[tuple[NDArray[np.float32], NDArray[np.float32]]]
 
 def policy_layers(policy: MaskableActorCriticPolicy) -> Layers:
     """Copies of weight (out, in) and bias (out,) of the layers from observation to logits."""
-    hidden = [layer for layer in policy.mlp_extractor.policy_net if isinstance(layer, nn.Linear)]
-    linear: list[tuple[torch.Tensor, torch.Tensor]] = [(x.weight, x.bias) for x in hidden]
-    last = policy.action_net
-    if isinstance(last, PartsLayer):
-        linear.append(last.as_linear())
-    else:
-        assert isinstance(last, nn.Linear)
-        linear.append((last.weight, last.bias))
+    linear = [
+        layer.as_linear() if isinstance(layer, PartsLayer) else (layer.weight, layer.bias)
+        for layer in actor_layers(policy)
+    ]
     return [
         (weight.detach().cpu().numpy().copy(), bias.detach().cpu().numpy().copy())
         for weight, bias in linear

@@ -73,6 +73,12 @@ def _perceptron(inputs: int, hidden: list[int], activation: Any) -> nn.Sequentia
     return nn.Sequential(*layers)
 
 
+def actor_layers(policy: MaskableActorCriticPolicy) -> list[Any]:
+    """The actor's linear layers, from observation to logits."""
+    hidden = [x for x in policy.mlp_extractor.policy_net if isinstance(x, nn.Linear)]
+    return [*hidden, policy.action_net]
+
+
 class PartsPolicy(MaskableActorCriticPolicy):
     """The actor sees the observation alone, and its last layer may be a ``PartsLayer``.
 
@@ -135,18 +141,12 @@ class PartsPolicy(MaskableActorCriticPolicy):
     def _do_without(self) -> None:
         """Weights of what the actor does without are 0 and stay so, in files and snapshots too."""
         if self._unseen.any():
-            weight = self._layers[0].weight
+            weight = actor_layers(self)[0].weight
             with torch.no_grad():
                 weight[:, self._unseen] = 0.0
             weight.register_hook(
                 lambda gradient: gradient.masked_fill(self._unseen.to(gradient.device), 0)
             )
-
-    @property
-    def _layers(self) -> list[Any]:
-        """The actor's layers, from observation to logits."""
-        hidden = [x for x in self.mlp_extractor.policy_net if isinstance(x, nn.Linear)]
-        return [*hidden, self.action_net]
 
     def take_over(self, network: Network) -> None:
         """Begin with another policy's weights: it plays the same, until it learns.
@@ -159,12 +159,13 @@ class PartsPolicy(MaskableActorCriticPolicy):
         """
         others = [*network.layers[:-1], self._of_parts(*network.layers[-1])]
         with torch.no_grad():
-            for layer, (weight, bias) in zip(self._layers, others, strict=True):
+            layers = actor_layers(self)
+            for layer, (weight, bias) in zip(layers, others, strict=True):
                 size, inputs = weight.shape
                 layer.weight[:size, :inputs] = torch.as_tensor(weight)
                 layer.weight[:size, inputs:] = 0.0
                 layer.bias[:size] = torch.as_tensor(bias)
-            self._layers[0].weight[:, self._unseen] = 0.0
+            layers[0].weight[:, self._unseen] = 0.0
 
     def _of_parts(
         self, weight: NDArray[np.float32], bias: NDArray[np.float32]
