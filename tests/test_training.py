@@ -347,10 +347,14 @@ def test_copied_weights_play_the_same_in_a_larger_network(game_id, logits):
         (["network.hidden=[128, 64]"], "[128, 64] with relu has no room for 'ppo_v1'"),
         (["network.hidden=[256]"], "[256] with relu has no room for 'ppo_v1'"),
         (["network.activation=tanh"], "which has hidden layers of [128, 128] with relu"),
+        (["imitation.decisions=0"], "imitation: copy_weights: decisions must be at least 1"),
     ],
 )
 def test_weights_that_cannot_be_copied_are_refused(overrides, message):
-    begin = ["imitation={agent: ppo_v1, copy_weights: true}", "network.hidden=[128, 128]"]
+    begin = [
+        "imitation={agent: ppo_v1, copy_weights: true, decisions: 64}",
+        "network.hidden=[128, 128]",
+    ]
     tiny_config(*begin)
     with pytest.raises(ValueError, match=re.escape(message)):
         tiny_config(*begin, *overrides)

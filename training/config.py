@@ -81,6 +81,12 @@ class Imitation(Part):
     decisions: int = Field(0, ge=0)  #: the agent's, which are imitated; 0: begin from nothing
     learning_rate: float = Field(1e-3, gt=0)  #: at first; falls to 0
 
+    @model_validator(mode="after")
+    def _teaches_the_value(self) -> Imitation:
+        if self.copy_weights and not self.decisions:
+            raise ValueError("copy_weights: decisions must be at least 1, for the value to learn")
+        return self
+
 
 class PPO(Part):
     """MaskablePPO's own parameters."""
@@ -241,4 +247,5 @@ def _explain(entry: Any, model: type[BaseModel]) -> str:
         for key in entry["loc"][:-1]:
             part = part.model_fields[key].annotation
         return f"unknown key {where!r}; allowed here are {', '.join(part.model_fields)}"
-    return f"{where}: {entry['msg']}"
+    message = entry["msg"].removeprefix("Value error, ")  # pydantic's words before a validator's
+    return f"{where}: {message}"
