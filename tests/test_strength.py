@@ -267,6 +267,9 @@ def test_study_compares_settings_over_seeds(tmp_path, monkeypatch, capsys):
     assert study.main(argv) == 0
     result = json.loads((tmp_path / "results" / "study_mine.json").read_text())
     assert list(result["settings"]) == ["base", "larger"]
+    assert result["imitated"] == "heuristic"
+    assert [*result["imitated_among"]["heuristic"].values()] == pytest.approx([0] * 5, abs=1e-9)
+    assert min(result["imitated_among"]["random"].values()) > 0
     for name, setting in result["settings"].items():
         assert [run["seed"] for run in setting["runs"]] == [1, 2, 3]
         for run in setting["runs"]:
@@ -275,7 +278,9 @@ def test_study_compares_settings_over_seeds(tmp_path, monkeypatch, capsys):
             config = load_config(runs / name / str(run["seed"]) / "config.yaml")
             assert config.seed == run["seed"]
             assert config.network.hidden == ((16,) if name == "larger" else (8,))
-    assert "| larger | `network.hidden=[16]` |" in capsys.readouterr().out
+    table = capsys.readouterr().out
+    assert "| larger | `network.hidden=[16]` |" in table
+    assert "| `heuristic` itself |  | +0.000 |" in table
     # What is finished is not made again; what was begun with other settings is not mixed with it.
     monkeypatch.setattr(train, "train", None)
     assert study.main(argv) == 0

@@ -90,26 +90,32 @@ def run_one(config: Config, folder: Path, among: Sequence[str], deals: int) -> d
         measured = json.loads(finished.read_text(encoding="utf-8"))
         if measured["deals"] == deals and [*measured["among"]] == [*among]:
             return measured
-    game = load_game(config.game)
-    learner = make_agent(str(policy), game)
-    seeds = deal_seeds(_DEALS_SEED, deals)
-    low, high = game.check_player_range(config.environment.num_players)
-    ranks: dict[str, dict[str, float]] = {name: {} for name in among}
-    for name in among:
-        opponent = make_agent(name, game)
-        sizes = range(low, high + 1)
-        for players, played in play_among(game, learner, opponent, sizes, seeds, rules_of(config)):
-            ranks[name][str(players)] = float(played.rank[..., 0].mean())
     card = json.loads(policy.with_suffix(".json").read_text(encoding="utf-8"))
     measured = {
         "decisions": card["decisions"],
         "hours": card["hours"],
         "machine": card["machine"],
         "deals": deals,
-        "among": ranks,
+        "among": strength(config, str(policy), among, deals),
     }
     write_json(finished, measured)
     return measured
+
+
+def strength(
+    config: Config, agent: str, among: Sequence[str], deals: int
+) -> dict[str, dict[str, float]]:
+    """The agent's rank reward alone among each of some agents, at each of a run's table sizes."""
+    game = load_game(config.game)
+    seeds = deal_seeds(_DEALS_SEED, deals)
+    low, high = game.check_player_range(config.environment.num_players)
+    ranks: dict[str, dict[str, float]] = {name: {} for name in among}
+    for name in among:
+        agents = make_agent(agent, game), make_agent(name, game)
+        sizes = range(low, high + 1)
+        for players, played in play_among(game, *agents, sizes, seeds, rules_of(config)):
+            ranks[name][str(players)] = float(played.rank[..., 0].mean())
+    return ranks
 
 
 def run_study(path: Path, out: Path, jobs: int) -> dict[str, Any]:
@@ -129,12 +135,16 @@ def run_study(path: Path, out: Path, jobs: int) -> dict[str, Any]:
     }
     for (name, seed), run in zip(configs, measured, strict=True):
         by_setting[name]["runs"].append({"seed": seed, **run})
+    base = configs["base", study.seeds[0]]
+    imitated = base.imitation.agent
     return {
         "question": study.question,
         "game": game.id,
         "command": f"python -m training.study {path}",
         "deals": study.deals,
         "base": study.base,
+        "imitated": imitated,
+        "imitated_among": strength(base, imitated, study.among, study.deals),
         "settings": by_setting,
     }
 
@@ -143,7 +153,9 @@ def study_table(result: dict[str, Any]) -> str:
     """The study as a Markdown table: the mean over seeds and table sizes, and the seeds' range."""
     agents = list(result["settings"]["base"]["runs"][0]["among"])
     header = ["setting", "changes", *(f"among `{a}`" for a in agents), "minutes"]
-    entries = []
+    imitated = [np.mean(list(result["imitated_among"][agent].values())) for agent in agents]
+    cells = [f"{rank:+z.3f}" for rank in imitated]
+    entries = [[f"`{result['imitated']}` itself", "", *cells, ""]]
     for name, setting in result["settings"].items():
         cells = []
         for agent in agents:
