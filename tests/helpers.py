@@ -149,10 +149,11 @@ class Habits:
         kinds = self._kinds[legal]
         weights = self._weights[legal] / np.bincount(kinds)[kinds]
         first, *others = self._rng.choice(legal, 1 + self._tries, p=weights / weights.sum())
-        for action in others:
-            self._tried[:] = states
+        record, standing = states.view(np.uint8), states["standing"].tobytes()
+        for action in dict.fromkeys(others):
+            self._tried.view(np.uint8)[:] = record  # far faster than field by field
             self._game.rules.step(self._tried, 0, int(action))
-            if (self._tried["standing"] != states["standing"]).any():
+            if self._tried["standing"].tobytes() != standing:
                 return int(action)
         return int(first)
 
