@@ -177,6 +177,19 @@ def test_committed_leaderboards_are_of_the_shipped_policies():
 
 
 @pytest.mark.parametrize("game_id", GAMES)
+def test_shipped_policies_are_harder_to_exploit_than_the_heuristic(game_id):
+    game = load_game(game_id)
+    assert f"<!-- best_response:{game_id} -->" in report.README.read_text()
+    path = report.RESULTS / f"best_response_{game_id}.json"
+    responses = json.loads(path.read_text())["responses"]
+    rows = {(row["against"], row["num_players"]): row for row in responses}
+    for n in {game.min_players, 4}:
+        for name in ("heuristic", "ppo"):
+            assert rows[name, n]["identity"] == identity(name, game)
+        assert rows["ppo", n]["gain_ci95"][1] < rows["heuristic", n]["gain_ci95"][0]
+
+
+@pytest.mark.parametrize("game_id", GAMES)
 def test_cards_say_how_to_make_the_policies_again(game_id):
     game = load_game(game_id)
     for name in shipped_policies(game):
@@ -205,6 +218,7 @@ def test_best_response_gains_from_a_weak_agent(tmp_path, capsys):
     for row in rows.values():
         assert row["gain_ci95"][0] <= row["gain"] <= row["gain_ci95"][1]
         assert (row["start"], row["decisions"]) == ("heuristic", 192)
+        assert row["identity"] == row["against"]  # a policy's has its hash
     for n in (2, 3):
         assert rows["random", n]["gain"] > rows["heuristic", n]["gain"]
     config = load_config(tmp_path / "runs" / "random_3" / "config.yaml")

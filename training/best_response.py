@@ -24,7 +24,7 @@ from card_envs.games import load_game
 from training import command
 from training.config import Config, check, load_config, read_yaml, with_overrides
 from training.evaluate import deal_seeds, evaluate, rules_of
-from training.records import command_as_typed, write_json
+from training.records import command_as_typed, identity, write_json
 from training.train import train_or_resume
 
 
@@ -75,8 +75,9 @@ def respond(
     """Train, unless that is done, and measure what the response gains.
 
     Returns:
-        ``against``, ``num_players``, ``start``, ``decisions``, ``hours``, ``machine``, ``gain``
-        and ``gain_ci95``: the rank reward of one response among others, over ``deals`` deals.
+        ``against`` and its ``identity``, ``num_players``, ``start``, ``decisions``, ``hours``,
+        ``machine``, ``gain`` and ``gain_ci95``: the rank reward of one response among others, over
+        ``deals`` deals.
     """
     policy = train_or_resume(config, folder)
     card = json.loads(policy.with_suffix(".json").read_text(encoding="utf-8"))
@@ -85,6 +86,7 @@ def respond(
     row = evaluate(game, table, deals, seed, rules_of(config))["agents"][0]
     return {
         "against": against,
+        "identity": identity(against, game),
         "num_players": players,
         "start": config.imitation.agent,
         "decisions": card["decisions"],

@@ -152,25 +152,23 @@ def run_study(path: Path, out: Path, jobs: int) -> dict[str, Any]:
 def study_table(result: dict[str, Any]) -> str:
     """The study as a Markdown table: the mean over seeds and table sizes, and the seeds' range."""
     agents = list(result["settings"]["base"]["runs"][0]["among"])
-    header = ["setting", "changes", *(f"among `{a}`" for a in agents), "minutes"]
+    header = ["setting", "changes", *(f"among `{a}`" for a in agents)]
     imitated = [np.mean(list(result["imitated_among"][agent].values())) for agent in agents]
     cells = [f"{rank:+z.3f}" for rank in imitated]
-    entries = [[f"`{result['imitated']}` itself", "", *cells, ""]]
+    entries = [[f"`{result['imitated']}` itself", "", *cells]]
     for name, setting in result["settings"].items():
         cells = []
         for agent in agents:
             by_seed = [np.mean(list(run["among"][agent].values())) for run in setting["runs"]]
             cells.append(f"{np.mean(by_seed):+.3f} ({min(by_seed):+.3f} … {max(by_seed):+.3f})")
-        minutes = 60 * np.mean([run["hours"] for run in setting["runs"]])
         changes = ", ".join(f"`{change}`" for change in setting["changes"])
-        entries.append([name, changes, *cells, f"{minutes:.1f}"])
+        entries.append([name, changes, *cells])
     runs = result["settings"]["base"]["runs"]
     return (
-        f"{result['question']}\n\n{markdown_table(header, entries, len(agents) + 1)}\n\n"
+        f"{result['question']}\n\n{markdown_table(header, entries, len(agents))}\n\n"
         f"Rank reward of one among others, the mean over table sizes and {len(runs)} seeds (lowest "
         f"… highest seed), {result['deals']} deals in all seatings at each size. The base makes "
-        f"{runs[0]['decisions']:,} decisions; minutes are on {runs[0]['machine']}: "
-        f"`{result['command']}`."
+        f"{runs[0]['decisions']:,} decisions: `{result['command']}`, on {runs[0]['machine']}."
     )
 
 
