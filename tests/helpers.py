@@ -76,6 +76,12 @@ def begin(game: Game, num_players: int, seed: int, **options: Any) -> np.ndarray
     return states
 
 
+def copy_of(game: Game, states: np.ndarray) -> np.ndarray:
+    copy = game.new_states(len(states))
+    copy[:] = states
+    return copy
+
+
 def is_over(states: np.ndarray) -> bool:
     return bool(states["terminated"][0] or states["truncated"][0])
 
@@ -209,7 +215,7 @@ def some_positions(
         due = seed % 7
         for number, states in enumerate(walk(game, num_players, seed, **options)):
             if number >= due or is_over(states):
-                positions.append(states.copy())
+                positions.append(copy_of(game, states))
                 due = number + 2 + number // 2
         seed += 1
     return positions[:count]
@@ -483,7 +489,7 @@ def situations_in(game: Game, positions: Iterable[np.ndarray]) -> Counter[str]:
     found: Counter[str] = Counter()
     before = None
     for states in positions:
-        after = states.copy()[0]
+        after = copy_of(game, states)[0]
         if before is not None:
             found.update(
                 name for name, (_, happens) in SITUATIONS[game.id].items() if happens(before, after)

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
 import numpy as np
-from helpers import is_over, mask_of
+from helpers import copy_of, is_over, mask_of
 
 from card_envs.engine.game import Game
 from card_envs.games.animalia.state import TAKE_OUT
@@ -26,7 +26,7 @@ MORE_SEEDS = 4000
 def redrawn(
     game: Game, states: np.ndarray, player: int, seed: int, determinize: Determinize
 ) -> np.ndarray:
-    copy = states.copy()
+    copy = copy_of(game, states)
     determinize(copy, 0, player, np.uint64(seed))
     return copy
 

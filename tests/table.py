@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, ClassVar
 
 import numpy as np
-from helpers import begin, is_over
+from helpers import begin, copy_of, is_over
 
 from card_envs.engine.game import Game
 
@@ -23,7 +23,7 @@ class GameTable:
 
     def copy(self):
         other = copy.copy(self)
-        other.states = self.states.copy()
+        other.states = copy_of(self.game, self.states)
         return other
 
     def play(self, *actions: int):

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import pytest
 from animalia_table import CARDS, GAME, PASS, Table, bits, card, take
-from helpers import begin, is_over, mask_of, observation_of, some_positions, state_of
+from helpers import begin, copy_of, is_over, mask_of, observation_of, some_positions, state_of
 from hidden import Determinize, hidden_places_of_animalia, redrawn
 from table import chi_square
 
@@ -83,10 +83,10 @@ def play_of(num_players: int, seed: int, **options) -> Iterator[tuple[np.ndarray
 def decisions_in(states: np.ndarray, action: int) -> Iterator[tuple[np.void, int, np.void]]:
     """A decision and the forced ones that follow in the same step (AN-10), with what was before
     and what is after each."""
-    now = states.copy()
+    now = copy_of(GAME, states)
     legal = [action]
     while len(legal) == 1:
-        before = now.copy()
+        before = copy_of(GAME, now)
         GAME.rules.carry_out(now[0], int(legal[0]))
         yield before[0], int(legal[0]), now[0]
         legal = np.flatnonzero(mask_of(GAME, now)).tolist()
@@ -552,7 +552,7 @@ def known_to(s: np.void, player: int) -> tuple:
 
 def with_cards_exchanged(states: np.ndarray, one: int, other: int) -> np.ndarray:
     """The same with two cards in each other's places, wherever these are."""
-    copy = states.copy()
+    copy = copy_of(GAME, states)
     s = copy[0]
     pair = 1 << one | 1 << other
     for name in ("collection", "bonus"):
@@ -577,7 +577,7 @@ NUMBERS = [
 
 def with_another_number(states: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     """The same with one number of one field changed a little, wherever it is."""
-    copy = states.copy()
+    copy = copy_of(GAME, states)
     numbers = copy[str(rng.choice(NUMBERS))].reshape(-1)
     place = rng.integers(len(numbers))
     value = int(numbers[place])
@@ -587,7 +587,7 @@ def with_another_number(states: np.ndarray, rng: np.random.Generator) -> np.ndar
 
 def with_more_seen(states: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     """The same, but somebody's spies saw one more bonus card, or one more of the pile's next."""
-    copy = states.copy()
+    copy = copy_of(GAME, states)
     s = copy[0]
     places = np.flatnonzero(s["holder"] >= 0).tolist()
     player = int(rng.integers(s["num_players"]))
@@ -929,7 +929,7 @@ def test_without_memory_exactly_what_must_be_remembered_is_hidden():
             continue
         num_players = int(states["num_players"][0])
         player = number // 5 % num_players
-        other = states.copy()
+        other = copy_of(GAME, states)
         other["memory"] = 1
         with_memory, without = (
             GAME.fields.unflatten(observation_of(GAME, one, player)) for one in (states, other)

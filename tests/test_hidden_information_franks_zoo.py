@@ -17,7 +17,7 @@ from functools import cache
 import numpy as np
 import pytest
 from franks_zoo_table import LAYS, Table, ask, cards_of, counts, give, in_order, put
-from helpers import begin, is_over, mask_of, observation_of, state_of
+from helpers import begin, copy_of, is_over, mask_of, observation_of, state_of
 from hidden import Determinize, PlacesOfFranksZoo, located_in_franks_zoo, redrawn
 from table import chi_square
 
@@ -229,7 +229,7 @@ def witnessed(
             for witness in witnesses:
                 witness.sees(before, done, states)
         yield states, action, witnesses
-        before, done = states.copy(), action
+        before, done = copy_of(GAME, states), action
 
 
 # ---------------------------------------------------------------------------------------------
@@ -253,7 +253,7 @@ class Course:
     @property
     def gifts(self) -> Gifts:
         """The cards that each player gave or laid down, and the one that is chosen to be."""
-        states = self.start.copy()
+        states = copy_of(GAME, self.start)
         gifts: Gifts = {}
         for action in self.actions:
             if states["phase"][0] != EXCHANGE:
@@ -264,10 +264,10 @@ class Course:
 
     def known_to(self, player: int) -> np.ndarray:
         """What the player has made out of the hands by himself, his own included."""
-        states = self.start.copy()
+        states = copy_of(GAME, self.start)
         witness = Witness(states, player)
         for action in self.actions:
-            before = states.copy()
+            before = copy_of(GAME, states)
             GAME.rules.step(states, 0, action)
             witness.sees(before, action, states)
         known = witness.known
@@ -297,7 +297,7 @@ class Course:
         deal = self.deal_behind(hands, gifts)
         if (deal < 0).any():
             return False
-        states = self.start.copy()
+        states = copy_of(GAME, self.start)
         states["hand"][0] = deal
         chosen = {giver: iter(kinds) for giver, kinds in gifts.items()}
         mask = np.empty(GAME.num_actions, np.int8)
@@ -379,14 +379,14 @@ def courses_of(num_players: int, partners: bool = True) -> tuple[Course, ...]:
         start, actions, due = None, [], 0
         for states, action in play_of(num_players, seed, partners=partners, target_score=12):
             if start is None or states["hand_number"][0] != start["hand_number"][0]:
-                start, actions = states.copy(), []
+                start, actions = copy_of(GAME, states), []
                 due = (1, 4, 7, 13, 25, 45, 60, 75)[(seed + int(start["hand_number"][0])) % 8]
             later = num_players == 3 or not partners or states["hand_number"][0] > 1
             if later and len(actions) == due and len(courses) < 24:
-                courses.append(Course(start, list(actions), states.copy()))
+                courses.append(Course(start, list(actions), copy_of(GAME, states)))
             if states["terminated"][0] and len(ended) < 3:
                 # The last step has begun no other hand: all of it is still to be seen.
-                ended.append(Course(start, list(actions), states.copy()))
+                ended.append(Course(start, list(actions), copy_of(GAME, states)))
             actions.append(action)
 
 
@@ -394,7 +394,7 @@ def redrawn_hands_and_gifts(
     course: Course, player: int, seed: int, determinize: Determinize
 ) -> tuple[np.ndarray, Gifts]:
     """What ``determinize`` makes of hands and gifts."""
-    states = course.now.copy()
+    states = copy_of(GAME, course.now)
     determinize(states, 0, player, np.uint64(seed))
     s = states[0]
     gifts = {giver: list(kinds) for giver, kinds in course.gifts.items()}
@@ -635,8 +635,8 @@ def small_courses_of(num_players: int) -> tuple[tuple[Course, int], ...]:
         start, actions = None, []
         for states, action in play_of(num_players, seed, 400):
             if start is None or states["hand_number"][0] != start["hand_number"][0]:
-                start, actions = states.copy(), []
-            course = Course(start, list(actions), states.copy())
+                start, actions = copy_of(GAME, states), []
+            course = Course(start, list(actions), copy_of(GAME, states))
             for player in range(num_players):
                 _, cards = hidden_places(course, player)
                 if action is not None and 1 < number_of_arrangements(cards) < 400:
@@ -1042,7 +1042,7 @@ def test_passes_do_not_change_what_is_known(num_players):
             s = states[0]
             if action != PASS or s["last_set"] == NO_LAY:
                 continue
-            after = states.copy()
+            after = copy_of(GAME, states)
             GAME.rules.step(after, 0, action)
             if after["hand_number"][0] > s["hand_number"] or is_over(after):
                 continue
@@ -1092,7 +1092,7 @@ def test_what_the_last_hand_showed_is_not_part_of_what_is_seen(num_players):
                 assert not any(s[name].any() for name in cleared)
                 assert (s["gift"], s["asker"], s["request"], s["owner"]) == (-1, -1, NO_LAY, -1)
                 begun += 1
-            other = states.copy()
+            other = copy_of(GAME, states)
             for name in fields:
                 other[name] = rng.integers(0, 5, states[name].shape)
             for player in range(num_players):

@@ -14,7 +14,7 @@ from functools import cache
 
 import numpy as np
 import pytest
-from helpers import Habits, begin, is_over, observation_of, some_positions
+from helpers import Habits, begin, copy_of, is_over, observation_of, some_positions
 from hidden import Determinize, HiddenCards, redrawn
 from swim_for_your_life_table import Table, counts
 
@@ -45,7 +45,7 @@ class Course:
         """The hands and, as the last of six, what was left over when the round began, if now it
         is as in ``states``: the exchanges backwards."""
         deal = np.concatenate([states["hand"][0], states["left_over"]]).astype(int)
-        on_the_way = self.start.copy()
+        on_the_way = copy_of(GAME, self.start)
         for action in self.actions:
             if action != TAP:
                 player = on_the_way["current_player"][0]
@@ -58,7 +58,7 @@ class Course:
         """What the same actions come to from another deal; None if it is not a world."""
         if (deal < 0).any():
             return None
-        states = self.start.copy()
+        states = copy_of(GAME, self.start)
         states["hand"][0], states["left_over"][0] = deal[:5], deal[5]
         mask = np.empty(GAME.num_actions, np.int8)
         for action in self.actions:
@@ -88,12 +88,12 @@ def courses_of(num_players: int, expert: bool) -> tuple[Course, ...]:
         due = (4, 9, 15, 40, 70)[seed % 5]
         for number in range(100):
             if states["turns"][0] == 0:
-                start, actions = states.copy(), []
+                start, actions = copy_of(GAME, states), []
             if number == due and 2 <= len(actions) <= 25 and len(courses) < 14:
-                courses.append(Course(start, list(actions), states.copy()))
+                courses.append(Course(start, list(actions), copy_of(GAME, states)))
             if is_over(states):
                 if states["sudden_death"][0] >= 0 and len(actions) <= 50 and len(ended) < 3:
-                    ended.append(Course(start, list(actions), states.copy()))
+                    ended.append(Course(start, list(actions), copy_of(GAME, states)))
                 break
             actions.append(habits.choose(states))
             GAME.rules.step(states, 0, actions[-1])
@@ -102,7 +102,7 @@ def courses_of(num_players: int, expert: bool) -> tuple[Course, ...]:
 
 def with_hands(states: np.ndarray, hidden: HiddenCards) -> np.ndarray:
     """The record with the hidden cards as they are arranged there."""
-    other = states.copy()
+    other = copy_of(GAME, states)
     for place, player in enumerate(hidden.places[:-1]):
         other["hand"][0, player] = other["least"][0, player] + hidden.held[place]
     other["left_over"][0] = hidden.held[-1]
@@ -217,7 +217,7 @@ def test_the_bounds_of_every_hand_are_exact(num_players, expert):
 
 def spoilt(states: np.ndarray, **fields: np.ndarray) -> np.ndarray:
     """The record with other bounds."""
-    other = states.copy()
+    other = copy_of(GAME, states)
     for name, value in fields.items():
         other[name][0] = value
     return other
@@ -244,7 +244,7 @@ def test_bounds_that_are_not_exact_are_caught(bound, expert):
                 if (changed == known[bound]).all():
                     continue
                 what = "more" if (step > 0) == (bound == "least") else "less"
-                other = course.now.copy()
+                other = copy_of(GAME, course.now)
                 other[bound][0] = changed
                 try:
                     check_extremes(course, other)
@@ -582,7 +582,7 @@ def test_every_value_that_a_player_sees_is_as_described(num_players, expert, mem
                 outs += states["lives"][0, player] == 0
             if is_over(states):
                 break
-            before, action = states.copy(), habits.choose(states)
+            before, action = copy_of(GAME, states), habits.choose(states)
             GAME.rules.step(states, 0, action)
             onlooker.sees(before, action, states)
             rounds += states["round"][0] > before["round"][0]
@@ -603,7 +603,7 @@ def test_what_the_last_round_revealed_is_not_part_of_what_is_seen(num_players):
             continue
         if states["turns"][0] == 0:
             assert not states["least"].any()
-        other = states.copy()
+        other = copy_of(GAME, states)
         for name in fields:
             other[name] = rng.integers(0, 5, states[name].shape)
         for player in range(num_players):

@@ -17,6 +17,7 @@ from helpers import (
     UNIFORM,
     USUAL_LENGTH,
     begin,
+    copy_of,
     is_over,
     mask_of,
     module_of,
@@ -47,7 +48,7 @@ def test_walks_come_into_all_kinds_of_situations(game, num_players):
     found: Counter[str] = Counter()
     lengths = []
     for seed in range(40):
-        positions = [states.copy() for states in walk(game, num_players, seed)]
+        positions = [copy_of(game, states) for states in walk(game, num_players, seed)]
         found += situations_in(game, positions)
         if is_over(positions[-1]) and seed % 4 == UNIFORM:
             lengths.append(len(positions))
@@ -134,7 +135,7 @@ def test_a_step_is_a_function_of_state_and_action(game, num_players):
             for action in np.flatnonzero(mask_of(game, states))[:3]:
                 results = set()
                 for _ in range(2):
-                    other = states.copy()
+                    other = copy_of(game, states)
                     game.rules.step(other, 0, int(action))
                     results.add(other.tobytes())
                 assert len(results) == 1

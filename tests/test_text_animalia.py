@@ -26,7 +26,7 @@ from animalia_table import (
     text_of,
     to,
 )
-from helpers import walk
+from helpers import copy_of, walk
 
 from card_envs.games.animalia.text import action_name, describe, public_action_name
 from card_envs.render import name_of
@@ -273,7 +273,7 @@ def test_no_hidden_card_shows(num_players, memory):
         for count, states in enumerate(walk(GAME, num_players, seed, memory=memory)):
             player = count % num_players
             text = describe(states, 0, player)
-            other = states.copy()
+            other = copy_of(GAME, states)
             GAME.rules.determinize(other, 0, player, np.uint64(count))
             assert describe(other, 0, player) == text
             changed = any((other[name] != states[name]).any() for name in ("deck", "chosen"))
@@ -287,7 +287,7 @@ def test_without_memory_nothing_that_is_remembered_shows():
         player = count % 4
         if states["terminated"][0]:
             break
-        other = states.copy()
+        other = copy_of(GAME, states)
         others = np.arange(6) != player
         other["medals"][0, others] += 1
         other["seen"][other["holder"] != NOBODY] ^= 15

@@ -7,7 +7,7 @@ import re
 import numpy as np
 import pytest
 from franks_zoo_table import DECK, DECK_OF_THREE, GAME, LAYS, PASS, SIGNS, Table, ask, give, put
-from helpers import is_over, kinds_of_actions, mask_of
+from helpers import copy_of, is_over, kinds_of_actions, mask_of
 
 from card_envs.docs import rules_file
 from card_envs.games.franks_zoo import rules
@@ -182,7 +182,7 @@ def redraws(states, player):
     text = describe(states, 0, player)
     count = 0
     for seed in range(3):
-        other = states.copy()
+        other = copy_of(GAME, states)
         rules.determinize(other, 0, player, np.uint64(seed))
         assert describe(other, 0, player) == text
         count += any((other[name] != states[name]).any() for name in ("hand", "given", "gift"))
@@ -207,7 +207,7 @@ def test_without_memory_nothing_that_is_remembered_shows():
     for number, states in game_states(range(4), 5, memory="none", target_score=8):
         if states["terminated"][0]:
             continue
-        other = states.copy()
+        other = copy_of(GAME, states)
         for name in ("known", "played", "played_by", "captured"):
             other[name] += 1
         if states["phase"][0] != EXCHANGE:
