@@ -77,7 +77,7 @@ def begin(game: Game, num_players: int, seed: int, **options: Any) -> np.ndarray
 
 
 def copy_of(game: Game, states: np.ndarray) -> np.ndarray:
-    """The same to the byte, what lies between the fields included (``states.copy`` leaves it out)."""
+    """The same to the byte, also between the fields, which ``states.copy`` leaves out."""
     copy = game.new_states(len(states))
     copy.view(np.uint8)[:] = states.view(np.uint8)
     return copy
