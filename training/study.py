@@ -107,13 +107,14 @@ def strength(
 ) -> dict[str, dict[str, float]]:
     """The agent's rank reward alone among each of some agents, at each of a run's table sizes."""
     game = load_game(config.game)
+    measured = make_agent(agent, game)
     seeds = deal_seeds(_DEALS_SEED, deals)
     low, high = game.check_player_range(config.environment.num_players)
     ranks: dict[str, dict[str, float]] = {name: {} for name in among}
     for name in among:
-        agents = make_agent(agent, game), make_agent(name, game)
+        opponent = make_agent(name, game)
         sizes = range(low, high + 1)
-        for players, played in play_among(game, *agents, sizes, seeds, rules_of(config)):
+        for players, played in play_among(game, measured, opponent, sizes, seeds, rules_of(config)):
             ranks[name][str(players)] = float(played.rank[..., 0].mean())
     return ranks
 
