@@ -96,13 +96,13 @@ def run_one(config: Config, folder: Path, among: Sequence[str], deals: int) -> d
         "hours": card["hours"],
         "machine": card["machine"],
         "deals": deals,
-        "among": strength(config, str(policy), among, deals),
+        "among": ranks_among(config, str(policy), among, deals),
     }
     write_json(finished, measured)
     return measured
 
 
-def strength(
+def ranks_among(
     config: Config, agent: str, among: Sequence[str], deals: int
 ) -> dict[str, dict[str, float]]:
     """The agent's rank reward alone among each of some agents, at each of a run's table sizes."""
@@ -145,7 +145,7 @@ def run_study(path: Path, out: Path, jobs: int) -> dict[str, Any]:
         "deals": study.deals,
         "base": study.base,
         "imitated": imitated,
-        "imitated_among": strength(base, imitated, study.among, study.deals),
+        "imitated_among": ranks_among(base, imitated, study.among, study.deals),
         "settings": by_setting,
     }
 
