@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+import operator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
@@ -66,10 +67,11 @@ class Replay:
         raise ValueError(f"there is no game {self.game!r}; the games are {', '.join(GAMES)}")
 
     @classmethod
-    def of(cls, env: CardEnv, seed: int, actions: list[int]) -> Replay:
+    def of(cls, env: CardEnv, seed: int, actions: Sequence[int]) -> Replay:
         """The replay of a game that was reset with ``seed`` in ``env``."""
         options = {"num_players": env.num_players, **env.options}
-        return cls(env.game.name, card_envs.__version__, options, seed, tuple(actions))
+        numbers = tuple(map(operator.index, actions))  # NumPy's as well
+        return cls(env.game.name, card_envs.__version__, options, operator.index(seed), numbers)
 
     @classmethod
     def from_json(cls, text: str) -> Replay:

@@ -7,6 +7,7 @@ import copy
 import importlib
 import itertools
 import json
+import pickle
 import subprocess
 import sys
 import warnings
@@ -39,6 +40,7 @@ from pettingzoo.utils import wrappers
 from pettingzoo.utils.env_logger import EnvLogger
 
 import card_envs
+from card_envs.agents import RandomAgent, make_agent
 from card_envs.engine.game import Game
 from card_envs.engine.seeds import next_seed, next_seeds, players_of, random_action
 from card_envs.envs.aec import CardEnv
@@ -177,6 +179,8 @@ def outcome(call: Any, *args: Any) -> tuple[Any, ...]:
 
 
 def comparable(value: Any) -> Any:
+    if isinstance(value, np.ndarray) and value.dtype == object:
+        return [comparable(part) for part in value]
     if isinstance(value, np.ndarray):
         return value.dtype.str, value.tobytes()
     if isinstance(value, dict):
@@ -476,6 +480,68 @@ def test_a_deepcopy_in_mid_game_is_a_game_of_its_own(game, num_players):
 
 
 @each_game
+def test_a_shallow_copy_shares_no_running_game(game):
+    env = module_of(game).env()
+    env.reset(seed=4)
+    before = snapshot(env), env.legal_actions()
+    play_on(copy.copy(env), 1, 5)
+    assert (snapshot(env), env.legal_actions()) == before
+
+
+@each_game
+def test_a_copy_made_in_a_loop_over_agents_can_be_looped_over(game):
+    env = module_of(game).env(max_steps=30)
+    env.reset(seed=4)
+    rng = np.random.default_rng(4)
+    for _ in env.agent_iter():
+        world = copy.deepcopy(env)
+        break
+    decisions = 0
+    for _ in world.agent_iter():
+        observation, _, terminated, truncated, _ = world.last()
+        over = terminated or truncated
+        world.step(None if over else draw_legal(rng, observation["action_mask"]))
+        decisions += not over
+    assert decisions > 5
+    assert env.legal_actions()
+
+
+@each_game
+def test_everything_that_holds_a_game_can_be_copied_and_pickled(game):
+    policy = make_agent("ppo", game)
+    assert pickle.loads(pickle.dumps(game)) is copy.deepcopy(game) is game
+    for make in (
+        lambda: SeatEnv(game.id, opponents=policy),
+        lambda: SeatVectorEnv(game.id, 3, opponents=RandomAgent(game)),
+        lambda: gymnasium.make(game.gymnasium_id, opponents=policy).unwrapped,
+    ):
+        env = make()
+        _, infos = env.reset(seed=6)
+        for _ in range(3):
+            actions = infos["action_mask"].argmax(axis=-1)
+            *_, infos = env.step(actions)
+        assert_twins_are_alike(env, infos["action_mask"].argmax(axis=-1))
+    batch = card_envs.make_vec(game.id, 4)
+    _, action_mask = batch.reset(seed=6)
+    assert_twins_are_alike(batch, action_mask.argmax(axis=1))
+
+
+def assert_twins_are_alike(env: Any, actions: Any) -> None:
+    copied, pickled = copy.deepcopy(env), pickle.loads(pickle.dumps(env))
+    expected = comparable(copied.step(actions))
+    assert comparable(pickled.step(actions)) == expected
+    assert comparable(env.step(actions)) == expected
+
+
+def test_an_environment_with_an_agent_as_its_opponent_keeps_its_spec():
+    game = ALL_GAMES[0]
+    env = gymnasium.make(game.gymnasium_id, opponents=make_agent("ppo", game))
+    assert env.spec is not None
+    vector = gymnasium.make_vec(env.spec, num_envs=2, vectorization_mode="sync")
+    assert vector.reset(seed=1)[0].shape == (2, game.fields.size)
+
+
+@each_game
 def test_names_and_metadata(game):
     env = module_of(game).env()
     assert str(env) == env.metadata["name"] == game.name
@@ -705,6 +771,16 @@ def test_the_vector_environment_is_many_of_the_single_one(game, setting):
                 assert infos["final_obs"][i].tobytes() == observation.tobytes()
                 views[i] = singles[i].reset()
     assert ended > 5
+    in_step = gymnasium.vector.AutoresetMode.SAME_STEP
+    makers = [partial(SeatEnv, game.id, **setting)] * count
+    gymnasiums = gymnasium.vector.SyncVectorEnv(makers, autoreset_mode=in_step)
+    vector.reset(seed=40)
+    _, infos = gymnasiums.reset(seed=40)
+    for _ in range(60):
+        actions = infos["action_mask"].argmax(axis=1)
+        result = vector.step(actions)
+        *_, infos = expected = gymnasiums.step(actions)
+        assert comparable(result) == comparable(expected)
     fixed = setting.get("seat")
     assert len(seats_seen) > 1 if fixed is None else seats_seen == {fixed}
 

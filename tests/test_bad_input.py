@@ -6,6 +6,7 @@ import json
 import pickle
 from fractions import Fraction
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import gymnasium
@@ -78,6 +79,7 @@ def test_wrong_options(game, make):
     with pytest.raises(TypeError, match=r"no option 'colour'; its options are .*reward") as error:
         make(game, colour="red")
     assert all(option.name in str(error.value) for option in game.options)
+    assert "further arguments are num_players, " in str(error.value)
     for option in game.options:
         wrong: list[Any] = [[], {}, 1.5, float("nan"), "", "no such value", b"rank"]
         if option.choices:
@@ -284,9 +286,68 @@ def test_unknown_agents(game, tmp_path):
             with pytest.raises(ValueError, match="there is no agent") as error:
                 make(wrong)
             assert "random, heuristic" in str(error.value)
-    for wrong in (None, 5, object(), ["random", None, "random"]):
+    nameless = SimpleNamespace(act=lambda observation, action_mask: action_mask.argmax(axis=1))
+    for wrong in (None, 5, object(), nameless, ["random", None, "random"]):
         with pytest.raises(TypeError, match="opponents must be agents or their names, got"):
             SeatEnv(game.id, opponents=wrong)
+
+
+class Giver:
+    """An agent that gives what it is told to."""
+
+    name = "giver"
+
+    def __init__(self, give):
+        self.act = give
+
+
+@each_game
+def test_opponents_that_do_not_play_by_the_rules(game):
+    a = game.num_actions
+    for give, message in (
+        (lambda mask: mask.argmin(axis=1), r"gave the action \d+, which is not legal; legal are"),
+        (lambda mask: np.full(len(mask), -7), "gave the action -7, which is not legal; legal are"),
+        (lambda mask: np.full(len(mask), a), f"gave the action {a}, which is not legal"),
+        (lambda mask: np.zeros(0, np.int64), r"whole numbers of shape \(\d+,\), got .*\(0,\)"),
+        (lambda mask: mask.argmax(axis=1)[:, None], "whole numbers of shape"),
+        (lambda mask: mask.argmax(axis=1).astype(np.float32), "whole numbers .* got float32"),
+        (lambda mask: None, "whole numbers"),
+    ):
+        agent = Giver(lambda observation, action_mask, give=give: give(action_mask))
+        for env in (
+            SeatEnv(game.id, opponents=agent, seat=1, on_illegal="raise"),
+            SeatVectorEnv(game.id, 3, opponents=agent),
+        ):
+            with pytest.raises(ValueError, match=f"the agent 'giver' .*{message}"):
+                reset_often(env)
+
+
+def reset_often(env):
+    """Until an opponent moves before the learner."""
+    for seed in range(20):
+        env.reset(seed=seed)
+
+
+@each_game
+def test_an_opponent_is_what_it_is_and_not_what_it_is_called(game):
+    asked = []
+
+    def lowest(observation, action_mask):
+        asked.append(len(action_mask))
+        return action_mask.argmax(axis=1)
+
+    rewards = {}
+    for name in ("lowest", "heuristic", "random"):
+        agent = Giver(lowest)
+        agent.name = name
+        env = SeatVectorEnv(game.id, 4, opponents=agent, reward="score")
+        _, infos = env.reset(seed=5)
+        rewards[name] = []
+        for _ in range(20):
+            _, reward, *_, infos = env.step(infos["action_mask"].argmax(axis=1))
+            rewards[name].append(reward.tolist())
+    assert sum(asked) > 100
+    assert rewards["heuristic"] == rewards["random"] == rewards["lowest"]
 
 
 @each_game
@@ -375,7 +436,13 @@ def test_foreign_and_damaged_policy_files(game, tmp_path):
         "zeros": bytes(200),
         "huge header": (2**62).to_bytes(8, "little") + right[8:],
         "archive": b"PK\x03\x04" + right,
+        "deep metadata": save(tensors_of(game), {METADATA_KEY: "[" * 200_000}),
     }
+    for dtype in ("BF16", "F8_E4M3"):  # NumPy has neither
+        header = json.dumps(
+            {"x": {"dtype": dtype, "shape": [0], "data_offsets": [0, 0]}, "__metadata__": {}}
+        ).encode()
+        contents[dtype] = len(header).to_bytes(8, "little") + header
     for length in (4, 8, 50, 300, len(right) // 2, len(right) - 1):
         contents[f"cut to {length}"] = right[:length]
     for name, content in contents.items():
@@ -393,11 +460,31 @@ def test_foreign_and_damaged_policy_files(game, tmp_path):
         (metadata_of(game, game="chess_v6"), f"is a policy for 'chess_v6', not for '{game.name}'"),
         (metadata_of(game, game=f"{game.id}_v{game.version + 1}"), "is a policy for"),
         (metadata_of(game, game=None), "is a policy for None"),
-        (metadata_of(game, activation="sigmoid"), "activation 'sigmoid', known are .*relu.*tanh"),
+        (
+            metadata_of(game, activation="sigmoid"),
+            f"{path}: unknown activation 'sigmoid', known are .*relu.*tanh",
+        ),
         (metadata_of(game, activation=["relu"]), "activation"),
     ):
         save_file(tensors_of(game), path, metadata)
         assert_refused(path, game, message)
+
+
+@each_game
+def test_weights_that_overflow_play_legal_actions(game, tmp_path):
+    path = tmp_path / "huge.safetensors"
+    for sign in (-1, 1):
+        huge = {k: np.full_like(v, sign * 3e38) for k, v in tensors_of(game).items()}
+        save_file(
+            {**huge, "hidden.0.bias": tensors_of(game)["hidden.0.bias"]}, path, metadata_of(game)
+        )
+        env = module_of(game).raw_env()
+        env.reset(seed=1)
+        agent = make_agent(str(path), game)
+        with np.errstate(over="ignore", invalid="ignore"):
+            for _ in range(60):
+                if env.legal_actions():
+                    env.step(agent.choose(env.states, 0))
 
 
 @each_game

@@ -472,7 +472,13 @@ def test_returned_arrays_are_the_same_buffers_unless_copies_are_asked_for(game):
             array[0] = 0
     copying = card_envs.make_vec(game.id, 4, copy=True)
     first = copying.reset(seed=1)
+    facts = [copying.current_player, copying.num_players, copying.game_seeds]
+    before = [fact.tolist() for fact in facts]
     second = copying.step(first[1].argmax(axis=1))
+    for _ in range(20):
+        second = copying.step(second[1].argmax(axis=1))
+    assert [fact.tolist() for fact in facts] == before
+    assert copying.current_player.tolist() != before[0]
     assert np.array_equal(first[0], kept)
     assert not np.shares_memory(first[0], second[0])
     second[0][:] = 0.5

@@ -88,8 +88,11 @@ def test_an_unfinished_game_is_a_replay(played):
 
 def test_numbers_of_numpy_can_be_saved():
     env = card_envs.make("beaver_gang", num_players=np.int64(2), rounds=np.int64(1))
-    replay = Replay.of(env, 1, [4])
+    replay = Replay.of(env, np.int64(1), np.array([4]))
     assert data_of(replay)["options"]["rounds"] == 1
+    assert Replay.from_json(replay.to_json()) == Replay.of(env, 1, [4])
+    with pytest.raises(TypeError, match="float"):
+        Replay.of(env, 1, [4.0])
 
 
 ABSENT = object()

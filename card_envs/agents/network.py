@@ -20,6 +20,7 @@ from card_envs.engine.game import Game
 FORMAT = "card_envs policy 1"
 METADATA_KEY = "card_envs"
 _ACTIVATIONS = ("relu", "tanh")
+_LOWEST = np.finfo(np.float32).min
 
 
 class Network:
@@ -58,6 +59,7 @@ class Network:
         logits = self.logits(observation)
         if rng is not None:  # the Gumbel-max trick
             logits -= np.log(rng.standard_exponential(logits.shape, np.float32) + 1e-20)
+        np.maximum(logits, _LOWEST, out=logits)  # weights may be so large that logits overflow
         logits[action_mask == 0] = -np.inf
         return logits.argmax(axis=1)
 
@@ -67,7 +69,10 @@ def _read(path: Path, game: Game) -> Network:
         with safe_open(path, framework="numpy") as file:
             metadata = json.loads((file.metadata() or {}).get(METADATA_KEY, "{}"))
             tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
-    except (SafetensorError, OSError, ValueError) as error:
+    except (
+        *(SafetensorError, OSError, ValueError, RecursionError),
+        *(TypeError, AttributeError),  # safetensors', for a dtype that NumPy does not have
+    ) as error:
         raise ValueError(f"{path} is not a policy file, or it is damaged: {error}") from None
     if not isinstance(metadata, dict) or metadata.get("format") != FORMAT:
         raise ValueError(f"{path} is not a policy file of the format {FORMAT!r}")
@@ -97,7 +102,10 @@ def _read(path: Path, game: Game) -> Network:
         layers.append((weight, bias))
     if tensors or size != game.num_actions:
         raise ValueError(f"{path} does not fit {game.name}: {game.num_actions} actions expected")
-    return Network(layers, metadata.get("activation", ""))
+    try:
+        return Network(layers, metadata.get("activation", ""))
+    except ValueError as error:
+        raise ValueError(f"{path}: {error}") from None
 
 
 class NetworkAgent:

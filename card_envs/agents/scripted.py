@@ -7,17 +7,25 @@ from numpy.typing import NDArray
 
 from card_envs.engine.game import Game
 from card_envs.engine.rng import mix
-from card_envs.engine.seeds import random_action
+from card_envs.engine.seeds import check_seed, random_action
+from card_envs.engine.templates import HEURISTIC, RANDOM
 
 
 class RandomAgent:
-    """Chooses uniformly among the legal actions."""
+    """Chooses uniformly among the legal actions.
+
+    Args:
+        game: The game that it is to play.
+        seed: Of its choices; where it plays inside the compiled loop they follow from the seeds of
+            the games instead.
+    """
 
     name = "random"
+    kind = RANDOM
 
     def __init__(self, game: Game, seed: int = 0) -> None:
         self._game = game
-        self._streams = np.array([mix(np.uint64(seed))], np.uint64)
+        self._streams = np.array([mix(np.uint64(check_seed(seed)))], np.uint64)
 
     def act(
         self, observation: NDArray[np.float32], action_mask: NDArray[np.int8]
@@ -39,6 +47,7 @@ class HeuristicAgent:
     """The game's scripted player."""
 
     name = "heuristic"
+    kind = HEURISTIC
 
     def __init__(self, game: Game) -> None:
         self._game = game

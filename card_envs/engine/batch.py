@@ -32,8 +32,9 @@ class BatchEngine:
     ``card_envs.engine.seeds.next_seed(s)``. Neither the batch's size nor the number of threads
     changes anything.
 
-    The arrays returned are **the same buffers in every call**, read-only and overwritten by the
-    next ``reset`` or ``step``; ``copy=True`` returns fresh ones instead.
+    The arrays returned, and those of ``current_player``, ``num_players`` and ``game_seeds``, are
+    **the same buffers in every call**, read-only and overwritten by the next ``reset`` or
+    ``step``; ``copy=True`` returns fresh ones instead.
 
     Args:
         game: The game.
@@ -64,14 +65,9 @@ class BatchEngine:
         self.num_envs = int(num_envs)
         self.num_threads = int(num_threads)
         self.player_range = game.check_player_range(num_players)
-        self.options = game.check_options(options)
+        self.options = game.check_options(options, ("num_players", "num_threads", "copy"))
         self._encoded = game.encode_options(options)
         self._copy = copy
-        parallel = COMPILED and num_threads > 1
-        self._reset_games = compile_for(game, reset_games)
-        self._find_illegal = compile_for(game, find_illegal)
-        self._observe_games = compile_for(game, observe_games, parallel)
-        self._step_games = compile_for(game, step_games, parallel)
         self._all = np.arange(self.num_envs)
         self._states = game.new_states(self.num_envs)
         self._observation = np.zeros((self.num_envs, game.fields.size), np.float32)
@@ -80,6 +76,22 @@ class BatchEngine:
         self._terminated = np.zeros(self.num_envs, np.bool_)
         self._truncated = np.zeros(self.num_envs, np.bool_)
         self._ready = False
+        self._compile()
+
+    def _compile(self) -> None:
+        parallel = COMPILED and self.num_threads > 1
+        self._reset_games = compile_for(self.game, reset_games)
+        self._find_illegal = compile_for(self.game, find_illegal)
+        self._observe_games = compile_for(self.game, observe_games, parallel)
+        self._step_games = compile_for(self.game, step_games, parallel)
+
+    def __getstate__(self) -> dict[str, Any]:
+        compiled = {"_reset_games", "_find_illegal", "_observe_games", "_step_games"}
+        return {k: v for k, v in self.__dict__.items() if k not in compiled}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._compile()
 
     @property
     def states(self) -> NDArray[np.void]:
@@ -89,17 +101,17 @@ class BatchEngine:
     @property
     def current_player(self) -> NDArray[np.int8]:
         """The player to move in each game (N,)."""
-        return _read_only(self._states["current_player"])
+        return self._give(self._states["current_player"])
 
     @property
     def num_players(self) -> NDArray[np.int8]:
         """The number of players of each game (N,)."""
-        return _read_only(self._states["num_players"])
+        return self._give(self._states["num_players"])
 
     @property
     def game_seeds(self) -> NDArray[np.uint64]:
         """The seed of each game (N,): what to reset an AEC environment with for the same cards."""
-        return _read_only(self._states["seed"])
+        return self._give(self._states["seed"])
 
     def reset(self, seed: int | None = None) -> tuple[NDArray[np.float32], NDArray[np.int8]]:
         """Begin all games anew.

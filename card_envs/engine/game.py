@@ -163,14 +163,20 @@ class Game:
         """All options but the number of players, in the order that the kernels take them."""
         return COMMON_OPTIONS + self.own_options
 
-    def check_options(self, options: Mapping[str, Any]) -> dict[str, Any]:
+    def check_options(
+        self, options: Mapping[str, Any], arguments: Sequence[str] = ()
+    ) -> dict[str, Any]:
         """All options with defaults filled in. Raises TypeError for an unknown name, ValueError
-        for a value that is not allowed; both say what is."""
+        for a value that is not allowed; both say what is.
+
+        ``arguments`` are what may be given beside the options, for the error to name them.
+        """
         known = {option.name: option for option in self.options}
         for name in options:
             if name not in known:
                 raise TypeError(
                     f"{self.id} has no option {name!r}; its options are {', '.join(known)}"
+                    + (f"; further arguments are {', '.join(arguments)}" if arguments else "")
                 )
         return {
             name: option.check(options.get(name, option.default)) for name, option in known.items()

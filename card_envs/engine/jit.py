@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import logging
+import tempfile
 import types
 from collections.abc import Callable
 from functools import lru_cache
@@ -42,10 +43,13 @@ def cache_folder(game_id: str) -> Path:
     return Path(platformdirs.user_cache_dir("card_envs", appauthor=False)) / name
 
 
+@lru_cache
 def _prepare(folder: Path) -> bool:
     """Create the cache folder. False where nothing can be written: then nothing is cached."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder):  # it may be there and be another user's
+            pass
     except OSError:
         return False
     return True

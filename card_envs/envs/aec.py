@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable
 from typing import Any
 
@@ -91,7 +92,9 @@ class CardEnv(AECEnv[str, Observation, int]):
         super().__init__()
         self.game: Game = load_game(game)
         self.num_players = self.game.check_num_players(num_players)
-        self.options = self.game.check_options(options)
+        self.options = self.game.check_options(
+            options, ("num_players", "render_mode", "on_illegal")
+        )
         if render_mode not in (None, "ansi", "human"):
             raise ValueError(f"render_mode must be None, 'ansi' or 'human', got {render_mode!r}")
         if on_illegal not in ("terminate", "raise"):
@@ -419,6 +422,9 @@ class CardEnv(AECEnv[str, Observation, int]):
         if not self._is_over:
             self.game.rules.legal_action_mask(self._states, 0, self._action_mask)
 
+    def __copy__(self) -> CardEnv:
+        return copy.deepcopy(self)  # two environments cannot share a running game
+
     def __getstate__(self) -> dict[str, Any]:
         # Compiled functions and views are looked up anew; the running game travels as its record.
         left_out = {"_states", "_rewards_view", "_step_and_look", "_observe"}
@@ -431,6 +437,7 @@ class CardEnv(AECEnv[str, Observation, int]):
         record = state.pop("_states")
         self.__dict__.update(state)
         self.game = load_game(state["game"])
+        self._has_updated = True  # a copy made in a loop over agent_iter begins a loop of its own
         # Of a bytearray the array may be written to; copy() would leave the padding undefined.
         self._bind(self.game.as_states(np.frombuffer(bytearray(record), self.game.state_dtype)))
 

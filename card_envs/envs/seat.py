@@ -26,7 +26,9 @@ class SeatEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
     ``Box(0, 1, (D,), float32)``: what the learner can know, his own seat first.
 
     ## Rewards
-    What the learner gets from his decision until his next one or the end of the game.
+    What the learner gets from his decision until his next one or the end of the game. What a game
+    pays him before his first decision (``reward="score"``, when a round ends with forced moves
+    only) is part of no reward.
 
     ## Episode end
     The end of the game, or truncation after ``max_steps`` decisions of all players together.
@@ -86,6 +88,8 @@ class SeatEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[NDArray[np.float32], dict[str, Any]]:
         """Begin a new game and let the opponents play to the learner's first decision.
+
+        A game that ends before it is passed over: the next one has the seed that follows.
 
         Returns:
             The observation, float32 (D,), and ``{"action_mask": int8 (A,), "seat": int}``.

@@ -22,6 +22,12 @@ ILLEGAL_REWARD = -1.0
 # Games that may end before the learner's first decision until that is taken for an error.
 _TRIES = 1000
 
+# What the environments take beside the game's options.
+_ARGUMENTS = (
+    *("num_players", "opponents", "seat", "skip_forced", "on_illegal"),
+    "render_mode",
+)
+
 _LEARNER = 0  # its index among the arena's agents
 
 
@@ -57,6 +63,7 @@ class SeatGames:
             raise ValueError(f"on_illegal must be 'terminate' or 'raise', got {on_illegal!r}")
         if not isinstance(num_envs, (int, np.integer)) or num_envs < 1:
             raise ValueError(f"num_envs must be a whole number of at least 1, got {num_envs!r}")
+        game.check_options(options, _ARGUMENTS)
         self.game = game
         self.num_envs = int(num_envs)
         self.player_range = game.check_player_range(num_players)
@@ -69,8 +76,14 @@ class SeatGames:
                 f"opponents: one for each other seat is needed with num_players={num_players!r}, "
                 f"got {len(entries)}"
             )
-        if not all(isinstance(e, str) or hasattr(e, "act") for e in entries):
-            raise TypeError(f"opponents must be agents or their names, got {opponents!r}")
+        for entry in entries:
+            if not isinstance(entry, str) and not (
+                hasattr(entry, "act") and hasattr(entry, "name")
+            ):
+                raise TypeError(
+                    "opponents must be agents or their names, got "
+                    f"{entry!r}; an agent has a name and the method act"
+                )
         agents = [make_agent(e, game) if isinstance(e, str) else e for e in entries]
         self.arena = Arena(
             game, self.num_envs, [None, *agents], skip_forced=bool(skip_forced), **options

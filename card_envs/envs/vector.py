@@ -22,8 +22,9 @@ class SeatVectorEnv(VectorEnv[NDArray[np.float32], NDArray[np.int64], NDArray[An
 
     A game that is over begins anew within the same step (``AutoresetMode.SAME_STEP``):
     ``infos["final_obs"]`` then holds the last observations of the games that ended, and
-    ``infos["_final_obs"]`` says which they are. ``infos["action_mask"]`` (N, A) and
-    ``infos["seat"]`` (N,) belong to the observations returned.
+    ``infos["_final_obs"]`` says which they are; ``infos["final_info"]`` and ``"_final_info"``
+    likewise. ``infos["action_mask"]`` (N, A) and ``infos["seat"]`` (N,) belong to the observations
+    returned; as Gymnasium has it, ``"_action_mask"`` and ``"_seat"`` say that all games have them.
     """
 
     metadata: dict[str, Any] = {
@@ -68,7 +69,11 @@ class SeatVectorEnv(VectorEnv[NDArray[np.float32], NDArray[np.int64], NDArray[An
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[NDArray[np.float32], dict[str, Any]]:
-        """Begin all games; game i has the seed ``seed + i`` and is that of ``SeatEnv``."""
+        """Begin all games; game i has the seed ``seed + i`` and is that of ``SeatEnv``.
+
+        (With policies as opponents: as far as a network's rounding allows, which may differ between
+        one observation and many.)
+        """
         super().reset(seed=seed)
         if seed is None and self._has_game:
             self._games.go_on(self._games.all)
@@ -109,16 +114,24 @@ class SeatVectorEnv(VectorEnv[NDArray[np.float32], NDArray[np.int64], NDArray[An
             final_obs = np.full(self.num_envs, None, object)
             for i in ended:
                 final_obs[i] = self._games.arena.observation[i].copy()
-            final = {"final_obs": final_obs, "_final_obs": over}
+            last = {
+                "action_mask": np.zeros_like(self._games.arena.action_mask),
+                "seat": np.where(over, self._games.learner_seats, 0),
+            }
+            final = {
+                **{"final_obs": final_obs, "_final_obs": over},
+                **{"final_info": _with_flags(last, over), "_final_info": over},
+            }
             self._games.go_on(ended)
         infos = {**self._infos(), **final}
         return self._games.arena.observation.copy(), rewards, terminated, truncated, infos
 
     def _infos(self) -> dict[str, Any]:
-        return {
+        infos = {
             "action_mask": self._games.arena.action_mask.copy(),
             "seat": self._games.learner_seats.copy(),
         }
+        return _with_flags(infos, np.ones(self.num_envs, np.bool_))
 
     def action_masks(self) -> NDArray[np.int8]:
         """Which actions are legal now: int8 (N, A)."""
@@ -132,3 +145,8 @@ class SeatVectorEnv(VectorEnv[NDArray[np.float32], NDArray[np.int64], NDArray[An
             self.game.describe(self._games.arena.states, i, int(self._games.learner_seats[i]))
             for i in range(self.num_envs)
         )
+
+
+def _with_flags(infos: dict[str, Any], games: NDArray[np.bool_]) -> dict[str, Any]:
+    """The infos, and for each key which games have it, as Gymnasium has it."""
+    return {**infos, **{f"_{key}": games.copy() for key in infos}}

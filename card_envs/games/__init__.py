@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copyreg
 import importlib
 from functools import cache
 
@@ -28,3 +29,7 @@ def load_game(game_id: str) -> Game:
     game = importlib.import_module(f"card_envs.games.{game_id}").GAME
     assert isinstance(game, Game)
     return game
+
+
+# A game travels as its id: whatever holds one can be copied and pickled.
+copyreg.pickle(Game, lambda game: (load_game, (game.id,)))
