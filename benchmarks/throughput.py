@@ -341,6 +341,8 @@ def _main(argv: Sequence[str] | None) -> None:
     args = report.parse_arguments(parser, argv)
     if args.repetitions < 1:
         raise ValueError("--repetitions must be at least 1")
+    if not 0 < args.seconds < float("inf"):
+        raise ValueError(f"--seconds must be above 0, got {args.seconds}")
     report.finish(
         args,
         lambda: measure(args.game, args.seconds, args.repetitions, args.games),

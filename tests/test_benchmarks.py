@@ -144,6 +144,8 @@ def test_readme_alone_rewrites_tables_and_nothing_else(tmp_path, monkeypatch):
     [
         ("throughput", ["--game", "chess"]),
         ("throughput", ["--repetitions", "0"]),
+        ("throughput", ["--seconds", "0"]),
+        ("throughput", ["--seconds", "nan"]),
         ("training", ["--game", "chess"]),
         ("training", ["--decisions", "0"]),
     ],

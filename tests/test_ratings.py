@@ -95,21 +95,33 @@ def test_tables_of_several_sizes_are_rated_together():
     assert ratings / ELO == pytest.approx(strengths - strengths.mean(), abs=0.06)
 
 
-def test_one_who_always_wins_has_a_finite_rating():
-    ratings, low, high = ratings_of(2, [((0, 1), in_order([(1, 2)] * 50))])
+@pytest.mark.parametrize("count", [2, 3])
+def test_one_who_always_wins_has_a_finite_rating_and_an_open_interval(count):
+    places = tuple(range(1, count + 1))
+    ratings, low, high = ratings_of(count, [(range(count), in_order([places] * 50))])
     assert np.isfinite(ratings).all()
-    assert ratings[0] > ratings[1] + 400
-    assert (high[0], low[1]) == (np.inf, -np.inf)
-    assert np.isfinite([low[0], high[1]]).all()
+    assert (ratings[:-1] > ratings[1:] + 400).all()
+    assert (low == -np.inf).all()
+    assert (high == np.inf).all()
 
 
-def test_intervals_are_open_only_towards_those_who_are_never_met_as_equals():
-    """0 and 1 beat 2 and 3 without exception; within the pairs both win."""
-    results = [(1, 2, 3, 4), (2, 1, 4, 3), (1, 1, 2, 2)] * 10
-    _, low, high = ratings_of(4, [(range(4), in_order(results))])
-    assert np.isinf(high).tolist() == [True, True, False, False]
-    assert np.isinf(low).tolist() == [False, False, True, True]
-    _, low, high = ratings_of(4, [(range(4), in_order([*results, (2, 3, 1, 4)]))])
+@pytest.mark.parametrize("weak", [2, 0])
+def test_intervals_are_of_those_who_can_be_compared(weak):
+    """One or two are behind two others without exception; the others all win."""
+    results = np.array([(1, 2, 3), (2, 1, 3), (1, 1, 2)] * 10 + [(2, 1, 3)] * 5)
+    results = np.roll(results, 1 + weak, axis=1)
+    ratings, low, high = ratings_of(3, [(range(3), in_order(results))])
+    open_ones = [k == weak for k in range(3)]
+    assert (low == -np.inf).tolist() == (high == np.inf).tolist() == open_ones
+    others = [k for k in range(3) if k != weak]
+    assert ratings[others].mean() == pytest.approx(0, abs=1e-9)
+    assert ratings[weak] < min(ratings[others]) - 400
+    # That one says nothing about the others.
+    pair = in_order(results[:, others])
+    alone, _, _ = ratings_of(2, [((0, 1), pair)])
+    assert ratings[others] == pytest.approx(alone, abs=1.0)
+    once = np.vstack([results, np.roll([(2, 3, 1)], 1 + weak, axis=1)])
+    _, low, high = ratings_of(3, [(range(3), in_order(once))])
     assert np.isfinite([low, high]).all()
 
 

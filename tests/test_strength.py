@@ -124,10 +124,11 @@ def test_means_are_over_tables_then_over_table_sizes():
     assert second["rank"] == pytest.approx((-1 + (-1 - 0.5) / 2) / 2)
     assert first["win"] == pytest.approx((1 + (0.5 + 1) / 2) / 2)
     assert second["win"] == 0
-    assert first["rating_ci95"][1] is None
-    assert second["rating_ci95"][0] is None
-    assert interval_of_rating(first).endswith(" … ∞")
-    assert interval_of_rating(second).startswith("-∞ … ")
+    assert first["rating"] > second["rating"]
+    for row in (first, second):
+        assert row["rating_ci95"] == [None, None]
+        assert interval_of_rating(row) == "open"
+    assert interval_of_rating({"rating_ci95": [-3.2, 4.0]}) == "-3 … +4"
 
 
 def test_another_file_under_the_same_name_is_another_agent(tmp_path):
@@ -256,6 +257,10 @@ def test_wrong_best_responses_name_the_mistake(tmp_path, capsys):
             [config, "--against", "ppo", "--players", "2", "--set", "environment.num_players=3"],
             "--set: who sits at the table is said by --against and --players",
         ),
+        (
+            [config, "--against", "ppo", "--players", "2", "--set", "opponents.snapshots=0.5"],
+            "--set: who sits at the table is said by --against and --players",
+        ),
         ([config, "--against", "ppo", "--players", "2", "--set", "nonsense=1"], "'nonsense'"),
         (["nowhere.yaml", "--against", "ppo", "--players", "2"], "cannot read"),
     ):
@@ -273,6 +278,7 @@ base: {game: beaver_gang, decisions: 64, network: {hidden: [8]}, environment: {n
   evaluation: {every: 1000, deals: 2, players: [2]}}
 settings:
   larger: ["network.hidden=[16]"]
+  small_tables: ["environment.num_players=[2, 3]"]
 """
 
 
@@ -284,7 +290,7 @@ def test_study_compares_settings_over_seeds(tmp_path, monkeypatch, capsys):
     argv = [str(path), "--out", str(runs), "--jobs", "1"]
     assert study.main(argv) == 0
     result = json.loads((tmp_path / "results" / "study_mine.json").read_text())
-    assert list(result["settings"]) == ["base", "larger"]
+    assert list(result["settings"]) == ["base", "larger", "small_tables"]
     assert result["imitated"] == "heuristic"
     assert [*result["imitated_among"]["heuristic"].values()] == pytest.approx([0] * 5, abs=1e-9)
     assert min(result["imitated_among"]["random"].values()) > 0
@@ -301,8 +307,15 @@ def test_study_compares_settings_over_seeds(tmp_path, monkeypatch, capsys):
     assert "| `heuristic` itself |  | +0.000 |" in table
     # What is finished is not made again; what was begun with other settings is not mixed with it.
     monkeypatch.setattr(train, "train", None)
+    monkeypatch.setattr(study, "ranks_among", lambda *args: result["imitated_among"])
     assert study.main(argv) == 0
     assert json.loads((tmp_path / "results" / "study_mine.json").read_text()) == result
+    # Others under the same names are measured anew.
+    with monkeypatch.context() as patch:
+        patch.setattr(study, "identity", lambda name, game: f"another {name}")
+        assert study.main(argv) == 0
+    again = json.loads((tmp_path / "results" / "study_mine.json").read_text())
+    assert again["settings"]["base"]["runs"][0]["among"] == result["imitated_among"]
     path.write_text(STUDY.replace("[16]", "[24]"))
     assert study.main(argv) == 2
     assert "is of another configuration" in capsys.readouterr().err
@@ -317,6 +330,7 @@ def test_study_compares_settings_over_seeds(tmp_path, monkeypatch, capsys):
         ("seeds: [1, 2, 3]", "seeds: [1, 2]", "seeds"),
         ("seeds: [1, 2, 3]", "seeds: [1, 2, 1]", "seeds must be different, got [1, 2, 1]"),
         ("seeds: [1, 2, 3]", "seeds: [1, 2, -1]", "seed"),
+        ("network.hidden=[16]", "seed=7", "larger: game, name and seed are no settings"),
         ("among: [heuristic", "among: [nobody", "there is no agent 'nobody'"),
         ("question: Which?", "nonsense: 1", "unknown key 'nonsense'"),
         ("game: beaver_gang", "game: chess", "chess"),

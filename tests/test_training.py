@@ -2,6 +2,8 @@
 
 import json
 import re
+import tomllib
+from importlib.metadata import packages_distributions
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -11,12 +13,14 @@ import torch
 from helpers import TINY_LEARNER
 from sb3_contrib.common.maskable.distributions import MaskableCategoricalDistribution
 from stable_baselines3.common.callbacks import BaseCallback
+from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
+import training
 from card_envs.agents import NetworkAgent, make_agent
 from card_envs.agents.network import Network
 from card_envs.envs.aec import CardEnv
 from card_envs.games import GAMES, load_game
-from training import evaluate, ship, tournament, train
+from training import evaluate, imitation, ship, tournament, train
 from training.config import Config, Imitation, load_config
 from training.distribution import MaskedCategorical
 from training.export import export_policy, policy_layers, policy_network
@@ -41,6 +45,18 @@ def tiny_config(*overrides: str) -> Config:
     return load_config(ROOT / "configs" / "quickstart.yaml", [*TINY, *overrides])
 
 
+def test_what_training_needs_is_what_its_extra_installs():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    wanted = [re.split("[ >]", line)[0] for line in project["optional-dependencies"]["train"]]
+    sources = packages_distributions()
+    found = [
+        name.lower().replace("_", "-")
+        for module in training._NEEDED
+        for name in set(sources[module])
+    ]
+    assert sorted(found) == sorted(wanted)
+
+
 @pytest.mark.parametrize("path", sorted((ROOT / "configs").glob("*.yaml")), ids=lambda p: p.stem)
 def test_every_configuration_is_valid(path):
     assert load_config(path).game in GAMES
@@ -60,6 +76,14 @@ def test_every_configuration_is_valid(path):
         ("environment.options={rounds: 0}", "rounds must be None or a whole number from 1"),
         ("environment.options={colour: red}", "no option 'colour'"),
         ("evaluation.players=[1]", "2 to 6 players"),
+        ("evaluation.players=[]", "evaluation.players"),
+        ("network.hidden=[-1]", "network.hidden.0"),
+        ("network.hidden=[0]", "network.hidden.0"),
+        ("ppo.batch_size=1", "ppo.batch_size"),
+        ("ppo.batch_size=63", "batches of 63 leave a batch of one"),
+        ("name=v2/ppo", "name"),
+        ("name=agents", "name must not be one of random, heuristic, agents, got 'agents'"),
+        ("name=random", "name must not be one of random, heuristic, agents, got 'random'"),
         ("opponents.agents.heuristic=-1", "opponents.agents.heuristic"),
         ("opponents={snapshots: 1, agents: {random: 0}}", "one of agents must be above 0"),
         ("decisions=many", "decisions"),
@@ -70,7 +94,7 @@ def test_every_configuration_is_valid(path):
 def test_wrong_configurations_name_the_mistake(override, message, capsys):
     with pytest.raises(ValueError, match=re.escape(message)):
         tiny_config(override)
-    arguments = [str(ROOT / "configs" / "quickstart.yaml"), "--set", override]
+    arguments = [str(ROOT / "configs" / "quickstart.yaml"), "--set", *TINY, override]
     assert train.main(arguments) == 2
     assert message in capsys.readouterr().err
 
@@ -115,6 +139,49 @@ def test_learner_gets_what_the_others_moves_bring_it():
             checked += int((scores != scores_before[i, :n]).any())
         returns[dones] = 0.0
     assert checked > 50
+
+
+@pytest.mark.parametrize("reward", ["score", "rank", "win"])
+def test_what_follows_a_cut_game_is_estimated_unless_its_end_was_paid(reward, monkeypatch):
+    """By PPO and by imitation alike: a standing that was paid is no beginning of more."""
+    config = tiny_config(
+        f"environment.options={{reward: {reward}, max_steps: 40}}", "imitation.decisions=400"
+    )
+    env = make_env(config)
+    env.seed(1)
+    env.reset()
+    cut = 0
+    for _ in range(60):
+        *_, dones, infos = env.step(env.games.arena.action_mask.argmax(axis=1))
+        assert not any(infos[i] for i in np.flatnonzero(~dones))
+        for info in (infos[i] for i in np.flatnonzero(dones)):
+            cut += "TimeLimit.truncated" in info
+            assert ("TimeLimit.truncated" in info) == ("terminal_observation" in info)
+    assert (cut > 3) == (reward == "score")
+    model = make_learner(config, env)
+    monkeypatch.setattr(
+        imitation, "_values", lambda model, observation: torch.full((len(observation),), 50.0)
+    )
+    imitate(model, env, config.imitation, quiet=True)
+    assert (model.rollout_buffer.rewards > 40).any() == (reward == "score")
+
+
+def test_runs_of_different_seeds_play_different_deals():
+    dealt = []
+    for seed in (0, 1, 2, 3):
+        env = make_env(tiny_config())
+        env.seed(seed)
+        env.reset()
+        dealt.append(set(env.games.game_seeds.tolist()))
+    assert dealt[1] == set(range(1, 9))
+    assert len(set.union(*dealt)) == 4 * 8
+
+
+def test_a_gpu_that_is_not_there_is_not_replaced_in_silence(monkeypatch):
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    config = tiny_config("device=cuda")
+    with pytest.raises(ValueError, match="device: there is no GPU that torch can use"):
+        make_learner(config, make_env(config))
 
 
 @pytest.mark.parametrize("game_id", GAMES)
@@ -221,10 +288,36 @@ def test_a_run_does_not_go_on_with_other_agents_of_the_same_names(tmp_path):
     with opponent.open("rb+") as file:
         file.seek(-4, 2)
         file.write(np.float32(0.5).tobytes())
-    with pytest.raises(ValueError, match="was begun with other agents under the same names"):
+    with pytest.raises(ValueError, match="was begun with other rules or agents"):
         train.train_or_resume(config, tmp_path / "run")
+    with pytest.raises(ValueError, match="was begun with other agents under the same names"):
+        train.train(config, tmp_path / "run", resume=True)
     with pytest.raises(ValueError, match="is of another configuration; choose another folder"):
         train.train_or_resume(tiny_config("seed=5"), tmp_path / "run")
+
+
+def test_a_finished_run_is_not_taken_for_one_by_other_rules(tmp_path, monkeypatch):
+    train.train_or_resume(tiny_config(), tmp_path / "run")
+    monkeypatch.setattr(train, "cache_folder", lambda game_id: Path(f"{game_id}-other"))
+    with pytest.raises(ValueError, match="was begun with other rules or agents"):
+        train.train_or_resume(tiny_config(), tmp_path / "run")
+
+
+def test_a_run_goes_on_from_the_checkpoint_before_if_the_new_one_is_not_in_its_place(tmp_path):
+    out = tmp_path / "run"
+    straight = train.train(tiny_config(), tmp_path / "straight", quiet=True).read_bytes()
+    train.train(tiny_config("decisions=128"), out, quiet=True)
+    (out / "ppo.safetensors").unlink()
+    (out / "checkpoint").rename(out / "checkpoint.old")
+    (out / "checkpoint.new").mkdir()
+    config = train.extended(out, ["decisions=192"])
+    path = train.train(config, out, resume=True, quiet=True)
+    assert sorted(p.name for p in out.glob("checkpoint*")) == ["checkpoint"]
+    assert len(path.read_bytes()) == len(straight)
+    path.unlink()
+    (out / "checkpoint").rename(out / "checkpoint.old")
+    assert train.train_or_resume(config, out) == path  # not begun anew
+    assert (out / "checkpoint.old").exists()
 
 
 @pytest.mark.parametrize("alike", [0.0, 0.4])
@@ -429,7 +522,7 @@ def test_a_run_that_begins_with_imitation_says_so_and_goes_on_without(tmp_path, 
     monkeypatch.setattr(train, "imitate", lambda *args: calls.append(args[2]))
     path = train.train(config, tmp_path / "run", quiet=True)
     assert "imitation" in json.loads(path.with_suffix(".json").read_text())["algorithm"]
-    config = train.extend(tmp_path / "run", ["decisions=128"])
+    config = train.extended(tmp_path / "run", ["decisions=128"])
     train.train(config, tmp_path / "run", resume=True, quiet=True)
     assert calls == [config.imitation]
 
@@ -486,7 +579,12 @@ def test_training_leaves_all_that_it_promises(tmp_path, capsys):
     progress = [json.loads(line) for line in (out / "progress.jsonl").read_text().splitlines()]
     assert [entry["decisions"] for entry in progress] == [0, 64, 128, 192]
     assert (out / "learning_curve.png").read_bytes().startswith(b"\x89PNG")
-    assert list((out / "tensorboard").glob("events*"))
+    events = EventAccumulator(str(out / "tensorboard"))
+    events.Reload()
+    shown = events.Scalars("evaluation/rank_vs_random")
+    assert [event.step for event in shown] == [0, 64, 128, 192]
+    values = [entry["vs_random"] for entry in progress]
+    assert [event.value for event in shown] == pytest.approx(values, abs=1e-6)
     # A folder in use is not overwritten.
     assert train.main(arguments) == 2
     assert "is not empty" in capsys.readouterr().err
@@ -547,6 +645,8 @@ def test_a_run_can_be_given_more_decisions_and_nothing_else(tmp_path, capsys):
     assert "more decisions, and nothing else" in capsys.readouterr().err
     assert train.main(["--resume", str(out), "--set", "decisions=64"]) == 2
     assert "more decisions, and nothing else" in capsys.readouterr().err
+    (out / "checkpoint" / "state.json").write_text("{}")
+    assert train.main(["--resume", str(out), "--set", "decisions=192"]) == 2
     assert load_config(out / "config.yaml").decisions == 128
 
 
@@ -651,14 +751,21 @@ def test_wrong_tournaments_name_the_mistake(capsys):
 def test_shipping_puts_strength_on_the_card(tmp_path, monkeypatch, capsys):
     train.train(tiny_config("decisions=64"), tmp_path / "one", command_line="one", quiet=True)
     monkeypatch.setattr(ship.card_envs, "__file__", str(tmp_path / "package" / "__init__.py"))
-    monkeypatch.setattr(ship, "update_readme", lambda *args: None)
+    readme = tmp_path / "README.md"
+    readme.write_text("no place for a table")
+    monkeypatch.setattr(ship, "README", readme)
     one = str(tmp_path / "one")
-    assert ship.main([one, "--deals", "2", "--seed", "5"]) == 0
     folder = tmp_path / "package" / "policies" / "beaver_gang"
+    assert ship.main([one, "--deals", "2", "--seed", "5"]) == 2
+    assert "needs one place for a table" in capsys.readouterr().err
+    assert not folder.exists()
+    readme.write_text("<!-- strength:beaver_gang -->\n<!-- end -->\n")
+    assert ship.main([one, "--deals", "2", "--seed", "5"]) == 0
     assert (folder / "ppo.safetensors").read_bytes() == Path(one, "ppo.safetensors").read_bytes()
     card = json.loads((folder / "ppo.json").read_text())
     assert card["commands"] == ["one"]
     assert card["strength"]["command"].endswith("ship RUN --deals 2 --seed 5")
+    assert ship.strength_table(card) in readme.read_text()
     rows = card["strength"]["results"]
     assert [row["num_players"] for row in rows] == 4 * [2, 3, 4, 5, 6]
     tables = [(row["name"], row["opponents"]) for row in rows[::5]]

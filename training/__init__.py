@@ -3,7 +3,21 @@
 import sys
 from importlib.util import find_spec
 
-_NEEDED = ("choix", "matplotlib", "pydantic", "rich", "sb3_contrib", "scipy", "torch", "yaml")
+# What the extra installs, as it is imported.
+_NEEDED = (
+    "joblib",
+    "matplotlib",
+    "pydantic",
+    "rich",
+    "sb3_contrib",
+    "scipy",
+    "stable_baselines3",
+    "tensorboard",
+    "threadpoolctl",
+    "torch",
+    "tqdm",
+    "yaml",
+)
 _missing = [name for name in _NEEDED if find_spec(name) is None]
 if _missing:
     _message = (

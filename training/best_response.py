@@ -22,7 +22,7 @@ import joblib
 from card_envs.agents import NetworkAgent, make_agent
 from card_envs.games import load_game
 from training import command
-from training.config import Config, check, load_config, read_yaml, with_overrides
+from training.config import Config, Opponents, check, load_config, read_yaml, with_overrides
 from training.evaluate import deal_seeds, evaluate, rules_of
 from training.records import command_as_typed, identity, write_json
 from training.train import train_or_resume
@@ -64,7 +64,10 @@ def response_config(
         "among": [against],
     }
     config = check(Config, with_overrides(data, overrides), path)
-    if config.environment.num_players != players or config.opponents.agents != {against: 1}:
+    if (config.game, config.environment.num_players, config.opponents) != (
+        *(game.id, players),
+        Opponents(snapshots=0, agents={against: 1}),
+    ):
         raise ValueError("--set: who sits at the table is said by --against and --players")
     return config
 

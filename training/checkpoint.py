@@ -50,12 +50,14 @@ def _arrays(model: Learner, games: SelfPlayGames) -> dict[str, Any]:
     arrays["last_obs"] = model._last_obs
     arrays["last_episode_starts"] = model._last_episode_starts
     arrays["rng.torch"] = torch.get_rng_state().numpy()
+    if model.device.type == "cuda":
+        arrays["rng.cuda"] = torch.cuda.get_rng_state(model.device).numpy()
     arrays["rng.numpy"] = np.random.get_state(legacy=False)["state"]["key"]  # noqa: NPY002
     return {name: np.ascontiguousarray(array) for name, array in arrays.items()}
 
 
 def save(folder: Path, model: Learner, games: SelfPlayGames, periodically: Periodically) -> None:
-    """Write a checkpoint; one that is already there is replaced only when the new one is whole."""
+    """Write a checkpoint; at any moment a whole one is there, the new one or the one before."""
     new = folder.with_name(folder.name + ".new")
     shutil.rmtree(new, ignore_errors=True)
     new.mkdir(parents=True)
@@ -70,15 +72,27 @@ def save(folder: Path, model: Learner, games: SelfPlayGames, periodically: Perio
             "gauss": legacy["gauss"],
         },
         "rng.games": games.rng.bit_generator.state,
-        "games_played": model.env.games_played,  # type: ignore[union-attr]
         "iteration": periodically.iteration,
         "next_evaluation": periodically.next_evaluation,
         "next_checkpoint": periodically.next_checkpoint,
         "seconds": periodically.elapsed,
     }
     (new / "state.json").write_text(json.dumps(state, indent=1), encoding="utf-8")
-    shutil.rmtree(folder, ignore_errors=True)
+    before = _before(folder)
+    if folder.exists():
+        shutil.rmtree(before, ignore_errors=True)
+        os.replace(folder, before)
     os.replace(new, folder)
+    shutil.rmtree(before, ignore_errors=True)
+
+
+def exists(folder: Path) -> bool:
+    """Whether there is a checkpoint, or the one before that was to be replaced."""
+    return folder.exists() or _before(folder).exists()
+
+
+def _before(folder: Path) -> Path:
+    return folder.with_name(folder.name + ".old")
 
 
 def load(folder: Path, model: Learner, games: SelfPlayGames, periodically: Periodically) -> None:
@@ -87,6 +101,8 @@ def load(folder: Path, model: Learner, games: SelfPlayGames, periodically: Perio
     Raises:
         ValueError: The checkpoint is missing or damaged, or of another configuration.
     """
+    if not folder.exists() and exists(folder):
+        folder = _before(folder)
     try:
         arrays = load_file(folder / "arrays.safetensors")
         state = json.loads((folder / "state.json").read_text(encoding="utf-8"))
@@ -136,13 +152,14 @@ def _restore(
     model._last_episode_starts = arrays["last_episode_starts"]
     model.num_timesteps = state["num_timesteps"]
     model._n_updates = state["n_updates"]
-    model.env.games_played = state["games_played"]  # type: ignore[union-attr]
     periodically.iteration = state["iteration"]
     periodically.next_evaluation = state["next_evaluation"]
     periodically.next_checkpoint = state["next_checkpoint"]
     periodically.seconds = state["seconds"]
     games.rng.bit_generator.state = state["rng.games"]
     torch.set_rng_state(torch.from_numpy(arrays["rng.torch"]))
+    if model.device.type == "cuda" and "rng.cuda" in arrays:
+        torch.cuda.set_rng_state(torch.from_numpy(arrays["rng.cuda"]), model.device)
     np.random.set_state(  # noqa: NPY002
         {
             "bit_generator": "MT19937",

@@ -53,7 +53,7 @@ class Opponents(Part):
 class Network(Part):
     """The multilayer perceptrons of policy and value."""
 
-    hidden: tuple[int, ...] = (256, 256)
+    hidden: tuple[Annotated[int, Field(ge=1)], ...] = (256, 256)
     activation: Literal["relu", "tanh"] = "relu"
     #: what the value is estimated from, in training only: what the learner can know, or the true
     #: full state, which tells more of what is luck
@@ -92,7 +92,7 @@ class PPO(Part):
     """MaskablePPO's own parameters."""
 
     n_steps: int = Field(32, ge=1)  #: learner decisions of each game between two updates
-    batch_size: int = Field(4096, ge=1)
+    batch_size: int = Field(4096, ge=2)
     n_epochs: int = Field(3, ge=1)
     learning_rate: float = Field(5e-4, gt=0)
     final_learning_rate: float | None = Field(None, ge=0)  #: falls to this; null: constant
@@ -111,7 +111,7 @@ class Evaluation(Part):
     among: tuple[str, ...] = ("heuristic", "random")  #: names, or paths of policy files
     every: int = Field(1_000_000, ge=1)  #: learner decisions
     deals: int = Field(100, ge=2)
-    players: tuple[int, ...] = (2, 4, 6)  #: table sizes
+    players: Annotated[tuple[int, ...], Field(min_length=1)] = (2, 4, 6)  #: table sizes
 
 
 class Config(Part):
@@ -120,7 +120,8 @@ class Config(Part):
     game: str
     seed: int = Field(0, ge=0, lt=2**31)
     decisions: int = Field(ge=1)  #: learner decisions in all
-    name: str = "ppo"  #: of the exported policy
+    #: of the exported policy: a file's name, and an agent's once it is shipped
+    name: str = Field("ppo", pattern=r"^[A-Za-z0-9_]+$")
     device: Literal["auto", "cpu", "cuda"] = "auto"
     threads: int | None = Field(None, ge=1)  #: torch's on the CPU; null: as many as it likes
     #: the policy that is evaluated, joins the pool and is exported is a moving average of the
@@ -133,6 +134,24 @@ class Config(Part):
     imitation: Imitation = Imitation()
     ppo: PPO = PPO()
     evaluation: Evaluation = Evaluation()
+
+    @model_validator(mode="after")
+    def _can_be_named(self) -> Config:
+        taken = ("random", "heuristic", "agents")  # agents.json is another file of a run
+        if self.name in taken:
+            raise ValueError(f"name must not be one of {', '.join(taken)}, got {self.name!r}")
+        return self
+
+    @model_validator(mode="after")
+    def _has_no_batch_of_one(self) -> Config:
+        size = self.environment.num_envs * self.ppo.n_steps
+        if size % self.ppo.batch_size == 1:
+            raise ValueError(
+                f"ppo.batch_size: {size} decisions an iteration (environment.num_envs * "
+                f"ppo.n_steps) in batches of {self.ppo.batch_size} leave a batch of one, whose "
+                "advantage cannot be normalized"
+            )
+        return self
 
     @model_validator(mode="after")
     def _fits_the_game(self) -> Config:

@@ -42,7 +42,11 @@ def imitate(
         for _ in range(model.n_steps):
             actions, action_mask = teacher.act(), env.games.arena.action_mask.copy()
             values = _values(model, observation)
-            following, rewards, dones, _ = env.step(actions)
+            following, rewards, dones, infos = env.step(actions)
+            for i, info in enumerate(infos):
+                if "terminal_observation" in info:  # cut, not ended: as in PPO
+                    last = info["terminal_observation"]
+                    rewards[i] += model.gamma * float(_values(model, last[None]))
             buffer.add(
                 observation,
                 actions[:, None],

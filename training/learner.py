@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
 from sb3_contrib import MaskablePPO
 from torch import nn
@@ -76,7 +77,9 @@ def ppo_arguments(config: Config) -> dict[str, Any]:
 
 
 def make_learner(config: Config, env: SelfPlayVecEnv) -> Learner:
-    """The learner that the configuration describes."""
+    """The learner that the configuration describes; ValueError if its device is not there."""
+    if config.device == "cuda" and not torch.cuda.is_available():
+        raise ValueError("device: there is no GPU that torch can use; take auto or cpu")
     game = env.games.game
     policy_kwargs = {
         "observed": game.fields.size,

@@ -126,39 +126,38 @@ class Rankings:
     def ratings(
         self, bootstraps: int, rng: np.random.Generator
     ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
-        """Ratings on Elo's scale with mean 0, and the lower and upper ends of their 95% intervals.
+        """Ratings on Elo's scale, and the lower and upper ends of their 95% intervals.
 
-        The intervals are from a bootstrap over deals. Where some agents were ahead of all others
-        without exception, no rating is too high for them, or too low for the others: the ratings
-        are as large as a weak prior lets them be, and the interval's end is infinite.
+        The intervals are from a bootstrap over deals. The mean is 0 over the largest group of
+        agents each of whom was level with or ahead of each other one, directly or by way of
+        others. Nothing in the games says how far the others are from that group: they are as far
+        as a weak prior lets them be, and their intervals are open.
         """
+        compared = self._compared()
+        center = compared if compared.any() else np.ones(self.num_agents, bool)
+
+        def on_elos_scale(x: NDArray[np.float64]) -> NDArray[np.float64]:
+            strengths = x[: self.num_agents]
+            return ELO * (strengths - strengths[center].mean())
+
         x = self.fit(self.counts.sum(axis=0), np.zeros(self._features.shape[1]))
         samples = []
         for _ in range(bootstraps):
             drawn = rng.integers(self.num_deals, size=self.num_deals)
-            samples.append(self._on_elos_scale(self.fit(self.counts[drawn].sum(axis=0), x)))
+            samples.append(on_elos_scale(self.fit(self.counts[drawn].sum(axis=0), x)))
         low, high = np.quantile(samples, [0.025, 0.975], axis=0)
-        never_behind, never_ahead = self._without_exception()
-        high[never_behind] = np.inf
-        low[never_ahead] = -np.inf
-        return self._on_elos_scale(x), low, high
+        low[~compared], high[~compared] = -np.inf, np.inf
+        return on_elos_scale(x), low, high
 
-    def _without_exception(self) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-        """Which agents no other one was ever level with or ahead of, but for others of whom that is
-        so as well; and which were never level with or ahead of any, likewise."""
+    def _compared(self) -> NDArray[np.bool_]:
+        """Which agents are of the largest group whose strengths can be compared; nobody, if there
+        is none of two."""
         reached = np.zeros((self.num_agents, self.num_agents), bool)
         for remaining, placed in self._events.T.tolist():
             first, there = self._players(placed) > 0, self._players(remaining) > 0
             reached |= first[:, None] & there
-        count, group = csgraph.connected_components(reached, connection="strong")
-        outside = reached & (group[:, None] != group)
-        if count == 1:
-            nobody = np.zeros(self.num_agents, bool)
-            return nobody, nobody
-        is_reached = np.array([outside[:, group == k].any() for k in range(count)])
-        reaches = np.array([outside[group == k].any() for k in range(count)])
-        return ~is_reached[group], ~reaches[group]
-
-    def _on_elos_scale(self, x: NDArray[np.float64]) -> NDArray[np.float64]:
-        strengths = x[: self.num_agents]
-        return ELO * (strengths - strengths.mean())
+        _, group = csgraph.connected_components(reached, connection="strong")
+        sizes = np.bincount(group)
+        if sizes.max() == 1:
+            return np.zeros(self.num_agents, bool)
+        return group == group[sizes[group].argmax()]

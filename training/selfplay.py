@@ -127,8 +127,6 @@ class SelfPlayVecEnv(VecEnv):
         self._play_out = compile_for(game, play_out)
         self._scratch = game.new_states(1)
         size = game.fields.size + with_state * game.state_fields.size + with_playout
-        #: How many games have ended, by the way to count them.
-        self.games_played = 0
         super().__init__(
             games.num_envs,
             spaces.Box(-np.inf, np.inf, (size,), np.float32),
@@ -136,8 +134,15 @@ class SelfPlayVecEnv(VecEnv):
         )
 
     def reset(self) -> NDArray[np.float32]:
-        """Begin all games; the seed is that of ``seed()``."""
-        self.games.reset(self._seeds[0])
+        """Begin all games.
+
+        Game i has the seed ``(s - 1) * num_envs + 1 + i``, modulo 2**64, with the s of ``seed()``:
+        runs of different seeds play different deals.
+        """
+        seed = self._seeds[0]
+        if seed is not None:
+            seed = ((seed - 1) * self.num_envs + 1) % 2**64
+        self.games.reset(seed)
         return self._look(self.games.all)
 
     def _look(self, indices: NDArray[np.int64]) -> NDArray[np.float32]:
@@ -165,12 +170,12 @@ class SelfPlayVecEnv(VecEnv):
         dones = terminated | truncated
         infos: list[dict[str, Any]] = [{} for _ in range(self.num_envs)]
         if dones.any():
-            cut = np.flatnonzero(truncated)
+            # A cut game goes on in the learner's estimate, unless its standing was paid as the end.
+            cut = np.flatnonzero(truncated & (games.arena.options["reward"] == "score"))
             games.observe_ended(cut)
             for i, last in zip(cut, self._look(cut), strict=True):
                 infos[i] = {"TimeLimit.truncated": True, "terminal_observation": last}
             ended = np.flatnonzero(dones)
-            self.games_played += len(ended)
             games.go_on(ended)
         return self._look(games.all), rewards.astype(np.float32), dones, infos
 

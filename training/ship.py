@@ -105,11 +105,10 @@ def strength_table(card: dict[str, Any]) -> str:
     )
 
 
-def update_readme(game_id: str, card: dict[str, Any]) -> None:
-    """Write the strength into the README, where it has a place for the game's."""
+def updated_readme(game_id: str, card: dict[str, Any]) -> str:
+    """The README with the strength in the game's place; ValueError if it has none."""
     text = README.read_text(encoding="utf-8")
-    text = with_section(text, f"strength:{game_id}", strength_table(card))
-    README.write_text(text, encoding="utf-8")
+    return with_section(text, f"strength:{game_id}", strength_table(card))
 
 
 def _main(argv: Sequence[str] | None) -> None:
@@ -128,12 +127,13 @@ def _main(argv: Sequence[str] | None) -> None:
         "seed": args.seed,
         **strength(config.game, str(weights), args.deals, args.seed),
     }
+    readme = updated_readme(config.game, card) if config.name == "ppo" else None
     folder = Path(card_envs.__file__).parent / "policies" / config.game
     folder.mkdir(parents=True, exist_ok=True)
     shutil.copyfile(weights, folder / weights.name)
     write_json(folder / f"{config.name}.json", card)
-    if config.name == "ppo":
-        update_readme(config.game, card)
+    if readme is not None:
+        README.write_text(readme, encoding="utf-8")
     print(f"{config.name} is now a shipped policy of {config.game}.")
 
 

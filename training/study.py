@@ -26,7 +26,7 @@ from card_envs.games import load_game
 from training import command
 from training.config import Config, Part, check, read_yaml, with_overrides
 from training.evaluate import deal_seeds, play_among, rules_of
-from training.records import with_tables, write_json
+from training.records import identity, with_tables, write_json
 from training.train import train_or_resume
 
 README = Path(__file__).with_name("README.md")
@@ -55,9 +55,12 @@ class Study(Part):
     @field_validator("settings")
     @classmethod
     def _are_names(cls, settings: dict[str, tuple[str, ...]]) -> dict[str, tuple[str, ...]]:
-        for name in settings:
+        for name, changes in settings.items():
             if not re.fullmatch(r"[a-z0-9_]+", name) or name == "base":
                 raise ValueError(f"a setting's name is of a-z, 0-9 and _, not {name!r}")
+            for change in changes:
+                if change.partition("=")[0] in ("game", "name", "seed"):
+                    raise ValueError(f"{name}: game, name and seed are no settings, got {change!r}")
         return settings
 
     def configs(self, path: Path) -> dict[tuple[str, int], Config]:
@@ -77,8 +80,17 @@ def load_study(path: Path) -> Study:
     return check(Study, read_yaml(path), path)
 
 
-def run_one(config: Config, folder: Path, among: Sequence[str], deals: int) -> dict[str, Any]:
+def run_one(
+    config: Config, folder: Path, among: Sequence[str], deals: int, sizes: range
+) -> dict[str, Any]:
     """Train, unless that is done, and measure: the policy alone among each of some agents.
+
+    Args:
+        config: The run.
+        folder: Where it is, or will be.
+        among: The agents.
+        deals: How many at each table size.
+        sizes: The numbers of players.
 
     Returns:
         ``decisions``, ``hours``, ``machine``, ``deals``, and ``among``: for each agent the rank
@@ -86,34 +98,35 @@ def run_one(config: Config, folder: Path, among: Sequence[str], deals: int) -> d
     """
     policy = train_or_resume(config, folder)
     finished = folder / "measured.json"
+    game = load_game(config.game)
+    how = {"deals": deals, "sizes": [*sizes], "agents": [identity(name, game) for name in among]}
     if finished.exists():
-        measured = json.loads(finished.read_text(encoding="utf-8"))
-        if measured["deals"] == deals and [*measured["among"]] == [*among]:
-            return measured
+        noted = json.loads(finished.read_text(encoding="utf-8"))
+        if noted["how"] == how:
+            return noted["measured"]
     card = json.loads(policy.with_suffix(".json").read_text(encoding="utf-8"))
     measured = {
         "decisions": card["decisions"],
         "hours": card["hours"],
         "machine": card["machine"],
         "deals": deals,
-        "among": ranks_among(config, str(policy), among, deals),
+        "among": ranks_among(config, str(policy), among, deals, sizes),
     }
-    write_json(finished, measured)
+    write_json(finished, {"how": how, "measured": measured})
     return measured
 
 
 def ranks_among(
-    config: Config, agent: str, among: Sequence[str], deals: int
+    config: Config, agent: str, among: Sequence[str], deals: int, sizes: range
 ) -> dict[str, dict[str, float]]:
-    """The agent's rank reward alone among each of some agents, at each of a run's table sizes."""
+    """The agent's rank reward alone among each of some agents, at each table size, by the rules of
+    a run."""
     game = load_game(config.game)
     measured = make_agent(agent, game)
     seeds = deal_seeds(_DEALS_SEED, deals)
-    low, high = game.check_player_range(config.environment.num_players)
     ranks: dict[str, dict[str, float]] = {name: {} for name in among}
     for name in among:
         opponent = make_agent(name, game)
-        sizes = range(low, high + 1)
         for players, played in play_among(game, measured, opponent, sizes, seeds, rules_of(config)):
             ranks[name][str(players)] = float(played.rank[..., 0].mean())
     return ranks
@@ -126,8 +139,11 @@ def run_study(path: Path, out: Path, jobs: int) -> dict[str, Any]:
     game = load_game(study.base["game"])
     for agent in study.among:
         make_agent(agent, game)
+    base = configs["base", study.seeds[0]]
+    low, high = game.check_player_range(base.environment.num_players)
+    sizes = range(low, high + 1)  # of all settings, whatever they play in training
     measured = joblib.Parallel(n_jobs=jobs)(
-        joblib.delayed(run_one)(config, out / name / str(seed), study.among, study.deals)
+        joblib.delayed(run_one)(config, out / name / str(seed), study.among, study.deals, sizes)
         for (name, seed), config in configs.items()
     )
     settings = {"base": (), **study.settings}
@@ -136,7 +152,6 @@ def run_study(path: Path, out: Path, jobs: int) -> dict[str, Any]:
     }
     for (name, seed), run in zip(configs, measured, strict=True):
         by_setting[name]["runs"].append({"seed": seed, **run})
-    base = configs["base", study.seeds[0]]
     imitated = base.imitation.agent
     return {
         "question": study.question,
@@ -145,7 +160,7 @@ def run_study(path: Path, out: Path, jobs: int) -> dict[str, Any]:
         "deals": study.deals,
         "base": study.base,
         "imitated": imitated,
-        "imitated_among": ranks_among(base, imitated, study.among, study.deals),
+        "imitated_among": ranks_among(base, imitated, study.among, study.deals, sizes),
         "settings": by_setting,
     }
 

@@ -112,10 +112,10 @@ def standings(
         seed: Of the bootstrap.
 
     Returns:
-        ``agents``: of each the rating, rank reward and win share with 95% intervals (null: an open
-        end); ``pairwise``: how often the row's agent is ahead of the column's, level counting half;
-        ``tables``: the mean results of each. Means are over an agent's places at a table, then over
-        tables, then over table sizes.
+        ``agents``: of each the rating, rank reward and win share with 95% intervals (of null,
+        where a rating's is open); ``pairwise``: how often the row's agent is ahead of the column's,
+        level counting half; ``tables``: the mean results of each. Means are over an agent's places
+        at a table, then over tables, then over table sizes.
     """
     count = len(names)
     sizes = sorted({len(table) for table in tables})
@@ -181,9 +181,9 @@ def _of_agents(
 
 
 def interval_of_rating(row: dict[str, Any]) -> str:
-    """The interval of an agent's rating for people; ∞ where it is open."""
+    """The interval of an agent's rating for people."""
     low, high = row["rating_ci95"]
-    return f"{'-∞' if low is None else f'{low:+.0f}'} … {'∞' if high is None else f'{high:+.0f}'}"
+    return "open" if low is None else f"{low:+.0f} … {high:+.0f}"
 
 
 def show(result: dict[str, Any]) -> None:
@@ -221,6 +221,8 @@ def plot(result: dict[str, Any], picture: Path, title: str) -> None:
 
     rows = result["agents"]
     names = [Path(row["name"]).stem for row in rows]
+    if len(set(names)) < len(names):  # files of one name in several folders
+        names = [row["name"] for row in rows]
     figure = Figure(figsize=(5 + 1.1 * len(rows), 3.2 + 0.4 * len(rows)), layout="constrained")
     left, right = figure.subplots(1, 2)
     order = sorted(range(len(rows)), key=lambda k: rows[k]["rating"])

@@ -28,6 +28,7 @@ from stable_baselines3.common.logger import configure
 from card_envs.agents import make_agent
 from card_envs.agents.network import Network
 from card_envs.engine.game import Game
+from card_envs.engine.jit import cache_folder
 from card_envs.games import load_game
 from training import checkpoint, command
 from training.config import Config, load_config
@@ -88,7 +89,6 @@ class Periodically(BaseCallback):
         learner = Snapshot(self._network())
         entry: dict[str, Any] = {
             "decisions": self.num_timesteps,
-            "games": self.training_env.games_played,  # type: ignore[attr-defined]
             "seconds": round(self.elapsed, 1),
         }
         options = {k: v for k, v in self._config.environment.options.items() if k != "reward"}
@@ -103,6 +103,7 @@ class Periodically(BaseCallback):
             entry[f"vs_{name}"] = mean
             entry[f"vs_{name}_ci95"] = interval
             self.logger.record(f"evaluation/rank_vs_{name}", mean)
+        self.logger.dump(self.num_timesteps)
         with self._progress.open("a", encoding="utf-8") as file:
             file.write(json.dumps(entry) + "\n")
 
@@ -132,7 +133,6 @@ def _card(config: Config, game: Game, periodically: Periodically) -> dict[str, A
         "config": config.model_dump(mode="json"),
         "seed": config.seed,
         "decisions": periodically.model.num_timesteps,
-        "games": periodically.training_env.games_played,  # type: ignore[attr-defined]
         "hours": round(periodically.elapsed / 3600, 2),
         "machine": f"{machine()}; {torch.get_num_threads()} threads, "
         f"{periodically.model.device.type}",
@@ -155,7 +155,8 @@ def train(
         config: The configuration.
         out: The run's folder; it must be new or empty unless ``resume``.
         resume: Go on from the checkpoint in ``out``.
-        command_line: The command that began the run, for the policy's card.
+        command_line: The command that began the run, or gave it more decisions, for the policy's
+            card.
         quiet: Show no progress bar.
 
     Raises:
@@ -167,10 +168,11 @@ def train(
         if out.exists() and any(out.iterdir()):
             raise ValueError(f"{out} is not empty; choose another folder, or --resume {out}")
         out.mkdir(parents=True, exist_ok=True)
-        write_json(out / "agents.json", _agents(config))
+        write_json(out / "agents.json", _begun_with(config))
         _note(out, config, command_line)
     else:
         _check_agents(config, out)
+        before = load_config(out / "config.yaml")
     if config.threads is not None:
         torch.set_num_threads(config.threads)
     env = make_env(config)
@@ -183,6 +185,8 @@ def train(
         if model.num_timesteps >= config.decisions and _policy(config, out).exists():
             raise ValueError(f"the run in {out} is finished: {model.num_timesteps} decisions")
         _trim_progress(out / "progress.jsonl", model.num_timesteps)
+        if config != before:
+            _note(out, config, command_line)
     elif config.imitation.decisions:
         imitate(model, env, config.imitation, quiet)
     if model.num_timesteps < config.decisions:
@@ -210,11 +214,14 @@ def train_or_resume(config: Config, out: Path, *, command_line: str = "") -> Pat
     Raises:
         ValueError: The folder holds a run of another configuration, or a damaged one.
     """
-    resume = (out / "checkpoint").exists()
+    resume = checkpoint.exists(out / "checkpoint")
     if (out / "config.yaml").exists():
         if load_config(out / "config.yaml") != config:
             raise ValueError(f"the run in {out} is of another configuration; choose another folder")
-        _check_agents(config, out)
+        if _noted(out) != _begun_with(config):
+            raise ValueError(
+                f"the run in {out} was begun with other rules or agents; choose another folder"
+            )
         if _policy(config, out).exists():
             return _policy(config, out)
         if not resume:
@@ -235,30 +242,33 @@ def _agents(config: Config) -> dict[str, str]:
     return {name: identity(name, game) for name in sorted(names)}
 
 
+def _begun_with(config: Config) -> dict[str, Any]:
+    """What a run depends on beside its configuration: the sources of the game, and its agents."""
+    return {"game": cache_folder(load_game(config.game).id).name, "agents": _agents(config)}
+
+
+def _noted(out: Path) -> dict[str, Any]:
+    """What the run in ``out`` was begun with."""
+    path = out / "agents.json"
+    return json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+
+
 def _check_agents(config: Config, out: Path) -> None:
     """ValueError if the run was begun with agents that are others now."""
-    path = out / "agents.json"
-    before = json.loads(path.read_text(encoding="utf-8")) if path.exists() else None
-    if before != _agents(config):
+    if _noted(out).get("agents") != _agents(config):
         raise ValueError(f"the run in {out} was begun with other agents under the same names")
 
 
-def extend(out: Path, overrides: list[str]) -> Config:
+def extended(out: Path, overrides: list[str]) -> Config:
     """The configuration of the run in ``out``, which may be given more decisions.
 
-    The learning rate then falls anew over what is left; the command is noted for the card.
+    The learning rate then falls anew over what is left.
     """
     before = load_config(out / "config.yaml")
     config = load_config(out / "config.yaml", overrides)
     is_more = config.decisions >= before.decisions
     if not is_more or config.model_copy(update={"decisions": before.decisions}) != before:
         raise ValueError("a run that goes on can be given more decisions, and nothing else")
-    if config != before:
-        _note(
-            out,
-            config,
-            command_as_typed("training.train", "--resume", str(out), "--set", *overrides),
-        )
     return config
 
 
@@ -284,8 +294,8 @@ def _main(argv: Sequence[str] | None) -> None:
         if args.config or args.out:
             raise ValueError("--resume DIR takes its configuration from DIR: give no other")
         out = args.resume
-        config = extend(out, args.set)
-        command_line = ""  # the folder has it
+        config = extended(out, args.set)
+        command_line = command_as_typed("training.train", "--resume", str(out), "--set", *args.set)
     elif args.config:
         config = load_config(args.config, args.set)
         out = args.out or Path("runs") / Path(args.config).stem
