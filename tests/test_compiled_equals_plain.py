@@ -113,6 +113,26 @@ def test_compiled_and_plain_rules_are_the_same():
             assert len(values) > 1, option.name
 
 
+def test_where_the_cache_cannot_be_written_nothing_is_cached(tmp_path, monkeypatch):
+    from card_envs.engine import jit
+
+    def refuse(**where):
+        raise PermissionError(where["dir"])
+
+    def double(number):
+        return 2 * number
+
+    assert jit._prepare(tmp_path / "mine")
+    monkeypatch.setattr(jit.tempfile, "TemporaryFile", refuse)
+    (tmp_path / "file").write_text("")
+    for folder in (tmp_path / "another's", tmp_path / "file" / "below"):
+        assert not jit._prepare(folder)
+        with monkeypatch.context() as patch:
+            patch.setattr(jit, "cache_folder", lambda game_id, folder=folder: folder)
+            assert jit.jit(double)(21) == 42
+        assert not any(folder.rglob("*"))
+
+
 def main() -> None:
     from card_envs.engine.jit import COMPILED
 
