@@ -179,19 +179,38 @@ def test_committed_leaderboards_are_of_the_shipped_policies():
 
 @pytest.mark.parametrize("game_id", GAMES)
 def test_shipped_policies_are_harder_to_exploit_than_the_heuristic(game_id):
-    """On average over the two table sizes."""
+    """At each table size, by more than the intervals."""
     game = load_game(game_id)
     assert f"<!-- best_response:{game_id} -->" in report.README.read_text()
     path = report.RESULTS / f"best_response_{game_id}.json"
     responses = json.loads(path.read_text())["responses"]
     sizes = sorted({game.min_players, 4})
-    gains = {"heuristic": 0.0, "ppo": 0.0}
+    gains = {(row["against"], row["num_players"]): row["gain_ci95"] for row in responses}
     for row in responses:
         assert row["identity"] == identity(row["against"], game)
-        gains[row["against"]] += row["gain"]
-    of = [(row["against"], row["num_players"]) for row in responses]
-    assert of == [(name, n) for name in gains for n in sizes]
-    assert gains["ppo"] < gains["heuristic"]
+    assert list(gains) == [(name, n) for name in ("heuristic", "ppo") for n in sizes]
+    for n in sizes:
+        assert gains["ppo", n][1] < gains["heuristic", n][0]
+
+
+@pytest.mark.parametrize("game_id", GAMES)
+def test_shipped_policies_are_stronger_than_their_predecessors(game_id):
+    """Among them, and among heuristics on the same deals, on average over table sizes."""
+    game = load_game(game_id)
+    cards = {}
+    for name in ("ppo", "ppo_v1"):
+        card = json.loads(policy_path(name, game).with_suffix(".json").read_text())
+        cards[name] = card["strength"]
+    assert {(card["deals"], card["seed"]) for card in cards.values()} == {(2000, 0)}
+    means = {m["opponents"]: m for m in cards["ppo"]["means"] if m["name"] == "ppo"}
+    assert means["ppo_v1"]["rank_ci95"][0] > 0
+    before = [
+        row["rank"]
+        for row in cards["ppo_v1"]["results"]
+        if (row["name"], row["opponents"]) == ("ppo_v1", "heuristic")
+    ]
+    assert len(before) == game.max_players - game.min_players + 1
+    assert means["heuristic"]["rank"] > np.mean(before)
 
 
 @pytest.mark.parametrize("game_id", GAMES)

@@ -37,7 +37,9 @@ class SeatEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
         game: The game's id.
         num_players: One number, or a pair (low, high): each game then draws its own.
         opponents: An agent or its name for all other seats, or one for each, from the learner's
-            left on.
+            left on. An agent of your own has a ``name`` and ``act(observation, action_mask)``,
+            which gives legal actions (M,) for float32 (M, D) and int8 (M, A); others are a
+            ValueError.
         seat: The learner's seat; None: drawn anew at each reset.
         skip_forced: Whether the learner's moves are made for him where only one is legal.
         on_illegal: ``"terminate"``: an illegal action ends the game with reward -1 (as
