@@ -20,6 +20,8 @@ from card_envs.engine.game import Game
 FORMAT = "card_envs policy 1"
 METADATA_KEY = "card_envs"
 _ACTIVATIONS = ("relu", "tanh")
+# The last two for a dtype that NumPy does not have.
+_READING_ERRORS = (SafetensorError, OSError, ValueError, RecursionError, TypeError, AttributeError)
 _LOWEST = np.finfo(np.float32).min
 
 
@@ -69,10 +71,7 @@ def _read(path: Path, game: Game) -> Network:
         with safe_open(path, framework="numpy") as file:
             metadata = json.loads((file.metadata() or {}).get(METADATA_KEY, "{}"))
             tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
-    except (
-        *(SafetensorError, OSError, ValueError, RecursionError),
-        *(TypeError, AttributeError),  # safetensors', for a dtype that NumPy does not have
-    ) as error:
+    except _READING_ERRORS as error:
         raise ValueError(f"{path} is not a policy file, or it is damaged: {error}") from None
     if not isinstance(metadata, dict) or metadata.get("format") != FORMAT:
         raise ValueError(f"{path} is not a policy file of the format {FORMAT!r}")

@@ -23,10 +23,7 @@ ILLEGAL_REWARD = -1.0
 _TRIES = 1000
 
 # What the environments take beside the game's options.
-_ARGUMENTS = (
-    *("num_players", "opponents", "seat", "skip_forced", "on_illegal"),
-    "render_mode",
-)
+_ARGUMENTS = ("num_players", "opponents", "seat", "skip_forced", "on_illegal", "render_mode")
 
 _LEARNER = 0  # its index among the arena's agents
 

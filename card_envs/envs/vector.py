@@ -118,10 +118,9 @@ class SeatVectorEnv(VectorEnv[NDArray[np.float32], NDArray[np.int64], NDArray[An
                 "action_mask": np.zeros_like(self._games.arena.action_mask),
                 "seat": np.where(over, self._games.learner_seats, 0),
             }
-            final = {
-                **{"final_obs": final_obs, "_final_obs": over},
-                **{"final_info": _with_flags(last, over), "_final_info": over},
-            }
+            final = _with_flags(
+                {"final_obs": final_obs, "final_info": _with_flags(last, over)}, over
+            )
             self._games.go_on(ended)
         infos = {**self._infos(), **final}
         return self._games.arena.observation.copy(), rewards, terminated, truncated, infos
