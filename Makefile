@@ -15,6 +15,7 @@ demo: .venv/installed
 	@echo "Learning curve: runs/demo/learning_curve.png"
 
 test: .venv/installed
+	printf '%s\n' $(GAMES) | xargs -n 1 -P 2 $(BIN)/python tests/compile_rules.py
 	$(BIN)/python -m pytest -n 2
 
 lint: .venv/installed
