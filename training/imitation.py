@@ -43,9 +43,9 @@ def imitate(
             actions, action_mask = teacher.act(), env.games.arena.action_mask.copy()
             values = _values(model, observation)
             following, rewards, dones, infos = env.step(actions)
-            for i, info in enumerate(infos):
-                if "terminal_observation" in info:  # cut, not ended: as in PPO
-                    last = info["terminal_observation"]
+            for i in np.flatnonzero(dones):
+                if "terminal_observation" in infos[i]:  # cut, not ended: as in PPO
+                    last = infos[i]["terminal_observation"]
                     rewards[i] += model.gamma * float(_values(model, last[None]))
             buffer.add(
                 observation,

@@ -244,7 +244,7 @@ def _agents(config: Config) -> dict[str, str]:
 
 def _begun_with(config: Config) -> dict[str, Any]:
     """What a run depends on beside its configuration: the sources of the game, and its agents."""
-    return {"game": cache_folder(load_game(config.game).id).name, "agents": _agents(config)}
+    return {"game": cache_folder(config.game).name, "agents": _agents(config)}
 
 
 def _noted(out: Path) -> dict[str, Any]:
