@@ -8,7 +8,7 @@ import numba
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from card_envs.engine.game import Game
+from card_envs.engine.game import Game, View
 from card_envs.engine.jit import COMPILED
 from card_envs.engine.seeds import consecutive_seeds, draw_tables
 from card_envs.engine.templates import (
@@ -18,19 +18,24 @@ from card_envs.engine.templates import (
     reset_games,
     step_games,
 )
+from card_envs.engine.threads import UseLock, one_thread_at_a_time
+
+# What the batch takes beside the game's options.
+_ARGUMENTS = ("num_players", "memory", "features", "num_threads", "copy")
 
 
 class BatchEngine:
     """``num_envs`` games of one kind, with autoreset: the raw batch.
 
-    Every game takes one decision a step, that of its own player to move (``current_player``). A
-    game that is over begins anew within the same step: the rewards and flags returned are those
-    of the game that ended, the observation and mask those of the new game.
+    Every game takes one decision a step, that of its own player to move (``current_player``).
+    Finished games are reset in the same step (autoreset): the rewards and flags returned are those
+    of the game that ended, the observation and mask those of the next one.
 
     Game ``i`` of ``reset(seed)`` has the seed ``seed + i`` and plays out exactly as the AEC
     environment with ``reset(seed + i)``; the seed of the game after one with seed s is
     ``card_envs.engine.seeds.next_seed(s)``. Neither the batch's size nor the number of threads
-    changes anything.
+    changes anything. A batch belongs to one thread: another one that comes in meanwhile gets a
+    RuntimeError.
 
     The arrays returned, and those of ``current_player``, ``num_players`` and ``game_seeds``, are
     **the same buffers in every call**, read-only and overwritten by the next ``reset`` or
@@ -40,18 +45,26 @@ class BatchEngine:
         game: The game.
         num_envs: Number of games, at least 1.
         num_players: One number, or a pair (low, high): each game then draws its own, uniformly.
+            None: the game's default.
+        memory: What observations hold: ``"perfect"`` recall, or ``"none"``.
+        features: Whether derived fields are written, or left 0.
         num_threads: Threads that share the games. More than one needs an OpenMP or TBB runtime
             for use from several Python threads; forking after its first use is not safe.
         copy: Whether to return fresh arrays.
-        **options: The game's options (reward, memory, max_steps and its own).
+        **options: The game's options (reward, max_steps and its own).
+
+    Raises:
+        ValueError, TypeError: An argument or an option is wrong; the message says what is allowed.
     """
 
     def __init__(
         self,
         game: Game,
         num_envs: int,
-        num_players: int | tuple[int, int] = 4,
+        num_players: int | tuple[int, int] | None = None,
         *,
+        memory: str = "perfect",
+        features: bool = True,
         num_threads: int = 1,
         copy: bool = False,
         **options: Any,
@@ -65,7 +78,8 @@ class BatchEngine:
         self.num_envs = int(num_envs)
         self.num_threads = int(num_threads)
         self.player_range = game.check_player_range(num_players)
-        self.options = game.check_options(options, ("num_players", "num_threads", "copy"))
+        self.options = game.check_options(options, _ARGUMENTS)
+        self.view = View(memory, features)
         self._encoded = game.encode_options(options)
         self._copy = copy
         self._all = np.arange(self.num_envs)
@@ -76,6 +90,7 @@ class BatchEngine:
         self._terminated = np.zeros(self.num_envs, np.bool_)
         self._truncated = np.zeros(self.num_envs, np.bool_)
         self._ready = False
+        self._use = UseLock()
         self._compile()
 
     def _compile(self) -> None:
@@ -95,7 +110,7 @@ class BatchEngine:
 
     @property
     def states(self) -> NDArray[np.void]:
-        """The games' records (N,), of dtype ``game.state_dtype``: a live view, handle with care."""
+        """The games' records (N,), of dtype ``game.state_dtype``: a live view."""
         return self._states
 
     @property
@@ -113,8 +128,9 @@ class BatchEngine:
         """The seed of each game (N,): what to reset an AEC environment with for the same cards."""
         return self._give(self._states["seed"])
 
+    @one_thread_at_a_time
     def reset(self, seed: int | None = None) -> tuple[NDArray[np.float32], NDArray[np.int8]]:
-        """Begin all games anew.
+        """Begin all games.
 
         Args:
             seed: Game i gets the seed ``seed + i``; None draws one from the operating system.
@@ -128,10 +144,11 @@ class BatchEngine:
         draw_tables(seeds, *self.player_range, counts, np.empty_like(counts))
         self._reset_games(self._states, self._all, seeds, counts, self._encoded)
         self._use_threads()
-        self._observe_games(self._states, self._observation, self._action_mask)
+        self._observe_games(self._states, *self.view.codes, self._observation, self._action_mask)
         self._ready = True
         return self._give(self._observation), self._give(self._action_mask)
 
+    @one_thread_at_a_time
     def step(
         self, actions: ArrayLike
     ) -> tuple[
@@ -154,7 +171,7 @@ class BatchEngine:
         Raises:
             ValueError: An action is not legal, or the array's shape or dtype is wrong; no game
                 has changed.
-            RuntimeError: ``reset`` was not called first.
+            RuntimeError: ``reset`` was not called first, or another thread is at work in the batch.
         """
         if not self._ready:
             raise RuntimeError("reset() needs to be called before step")
@@ -177,6 +194,7 @@ class BatchEngine:
             array,
             *self.player_range,
             self._encoded,
+            *self.view.codes,
             self._observation,
             self._action_mask,
             self._rewards,

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from card_envs.engine.observing import part
+from card_envs.engine.jit import inline
 
 # The same number in every byte. Times EACH, a byte becomes the sum of the bytes up to it. Products
 # are of unsigned integers: of signed ones the compiler takes for granted that none overflows.
@@ -17,7 +17,7 @@ _EACH, _TO_BITS = np.uint64(EACH), np.uint64(0x0102040810204080)
 _7, _56 = np.uint64(7), np.uint64(56)
 
 
-@part
+@inline
 def eight(numbers, first):
     """``numbers[first : first + 8]`` of an int8 array: compiled, a single load.
 
@@ -29,13 +29,13 @@ def eight(numbers, first):
     return word
 
 
-@part
+@inline
 def sum_of(word):
     """The sum of the eight, if it is below 256."""
     return np.int64(np.uint64(word) * _EACH >> _56)
 
 
-@part
+@inline
 def find_place(word, number):
     """How many of the eight it takes, less one, for a sum of more than ``number``.
 
@@ -45,7 +45,7 @@ def find_place(word, number):
     return 8 - sum_of(sums >> _7 & _EACH)  # 1 for each place that is enough
 
 
-@part
+@inline
 def bits_of(word):
     """Eight bytes of 0 or 1 as a number of eight bits; the lowest byte becomes the lowest bit."""
     return np.int64(np.uint64(word) * _TO_BITS >> _56)

@@ -1,74 +1,166 @@
-"""Named observation fields: one table gives the layout, the space, the docs and ``unflatten``."""
+"""Named fields: one table gives the layout of an observation, its units, its docs and offsets."""
 
 from __future__ import annotations
 
+import hashlib
+import json
 import math
+import textwrap
+from collections import namedtuple
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+#: The greatest number of units of a value: units fit into a ``uint8``.
+MAX_SCALE = 255
+
 
 @dataclass(frozen=True)
 class Field:
-    """One named part of the flat observation vector."""
+    """A named field of a flat vector.
+
+    Every value is ``k / scale`` with a whole number of units ``k`` from 0 to ``scale``; what counts
+    further saturates at ``scale``.
+
+    Args:
+        name: The field's name; a Python identifier.
+        shape: Its shape.
+        doc: What the values mean.
+        scale: The unit's divisor, from 1 to 255: a number, or one for each entry of the last axis.
+        derived: Whether it is worked out by searching or comparing alternatives; such fields are 0
+            with ``features=False``.
+        remembered: Whether it needs perfect recall; such fields are 0 with ``memory="none"``.
+
+    Raises:
+        ValueError: A scale is not a whole number from 1 to 255.
+    """
 
     name: str
     shape: tuple[int, ...]
     doc: str
+    scale: int | tuple[int, ...] = 1
+    derived: bool = False
+    remembered: bool = False
+
+    def __post_init__(self) -> None:
+        scales = self.scale if isinstance(self.scale, tuple) else (self.scale,)
+        if not all(isinstance(scale, int) and 1 <= scale <= MAX_SCALE for scale in scales):
+            raise ValueError(f"{self.name}: a scale is from 1 to {MAX_SCALE}, got {self.scale}")
 
     @property
     def size(self) -> int:
         """Number of values."""
         return math.prod(self.shape)
 
+    @property
+    def meaning(self) -> str:
+        """The documentation, with the marks of derived and remembered fields."""
+        marks = ["derived"] * self.derived + ["perfect recall"] * self.remembered
+        return f"{self.doc} ({', '.join(marks)})" if marks else self.doc
+
 
 class Fields:
-    """The observation layout of a game: its fields, one after the other, C order within each."""
+    """The layout of a flat float32 vector: its fields, one after the other, C order within each.
+
+    Raises:
+        ValueError: Two fields have the same name.
+    """
 
     def __init__(self, *fields: Field) -> None:
         self._fields = {field.name: field for field in fields}
         if len(self._fields) != len(fields):
-            raise ValueError("two observation fields have the same name")
+            raise ValueError("two fields have the same name")
         self._offsets: dict[str, int] = {}
         size = 0
         for field in fields:
             self._offsets[field.name] = size
             size += field.size
-        #: Number of float32 values of an observation.
+        #: Number of values of the vector.
         self.size = size
+        #: float32 (size,): the divisor of each value's units.
+        self.scale = np.concatenate(
+            [
+                np.broadcast_to(np.array(field.scale, np.float32), field.shape).ravel()
+                for field in fields
+            ]
+        )
 
     def __iter__(self) -> Iterator[Field]:
         return iter(self._fields.values())
+
+    def __getitem__(self, name: str) -> Field:
+        return self._fields[name]
 
     def offset(self, name: str) -> int:
         """Index of the field's first value in the flat vector."""
         return self._offsets[name]
 
-    def unflatten(self, observation: NDArray[np.float32]) -> dict[str, NDArray[np.float32]]:
-        """Split observations of shape ``(..., size)`` into named views ``(..., *field.shape)``."""
-        observation = np.asarray(observation)
-        if observation.ndim == 0 or observation.shape[-1] != self.size:
+    def offsets(self) -> Any:
+        """All offsets as a named tuple, which kernels can use as a constant: ``AT.hand``."""
+        return namedtuple("Offsets", self._offsets)(**self._offsets)
+
+    @property
+    def fingerprint(self) -> str:
+        """A hash of names, shapes and scales: policies of another layout are refused by it."""
+        layout = [(field.name, field.shape, field.scale) for field in self]
+        return hashlib.sha256(json.dumps(layout).encode()).hexdigest()[:16]
+
+    def unflatten(self, vector: NDArray[np.float32]) -> dict[str, NDArray[np.float32]]:
+        """Split vectors of shape ``(..., size)`` into named views ``(..., *field.shape)``.
+
+        Raises:
+            ValueError: The last axis does not have ``size`` values.
+        """
+        vector = np.asarray(vector)
+        if vector.ndim == 0 or vector.shape[-1] != self.size:
             raise ValueError(
-                f"an observation has {self.size} values in its last axis, "
-                f"got shape {observation.shape}"
+                f"the last axis must have {self.size} values, got shape {vector.shape}"
             )
-        lead = observation.shape[:-1]
+        lead = vector.shape[:-1]
         return {
-            name: observation[..., offset : offset + self._fields[name].size].reshape(
+            name: vector[..., offset : offset + self._fields[name].size].reshape(
                 *lead, *self._fields[name].shape
             )
             for name, offset in self._offsets.items()
         }
 
-    def table(self) -> str:
-        """The layout as a Markdown table."""
-        rows = ["| index | field | shape | meaning |", "| --- | --- | --- | --- |"]
+    def rows(self) -> list[tuple[str, str, str, str, str]]:
+        """Index, name, shape, scale and meaning of each field, in words."""
+        rows = []
         for field in self:
             first = self._offsets[field.name]
             last = first + field.size - 1
-            index = f"{first}" if first == last else f"{first}..{last}"
-            shape = "×".join(map(str, field.shape))
-            rows.append(f"| {index} | `{field.name}` | {shape} | {field.doc} |")
-        return "\n".join(rows)
+            scale = field.scale if isinstance(field.scale, tuple) else (field.scale,)
+            rows.append(
+                (
+                    f"{first}" if first == last else f"{first}..{last}",
+                    field.name,
+                    "×".join(map(str, field.shape)),
+                    ", ".join(map(str, scale)),
+                    field.meaning,
+                )
+            )
+        return rows
+
+    def table(self) -> str:
+        """The layout as a Markdown table."""
+        lines = ["| index | field | shape | scale | meaning |", "| --- | --- | --- | --- | --- |"]
+        for index, name, shape, scale, meaning in self.rows():
+            lines.append(f"| {index} | `{name}` | {shape} | {scale} | {meaning} |")
+        return "\n".join(lines)
+
+    def docstring(self, width: int) -> str:
+        """The layout as plain text for a docstring, no line longer than ``width``."""
+        rows = [("index", "field", "shape", "scale", "meaning"), *self.rows()]
+        *widths, _ = (max(map(len, column)) for column in zip(*rows, strict=True))
+        indent = sum(widths) + 2 * len(widths)
+        lines = []
+        for *cells, meaning in rows:
+            head = "".join(f"{cell:{w}}  " for cell, w in zip(cells, widths, strict=True))
+            lines += textwrap.wrap(
+                meaning, width, initial_indent=head, subsequent_indent=" " * indent
+            )
+        return "\n".join(lines)

@@ -6,25 +6,34 @@ import operator
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from card_envs.engine.code_cache import cache_folder
 from card_envs.engine.fields import Fields
-from card_envs.engine.jit import COMPILED, announce_compilation
-from card_envs.engine.outcome import MEMORY_MODES, REWARD_MODES
+from card_envs.engine.full_state import byte_fields
+from card_envs.engine.jit import COMPILED, jit, package_of
+from card_envs.engine.observing import MEMORY_MODES
+from card_envs.engine.outcome import REWARD_MODES, common_dtype
+
+if TYPE_CHECKING:
+    from card_envs.render.scene import Scene
 
 #: Decisions after which a game is truncated, unless ``max_steps`` says otherwise.
 DEFAULT_MAX_STEPS = 10_000
 
+#: The number of players of an environment by default, where the game allows it.
+_USUAL_PLAYERS = 4
+
 
 @dataclass(frozen=True)
 class Option:
-    """One option of a game; it travels to the kernels as an integer.
+    """One option; kernels get it as an integer.
 
-    Either one of ``choices``, or a whole number from ``minimum`` to ``maximum`` (with
-    ``default=None`` also None, which the kernels see as 0), or, with a bool as default, a bool.
+    Either one of ``choices``, or a bool if the default is one, or a whole number from ``minimum``
+    to ``maximum`` (with ``default=None`` also None, which kernels get as 0).
     """
 
     name: str
@@ -45,7 +54,11 @@ class Option:
         return f"None or {text}" if self.default is None else text
 
     def check(self, value: Any) -> str | int | bool | None:
-        """The value as a plain Python one; ValueError names what is wrong and what is allowed."""
+        """The value as a plain Python one.
+
+        Raises:
+            ValueError: It is not allowed; the message says what is.
+        """
         if self.choices:
             if isinstance(value, str) and value in self.choices:
                 return value
@@ -66,13 +79,13 @@ class Option:
         raise ValueError(f"{self.name} must be {self.allowed}, got {value!r}")
 
     def encode(self, value: str | int | bool | None) -> int:
-        """The integer for the kernels that stands for a checked value."""
+        """The integer that kernels get for a checked value."""
         if self.choices:
             return self.choices.index(str(value))
         return int(value or 0)
 
     def parse(self, text: str) -> Any:
-        """The value that a text of the command line stands for (checked by ``check`` later)."""
+        """The value that a command line's text stands for, still to be checked."""
         if self.choices:
             return text
         words = {"true": True, "false": False, "none": None}
@@ -84,24 +97,20 @@ class Option:
             return text
 
 
-def gymnasium_id(game_id: str, version: int) -> str:
-    """The name in the registries, e.g. ``"card_envs/BeaverGang-v0"`` of ``"beaver_gang"``, 0."""
-    name = "".join(word.capitalize() for word in game_id.split("_"))
-    return f"card_envs/{name}-v{version}"
+def gymnasium_id(name: str) -> str:
+    """The id in the registries, e.g. ``"card_envs/BeaverGang-v0"`` for ``"beaver_gang_v0"``."""
+    game_id, _, version = name.rpartition("_v")
+    camel = "".join(word.capitalize() for word in game_id.split("_"))
+    return f"card_envs/{camel}-v{version}"
 
 
+#: Options of every game, in the order in which ``reset`` takes them.
 COMMON_OPTIONS = (
     Option(
         "reward",
         "rank",
-        "what the game pays: standing at the end, victory, or points by the round",
+        "what is paid: standing at the end, victory, or points round by round",
         choices=REWARD_MODES,
-    ),
-    Option(
-        "memory",
-        "perfect",
-        "whether observations hold all that a player could remember, or what he sees now",
-        choices=MEMORY_MODES,
     ),
     Option(
         "max_steps",
@@ -113,14 +122,64 @@ COMMON_OPTIONS = (
 )
 
 
-@dataclass(frozen=True, eq=False)
-class Game:
-    """A game as the environments see it; the rules are in the kernels of its modules.
+@dataclass(frozen=True)
+class View:
+    """How an observer looks at the game: what is written into its observations.
 
-    Kernels work on ``states[i]``, a record of ``state_dtype``: ``reset(states, i, seed,
-    num_players, *options)``, ``step(states, i, action)``, ``legal_action_mask(states, i, out)``
-    (returns the number of legal actions), ``observe(states, i, player, out)``,
-    ``determinize(states, i, player, seed)`` and ``heuristic(states, i)`` (returns an action).
+    Args:
+        memory: ``"perfect"`` (perfect recall: all that the player has been able to learn) or
+            ``"none"`` (what they can see now).
+        features: Whether derived fields are written, or left 0.
+
+    Raises:
+        ValueError: A value is not allowed; the message says what is.
+    """
+
+    memory: str = "perfect"
+    features: bool = True
+
+    def __post_init__(self) -> None:
+        for option in VIEW_OPTIONS:
+            object.__setattr__(self, option.name, option.check(getattr(self, option.name)))
+
+    @property
+    def codes(self) -> tuple[int, int]:
+        """``memory`` and ``features`` as ``observe`` takes them."""
+        return MEMORY_MODES.index(self.memory), int(self.features)
+
+
+#: Options of an observer, not of the game.
+VIEW_OPTIONS = (
+    Option(
+        "memory",
+        "perfect",
+        "whether observations have perfect recall or show what can be seen now",
+        choices=MEMORY_MODES,
+    ),
+    Option("features", True, "whether derived fields are written, or left 0"),
+)
+
+
+@jit
+def no_heuristic(states, i):
+    """Stands for the heuristic of a game that has none; it is never called."""
+    return -1
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Game:
+    """A game as everything else sees it; its rules are in the kernels of its modules.
+
+    Kernels work on ``states[i]``, a record of ``state_dtype``, which begins with the entries of
+    ``common_dtype``. All of them are compiled and allocate nothing:
+
+    - ``reset(states, i, seed, num_players, reward_mode, max_steps, *own options)``
+    - ``step(states, i, action)``
+    - ``legal_action_mask(states, i, out)``: writes int8 (A,), returns the number of legal actions
+    - ``observe(states, i, player, memory, features, out)``: writes float32 (D,)
+    - ``determinize(states, i, player, seed)``
+    - ``heuristic(states, i)``: returns an action (optional)
+    - ``write_state(states, i, player, out)``: writes float32 (S,) (optional)
     """
 
     id: str  #: e.g. ``"beaver_gang"``
@@ -130,23 +189,45 @@ class Game:
     max_players: int
     num_actions: int
     state_dtype: np.dtype[np.void]
-    fields: Fields
-    own_options: tuple[Option, ...]
-    rules: ModuleType  #: reset, step, legal_action_mask, determinize
+    fields: Fields  #: the observation's
+    rules: ModuleType  #: holds the kernels reset, step, legal_action_mask, determinize
     observe: Callable[..., None]
-    state_fields: Fields  #: the layout of the full state as floats
-    write_state: Callable[..., None]  #: ``write_state(states, i, player, out)``
-    heuristic: Callable[..., int]
-    #: float32 (num_actions, parts), 0 or 1: what each action consists of. A network may make an
-    #: action's logit as the sum over its parts, so that actions that are alike learn together.
-    action_parts: NDArray[np.float32]
-    #: ``action_name(action)``: an action in words.
+    #: ``scene(states, i, player, memory)``: the table as data, as a player may know it;
+    #: ``memory`` is ``MEMORY_PERFECT`` or ``MEMORY_NONE``.
+    scene: Callable[[NDArray[np.void], int, int, int], Scene]
+    #: ``action_name(action)``: an action in words; ValueError if there is no such action.
     action_name: Callable[[int], str]
-    #: ``public_action_name(states, i, action)``: what the player to move does with a legal action,
-    #: in words, as the others learn it: without what it hides from them.
-    public_action_name: Callable[[NDArray[np.void], int, int], str]
-    #: ``describe(states, i, player)``: the table in words, from a player's point of view.
-    describe: Callable[[NDArray[np.void], int, int], str]
+    #: ``public_action_name(states, i, action)``: a legal action of the player to move in words, as
+    #: the others learn it. Default: its name, for games whose actions hide nothing.
+    public_action_name: Callable[[NDArray[np.void], int, int], str] = None  # type: ignore[assignment]
+    own_options: tuple[Option, ...] = ()
+    default_players: int = 0  #: default: 4, or the nearest number that the game allows
+    #: What one point more than the mean of the table pays with ``reward="score"``.
+    score_scale: float = 1.0
+    heuristic: Callable[..., int] | None = None
+    #: float32 (A, K), 0 or 1: what each action consists of. A network may make an action's logit as
+    #: the sum over its features, so that similar actions learn together. Default: identity.
+    action_features: NDArray[np.float32] = None  # type: ignore[assignment]
+    #: The layout of the full state. Default: the bytes of the record's entries.
+    state_fields: Fields = None  # type: ignore[assignment]
+    write_state: Callable[..., None] | None = None
+
+    def __post_init__(self) -> None:
+        defaults = {
+            "default_players": min(max(_USUAL_PLAYERS, self.min_players), self.max_players),
+            "public_action_name": lambda states, i, action: self.action_name(action),
+            "action_features": np.eye(self.num_actions, dtype=np.float32),
+            "state_fields": byte_fields(self.state_dtype),
+        }
+        for name, default in defaults.items():
+            if getattr(self, name) is None or (
+                name == "default_players" and not getattr(self, name)
+            ):
+                object.__setattr__(self, name, default)
+        common = np.dtype(common_dtype(self.max_players), align=True).names or ()
+        missing = [name for name in common if name not in (self.state_dtype.names or ())]
+        if missing:
+            raise ValueError(f"{self.id}: state_dtype lacks {', '.join(missing)} of common_dtype")
 
     @property
     def name(self) -> str:
@@ -156,51 +237,102 @@ class Game:
     @property
     def gymnasium_id(self) -> str:
         """E.g. ``"card_envs/BeaverGang-v0"``."""
-        return gymnasium_id(self.id, self.version)
+        return gymnasium_id(self.name)
+
+    @property
+    def default_opponent(self) -> str:
+        """The agent to play against unless told otherwise."""
+        return "random" if self.heuristic is None else "heuristic"
+
+    @property
+    def package(self) -> str:
+        """The name of the package whose ``GAME`` this is."""
+        return self.rules.__name__.rpartition(".")[0]
+
+    @property
+    def sources(self) -> str:
+        """A name that changes whenever the sources of the rules do."""
+        folder = package_of(self.rules.__name__)
+        return self.name if folder is None else cache_folder(folder).name
 
     @property
     def options(self) -> tuple[Option, ...]:
-        """All options but the number of players, in the order that the kernels take them."""
+        """All options but the number of players, in the order in which ``reset`` takes them."""
         return COMMON_OPTIONS + self.own_options
+
+    def option(self, name: str) -> Option:
+        """The game's or an observer's option of that name.
+
+        Raises:
+            KeyError: There is none.
+        """
+        return {option.name: option for option in (*self.options, *VIEW_OPTIONS)}[name]
 
     def check_options(
         self, options: Mapping[str, Any], arguments: Sequence[str] = ()
     ) -> dict[str, Any]:
-        """All options with defaults filled in. Raises TypeError for an unknown name, ValueError
-        for a value that is not allowed; both say what is.
+        """The game's options with defaults filled in.
 
-        ``arguments`` are what may be given beside the options, for the error to name them.
+        Args:
+            options: The game's options by name.
+            arguments: What may be given beside them, for the error to name it.
+
+        Raises:
+            TypeError: There is no such option; the message says what there is.
+            ValueError: A value is not allowed; the message says what is.
         """
         known = {option.name: option for option in self.options}
         for name in options:
             if name not in known:
-                raise TypeError(
-                    f"{self.id} has no option {name!r}; its options are {', '.join(known)}"
-                    + (f"; further arguments are {', '.join(arguments)}" if arguments else "")
-                )
+                about = f"{self.id} has no option {name!r}; its options are {', '.join(known)}"
+                if name in {option.name for option in VIEW_OPTIONS}:
+                    about += f" ({name!r} is an option of who looks, not of the game)"
+                if arguments:
+                    about += f"; further arguments are {', '.join(arguments)}"
+                raise TypeError(about)
         return {
             name: option.check(options.get(name, option.default)) for name, option in known.items()
         }
 
+    def split_options(
+        self, options: Mapping[str, Any], arguments: Sequence[str] = ()
+    ) -> tuple[dict[str, Any], View]:
+        """The game's options with defaults filled in, and the observer's ``memory`` and
+        ``features`` among the same names. Errors are those of :meth:`check_options`."""
+        views = {option.name for option in VIEW_OPTIONS}
+        own = {name: value for name, value in options.items() if name not in views}
+        checked = self.check_options(own, (*arguments, *sorted(views)))
+        return checked, View(**{name: options[name] for name in options if name in views})
+
     def encode_options(self, options: Mapping[str, Any]) -> tuple[int, ...]:
-        """The options as the kernels take them."""
+        """The game's options as ``reset`` takes them."""
         checked = self.check_options(options)
         return tuple(option.encode(checked[option.name]) for option in self.options)
 
     def parse_options(self, texts: Sequence[str]) -> dict[str, Any]:
-        """Checked options from texts KEY=VALUE of a command line; only those that are given."""
-        known = {option.name: option for option in self.options}
+        """Options, the game's and an observer's, from texts KEY=VALUE; only those that are given.
+
+        Raises:
+            TypeError, ValueError: As for :meth:`check_options`.
+        """
+        known = {option.name: option for option in (*self.options, *VIEW_OPTIONS)}
         options: dict[str, Any] = {}
         for text in texts:
             key, separator, value = text.partition("=")
             if not separator:
                 raise ValueError(f"an option is given as KEY=VALUE, got {text!r}")
             options[key] = known[key].parse(value) if key in known else value
-        self.check_options(options)
+        self.split_options(options)
         return options
 
     def check_num_players(self, num_players: Any) -> int:
-        """A single number of players, or a ValueError that names the range."""
+        """A number of players; None is the default.
+
+        Raises:
+            ValueError: The game is not for that many; the message names the range.
+        """
+        if num_players is None:
+            return self.default_players
         try:
             number = operator.index(num_players)
         except TypeError:
@@ -213,7 +345,11 @@ class Game:
         return number
 
     def check_player_range(self, num_players: Any) -> tuple[int, int]:
-        """The lowest and highest number of players from one number or a pair of them."""
+        """The lowest and highest number of players from one number, a pair, or None.
+
+        Raises:
+            ValueError: The pair is not one, or the game is not for that many.
+        """
         if isinstance(num_players, (tuple, list)):
             if len(num_players) != 2:
                 raise ValueError(
@@ -228,12 +364,17 @@ class Game:
 
     def new_states(self, count: int) -> NDArray[np.void]:
         """An array of ``count`` blank records, fit to be passed to the kernels."""
-        announce_compilation(self.id)
         return self.as_states(np.zeros(count, self.state_dtype))
 
     def as_states(self, states: NDArray[np.void]) -> NDArray[np.void]:
         """The same records as the kernels need them: with attributes where they run as Python."""
         return states if COMPILED else states.view(np.recarray)
+
+    def describe(self, states: NDArray[np.void], i: int, player: int, memory: int = 0) -> str:
+        """The table of ``states[i]`` in words, as the player may know it."""
+        from card_envs.render.text import draw
+
+        return draw(self.scene(states, i, player, memory))
 
     @property
     def namespace(self) -> dict[str, Any]:
@@ -245,5 +386,5 @@ class Game:
             "legal_action_mask": self.rules.legal_action_mask,
             "observe": self.observe,
             "write_state": self.write_state,
-            "heuristic": self.heuristic,
+            "heuristic": self.heuristic or no_heuristic,
         }

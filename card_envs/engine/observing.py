@@ -1,31 +1,38 @@
 """What the observations of all games are written with.
 
-For speed (writing observations is most of a decision's time):
+Writing observations is most of a decision's time, so:
 
-- Indices are masked (& 7, & 15, ...) wherever the compiler cannot see that they are not negative:
-  it would make provision for negative ones.
+- Every index into ``out`` or a table goes through ``index``: the compiler then makes no provision
+  for negative indices. A wrong value is out of bounds, which plain Python and
+  ``NUMBA_BOUNDSCHECK=1`` report; it never aliases another entry.
 - What depends on the cards is looked up or written as 0.0 or 1.0 rather than decided by an ``if``,
-  which the processor would often guess wrong.
-- A row of a table is copied by a loop of its own, which becomes a load and a store or two.
-- All of ``out`` is set to 0 first, even if most is written: a whole row of a batch's array comes
-  into the processor's cache faster than its parts one by one.
-- No slice of ``out`` is taken, and functions that are given ``out`` are ``part``s, inlined for
-  certain: else Numba counts references to it, with instructions that wait for all writing.
+  which the processor would often predict wrongly.
+- A row of a table is copied by a loop of its own, which becomes one or two loads and stores.
+- All of ``out`` is set to 0 first, even if most of it is written: a whole row of a batch's array
+  comes into the processor's cache faster than pieces of it one by one.
+- No slice of ``out`` is taken, and functions that are given ``out`` are ``@inline``: otherwise
+  Numba counts references to it, with atomic instructions that wait for all writes.
 
-``int`` costs nothing compiled; as plain Python it keeps a field's small integers from overflow.
+``int`` costs nothing compiled; as plain Python it keeps a record's small integers from overflowing.
 """
 
 from __future__ import annotations
 
-import functools
-
 import numpy as np
 from numpy.typing import NDArray
 
-from card_envs.engine.jit import jit
+from card_envs.engine.fields import MAX_SCALE
+from card_envs.engine.jit import inline, jit
 
-#: Compiles a part of a kernel that writes to the array ``out``.
-part = functools.partial(jit, inline=True)
+#: Values of an observer's ``memory``, and their names as an option.
+MEMORY_PERFECT, MEMORY_NONE = 0, 1
+MEMORY_MODES = ("perfect", "none")
+
+
+@inline
+def index(value):
+    """A whole number as an index that cannot be negative."""
+    return np.uint64(value)
 
 
 @jit
@@ -35,9 +42,9 @@ def relative_seat(q, player, n):
     return places + (places >> 8 & n) & 7  # n more where negative
 
 
-def fractions(unit: float) -> NDArray[np.float32]:
-    """A table for numbers from 0 to 15: so many times the unit."""
-    return (np.arange(16) * unit).astype(np.float32)
+def fractions(scale: int) -> NDArray[np.float32]:
+    """float32 (256,): entry k is ``k / scale``, at most 1."""
+    return np.minimum(np.arange(MAX_SCALE + 1) / scale, 1.0).astype(np.float32)
 
 
 def thermometers(length: int, *, above: int = 0) -> NDArray[np.float32]:

@@ -1,4 +1,4 @@
-"""What every game does with time and rewards: its State's common fields and their helpers."""
+"""Time and rewards: the entries that every game's record begins with, and their helpers."""
 
 from __future__ import annotations
 
@@ -8,19 +8,15 @@ import numpy as np
 
 from card_envs.engine.jit import jit
 
-#: Values of the State field ``reward_mode``.
+#: Values of a record's ``reward_mode``, and their names as an option.
 RANK, WIN, SCORE = 0, 1, 2
 REWARD_MODES = ("rank", "win", "score")
 
-#: Values of the State field ``memory``.
-MEMORY_PERFECT, MEMORY_NONE = 0, 1
-MEMORY_MODES = ("perfect", "none")
 
+def common_dtype(max_players: int) -> list[tuple[Any, ...]]:
+    """The entries that every game's record begins with.
 
-def common_state_fields(max_players: int) -> list[tuple[Any, ...]]:
-    """The fields that every game's State begins with.
-
-    ``standing`` is the game's to keep: higher is better, equal is level; it decides the rewards.
+    ``standing`` is kept by the game: higher is better, equal is level. It decides the rewards.
     """
     return [
         ("rng", np.uint64),
@@ -34,17 +30,15 @@ def common_state_fields(max_players: int) -> list[tuple[Any, ...]]:
         ("terminated", np.bool_),
         ("truncated", np.bool_),
         ("reward_mode", np.int8),
-        ("memory", np.int8),
     ]
 
 
 @jit
-def begin(s, seed, num_players, reward_mode, memory, max_steps):
-    """Set the common fields for a new game."""
+def begin(s, seed, num_players, reward_mode, max_steps):
+    """Set the common entries for a new game."""
     s.seed = seed
     s.num_players = num_players
     s.reward_mode = reward_mode
-    s.memory = memory
     s.max_steps = max_steps
     s.steps = 0
     s.terminated = False
@@ -52,21 +46,6 @@ def begin(s, seed, num_players, reward_mode, memory, max_steps):
     for player in range(len(s.rewards)):
         s.rewards[player] = 0.0
         s.standing[player] = 0
-
-
-@jit
-def common_fields_are_sound(s, min_players, max_players):
-    """Whether the common fields can be those of a game, running or over: for what comes from
-    outside."""
-    if not (min_players <= s.num_players <= max_players and 0 <= s.current_player < s.num_players):
-        return False
-    if not (0 <= s.reward_mode < len(REWARD_MODES) and 0 <= s.memory < len(MEMORY_MODES)):
-        return False
-    for player in range(s.num_players, max_players):
-        if s.rewards[player] != 0.0:
-            return False
-    is_running = not (s.terminated or s.truncated)
-    return s.steps >= 0 and (s.steps < s.max_steps if is_running else s.max_steps > 0)
 
 
 @jit
@@ -78,9 +57,9 @@ def begin_step(s):
 
 @jit
 def pay_points(s, points, scale, in_round):
-    """``reward="score"``: points relative to the mean of who played the round, times ``scale``.
+    """``reward="score"``: points relative to the mean of those in the round, times ``scale``.
 
-    ``in_round`` is a set of players (bit p is player p): the others, who were out, get nothing.
+    ``in_round`` is a set of players (bit p is player p); all others get nothing.
     """
     if s.reward_mode == SCORE:
         total = 0.0

@@ -1,8 +1,7 @@
-"""Loops over games, compiled for each game: templates.
+"""Templates: loops over games that are compiled for each game.
 
-They are never called as they stand. ``compile_for`` gives each a copy in the namespace of a game,
-where ``reset``, ``step``, ``legal_action_mask``, ``observe`` and ``heuristic`` are that game's
-kernels.
+They are never called directly. ``compile_for`` gives each a copy in the namespace of a game, where
+``reset``, ``step``, ``legal_action_mask``, ``observe`` and ``heuristic`` are that game's kernels.
 """
 
 from __future__ import annotations
@@ -12,18 +11,21 @@ from functools import cache
 from typing import Any
 
 import numba
+import numpy as np
+from numpy.typing import NDArray
 
+from card_envs.engine.full_state import write_bytes
 from card_envs.engine.game import Game
 from card_envs.engine.jit import specialize
 from card_envs.engine.seeds import next_seed, players_of, random_action
 
-# What step_and_look returns: the player to move, and these.
+# What step_and_observe returns: the player to move, and these flags.
 PAID, OVER = 16, 32
 
-# How the agent of a seat comes to its action, in play_on: it is asked for it, or it is scripted.
+# How an agent comes to its action in advance_to_decision: it is asked for it, or it is a kernel.
 ASKED, RANDOM, HEURISTIC = 0, 1, 2
 
-# What play_on says of a game that waits for nobody.
+# What advance_to_decision writes for a game that waits for nobody.
 NOBODY = -1
 
 _HELPERS = {
@@ -53,18 +55,18 @@ def reset_games(states, indices, seeds, num_players, options):
         reset(states, indices[j], seeds[j], num_players[j], *options)
 
 
-def observe_games(states, observation, action_mask):
+def observe_games(states, memory, features, observation, action_mask):
     """Write every game's observation and mask for the player to move."""
     for i in prange(len(states)):
-        observe(states, i, states[i].current_player, observation[i])
+        observe(states, i, states[i].current_player, memory, features, observation[i])
         legal_action_mask(states, i, action_mask[i])
 
 
-def step_and_look(states, i, action, observation, action_mask):
-    """One decision, the next player's view, and in one number what Python must know of it."""
+def step_and_observe(states, i, action, memory, features, observation, action_mask):
+    """One decision and what the next player observes; returns the player to move and flags."""
     step(states, i, action)
     s = states[i]
-    observe(states, i, s.current_player, observation)
+    observe(states, i, s.current_player, memory, features, observation)
     legal_action_mask(states, i, action_mask)
     result = int(s.current_player)
     for player in range(s.num_players):
@@ -76,15 +78,15 @@ def step_and_look(states, i, action, observation, action_mask):
 
 
 def write_states(states, indices, players, out):
-    """Write the full state of the games ``indices``, each as one of its players sees the seats."""
+    """Write the full state of the games ``indices``, seats relative to one of its players."""
     for j in range(len(indices)):
         write_state(states, indices[j], players[j], out[j])
 
 
 def play_out(states, indices, players, scratch, out):
-    """What a player of each game gets when somebody is paid next, if all play by the heuristic.
+    """What a player of each game is paid next if all players follow the heuristic.
 
-    The games ``indices`` are played on in ``scratch``, an array of one, and do not change; where
+    The games ``indices`` are continued in ``scratch``, an array of one, and do not change; where
     nobody is paid any more it is 0.
     """
     for j in range(len(indices)):
@@ -105,9 +107,20 @@ def find_illegal(actions, action_mask):
 
 
 def step_games(
-    states, actions, low, high, options, observation, action_mask, rewards, terminated, truncated
+    states,
+    actions,
+    low,
+    high,
+    options,
+    memory,
+    features,
+    observation,
+    action_mask,
+    rewards,
+    terminated,
+    truncated,
 ):
-    """One decision in every game; a game that is over begins anew at once."""
+    """One decision in every game; finished games are reset in the same step (autoreset)."""
     for i in prange(len(states)):
         step(states, i, actions[i])
         s = states[i]
@@ -120,16 +133,18 @@ def step_games(
         if s.terminated or s.truncated:
             seed = next_seed(s.seed)
             reset(states, i, seed, players_of(seed, low, high), *options)
-        observe(states, i, s.current_player, observation[i])
+        observe(states, i, s.current_player, memory, features, observation[i])
         legal_action_mask(states, i, action_mask[i])
 
 
-def play_random(states, streams, decisions, low, high, options, observation, action_mask):
+def play_random(
+    states, streams, decisions, low, high, options, memory, features, observation, action_mask
+):
     """Random play without leaving the compiled loop: the speed of the rules themselves."""
     for i in prange(len(states)):
         out, mask = observation[i], action_mask[i]
         for _ in range(decisions):
-            observe(states, i, states[i].current_player, out)
+            observe(states, i, states[i].current_player, memory, features, out)
             count = legal_action_mask(states, i, mask)
             step(states, i, random_action(streams, i, mask, count))
             if states[i].terminated or states[i].truncated:
@@ -146,10 +161,23 @@ def take_actions(states, indices, actions, returns):
             returns[i, player] += states[i].rewards[player]
 
 
-def play_on(
-    states, indices, seats, kinds, streams, skip_forced, returns, waiting, observation, action_mask
+def advance_to_decision(
+    states,
+    indices,
+    seating,
+    kernels,
+    views,
+    streams,
+    skip_forced,
+    returns,
+    waiting,
+    observation,
+    action_mask,
 ):
-    """Play the games ``indices`` until an agent must be asked, or they are over."""
+    """Advance the games ``indices`` until an agent must be asked, or they are over.
+
+    The agent asked observes by its own ``views[agent]``: memory and features.
+    """
     for j in range(len(indices)):
         i = indices[j]
         s = states[i]
@@ -157,19 +185,37 @@ def play_on(
             if s.terminated or s.truncated:
                 waiting[i] = NOBODY
                 break
-            agent = seats[i, s.current_player]
-            if kinds[agent] == HEURISTIC:
+            agent = seating[i, s.current_player]
+            if kernels[agent] == HEURISTIC:
                 action = heuristic(states, i)
             else:
                 count = legal_action_mask(states, i, action_mask[i])
-                if kinds[agent] == RANDOM:
+                if kernels[agent] == RANDOM:
                     action = random_action(streams, i, action_mask[i], count)
                 elif skip_forced and count == 1:
                     action = random_action(streams, i, action_mask[i], 1)
                 else:
-                    observe(states, i, s.current_player, observation[i])
+                    memory, features = views[agent, 0], views[agent, 1]
+                    observe(states, i, s.current_player, memory, features, observation[i])
                     waiting[i] = agent
                     break
             step(states, i, action)
             for player in range(s.num_players):
                 returns[i, player] += s.rewards[player]
+
+
+def write_full_states(
+    game: Game,
+    states: NDArray[np.void],
+    indices: NDArray[np.int64],
+    players: NDArray[np.int64],
+    out: NDArray[np.float32],
+) -> None:
+    """Write the full state of the games ``indices``, float32 (M, S).
+
+    Seats are relative to one of each game's players, if the game has a ``write_state``.
+    """
+    if game.write_state is None:
+        write_bytes(states, indices, out)
+    else:
+        compile_for(game, write_states)(states, indices, players, out)

@@ -1,4 +1,4 @@
-"""The order of the seats."""
+"""The order of seats around the table."""
 
 from __future__ import annotations
 

@@ -1,0 +1,95 @@
+"""The contract of agents: ``act(turn) -> actions``."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from card_envs.engine.game import Game, View
+
+
+@dataclass(frozen=True)
+class Turn:
+    """M games that wait for one agent's action.
+
+    The observations are those of the player to move, in the agent's own view. An agent may use all
+    that its seat can know and nothing else: the states are there to be redrawn
+    (``game.rules.determinize``), on copies, before anything is concluded from them.
+    """
+
+    game: Game
+    states: NDArray[np.void]  #: records of ``game.state_dtype``, those of other games among them
+    indices: NDArray[np.int64]  #: (M,), which of the states wait
+    observation: NDArray[np.float32]  #: (M, D) in [0, 1]
+    action_mask: NDArray[np.int8]  #: (M, A), 1 for each legal action
+
+    def __len__(self) -> int:
+        return len(self.indices)
+
+
+class Agent(ABC):
+    """Chooses actions for the players to move in any number of games.
+
+    A subclass sets ``name`` and defines :meth:`act`.
+    """
+
+    name: str  #: what it is called in tables and errors
+    view: View = View()  #: how it observes: with perfect recall or none, with features or without
+
+    @property
+    def kernel(self) -> int | None:
+        """How it plays inside the compiled loop, without being asked; None: it is asked."""
+        return None
+
+    @abstractmethod
+    def act(self, turn: Turn) -> NDArray[np.int64]:
+        """A legal action (M,) for each game of the turn."""
+
+
+def turn_of(game: Game, states: NDArray[np.void], indices: NDArray[np.int64], view: View) -> Turn:
+    """The turn of the players to move in the games ``indices``, observed in a view."""
+    observation = np.zeros((len(indices), game.fields.size), np.float32)
+    action_mask = np.zeros((len(indices), game.num_actions), np.int8)
+    for j, i in enumerate(indices):
+        player = states["current_player"][i]
+        game.observe(states, i, player, *view.codes, observation[j])
+        game.rules.legal_action_mask(states, i, action_mask[j])
+    return Turn(game, states, indices, observation, action_mask)
+
+
+def choose(agent: Agent, game: Game, states: NDArray[np.void], i: int = 0) -> int:
+    """The agent's action for the player to move in ``states[i]``.
+
+    Raises:
+        ValueError: It is not legal, or not a single whole number.
+    """
+    turn = turn_of(game, states, np.array([i]), agent.view)
+    return int(checked_actions(agent, turn, agent.act(turn))[0])
+
+
+def checked_actions(agent: Agent, turn: Turn, actions: object) -> NDArray[np.int64]:
+    """An agent's actions as int64 (M,); kernels would take anything.
+
+    Raises:
+        ValueError: One is not legal, or the array's shape or dtype is wrong.
+    """
+    array = np.asarray(actions)
+    if array.shape != turn.indices.shape or array.dtype.kind not in "iu":
+        raise ValueError(
+            f"the agent {agent.name!r} must return whole numbers of shape {turn.indices.shape}, "
+            f"got {array.dtype} of shape {array.shape}"
+        )
+    is_action = (array >= 0) & (array < turn.game.num_actions)
+    is_wrong = ~is_action
+    is_wrong[is_action] = turn.action_mask[is_action, array[is_action]] == 0
+    if is_wrong.any():
+        first = int(is_wrong.argmax())
+        legal = np.flatnonzero(turn.action_mask[first]).tolist()
+        raise ValueError(
+            f"the agent {agent.name!r} chose the action {array[first]}, which is not legal; "
+            f"legal are {legal}"
+        )
+    return array.astype(np.int64, copy=False)
