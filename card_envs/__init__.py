@@ -5,14 +5,14 @@ from __future__ import annotations
 from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, Any
 
-from card_envs.engine.game import gymnasium_id
+from card_envs.engine.game import DEFAULT_MAX_STEPS, Game, gymnasium_id
 from card_envs.games import GAMES, load_game
 
 if TYPE_CHECKING:
     from card_envs.engine.batch import BatchEngine
     from card_envs.envs.aec import CardEnv
 
-__all__ = ["GAMES", "load_game", "make", "make_vec"]
+__all__ = ["GAMES", "load_game", "make", "make_vec", "register"]
 
 try:
     __version__ = version("card_envs")
@@ -20,49 +20,121 @@ except PackageNotFoundError:  # used from a source tree that is not installed
     __version__ = "0+unknown"
 
 
-def make(game: str, **options: Any) -> CardEnv:
-    """The game as a PettingZoo AEC environment: the same as ``card_envs.<game>_v0.env``.
+def make(
+    game: str,
+    *,
+    num_players: int | None = None,
+    reward: str = "rank",
+    max_steps: int = DEFAULT_MAX_STEPS,
+    memory: str = "perfect",
+    features: bool = True,
+    on_illegal: str = "terminate",
+    render_mode: str | None = None,
+    **own_options: Any,
+) -> CardEnv:
+    """The game as a PettingZoo AEC environment: the same as ``card_envs.<game>_vN.env``.
 
     Args:
-        game: A key of ``GAMES``.
-        **options: ``num_players``, ``render_mode``, ``on_illegal`` and the game's options.
+        game: An id of ``GAMES`` (its newest version), or a versioned name.
+        num_players: Number of players; None: the game's default.
+        reward: ``"rank"``, ``"win"`` or ``"score"``.
+        max_steps: Decisions after which a game is truncated.
+        memory: What observations hold: ``"perfect"`` recall, or ``"none"``.
+        features: Whether derived fields are written, or left 0.
+        on_illegal: ``"terminate"`` or ``"raise"``.
+        render_mode: None, ``"ansi"`` or ``"human"``.
+        **own_options: The game's own options.
+
+    Raises:
+        ValueError, TypeError: An argument is wrong; the message says what is allowed.
     """
     from card_envs.envs.aec import CardEnv
 
-    return CardEnv(game, **options)
+    return CardEnv(
+        game,
+        num_players=num_players,
+        reward=reward,
+        max_steps=max_steps,
+        memory=memory,
+        features=features,
+        on_illegal=on_illegal,
+        render_mode=render_mode,
+        **own_options,
+    )
 
 
 def make_vec(
-    game: str, num_envs: int, num_players: int | tuple[int, int] = 4, **options: Any
+    game: str,
+    num_envs: int,
+    num_players: int | tuple[int, int] | None = None,
+    *,
+    memory: str = "perfect",
+    features: bool = True,
+    num_threads: int = 1,
+    copy: bool = False,
+    **options: Any,
 ) -> BatchEngine:
     """The raw batch: ``num_envs`` games that take a decision each at every step.
 
     Args:
-        game: A key of ``GAMES``.
+        game: An id of ``GAMES`` (its newest version), or a versioned name.
         num_envs: Number of games.
-        num_players: One number, or a pair (low, high) to mix table sizes in one batch.
-        **options: ``num_threads``, ``copy`` and the game's options. Unless ``copy=True`` the
-            arrays returned are buffers that the next step overwrites.
+        num_players: One number, or a pair (low, high) to mix table sizes in one batch. None: the
+            game's default.
+        memory: What observations hold: ``"perfect"`` recall, or ``"none"``.
+        features: Whether derived fields are written, or left 0.
+        num_threads: Threads that share the games.
+        copy: Whether to return fresh arrays, not buffers that the next step overwrites.
+        **options: The game's options.
+
+    Raises:
+        ValueError, TypeError: An argument is wrong; the message says what is allowed.
     """
     from card_envs.engine.batch import BatchEngine
 
-    return BatchEngine(load_game(game), num_envs, num_players, **options)
+    return BatchEngine(
+        load_game(game),
+        num_envs,
+        num_players,
+        memory=memory,
+        features=features,
+        num_threads=num_threads,
+        copy=copy,
+        **options,
+    )
 
 
-def _register() -> None:
+def register(game: Game) -> None:
+    """Add a game of another package: to ``GAMES``, and to Gymnasium's and PettingZoo's registries.
+
+    Installed packages can do without by an entry point in the group ``card_envs.games``, such as
+    ``kuhn_poker_v0 = "my_games.kuhn_poker:GAME"``. Registering the same game again changes nothing.
+
+    Raises:
+        ValueError: Another game has its name.
+    """
+    if game.name in GAMES.names and GAMES.load(game.name) is game:
+        return
+    GAMES.add(game.name, lambda: game)
+    _register_environments(game.name)
+
+
+def _register_environments(name: str) -> None:
     import gymnasium
     import pettingzoo
 
-    for game_id in GAMES:
-        name = gymnasium_id(game_id, 0)
-        gymnasium.register(
-            id=name,
-            entry_point="card_envs.envs.seat:SeatEnv",
-            vector_entry_point="card_envs.envs.vector:SeatVectorEnv",
-            kwargs={"game": game_id},
+    env_id = gymnasium_id(name)
+    gymnasium.register(
+        id=env_id,
+        entry_point="card_envs.envs.single_seat:SingleSeatEnv",
+        vector_entry_point="card_envs.envs.single_seat_vector:SingleSeatVectorEnv",
+        kwargs={"game": name},
+    )
+    if hasattr(pettingzoo, "register"):  # PettingZoo has a registry from 1.26 on
+        pettingzoo.register(
+            "aec", id=env_id, entry_point="card_envs.envs.aec:CardEnv", kwargs={"game": name}
         )
-        if hasattr(pettingzoo, "register"):  # PettingZoo has a registry from 1.26 on
-            pettingzoo.register("aec", id=name, entry_point=f"card_envs.{game_id}_v0:env")
 
 
-_register()
+for _name in GAMES.names:
+    _register_environments(_name)

@@ -1,55 +1,57 @@
-"""The program ``card-envs``: list the games, say what one is like, play it, look at a replay."""
+"""The program ``card-envs``: list, describe, play and evaluate games, and show replays."""
 
 from __future__ import annotations
 
 import argparse
-import os
 import re
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
-from card_envs.agents import Agent, make_agent, shipped_policies
-from card_envs.engine.game import Game
+from card_envs import command
+from card_envs.agents import Agent, agent_names, choose, make_agent, shipped_policies
+from card_envs.command import add_games_argument, parse_arguments
+from card_envs.engine.game import VIEW_OPTIONS, Game
 from card_envs.engine.seeds import check_seed
 from card_envs.envs.aec import CardEnv
+from card_envs.evaluation.commands import add_evaluate, add_tournament
 from card_envs.games import GAMES, load_game
-from card_envs.render import by_kind, counted, ranges, table
+from card_envs.render.words import by_kind, counted, ranges, table
 from card_envs.replay import Replay
 
 _PROGRAM = "card-envs"
 _RULE = "-" * 80
-# Of more actions than that only their kinds are shown, so that the table is not scrolled away.
+# Of more actions than this only their kinds are shown, so that the table stays on the screen.
 _SCREENFUL = 20
 _WORD = re.compile(r"[^\s,;:]+")
 _WORD_OR_COLON = re.compile(f"{_WORD.pattern}|:")
 
-#: What a command does once its arguments have been found to be right; returns the exit code.
+#: What a command does once its arguments have been checked; returns the exit code.
 _Command = Callable[[], int]
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run the program; ``argv`` defaults to the arguments of the process. Returns the exit code."""
-    args = _parser().parse_args(argv)
-    try:
-        command: _Command = args.prepare(args)
-    except (ValueError, TypeError, OSError) as error:
-        print(f"{_PROGRAM}: error: {error}", file=sys.stderr)
-        return 2
-    try:
-        code = command()
-        sys.stdout.flush()
-    except BrokenPipeError:  # whoever reads the output has seen enough, e.g. `| head`
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 1
-    except KeyboardInterrupt:
-        return 130
-    return code
+    """Run the program.
+
+    Args:
+        argv: The arguments; None: those of the process.
+
+    Returns:
+        The exit status.
+    """
+
+    def run() -> int:
+        args = parse_arguments(_parser(), argv)
+        prepared: _Command = args.prepare(args)
+        return prepared()
+
+    return command.run(_PROGRAM, run)
 
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog=_PROGRAM, description="Card games with hidden information, in the terminal."
     )
+    add_games_argument(parser)
     commands = parser.add_subparsers(metavar="COMMAND", required=True)
 
     listing = commands.add_parser("list", help="list the games")
@@ -61,23 +63,27 @@ def _parser() -> argparse.ArgumentParser:
 
     play = commands.add_parser("play", help="play a game against agents")
     play.add_argument("game", metavar="GAME", help="a game's id, see list")
-    play.add_argument("--players", type=int, metavar="N", help="number of players (default: 4)")
+    play.add_argument(
+        "--players", type=int, metavar="N", help="number of players (default: the game's)"
+    )
     play.add_argument("--seat", type=int, default=0, metavar="K", help="your seat (default: 0)")
     play.add_argument(
         "--opponents",
         nargs="+",
-        default=["heuristic"],
+        default=[],
         metavar="A",
         help="an agent for all other seats, or one for each from your left on: random, heuristic, "
-        "a shipped policy or the path of a policy file (default: heuristic)",
+        "a shipped policy or the path of a policy file (default: heuristic, if the game has one)",
     )
-    play.add_argument("--seed", type=int, metavar="S", help="deals the same cards again")
+    play.add_argument(
+        "--seed", type=int, metavar="S", help="the game's seed (default: a random one)"
+    )
     play.add_argument(
         "--option",
         action="append",
         default=[],
         metavar="KEY=VALUE",
-        help="an option of the game, see info; may be given several times",
+        help="an option of the game or of your view, see info; may be given several times",
     )
     play.add_argument("--save", metavar="FILE", help="write a replay file")
     play.set_defaults(prepare=_prepare_play)
@@ -85,6 +91,12 @@ def _parser() -> argparse.ArgumentParser:
     replay = commands.add_parser("replay", help="show a replay file, as each player to move saw it")
     replay.add_argument("file", metavar="FILE")
     replay.set_defaults(prepare=_prepare_replay)
+
+    add_evaluate(commands)
+    add_tournament(commands)
+
+    for subparser in commands.choices.values():
+        add_games_argument(subparser)
     return parser
 
 
@@ -96,8 +108,7 @@ def _parser() -> argparse.ArgumentParser:
 def _prepare_list(args: argparse.Namespace) -> _Command:
     def command() -> int:
         rows = [["game", "title", "players", "actions", "observation", "policies"]]
-        for game_id in GAMES:
-            game = load_game(game_id)
+        for game in map(load_game, GAMES):
             rows.append(
                 [
                     game.id,
@@ -129,27 +140,23 @@ def _describe_game(game: Game) -> str:
         ["players", f"{game.min_players} to {game.max_players}"],
         ["actions", str(game.num_actions)],
         ["observation", f"{game.fields.size} values from 0 to 1"],
-        ["agents", ", ".join(["random", "heuristic", *shipped_policies(game)])],
-        ["PettingZoo", f"card_envs.{game.name}.env(num_players={game.max_players})"],
+        ["agents", ", ".join(agent_names(game))],
+        ["PettingZoo", f'card_envs.make("{game.id}", num_players={game.max_players})'],
         ["Gymnasium", f'gymnasium.make("{game.gymnasium_id}")'],
     ]
     options = [["option", "default", "allowed", "meaning"]]
-    options += [[o.name, repr(o.default), o.allowed, o.doc] for o in game.options]
+    options += [[o.name, repr(o.default), o.allowed, o.doc] for o in (*game.options, *VIEW_OPTIONS)]
     names = {action: game.action_name(action) for action in range(game.num_actions)}
     actions = [["index", "action (# a number, ... more words)"]]
     actions += [[ranges(numbers), kind] for kind, numbers in by_kind(names).items()]
-    fields = [["index", "field", "shape", "meaning"]]
-    for field in game.fields:
-        first = game.fields.offset(field.name)
-        index = ranges(range(first, first + field.size))
-        fields.append([index, field.name, "x".join(map(str, field.shape)), field.doc])
+    fields = [("index", "field", "shape", "scale", "meaning"), *game.fields.rows()]
     return "\n\n".join(
         [
             f"{game.title} ({game.name})",
             table(summary),
             "Options (--option KEY=VALUE)\n" + table(options),
             "Actions\n" + table(actions),
-            "Observation of a player (seats relative to him: he is seat 0, then clockwise)\n"
+            "Observation of a player (seats are relative to them, their own is 0, then clockwise)\n"
             + table(fields),
         ]
     )
@@ -162,11 +169,9 @@ def _describe_game(game: Game) -> str:
 
 def _prepare_play(args: argparse.Namespace) -> _Command:
     game = load_game(args.game)
-    num_players = args.players
-    if num_players is None:
-        num_players = min(max(4, game.min_players), game.max_players)
+    num_players = game.check_num_players(args.players)
     env = CardEnv(
-        game.id,
+        game.name,
         num_players=num_players,
         on_illegal="raise",
         **game.parse_options(args.option),
@@ -176,6 +181,7 @@ def _prepare_play(args: argparse.Namespace) -> _Command:
     seed = check_seed(args.seed)
     opponents = _seat_opponents(game, args.opponents, num_players, args.seat, seed)
     session = _Session(env, seed, args.seat, opponents, args.save)
+    env.reset(seed=seed)
     session.save()  # a file that cannot be written is found before the game, not after it
     return session.play
 
@@ -185,8 +191,8 @@ def _seat_opponents(
 ) -> dict[int, Agent]:
     """The agents by player."""
     others = num_players - 1
-    if len(names) == 1:
-        names = [names[0]] * others
+    if len(names) < 2:
+        names = [*names, game.default_opponent][:1] * others
     if len(names) != others:
         raise ValueError(
             f"--opponents must be one name, or one for each of the {others} other seats, "
@@ -210,19 +216,17 @@ class _Session:
         self._seat = seat
         self._opponents = opponents
         self._path = path
-        self._actions: list[int] = []
-        # What the others did since the person's last decision, as he may know it: player and
+        # What the others did since the person's last decision, as they may know it: player and
         # actions in words.
         self._story: list[tuple[int, list[str]]] = []
 
     def save(self) -> None:
         """Write the replay so far, if a file was named."""
         if self._path is not None:
-            Replay.of(self._env, self._seed, self._actions).save(self._path)
+            Replay.of(self._env).save(self._path)
 
     def play(self) -> int:
         """Play to the end, or until the person quits."""
-        self._env.reset(seed=self._seed)
         self._introduce()
         has_quit = False
         while not has_quit and self._env.legal_actions():
@@ -231,10 +235,9 @@ class _Session:
                 action = self._ask()
                 has_quit = action is None
             else:
-                action = self._opponents[player].choose(self._env.states, 0)
+                action = choose(self._opponents[player], self._env.game, self._env.states)
                 self._remember(player, action)
             if action is not None:
-                self._actions.append(action)
                 self._env.step(action)
         if has_quit:
             print("You left the game.")
@@ -261,10 +264,11 @@ class _Session:
         if self._story:
             print()
         self._story.clear()
-        print(self._env.game.describe(self._env.states, 0, self._seat))
+        env = self._env
+        print(env.game.describe(env.states, 0, self._seat, env.view.codes[0]))
 
     def _ask(self) -> int | None:
-        """The person's action; None if he quits."""
+        """The person's action; None if they quit."""
         names = {action: self._env.action_name(action) for action in self._env.legal_actions()}
         self._show_table()
         print(f"\n{_kinds(names) if len(names) > _SCREENFUL else _listed(names, names)}")
@@ -317,11 +321,11 @@ def _kinds(names: Mapping[int, str]) -> str:
 
 
 def _meant(answer: str, names: Mapping[int, str]) -> list[int]:
-    """The actions that an answer may mean: that of this number or name, or all with its words.
+    """The actions that an answer may mean: the one of this number or name, or all with its words.
 
     The words, or what they begin with, must occur in the name in the same order, and a number
     behind a word must stand right behind it there, or behind a colon. An answer without any letter
-    is no words.
+    has no words.
     """
     for action, name in names.items():
         if answer in (str(action), name):
@@ -343,13 +347,13 @@ def _explain(answer: str, meant: Sequence[int], names: Mapping[int, str]) -> str
     if meant:
         return f"{_listed(meant, names)}\n{answer!r} may mean each of these."
     if near := _near(answer, names):
-        return f"{_listed(near, names)}\n{answer!r} has the words of these, but in no such order."
+        return f"{_listed(near, names)}\n{answer!r} has the words of these, but in another order."
     possible = "what ? shows" if len(names) > _SCREENFUL else ranges(list(names))
     return f"{answer!r} is not possible here; possible are {possible}, and q to quit."
 
 
 def _near(answer: str, names: Mapping[int, str]) -> list[int]:
-    """The actions with all words of an answer, in whatever order."""
+    """The actions with all words of an answer, in any order."""
     patterns = [f" {_beginning(word)}" for word in _words(answer)]
     return [
         action
@@ -382,7 +386,8 @@ def _prepare_replay(args: argparse.Namespace) -> _Command:
 
     def command() -> int:
         env = replay.start()
-        print(f"{env.game.title}, seed {replay.seed}, {len(replay.actions)} decisions.")
+        decisions = sum(isinstance(action, int) for action in replay.actions)
+        print(f"{env.game.title}, seed {replay.seed}, {counted(decisions, 'decision')}.")
         for number, (now, action) in enumerate(replay.steps(), 1):
             env = now
             print(_RULE)

@@ -1,19 +1,39 @@
-"""Replays: a game as its options, its seed and its actions, in one line of JSON."""
+"""Saved games and replays: a game as its history, in one line of JSON with a checksum."""
 
 from __future__ import annotations
 
+import hashlib
 import json
-import operator
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import card_envs
 from card_envs.engine.game import Game
 from card_envs.engine.seeds import check_seed
-from card_envs.envs.aec import CardEnv
-from card_envs.games import GAMES, load_game
+from card_envs.games import load_game
+
+if TYPE_CHECKING:
+    from card_envs.envs.aec import CardEnv
+
+#: The format's name, which every saved game carries.
+FORMAT = "card_envs game 1"
+
+_KEYS = ("format", "game", "version", "options", "seed", "actions", "checksum")
+_OLD_SAVE = b"card_envs save 1"
+
+# Where the checksum is in the text: it comes last.
+_SEAL = ', "checksum": "'
+_END = re.compile(rf'{_SEAL}[0-9a-f]{{32}}"}}\n?\Z')
+
+
+class Redraw(NamedTuple):
+    """A call of ``determinize`` in a game's history."""
+
+    player: int
+    seed: int
 
 
 @dataclass(frozen=True)
@@ -26,93 +46,141 @@ class Replay:
         version: The release of card_envs that wrote it, for information.
         options: ``num_players`` and all options of the game.
         seed: What the game was reset with.
-        actions: The players' actions, in order.
+        actions: The players' actions in order, and a ``Redraw`` for each ``determinize``.
 
     Raises:
         ValueError: A value is not possible; the message says which and why. Whether the actions
-            are legal is found when they are played: :meth:`from_json` does that, as does
-            :meth:`steps`.
+            are legal is found when they are played, by :meth:`from_json` and :meth:`steps`.
     """
 
     game: str
     version: str
     options: Mapping[str, Any]
     seed: int
-    actions: tuple[int, ...]
+    actions: tuple[int | Redraw, ...]
 
     def __post_init__(self) -> None:
-        game = self._load_game()
+        if not isinstance(self.game, str):
+            raise ValueError(f"game must be a text, got {self.game!r}")
         if not isinstance(self.version, str):
             raise ValueError(f"version must be a text, got {self.version!r}")
         if not isinstance(self.options, Mapping):
             raise ValueError(f"options must be names with values, got {self.options!r}")
+        game = self._load_game()
         _check_keys("options", self.options, ["num_players", *(o.name for o in game.options)])
         options = dict(self.options)
-        game.check_num_players(options.pop("num_players"))
+        num_players = options.pop("num_players")
+        if type(num_players) is not int:
+            raise ValueError(f"num_players must be a whole number, got {num_players!r}")
+        game.check_num_players(num_players)
         game.check_options(options)
         if type(self.seed) is not int:
             raise ValueError(f"seed must be a whole number, got {self.seed!r}")
         check_seed(self.seed)
         for number, action in enumerate(self.actions):
-            if type(action) is not int:
+            if isinstance(action, Redraw):
+                _check_redraw(number, action, num_players)
+            elif type(action) is not int:
                 raise ValueError(f"actions[{number}] must be a whole number, got {action!r}")
 
     def _load_game(self) -> Game:
-        for game_id in GAMES:
-            if isinstance(self.game, str) and self.game.startswith(f"{game_id}_v"):
-                game = load_game(game_id)
-                if game.name == self.game:
-                    return game
-                raise ValueError(f"this is a replay of {self.game!r}, here is {game.name!r}")
-        raise ValueError(f"there is no game {self.game!r}; the games are {', '.join(GAMES)}")
+        game = load_game(self.game)
+        if game.name != self.game:
+            raise ValueError(f"game must be a versioned name such as {game.name}, got {self.game}")
+        return game
 
     @classmethod
-    def of(cls, env: CardEnv, seed: int, actions: Sequence[int]) -> Replay:
-        """The replay of a game that was reset with ``seed`` in ``env``."""
+    def of(cls, env: CardEnv) -> Replay:
+        """The history of the game in ``env``, which must have been reset."""
         options = {"num_players": env.num_players, **env.options}
-        numbers = tuple(map(operator.index, actions))  # NumPy's as well
-        return cls(env.game.name, card_envs.__version__, options, operator.index(seed), numbers)
+        return cls(env.game.name, card_envs.__version__, options, *env.history)
+
+    @classmethod
+    def from_bytes(cls, data: bytes) -> Replay:
+        """The replay in a line of JSON, read but not played: see :meth:`from_json`.
+
+        Raises:
+            ValueError: The bytes are damaged, foreign or of an earlier format, or a value in them
+                is not possible. Nothing in them is ever executed.
+        """
+        if not isinstance(data, (bytes, bytearray, memoryview)):
+            raise ValueError(f"a saved game is bytes, got {type(data).__name__}")
+        data = bytes(data)
+        if data.startswith(_OLD_SAVE):
+            raise ValueError(
+                f"this is a saved game of the format {_OLD_SAVE.decode()!r}, a record; "
+                f"this release reads {FORMAT!r}, a history in JSON"
+            )
+        try:
+            text = data.decode()
+        except UnicodeDecodeError:
+            raise ValueError(
+                f"this is not a saved game of the format {FORMAT!r}: no text"
+            ) from None
+        return cls._parse(text)
+
+    @classmethod
+    def _parse(cls, text: str) -> Replay:
+        try:
+            data = json.loads(text, object_pairs_hook=_without_duplicates)
+        except (ValueError, RecursionError) as error:  # ValueError: also of too many digits
+            raise ValueError(f"a saved game is one line of JSON, this is not: {error}") from None
+        if not isinstance(data, dict):
+            raise ValueError(f"a saved game is a JSON object, got {type(data).__name__}")
+        if data.get("format") != FORMAT:
+            found = repr(data["format"]) if "format" in data else "an earlier one, without checksum"
+            raise ValueError(f"the format of this game is {found}; this release reads {FORMAT!r}")
+        _check_keys("a saved game", data, list(_KEYS))
+        body, _, _ = text.rpartition(_SEAL)
+        if data.pop("checksum") != _digest(body + "}") or not _END.search(text):
+            raise ValueError("this saved game is damaged: its checksum is wrong")
+        del data["format"]
+        if not isinstance(data["actions"], list):
+            raise ValueError(f"actions must be a list, got {data['actions']!r}")
+        actions = tuple(_entry(number, entry) for number, entry in enumerate(data["actions"]))
+        return cls(**{**data, "actions": actions})
 
     @classmethod
     def from_json(cls, text: str) -> Replay:
-        """The replay that a line of JSON stands for, once it has been played through.
+        """The replay in a line of JSON, once it has been played through.
 
         Raises:
-            ValueError: The text is malformed, or an action is illegal or comes after the end; the
-                message says what is wrong. Nothing in the text is ever executed.
+            ValueError: As for :meth:`from_bytes`; or an action is illegal or comes after the end;
+                the message says which.
         """
-        try:
-            data = json.loads(text, object_pairs_hook=_without_duplicates)
-        except (json.JSONDecodeError, RecursionError) as error:
-            raise ValueError(f"a replay is one line of JSON, this is not JSON: {error}") from None
-        if not isinstance(data, dict):
-            raise ValueError(f"a replay is a JSON object, got {type(data).__name__}")
-        _check_keys("a replay", data, [field.name for field in fields(cls)])
-        if not isinstance(data["actions"], list):
-            raise ValueError(f"actions must be a list, got {data['actions']!r}")
-        replay = cls(**{**data, "actions": tuple(data["actions"])})
-        for _ in replay.steps():
-            pass
+        replay = cls._parse(text)
+        replay.play()
         return replay
 
     def to_json(self) -> str:
         """One line of JSON, without a line end."""
-        data = {field.name: getattr(self, field.name) for field in fields(self)}
-        data["options"] = dict(self.options)
-        return json.dumps(data, default=lambda scalar: scalar.item())  # of NumPy
+        data: dict[str, Any] = {
+            "format": FORMAT,
+            "game": self.game,
+            "version": self.version,
+            "options": dict(self.options),
+            "seed": self.seed,
+            "actions": [
+                {"determinize": list(entry)} if isinstance(entry, Redraw) else entry
+                for entry in self.actions
+            ],
+        }
+        return json.dumps({**data, "checksum": _checksum(data)}, ensure_ascii=False)
 
     @classmethod
     def load(cls, path: str | Path) -> Replay:
-        """Read a replay file.
+        """Read a replay file and play it through.
 
         Raises:
-            ValueError: As :meth:`from_json`; the message names the file.
+            ValueError: As for :meth:`from_json`; the message names the file.
             OSError: The file cannot be read.
         """
         try:
-            return cls.from_json(Path(path).read_text(encoding="utf-8"))
+            replay = cls.from_bytes(Path(path).read_bytes())
+            replay.play()
         except ValueError as error:
             raise ValueError(f"{path}: {error}") from None
+        return replay
 
     def save(self, path: str | Path) -> None:
         """Write a replay file."""
@@ -120,8 +188,9 @@ class Replay:
 
     def start(self) -> CardEnv:
         """An environment at the beginning of the game."""
-        game = self._load_game()
-        env = CardEnv(game.id, render_mode="ansi", on_illegal="raise", **self.options)
+        from card_envs.envs.aec import CardEnv
+
+        env = CardEnv(self.game, render_mode="ansi", on_illegal="raise", **self.options)
         env.reset(seed=self.seed)
         return env
 
@@ -133,15 +202,65 @@ class Replay:
         Raises:
             ValueError: An action is not legal, or it comes after the end of the game.
         """
+        yield from self._steps_in(self.start())
+
+    def play(self) -> CardEnv:
+        """An environment in which the game has been played.
+
+        Raises:
+            ValueError: As for :meth:`steps`.
+        """
         env = self.start()
-        for number, action in enumerate(self.actions):
+        for _ in self._steps_in(env):
+            pass
+        return env
+
+    def _steps_in(self, env: CardEnv) -> Iterator[tuple[CardEnv, int]]:
+        for number, entry in enumerate(self.actions):
+            if isinstance(entry, Redraw):
+                env.determinize(env.possible_agents[entry.player], entry.seed)
+                continue
             legal = env.legal_actions()
             if not legal:
                 raise ValueError(f"actions[{number}] comes after the end of the game")
-            if action not in legal:
-                raise ValueError(f"actions[{number}] is {action}, legal there are {legal}")
-            yield env, action
-            env.step(action)
+            if entry not in legal:
+                raise ValueError(f"actions[{number}] is {entry}, legal there are {legal}")
+            yield env, entry
+            env.step(entry)
+
+
+def _checksum(data: Mapping[str, Any]) -> str:
+    """The checksum of a saved game: of its text without the checksum, so that all damage shows."""
+    return _digest(json.dumps(data, ensure_ascii=False))
+
+
+def _digest(text: str) -> str:
+    return hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
+
+
+def _entry(number: int, entry: Any) -> Any:
+    """A whole number or a ``Redraw`` from JSON; values are checked by ``Replay``."""
+    if not isinstance(entry, dict):
+        return entry
+    numbers = entry.get("determinize")
+    if len(entry) != 1 or not isinstance(numbers, list) or len(numbers) != 2:
+        raise ValueError(
+            f'actions[{number}] must be a whole number or {{"determinize": [player, seed]}}, '
+            f"got {entry!r}"
+        )
+    return Redraw(*numbers)
+
+
+def _check_redraw(number: int, redraw: Redraw, num_players: int) -> None:
+    if type(redraw.player) is not int or not 0 <= redraw.player < num_players:
+        raise ValueError(
+            f"actions[{number}]: the player must be from 0 to {num_players - 1}, "
+            f"got {redraw.player!r}"
+        )
+    if type(redraw.seed) is not int or not 0 <= redraw.seed < 2**64:
+        raise ValueError(
+            f"actions[{number}]: the seed must be from 0 to 2**64 - 1, got {redraw.seed!r}"
+        )
 
 
 def _check_keys(what: str, found: Mapping[str, Any], expected: list[str]) -> None:
@@ -156,5 +275,5 @@ def _check_keys(what: str, found: Mapping[str, Any], expected: list[str]) -> Non
 def _without_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     data = dict(pairs)
     if len(data) != len(pairs):
-        raise ValueError("a key of the replay occurs twice")
+        raise ValueError("a key of the saved game occurs twice")
     return data

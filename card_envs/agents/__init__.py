@@ -1,37 +1,40 @@
-"""Agents by name: ``random``, ``heuristic``, shipped policies such as ``ppo``, policy files."""
+"""Agents: ``random``, ``heuristic``, shipped policies such as ``ppo``, policy files, functions."""
 
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from pathlib import Path
-from typing import Protocol
+from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
-from card_envs.agents.network import NetworkAgent
+from card_envs.agents.function import FunctionAgent
+from card_envs.agents.network import NetworkAgent, PolicyAgent
 from card_envs.agents.scripted import HeuristicAgent, RandomAgent
-from card_envs.engine.arena import BatchAgent
+from card_envs.engine.agent import Agent, Turn, choose
 from card_envs.engine.game import Game
 
 __all__ = [
     "Agent",
+    "AgentLike",
+    "FunctionAgent",
     "HeuristicAgent",
     "NetworkAgent",
+    "PolicyAgent",
     "RandomAgent",
+    "Turn",
+    "agent_names",
+    "as_agent",
+    "choose",
     "make_agent",
     "policy_path",
     "shipped_policies",
 ]
 
+#: What may stand wherever an agent is expected: a name, an agent, or a function of observations
+#: and masks (see ``FunctionAgent``).
+AgentLike = str | Agent | Callable[..., Any]
+
 _POLICIES = Path(__file__).parent.parent / "policies"
-
-
-class Agent(BatchAgent, Protocol):
-    """Whoever can move for the player to move, in a batch or in a single game."""
-
-    def choose(self, states: NDArray[np.void], i: int) -> int:
-        """A legal action of the player to move in ``states[i]``."""
 
 
 def shipped_policies(game: Game) -> list[str]:
@@ -39,14 +42,19 @@ def shipped_policies(game: Game) -> list[str]:
     return sorted(path.stem for path in (_POLICIES / game.id).glob("*.safetensors"))
 
 
+def agent_names(game: Game) -> list[str]:
+    """The names that ``make_agent`` takes for this game, beside paths of policy files."""
+    return ["random", *["heuristic"] * (game.heuristic is not None), *shipped_policies(game)]
+
+
 def policy_path(name: str, game: Game) -> Path | None:
-    """The file of the shipped policy of that name, or the file of that path; None: neither."""
+    """The file of the shipped policy of that name, or the file at that path; None: neither."""
     if name in shipped_policies(game):
         return _POLICIES / game.id / f"{name}.safetensors"
-    return Path(name) if os.path.isfile(name) else None  # Path's own raises for too long names
+    return Path(name) if os.path.isfile(name) else None  # Path's own raises for long names
 
 
-def make_agent(name: str, game: Game, *, seed: int = 0) -> Agent:
+def make_agent(name: str, game: Game, seed: int = 0) -> Agent:
     """The agent of that name for a game.
 
     Args:
@@ -55,7 +63,8 @@ def make_agent(name: str, game: Game, *, seed: int = 0) -> Agent:
         seed: For agents that choose at random.
 
     Raises:
-        ValueError: There is no such agent, or the policy file is damaged or for another game.
+        ValueError: There is no such agent for this game, or the policy file is damaged or made
+            for another game or observation.
     """
     if name == "random":
         return RandomAgent(game, seed)
@@ -64,8 +73,26 @@ def make_agent(name: str, game: Game, *, seed: int = 0) -> Agent:
     path = policy_path(name, game)
     if path is not None:
         return NetworkAgent(path, game, name=name)
-    known = ["random", "heuristic", *shipped_policies(game)]
     raise ValueError(
         f"there is no agent {name!r} for {game.id}; "
-        f"there are {', '.join(known)}, or the path of a policy file"
+        f"there are {', '.join(agent_names(game))}, or the path of a policy file"
+    )
+
+
+def as_agent(agent: AgentLike, game: Game, seed: int = 0) -> Agent:
+    """The agent that a name, an agent or a function of observations and masks stands for.
+
+    Raises:
+        ValueError: As for ``make_agent``.
+        TypeError: It is none of these.
+    """
+    if isinstance(agent, str):
+        return make_agent(agent, game, seed)
+    if isinstance(agent, Agent):
+        return agent
+    if callable(agent) and not isinstance(agent, type):
+        return FunctionAgent(getattr(agent, "__name__", "function"), agent)
+    raise TypeError(
+        "an agent is a name, a card_envs.agents.Agent, or a function of observations and masks, "
+        f"got {agent!r}"
     )

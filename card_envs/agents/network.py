@@ -2,8 +2,9 @@
 
 A policy file holds a multilayer perceptron: float32 tensors ``hidden.K.weight`` (out, in) and
 ``hidden.K.bias`` for K = 0, 1, ..., then ``action.weight`` and ``action.bias``. Its metadata hold,
-as JSON under the key ``card_envs``, the format, the game and the activation. Nothing in it is ever
-executed.
+as JSON under the key ``card_envs``: the format, the game, the activation, the fingerprint of the
+observation's layout (``Fields.fingerprint``), and the view that it was made for (``memory``,
+``features``). Nothing in it is ever executed.
 """
 
 from __future__ import annotations
@@ -14,10 +15,12 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 from safetensors import SafetensorError, safe_open
+from safetensors.numpy import save
 
-from card_envs.engine.game import Game
+from card_envs.engine.agent import Agent, Turn
+from card_envs.engine.game import Game, View
 
-FORMAT = "card_envs policy 1"
+FORMAT = "card_envs policy 2"
 METADATA_KEY = "card_envs"
 _ACTIVATIONS = ("relu", "tanh")
 # The last two for a dtype that NumPy does not have.
@@ -57,16 +60,60 @@ class Network:
         action_mask: NDArray[np.int8],
         rng: np.random.Generator | None = None,
     ) -> NDArray[np.int64]:
-        """Legal actions (M,): the likeliest, or with ``rng`` drawn from the policy."""
+        """Legal actions (M,): the most probable, or with ``rng`` drawn from the policy."""
         logits = self.logits(observation)
         if rng is not None:  # the Gumbel-max trick
             logits -= np.log(rng.standard_exponential(logits.shape, np.float32) + 1e-20)
-        np.maximum(logits, _LOWEST, out=logits)  # weights may be so large that logits overflow
+        np.maximum(logits, _LOWEST, out=logits)  # large weights may make logits overflow
         logits[action_mask == 0] = -np.inf
-        return logits.argmax(axis=1)
+        actions: NDArray[np.int64] = logits.argmax(axis=1)
+        return actions
 
 
-def _read(path: Path, game: Game) -> Network:
+def metadata_of(game: Game, activation: str, view: View) -> dict[str, str]:
+    """The metadata of a policy file.
+
+    One key only: safetensors writes several in no particular order, and the same policy is to give
+    the same bytes.
+    """
+    about = {
+        "format": FORMAT,
+        "game": game.name,
+        "activation": activation,
+        "fields": game.fields.fingerprint,
+        "memory": view.memory,
+        "features": view.features,
+    }
+    return {METADATA_KEY: json.dumps(about, sort_keys=True)}
+
+
+def write_policy(path: str | Path, network: Network, game: Game, view: View = View()) -> None:
+    """Write a policy file in one piece: if that fails, the old file is still there.
+
+    Args:
+        path: The safetensors file.
+        network: Its weights; the sizes must be those of the game.
+        game: The game that it is for.
+        view: The view that it was made for.
+
+    Raises:
+        ValueError: The weights do not fit the game.
+        OSError: The file cannot be written.
+    """
+    depth = len(network.layers) - 1
+    names = [*(f"hidden.{k}" for k in range(depth)), "action"]
+    tensors = {}
+    for name, (weight, bias) in zip(names, network.layers, strict=True):
+        tensors[f"{name}.weight"] = np.ascontiguousarray(weight)
+        tensors[f"{name}.bias"] = np.ascontiguousarray(bias)
+    _layers(dict(tensors), game)
+    path = Path(path)
+    new = path.with_name(path.name + ".new")
+    new.write_bytes(save(tensors, metadata_of(game, network.activation, view)))
+    new.replace(path)
+
+
+def _read(path: Path, game: Game) -> tuple[Network, View]:
     try:
         with safe_open(path, framework="numpy") as file:
             metadata = json.loads((file.metadata() or {}).get(METADATA_KEY, "{}"))
@@ -74,9 +121,23 @@ def _read(path: Path, game: Game) -> Network:
     except _READING_ERRORS as error:
         raise ValueError(f"{path} is not a policy file, or it is damaged: {error}") from None
     if not isinstance(metadata, dict) or metadata.get("format") != FORMAT:
-        raise ValueError(f"{path} is not a policy file of the format {FORMAT!r}")
+        found = metadata.get("format") if isinstance(metadata, dict) else None
+        raise ValueError(f"{path} is not a policy file of the format {FORMAT!r} but of {found!r}")
     if metadata.get("game") != game.name:
         raise ValueError(f"{path} is a policy for {metadata.get('game')!r}, not for {game.name!r}")
+    if metadata.get("fields") != game.fields.fingerprint:
+        raise ValueError(f"{path} was made for another observation of {game.name} than this one")
+    try:
+        view = View(metadata.get("memory"), metadata.get("features"))  # type: ignore[arg-type]
+        network = Network(_layers(tensors, game), metadata.get("activation", ""))
+    except ValueError as error:
+        raise ValueError(f"{path}: {error}") from None
+    return network, view
+
+
+def _layers(
+    tensors: dict[str, NDArray[np.float32]], game: Game
+) -> list[tuple[NDArray[np.float32], NDArray[np.float32]]]:
     depth = sum(name.endswith(".weight") for name in tensors) - 1
     names = [*(f"hidden.{k}" for k in range(depth)), "action"]
     size = game.fields.size
@@ -94,27 +155,53 @@ def _read(path: Path, game: Game) -> Network:
             or not (np.isfinite(weight).all() and np.isfinite(bias).all())
         ):
             raise ValueError(
-                f"{path}: layer {name!r} is missing or does not fit; {game.name} has "
+                f"layer {name!r} is missing or does not fit; {game.name} has "
                 f"{game.fields.size} observation values and {game.num_actions} actions"
             )
         size = weight.shape[0]
         layers.append((weight, bias))
     if tensors or size != game.num_actions:
-        raise ValueError(f"{path} does not fit {game.name}: {game.num_actions} actions expected")
-    try:
-        return Network(layers, metadata.get("activation", ""))
-    except ValueError as error:
-        raise ValueError(f"{path}: {error}") from None
+        raise ValueError(f"it does not fit {game.name}: {game.num_actions} actions expected")
+    return layers
 
 
-class NetworkAgent:
-    """A policy file as an agent; it takes the likeliest legal action, or draws one.
+class PolicyAgent(Agent):
+    """A network as an agent; it takes the most probable legal action, or draws one.
+
+    Args:
+        network: The network.
+        name: What to call it.
+        view: How it observes.
+        rng: Draw actions from the policy with this generator instead of taking the most probable.
+    """
+
+    def __init__(
+        self,
+        network: Network,
+        name: str,
+        view: View = View(),
+        rng: np.random.Generator | None = None,
+    ) -> None:
+        self.network = network
+        self.name = name
+        self.view = view
+        self._rng = rng
+
+    def act(self, turn: Turn) -> NDArray[np.int64]:
+        """Legal actions (M,)."""
+        return self.network.act(turn.observation, turn.action_mask, self._rng)
+
+
+class NetworkAgent(PolicyAgent):
+    """A policy file as an agent; it takes the most probable legal action, or draws one.
+
+    It observes in the view that the file says it was made for.
 
     Args:
         path: The safetensors file.
         game: The game that it is to play.
         name: What to call it; the path unless given.
-        rng: Draw actions from the policy with this generator instead of taking the likeliest.
+        rng: Draw actions from the policy with this generator instead of taking the most probable.
 
     Raises:
         ValueError: The file is damaged, or it does not fit the game.
@@ -128,21 +215,5 @@ class NetworkAgent:
         name: str | None = None,
         rng: np.random.Generator | None = None,
     ) -> None:
-        self.name = name or str(path)
-        self._game = game
-        self._rng = rng
-        self.network = _read(Path(path), game)
-
-    def act(
-        self, observation: NDArray[np.float32], action_mask: NDArray[np.int8]
-    ) -> NDArray[np.int64]:
-        """Actions (M,) for observations (M, D) and masks (M, A)."""
-        return self.network.act(observation, action_mask, self._rng)
-
-    def choose(self, states: NDArray[np.void], i: int) -> int:
-        """A legal action of the player to move in ``states[i]``."""
-        observation = np.zeros((1, self._game.fields.size), np.float32)
-        action_mask = np.zeros((1, self._game.num_actions), np.int8)
-        self._game.observe(states, i, states["current_player"][i], observation[0])
-        self._game.rules.legal_action_mask(states, i, action_mask[0])
-        return int(self.act(observation, action_mask)[0])
+        network, view = _read(Path(path), game)
+        super().__init__(network, name or str(path), view, rng)

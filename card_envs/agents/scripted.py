@@ -1,63 +1,67 @@
-"""The agents that are kernels of the game: in batches they play inside the compiled loop."""
+"""Agents that are kernels: in batches they play inside the compiled loop."""
 
 from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
 
+from card_envs.engine.agent import Agent, Turn
 from card_envs.engine.game import Game
 from card_envs.engine.rng import mix
 from card_envs.engine.seeds import check_seed, random_action
 from card_envs.engine.templates import HEURISTIC, RANDOM
 
 
-class RandomAgent:
+class RandomAgent(Agent):
     """Chooses uniformly among the legal actions.
 
     Args:
         game: The game that it is to play.
-        seed: Of its choices; where it plays inside the compiled loop they follow from the seeds of
-            the games instead.
+        seed: Of its choices; inside the compiled loop they follow from the games' seeds instead.
     """
 
     name = "random"
-    kind = RANDOM
 
     def __init__(self, game: Game, seed: int = 0) -> None:
-        self._game = game
         self._streams = np.array([mix(np.uint64(check_seed(seed)))], np.uint64)
 
-    def act(
-        self, observation: NDArray[np.float32], action_mask: NDArray[np.int8]
-    ) -> NDArray[np.int64]:
-        """Actions (M,) for masks (M, A)."""
+    @property
+    def kernel(self) -> int | None:
+        """It is a kernel, unless a subclass chooses otherwise."""
+        return RANDOM if type(self).act is RandomAgent.act else None
+
+    def act(self, turn: Turn) -> NDArray[np.int64]:
+        """Legal actions (M,)."""
         return np.array(
-            [random_action(self._streams, 0, mask, int(mask.sum())) for mask in action_mask],
+            [random_action(self._streams, 0, mask, int(mask.sum())) for mask in turn.action_mask],
             np.int64,
         )
 
-    def choose(self, states: NDArray[np.void], i: int) -> int:
-        """A legal action of the player to move in ``states[i]``."""
-        mask = np.zeros(self._game.num_actions, np.int8)
-        count = self._game.rules.legal_action_mask(states, i, mask)
-        return int(random_action(self._streams, 0, mask, count))
 
+class HeuristicAgent(Agent):
+    """The game's scripted player.
 
-class HeuristicAgent:
-    """The game's scripted player."""
+    Args:
+        game: The game that it is to play.
+
+    Raises:
+        ValueError: The game has no scripted player.
+    """
 
     name = "heuristic"
-    kind = HEURISTIC
 
     def __init__(self, game: Game) -> None:
+        if game.heuristic is None:
+            raise ValueError(f"{game.id} has no heuristic; take random, or a policy file")
         self._game = game
 
-    def act(
-        self, observation: NDArray[np.float32], action_mask: NDArray[np.int8]
-    ) -> NDArray[np.int64]:
-        """Not to be had: the scripted player looks at the game's record, see :meth:`choose`."""
-        raise NotImplementedError("the heuristic chooses from the game's state: use choose()")
+    @property
+    def kernel(self) -> int | None:
+        """It is a kernel, unless a subclass chooses otherwise."""
+        return HEURISTIC if type(self).act is HeuristicAgent.act else None
 
-    def choose(self, states: NDArray[np.void], i: int) -> int:
-        """A legal action of the player to move in ``states[i]``."""
-        return int(self._game.heuristic(states, i))
+    def act(self, turn: Turn) -> NDArray[np.int64]:
+        """Legal actions (M,)."""
+        heuristic = self._game.heuristic
+        assert heuristic is not None
+        return np.array([heuristic(turn.states, i) for i in turn.indices], np.int64)

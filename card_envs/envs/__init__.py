@@ -1,1 +1,1 @@
-"""The environments: AEC (aec.py), one Gymnasium seat (seat.py), a vector of seats (vector.py)."""
+"""The environments: AEC (aec.py), one Gymnasium seat (single_seat.py), and a vector of those."""

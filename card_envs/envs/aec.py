@@ -2,22 +2,31 @@
 
 from __future__ import annotations
 
-import copy
-from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import gymnasium
 import numpy as np
 from gymnasium import spaces
 from numpy.typing import NDArray
-from pettingzoo.utils.env import AECEnv, AECIterable, AECIterator
 from pettingzoo.utils.env_logger import EnvLogger
 
-from card_envs.engine.game import Game
+from card_envs.engine.game import DEFAULT_MAX_STEPS, Game, View
 from card_envs.engine.seeds import check_seed, next_seed
-from card_envs.engine.templates import OVER, PAID, compile_for, step_and_look
-from card_envs.envs import saves
+from card_envs.engine.templates import (
+    OVER,
+    PAID,
+    compile_for,
+    step_and_observe,
+    write_full_states,
+)
+from card_envs.engine.threads import UseLock, in_use, one_thread_at_a_time
 from card_envs.games import load_game
+from card_envs.replay import Redraw, Replay
+
+if TYPE_CHECKING:
+    from card_envs.envs.aec_types import AECEnv, AECIterable, AECIterator
+else:
+    from pettingzoo.utils.env import AECEnv, AECIterable, AECIterator
 
 Observation = dict[str, NDArray[Any]]
 
@@ -32,46 +41,76 @@ _NEEDS_RESET = {
     "agents",
 }
 
+# What the environment takes beside the game's options.
+_ARGUMENTS = ("num_players", "memory", "features", "on_illegal", "render_mode")
+
+# What a clone needs copies of.
+_COPIED = (
+    "agents",
+    "rewards",
+    "_cumulative_rewards",
+    "terminations",
+    "truncations",
+    "_history",
+    "_action_mask",
+)
+
 
 class CardEnv(AECEnv[str, Observation, int]):
-    """One game with its players as agents ``player_0`` ... ``player_{n-1}``.
+    """A card game with players ``player_0`` ... ``player_{n-1}``.
 
-    ## Action space
-    ``Discrete(A)``, the same for any number of players; see the action table of the game.
+    ## Description
+    A game of ``card_envs.games``; its rules, actions and observation are in its RULES.md and in
+    the docstring of its module, such as ``card_envs.beaver_gang_v0``.
 
-    ## Observation space
+    ## Action Space
+    ``Discrete(A)``, the same for any number of players; ``action_name`` gives an action in words.
+
+    ## Observation Space
     ``Dict{"observation": Box(0, 1, (D,), float32), "action_mask": Box(0, 1, (A,), int8)}``, equal
-    for all agents. The observation holds what the agent can know, seats relative to himself; the
-    mask is all 0 for an agent who is not to move. ``unwrapped.unflatten(observation)`` names the
-    parts.
+    for all agents. The observation holds what the agent can know, seats relative to their own; the
+    mask is all 0 for an agent that is not to move. ``unwrapped.unflatten(observation)`` names the
+    fields.
+
+    ## Starting State
+    Cards are dealt from the seed: the same seed and actions play out the same everywhere.
 
     ## Rewards
     By the option ``reward``: ``"rank"`` (at the end, the mean over the opponents of +1, 0, -1 for
     being ahead, level, behind), ``"win"`` (the winners share 1) or ``"score"`` (each round's
     points relative to the table's mean).
 
-    ## Episode end
+    ## Episode End
     All agents terminate together when the game is over, or are truncated after ``max_steps``
     decisions. ``infos[agent]["place"]`` is then the place in the final standing, from 1; players
     who are level share it.
 
-    ## Illegal actions
-    With ``on_illegal="terminate"`` the game ends, -1 for the offender and 0 for the others, as
-    PettingZoo's TerminateIllegalWrapper does it; with ``"raise"`` a ValueError is raised and
-    nothing changes. Actions outside the action space and calls in the wrong order give the errors
-    of PettingZoo's AssertOutOfBoundsWrapper and OrderEnforcingWrapper: no wrapper is needed.
+    With ``on_illegal="terminate"`` an illegal action ends the game, -1 for the offender and 0 for
+    the others, as with PettingZoo's TerminateIllegalWrapper; with ``"raise"`` it is a ValueError
+    and nothing changes. Actions outside the action space and calls in the wrong order give the
+    errors of PettingZoo's AssertOutOfBoundsWrapper and OrderEnforcingWrapper: no wrapper is needed.
 
+    An environment belongs to one thread: another one that comes in meanwhile gets a RuntimeError.
+
+    ## Arguments
     Args:
-        game: The game's id.
-        num_players: Number of players.
+        game: The game's id or versioned name.
+        num_players: Number of players; None: the game's default.
+        reward: ``"rank"``, ``"win"`` or ``"score"``.
+        max_steps: Decisions after which a game is truncated.
+        memory: What observations hold: ``"perfect"`` recall, or ``"none"``.
+        features: Whether derived fields are written, or left 0.
+        on_illegal: ``"terminate"`` or ``"raise"``.
         render_mode: None, ``"ansi"`` (``render()`` returns the table in words, as the agent to
             move sees it) or ``"human"`` (it is printed after each step).
-        on_illegal: ``"terminate"`` or ``"raise"``.
-        **options: ``reward``, ``memory``, ``max_steps`` and the game's own options.
+        **own_options: The game's own options.
 
     Raises:
         ValueError, TypeError: A value or the name of an option is wrong; the message says what is
             allowed.
+
+    ## Version History
+    The version is the game's: games of one ``-vN`` play out the same in every release.
     """
 
     metadata: dict[str, Any] = {
@@ -84,17 +123,22 @@ class CardEnv(AECEnv[str, Observation, int]):
         self,
         game: str,
         *,
-        num_players: int = 4,
-        render_mode: str | None = None,
+        num_players: int | None = None,
+        reward: str = "rank",
+        max_steps: int = DEFAULT_MAX_STEPS,
+        memory: str = "perfect",
+        features: bool = True,
         on_illegal: str = "terminate",
-        **options: Any,
+        render_mode: str | None = None,
+        **own_options: Any,
     ) -> None:
         super().__init__()
         self.game: Game = load_game(game)
         self.num_players = self.game.check_num_players(num_players)
         self.options = self.game.check_options(
-            options, ("num_players", "render_mode", "on_illegal")
+            {"reward": reward, "max_steps": max_steps, **own_options}, _ARGUMENTS
         )
+        self.view = View(memory, features)
         if render_mode not in (None, "ansi", "human"):
             raise ValueError(f"render_mode must be None, 'ansi' or 'human', got {render_mode!r}")
         if on_illegal not in ("terminate", "raise"):
@@ -107,15 +151,21 @@ class CardEnv(AECEnv[str, Observation, int]):
         self._action_space = spaces.Discrete(self.game.num_actions)
         self._num_actions = self.game.num_actions
         self._observation_size = self.game.fields.size
-        self.observation_spaces = {a: self._make_observation_space() for a in self.possible_agents}
-        self.action_spaces = {
-            a: spaces.Discrete(self.game.num_actions) for a in self.possible_agents
+        self.observation_spaces: dict[str, spaces.Dict] = {
+            agent: self._make_observation_space() for agent in self.possible_agents
+        }
+        self.action_spaces: dict[str, spaces.Discrete] = {
+            agent: spaces.Discrete(self.game.num_actions) for agent in self.possible_agents
         }
         #: Space of :meth:`state`.
         self.state_space = spaces.Box(0.0, 1.0, (self.game.state_fields.size,), np.float32)
         self._action_mask = np.zeros(self._num_actions, np.int8)
+        self._use = UseLock()
+        self._seed = 0
+        self._history: list[int | Redraw] = []
         self._next_seed: int | None = None
         self._has_updated = False
+        self._look_up_kernels()
         self._bind(self.game.new_states(1))
 
     def _make_observation_space(self) -> spaces.Dict:
@@ -126,14 +176,17 @@ class CardEnv(AECEnv[str, Observation, int]):
             }
         )
 
+    def _look_up_kernels(self) -> None:
+        self._step_and_observe = compile_for(self.game, step_and_observe)
+        self._observe = self.game.observe
+        self._memory, self._features = self.view.codes
+
     def _bind(self, states: NDArray[np.void]) -> None:
-        """Look up the kernels and keep live views of the record's fields."""
+        """Take these records as the game's, and keep live views of what every step looks at."""
         self._states = states
         self._rewards_view = states["rewards"][0]
-        self._step_and_look = compile_for(self.game, step_and_look)
-        self._observe = self.game.observe
-        # What the player to move sees, as the last step left it, until it has been given away.
-        self._view: NDArray[np.float32] | None = None
+        # What the player to move observes, as the last step left it, until it has been given away.
+        self._given: NDArray[np.float32] | None = None
 
     # -----------------------------------------------------------------------------------------
     # The AEC interface
@@ -147,30 +200,30 @@ class CardEnv(AECEnv[str, Observation, int]):
         """The agent's action space: always the same object."""
         return self.action_spaces[agent]
 
+    @one_thread_at_a_time
     def reset(self, seed: int | None = None, options: dict[str, Any] | None = None) -> None:
         """Begin a new game.
 
         Args:
             seed: A whole number in [0, 2**64): the game plays out the same for the same seed and
-                actions. None goes on from the game before; the first time it is drawn from the
-                operating system.
+                actions. None: it follows from the seed of the game before; the first one is drawn
+                from the operating system.
             options: Ignored.
         """
         if seed is None and self._next_seed is not None:
             seed = self._next_seed
         seed = check_seed(seed)
+        self._seed = seed
+        self._history = []
         self._next_seed = int(next_seed(np.uint64(seed)))
-        self._deal(self._states, seed)
+        encoded = self.game.encode_options(self.options)
+        self.game.rules.reset(self._states, 0, np.uint64(seed), self.num_players, *encoded)
         self.game.rules.legal_action_mask(self._states, 0, self._action_mask)
         self._start_bookkeeping()
-        self._view = None
+        self._given = None
         self.agent_selection = self.possible_agents[int(self._states["current_player"][0])]
         if self.render_mode == "human":
             self.render()
-
-    def _deal(self, states: NDArray[np.void], seed: int) -> None:
-        encoded = self.game.encode_options(self.options)
-        self.game.rules.reset(states, 0, np.uint64(seed), self.num_players, *encoded)
 
     def _start_bookkeeping(self) -> None:
         self.agents = self.possible_agents[:]
@@ -186,7 +239,20 @@ class CardEnv(AECEnv[str, Observation, int]):
         self._is_over = False
 
     def step(self, action: int | None) -> None:
-        """Take the action of ``agent_selection``; None if the game is over."""
+        """Take the action of ``agent_selection``; None if the game is over.
+
+        Raises:
+            ValueError: The action is illegal, with ``on_illegal="raise"``.
+            RuntimeError: Another thread is at work in this environment.
+        """
+        if not self._use.acquire(False):
+            raise in_use(self)
+        try:
+            self._step(action)
+        finally:
+            self._use.release()
+
+    def _step(self, action: int | None) -> None:
         try:
             agents = self.agents
         except AttributeError:
@@ -209,8 +275,17 @@ class CardEnv(AECEnv[str, Observation, int]):
         if not self._action_mask[action]:
             self._refuse(agent, action)
             return
-        self._view = np.empty(self._observation_size, np.float32)
-        result = self._step_and_look(self._states, 0, action, self._view, self._action_mask)
+        self._given = np.empty(self._observation_size, np.float32)
+        result = self._step_and_observe(
+            self._states,
+            0,
+            action,
+            self._memory,
+            self._features,
+            self._given,
+            self._action_mask,
+        )
+        self._history.append(action)
         self._cumulative_rewards[agent] = 0.0
         if result < PAID:
             if not self._rewards_are_zero:
@@ -234,7 +309,7 @@ class CardEnv(AECEnv[str, Observation, int]):
             self._end_game()
 
     def _end_game(self) -> None:
-        self._view = None
+        self._given = None
         state = self._states[0]
         self.terminations = dict.fromkeys(self.agents, bool(state["terminated"]))
         self.truncations = dict.fromkeys(self.agents, bool(state["truncated"]))
@@ -261,12 +336,12 @@ class CardEnv(AECEnv[str, Observation, int]):
         self._rewards_are_zero = False
         self._accumulate_rewards()
         self._action_mask[:] = 0
-        self._view = None
+        self._given = None
         self._is_over = True
         self._deads_step_first()
 
     def observe(self, agent: str) -> Observation:
-        """What the agent can know, and which actions are legal for him.
+        """What the agent can know, and which actions are legal for them.
 
         Returns:
             ``observation``: float32 (D,) in [0, 1]. ``action_mask``: int8 (A,). Both are the
@@ -275,11 +350,18 @@ class CardEnv(AECEnv[str, Observation, int]):
         if not self.__dict__.get("_has_reset"):
             EnvLogger.error_observe_before_reset()
         is_selected = agent == self.agent_selection
-        if is_selected and self._view is not None:
-            observation, self._view = self._view, None
+        if is_selected and self._given is not None:
+            observation, self._given = self._given, None
         else:
             observation = np.empty(self._observation_size, np.float32)
-            self._observe(self._states, 0, self._player_of(agent), observation)
+            self._observe(
+                self._states,
+                0,
+                self._player_of(agent),
+                self._memory,
+                self._features,
+                observation,
+            )
         if is_selected:
             action_mask = self._action_mask.copy()
         else:
@@ -296,9 +378,11 @@ class CardEnv(AECEnv[str, Observation, int]):
         """The true full state as float32 (S,) in [0, 1], hidden cards included, player_0 first."""
         if not self.__dict__.get("_has_reset"):
             EnvLogger.error_state_before_reset()
-        out = np.empty(self.game.state_fields.size, np.float32)
-        self.game.write_state(self._states, 0, 0, out)
-        return out
+        out = np.empty((1, self.game.state_fields.size), np.float32)
+        first = np.zeros(1, np.int64)
+        write_full_states(self.game, self._states, first, first, out)
+        row: NDArray[np.float32] = out[0]
+        return row
 
     def render(self) -> str | None:
         """The table in words as the agent to move sees it: returned, or printed (``"human"``)."""
@@ -310,7 +394,7 @@ class CardEnv(AECEnv[str, Observation, int]):
             )
             return None
         player = self._player[self.agent_selection] if self.agents else 0
-        text = self.game.describe(self._states, 0, player)
+        text = self.game.describe(self._states, 0, player, self._memory)
         if self.render_mode == "ansi":
             return text
         print(text, end="\n\n")
@@ -325,20 +409,40 @@ class CardEnv(AECEnv[str, Observation, int]):
     def close(self) -> None:
         """Nothing is held open."""
 
-    def __getattr__(self, name: str) -> Any:
-        if name in _NEEDS_RESET:
-            raise AttributeError(f"{name} cannot be accessed before reset")
-        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+    if not TYPE_CHECKING:  # a misspelt attribute is an error under a type checker
+
+        def __getattr__(self, name: str) -> Any:
+            if name in _NEEDS_RESET:
+                raise AttributeError(f"{name} cannot be accessed before reset")
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
     # -----------------------------------------------------------------------------------------
     # Beyond PettingZoo
     # -----------------------------------------------------------------------------------------
 
     @property
+    def unwrapped(self) -> CardEnv:
+        """The environment itself."""
+        return self
+
+    @property
     def states(self) -> NDArray[np.void]:
-        """The game's record, in an array of one: what kernels and agents work on."""
-        self._view = None  # whoever asks may change it
+        """The game's record, in an array of one: what kernels and agents work on.
+
+        A record changed by hand is no longer the one that :meth:`save` would bring back.
+        """
+        self._given = None  # the caller may change it
         return self._states
+
+    @property
+    def history(self) -> tuple[int, tuple[int | Redraw, ...]]:
+        """The game's seed, and what was done since: actions, and calls of :meth:`determinize`."""
+        self._check_reset("history")
+        return self._seed, tuple(self._history)
+
+    def _check_reset(self, what: str) -> None:
+        if not self.__dict__.get("_has_reset"):
+            raise AssertionError(f"reset() needs to be called before {what}.")
 
     def legal_actions(self) -> list[int]:
         """The legal actions of the agent to move, ascending; [] when the game is over."""
@@ -351,109 +455,97 @@ class CardEnv(AECEnv[str, Observation, int]):
         return self.game.action_name(int(action))
 
     def unflatten(self, observation: NDArray[np.float32]) -> dict[str, NDArray[np.float32]]:
-        """The named parts of an observation vector, as views."""
+        """The fields of an observation vector by name, as views.
+
+        Raises:
+            ValueError: It is not of shape (..., D).
+        """
         return self.game.fields.unflatten(observation)
 
+    @one_thread_at_a_time
     def determinize(self, agent: str, seed: int) -> None:
-        """Redraw in place all that the agent cannot know, uniformly among what he holds possible.
+        """Redraw all that the agent cannot know, uniformly among what they hold possible.
 
-        For users' own search: on a ``copy.deepcopy`` of the environment. Neither the agent's
-        observation nor, if he is to move, his mask changes.
+        For users' own search: on a :meth:`clone`. Neither the agent's observation nor, if they are
+        to move, their mask changes.
+
+        Args:
+            agent: Whose knowledge stays.
+            seed: A whole number in [0, 2**64); the result follows from it and from what the agent
+                knows.
         """
-        if not self.__dict__.get("_has_reset"):
-            raise AssertionError("reset() needs to be called before determinize.")
-        seed = check_seed(seed)
-        self._view = None
-        self.game.rules.determinize(self._states, 0, self._player_of(agent), np.uint64(seed))
+        self._check_reset("determinize")
+        seed, player = check_seed(seed), self._player_of(agent)
+        self._given = None
+        self.game.rules.determinize(self._states, 0, player, np.uint64(seed))
+        self._history.append(Redraw(player, seed))
         if not self._is_over:  # another agent may be to move, with other cards now
             self.game.rules.legal_action_mask(self._states, 0, self._action_mask)
 
-    def save(self) -> bytes:
-        """The running game as bytes, for :meth:`load`."""
-        if not self.__dict__.get("_has_reset"):
-            raise AssertionError("reset() needs to be called before save.")
-        header = {
-            "game": self.game.name,
-            "num_players": self.num_players,
-            "options": self.options,
-            "agents": self.agents,
-            "agent_selection": self.agent_selection,
-            "skip_agent_selection": self._skip_agent_selection,
-            "rewards": self.rewards,
-            "cumulative_rewards": self._cumulative_rewards,
-            "terminations": self.terminations,
-            "truncations": self.truncations,
-            "infos": self.infos,
-            "is_over": self._is_over,
-            "next_seed": self._next_seed,
-        }
-        return saves.pack(header, self._states)
-
-    def load(self, data: bytes) -> None:
-        """Go on with a game that :meth:`save` gave.
-
-        Raises:
-            ValueError: The bytes are damaged or foreign, or of another game, version, number of
-                players or option; the environment is as it was.
-        """
-        header, record = saves.unpack(data, self.game)
-        saves.check_same("game", header.get("game"), self.game.name)
-        saves.check_same("num_players", header.get("num_players"), self.num_players)
-        saves.check_same("options", header.get("options"), self.options)
-        states = self.game.as_states(record)
-        fresh = self.game.new_states(1)
-        self._deal(fresh, 0)
-        saves.check_record(states, self.game, fresh)
-        saves.check_header(header, self.possible_agents, states)
-        self._bind(states)
-        self._start_bookkeeping()
-        self.agents = header["agents"]
-        self.agent_selection = header["agent_selection"]
-        self._skip_agent_selection = header["skip_agent_selection"]
-        self.rewards = header["rewards"]
-        self._cumulative_rewards = header["cumulative_rewards"]
-        self.terminations = header["terminations"]
-        self.truncations = header["truncations"]
-        self.infos = header["infos"]
-        self._is_over = header["is_over"]
-        self._next_seed = header["next_seed"]
-        self._rewards_are_zero = False
-        self._action_mask[:] = 0
-        if not self._is_over:
-            self.game.rules.legal_action_mask(self._states, 0, self._action_mask)
+    def clone(self) -> CardEnv:
+        """A copy of the running game, for search: it shares nothing but the spaces."""
+        twin = object.__new__(type(self))
+        twin.__dict__.update(self.__dict__)
+        twin._use = UseLock()
+        for name in _COPIED:
+            if name in self.__dict__:
+                twin.__dict__[name] = self.__dict__[name].copy()
+        if "infos" in self.__dict__:
+            twin.infos = {agent: info.copy() for agent, info in self.infos.items()}
+        twin._has_updated = True  # a copy made in a loop over agent_iter begins a loop of its own
+        # Copied as bytes, those between the record's entries included.
+        record = self._states.view(np.ndarray).view(np.uint8).copy()
+        twin._bind(self.game.as_states(record.view(self.game.state_dtype)))
+        return twin
 
     def __copy__(self) -> CardEnv:
-        return copy.deepcopy(self)  # two environments cannot share a running game
+        return self.clone()
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> CardEnv:
+        return self.clone()
+
+    def save(self) -> bytes:
+        """The game's history for :meth:`load`: one line of UTF-8 JSON, the same as a replay file.
+
+        It holds seed, options, actions and redraws; neither an illegal action that ended the game
+        nor the dead steps after the end are part of it.
+        """
+        self._check_reset("save")
+        return Replay.of(self).to_json().encode()
+
+    @one_thread_at_a_time
+    def load(self, data: bytes) -> None:
+        """Continue a game that :meth:`save` or a replay file holds, with its own options.
+
+        It is played back with every action checked.
+
+        Raises:
+            ValueError: The bytes are damaged or foreign, of another game or of an earlier format,
+                or an action in them is illegal; the environment is as it was.
+        """
+        replay = Replay.from_bytes(data)
+        if replay.game != self.game.name:
+            raise ValueError(f"this is a game of {replay.game}, not of {self.game.name}")
+        loaded = replay.play()
+        own = {"_use", "render_mode", "on_illegal", "view", "_memory", "_features", "metadata"}
+        if loaded.num_players == self.num_players:
+            own |= {"observation_spaces", "action_spaces"}  # always the same objects
+        self.__dict__.update({k: v for k, v in loaded.__dict__.items() if k not in own})
+        self._given = None
 
     def __getstate__(self) -> dict[str, Any]:
-        # Compiled functions and views are looked up anew; the running game travels as its record.
-        left_out = {"_states", "_rewards_view", "_step_and_look", "_observe"}
+        # Kernels and views are looked up again; the running game travels as its record.
+        left_out = {"_states", "_rewards_view", "_step_and_observe", "_observe", "_given"}
         state = {k: v for k, v in self.__dict__.items() if k not in left_out}
-        state["game"] = self.game.id
         state["_states"] = self._states.tobytes()
         return state
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        record = state.pop("_states")
+        record = bytearray(state.pop("_states"))  # an array over it can be written to
         self.__dict__.update(state)
-        self.game = load_game(state["game"])
-        self._has_updated = True  # a copy made in a loop over agent_iter begins a loop of its own
-        # Of a bytearray the array may be written to; copy() would leave the padding undefined.
-        self._bind(self.game.as_states(np.frombuffer(bytearray(record), self.game.state_dtype)))
-
-
-def make_shim(game: str) -> tuple[Callable[..., CardEnv], Callable[..., CardEnv]]:
-    """``env`` and ``raw_env`` of a game's module, as PettingZoo's own environments have them."""
-
-    def env(**options: Any) -> CardEnv:
-        """The environment for use: an illegal action ends the game."""
-        return CardEnv(game, **{"on_illegal": "terminate", **options})
-
-    def raw_env(**options: Any) -> CardEnv:
-        """The environment for testing: an illegal action raises an error."""
-        return CardEnv(game, **{"on_illegal": "raise", **options})
-
-    return env, raw_env
+        self._has_updated = True  # as in clone()
+        self._look_up_kernels()
+        self._bind(self.game.as_states(np.frombuffer(record, self.game.state_dtype)))
 
 
 class _Agents(AECIterable[str, Observation, int]):

@@ -1,5 +1,7 @@
-"""``SeatGames``: games in which a learner holds one seat; what the Gymnasium environments, single
-and vector, and the training share."""
+"""``LearnerGames``: games in which a learner holds one seat against opponents.
+
+The Gymnasium environments, single and vector, and training stand on it.
+"""
 
 from __future__ import annotations
 
@@ -10,16 +12,17 @@ import gymnasium
 import numpy as np
 from numpy.typing import NDArray
 
-from card_envs.agents import Agent, make_agent
+from card_envs.agents import Agent, AgentLike, as_agent
 from card_envs.engine.arena import Arena
 from card_envs.engine.game import Game
 from card_envs.engine.seeds import consecutive_seeds, draw_tables, next_seeds
 from card_envs.engine.templates import NOBODY
+from card_envs.engine.threads import UseLock, one_thread_at_a_time
 
 #: What the learner gets for an illegal action with ``on_illegal="terminate"``.
 ILLEGAL_REWARD = -1.0
 
-# Games that may end before the learner's first decision until that is taken for an error.
+# Games in a row that may end before the learner's first decision.
 _TRIES = 1000
 
 # What the environments take beside the game's options.
@@ -28,20 +31,28 @@ _ARGUMENTS = ("num_players", "opponents", "seat", "skip_forced", "on_illegal", "
 _LEARNER = 0  # its index among the arena's agents
 
 
-class SeatGames:
-    """``num_envs`` games; each is left to the learner whenever his seat is to move.
+class LearnerGames:
+    """``num_envs`` games; each is left to the learner whenever their seat is to move.
+
+    They belong to one thread: another one that comes in meanwhile gets a RuntimeError.
 
     Args:
         game: The game.
         num_envs: Number of games.
-        num_players: One number, or a pair (low, high): each game then draws its own.
-        opponents: An agent or the name of one, for all other seats; or one for each of the other
-            seats, from the learner's left on (then ``num_players`` must be one number).
-        seat: The learner's seat; None: drawn anew for each game from its seed.
-        skip_forced: Whether the learner's moves are made for him where only one is legal.
+        num_players: One number, or a pair (low, high): each game then draws its own. None: the
+            game's default.
+        opponents: An agent (or its name, or a function of observations and masks) for all other
+            seats; or one for each of the other seats, from the learner's left on (then
+            ``num_players`` must be one number). None: the heuristic, or random if the game has
+            none.
+        seat: The learner's seat; None: drawn for each game from its seed.
+        skip_forced: Whether the learner's move is made for them where only one is legal.
         on_illegal: ``"terminate"``: an illegal action ends its game with -1; ``"raise"``: it is
             an error, and no game changes.
-        **options: The game's options.
+        **options: The game's options, and the learner's ``memory`` and ``features``.
+
+    Raises:
+        ValueError, TypeError: An argument is wrong; the message says what is allowed.
     """
 
     def __init__(
@@ -49,8 +60,8 @@ class SeatGames:
         game: Game,
         num_envs: int,
         *,
-        num_players: int | tuple[int, int] = 4,
-        opponents: str | Agent | Sequence[str | Agent] = "heuristic",
+        num_players: int | tuple[int, int] | None = None,
+        opponents: AgentLike | Sequence[AgentLike] | None = None,
         seat: int | None = None,
         skip_forced: bool = False,
         on_illegal: str = "terminate",
@@ -60,36 +71,37 @@ class SeatGames:
             raise ValueError(f"on_illegal must be 'terminate' or 'raise', got {on_illegal!r}")
         if not isinstance(num_envs, (int, np.integer)) or num_envs < 1:
             raise ValueError(f"num_envs must be a whole number of at least 1, got {num_envs!r}")
-        game.check_options(options, _ARGUMENTS)
+        checked, view = game.split_options(options, _ARGUMENTS)
         self.game = game
         self.num_envs = int(num_envs)
         self.player_range = game.check_player_range(num_players)
         self._on_illegal = on_illegal
         self._seat = self._check_seat(seat)
         self._per_seat = isinstance(opponents, Sequence) and not isinstance(opponents, str)
-        entries: Sequence[Any] = opponents if self._per_seat else [opponents]  # type: ignore
-        if self._per_seat and self.player_range != (len(entries) + 1,) * 2:
-            raise ValueError(
-                f"opponents: one for each other seat is needed with num_players={num_players!r}, "
-                f"got {len(entries)}"
-            )
-        for entry in entries:
-            if not isinstance(entry, str) and not (
-                hasattr(entry, "act") and hasattr(entry, "name")
-            ):
-                raise TypeError(
-                    "opponents must be agents or their names, got "
-                    f"{entry!r}; an agent has a name and the method act"
-                )
-        agents = [make_agent(e, game) if isinstance(e, str) else e for e in entries]
+        agents: list[Agent | None] = [None, *self._make_opponents(opponents)]
         self.arena = Arena(
-            game, self.num_envs, [None, *agents], skip_forced=bool(skip_forced), **options
+            game, self.num_envs, agents, view=view, skip_forced=bool(skip_forced), **checked
         )
+        self._use = UseLock()
         self.all = np.arange(self.num_envs)
         #: The learner's seat in each game (N,).
         self.learner_seats = np.zeros(self.num_envs, np.int64)
         #: The seed of each game (N,).
         self.game_seeds = np.zeros(self.num_envs, np.uint64)
+
+    def _make_opponents(self, opponents: Any) -> list[Agent]:
+        if opponents is None:
+            opponents = self.game.default_opponent
+        entries = list(opponents) if self._per_seat else [opponents]
+        if self._per_seat and self.player_range != (len(entries) + 1,) * 2:
+            raise ValueError(
+                f"opponents: one for each other seat is needed, {len(entries)} given for "
+                f"num_players={self.player_range}"
+            )
+        try:
+            return [as_agent(entry, self.game) for entry in entries]
+        except TypeError as error:
+            raise TypeError(f"opponents: {error}") from None
 
     def _check_seat(self, seat: int | None) -> int | None:
         low = self.player_range[0]
@@ -99,12 +111,14 @@ class SeatGames:
             raise ValueError(f"seat must be None or from 0 to {low - 1}, got {seat!r}")
         return None if seat is None else int(seat)
 
+    @one_thread_at_a_time
     def reset(self, seed: int | None) -> None:
         """Begin all games; game i has the seed ``seed + i``."""
         self._begin(self.all, consecutive_seeds(seed, self.num_envs))
 
-    def go_on(self, indices: NDArray[np.int64]) -> None:
-        """Begin these games anew, with the seeds that follow theirs."""
+    @one_thread_at_a_time
+    def reset_next(self, indices: NDArray[np.int64]) -> None:
+        """Begin the games ``indices`` again, with the seeds that follow theirs."""
         self._begin(indices, next_seeds(self.game_seeds[indices]))
 
     def _begin(self, indices: NDArray[np.int64], seeds: NDArray[np.uint64]) -> None:
@@ -112,12 +126,12 @@ class SeatGames:
             num_players, learner_seats = self._draw_tables(seeds)
             if self._seat is not None:
                 learner_seats[:] = self._seat
-            seats = self._seat_opponents(num_players, learner_seats)
-            seats[np.arange(len(indices)), learner_seats] = _LEARNER
+            seating = self._seat_opponents(num_players, learner_seats)
+            seating[np.arange(len(indices)), learner_seats] = _LEARNER
             self.learner_seats[indices] = learner_seats
             self.game_seeds[indices] = seeds
-            self.arena.start(indices, seeds, num_players, seats)
-            # A game that ended before the learner had a decision is none for him.
+            self.arena.start(indices, seeds, num_players, seating)
+            # Games that ended before the learner had a decision are skipped.
             ended = self.arena.waiting[indices] == NOBODY
             indices, seeds = indices[ended], next_seeds(seeds[ended])
             if not len(indices):
@@ -140,19 +154,20 @@ class SeatGames:
         self, num_players: NDArray[np.int64], learner_seats: NDArray[np.int64]
     ) -> NDArray[np.int64]:
         """Indices (M, max_players) into the arena's agents; the learner's own entry is ignored."""
-        seats = np.ones((len(num_players), self.game.max_players), np.int64)
+        seating = np.ones((len(num_players), self.game.max_players), np.int64)
         if self._per_seat:
             players = np.arange(self.game.max_players)
-            seats = (players - learner_seats[:, None]) % num_players[:, None]
-        return seats
+            seating = (players - learner_seats[:, None]) % num_players[:, None]
+        return seating
 
+    @one_thread_at_a_time
     def step(
         self, actions: NDArray[np.int64]
     ) -> tuple[NDArray[np.float64], NDArray[np.bool_], NDArray[np.bool_]]:
-        """The learner's actions in all games; games that are over stay so.
+        """Take the learner's actions in all games; games that are over stay over.
 
         Returns:
-            rewards, terminated, truncated (N,): the rewards of the learner since his decision.
+            rewards, terminated, truncated (N,): the learner's rewards since their decision.
 
         Raises:
             ValueError: An action is not in the action space, or it is illegal with
@@ -186,5 +201,7 @@ class SeatGames:
         """Write the learner's last observation, and an empty mask, of games that are over."""
         arena = self.arena
         for i in indices:
-            self.game.observe(arena.states, i, self.learner_seats[i], arena.observation[i])
+            self.game.observe(
+                arena.states, i, self.learner_seats[i], *arena.view.codes, arena.observation[i]
+            )
             arena.action_mask[i] = 0

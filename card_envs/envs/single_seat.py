@@ -1,4 +1,4 @@
-"""``SeatEnv``: one seat of a game as a Gymnasium environment."""
+"""``SingleSeatEnv``: one seat of a game as a Gymnasium environment."""
 
 from __future__ import annotations
 
@@ -10,46 +10,65 @@ import numpy as np
 from gymnasium import spaces
 from numpy.typing import NDArray
 
-from card_envs.agents import Agent
-from card_envs.envs.seats import SeatGames
+from card_envs.agents import AgentLike
+from card_envs.engine.game import DEFAULT_MAX_STEPS
+from card_envs.envs.learner_games import LearnerGames
 from card_envs.games import load_game
 
 
-class SeatEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
-    """One seat against given opponents, who move between the learner's decisions.
+class SingleSeatEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
+    """One seat of a card game against opponents, who move between the learner's decisions.
 
-    ## Action space
-    ``Discrete(A)``; :meth:`action_masks` (as sb3-contrib's MaskablePPO asks for it) and
+    ## Description
+    A game of ``card_envs.games``; its rules, actions and observation are in its RULES.md and in
+    the docstring of its module, such as ``card_envs.beaver_gang_v0``.
+
+    ## Action Space
+    ``Discrete(A)``; :meth:`action_masks` (the method that sb3-contrib's MaskablePPO calls) and
     ``info["action_mask"]`` say which actions are legal.
 
-    ## Observation space
-    ``Box(0, 1, (D,), float32)``: what the learner can know, his own seat first.
+    ## Observation Space
+    ``Box(0, 1, (D,), float32)``: what the learner can know, their own seat first.
+
+    ## Starting State
+    Cards, and the learner's seat unless it is given, follow from the seed. The opponents have
+    played up to the learner's first decision.
 
     ## Rewards
-    What the learner gets from his decision until his next one or the end of the game. What a game
-    pays him before his first decision (``reward="score"``, when a round ends with forced moves
-    only) is part of no reward.
+    What the learner is paid from their decision until their next one or the end of the game. What
+    a game pays before their first decision (with ``reward="score"``, when a round ends with forced
+    moves only) is part of no reward.
 
-    ## Episode end
+    ## Episode End
     The end of the game, or truncation after ``max_steps`` decisions of all players together.
 
+    ## Arguments
     Args:
-        game: The game's id.
-        num_players: One number, or a pair (low, high): each game then draws its own.
-        opponents: An agent or its name for all other seats, or one for each, from the learner's
-            left on. An agent of your own has a ``name`` and ``act(observation, action_mask)``,
-            which gives legal actions (M,) for float32 (M, D) and int8 (M, A); others are a
-            ValueError.
-        seat: The learner's seat; None: drawn anew at each reset.
-        skip_forced: Whether the learner's moves are made for him where only one is legal.
-        on_illegal: ``"terminate"``: an illegal action ends the game with reward -1 (as
-            PettingZoo's TerminateIllegalWrapper does); ``"raise"``: it is a ValueError, and the
-            game is unchanged.
+        game: The game's id or versioned name.
+        num_players: One number, or a pair (low, high): each game then draws its own. None: the
+            game's default.
+        opponents: An agent for all other seats, or one for each, from the learner's left on: a
+            name, a ``card_envs.agents.Agent``, or a function of observations and masks that gives
+            legal actions (M,) for float32 (M, D) and int8 (M, A). None: the heuristic, or random
+            if the game has none.
+        seat: The learner's seat; None: drawn at each reset.
+        skip_forced: Whether the learner's move is made for them where only one is legal.
+        reward: ``"rank"``, ``"win"`` or ``"score"``.
+        max_steps: Decisions after which a game is truncated.
+        memory: What the learner observes: with ``"perfect"`` recall, or ``"none"``. Opponents
+            observe as they were made for.
+        features: Whether derived fields are written, or left 0.
+        on_illegal: ``"terminate"``: an illegal action ends the game with reward -1 (as with
+            PettingZoo's TerminateIllegalWrapper); ``"raise"``: it is a ValueError, and the game
+            is unchanged.
         render_mode: None or ``"ansi"``.
-        **options: The game's options.
+        **own_options: The game's own options.
 
     Raises:
-        ValueError: A wrong argument; the message says what is allowed.
+        ValueError, TypeError: An argument is wrong; the message says what is allowed.
+
+    ## Version History
+    The version is the game's: games of one ``-vN`` play out the same in every release.
     """
 
     metadata: dict[str, Any] = {"render_modes": ["ansi"], "render_fps": 1}
@@ -58,19 +77,23 @@ class SeatEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
         self,
         game: str,
         *,
-        num_players: int | tuple[int, int] = 4,
-        opponents: str | Agent | Sequence[str | Agent] = "heuristic",
+        num_players: int | tuple[int, int] | None = None,
+        opponents: AgentLike | Sequence[AgentLike] | None = None,
         seat: int | None = None,
         skip_forced: bool = False,
+        reward: str = "rank",
+        max_steps: int = DEFAULT_MAX_STEPS,
+        memory: str = "perfect",
+        features: bool = True,
         on_illegal: str = "terminate",
         render_mode: str | None = None,
-        **options: Any,
+        **own_options: Any,
     ) -> None:
         if render_mode not in (None, "ansi"):
             raise ValueError(f"render_mode must be None or 'ansi', got {render_mode!r}")
         self.render_mode = render_mode
         self.game = load_game(game)
-        self._games = SeatGames(
+        self._games = LearnerGames(
             self.game,
             1,
             num_players=num_players,
@@ -78,7 +101,11 @@ class SeatEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
             seat=seat,
             skip_forced=skip_forced,
             on_illegal=on_illegal,
-            **options,
+            reward=reward,
+            max_steps=max_steps,
+            memory=memory,
+            features=features,
+            **own_options,
         )
         self._actions = np.zeros(1, np.int64)
         self._has_game = False
@@ -91,24 +118,24 @@ class SeatEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
     ) -> tuple[NDArray[np.float32], dict[str, Any]]:
         """Begin a new game and let the opponents play to the learner's first decision.
 
-        A game that ends before it is passed over: the next one has the seed that follows.
+        A game that ends before that is skipped: the next one has the seed that follows.
 
         Returns:
             The observation, float32 (D,), and ``{"action_mask": int8 (A,), "seat": int}``.
         """
         super().reset(seed=seed)
         if seed is None and self._has_game:
-            self._games.go_on(self._games.all)
+            self._games.reset_next(self._games.all)
         else:
             self._games.reset(seed)
         self._has_game = True
         self._is_over = False
-        return self._look()
+        return self._observe()
 
     def step(
         self, action: np.int64 | int
     ) -> tuple[NDArray[np.float32], float, bool, bool, dict[str, Any]]:
-        """The learner's action, and all that follows until his next decision."""
+        """The learner's action, and all that follows until their next decision."""
         if not self._has_game:
             raise gymnasium.error.ResetNeeded("reset() needs to be called before step")
         if self._is_over:
@@ -118,10 +145,10 @@ class SeatEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
         self._actions[0] = action
         rewards, terminated, truncated = self._games.step(self._actions)
         self._is_over = bool(terminated[0] or truncated[0])
-        observation, info = self._look()
+        observation, info = self._observe()
         return observation, float(rewards[0]), bool(terminated[0]), bool(truncated[0]), info
 
-    def _look(self) -> tuple[NDArray[np.float32], dict[str, Any]]:
+    def _observe(self) -> tuple[NDArray[np.float32], dict[str, Any]]:
         if self._is_over:
             self._games.observe_ended(self._games.all)
         info = {"action_mask": self.action_masks(), "seat": int(self._games.learner_seats[0])}
@@ -129,7 +156,8 @@ class SeatEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
 
     def action_masks(self) -> NDArray[np.int8]:
         """Which actions are legal now: int8 (A,), all 0 when the game is over."""
-        return self._games.arena.action_mask[0].copy()
+        mask: NDArray[np.int8] = self._games.arena.action_mask[0].copy()
+        return mask
 
     def action_name(self, action: int) -> str:
         """An action in words."""
@@ -139,4 +167,5 @@ class SeatEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
         """The table in words as the learner sees it (``render_mode="ansi"``)."""
         if self.render_mode is None or not self._has_game:
             return None
-        return self.game.describe(self._games.arena.states, 0, int(self._games.learner_seats[0]))
+        arena, seat = self._games.arena, int(self._games.learner_seats[0])
+        return self.game.describe(arena.states, 0, seat, arena.view.codes[0])

@@ -1,4 +1,4 @@
-"""``SeatVectorEnv``: the compiled batch of ``SeatEnv``."""
+"""``SingleSeatVectorEnv``: the compiled batch of ``SingleSeatEnv``."""
 
 from __future__ import annotations
 
@@ -12,19 +12,20 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 from numpy.typing import ArrayLike, NDArray
 
-from card_envs.agents import Agent
-from card_envs.envs.seats import SeatGames
+from card_envs.agents import AgentLike
+from card_envs.engine.game import DEFAULT_MAX_STEPS
+from card_envs.envs.learner_games import LearnerGames
 from card_envs.games import load_game
 
 
-class SeatVectorEnv(VectorEnv[NDArray[np.float32], NDArray[np.int64], NDArray[Any]]):
-    """``num_envs`` games with a learner in one seat each; see ``SeatEnv`` for the arguments.
+class SingleSeatVectorEnv(VectorEnv[NDArray[np.float32], NDArray[np.int64], NDArray[Any]]):
+    """``num_envs`` games with a learner in one seat each; see ``SingleSeatEnv`` for the arguments.
 
-    A game that is over begins anew within the same step (``AutoresetMode.SAME_STEP``):
-    ``infos["final_obs"]`` then holds the last observations of the games that ended, and
-    ``infos["_final_obs"]`` says which they are; ``infos["final_info"]`` and ``"_final_info"``
-    likewise. ``infos["action_mask"]`` (N, A) and ``infos["seat"]`` (N,) belong to the observations
-    returned; as Gymnasium has it, ``"_action_mask"`` and ``"_seat"`` say that all games have them.
+    Finished games are reset in the same step (``AutoresetMode.SAME_STEP``): ``infos["final_obs"]``
+    then holds the last observations of the games that ended, and ``infos["_final_obs"]`` says which
+    they are; ``infos["final_info"]`` and ``"_final_info"`` likewise. ``infos["action_mask"]``
+    (N, A) and ``infos["seat"]`` (N,) belong to the observations returned; by Gymnasium's
+    convention, ``"_action_mask"`` and ``"_seat"`` say that all games have them.
     """
 
     metadata: dict[str, Any] = {
@@ -37,19 +38,23 @@ class SeatVectorEnv(VectorEnv[NDArray[np.float32], NDArray[np.int64], NDArray[An
         game: str,
         num_envs: int = 1,
         *,
-        num_players: int | tuple[int, int] = 4,
-        opponents: str | Agent | Sequence[str | Agent] = "heuristic",
+        num_players: int | tuple[int, int] | None = None,
+        opponents: AgentLike | Sequence[AgentLike] | None = None,
         seat: int | None = None,
         skip_forced: bool = False,
+        reward: str = "rank",
+        max_steps: int = DEFAULT_MAX_STEPS,
+        memory: str = "perfect",
+        features: bool = True,
         on_illegal: str = "terminate",
         render_mode: str | None = None,
-        **options: Any,
+        **own_options: Any,
     ) -> None:
         if render_mode not in (None, "ansi"):
             raise ValueError(f"render_mode must be None or 'ansi', got {render_mode!r}")
         self.render_mode = render_mode
         self.game = load_game(game)
-        self._games = SeatGames(
+        self._games = LearnerGames(
             self.game,
             num_envs,
             num_players=num_players,
@@ -57,7 +62,11 @@ class SeatVectorEnv(VectorEnv[NDArray[np.float32], NDArray[np.int64], NDArray[An
             seat=seat,
             skip_forced=skip_forced,
             on_illegal=on_illegal,
-            **options,
+            reward=reward,
+            max_steps=max_steps,
+            memory=memory,
+            features=features,
+            **own_options,
         )
         self._has_game = False
         self.num_envs = self._games.num_envs
@@ -69,14 +78,14 @@ class SeatVectorEnv(VectorEnv[NDArray[np.float32], NDArray[np.int64], NDArray[An
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[NDArray[np.float32], dict[str, Any]]:
-        """Begin all games; game i has the seed ``seed + i`` and is that of ``SeatEnv``.
+        """Begin all games; game i has the seed ``seed + i`` and is that of ``SingleSeatEnv``.
 
-        (With policies as opponents: as far as a network's rounding allows, which may differ between
-        one observation and many.)
+        (With policies as opponents, up to a network's rounding, which may differ between one
+        observation and many.)
         """
         super().reset(seed=seed)
         if seed is None and self._has_game:
-            self._games.go_on(self._games.all)
+            self._games.reset_next(self._games.all)
         else:
             self._games.reset(seed)
         self._has_game = True
@@ -91,7 +100,7 @@ class SeatVectorEnv(VectorEnv[NDArray[np.float32], NDArray[np.int64], NDArray[An
         NDArray[np.bool_],
         dict[str, Any],
     ]:
-        """The learners' actions (N,), and all that follows until their next decisions.
+        """Take the learners' actions (N,), and all that follows until their next decisions.
 
         Raises:
             ValueError: The array is of the wrong shape or dtype, an action is outside the action
@@ -121,7 +130,7 @@ class SeatVectorEnv(VectorEnv[NDArray[np.float32], NDArray[np.int64], NDArray[An
             final = _with_flags(
                 {"final_obs": final_obs, "final_info": _with_flags(last, over)}, over
             )
-            self._games.go_on(ended)
+            self._games.reset_next(ended)
         infos = {**self._infos(), **final}
         return self._games.arena.observation.copy(), rewards, terminated, truncated, infos
 
@@ -140,12 +149,13 @@ class SeatVectorEnv(VectorEnv[NDArray[np.float32], NDArray[np.int64], NDArray[An
         """Every table in words as its learner sees it (``render_mode="ansi"``)."""
         if self.render_mode is None or not self._has_game:
             return None
+        arena, seats = self._games.arena, self._games.learner_seats
         return tuple(
-            self.game.describe(self._games.arena.states, i, int(self._games.learner_seats[i]))
+            self.game.describe(arena.states, i, int(seats[i]), arena.view.codes[0])
             for i in range(self.num_envs)
         )
 
 
 def _with_flags(infos: dict[str, Any], games: NDArray[np.bool_]) -> dict[str, Any]:
-    """The infos, and for each key which games have it, as Gymnasium has it."""
+    """The infos, and for each key which games have it: Gymnasium's convention."""
     return {**infos, **{f"_{key}": games.copy() for key in infos}}

@@ -1,35 +1,128 @@
-"""The games: one folder each. This table is the only list of them."""
+"""The games: one folder each. ``GAMES`` is the only list of them."""
 
 from __future__ import annotations
 
 import copyreg
 import importlib
-from functools import cache
+import re
+from collections.abc import Callable, Iterator, Mapping
+from importlib.metadata import entry_points
 
 from card_envs.engine.game import Game
 
-#: Game id to title; the folder of the same name holds ``GAME``.
-GAMES = {
-    "beaver_gang": "Beaver Gang",
-    "swim_for_your_life": "Swim for Your Life",
-    "franks_zoo": "Frank's Zoo",
-    "animalia": "Animalia",
+# The games of this package: versioned name to the package that holds ``GAME``.
+_OWN_GAMES = {
+    "beaver_gang_v0": "card_envs.games.beaver_gang",
+    "swim_for_your_life_v0": "card_envs.games.swim_for_your_life",
+    "franks_zoo_v0": "card_envs.games.franks_zoo",
+    "animalia_v0": "card_envs.games.animalia",
 }
 
+#: The group of entry points by which other packages add games: ``<versioned name> = module:GAME``.
+ENTRY_POINTS = "card_envs.games"
 
-@cache
-def load_game(game_id: str) -> Game:
-    """The game of that id; its rules are compiled when they are first used.
+_NAME = re.compile(r"(?P<id>[a-z][a-z0-9_]*)_v(?P<version>\d+)")
+
+
+class GameRegistry(Mapping[str, tuple[str, ...]]):
+    """All games: iterating gives ids, ``GAMES[id]`` the id's versioned names, oldest first.
+
+    A game's rules are imported when it is first loaded.
+    """
+
+    def __init__(self) -> None:
+        self._loaders: dict[str, Callable[[], Game]] = {}
+        self._loaded: dict[str, Game] = {}
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(dict.fromkeys(id_of(name) for name in self._loaders))
+
+    def __len__(self) -> int:
+        return len(list(iter(self)))
+
+    def __getitem__(self, game_id: str) -> tuple[str, ...]:
+        names = [name for name in self._loaders if id_of(name) == game_id]
+        if not names:
+            raise KeyError(game_id)
+        return tuple(sorted(names, key=version_of))
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The versioned names of all games."""
+        return tuple(self._loaders)
+
+    def add(self, name: str, loader: Callable[[], Game]) -> None:
+        """Add a game by its versioned name; ``loader`` is called when it is first loaded.
+
+        Raises:
+            ValueError: The name is not a versioned one, or another game has it.
+        """
+        if not _NAME.fullmatch(name):
+            raise ValueError(f"a game's name is like 'kuhn_poker_v0', got {name!r}")
+        if name in self._loaders:
+            raise ValueError(f"there already is a game {name!r}")
+        self._loaders[name] = loader
+
+    def load(self, name: str) -> Game:
+        """The game of that id (its newest version) or versioned name.
+
+        Raises:
+            ValueError: There is no such game; the message lists them.
+        """
+        versioned = self[name][-1] if name in self else name
+        if versioned not in self._loaders:
+            raise ValueError(f"there is no game {name!r}; the games are {', '.join(self)}")
+        if versioned not in self._loaded:
+            game = self._loaders[versioned]()
+            if not isinstance(game, Game) or game.name != versioned:
+                raise ValueError(f"{versioned!r} is listed, but what is there is {game!r}")
+            self._loaded[versioned] = game
+        return self._loaded[versioned]
+
+
+def id_of(name: str) -> str:
+    """The id in a versioned name."""
+    return name.rpartition("_v")[0]
+
+
+def version_of(name: str) -> int:
+    """The version in a versioned name."""
+    return int(name.rpartition("_v")[2])
+
+
+#: All games, those of other packages included.
+GAMES = GameRegistry()
+
+
+def load_game(name: str) -> Game:
+    """The game of that id (its newest version) or versioned name, such as ``"beaver_gang_v0"``.
+
+    Its rules are compiled when they are first used.
 
     Raises:
         ValueError: There is no such game; the message lists them.
     """
-    if game_id not in GAMES:
-        raise ValueError(f"there is no game {game_id!r}; the games are {', '.join(GAMES)}")
-    game = importlib.import_module(f"card_envs.games.{game_id}").GAME
-    assert isinstance(game, Game)
-    return game
+    return GAMES.load(name)
 
 
-# A game travels as its id: whatever holds one can be copied and pickled.
-copyreg.pickle(Game, lambda game: (load_game, (game.id,)))
+def _restore(name: str, package: str) -> Game:
+    """A pickled game; one of another package is registered if it is not known here yet."""
+    if name not in GAMES.names:
+        import card_envs
+
+        card_envs.register(importlib.import_module(package).GAME)
+    return load_game(name)
+
+
+def _import_game(package: str) -> Callable[[], Game]:
+    return lambda: importlib.import_module(package).GAME
+
+
+for _name, _package in _OWN_GAMES.items():
+    GAMES.add(_name, _import_game(_package))
+for _point in entry_points(group=ENTRY_POINTS):
+    if _point.name not in _OWN_GAMES and _NAME.fullmatch(_point.name):
+        GAMES.add(_point.name, _point.load)
+
+# A game travels as its name: whatever holds one can be copied and pickled.
+copyreg.pickle(Game, lambda game: (_restore, (game.name, game.package)))

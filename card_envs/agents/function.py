@@ -1,0 +1,46 @@
+"""A user's own policy as an agent."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from card_envs.engine.agent import Agent, Turn
+from card_envs.engine.game import View
+
+#: ``function(observation[M, D], action_mask[M, A]) -> actions[M]``.
+PolicyFunction = Callable[[NDArray[np.float32], NDArray[np.int8]], Any]
+
+
+class FunctionAgent(Agent):
+    """A function of observations and masks as an agent.
+
+    Args:
+        name: What to call it.
+        function: ``function(observation, action_mask) -> actions`` for float32 (M, D) in [0, 1] and
+            int8 (M, A); it returns M legal actions, whole numbers. Others are a ValueError.
+        memory: ``"perfect"`` recall in what it observes, or ``"none"``.
+        features: Whether derived fields are written, or left 0.
+
+    Raises:
+        ValueError: ``memory`` or ``features`` is not allowed; the message says what is.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        function: PolicyFunction,
+        memory: str = "perfect",
+        features: bool = True,
+    ) -> None:
+        self.name = name
+        self.view = View(memory, features)
+        self._function = function
+
+    def act(self, turn: Turn) -> NDArray[np.int64]:
+        """The function's actions (M,)."""
+        actions: NDArray[np.int64] = self._function(turn.observation, turn.action_mask)
+        return actions

@@ -1,0 +1,136 @@
+"""What all commands share: games of other packages, options of a game, errors without a traceback.
+
+They are those of the program ``card-envs``, and the repository's ``python -m training.…`` and
+``python -m benchmarks.…``.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import json
+import os
+import sys
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+import card_envs
+from card_envs.engine.game import Game
+from card_envs.extras import MissingExtraError
+
+
+def add_games_argument(parser: argparse.ArgumentParser) -> None:
+    """Add ``--games-from MODULE``, which may be given several times."""
+    parser.add_argument(
+        "--games-from",
+        action="append",
+        default=argparse.SUPPRESS,  # a subcommand's default would replace the program's own
+        metavar="MODULE",
+        help="a module whose GAME is added to the games, such as my_games.kuhn_poker; "
+        "may be given several times",
+    )
+
+
+def add_options_argument(parser: argparse.ArgumentParser) -> None:
+    """Add ``--option KEY=VALUE …``; ``Game.parse_options`` reads ``args.option``."""
+    parser.add_argument(
+        "--option",
+        nargs="+",
+        action="extend",
+        default=[],
+        metavar="KEY=VALUE",
+        help="options of the game, such as max_steps=1000",
+    )
+
+
+def load_games(modules: Iterable[str]) -> list[Game]:
+    """Import the modules and register their games.
+
+    Args:
+        modules: Names of modules with a ``GAME``; those in the current folder are found too.
+
+    Returns:
+        The games, in the same order.
+
+    Raises:
+        ValueError: A module cannot be imported, it has no ``GAME``, or another game has its name.
+    """
+    games = []
+    for name in modules:
+        if os.getcwd() not in sys.path and "" not in sys.path:  # as with ``python -m``
+            sys.path.append(os.getcwd())
+        try:
+            game = getattr(importlib.import_module(name), "GAME", None)
+        except ImportError as error:
+            raise ValueError(f"--games-from {name}: {error}") from None
+        if not isinstance(game, Game):
+            raise ValueError(f"--games-from {name}: the module has no GAME (card_envs.engine.Game)")
+        card_envs.register(game)
+        games.append(game)
+    return games
+
+
+def parse_arguments(
+    parser: argparse.ArgumentParser, argv: Sequence[str] | None
+) -> argparse.Namespace:
+    """Parse the arguments and register the games of ``--games-from``.
+
+    Args:
+        parser: The parser; :func:`add_games_argument` may have been applied to it.
+        argv: The arguments; None: those of the process.
+
+    Returns:
+        The arguments, with ``games_from``.
+
+    Raises:
+        ValueError: As for :func:`load_games`.
+        SystemExit: The arguments are not what the parser takes.
+    """
+    args = parser.parse_args(argv)
+    args.games_from = getattr(args, "games_from", [])
+    load_games(args.games_from)
+    return args
+
+
+def run(program: str, main: Callable[[], int | None]) -> int:
+    """Run a command; wrong input gives one line on stderr instead of a traceback.
+
+    Args:
+        program: What the command is called in errors.
+        main: The command; it may return an exit status.
+
+    Returns:
+        The exit status: that of ``main`` or 0; 2 after wrong input (ValueError, TypeError, OSError,
+        MissingExtraError), 1 if nobody reads the output any more, 130 if it was interrupted.
+    """
+    try:
+        status = main() or 0
+        sys.stdout.flush()
+    except BrokenPipeError:  # the reader has seen enough, as in `| head`
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+    except (ValueError, TypeError, OSError, MissingExtraError) as error:
+        print(f"{program}: error: {error}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        print(f"{program}: interrupted", file=sys.stderr)
+        return 130
+    return status
+
+
+def write_json(path: str | Path, data: Any) -> None:
+    """Write a JSON file in one piece: if that fails, the old file is still there.
+
+    Args:
+        path: The file; its folder is made if needed.
+        data: What ``json`` can write.
+
+    Raises:
+        OSError: The file cannot be written.
+    """
+    path = Path(path)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    new = path.with_name(path.name + ".new")
+    new.write_text(json.dumps(data, indent=2) + "\n", encoding="utf-8")
+    new.replace(path)
