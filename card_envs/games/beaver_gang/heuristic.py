@@ -1,27 +1,24 @@
-"""A sensible scripted player of Beaver Gang, who uses only what his seat knows."""
+"""A sensible scripted player of Beaver Gang, who uses only what their seat knows."""
 
 from __future__ import annotations
 
 from card_envs.engine.jit import jit
-from card_envs.games.beaver_gang.rules import (
+from card_envs.games.beaver_gang.cards import DRAW_TWO, PEEK, SWAP
+from card_envs.games.beaver_gang.knowledge import slot_is_hidden, unseen_count
+from card_envs.games.beaver_gang.state import (
     CARRY_OUT_DRAW_TWO,
-    DECK,
     DISCARD,
     DO_NOT_KNOCK,
     DRAW,
-    DRAW_TWO,
     EXCHANGE,
     KNOCK,
     KNOCK_NOW,
-    PEEK,
     PEEK_AT,
     SLOTS,
-    SWAP,
     SWAP_CARD,
     TAKE,
     TURN,
     may_take,
-    slot_is_hidden,
 )
 
 # A card that its owner chose to keep from the draw pile is worth this, if nothing more is known.
@@ -30,27 +27,12 @@ KEPT_VALUE = 2.5
 PEEK_GAIN = 0.7
 DRAW_TWO_GAIN = 2.0
 SWAP_GAIN = 1.5
-# A swap gives a card to the other player and so harms him; but a small gain is a gamble.
+# A swap gives a card to the other player and so harms them; but a small gain is a gamble.
 LEAST_SWAP_GAIN = 0.5
-# How many points an opponent still gains in the turn that he has after somebody knocked.
+# How many points an opponent still gains in their turn after somebody knocked.
 LAST_TURN_GAIN = 1.5
 # How many points the expected total must be ahead of the best opponent's to knock.
 KNOCK_MARGIN = 0.0
-
-
-@jit
-def unseen_count(s, player, kind):
-    """How many cards of a kind the player has not seen in rows, draw pile and others' hands."""
-    count = DECK[kind] - int(s.discard_counts[kind])
-    if kind == DRAW_TWO:
-        count -= int(s.draw_twos)
-    if s.drawn == kind and s.current_player == player:
-        count -= 1
-    for owner in range(s.num_players):
-        for slot in range(SLOTS):
-            if s.row[owner, slot] == kind and not slot_is_hidden(s, player, owner, slot):
-                count -= 1
-    return count
 
 
 @jit
@@ -107,7 +89,7 @@ def worst_slot(s, player, mean):
 
 @jit
 def unknown_slot(s, player):
-    """The player's first slot that he does not know, or -1."""
+    """The player's first slot that they do not know, or -1."""
     for slot in range(SLOTS):
         if slot_is_hidden(s, player, player, slot):
             return slot
@@ -145,9 +127,9 @@ def best_swap(s, player, mean):
         owner = (player + place) % n
         for slot in range(SLOTS):
             value = expected_value(s, player, owner, slot, mean)
-            if owner == s.knocker:  # he has no turn left to recover, and is likely ahead
+            if owner == s.knocker:  # they have no turn left to recover, and are likely ahead
                 value -= 0.5
-            value += 0.001 * s.scores[owner]  # rather from the one who is ahead in the game
+            value += 0.001 * s.scores[owner]  # rather from a player who is ahead in the game
             if value < lowest:
                 lowest = value
                 best = SLOTS * (place - 1) + slot

@@ -1,49 +1,78 @@
-"""What a player of Beaver Gang can know, as one flat vector of float32 in [0, 1]."""
+"""What a player of Beaver Gang can know, as one flat vector of float32 in [0, 1].
+
+No field is derived: ``features`` makes no difference. RULES.md lists what is left out.
+"""
 
 from __future__ import annotations
 
 import numpy as np
 
 from card_envs.engine.fields import Field, Fields
-from card_envs.engine.jit import jit
-from card_envs.engine.observing import part, relative_seat
-from card_envs.engine.outcome import MEMORY_PERFECT
-from card_envs.games.beaver_gang.rules import (
+from card_envs.engine.jit import inline, jit
+from card_envs.engine.observing import MEMORY_PERFECT, fractions, index, relative_seat
+from card_envs.games.beaver_gang.cards import (
+    DECK,
     DECK_SIZE,
+    DRAW_TWO,
+    NO_CARD,
+    NUM_KINDS,
+    PEEK,
+    SWAP,
+)
+from card_envs.games.beaver_gang.knowledge import slot_is_hidden
+from card_envs.games.beaver_gang.state import (
     DISCARDED,
     MAX_PLAYERS,
-    NO_CARD,
     NO_TURN,
-    NUM_KINDS,
-    OVER,
+    NUM_TURN_KINDS,
     SLOTS,
-    SWAP,
+    SWAPPED,
     TOOK,
-    slot_is_hidden,
 )
 
-# The parts of the field ``last_turn`` of one seat: kind of turn, own slot, other seat, other slot.
-_OWN_SLOT = 6
-_OTHER_SEAT = _OWN_SLOT + SLOTS
+# The field ``last_turn`` of one seat: kind of turn, own slot, other seat, other slot.
+_TURN_KINDS = 6
+_OTHER_SEAT = _TURN_KINDS + SLOTS
 _OTHER_SLOT = _OTHER_SEAT + MAX_PLAYERS
 _LAST_TURN_SIZE = _OTHER_SLOT + SLOTS
+# The field ``rows`` of one card.
+_LOOK_SIZE = 4
 _PLACES = MAX_PLAYERS * SLOTS
+
+# Scales.
+_SHARES = 60  # the usual numbers of rounds, 3 to 6, divide it
+_MOST_ROUNDS = 16
+_MOST_LEAD = 72  # two rounds of four nines
+_MOST_SCORE = 36
+_MOST_TOTAL = 216  # six rounds of four nines
+_MOST_ALIKE = 16  # more than there are of any kind
 
 # What lies open on the table: the same in a player's observation and in the full state.
 _TABLE_FIELDS = (
     Field("seats", (MAX_PLAYERS,), "1 for each seat that exists"),
-    Field("phase", (3,), "what is being decided: turn, drawn card, knock; all 0 when it is over"),
-    Field("to_move", (MAX_PLAYERS,), "1 for the seat to move"),
-    Field("round", (2,), "round / rounds (from 0), and 1 in the last round"),
-    Field("scores", (MAX_PLAYERS,), "total less the lowest total, / 72, at most 1"),
-    Field("last_scores", (MAX_PLAYERS,), "score of the last round played, / 36"),
+    Field("phase", (3,), "one-hot: turn, drawn card, knock; all 0 when the game is over"),
+    Field("to_move", (MAX_PLAYERS,), "1 for the seat to move; all 0 when the game is over"),
+    Field(
+        "round",
+        (2,),
+        "share of the rounds that are finished, in 60ths, rounded down; 1 in the last round",
+        scale=(_SHARES, 1),
+    ),
+    Field("rounds", (1,), "rounds of the game, at most 16", scale=_MOST_ROUNDS),
+    Field("scores", (MAX_PLAYERS,), "points above the lowest total, at most 72", scale=_MOST_LEAD),
+    Field("totals", (MAX_PLAYERS,), "points so far, at most 216", scale=_MOST_TOTAL),
+    Field("last_scores", (MAX_PLAYERS,), "points in the last round played", scale=_MOST_SCORE),
     Field("may_knock", (1,), "1 if knocking is open after a turn that ends now"),
     Field("knocker", (MAX_PLAYERS + 1,), "one-hot seat that knocked; the last entry: nobody"),
-    Field("pile_sizes", (2,), "cards in the draw pile and in the discard pile, / 66"),
+    Field("pile_sizes", (2,), "cards in the draw pile and in the discard pile", scale=DECK_SIZE),
     Field("discard_top", (NUM_KINDS + 1,), "one-hot no pile, or kind of the top discard"),
-    Field("drawn", (NUM_KINDS + 1,), "one-hot none, or kind of the observer's drawn card"),
+    Field(
+        "drawn",
+        (NUM_KINDS + 1,),
+        "one-hot none, or kind of the drawn card (in an observation: of the observer's own)",
+    ),
     Field("first_of_pair", (1,), "1 if the drawn card is the first of a pair (BG-15)"),
-    Field("draw_twos", (1,), "draw-two cards under way, / 5"),
+    Field("draw_twos", (1,), "draw-two cards under way", scale=DECK[DRAW_TWO]),
     Field(
         "last_turn",
         (MAX_PLAYERS, _LAST_TURN_SIZE),
@@ -58,34 +87,43 @@ FIELDS = Fields(
     Field(
         "own_row",
         (SLOTS, NUM_KINDS + 1),
-        "one-hot kind of each of the observer's cards; the last entry: he does not know it",
+        "one-hot kind of each of the observer's cards; the last entry: they do not know it",
     ),
     Field(
         "rows",
-        (MAX_PLAYERS, SLOTS, 4),
-        "each card in the rows: 1 if the observer knows it; value / 9 of a number that he knows; "
-        "1 for a special that he knows; its kind (0 swap, 0.5 peek, 1 draw two)",
+        (MAX_PLAYERS, SLOTS, _LOOK_SIZE),
+        "each card in the rows: 1 if the observer knows it; value of a number that they know; 1 "
+        "for a special that they know; its kind (0 swap, 1 peek, 2 draw two)",
+        scale=(1, SWAP - 1, 1, DRAW_TWO - SWAP),
     ),
     Field(
         "older",
         (MAX_PLAYERS, SLOTS),
-        "1 if the card came into the rows before the last reshuffle; perfect memory",
+        "1 if the card came into the rows before the last reshuffle",
+        remembered=True,
     ),
     Field(
         "unseen_older",
         (NUM_KINDS,),
         "cards of each kind that came into the rows before the last reshuffle and that the "
-        "observer does not know, / 16; perfect memory",
+        "observer does not know",
+        scale=_MOST_ALIKE,
+        remembered=True,
     ),
     Field(
         "is_number",
         (MAX_PLAYERS, SLOTS),
-        "1 if everybody knows that it is a number (taken or exchanged); perfect memory",
+        "1 if everybody knows that it is a number (taken or exchanged)",
+        remembered=True,
     ),
-    Field("known_to_owner", (MAX_PLAYERS, SLOTS), "1 if its owner knows the card; perfect memory"),
-    Field("known_to_all", (MAX_PLAYERS, SLOTS), "1 if everybody knows the card; perfect memory"),
+    Field("known_to_owner", (MAX_PLAYERS, SLOTS), "1 if its owner knows the card", remembered=True),
+    Field("known_to_all", (MAX_PLAYERS, SLOTS), "1 if everybody knows the card", remembered=True),
     Field(
-        "discarded", (NUM_KINDS,), "cards of each kind in the discard pile, / 16; perfect memory"
+        "discarded",
+        (NUM_KINDS,),
+        "cards of each kind in the discard pile",
+        scale=_MOST_ALIKE,
+        remembered=True,
     ),
 )
 
@@ -93,144 +131,181 @@ STATE_FIELDS = Fields(
     *_TABLE_FIELDS,
     Field("row", (MAX_PLAYERS, SLOTS, NUM_KINDS), "one-hot kind of every card in the rows"),
     Field("known_to", (MAX_PLAYERS, SLOTS, MAX_PLAYERS), "1 for each player who knows the card"),
-    Field("discarded", (NUM_KINDS,), "cards of each kind in the discard pile, / 16"),
-    Field("draw_pile", (DECK_SIZE,), "(kind + 1) / 13 of each card from the top; 0: no card"),
+    Field("discarded", (NUM_KINDS,), "cards of each kind in the discard pile", scale=_MOST_ALIKE),
+    Field(
+        "draw_pile",
+        (DECK_SIZE,),
+        "kind + 1 of each card from the top; 0: no card",
+        scale=NUM_KINDS,
+    ),
 )
 
+AT = FIELDS.offsets()
+STATE_AT = STATE_FIELDS.offsets()  # the same for the fields of the table
 _SIZE = FIELDS.size
-_SEATS = FIELDS.offset("seats")
-_PHASE = FIELDS.offset("phase")
-_TO_MOVE = FIELDS.offset("to_move")
-_ROUND = FIELDS.offset("round")
-_SCORES = FIELDS.offset("scores")
-_LAST_SCORES = FIELDS.offset("last_scores")
-_MAY_KNOCK = FIELDS.offset("may_knock")
-_KNOCKER = FIELDS.offset("knocker")
-_PILE_SIZES = FIELDS.offset("pile_sizes")
-_DISCARD_TOP = FIELDS.offset("discard_top")
-_DRAWN = FIELDS.offset("drawn")
-_FIRST_OF_PAIR = FIELDS.offset("first_of_pair")
-_DRAW_TWOS = FIELDS.offset("draw_twos")
-_LAST_TURN = FIELDS.offset("last_turn")
-_OWN_ROW = FIELDS.offset("own_row")
-_ROWS = FIELDS.offset("rows")
-_IS_NUMBER = FIELDS.offset("is_number")
-_KNOWN_TO_OWNER = FIELDS.offset("known_to_owner")
-_KNOWN_TO_ALL = FIELDS.offset("known_to_all")
-_OLDER = FIELDS.offset("older")
-_DISCARDED = FIELDS.offset("discarded")
-_UNSEEN_OLDER = FIELDS.offset("unseen_older")
-_STATE_ROW = STATE_FIELDS.offset("row")
-_STATE_KNOWN_TO = STATE_FIELDS.offset("known_to")
-_STATE_DISCARDED = STATE_FIELDS.offset("discarded")
-_STATE_DRAW_PILE = STATE_FIELDS.offset("draw_pile")
+_UNKNOWN_KIND = NUM_KINDS
 
-_NO_KIND = NUM_KINDS
-_PER_CARD = 1.0 / DECK_SIZE
-_PER_DRAW_TWO = 1.0 / 5.0
-_PER_COUNT = 1.0 / 16.0
-_PER_SCORE = 1.0 / 36.0
-_PER_LEAD = 1.0 / 72.0
+_PER_SHARE = fractions(_SHARES)
+_PER_ROUND = fractions(_MOST_ROUNDS)
+_PER_POINT_OF_LEAD = fractions(_MOST_LEAD)
+_PER_POINT_IN_ALL = fractions(_MOST_TOTAL)
+_PER_POINT = fractions(_MOST_SCORE)
+_PER_CARD = fractions(DECK_SIZE)
+_PER_CARD_ALIKE = fractions(_MOST_ALIKE)
+_PER_DRAW_TWO = fractions(DECK[DRAW_TWO])
+_PER_KIND = fractions(NUM_KINDS)
 
 # What the field ``rows`` says of a card: four values from 4 * (kind + 16 if it is known).
-_looks = np.zeros((32, 4), np.float32)
+_looks = np.zeros((32, _LOOK_SIZE), np.float32)
 _looks[16 : 16 + NUM_KINDS, 0] = 1.0
-_looks[16 : 16 + SWAP, 1] = np.arange(SWAP) / 9.0
+_looks[16 : 16 + SWAP, 1] = fractions(SWAP - 1)[:SWAP]
 _looks[16 + SWAP : 16 + NUM_KINDS, 2] = 1.0
-_looks[16 + SWAP : 16 + NUM_KINDS, 3] = (0.0, 0.5, 1.0)
+_looks[16 + PEEK, 3] = 0.5
+_looks[16 + DRAW_TWO, 3] = 1.0
 _LOOKS = _looks.reshape(-1)
+
+# What the field ``last_turn`` says of a turn but for the other card of a swap: ten values from
+# 10 * (its number among NO_TURN, TOOK, ... DISCARDED).
+_turns = np.zeros((NUM_TURN_KINDS, _OTHER_SEAT), np.float32)
+_turns[NO_TURN, 0] = 1.0
+_turns[DISCARDED, _TURN_KINDS - 1] = 1.0
+for _turn in range(TOOK, DISCARDED):
+    _turns[_turn, 1 + (_turn - TOOK) // SLOTS] = 1.0
+    _turns[_turn, _TURN_KINDS + (_turn - TOOK) % SLOTS] = 1.0
+_TURNS = _turns.reshape(-1)
 
 
 @jit
 def seen_from(places, player, n):
-    """A set of places with the player's own four first: turned as the seats are."""
+    """A set of places with the player's own four first: turned like the seats."""
     turned = places >> SLOTS * player | places << SLOTS * (n - player)
     return turned & ((1 << SLOTS * n) - 1)
 
 
 @jit
-def observe(states, i, player, out):
-    """Write the player's observation; seats are relative to him (0), then clockwise."""
+def observe(states, i, player, memory, features, out):
+    """Write the player's observation; seats are relative to them (0), then clockwise.
+
+    index     field           shape  scale       meaning
+    0..5      seats           6      1           1 for each seat that exists
+    6..8      phase           3      1           one-hot: turn, drawn card, knock; all 0 when the
+                                                 game is over
+    9..14     to_move         6      1           1 for the seat to move; all 0 when the game is over
+    15..16    round           2      60, 1       share of the rounds that are finished, in 60ths,
+                                                 rounded down; 1 in the last round
+    17        rounds          1      16          rounds of the game, at most 16
+    18..23    scores          6      72          points above the lowest total, at most 72
+    24..29    totals          6      216         points so far, at most 216
+    30..35    last_scores     6      36          points in the last round played
+    36        may_knock       1      1           1 if knocking is open after a turn that ends now
+    37..43    knocker         7      1           one-hot seat that knocked; the last entry: nobody
+    44..45    pile_sizes      2      66          cards in the draw pile and in the discard pile
+    46..59    discard_top     14     1           one-hot no pile, or kind of the top discard
+    60..73    drawn           14     1           one-hot none, or kind of the drawn card (in an
+                                                 observation: of the observer's own)
+    74        first_of_pair   1      1           1 if the drawn card is the first of a pair (BG-15)
+    75        draw_twos       1      5           draw-two cards under way
+    76..195   last_turn       6×20   1           each seat's last turn in this round: one-hot none
+                                                 yet, took, exchanged, swapped, peeked, discarded;
+                                                 one-hot slot that it was done to; then, for a swap,
+                                                 one-hot seat and one-hot slot of the other card
+    196..251  own_row         4×14   1           one-hot kind of each of the observer's cards; the
+                                                 last entry: they do not know it
+    252..347  rows            6×4×4  1, 9, 1, 2  each card in the rows: 1 if the observer knows it;
+                                                 value of a number that they know; 1 for a special
+                                                 that they know; its kind (0 swap, 1 peek, 2 draw
+                                                 two)
+    348..371  older           6×4    1           1 if the card came into the rows before the last
+                                                 reshuffle (perfect recall)
+    372..384  unseen_older    13     16          cards of each kind that came into the rows before
+                                                 the last reshuffle and that the observer does not
+                                                 know (perfect recall)
+    385..408  is_number       6×4    1           1 if everybody knows that it is a number (taken or
+                                                 exchanged) (perfect recall)
+    409..432  known_to_owner  6×4    1           1 if its owner knows the card (perfect recall)
+    433..456  known_to_all    6×4    1           1 if everybody knows the card (perfect recall)
+    457..469  discarded       13     16          cards of each kind in the discard pile (perfect
+                                                 recall)
+    """
     s = states[i]
     me = int(player)
     for k in range(_SIZE):
         out[k] = 0.0
     observe_table(s, me, out)
-    drawn = int(s.drawn)
-    has_drawn = (drawn != NO_CARD) & (s.current_player == me)
-    out[_DRAWN + ((drawn + 1) * has_drawn & 15)] = 1.0
-    if s.memory == MEMORY_PERFECT:
+    sees_drawn = s.current_player == me
+    out[index(AT.drawn + (int(s.drawn) - NO_CARD) * sees_drawn)] = 1.0
+    if memory == MEMORY_PERFECT:
         observe_rows(s, me, int(s.known[me]), out)
         observe_knowledge(s, me, out)
     else:
         observe_rows(s, me, int(s.in_view[me]), out)
 
 
-@part
+@inline
 def observe_table(s, player, out):
     """What lies open on the table, and the course of the game."""
     n = int(s.num_players)
-    if s.phase != OVER:
-        out[_PHASE + (int(s.phase) & 3)] = 1.0
-        out[_TO_MOVE + relative_seat(int(s.current_player), player, n)] = 1.0
-    out[_ROUND] = s["round"] / s.rounds
-    out[_ROUND + 1] = s["round"] == s.rounds - 1
+    if not (s.terminated or s.truncated):
+        out[index(AT.phase + int(s.phase))] = 1.0
+        out[index(AT.to_move + relative_seat(int(s.current_player), player, n))] = 1.0
+    out[AT.round] = _PER_SHARE[index(_SHARES * int(s["round"]) // int(s.rounds))]
+    out[AT.round + 1] = s["round"] == s.rounds - 1
+    out[AT.rounds] = _PER_ROUND[index(min(int(s.rounds), _MOST_ROUNDS))]
     knocker = int(s.knocker)
-    out[_KNOCKER + relative_seat(max(knocker, 0), player, n)] = knocker >= 0
-    out[_KNOCKER + MAX_PLAYERS] = knocker < 0
-    out[_MAY_KNOCK] = (knocker < 0) & (s.turns + 1 >= n)
-    out[_PILE_SIZES] = s.draw_size * _PER_CARD
-    out[_PILE_SIZES + 1] = s.discard_size * _PER_CARD
-    out[_DISCARD_TOP + (int(s.discard_top) - NO_CARD & 15)] = 1.0
-    out[_FIRST_OF_PAIR] = s.first_of_pair
-    out[_DRAW_TWOS] = s.draw_twos * _PER_DRAW_TWO
-    lowest = s.scores[0]
+    out[index(AT.knocker + relative_seat(max(knocker, 0), player, n))] = knocker >= 0
+    out[AT.knocker + MAX_PLAYERS] = knocker < 0
+    out[AT.may_knock] = (knocker < 0) & (s.turns + 1 >= n)
+    out[AT.pile_sizes] = _PER_CARD[index(int(s.draw_size))]
+    out[AT.pile_sizes + 1] = _PER_CARD[index(int(s.discard_size))]
+    out[index(AT.discard_top + int(s.discard_top) - NO_CARD)] = 1.0
+    out[AT.first_of_pair] = s.first_of_pair
+    out[AT.draw_twos] = _PER_DRAW_TWO[index(int(s.draw_twos))]
+    lowest = int(s.scores[0])
     for q in range(1, n):
-        lowest = min(lowest, s.scores[q])
+        lowest = min(lowest, int(s.scores[q]))
     for q in range(n):
         seat = relative_seat(q, player, n)
-        out[_SEATS + seat] = 1.0
-        out[_SCORES + seat] = min(1.0, (s.scores[q] - lowest) * _PER_LEAD)
-        out[_LAST_SCORES + seat] = s.round_scores[q] * _PER_SCORE
-        observe_last_turn(s, player, n, q, _LAST_TURN + seat * _LAST_TURN_SIZE, out)
+        lead = min(int(s.scores[q]) - lowest, _MOST_LEAD)
+        out[index(AT.seats + seat)] = 1.0
+        out[index(AT.scores + seat)] = _PER_POINT_OF_LEAD[index(lead)]
+        out[index(AT.totals + seat)] = _PER_POINT_IN_ALL[index(min(int(s.scores[q]), _MOST_TOTAL))]
+        out[index(AT.last_scores + seat)] = _PER_POINT[index(int(s.round_scores[q]))]
+        observe_last_turn(s, player, n, q, AT.last_turn + seat * _LAST_TURN_SIZE, out)
 
 
-@part
+@inline
 def observe_last_turn(s, player, n, q, first, out):
-    """The last turn of player q; see the numbers NO_TURN, TOOK, ... DISCARDED."""
+    """The last turn of player q."""
     turn = int(s.last_turn[q])
-    slot = turn - TOOK & 3
-    kind = (turn + 3 & 31) >> 2  # in the order of those numbers, four to each with a slot
-    swapped = kind == 3
+    for k in range(_OTHER_SEAT):
+        out[index(first + k)] = _TURNS[index(_OTHER_SEAT * turn + k)]
+    swapped = SWAPPED <= turn < SWAPPED + SLOTS
     other = relative_seat(int(s.swapped_with[q]), player, n)
-    other_slot = int(s.swapped_slot[q]) & 3
-    out[first + kind] = 1.0
-    out[first + _OWN_SLOT + slot] = NO_TURN < turn < DISCARDED
-    out[first + _OTHER_SEAT + other] = swapped
-    out[first + _OTHER_SLOT + other_slot] = swapped
+    out[index(first + _OTHER_SEAT + other)] = swapped
+    out[index(first + _OTHER_SLOT + int(s.swapped_slot[q]))] = swapped
 
 
-@part
+@inline
 def observe_rows(s, player, known, out):
     """The cards of the rows at the places in the set ``known``."""
     n = int(s.num_players)
     for q in range(n):
-        first = _ROWS + 4 * SLOTS * relative_seat(q, player, n)
+        first = AT.rows + _LOOK_SIZE * SLOTS * relative_seat(q, player, n)
         for slot in range(SLOTS):
             is_known = known >> SLOTS * q + slot & 1
-            look = 4 * (int(s.row[q, slot]) & 15 | is_known << 4)
-            for k in range(4):
-                out[first + 4 * slot + k] = _LOOKS[look + k]
+            look = _LOOK_SIZE * (int(s.row[q, slot]) | is_known << 4)
+            for k in range(_LOOK_SIZE):
+                out[index(first + _LOOK_SIZE * slot + k)] = _LOOKS[index(look + k)]
     for slot in range(SLOTS):
         is_known = known >> SLOTS * player + slot & 1
-        first = _OWN_ROW + slot * (NUM_KINDS + 1)
-        out[first + (int(s.row[player & 7, slot]) & 15)] = is_known
-        out[first + _NO_KIND] = 1 - is_known
+        first = AT.own_row + slot * (NUM_KINDS + 1)
+        out[index(first + int(s.row[index(player), slot]))] = is_known
+        out[first + _UNKNOWN_KIND] = 1 - is_known
 
 
-@part
+@inline
 def observe_knowledge(s, player, out):
-    """Perfect memory: what is known to whom, and the cards that have been seen."""
+    """Perfect recall: what is known to whom, and the cards that have been seen."""
     n = int(s.num_players)
     known_to_owner = 0
     known_to_all = -1
@@ -242,29 +317,28 @@ def observe_knowledge(s, player, out):
     known_to_owner = seen_from(known_to_owner, player, n)
     known_to_all = seen_from(known_to_all, player, n)
     for place in range(_PLACES):
-        out[_IS_NUMBER + place] = is_number >> place & 1
-        out[_KNOWN_TO_OWNER + place] = known_to_owner >> place & 1
-        out[_KNOWN_TO_ALL + place] = known_to_all >> place & 1
+        out[AT.is_number + place] = is_number >> place & 1
+        out[AT.known_to_owner + place] = known_to_owner >> place & 1
+        out[AT.known_to_all + place] = known_to_all >> place & 1
     for kind in range(NUM_KINDS):
-        out[_DISCARDED + kind] = s.discard_counts[kind] * _PER_COUNT
+        out[AT.discarded + kind] = _PER_CARD_ALIKE[index(int(s.discard_counts[kind]))]
     if s.filling > 0:
         observe_older_cards(s, player, out)
 
 
-@part
+@inline
 def observe_older_cards(s, player, out):
     """After a reshuffle: the cards that lie in the rows since before it.
 
-    The scale is a power of two: sums of other fractions would betray by their rounding in which
-    order, and so at which places, the cards were counted.
+    The scale of the counts is a power of two, so that adding them up is exact.
     """
     n = int(s.num_players)
     for q in range(n):
         for slot in range(SLOTS):
             if s.filling_of[q, slot] != s.filling:
-                out[_OLDER + SLOTS * relative_seat(q, player, n) + slot] = 1.0
+                out[index(AT.older + SLOTS * relative_seat(q, player, n) + slot)] = 1.0
                 if slot_is_hidden(s, player, q, slot):
-                    out[_UNSEEN_OLDER + (int(s.row[q, slot]) & 15)] += _PER_COUNT
+                    out[index(AT.unseen_older + int(s.row[q, slot]))] += 1.0 / _MOST_ALIKE
 
 
 @jit
@@ -274,17 +348,17 @@ def write_state(states, i, player, out):
     n = int(s.num_players)
     out[:] = 0.0
     observe_table(s, int(player), out)
-    out[_DRAWN + int(s.drawn) - NO_CARD] = 1.0
+    out[STATE_AT.drawn + int(s.drawn) - NO_CARD] = 1.0
     for q in range(n):
         for slot in range(SLOTS):
             place = SLOTS * relative_seat(q, int(player), n) + slot
-            out[_STATE_ROW + place * NUM_KINDS + int(s.row[q, slot])] = 1.0
+            out[STATE_AT.row + place * NUM_KINDS + int(s.row[q, slot])] = 1.0
             for knower in range(n):
                 seat = relative_seat(knower, int(player), n)
                 knows = int(s.known[knower]) >> SLOTS * q + slot & 1
-                out[_STATE_KNOWN_TO + place * MAX_PLAYERS + seat] = knows
+                out[STATE_AT.known_to + place * MAX_PLAYERS + seat] = knows
     for kind in range(NUM_KINDS):
-        out[_STATE_DISCARDED + kind] = s.discard_counts[kind] * _PER_COUNT
+        out[STATE_AT.discarded + kind] = _PER_CARD_ALIKE[s.discard_counts[kind]]
     for depth in range(s.draw_size):
-        card = s.draw_pile[s.draw_size - 1 - depth]
-        out[_STATE_DRAW_PILE + depth] = (card + 1) / NUM_KINDS
+        card = int(s.draw_pile[s.draw_size - 1 - depth])
+        out[STATE_AT.draw_pile + depth] = _PER_KIND[card + 1]

@@ -1,101 +1,49 @@
 """The rules of Beaver Gang, by the rule numbers of RULES.md.
 
-Every function works on one record ``s`` of the array ``states``; nothing is allocated and nothing
-is kept outside the record. A card is a small integer, its *kind*: 0 to 9 are the numbers, then
-``SWAP``, ``PEEK`` and ``DRAW_TWO``.
+Every function works on one record ``s`` of the array ``states`` (``state.py``); nothing is
+allocated and nothing is kept outside the record. The cards are in ``cards.py``, what players know
+of them in ``knowledge.py``.
 """
 
 from __future__ import annotations
 
-import numpy as np
-
 from card_envs.engine.cards import lay_out, shuffle
 from card_envs.engine.jit import jit
-from card_envs.engine.outcome import (
-    begin,
-    begin_step,
-    common_fields_are_sound,
-    common_state_fields,
-    end_step,
-    pay_points,
+from card_envs.engine.outcome import begin, begin_step, end_step, pay_points
+from card_envs.engine.rng import seed_stream
+from card_envs.engine.seat_order import to_the_left
+from card_envs.games.beaver_gang.cards import DECK, DRAW_TWO, NO_CARD, NUM_KINDS, PEEK, SWAP
+from card_envs.games.beaver_gang.knowledge import determinize as determinize
+from card_envs.games.beaver_gang.state import (
+    CARRY_OUT_DRAW_TWO,
+    DISCARD,
+    DISCARDED,
+    DO_NOT_KNOCK,
+    DRAW,
+    DRAWN,
+    EXCHANGE,
+    EXCHANGED,
+    KNOCK,
+    KNOCK_NOW,
+    MAX_PLAYERS,
+    NO_TURN,
+    OUTER_SLOTS,
+    OVER,
+    PEEK_AT,
+    PEEKED,
+    SLOTS,
+    SWAP_CARD,
+    SWAPPED,
+    TAKE,
+    TOOK,
+    TURN,
+    may_knock,
+    may_take,
+    with_places_swapped,
 )
-from card_envs.engine.rng import draw_below, mix, seed_stream
-from card_envs.engine.seats import to_the_left
 
-# BG-1: the cards. A kind below SWAP is a number, its value is the kind itself.
-NUM_KINDS = 13
-SWAP, PEEK, DRAW_TWO = 10, 11, 12
-NO_CARD = -1
-DECK = (4, 4, 4, 4, 4, 4, 4, 4, 4, 9, 9, 7, 5)  # how many of each kind
-DECK_SIZE = 66
-NEW_DECK = np.repeat(np.arange(NUM_KINDS), DECK).astype(np.int8)
-KIND_NAMES = (*map(str, range(10)), "swap", "peek", "draw two")
-
-MIN_PLAYERS, MAX_PLAYERS = 2, 6
-SLOTS = 4
-OUTER_SLOTS = 0b1001  # BG-6, as a set of slots: slot k is bit 1 << k
-
-# What the player to move decides.
-TURN, DRAWN, KNOCK, OVER = 0, 1, 2, 3
-PHASE_NAMES = ("turn", "drawn", "knock", "over")
-
-# The actions (97). SWAP_CARD + 20 * own slot + 4 * (places to the left - 1) + their slot.
-TAKE = 0
-DRAW = 4
-DISCARD = 5
-EXCHANGE = 6
-SWAP_CARD = 10
-PEEK_AT = 90
-CARRY_OUT_DRAW_TWO = 94
-KNOCK_NOW = 95
-DO_NOT_KNOCK = 96
-NUM_ACTIONS = 97
-
-# What a player's last turn in this round did (``last_turn``): one of these, plus the slot of his
-# that it was done to. A swap also has the other card's owner and slot.
-NO_TURN, TOOK, EXCHANGED, SWAPPED, PEEKED, DISCARDED = 0, 1, 5, 9, 13, 17
-NUM_TURN_KINDS = 18
-
-# reward="score" is in parts of the greatest round score, four nines; low scores are good.
+# reward="score" is in units of the highest possible round score, four nines; low scores are good.
 SCORE_SCALE = -1.0 / 36.0
-
-STATE = np.dtype(
-    [
-        *common_state_fields(MAX_PLAYERS),
-        ("rounds", np.int32),  # how many rounds the game has (BG-2)
-        ("round", np.int32),  # the present one, from 0; s.round is a method of plain records
-        ("scores", np.int32, (MAX_PLAYERS,)),  # totals of the rounds played
-        ("round_scores", np.int32, (MAX_PLAYERS,)),  # of the last round played
-        ("revealed", np.int8, (MAX_PLAYERS, SLOTS)),  # its rows as they were counted
-        ("phase", np.int8),
-        # The table. The draw pile's top is draw_pile[draw_size - 1].
-        ("row", np.int8, (MAX_PLAYERS, SLOTS)),
-        ("draw_pile", np.int8, (DECK_SIZE,)),
-        ("draw_size", np.int8),
-        ("discard_top", np.int8),  # NO_CARD: there is no discard pile
-        ("discard_size", np.int8),
-        ("discard_counts", np.int8, (NUM_KINDS,)),
-        ("drawn", np.int8),  # the card that the player to move holds, or NO_CARD
-        ("draw_twos", np.int8),  # draw-two cards under way, not yet on the discard pile
-        ("first_of_pair", np.bool_),  # the drawn card may be discarded for a second one
-        # The round's course.
-        ("turns", np.int32),  # finished in this round
-        ("knocker", np.int8),  # -1: nobody has knocked
-        ("last_turn", np.int8, (MAX_PLAYERS,)),  # NO_TURN: none in this round yet
-        ("swapped_with", np.int8, (MAX_PLAYERS,)),  # where last_turn is a swap
-        ("swapped_slot", np.int8, (MAX_PLAYERS,)),
-        # What is known of the rows: sets of places, where place 4 * player + slot is bit
-        # 1 << place. All of it moves with the card.
-        ("known", np.int32, (MAX_PLAYERS,)),  # by each player: the cards that he knows
-        ("in_view", np.int32, (MAX_PLAYERS,)),  # those of them that memory="none" still shows
-        ("is_number", np.int32),  # by everybody: surely a number, as it was exchanged or taken
-        # From which filling of the draw pile a card came: the dealt ones from filling 0, and each
-        # reshuffle (BG-17) is the next. Everybody knows what cards a filling consists of.
-        ("filling", np.int16),
-        ("filling_of", np.int16, (MAX_PLAYERS, SLOTS)),
-    ],
-    align=True,
-)
 
 
 # ---------------------------------------------------------------------------------------------
@@ -104,10 +52,10 @@ STATE = np.dtype(
 
 
 @jit
-def reset(states, i, seed, num_players, reward_mode, memory, max_steps, rounds):
+def reset(states, i, seed, num_players, reward_mode, max_steps, rounds):
     """Begin a game. ``rounds`` 0 stands for BG-2's number."""
     s = states[i]
-    begin(s, seed, num_players, reward_mode, memory, max_steps)
+    begin(s, seed, num_players, reward_mode, max_steps)
     s.rounds = rounds if rounds > 0 else (4 if num_players == 2 else num_players)
     s["round"] = 0
     for player in range(MAX_PLAYERS):
@@ -122,8 +70,6 @@ def reset(states, i, seed, num_players, reward_mode, memory, max_steps, rounds):
         s.last_turn[player] = NO_TURN
         s.swapped_with[player] = 0
         s.swapped_slot[player] = 0
-    for place in range(DECK_SIZE):
-        s.draw_pile[place] = 0
     begin_round(s)
 
 
@@ -137,8 +83,7 @@ def begin_round(s):
     seed_stream(s, s.seed, s["round"])
     for kind in range(NUM_KINDS):
         s.discard_counts[kind] = 0
-    s.draw_pile[:] = NEW_DECK
-    s.draw_size = DECK_SIZE
+    s.draw_size = lay_out(DECK, s.draw_pile)
     shuffle(s, s.draw_pile, s.draw_size)
     s.filling = 0
     for player in range(s.num_players):
@@ -203,7 +148,7 @@ def discard(s, card):
 def put_into_row(s, player, slot, card):
     """Fill a slot with a number that comes from the table; the old card is discarded.
 
-    Who knows the new one is for the caller to say.
+    The caller sets who knows the new one.
     """
     place = 1 << SLOTS * player + slot
     discard(s, s.row[player, slot])
@@ -218,18 +163,6 @@ def put_into_row(s, player, slot, card):
 # ---------------------------------------------------------------------------------------------
 # A turn
 # ---------------------------------------------------------------------------------------------
-
-
-@jit
-def may_take(s):
-    """BG-9: there is a discard pile, and its top is a number."""
-    return s.discard_top != NO_CARD and s.discard_top < SWAP
-
-
-@jit
-def may_knock(s):
-    """BG-18, BG-19: everybody has had a turn and nobody has knocked. Turns go round in order."""
-    return s.knocker < 0 and s.turns >= s.num_players
 
 
 @jit
@@ -369,13 +302,6 @@ def swap_cards(s, player, slot, other, other_slot):
 
 
 @jit
-def with_places_swapped(places, place, other):
-    """The set of places with two of them exchanged."""
-    differ = (places >> place ^ places >> other) & 1
-    return places ^ (differ << place | differ << other)
-
-
-@jit
 def end_turn(s, what):
     """The action is over: discard the draw-twos under way (BG-12), then knocking or the next."""
     player = s.current_player
@@ -432,193 +358,3 @@ def end_round(s):
             s.in_view[player] = s.known[player]
         s.phase = OVER
         s.terminated = True
-
-
-# ---------------------------------------------------------------------------------------------
-# Who knows what
-# ---------------------------------------------------------------------------------------------
-
-# Where a card that somebody does not know can be: the 24 slots, then the drawn card, then the
-# draw pile from its bottom.
-DRAWN_PLACE = MAX_PLAYERS * SLOTS
-PILE_PLACE = DRAWN_PLACE + 1
-
-
-@jit
-def drawn_card_is_hidden(s, player):
-    return s.drawn != NO_CARD and s.current_player != player
-
-
-@jit
-def slot_is_hidden(s, player, owner, slot):
-    return s.known[player] >> SLOTS * owner + slot & 1 == 0
-
-
-@jit
-def is_hidden_place(s, player, place, filling):
-    """Whether a card of that filling lies there of which the player knows no more than that."""
-    if place >= PILE_PLACE:
-        return filling == s.filling and place < PILE_PLACE + s.draw_size
-    if place == DRAWN_PLACE:
-        return filling == s.filling and drawn_card_is_hidden(s, player)
-    owner, slot = place // SLOTS, place % SLOTS
-    return (
-        owner < s.num_players
-        and slot_is_hidden(s, player, owner, slot)
-        and s.filling_of[owner, slot] == filling
-    )
-
-
-@jit
-def is_number_place(s, place):
-    """Whether everybody knows that the card there is a number."""
-    return place < DRAWN_PLACE and s.is_number >> place & 1 == 1
-
-
-@jit
-def card_at(s, place):
-    if place >= PILE_PLACE:
-        return s.draw_pile[place - PILE_PLACE]
-    if place == DRAWN_PLACE:
-        return s.drawn
-    return s.row[place // SLOTS, place % SLOTS]
-
-
-@jit
-def put_at(s, place, card):
-    if place >= PILE_PLACE:
-        s.draw_pile[place - PILE_PLACE] = card
-    elif place == DRAWN_PLACE:
-        s.drawn = card
-    else:
-        s.row[place // SLOTS, place % SLOTS] = card
-
-
-@jit
-def redraw_place(s, player, place, filling, numbers_only):
-    """Exchange the card with a random one among those places whose turn is still to come.
-
-    First come the places that are known to hold a number, then the others, each in order; so
-    every assignment that the player holds possible is equally likely.
-    """
-    end = PILE_PLACE + s.draw_size
-    candidates = 0
-    for other in range(end):
-        if is_candidate(s, player, place, other, filling, numbers_only):
-            candidates += 1
-    chosen = draw_below(s, candidates)
-    for other in range(end):
-        if is_candidate(s, player, place, other, filling, numbers_only):
-            if chosen == 0:
-                card = card_at(s, place)
-                put_at(s, place, card_at(s, other))
-                put_at(s, other, card)
-                return
-            chosen -= 1
-
-
-@jit
-def is_candidate(s, player, place, other, filling, numbers_only):
-    if not is_hidden_place(s, player, other, filling):
-        return False
-    if numbers_only:
-        if card_at(s, other) >= SWAP:
-            return False
-        return other >= place or not is_number_place(s, other)
-    return other >= place and not is_number_place(s, other)
-
-
-@jit
-def determinize(states, i, player, seed):
-    """Redraw all that the player cannot know: slots, the drawn card, the draw pile, the stream.
-
-    What he knows of a card that he has not seen: which filling of the draw pile it came from, and
-    that a card exchanged from the draw pile is a number (BG-10).
-    """
-    s = states[i]
-    s.seed = mix(seed)
-    seed_stream(s, s.seed, 0)
-    for filling in range(s.filling + 1):
-        for place in range(DRAWN_PLACE):
-            if is_hidden_place(s, player, place, filling) and is_number_place(s, place):
-                redraw_place(s, player, place, filling, True)
-        for place in range(PILE_PLACE):
-            if is_hidden_place(s, player, place, filling) and not is_number_place(s, place):
-                redraw_place(s, player, place, filling, False)
-    shuffle(s, s.draw_pile, s.draw_size)
-
-
-@jit
-def is_sound(states, i):
-    """Whether the record can be a state of the game: no index out of range, every card there.
-
-    What comes from outside, such as a saved game, must pass it before a kernel sees it.
-    """
-    s = states[i]
-    n = int(s.num_players)
-    if not common_fields_are_sound(s, MIN_PLAYERS, MAX_PLAYERS):
-        return False
-    if not (0 <= s.phase <= OVER and -1 <= s.knocker < n and 0 <= s.draw_twos <= DECK[DRAW_TWO]):
-        return False
-    if not (s.rounds > 0 and 0 <= s["round"] <= s.rounds and s.turns >= 0 and s.filling >= 0):
-        return False
-    if (s.phase == OVER) != s.terminated or (s.phase == DRAWN) != (s.drawn != NO_CARD):
-        return False
-    places = 1 << SLOTS * n
-    if not (0 <= s.is_number < places and 0 <= s.draw_size <= DECK_SIZE):
-        return False
-    if not (NO_CARD <= s.drawn < NUM_KINDS and NO_CARD <= s.discard_top < NUM_KINDS):
-        return False
-    for player in range(n):
-        if not (0 <= s.known[player] < places and 0 <= s.in_view[player] < places):
-            return False
-        if not (0 <= s.last_turn[player] < NUM_TURN_KINDS and 0 <= s.swapped_with[player] < n):
-            return False
-        if not 0 <= s.swapped_slot[player] < SLOTS:
-            return False
-        for slot in range(SLOTS):
-            if not 0 <= s.filling_of[player, slot] <= s.filling:
-                return False
-    return cards_are_whole(s)
-
-
-@jit
-def cards_are_whole(s):
-    """Whether the cards on the table are the deck's (after BG-20 some have been set aside)."""
-    total = 0
-    for kind in range(NUM_KINDS):
-        count = count_cards(s, kind)
-        total += count
-        if count < 0 or count > DECK[kind] or (count < DECK[kind] and s.phase != OVER):
-            return False
-        if s.discard_counts[kind] < 0:
-            return False
-    discarded = 0
-    for kind in range(NUM_KINDS):
-        discarded += int(s.discard_counts[kind])
-    if discarded != s.discard_size or (s.discard_top == NO_CARD) != (discarded == 0):
-        return False
-    if s.discard_top != NO_CARD and s.discard_counts[s.discard_top] == 0:
-        return False
-    in_play = SLOTS * int(s.num_players) + int(s.draw_size) + discarded + int(s.draw_twos)
-    if s.drawn != NO_CARD:
-        in_play += 1
-    return total == in_play  # nothing of an unknown kind
-
-
-@jit
-def count_cards(s, kind):
-    """How many cards of a kind there are in rows, piles, hand and under way."""
-    count = int(s.discard_counts[kind])
-    if kind == DRAW_TWO:
-        count += int(s.draw_twos)
-    if s.drawn == kind:
-        count += 1
-    for place in range(s.draw_size):
-        if s.draw_pile[place] == kind:
-            count += 1
-    for player in range(s.num_players):
-        for slot in range(SLOTS):
-            if s.row[player, slot] == kind:
-                count += 1
-    return count

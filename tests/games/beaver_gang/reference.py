@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 
-from beaver_gang_table import Table, places
+from games.beaver_gang.table import Table, places
 
 
 class Card:

@@ -8,14 +8,16 @@ from __future__ import annotations
 from collections import Counter
 
 import numpy as np
+from helpers import check_invariants
 from table import GameTable
 
 from card_envs.games import load_game
-from card_envs.games.beaver_gang import rules
 
 GAME = load_game("beaver_gang")
 SIGNS = "0123456789SPD"
 DECK = Counter("012345678" * 4 + "9" * 9 + "S" * 9 + "P" * 7 + "D" * 5)
+PHASES = ("turn", "drawn", "knock", "over")
+NO_CARD = -1
 
 
 def kinds(cards: str) -> list[int]:
@@ -57,14 +59,14 @@ class Table(GameTable):
             seed: Seed of the game, and so of its reshuffles.
             options: The game's options.
             known: Places known, by player; without it, what BG-6 shows.
-            fields: Fields of the record that are to be different.
+            fields: Entries of the record that are to be different.
         """
         table = cls(len(rows), seed, **(options or {}))
         s = table.states[0]
         drawn = fields.get("drawn", "")
-        fields["drawn"] = SIGNS.index(drawn) if drawn else rules.NO_CARD
+        fields["drawn"] = SIGNS.index(drawn) if drawn else NO_CARD
         named = "".join(rows) + draw + discard + drawn + "D" * fields.get("draw_twos", 0)
-        assert not Counter(named) - DECK, "there are not so many cards of that kind"
+        assert not Counter(named) - DECK, "there are not that many cards of that kind"
         rest = "".join((DECK - Counter(named)).elements())
         if rest_is_discarded:
             discard = rest + discard
@@ -76,12 +78,14 @@ class Table(GameTable):
         s["draw_size"] = len(draw)
         s["discard_counts"] = [discard.count(sign) for sign in SIGNS]
         s["discard_size"] = len(discard)
-        s["discard_top"] = SIGNS.index(discard[-1]) if discard else rules.NO_CARD
+        s["discard_top"] = SIGNS.index(discard[-1]) if discard else NO_CARD
         for name, value in fields.items():
             s[name] = value
         for player, known_places in (known or {}).items():
             s["known"][player] = known_places
-        assert rules.is_sound(table.states, 0)
+            s["in_view"][player] &= known_places
+        s["standing"] = -s["scores"]
+        check_invariants(GAME, table.states)
         return table
 
     def row_of(self, player: int) -> str:
@@ -89,17 +93,17 @@ class Table(GameTable):
 
     @property
     def phase_name(self) -> str:
-        return rules.PHASE_NAMES[self.phase]
+        return PHASES[self.phase]
 
     @property
     def top(self) -> str:
         """The top discard; empty if there is no discard pile."""
-        return "" if self.discard_top == rules.NO_CARD else SIGNS[self.discard_top]
+        return "" if self.discard_top == NO_CARD else SIGNS[self.discard_top]
 
     @property
     def in_hand(self) -> str:
         """The card that the player to move has drawn."""
-        return "" if self.drawn == rules.NO_CARD else SIGNS[self.drawn]
+        return "" if self.drawn == NO_CARD else SIGNS[self.drawn]
 
     @property
     def discards(self) -> Counter[str]:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from games.beaver_gang.kit import cells, open_cells
 from helpers import begin, is_over, mask_of, observation_of
-from hidden import cells_of_beaver_gang, open_cells_of_beaver_gang, redrawn
+from hidden import redrawn
 
 from card_envs.games import load_game
 
@@ -34,7 +35,7 @@ def test_redrawing_is_uniform_over_all_that_the_player_holds_possible():
             if number % 50 != 49 or is_over(states):
                 continue
             player = seed % n
-            is_open, _ = open_cells_of_beaver_gang(states, player)
+            is_open, _ = open_cells(states, player)
             s = states[0]
             slots = np.arange(24)
             number_slot = np.array([bool(s["is_number"] >> p & 1) for p in slots])
@@ -48,7 +49,7 @@ def test_redrawing_is_uniform_over_all_that_the_player_holds_possible():
                 "top": np.array([24 + s["draw_size"]])[: int(s["draw_size"] > 0)],
             }
             other = redrawn(GAME, states, player, seed, GAME.rules.determinize)
-            true, drawn = cells_of_beaver_gang(states), cells_of_beaver_gang(other)
+            true, drawn = cells(states), cells(other)
             for name, places in classes.items():
                 if len(places):
                     counts = np.bincount(true[places], minlength=kinds)
@@ -68,12 +69,12 @@ def test_redrawing_is_uniform_over_all_that_the_player_holds_possible():
 @pytest.mark.parametrize("num_players", range(2, 7))
 def test_without_memory_it_shows_what_is_visible_at_this_moment(num_players):
     """The rules file: outer cards in the first observation of a round, the drawn card while its
-    player decides on it, a peeked card in his next observation, and then no more."""
+    player decides on it, a peeked card in their next observation, and then no more."""
     shown = {"outer": 0, "peeked": 0, "drawn": 0, "nothing": 0}
     for seed in range(40):
         visible: list[dict[int, str]] = []
         this_round = -1
-        states = begin(GAME, num_players, seed, memory="none", rounds=3)
+        states = begin(GAME, num_players, seed, rounds=3)
         rng = np.random.default_rng(seed)
         while not is_over(states):
             s = states[0]
@@ -82,11 +83,12 @@ def test_without_memory_it_shows_what_is_visible_at_this_moment(num_players):
                 visible = [{4 * p: "outer", 4 * p + 3: "outer"} for p in range(num_players)]
             mover = int(s["current_player"])
             for player in range(num_players):
-                parts = GAME.fields.unflatten(observation_of(GAME, states, player))
+                observation = observation_of(GAME, states, player, memory="none")
+                seen = GAME.fields.unflatten(observation)
                 for place in range(4 * num_players):
                     owner, slot = divmod(place, 4)
                     card = int(s["row"][owner, slot])
-                    look = parts["rows"][(owner - player) % num_players, slot]
+                    look = seen["rows"][(owner - player) % num_players, slot]
                     is_visible = place in visible[player]
                     expected = np.zeros(4, np.float32)
                     if is_visible:
@@ -98,14 +100,14 @@ def test_without_memory_it_shows_what_is_visible_at_this_moment(num_players):
                     if owner == player:
                         own = np.zeros(14, np.float32)
                         own[card if is_visible else 13] = 1.0
-                        assert np.array_equal(parts["own_row"][slot], own)
+                        assert np.array_equal(seen["own_row"][slot], own)
                 drawn = np.zeros(14, np.float32)
                 drawn[s["drawn"] + 1 if player == mover else 0] = 1.0
-                assert np.array_equal(parts["drawn"], drawn)
+                assert np.array_equal(seen["drawn"], drawn)
                 shown["drawn"] += player == mover and s["drawn"] >= 0
                 shown["nothing"] += not visible[player]
             action = int(rng.choice(np.flatnonzero(mask_of(GAME, states))))
-            visible[mover] = {}  # he has had this observation
+            visible[mover] = {}  # they have had this observation
             if action < 4 or 6 <= action < 10:
                 gone = 4 * mover + (action if action < 4 else action - 6)
                 for view in visible:

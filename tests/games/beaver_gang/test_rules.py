@@ -7,18 +7,21 @@ from itertools import pairwise, permutations, product
 
 import numpy as np
 import pytest
-from beaver_gang_reference import Reference
-from beaver_gang_table import DECK, GAME, Table, kinds, places, shown, swap
+from games.beaver_gang.reference import Reference
+from games.beaver_gang.table import DECK, GAME, NO_CARD, Table, kinds, places, shown, swap
+from helpers import check_invariants
 from table import chi_square, played, played_by_hand
 
 import card_envs
 from card_envs import beaver_gang_v0
-from card_envs.agents import RandomAgent
-from card_envs.games.beaver_gang import rules
+from card_envs.agents import RandomAgent, choose
 
 DRAW, DISCARD, DRAW_TWO, KNOCK, DO_NOT_KNOCK = 4, 5, 94, 95, 96
 TAKE, EXCHANGE, PEEK = range(4), range(6, 10), range(90, 94)
 NUM_PLAYERS = (2, 3, 4, 5, 6)
+NUM_KINDS = 13
+COUNTS = [DECK[sign] for sign in "0123456789SPD"]  # of each kind
+DRAWN = 1  # a phase
 # The upper 0.1% point of chi-square with 12 degrees of freedom; the seeds of these tests are fixed.
 CHI_SQUARE_12 = 32.9
 PLAIN_ROWS = ("1234", "5678", "1234", "5678", "1234", "5678")
@@ -27,6 +30,12 @@ PLAIN_ROWS = ("1234", "5678", "1234", "5678", "1234", "5678")
 def quick_action(legal):
     """Draw and discard; knock as soon as it is allowed."""
     return next(action for action in (KNOCK, DRAW, DISCARD) if action in legal)
+
+
+def in_view(table, player, seat):
+    """The cards of a seat that the player sees without memory."""
+    observation = table.observe(player, memory="none")
+    return [shown(observation, seat, slot) for slot in range(4)]
 
 
 def last_turn(*rows, draw="9", knocker=0, **more):
@@ -96,6 +105,22 @@ def test_a_game_has_as_many_rounds_as_players_but_four_with_two(num_players, rou
 def test_the_option_sets_the_number_of_rounds(num_players, rounds):
     first_agents, _ = play_rounds(num_players, rounds=rounds)
     assert len(first_agents) == rounds
+
+
+@pytest.mark.rule("BG-2")
+@pytest.mark.parametrize(
+    ("rounds", "told"), [(1, 1), (3, 3), (4, 4), (6, 6), (7, 7), (16, 16), (17, 16), (1000000, 16)]
+)
+def test_the_number_of_rounds_and_the_present_one_are_told(rounds, told):
+    """The share of finished rounds in 60ths, rounded down, exact for up to six rounds."""
+    for number in sorted({0, rounds // 2, rounds - 1}):
+        table = Table.lay_out("1234", "5678", round=number, options={"rounds": rounds})
+        for view in (table.observe(0), table.observe(1, memory="none"), table.full_state(1)):
+            share = np.float32(60 * number // rounds) / np.float32(60)
+            assert view["round"].tolist() == [share, number == rounds - 1]
+            assert view["rounds"] == np.float32(told / 16)
+            if rounds <= 6:
+                assert view["round"][0] == np.float32(number / rounds)
 
 
 @pytest.mark.rule("BG-2")
@@ -222,6 +247,18 @@ def test_truncation_pays_the_standing_so_far(mode, first_round, later):
     assert table.rewards[:3] == pytest.approx(np.broadcast_to(later, 3))
 
 
+@pytest.mark.parametrize("memory", ["perfect", "none"])
+def test_after_truncation_nobody_is_to_move(memory):
+    table = Table(3, max_steps=3).play(DRAW, DISCARD)
+    assert table.observe(0, memory=memory)["to_move"].tolist() == [0, 1, 0, 0, 0, 0]
+    assert table.observe(0, memory=memory)["phase"].tolist() == [1, 0, 0]
+    table.play(DRAW)
+    assert table.truncated
+    for view in (table.observe(0, memory=memory), table.full_state(0)):
+        assert not view["to_move"].any()
+        assert not view["phase"].any()
+
+
 def test_a_game_that_ends_with_its_last_step_is_not_truncated():
     table = last_turn("1111", "2222", options={"max_steps": 2, "rounds": 1})
     table.play(DRAW, DISCARD)
@@ -242,7 +279,7 @@ def test_the_deal(num_players):
     assert table.discard_size == 1
     assert table.discards.total() == 1
     assert all(len(table.row_of(player)) == 4 for player in range(num_players))
-    assert (table.row[num_players:] == rules.NO_CARD).all()
+    assert (table.row[num_players:] == NO_CARD).all()
     assert table.phase_name == "turn"
 
 
@@ -261,24 +298,24 @@ def test_rows_are_dealt_whole_from_player_0_on():
 @pytest.mark.rule("BG-5")
 def test_every_place_of_the_deck_is_shuffled_uniformly():
     deals = 3000
-    counts = np.zeros((66, rules.NUM_KINDS))
+    counts = np.zeros((66, NUM_KINDS))
     same_neighbours = 0
     for seed in range(deals):
         table = Table(2, seed)
         deck = kinds(table.row_of(0) + table.row_of(1) + table.top + table.draws)
         counts[range(66), deck] += 1
         same_neighbours += sum(a == b for a, b in pairwise(deck))
-    expected = deals * np.array(rules.DECK) / 66
+    expected = deals * np.array(COUNTS) / 66
     by_place = [chi_square(counts[place], expected) for place in range(66)]
     # 12 degrees of freedom each: the mean of 66 such values is 12 with deviation 0.6.
     assert 9.5 < np.mean(by_place) < 14.5
     assert max(by_place) < 45
-    pairs = sum(c * (c - 1) for c in rules.DECK) / 66  # of equal neighbours in a deck
+    pairs = sum(c * (c - 1) for c in COUNTS) / 66  # of equal neighbours in a deck
     assert same_neighbours / deals == pytest.approx(pairs, abs=0.25)
 
 
 @pytest.mark.rule("BG-5")
-def test_each_round_is_dealt_anew_from_the_whole_deck():
+def test_each_round_is_dealt_from_the_whole_deck():
     dealt = set()
     env = beaver_gang_v0.raw_env(num_players=2, rounds=6)
     env.reset(seed=1)
@@ -290,7 +327,7 @@ def test_each_round_is_dealt_anew_from_the_whole_deck():
             dealt.add(s["row"].tobytes())
             assert s["draw_size"] == 57
             assert s["discard_size"] == 1
-            assert rules.is_sound(env.states, 0)
+            check_invariants(GAME, env.states)
         env.step(quick_action(legal))
     assert len(dealt) == 6
 
@@ -329,29 +366,28 @@ def test_in_a_later_round_the_new_outer_cards_are_known_and_nothing_else():
 
 @pytest.mark.rule("BG-6")
 def test_without_memory_the_outer_cards_show_in_the_first_observation_of_a_round_only():
-    table = Table.lay_out(*PLAIN_ROWS[:3], draw="999999", options={"memory": "none"})
-    assert [shown(table.observe(1), 0, slot) for slot in range(4)] == ["5", "?", "?", "8"]
+    table = Table.lay_out(*PLAIN_ROWS[:3], draw="999999")
+    assert in_view(table, 1, 0) == ["5", "?", "?", "8"]
     table.play(DRAW)
-    assert [shown(table.observe(0), 0, slot) for slot in range(4)] == ["?"] * 4
+    assert in_view(table, 0, 0) == ["?"] * 4
     table.play(DISCARD)
-    assert [shown(table.observe(1), 0, slot) for slot in range(4)] == ["5", "?", "?", "8"]
+    assert in_view(table, 1, 0) == ["5", "?", "?", "8"]
     table.play(DRAW, DISCARD)
-    assert [shown(table.observe(1), 0, slot) for slot in range(4)] == ["?"] * 4
+    assert in_view(table, 1, 0) == ["?"] * 4
+    observation = table.observe(1, memory="none")
     for name in ("older", "unseen_older", "is_number", "known_to_owner", "known_to_all"):
-        assert not table.observe(1)[name].any()
-    assert not table.observe(1)["discarded"].any()
+        assert not observation[name].any()
+    assert not observation["discarded"].any()
     assert table.knows(1) == {(1, 0), (1, 3)}  # what determinize keeps is not forgotten
 
 
 @pytest.mark.rule("BG-6")
 def test_without_memory_a_card_in_view_shows_where_it_lies_by_then():
-    table = Table.lay_out(*PLAIN_ROWS[:2], draw="S", options={"memory": "none"})
+    table = Table.lay_out(*PLAIN_ROWS[:2], draw="S")
+    assert in_view(table, 0, 0) == ["1", "?", "?", "4"]
     table.play(DRAW, swap(1, 1, 0))  # the 2 of player 0 for the 5 of player 1
-    observation = table.observe(1)
-    assert [shown(observation, 0, slot) for slot in range(4)] == ["?", "?", "?", "8"]
-    assert [shown(observation, 1, slot) for slot in range(4)] == ["?", "5", "?", "?"]
-    table = Table.lay_out(*PLAIN_ROWS[:2], draw="S", options={"memory": "none"})
-    assert [shown(table.observe(0), 0, slot) for slot in range(4)] == ["1", "?", "?", "4"]
+    assert in_view(table, 1, 0) == ["?", "?", "?", "8"]
+    assert in_view(table, 1, 1) == ["?", "5", "?", "?"]
 
 
 @pytest.mark.rule("BG-7")
@@ -584,9 +620,7 @@ def test_a_draw_two_lies_on_top_of_the_other_special(card, action):
 @pytest.mark.rule("BG-13")
 @pytest.mark.parametrize("num_players", NUM_PLAYERS)
 def test_a_swap_exchanges_any_two_cards_of_two_players(num_players):
-    start = Table.lay_out(
-        *PLAIN_ROWS[:num_players], draw="S", current_player=1, options={"memory": "none"}
-    )
+    start = Table.lay_out(*PLAIN_ROWS[:num_players], draw="S", current_player=1)
     start.play(DRAW)
     assert len(start.legal()) == 1 + 16 * (num_players - 1)
     for own, k, other in product(range(4), range(1, num_players), range(4)):
@@ -597,7 +631,7 @@ def test_a_swap_exchanges_any_two_cards_of_two_players(num_players):
         assert [table.row_of(player) for player in range(num_players)] == [
             "".join(row) for row in rows
         ]
-        last = table.observe(0)["last_turn"][1]
+        last = table.observe(0, memory="none")["last_turn"][1]
         assert last[:6].argmax() == 3
         assert (last[6:10].argmax(), last[10:16].argmax()) == (own, owner)
         assert last[16:].argmax() == other
@@ -654,15 +688,14 @@ def test_a_peek_shows_one_own_card_to_the_player_alone(slot):
 @pytest.mark.parametrize("turns", [0, 5])
 def test_without_memory_a_peeked_card_shows_in_the_next_observation_only(turns):
     """With a knock decision that is the next one; else the player's next turn."""
-    options = {"memory": "none"}
-    table = Table.lay_out("1234", "5678", draw="P99999", turns=turns, options=options)
+    table = Table.lay_out("1234", "5678", draw="P99999", turns=turns)
     table.play(DRAW, PEEK[1])
     if turns == 0:
         table.play(DRAW, DISCARD, DO_NOT_KNOCK)
     assert table.current_player == 0
-    assert [shown(table.observe(0), 0, slot) for slot in range(4)] == ["?", "2", "?", "?"]
+    assert in_view(table, 0, 0) == ["?", "2", "?", "?"]
     table.play(DRAW if turns == 0 else DO_NOT_KNOCK)
-    assert [shown(table.observe(0), 0, slot) for slot in range(4)] == ["?"] * 4
+    assert in_view(table, 0, 0) == ["?"] * 4
     assert (0, 1) in table.knows(0)
 
 
@@ -837,11 +870,11 @@ def test_the_reshuffle_is_uniform():
     table = Table.lay_out("1234", "5678", discard="9", rest_is_discarded=True)
     discards = table.discards
     trials = 3000
-    counts = np.zeros((2, rules.NUM_KINDS))
+    counts = np.zeros((2, NUM_KINDS))
     for number in range(trials):
         other = table.copy()
         other.states["rng"] = number
-        rules.step(other.states, 0, DRAW)
+        GAME.rules.step(other.states, 0, DRAW)
         counts[0, other.drawn] += 1
         counts[1, other.draw_pile[0]] += 1
     expected = np.array([discards[sign] for sign in "0123456789SPD"]) * trials / 58
@@ -1077,6 +1110,7 @@ def test_the_round_score_is_the_sum_of_the_four_numbers(row, score):
     assert table.observe(1)["last_scores"][:2] == pytest.approx([24 / 36, score / 36])
     lead = max(0, score - 4) / 72
     assert table.observe(0)["scores"][0] == pytest.approx(lead)
+    assert table.observe(0)["totals"][:2] == pytest.approx([(20 + score) / 216, 24 / 216])
 
 
 # ---------------------------------------------------------------------------------------------
@@ -1088,13 +1122,13 @@ def random_game(num_players, seed, decisions, **options):
     """A game of random play in which most draw and nobody knocks early: the pile runs out."""
     agent = RandomAgent(GAME, seed)
 
-    def choose(table, number):
-        action = agent.choose(table.states, 0)
+    def action_of(table, number):
+        action = choose(agent, GAME, table.states)
         if action == KNOCK and table.turns < 100:
             return DO_NOT_KNOCK
         return DRAW if action < DRAW and number % 4 else action
 
-    return played(Table(num_players, seed, **options), decisions, choose)
+    return played(Table(num_players, seed, **options), decisions, action_of)
 
 
 @pytest.mark.rule("BG-8")
@@ -1127,17 +1161,18 @@ def hidden_from(table, player):
     return {filling: sorted(cards) for filling, cards in hidden.items()}
 
 
-@pytest.mark.parametrize("memory", ["perfect", "none"])
 @pytest.mark.parametrize("num_players", [2, 4, 6])
-def test_determinize_keeps_what_is_known_and_redraws_the_rest(num_players, memory):
+def test_determinize_keeps_what_is_known_and_redraws_the_rest(num_players):
     moved = np.zeros(3)
-    for number, (table, _) in enumerate(random_game(num_players, 21, 400, memory=memory)):
+    for number, (table, _) in enumerate(random_game(num_players, 21, 400)):
         player = number % num_players
         other = table.copy().determinize(player, number)
-        assert rules.is_sound(other.states, 0)
+        check_invariants(GAME, other.states)
         assert hidden_from(other, player) == hidden_from(table, player)
-        seen, seen_then = table.observe(player), other.observe(player)
-        assert all(np.array_equal(seen[name], seen_then[name]) for name in seen)
+        for memory in ("perfect", "none"):
+            seen = table.observe(player, memory=memory)
+            seen_then = other.observe(player, memory=memory)
+            assert all(np.array_equal(seen[name], seen_then[name]) for name in seen)
         if table.current_player == player:
             assert other.legal() == table.legal()
             assert other.drawn == table.drawn
@@ -1145,7 +1180,7 @@ def test_determinize_keeps_what_is_known_and_redraws_the_rest(num_players, memor
             assert other.row[owner, slot] == table.row[owner, slot]
         for place in range(4 * num_players):
             if table.is_number >> place & 1:
-                assert other.row[place // 4, place % 4] < rules.SWAP
+                assert other.row[place // 4, place % 4] < 10
         moved += [
             (other.row != table.row).any(),
             other.drawn != table.drawn,
@@ -1158,6 +1193,25 @@ def test_determinize_keeps_what_is_known_and_redraws_the_rest(num_players, memor
     assert moved[0] > 300
     assert moved[1] > 50
     assert moved[2] > 300
+
+
+@pytest.mark.parametrize("num_players", NUM_PLAYERS)
+def test_determinize_follows_from_what_the_player_knows_and_the_seed(num_players):
+    """Whatever was hidden before, another redrawing among it, leaves not a byte behind."""
+    reshuffled = redrawn = 0
+    for number, (table, _) in enumerate(random_game(num_players, 5, 500)):
+        reshuffled += table.filling > 0
+        for player in range(num_players):
+            first, second, third = number, number + 1, number + 2
+            one = table.copy().determinize(player, first)
+            other = table.copy().determinize(player, second)
+            redrawn += (one.row != other.row).any()
+            expected = table.copy().determinize(player, third).states.tobytes()
+            assert one.determinize(player, third).states.tobytes() == expected
+            assert other.determinize(player, third).states.tobytes() == expected
+            assert (other.draw_pile[other.draw_size :] == NO_CARD).all()
+    assert reshuffled > 50
+    assert redrawn > 300 * num_players
 
 
 def test_determinize_is_uniform_over_what_is_possible():
@@ -1173,7 +1227,7 @@ def test_determinize_is_uniform_over_what_is_possible():
         "3056",
         draw="4",
         drawn="D",
-        phase=rules.DRAWN,
+        phase=DRAWN,
         current_player=1,
         filling=1,
         rest_is_discarded=True,

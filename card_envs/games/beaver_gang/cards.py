@@ -1,0 +1,20 @@
+"""The cards of Beaver Gang: BG-1.
+
+A card is a small integer, its *kind*: 0 to 9 are the numbers, which count as much as they say;
+then come the specials.
+"""
+
+from __future__ import annotations
+
+SWAP, PEEK, DRAW_TWO = 10, 11, 12  # a kind below SWAP is a number
+NUM_KINDS = 13
+KIND_NAMES = (*map(str, range(SWAP)), "swap", "peek", "draw two")
+NO_CARD = -1
+
+DECK = (4, 4, 4, 4, 4, 4, 4, 4, 4, 9, 9, 7, 5)  # how many of each kind
+DECK_SIZE = 66
+
+# A multiset of cards packed into one integer: four bits for how many there are of each kind.
+KIND_BITS = 4
+ALL_KINDS = (1 << KIND_BITS * NUM_KINDS) - 1
+ALL_NUMBERS = (1 << KIND_BITS * SWAP) - 1

@@ -1,0 +1,304 @@
+"""The table of Beaver Gang as data, as one player may know it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from card_envs.engine.observing import MEMORY_PERFECT
+from card_envs.games.beaver_gang.cards import (
+    DRAW_TWO,
+    KIND_NAMES,
+    NO_CARD,
+    NUM_KINDS,
+    PEEK,
+    SWAP,
+)
+from card_envs.games.beaver_gang.knowledge import drawn_card_is_hidden, unseen_count
+from card_envs.games.beaver_gang.state import (
+    DRAWN,
+    KNOCK,
+    OVER,
+    SLOTS,
+    TURN,
+    may_take,
+)
+from card_envs.games.beaver_gang.text import a_card, slot_of, turn_name
+from card_envs.render.scene import (
+    Card,
+    Grid,
+    Scene,
+    Seat,
+    Zone,
+    clockwise,
+    is_over,
+    label_of,
+    place_of,
+    standing,
+    to_move,
+)
+from card_envs.render.words import capitalized, counted
+
+# Marks of cards in the rows, and of the player who knocked.
+_IS_NUMBER, _KNOWN_TO_OWNER, _KNOWN_TO_ALL, _OLDER, _KNOCKED = "#", "*", "+", "'", "K"
+
+
+def scene(states: NDArray[np.void], i: int, player: int, memory: int) -> Scene:
+    """The table of ``states[i]``: all that the player can know, and nothing else."""
+    s = states[i]
+    seats = tuple(_seat(s, player, q, memory) for q in clockwise(s, player))
+    notes, grids = [], []
+    if not is_over(s):
+        notes.append(_knocking(s, player))
+    if memory == MEMORY_PERFECT and s["phase"] != OVER:
+        notes += _known_to_others(s, player)
+        grids.append(_counts(s, player))
+    if s["round"] > 0:
+        grids.append(_last_round(s, player, memory))
+    totals = [str(score) for score in s["scores"][: s["num_players"]]]
+    title, places = standing(s, player, totals, wins="the lowest total")
+    return Scene(
+        title=f"Beaver Gang, round {min(s['round'] + 1, s['rounds'])} of {s['rounds']}",
+        observer=player,
+        seats=seats,
+        zones=(_draw_pile(s), _discard_pile(s)),
+        grids=tuple(grids),
+        notes=tuple(notes),
+        legend=_legend(s, seats, memory),
+        prompt="" if is_over(s) else _prompt(s, player),
+        standing=places,
+        standing_title=title,
+    )
+
+
+# ---------------------------------------------------------------------------------------------
+# Cards
+# ---------------------------------------------------------------------------------------------
+
+
+def _draw_pile(s: Any) -> Zone:
+    cards = (Card(count=int(s["draw_size"])),) if s["draw_size"] > 0 else ()
+    return Zone("draw pile", cards, "pile", highlight=_is_choosing(s))
+
+
+def _discard_pile(s: Any) -> Zone:
+    """The top card; what lies below it can be known, but not in which order."""
+    if s["discard_top"] == NO_CARD:
+        return Zone("discard pile", (), "pile")
+    can_be_taken = _is_choosing(s) and bool(may_take(s))
+    below = int(s["discard_size"]) - 1
+    return Zone(
+        "discard pile",
+        (Card(KIND_NAMES[s["discard_top"]], highlight=can_be_taken),),
+        "pile",
+        note=f"on top of {counted(below, 'card')}" if below else "",
+        highlight=can_be_taken,
+    )
+
+
+def _is_choosing(s: Any) -> bool:
+    """Whether the player to move decides between the piles."""
+    return bool(s["phase"] == TURN) and not is_over(s)
+
+
+def _seat(s: Any, observer: int, q: int, memory: int) -> Seat:
+    zones = [Zone("slot", tuple(_row(s, observer, q, memory)), "slots")]
+    if s["drawn"] != NO_CARD and s["current_player"] == q:
+        zones.append(_drawn_card(s, observer))
+    if s["draw_twos"] > 0 and s["current_player"] == q:
+        draw_twos = Card(KIND_NAMES[DRAW_TWO], int(s["draw_twos"]), "draw twos")
+        zones.append(Zone("cards under way", (draw_twos,)))
+    other_card = slot_of(int(s["swapped_with"][q]), int(s["swapped_slot"][q]), observer)
+    return Seat(
+        player=q,
+        label=label_of(q, observer),
+        place=place_of(s, q, observer),
+        to_move=to_move(s, q),
+        mark=_KNOCKED if s["knocker"] == q else "",
+        counters=(("total", int(s["scores"][q])),),
+        zones=tuple(zones),
+        note=turn_name(int(s["last_turn"][q]), other_card),
+    )
+
+
+def _drawn_card(s: Any, observer: int) -> Zone:
+    name = "" if drawn_card_is_hidden(s, observer) else KIND_NAMES[s["drawn"]]
+    is_decided_on = not is_over(s)
+    return Zone(
+        "drawn card",
+        (Card(name, highlight=is_decided_on),),
+        note="the first of two" if s["first_of_pair"] else "",
+        highlight=is_decided_on,
+    )
+
+
+def _row(s: Any, observer: int, owner: int, memory: int) -> list[Card]:
+    """A player's cards as the observer knows them, with marks that say what else is known."""
+    visible = s["known"] if memory == MEMORY_PERFECT else s["in_view"]
+    cards = []
+    for slot in range(SLOTS):
+        is_visible = visible[observer] >> SLOTS * owner + slot & 1
+        name = KIND_NAMES[s["row"][owner, slot]] if is_visible else ""
+        has_marks = memory == MEMORY_PERFECT and s["phase"] != OVER
+        cards.append(Card(name, marks=_marks(s, observer, owner, slot) if has_marks else ""))
+    return cards
+
+
+def _marks(s: Any, observer: int, owner: int, slot: int) -> str:
+    place = SLOTS * owner + slot
+    marks = ""
+    if _known_to_all(s) >> place & 1:
+        marks += _KNOWN_TO_ALL
+    else:
+        if s["is_number"] >> place & 1:
+            marks += _IS_NUMBER
+        if owner != observer and s["known"][owner] >> place & 1:
+            marks += _KNOWN_TO_OWNER
+    age = _age(s, owner, slot)
+    return marks + (_older(age) if age else "")
+
+
+def _known_to_all(s: Any) -> int:
+    """The set of places of cards that everybody knows."""
+    return int(np.bitwise_and.reduce(s["known"][: s["num_players"]]))
+
+
+def _age(s: Any, owner: int, slot: int) -> int:
+    """How many reshuffles there have been since the card came into the rows."""
+    return int(s["filling"]) - int(s["filling_of"][owner, slot])
+
+
+def _older(age: int) -> str:
+    """The mark of cards that were in the rows before the last reshuffle, or the last several."""
+    return _OLDER if age == 1 else f"{_OLDER}{age}"
+
+
+def _legend(s: Any, seats: tuple[Seat, ...], memory: int) -> tuple[tuple[str, str], ...]:
+    """What the marks mean that occur."""
+    cards = [card for seat in seats for card in seat.zones[0].cards]
+    marks = "".join(card.marks for card in cards)
+    legend = []
+    if any(seat.mark for seat in seats):
+        legend.append((_KNOCKED, "knocked"))
+    if not all(card.name for card in cards):
+        legend.append(("?", "unknown to you" if memory == MEMORY_PERFECT else "not in view"))
+    meanings = (
+        (_IS_NUMBER, "known to all to be a number"),
+        (_KNOWN_TO_OWNER, "known to its owner"),
+        (_KNOWN_TO_ALL, "known to all"),
+    )
+    legend += [(mark, meaning) for mark, meaning in meanings if mark in marks]
+    if _OLDER in marks:
+        owners = [seat.player for seat in seats]
+        ages = {_age(s, owner, slot) for owner in owners for slot in range(SLOTS)}
+        for age in sorted(ages - {0}):
+            reshuffles = "the last reshuffle" if age == 1 else f"the last {age} reshuffles"
+            legend.append((_older(age), f"in a row since before {reshuffles}"))
+    return tuple(legend)
+
+
+# ---------------------------------------------------------------------------------------------
+# What else is known
+# ---------------------------------------------------------------------------------------------
+
+
+def _counts(s: Any, observer: int) -> Grid:
+    """How many cards of each kind lie in the discard pile, and how many are hidden.
+
+    It is known of each hidden card before which reshuffles it came into a row.
+    """
+    older: dict[int, NDArray[np.int64]] = {}
+    for owner in range(s["num_players"]):
+        for slot in range(SLOTS):
+            age = _age(s, owner, slot)
+            if age and not s["known"][observer] >> SLOTS * owner + slot & 1:
+                older.setdefault(age, np.zeros(NUM_KINDS, np.int64))[s["row"][owner, slot]] += 1
+    others = np.array([unseen_count(s, observer, kind) for kind in range(NUM_KINDS)])
+    others -= sum(older.values())
+    rows: list[tuple[str | int, ...]] = [
+        ("in the discard pile", *s["discard_counts"].tolist()),
+        *((f"unseen, marked {_older(age)}", *older[age].tolist()) for age in sorted(older)),
+        ("other unseen cards" if older else "unseen by you", *others.tolist()),
+    ]
+    return Grid("", ("", *KIND_NAMES), tuple(rows))
+
+
+def _known_to_others(s: Any, observer: int) -> list[str]:
+    """Who knows cards of other players that not everybody knows."""
+    sentences = []
+    for q in clockwise(s, observer)[1:]:
+        own = (1 << SLOTS) - 1 << SLOTS * q
+        known = int(s["known"][q]) & ~own & ~_known_to_all(s)
+        cards = [
+            slot_of(owner, slot, observer)
+            for owner in clockwise(s, observer)
+            for slot in range(SLOTS)
+            if known >> SLOTS * owner + slot & 1
+        ]
+        if cards:
+            sentences.append(f"Player {q} also knows {', '.join(cards)}.")
+    return sentences
+
+
+def _last_round(s: Any, observer: int, memory: int) -> Grid:
+    """The scores of the last round, with the rows as they were counted."""
+    remembers = memory == MEMORY_PERFECT
+    rows = []
+    for q in clockwise(s, observer):
+        cards = map(str, s["revealed"][q]) if remembers else ()
+        rows.append((label_of(q, observer), *cards, str(s["round_scores"][q])))
+    slots = [f"slot {slot}" for slot in range(SLOTS)] if remembers else []
+    replaced = " (each special replaced by a number)" if remembers else ""
+    return Grid(
+        f"round {s['round']}, as it was counted{replaced}", ("", *slots, "score"), tuple(rows)
+    )
+
+
+# ---------------------------------------------------------------------------------------------
+# What is to be decided
+# ---------------------------------------------------------------------------------------------
+
+
+def _knocking(s: Any, observer: int) -> str:
+    if s["knocker"] >= 0:
+        who = capitalized(label_of(int(s["knocker"]), observer))
+        return f"{who} knocked: the last lap, one turn for each of the others."
+    # The present turn counts, and in the phase KNOCK it has been counted already.
+    if s["phase"] == KNOCK or s["turns"] + 1 >= s["num_players"]:
+        return "Nobody has knocked; a player whose turn ends now may."
+    return "Nobody may knock before everybody has had a turn."
+
+
+def _prompt(s: Any, observer: int) -> str:
+    phase = int(s["phase"])
+    if s["current_player"] != observer:
+        what = {
+            TURN: "is to take the discard or draw",
+            DRAWN: "has drawn a card and decides what to do with it",
+            KNOCK: "decides whether to knock",
+        }[phase]
+        return f"Player {s['current_player']} {what}."
+    if phase == TURN:
+        return f"Your turn: {_choice(int(s['discard_top']))}."
+    if phase == KNOCK:
+        return "Your turn is done: knock, or not?"
+    card = a_card(s["drawn"])
+    use = {
+        SWAP: "swap one of your cards with another player's",
+        PEEK: "peek at one of your cards",
+        DRAW_TWO: "carry it out",
+    }.get(int(s["drawn"]), "exchange it for one of your cards")
+    if s["first_of_pair"]:
+        return f"You have drawn {card}, the first of two: {use}, or discard it and draw the second."
+    return f"You have drawn {card}: {use}, or discard it."
+
+
+def _choice(top: int) -> str:
+    """What a player can do at the beginning of their turn, by the top discard."""
+    if top == NO_CARD:
+        return "draw; there is no discard to take"
+    if top >= SWAP:
+        return f"draw; {a_card(top)} cannot be taken from the discard pile"
+    return f"take the {KIND_NAMES[top]} from the discard pile, or draw"
