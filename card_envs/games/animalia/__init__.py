@@ -2,15 +2,11 @@
 
 from card_envs.engine.game import Game, Option
 from card_envs.games.animalia import rules, state
+from card_envs.games.animalia.action_features import ACTION_FEATURES
 from card_envs.games.animalia.heuristic import heuristic
-from card_envs.games.animalia.observation import (
-    FIELDS,
-    STATE_FIELDS,
-    observe,
-    write_state,
-)
-from card_envs.games.animalia.parts import ACTION_PARTS
-from card_envs.games.animalia.text import action_name, describe, public_action_name
+from card_envs.games.animalia.observation import FIELDS, STATE_FIELDS, observe, write_state
+from card_envs.games.animalia.scene import scene
+from card_envs.games.animalia.text import action_name, public_action_name
 
 GAME = Game(
     id="animalia",
@@ -21,6 +17,11 @@ GAME = Game(
     num_actions=state.NUM_ACTIONS,
     state_dtype=state.STATE,
     fields=FIELDS,
+    rules=rules,
+    observe=observe,
+    scene=scene,
+    action_name=action_name,
+    public_action_name=public_action_name,
     own_options=(
         Option(
             "seasons",
@@ -30,13 +31,9 @@ GAME = Game(
             maximum=state.MAX_SEASONS,
         ),
     ),
-    rules=rules,
-    observe=observe,
+    score_scale=rules.SCORE_SCALE,
+    heuristic=heuristic,
+    action_features=ACTION_FEATURES,
     state_fields=STATE_FIELDS,
     write_state=write_state,
-    heuristic=heuristic,
-    action_parts=ACTION_PARTS,
-    action_name=action_name,
-    public_action_name=public_action_name,
-    describe=describe,
 )

@@ -31,11 +31,11 @@ THIEVES = _ONE_OF_EACH << THIEF
 SPIES = _ONE_OF_EACH << SPY
 PRANKSTERS = _ONE_OF_EACH << PRANKSTER
 
-# Numbers of animals of all families in one integer, four bits each; five different ones.
+# The numbers of animals of all families in one integer, four bits each; five different ones.
 FAMILY_BITS = 4
 FIVE_DIFFERENT = sum(1 << FAMILY_BITS * family for family in range(NUM_FAMILIES))
 
-# AN-2: with fewer players than that the cute animals are left out.
+# AN-2: with fewer players the cute animals are left out.
 PLAYERS_FOR_ALL_CARDS = 5
 
 
@@ -61,7 +61,7 @@ def first_of(bits):
 
 @jit
 def nth_of(cards, number):
-    """The card of a set with so many lower ones in it."""
+    """The card of a set that has this number of lower ones in it."""
     for _ in range(number):
         cards &= cards - 1
     return first_of(cards)
@@ -84,8 +84,8 @@ def animals_in(cards):
 
 @jit
 def medals_of(animals, family):
-    """AN-17: the medals of a family that packed animals earn: two or more as many, five different
-    ones each one."""
+    """AN-17: the medals of a family that packed animals earn: one each for two or more of it, and
+    one of each family for five different animals."""
     own = animals >> FAMILY_BITS * family & 15
     return own if own > 1 or animals == FIVE_DIFFERENT else 0
 

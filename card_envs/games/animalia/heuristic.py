@@ -1,10 +1,10 @@
-"""A sensible scripted player of Animalia, who uses only what his seat knows.
+"""A sensible scripted player of Animalia, who uses only what their seat knows.
 
-He estimates what a collection is worth to its owner: the medals that its animals earn, with part
-of the excellence (AN-19) that they bring nearer; what singles may still become, as far as animals
-of their family are unseen; the places that are still free; and its stars against those of the
-others. He takes a lot if the collection is then worth more than before, and steals, gives and
-exchanges what gains most, counting part of what it costs the others.
+They estimate what a collection is worth to its owner: the medals that its animals earn, with a
+share of the excellence (AN-19) that these bring nearer; what singles may still become, the more
+the more animals of their family are unseen; the places that are still free; and its stars against
+those of the others. They take a lot if the collection is then worth more than before, and steal,
+give and exchange what gains most, counting a share of what it costs the others.
 """
 
 from __future__ import annotations
@@ -58,25 +58,24 @@ FREE_PLACES = np.array([0.0, 1.0, 1.55, 2.6, 3.8, 5.8])
 PAIR_CHANCE = np.array([0.0, 0.2, 0.45, 0.65, 0.95, 1.0])
 GROWTH_CHANCE = np.array([0.0, 0.2, 0.6, 0.65, 0.65, 0.65])
 FIVE_CHANCE = np.array([1.0, 0.25, 0.2, 0.1, 0.05, 0.0])
-# How much less likely these are for each animal of the family that is not unseen any more: with so
-# many unseen ones they are as above.
+# With this many unseen animals of the family these are as above; with fewer in proportion.
 MANY_UNSEEN = 6
-# What it is worth to have a fifth, two, three, four fifths of a group, of EXCELLENCE; and how much
-# of it with no, one, more seasons to come.
-PART_OF_GROUP = np.array([0.0, 0.1, 0.65, 2.2, 3.0])
+# What one, two, three, four fifths of a group are worth, of EXCELLENCE; and how much of it with no,
+# one, more seasons to come.
+SHARE_OF_GROUP = np.array([0.0, 0.1, 0.65, 2.2, 3.0])
 SEASONS_TO_COME = np.array([0.0, 1.0, 0.7])
-# A joker where there is still room.
+# The owl where there is still room.
 OWL_GAIN = 0.4
-# A star; a star more than all others, while nothing is decided and more when all is; between
-# these margins.
+# A star; a star more than all others have, while nothing is decided, and what is added to that
+# when everything is; between these margins.
 STAR_GAIN = 0.25
 LEAD_GAIN, LATE_LEAD_GAIN = 0.25, 0.3
 LEAST_LEAD, MOST_LEAD = -4, 2
 # The powers, and how much what another loses counts.
 THIEF_GAIN, PRANKSTER_GAIN = 1.0, 0.95
 LOSS_OF_OTHERS = 0.23
-# What must be gained at least to take a lot; and to use a bonus card with one, more seasons to
-# come. Without any, anything.
+# The least gain for which a lot is taken; and for which a bonus card is used with no, one, more
+# seasons to come.
 LEAST_TAKE_GAIN = 0.15
 LEAST_BONUS_GAIN = np.array([1e-9, 0.8, 0.6])
 
@@ -109,16 +108,17 @@ def heuristic(states, i):
 
 @jit
 def seasons_to_come(s):
+    """How many seasons follow, at most 2."""
     return min(int(s.seasons) - int(s.season), 2)
 
 
 @jit
 def credit(s, medals):
-    """What so many medals of one family are worth."""
+    """What a number of medals of one family is worth."""
     groups = medals // group_size(s)
     fifths = (medals % group_size(s)) * 4 // (group_size(s) - 1)
-    part = PART_OF_GROUP[fifths] * SEASONS_TO_COME[seasons_to_come(s)]
-    return medals + EXCELLENCE * groups + part
+    share = SHARE_OF_GROUP[fifths] * SEASONS_TO_COME[seasons_to_come(s)]
+    return medals + EXCELLENCE * groups + share
 
 
 @jit
@@ -236,7 +236,7 @@ def choose_theft(s, player, unseen):
 
 @jit
 def choose_gift(s, player, unseen):
-    """The card to give and who shall receive it: what gains most, also by what it spoils."""
+    """The card to give and its receiver: what gains most, also by what it spoils."""
     source = int(s.taken_into)
     best = 0.0 if s.phase == GIVE else _NEVER
     action = PASS

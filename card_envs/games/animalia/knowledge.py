@@ -1,8 +1,8 @@
 """What players know of hidden cards, and what the hidden cards could be for all that they know.
 
-Hidden are the cards in the draw pile and the others' bonus cards, but for those that one's own
-spies have seen. Bonus cards lie face down before their holders, each from its place in the deck:
-who has seen which of them is known to all.
+Hidden are the cards in the draw pile and the others' bonus cards, except for those that a player's
+own spies have seen. Bonus cards lie face down before their holders, each from its place in the
+deck: who has seen which of them is known to all.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from card_envs.games.animalia.state import NOBODY, TAKE_OUT
 @jit
 def is_hidden(s, player, place):
     """Whether the player cannot know the card at a place of the deck: undrawn or another's bonus
-    card, and not seen by a spy of his."""
+    card, and not seen by a spy of theirs."""
     holder = int(s.holder[place])
     is_out_of_sight = s.drawn <= place < s.deck_size or (holder != NOBODY and holder != player)
     return is_out_of_sight and s.seen[place] >> player & 1 == 0
@@ -30,8 +30,8 @@ def is_hidden(s, player, place):
 
 @jit
 def note_cards(s):
-    """At the end of a season: which cards lie open, and which ones that are left over spies have
-    seen. None of them can be a bonus card that somebody has kept."""
+    """At the end of a season: which cards lie open, and which of those left in the draw pile spies
+    have seen. None of them can be a bonus card that somebody keeps."""
     for place in range(count(cards_in_play(s.num_players))):
         card = int(s.deck[place])
         if s.drawn <= place < s.deck_size:
@@ -60,8 +60,8 @@ def determinize(states, i, player, seed):
     """Redraw all that the player cannot know: the draw pile, the others' bonus cards, the one that
     is being brought in, the stream.
 
-    The cards that he has not located are dealt to the hidden places anew, each arrangement that
-    agrees with what he knew in earlier seasons as likely as the next. The others forget what their
+    The cards that they have not located are dealt to the hidden places, each arrangement that
+    agrees with all that they have ever known as likely as any other. The others forget what their
     spies saw in the draw piles of earlier seasons.
     """
     s = states[i]
@@ -83,8 +83,8 @@ def determinize(states, i, player, seed):
 
 @jit
 def deal_hidden_cards(s, player):
-    """The bonus cards that have been kept longest first: what can be one of them can be a later
-    one too, so that all arrangements are equally likely. The draw pile comes last."""
+    """The bonus cards that have been kept longest come first: a card that can be one of them can be
+    a later one too, so all arrangements are equally likely. The draw pile comes last."""
     cards = NO_CARDS
     for place in range(NUM_CARDS):
         if is_hidden(s, player, place):

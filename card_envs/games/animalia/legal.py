@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from card_envs.engine.jit import jit
-from card_envs.engine.observing import part
+from card_envs.engine.jit import inline, jit
 from card_envs.games.animalia.cards import NUM_FAMILIES, count
 from card_envs.games.animalia.powers import legal_in_powers
 from card_envs.games.animalia.state import (
@@ -35,7 +34,7 @@ def legal_action_mask(states, i, out):
     return count(legal)
 
 
-@part
+@inline
 def legal_actions(s):
     """The set of legal actions of the player to move: bit a is set if action a is legal."""
     player = int(s.current_player)
@@ -52,7 +51,7 @@ def legal_actions(s):
 
 @jit
 def legal_with_lot(s, player):
-    """AN-4, AN-6: to pass, unless he must take; and his collections with room for the lot."""
+    """AN-4, AN-6: to pass, unless they must take it; and collections with room for the lot."""
     legal = 0 if s.must_take else 1 << PASS
     first = first_collection(s, player)
     for number in range(collections_each(s)):

@@ -8,9 +8,8 @@ thief and a prankster may choose, are rulings. All of them are in this file.
 
 from __future__ import annotations
 
-from card_envs.engine.jit import jit
-from card_envs.engine.observing import part
-from card_envs.games.animalia.cards import PRANKSTERS, SPIES, THIEVES, count
+from card_envs.engine.jit import inline, jit
+from card_envs.games.animalia.cards import PRANKSTERS, SPIES, THIEVES
 from card_envs.games.animalia.state import (
     CARD,
     GIVE,
@@ -35,7 +34,8 @@ def is_triggered(power, held, lot):
 
     ``power`` is the set of the animals that have it.
     """
-    return lot & power != 0 and count((held | lot) & power) > 1
+    animals = (held | lot) & power
+    return (lot & power != 0) & (animals & animals - 1 != 0)  # one in the lot, and another
 
 
 @jit
@@ -70,9 +70,9 @@ def spy(s, player):
         s.seen[place] |= 1 << player
 
 
-@part
+@inline
 def cards_to_steal(s, player):
-    """AN-13: the cards that a thief may take, with room for one in his collection."""
+    """AN-13: the cards that a thief may take, if their collection has room for one."""
     if room_in(s, s.taken_into) == 0:
         return 0
     return others_cards(s, player)
@@ -86,7 +86,7 @@ def steal(s, card):
     s.collection[s.taken_into] |= 1 << card
 
 
-@part
+@inline
 def receivers(s, player):
     """AN-14: which of the opponents' collections can receive a gift: a set of their numbers."""
     able = 0
@@ -96,7 +96,7 @@ def receivers(s, player):
     return able
 
 
-@part
+@inline
 def cards_to_give(s, player):
     """AN-14: the cards that a prankster may give, if anybody can receive one."""
     return s.collection[s.taken_into] if receivers(s, player) != 0 else 0
@@ -109,10 +109,10 @@ def give(s, card, place):
     s.collection[place] |= 1 << card
 
 
-@part
+@inline
 def legal_in_powers(s, player):
-    """The set of legal actions while a power is used; to decline is always possible but for the
-    choice of who receives."""
+    """The set of legal actions while a power is used; it can always be declined, but not at the
+    choice of the receiver."""
     if s.phase == STEAL:
         return 1 << PASS | cards_to_steal(s, player) << CARD
     if s.phase == GIVE:

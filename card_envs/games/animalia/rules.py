@@ -11,7 +11,7 @@ from card_envs.engine.cards import shuffle
 from card_envs.engine.jit import jit
 from card_envs.engine.outcome import begin, begin_step, end_step, pay_points
 from card_envs.engine.rng import seed_stream
-from card_envs.engine.seats import to_the_left
+from card_envs.engine.seat_order import to_the_left
 from card_envs.games.animalia.cards import (
     FAMILY_BITS,
     NO_CARDS,
@@ -29,7 +29,6 @@ from card_envs.games.animalia.knowledge import note_cards
 from card_envs.games.animalia.legal import legal_action_mask as legal_action_mask
 from card_envs.games.animalia.legal import legal_actions
 from card_envs.games.animalia.powers import judge_powers, use_power
-from card_envs.games.animalia.soundness import is_sound as is_sound
 from card_envs.games.animalia.state import (
     BRING_IN,
     CARD,
@@ -59,7 +58,8 @@ from card_envs.games.animalia.state import (
     standing_of,
 )
 
-# reward="score" is in parts of about the most that the points of a season differ from their mean.
+# What a point is with reward="score": a season's points then differ from their mean by about 1 at
+# most.
 SCORE_SCALE = 0.1
 
 
@@ -69,10 +69,10 @@ SCORE_SCALE = 0.1
 
 
 @jit
-def reset(states, i, seed, num_players, reward_mode, memory, max_steps, seasons):
+def reset(states, i, seed, num_players, reward_mode, max_steps, seasons):
     """Begin a game: AN-2, AN-3."""
     s = states[i]
-    begin(s, seed, num_players, reward_mode, memory, max_steps)
+    begin(s, seed, num_players, reward_mode, max_steps)
     s.seasons = seasons
     s.season = 1
     s.owl_family = NO_FAMILY
@@ -97,7 +97,7 @@ def begin_season(s):
     """AN-3: shuffle all cards but the bonus cards that were kept, and begin with phase 1.
 
     Each season has a random stream of its own: what a seed deals depends on how it was played
-    before only as far as bonus cards were kept.
+    before only through the bonus cards that were kept.
     """
     seed_stream(s, s.seed, s.season)
     move_kept_cards_back(s)
@@ -213,7 +213,7 @@ def turn_up(s):
 @jit
 def pass_lot(s):
     """AN-4: to the left, past complete collections; back at the dealer there is one card more,
-    unless he must take the lot: three cards (AN-5), or as many as he has room for (AN-6)."""
+    unless they must take the lot: three cards (AN-5), or as many as they have room for (AN-6)."""
     player = next_incomplete(s, int(s.current_player))
     s.current_player = player
     if player == s.dealer:
@@ -281,8 +281,8 @@ def award_elegance(s):
 
 @jit
 def draw_bonus_cards(s, elegance, number):
-    """AN-16: so many bonus cards for each collection with this elegance, clockwise from the next
-    season's dealer, as far as the draw pile lasts."""
+    """AN-16: this number of bonus cards for each collection with this elegance, clockwise from the
+    next season's dealer, while the draw pile lasts."""
     player = next_dealer(s)
     for _ in range(s.num_players):
         first = first_collection(s, player)
@@ -295,7 +295,7 @@ def draw_bonus_cards(s, elegance, number):
 
 @jit
 def draw_bonus_card(s, player):
-    """The card keeps its place in the deck, and so whoever saw it there knows it still."""
+    """The card keeps its place in the deck, and so a player who saw it there still knows it."""
     if s.drawn < s.deck_size:
         s.holder[s.drawn] = player
         s.since[s.drawn] = s.season
@@ -310,7 +310,7 @@ def draw_bonus_card(s, player):
 
 @jit
 def bring_in(s, player, action):
-    """AN-17: choose a bonus card to bring in, or be done; when all are, the owl's family."""
+    """AN-17: choose a bonus card to bring in, or be done; when all are done, the owl's family."""
     if action != PASS:
         s.chosen = action - CARD
         s.phase = TAKE_OUT

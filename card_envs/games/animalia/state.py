@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from card_envs.engine.jit import jit
-from card_envs.engine.outcome import common_state_fields
-from card_envs.engine.seats import to_the_left
+from card_envs.engine.outcome import common_dtype
+from card_envs.engine.seat_order import to_the_left
 from card_envs.games.animalia.cards import NO_CARDS, NUM_CARDS, NUM_FAMILIES, count
 
 MIN_PLAYERS, MAX_PLAYERS = 2, 6
@@ -19,7 +19,7 @@ MAX_LOT = 3  # AN-5
 GROUP, GROUP_OF_TWO_PLAYERS = 5, 7  # AN-19: medals of one family
 EXCELLENCE = 5  # AN-19: points for each full group
 
-# The field ``standing``: points first, then the most medals of one family.
+# The entry ``standing``: points first, then the most medals of one family.
 TIE_BREAK = 1000
 
 SEASONS = 3  # AN-3
@@ -35,7 +35,7 @@ MAX_RECEIVERS = 5
 NAME = RECEIVER + MAX_RECEIVERS
 NUM_ACTIONS = NAME + NUM_FAMILIES
 
-# Values of the field ``phase``: what the player to move decides.
+# Values of the entry ``phase``: what the player to move decides.
 LOT, STEAL, GIVE, RECEIVE, BRING_IN, TAKE_OUT, OWL_FAMILY = range(7)
 NUM_PHASES = 7
 
@@ -46,7 +46,7 @@ NO_FAMILY = -1
 
 STATE = np.dtype(
     [
-        *common_state_fields(MAX_PLAYERS),
+        *common_dtype(MAX_PLAYERS),
         # Sets of cards (``cards.py``).
         ("collection", np.int64, (MAX_COLLECTIONS,)),
         ("bonus", np.int64, (MAX_PLAYERS,)),  # the cards of ``deck`` that ``holder`` names
@@ -57,7 +57,7 @@ STATE = np.dtype(
         # were kept. A place stays a card's for the whole season, wherever the card goes.
         ("deck", np.int8, (NUM_CARDS,)),
         ("holder", np.int8, (NUM_CARDS,)),  # by place: whose bonus card it is; NOBODY
-        ("since", np.int8, (NUM_CARDS,)),  # by place: the season in which it was drawn for him; 0
+        ("since", np.int8, (NUM_CARDS,)),  # by place: the season in which they drew it; 0
         ("seen", np.int8, (NUM_CARDS,)),  # by place: the spies' owners who saw it; bit p: player_p
         ("deck_size", np.int8),
         ("drawn", np.int8),
@@ -75,9 +75,9 @@ STATE = np.dtype(
         ("owl_family", np.int8),  # NO_FAMILY: not named
         ("season_medals", np.int8, (MAX_PLAYERS, NUM_FAMILIES)),
         ("season_points", np.int8, (MAX_PLAYERS,)),  # with excellence, if it was the last one
-        # By card: the last season at whose end it lay open, and at whose end a player's spies had
-        # seen it in what was left of the draw pile; 0: none. A bonus card that another has kept
-        # since is none of those.
+        # By card: the last season at whose end it lay open, and the last one at whose end a
+        # player's spies had seen it in what was left of the draw pile; 0: none. It cannot be a
+        # bonus card that another player has kept since then or earlier.
         ("shown", np.int8, (NUM_CARDS,)),
         ("left_over", np.int8, (MAX_PLAYERS, NUM_CARDS)),
     ],
@@ -110,7 +110,7 @@ def owner_of(s, place):
 
 @jit
 def first_collection(s, player):
-    """The first of the player's collections; the second, if he has two, comes next."""
+    """The first of the player's collections; the second, if they have two, comes next."""
     return player * collections_each(s)
 
 
@@ -166,8 +166,8 @@ def num_incomplete(s):
 
 @jit
 def next_incomplete(s, player):
-    """AN-7: the next player to the left whose collections are not all complete, or himself;
-    there must be one."""
+    """AN-7: the next player to the left whose collections are not all complete, perhaps the
+    same one; there must be one."""
     player = to_the_left(s, player)
     while is_complete(s, player):
         player = to_the_left(s, player)
@@ -176,7 +176,7 @@ def next_incomplete(s, player):
 
 @jit
 def next_dealer(s):
-    """AN-3: who deals first in the next season, and is first in phases 2 and 3."""
+    """AN-3: who deals first in the next season, and comes first in phases 2 and 3."""
     return to_the_left(s, int(s.dealer))
 
 

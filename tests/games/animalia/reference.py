@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Generator
 
-from animalia_table import (
+from games.animalia.table import (
     BRING_IN,
     CARDS,
     FAMILIES,

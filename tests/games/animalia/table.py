@@ -21,7 +21,7 @@ NUMBERS = {name: number for number, name in enumerate(CARDS)}
 FULL = 5
 LOT, STEAL, GIVE, RECEIVE, BRING_IN, TAKE_OUT, OWL_FAMILY = range(7)
 NOBODY = NO_CARD = NO_COLLECTION = NO_FAMILY = -1
-#: Written last in a collection: and so many animals without stars and spots that it is complete.
+#: Written last in a collection: it is filled up with animals without stars and spots.
 AND_MORE = "..."
 
 PASS = 0
@@ -38,7 +38,7 @@ def card(name: str) -> int:
 
 
 def to(number: int) -> int:
-    """The action of giving to the collection so many places to the left, from 1; of two players,
+    """The action of giving to the collection this many places to the left, from 1; of two players,
     to the opponent's collection 1 or 2."""
     return 38 + number
 
@@ -122,7 +122,7 @@ class Table(GameTable):
         season: int | None = None,
         medals: Sequence[Sequence[int]] = (),
         owl_family: str = "",
-        **fields,
+        **entries,
     ) -> Table:
         """Lay out a position of a season.
 
@@ -149,7 +149,7 @@ class Table(GameTable):
             season: From 1; else 2 if cards have been kept, and 1 if not.
             medals: Of each player, of each family, before this season.
             owl_family: What the owl was named at the end of the season before.
-            fields: Fields of the record that are to be different.
+            entries: Entries of the record that are to be different.
         """
         s = self.states[0]
         n = len(collections)
@@ -209,7 +209,7 @@ class Table(GameTable):
         for seat, row in enumerate(medals):
             s["medals"][seat] = row
             s["standing"][seat] = 1000 * points_of(row, n) + max(row)
-        return self._set(fields)
+        return self._set(entries)
 
     def _clear(self) -> None:
         s = self.states[0]
@@ -288,9 +288,9 @@ class Table(GameTable):
 
 
 def take_plain_ones(rest: list[str], number: int) -> list[str]:
-    """So many cards with neither stars nor spots, taken out of those that are left, in order."""
+    """This number of cards with neither stars nor spots, taken out of those left, in order."""
     plain = [name for name in rest if name.endswith(("cute", "thief", "spy", "prankster"))]
-    assert len(plain) >= number, "not so many animals without stars and spots are left"
+    assert len(plain) >= number, "too few animals without stars and spots are left"
     for name in plain[:number]:
         rest.remove(name)
     return plain[:number]

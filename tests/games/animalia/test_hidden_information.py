@@ -1,8 +1,8 @@
-"""Animalia: what a player can know of hidden cards he knows, and no more; the rest is redrawn
+"""Animalia: what a player can know of hidden cards they know, and no more; the rest is redrawn
 evenly.
 
-A witness sees what happens before him, decision by decision, and keeps his own account of it. A
-*world* of a player is an arrangement of the hidden cards that agrees with his account.
+A witness sees what happens before them, decision by decision, and keeps their own account of it. A
+*world* of a player is an arrangement of the hidden cards that agrees with their account.
 """
 
 from __future__ import annotations
@@ -15,9 +15,20 @@ from dataclasses import dataclass, field
 
 import numpy as np
 import pytest
-from animalia_table import CARDS, GAME, PASS, Table, bits, card, take
-from helpers import begin, copy_of, is_over, mask_of, observation_of, some_positions, state_of
-from hidden import Determinize, hidden_places_of_animalia, redrawn
+from games.animalia.kit import hidden_places
+from games.animalia.table import CARDS, GAME, PASS, Table, bits, card, take
+from helpers import (
+    begin,
+    check_invariants,
+    copy_of,
+    is_over,
+    mask_of,
+    observation_of,
+    some_positions,
+    state_of,
+    units_of,
+)
+from hidden import Determinize, check_hidden_parts_do_not_matter, redrawn
 from table import chi_square
 
 NUM_CARDS, NUM_FAMILIES, NUM_MEMBERS, OWL = 36, 5, 7, 35
@@ -56,7 +67,7 @@ def open_cards(s: np.void) -> set[int]:
 
 
 def choose(states: np.ndarray, rng: np.random.Generator) -> int:
-    """A player who likes spies, and to keep his bonus cards."""
+    """A player who likes spies, and to keep bonus cards."""
     legal = np.flatnonzero(mask_of(GAME, states))
     s = states[0]
     if s["phase"] == LOT and legal[0] == PASS:
@@ -97,11 +108,11 @@ class Held:
     """A bonus card, face down before its holder.
 
     Attributes:
-        holder: The one who has it.
+        holder: The player who has it.
         since: The season in which it was drawn.
-        spies: Those whose spies have seen it.
-        possible: What it could be for the witness, all that he has ever located being something
-            else; nothing if he knows it.
+        spies: The players whose spies have seen it.
+        possible: What it could be for the witness, all that they have ever located being something
+            else; nothing if they know it.
     """
 
     holder: int
@@ -111,12 +122,12 @@ class Held:
 
 
 class Witness:
-    """A player who sees what he can see, and keeps account of it by himself.
+    """A player who sees what they can see, and keeps account of it.
 
     Attributes:
-        next_cards: the next cards of the draw pile, as far as his spies saw them.
+        next_cards: the next cards of the draw pile, if their spies saw them.
         spied: how many of them the spies of each player saw.
-        bonus: the bonus cards of all, which he tells apart; they are named by what they are.
+        bonus: the bonus cards of all, which they tell apart; these are named by what they are.
         located: for each card the last season that left no doubt that nobody kept it.
     """
 
@@ -130,7 +141,7 @@ class Witness:
 
     @property
     def known(self) -> set[int]:
-        """The bonus cards that he has or whose holder he knows."""
+        """The bonus cards that they have or whose holder they know."""
         return {c for c, held in self.bonus.items() if not held.possible}
 
     def unlocated(self, s: np.void) -> set[int]:
@@ -249,7 +260,7 @@ def families_of(cards: list[int]) -> list[int]:
 
 
 def points_if(s: np.void, player: int, collections: list[list[int]]) -> int:
-    """AN-17, AN-19: a player's points if his collections had so many animals of each family."""
+    """AN-17, AN-19: a player's points if their collections had these numbers of animals."""
     medals = s["medals"][player].astype(int)
     for animals in collections:
         is_five_different = animals == [1] * NUM_FAMILIES
@@ -257,13 +268,14 @@ def points_if(s: np.void, player: int, collections: list[list[int]]) -> int:
     return int(medals.sum() + 5 * (medals // group_of(s)).sum())
 
 
-def points_by_owl(s: np.void, player: int, rows: list[list[int]], k: int) -> list[int]:
-    """A player's points with these collections, for each family that the owl in collection k can
-    be named; the same number if it is not there. An owl in the other collection does not count."""
+def points_by_owl(s: np.void, player: int, rows: list[list[int]]) -> list[int]:
+    """A player's points with these collections, for each family that the owl can be named; the
+    same number if it is in none of them."""
     points = []
     for named in range(NUM_FAMILIES):
         animals = [families_of(row) for row in rows]
-        animals[k][named] += OWL in rows[k]
+        for row, of_row in zip(rows, animals, strict=True):
+            of_row[named] += OWL in row
         points.append(points_if(s, player, animals))
     return points
 
@@ -272,22 +284,22 @@ def best_exchange(s: np.void, player: int) -> dict[str, np.ndarray]:
     """What gains the player to move most points at once in phase 3, and how many."""
     cards, gain, families = set[int](), 0, np.zeros(NUM_FAMILIES)
     rows = own_collections(s, player)
-    is_his = s["current_player"] == player and not (s["terminated"] or s["truncated"])
-    if is_his and s["phase"] == OWL_FAMILY:
-        points = points_by_owl(s, player, rows, [OWL in row for row in rows].index(True))
+    is_to_move = s["current_player"] == player and not (s["terminated"] or s["truncated"])
+    if is_to_move and s["phase"] == OWL_FAMILY:
+        points = points_by_owl(s, player, rows)
         families = np.array(points) == max(points)
-    elif is_his and s["phase"] in (BRING_IN, TAKE_OUT):
+    elif is_to_move and s["phase"] in (BRING_IN, TAKE_OUT):
         brings = s["phase"] == BRING_IN
         gains: dict[int, list[int]] = {}
+        before = max(points_by_owl(s, player, rows))
         for card in cards_in(s["bonus"][player]) if brings else [int(s["chosen"])]:
             for k, row in enumerate(rows):
-                before = max(points_by_owl(s, player, rows, k))
                 for out in row:
                     changed = [*rows]
                     changed[k] = [card, *(other for other in row if other != out)]
-                    after = max(points_by_owl(s, player, changed, k))
+                    after = max(points_by_owl(s, player, changed))
                     gains.setdefault(after - before, []).append(card if brings else out)
-        gain = max(0, *gains, 0)
+        gain = max(0, *gains)
         cards = set(gains.get(gain, []))
     return {
         "best_cards": set_of(cards),
@@ -303,9 +315,10 @@ def expected_table(s: np.void, witness: Witness) -> dict[str, np.ndarray]:
     rows = [cards for q in order for cards in own_collections(s, q)]
     rows += [[] for _ in range(6 - len(rows))]
     each = 2 if n == 2 else 1
-    ages = np.zeros((6, 3))
+    ages, season_medals = np.zeros((6, MAX_SEASONS)), np.zeros((6, NUM_FAMILIES))
     for held in witness.bonus.values():
-        ages[order.index(held.holder), min(2, int(s["season"]) - held.since)] += 1 / 16
+        ages[order.index(held.holder), int(s["season"]) - held.since] += 1 / 16
+    season_medals[:n] = s["season_medals"][order] / 10
     lot = cards_in(s["lot"])
     is_over = s["terminated"] or s["truncated"]
     taken_into = -1 if s["taken_into"] < 0 else (s["taken_into"] - each * me) % (each * n)
@@ -329,27 +342,32 @@ def expected_table(s: np.void, witness: Witness) -> dict[str, np.ndarray]:
         "pile_size": len(pile_of(s)) / 36,
         "spied": np.array([witness.spied[q] for q in order] + [0] * (6 - n)) / 3,
         "owl_family": one_hot(5, s["owl_family"]),
+        "season_medals": season_medals,
     }
 
 
-def expected_view(s: np.void, witness: Witness) -> dict[str, np.ndarray]:
+def expected_view(s: np.void, witness: Witness, memory: str) -> dict[str, np.ndarray]:
     """All that the witness's observation must hold, by fields."""
     n, me = witness.num_players, witness.player
     order = [(me + k) % n for k in range(n)]
-    remembers = s["memory"] == 0
+    remembers = memory == "perfect"
     medals, points = np.zeros((6, NUM_FAMILIES)), np.zeros(6)
     known_bonus, bonus_seen = np.zeros(NUM_CARDS), np.zeros(6)
+    bonus_spied, spied_by = np.zeros((6, 6, 3)), np.zeros(NUM_CARDS)
     for seat, q in enumerate(order):
-        last = s["medals" if remembers or q == me else "season_medals"][q]
-        medals[seat] = last / (10 * int(s["seasons"]))
+        medals[seat] = s["medals" if remembers or q == me else "season_medals"][q] / 100
         if remembers:
             points[seat] = min(1.0, points_of(s, q) / 100)
     located = np.array(witness.located) * remembers
     for number, held in witness.bonus.items() if remembers else ():
-        bonus_seen[order.index(held.holder)] += bool(held.spies - {held.holder}) / 16
+        seat, spies = order.index(held.holder), held.spies - {held.holder}
+        bonus_seen[seat] += bool(spies) / 16
+        for q in spies:
+            bonus_spied[seat, order.index(q), min(2, int(s["season"]) - held.since)] += 1 / 16
         if number in witness.known:
             located[number] = held.since - 1
-            known_bonus[number] = order.index(held.holder) / 5
+            known_bonus[number] = seat / 5
+            spied_by[number] = len(spies - {me}) / 5
     own = {c for c, held in witness.bonus.items() if held.holder == me}
     unseen = witness.unlocated(s) if remembers else witness.unlocated(s) | (witness.known - own)
     is_chosen_open = s["phase"] == RECEIVE or s["current_player"] == me
@@ -378,6 +396,8 @@ def expected_view(s: np.void, witness: Witness) -> dict[str, np.ndarray]:
         "located": located / MAX_SEASONS,
         "known_bonus": known_bonus,
         "bonus_seen": bonus_seen,
+        "bonus_spied": bonus_spied,
+        "spied_by": spied_by,
         "with_lot": with_lot,
         "lacking": lacking,
         "triggers": triggers,
@@ -392,14 +412,13 @@ def expected_state(s: np.void, witnesses: list[Witness], me: int) -> dict[str, n
     n = len(witnesses)
     order = [(me + k) % n for k in range(n)]
     pile = pile_of(s)
-    medals, season_medals = np.zeros((6, NUM_FAMILIES)), np.zeros((6, NUM_FAMILIES))
+    medals = np.zeros((6, NUM_FAMILIES))
     bonus, seen, located = np.zeros((6, 36)), np.zeros((6, 36)), np.zeros((6, 36))
     place_in_pile = np.zeros(36)
     place_in_pile[pile] = np.arange(1, 1 + len(pile)) / 36
     for seat, q in enumerate(order):
         witness = witnesses[q]
-        medals[seat] = s["medals"][q] / (10 * int(s["seasons"]))
-        season_medals[seat] = s["season_medals"][q] / 10
+        medals[seat] = s["medals"][q] / 100
         bonus[seat] = set_of([c for c, held in witness.bonus.items() if held.holder == q])
         seen[seat] = set_of(
             [
@@ -412,7 +431,6 @@ def expected_state(s: np.void, witnesses: list[Witness], me: int) -> dict[str, n
             located[seat, number] = witness.bonus[number].since - 1
     return expected_table(s, witnesses[me]) | {
         "medals": medals,
-        "season_medals": season_medals,
         "chosen": look_of(int(s["chosen"])),
         "bonus": bonus,
         "pile": place_in_pile,
@@ -421,12 +439,12 @@ def expected_state(s: np.void, witnesses: list[Witness], me: int) -> dict[str, n
     }
 
 
-def assert_same_parts(fields, found: np.ndarray, expected: dict[str, np.ndarray]) -> None:
-    """Nothing is nearly right: the smallest step of any value is 1/100."""
+def assert_same_values(fields, found: np.ndarray, expected: dict[str, np.ndarray]) -> None:
+    """In whole numbers of units, which the vector holds exactly."""
     assert list(expected) == [one.name for one in fields]
-    flat = np.concatenate([np.ravel(part) for part in expected.values()])
-    differs = np.abs(found - flat) > 1e-6
-    assert not differs.any(), [n for n, part in fields.unflatten(differs).items() if part.any()]
+    flat = np.concatenate([np.ravel(values) for values in expected.values()])
+    differs = units_of(found, fields.scale) != np.rint(flat * fields.scale)
+    assert not differs.any(), [n for n, value in fields.unflatten(differs).items() if value.any()]
 
 
 @memory_modes
@@ -435,7 +453,7 @@ def test_every_value_that_a_player_sees_is_what_the_witness_knows(num_players, m
     """So is the full state; and what another's bonus card could be can be read off."""
     happened = Counter[str]()
     for seed in range(9 - num_players):  # games of fewer are shorter
-        options = {"memory": memory, "seasons": 3 + seed % 2}
+        options = {"seasons": 3 + seed % 2}
         if seed == 2:
             options["max_steps"] = 40
         for number, (states, action, witnesses) in enumerate(
@@ -444,39 +462,36 @@ def test_every_value_that_a_player_sees_is_what_the_witness_knows(num_players, m
             s = states[0]
             me = number // 2 % num_players
             witness = witnesses[me if number % 2 else s["current_player"]]
-            view = observation_of(GAME, states, witness.player)
-            assert_same_parts(GAME.fields, view, expected_view(s, witness))
-            happened += check_what_bonus_cards_could_be(s, witness, view)
+            view = observation_of(GAME, states, witness.player, memory)
+            assert_same_values(GAME.fields, view, expected_view(s, witness, memory))
+            if memory == "perfect":
+                happened += check_what_bonus_cards_could_be(s, witness, view)
             happened["spied"] += len(witness.next_cards) > 0
+            happened["spied by others"] += GAME.fields.unflatten(view)["spied_by"].any()
             if number % 4 == 0 or action is None:
-                full = np.full(GAME.state_fields.size, np.nan, np.float32)
-                GAME.write_state(states, 0, me, full)
-                assert_same_parts(GAME.state_fields, full, expected_state(s, witnesses, me))
+                full = state_of(GAME, states, me)
+                assert_same_values(GAME.state_fields, full, expected_state(s, witnesses, me))
             happened["brought in"] += s["phase"] == TAKE_OUT
             happened["gift follows"] += s["may_give"]
             happened["over"] += action is None
     wanted = {"spied", "brought in", "gift follows", "over"}
     if memory == "perfect":
-        wanted |= {"kept", "known", "kept and known", "excluded"}
+        wanted |= {"kept", "known", "kept and known", "excluded", "spied by others"}
     assert {name for name, count in happened.items() if count} >= wanted, happened
 
 
 def check_what_bonus_cards_could_be(s: np.void, witness: Witness, view: np.ndarray) -> Counter[str]:
-    """Of each hidden bonus card of the last two seasons and this one the observation tells what it
-    could be; returns what there was to be told."""
+    """Of each hidden bonus card the observation tells what it could be; returns what there was to
+    be told."""
     found = Counter[str]()
-    if s["memory"] != 0:
-        return found
     n = witness.num_players
-    parts = GAME.fields.unflatten(view)
-    located = np.rint(MAX_SEASONS * parts["located"])
-    for seat in range(n):
-        ages = np.rint(16 * parts["bonus_cards"][seat]).astype(int)
-        if seat == 0:
-            continue
-        known = np.flatnonzero(np.rint(5 * parts["known_bonus"]) == seat)
+    fields = GAME.fields.unflatten(view)
+    located = np.rint(MAX_SEASONS * fields["located"])
+    for seat in range(1, n):
+        ages = np.rint(16 * fields["bonus_cards"][seat]).astype(int)
+        known = np.flatnonzero(np.rint(5 * fields["known_bonus"]) == seat)
         for number in known:
-            ages[min(2, int(s["season"]) - int(located[number]) - 1)] -= 1
+            ages[int(s["season"]) - int(located[number]) - 1] -= 1
         hidden = {
             c
             for c, held in witness.bonus.items()
@@ -487,11 +502,11 @@ def check_what_bonus_cards_could_be(s: np.void, witness: Witness, view: np.ndarr
         for number in hidden:
             since = witness.bonus[number].since
             age = int(s["season"]) - since
-            assert ages[min(2, age)] > 0
-            could_be = set(np.flatnonzero((parts["unseen"] > 0) & (located < since)).tolist())
+            assert ages[age] > 0
+            could_be = set(np.flatnonzero((fields["unseen"] > 0) & (located < since)).tolist())
             assert could_be == witness.could_be(number, s)
             found["kept"] += age > 0
-            found["excluded"] += len(could_be) < parts["unseen"].sum()
+            found["excluded"] += len(could_be) < fields["unseen"].sum()
             found["kept and known"] += age > 0 and len(known) > 0
     return found
 
@@ -501,20 +516,19 @@ def check_what_bonus_cards_could_be(s: np.void, witness: Witness, view: np.ndarr
 # ---------------------------------------------------------------------------------------------
 
 
-def known_to(s: np.void, player: int) -> tuple:
+def known_to(s: np.void, player: int, memory: str) -> tuple:
     """All that a player can know, straight from the record.
 
-    Deliberately no part of it: which spies saw which bonus card of another, and that of his own
-    (only how many were seen); with perfect memory the medals of last season by themselves; which of
-    several bonus cards is older, from the third season back; the number of decisions so far.
+    Deliberately left out: whether the spies of a bonus card's holder saw it, the order of the
+    cards in the lot, the number of decisions so far.
     """
     n = int(s["num_players"])
-    remembers = s["memory"] == 0
+    remembers = memory == "perfect"
     deck, holder, since = s["deck"].tolist(), s["holder"].tolist(), s["since"].tolist()
     saw = (s["seen"] >> player & 1 == 1).tolist()
     pile = [deck[place] if saw[place] else -1 for place in range(s["drawn"], int(s["deck_size"]))]
-    age = [min(2, int(s["season"]) - k) for k in since]
-    held = Counter((holder[k], age[k]) for k in range(NUM_CARDS) if holder[k] >= 0)
+    bonus_places = [k for k in range(NUM_CARDS) if holder[k] >= 0]
+    held = Counter((holder[k], since[k]) for k in bonus_places)
     chosen = s["chosen"] if s["phase"] == RECEIVE or s["current_player"] == player else -1
     is_over = bool(s["terminated"] or s["truncated"])
     spied = [int((s["seen"][s["drawn"] : s["deck_size"]] >> q & 1).sum()) for q in range(n)]
@@ -524,29 +538,34 @@ def known_to(s: np.void, player: int) -> tuple:
         -1 if is_over else int(s["current_player"]),
         s["collection"].tolist(),
         [len(pile), spied, sorted(held.items())],
+        s["season_medals"].tolist(),
     )
     own = (int(chosen), int(s["bonus"][player]), pile, s["medals"][player].tolist())
     others = [q for q in range(n) if q != player]
-    unlocated = {deck[k] for k in np.flatnonzero(hidden_places_of_animalia(s[None], player))}
+    unlocated = {deck[k] for k in np.flatnonzero(hidden_places(s[None], player))}
     if not remembers:
         unlocated |= {deck[k] for k in range(NUM_CARDS) if holder[k] in others}
-        return (*table, *own, s["season_medals"][others].tolist(), sorted(unlocated))
-    known = [(deck[k], holder[k]) for k in range(NUM_CARDS) if holder[k] in others and saw[k]]
+        return (*table, *own, sorted(unlocated))
+    bonus = [
+        (
+            holder[k],
+            since[k],
+            int(s["seen"][k]) & ~(1 << holder[k]),
+            deck[k] if holder[k] == player or saw[k] else -1,
+        )
+        for k in bonus_places
+    ]
     located = np.maximum(s["shown"], s["left_over"][player])
     for place in range(NUM_CARDS):
         if holder[place] == player or (holder[place] >= 0 and saw[place]):
             located[deck[place]] = since[place] - 1
-    seen = Counter(
-        holder[k] for k in range(NUM_CARDS) if holder[k] >= 0 and s["seen"][k] & ~(1 << holder[k])
-    )
     return (
         *table,
         *own,
         s["medals"][others].tolist(),
         sorted(unlocated),
-        sorted(known),
+        sorted(bonus),
         located.tolist(),
-        sorted(seen.items()),
     )
 
 
@@ -567,7 +586,7 @@ def with_cards_exchanged(states: np.ndarray, one: int, other: int) -> np.ndarray
     return copy
 
 
-#: The fields that hold numbers (``with_more_seen`` changes one more).
+#: The entries that hold numbers (``with_more_seen`` changes one more).
 NUMBERS = [
     *("deck_size", "drawn", "season", "phase", "dealer", "current_player", "must_take"),
     *("taken_into", "may_give", "chosen", "medals", "owl_family", "season_medals"),
@@ -576,7 +595,7 @@ NUMBERS = [
 
 
 def with_another_number(states: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """The same with one number of one field changed a little, wherever it is."""
+    """The same with one number of one entry changed a little, wherever it is."""
     copy = copy_of(GAME, states)
     numbers = copy[str(rng.choice(NUMBERS))].reshape(-1)
     place = rng.integers(len(numbers))
@@ -599,15 +618,25 @@ def with_more_seen(states: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     return copy
 
 
+def could_be(states: np.ndarray) -> bool:
+    """Whether the record could be one of a game."""
+    try:
+        check_invariants(GAME, states)
+    except AssertionError:
+        return False
+    return True
+
+
 @memory_modes
 @tables
 def test_views_differ_exactly_where_what_is_known_differs(num_players, memory):
     """Two records that could be of a game, alike but for two cards, one number or one look."""
     rng = np.random.default_rng(num_players)
     told_apart = Counter[bool]()
-    for states in some_positions(GAME, num_players, 60, seed=4, memory=memory):
+    for states in some_positions(GAME, num_players, 60, seed=4):
         player = int(rng.integers(num_players))
-        known, view = known_to(states[0], player), observation_of(GAME, states, player)
+        known = known_to(states[0], player, memory)
+        view = observation_of(GAME, states, player, memory)
         changed = [
             with_cards_exchanged(states, *rng.choice(sorted(in_play(num_players)), 2, False))
             for _ in range(8)
@@ -615,9 +644,10 @@ def test_views_differ_exactly_where_what_is_known_differs(num_players, memory):
         changed += [with_another_number(states, rng) for _ in range(20)]
         changed += [with_more_seen(states, rng) for _ in range(4)]
         for other in changed:
-            if GAME.rules.is_sound(other, 0):
-                is_same = known_to(other[0], player) == known
-                assert np.array_equal(observation_of(GAME, other, player), view) == is_same
+            if could_be(other):
+                is_same = known_to(other[0], player, memory) == known
+                found = observation_of(GAME, other, player, memory)
+                assert np.array_equal(found, view) == is_same
                 told_apart[not is_same] += 1
     assert min(told_apart.values()) > 150
 
@@ -632,7 +662,7 @@ class Worlds:
     """All that a player holds possible in a position.
 
     Attributes:
-        places: the places of the deck whose cards he does not know.
+        places: the places of the deck whose cards they do not know.
         arrangements: what they could hold.
         chosen: the places whose card could be the one that another brings in.
     """
@@ -644,7 +674,7 @@ class Worlds:
     @classmethod
     def of(cls, s: np.void, player: int, could_be: Callable[[int], set[int]]) -> Worlds:
         """``could_be`` gives, for a bonus card of another, what the player thinks it could be."""
-        places = np.flatnonzero(hidden_places_of_animalia(s[None], player)).tolist()
+        places = np.flatnonzero(hidden_places(s[None], player)).tolist()
         cards = s["deck"][places].tolist()
         possible = [
             could_be(number) if s["holder"][place] >= 0 else set(cards)
@@ -708,7 +738,7 @@ def test_all_worlds_are_redrawn_evenly_where_few_cards_are_hidden():
         for states, _, witnesses in witnessed(6, seed, seasons=4):
             s = states[0]
             player = seed % 6
-            hidden = hidden_places_of_animalia(states, player)
+            hidden = hidden_places(states, player)
             if not 2 <= hidden.sum() <= 6 or s["phase"] < BRING_IN:
                 continue
             witness = witnesses[player]
@@ -735,7 +765,7 @@ def test_all_worlds_are_redrawn_evenly_where_few_cards_are_hidden():
 # By hand
 # ---------------------------------------------------------------------------------------------
 
-#: Six cards of all 36, the others of which lie in the full collections of six players.
+#: Six of all 36 cards; the others lie in the full collections of six players.
 SIX = ("cat champion", "horse spy", "dog lousy", "rabbit cute", "parrot thief", "owl")
 
 
@@ -765,7 +795,7 @@ LAYOUTS = {
             "phase": TAKE_OUT,
             "player": 1,
             "chosen": "horse spy",
-            "seen": {0: "horse spy", 2: "horse spy, cat champion"},
+            "seen": {0: "cat champion", 2: "horse spy, cat champion"},
         },
         {0: (2 * 120, {}), 1: (24, {}), 2: (2 * 6, {}), 3: (2 * 720, {})},
     ),
@@ -822,10 +852,10 @@ def test_the_worlds_of_a_position(layout):
         check_evenly_redrawn(table.states, player, worlds, GAME.rules.determinize)
 
 
-def spied_cards(table: Table, player: int) -> list[str]:
+def spied_cards(table: Table, player: int, memory: str) -> list[str]:
     """The next cards of the draw pile that a player's observation shows."""
     looks = [look_of(number).tolist() for number in range(NUM_CARDS)]
-    shown = table.observe(player)["spied_cards"].tolist()
+    shown = table.observe(player, memory=memory)["spied_cards"].tolist()
     assert all(not any(look) or look in looks for look in shown)
     return [CARDS[looks.index(look)] if any(look) else "" for look in shown]
 
@@ -839,18 +869,18 @@ def test_what_a_spy_saw_moves_up_as_cards_are_drawn(memory):
         "",
         lot="dog spy",
         pile="cat thief, owl, rabbit lousy, horse thief, dog thief",
-        options={"memory": memory},
     )
-    assert spied_cards(table, 0) == ["", "", ""]
+    assert spied_cards(table, 0, memory) == ["", "", ""]
     table.play(take())  # and player 1 turns up the thief of the cats
     assert table.lot_cards == "cat thief"
     expected = [["owl", "rabbit lousy", ""], ["rabbit lousy", "", ""], ["", "", ""]]
     for number, cards in enumerate(expected):
-        assert spied_cards(table, 0) == cards
-        assert np.rint(3 * table.observe(0)["spied"]).tolist() == [2 - number, 0, 0, 0, 0, 0]
-        assert np.rint(3 * table.observe(1)["spied"]).tolist() == [0, 0, 2 - number, 0, 0, 0]
+        assert spied_cards(table, 0, memory) == cards
+        spied = [3 * table.observe(player, memory=memory)["spied"] for player in (0, 1)]
+        assert np.rint(spied[0]).tolist() == [2 - number, 0, 0, 0, 0, 0]
+        assert np.rint(spied[1]).tolist() == [0, 0, 2 - number, 0, 0, 0]
         for player in (1, 2):
-            assert spied_cards(table, player) == ["", "", ""]
+            assert spied_cards(table, player, memory) == ["", "", ""]
         for seed in range(20):
             other = table.copy().determinize(0, seed)
             assert other.pile[: 2 - number] == [name for name in cards if name]
@@ -859,8 +889,8 @@ def test_what_a_spy_saw_moves_up_as_cards_are_drawn(memory):
         table.play(PASS, PASS, PASS)  # round the table: one card more
 
 
-def phase_3_after_a_spy(**options) -> Table:
-    """Player 2 has completed his collection with a spy and seen three cards: one is player 1's last
+def phase_3_after_a_spy() -> Table:
+    """Player 2 has completed a collection with a spy and seen three cards: one is player 1's last
     one, the others are player 0's bonus cards. Player 1 has one that nobody has seen."""
     table = Table.lay_out(
         "cat champion, dog champion, horse champion, dog thief, cat prankster",
@@ -869,7 +899,6 @@ def phase_3_after_a_spy(**options) -> Table:
         dealer=1,
         lot="dog spy",
         pile="rabbit lousy, owl, parrot thief, parrot lousy, parrot spy",
-        options=options,
     )
     table.play(PASS, take())
     assert table.phase == BRING_IN
@@ -878,7 +907,7 @@ def phase_3_after_a_spy(**options) -> Table:
 
 
 def test_a_spied_card_that_becomes_a_bonus_card_is_known_to_the_spy():
-    """AN-16; all see how many of them he has seen, and the next season nothing is forgotten."""
+    """AN-16; all see how many of them were seen, and the next season nothing is forgotten."""
     table = phase_3_after_a_spy()
     spied = bits("parrot thief, owl")
     for season in (1, 2):
@@ -889,6 +918,11 @@ def test_a_spied_card_that_becomes_a_bonus_card_is_known_to_the_spy():
             expected = at_zero / 5 * set_of(cards_in(spied)) * (player == 2)
             assert seen["known_bonus"] == pytest.approx(expected)
             assert seen["bonus_seen"] == pytest.approx(one_hot(6, at_zero) * 2 / 16)
+            spies = seen["bonus_spied"][at_zero, :, season - 1]
+            assert spies == pytest.approx(one_hot(6, (2 - player) % 3) * 2 / 16)
+            assert seen["bonus_spied"].sum() == spies.sum()
+            knows = player == 0  # both that these are the cards, and who else has seen them
+            assert seen["spied_by"] == pytest.approx(set_of(cards_in(spied)) / 5 * knows)
             number = cards_in(spied)[0]
             assert seen["unseen"][number] == (player == 1)
             drawn = [table.copy().determinize(player, seed).bonus for seed in range(40)]
@@ -922,6 +956,15 @@ def test_a_bonus_card_being_brought_in_is_hidden_until_it_is_exchanged():
 
 def test_without_memory_exactly_what_must_be_remembered_is_hidden():
     """Medals of others before last season, what spies saw of bonus cards, and earlier seasons."""
+    remembered = {field.name for field in GAME.fields if field.remembered}
+    assert remembered == {
+        "located",
+        "known_bonus",
+        "bonus_seen",
+        "bonus_spied",
+        "spied_by",
+        "points",
+    }
     hidden = Counter[str]()
     games = (play_of(2 + seed % 5, seed) for seed in range(15))
     for number, (states, _) in enumerate(itertools.chain.from_iterable(games)):
@@ -929,35 +972,99 @@ def test_without_memory_exactly_what_must_be_remembered_is_hidden():
             continue
         num_players = int(states["num_players"][0])
         player = number // 5 % num_players
-        other = copy_of(GAME, states)
-        other["memory"] = 1
         with_memory, without = (
-            GAME.fields.unflatten(observation_of(GAME, one, player)) for one in (states, other)
+            GAME.fields.unflatten(observation_of(GAME, states, player, memory))
+            for memory in ("perfect", "none")
         )
-        s = states[0]
         for name in with_memory:
             expected = with_memory[name].copy()
-            if name in ("located", "known_bonus", "bonus_seen", "points"):
+            if name in remembered:
                 expected[:] = 0
             elif name == "unseen":
                 expected[with_memory["known_bonus"] > 0] = 1
             elif name == "medals":
-                for seat in range(1, num_players):
-                    last = s["season_medals"][(player + seat) % num_players]
-                    expected[seat] = last / (10 * int(s["seasons"]))
+                expected[1:] = with_memory["season_medals"][1:] / 10
             assert np.allclose(without[name], expected, rtol=0, atol=1e-6)
             hidden[name] += not np.array_equal(with_memory[name], without[name])
-        assert np.array_equal(state_of(GAME, states), state_of(GAME, other))
-        for seed in range(2):
-            pair = [
-                redrawn(GAME, one, player, seed, GAME.rules.determinize) for one in (states, other)
-            ]
-            assert np.array_equal(pair[0]["deck"], pair[1]["deck"])  # who searches has a memory
-    assert {name for name, count in hidden.items() if count} == {
-        "located",
-        "known_bonus",
-        "bonus_seen",
-        "points",
-        "unseen",
-        "medals",
-    }
+    assert {name for name, count in hidden.items() if count} == {*remembered, "unseen", "medals"}
+
+
+# ---------------------------------------------------------------------------------------------
+# What is redrawn follows from what is known
+# ---------------------------------------------------------------------------------------------
+
+
+def test_what_is_redrawn_follows_from_what_the_player_knows_and_the_seed():
+    """To the byte: after another redrawing, and from a record that differs only in what is
+    hidden; one that deals on from what was there before is caught."""
+
+    def from_what_lies_there(states: np.ndarray, i: int, player: int, seed: np.uint64) -> None:
+        places = hidden_places(states, player)
+        cards = states["deck"][i, places]
+        GAME.rules.determinize(states, i, player, seed)
+        states["deck"][i, places] = np.random.default_rng(int(seed)).permutation(cards)
+
+    caught = 0
+    hidden = Counter[str]()
+    games = (play_of(2 + seed % 5, seed, seasons=2 + seed % 3) for seed in range(15))
+    for number, (states, _) in enumerate(itertools.chain.from_iterable(games)):
+        if number % 7 and states["phase"][0] != TAKE_OUT:
+            continue
+        player = number % int(states["num_players"][0])
+        check_hidden_parts_do_not_matter(GAME, states, player, GAME.rules.determinize)
+        other = redrawn(GAME, states, player, 3, GAME.rules.determinize)
+        for name in ("deck", "bonus", "chosen", "left_over"):
+            hidden[name] += not np.array_equal(other[name], states[name])
+        try:
+            check_hidden_parts_do_not_matter(GAME, states, player, from_what_lies_there)
+        except AssertionError:
+            caught += 1
+    assert min(hidden.values()) > 5, hidden
+    assert caught > 100
+
+
+# ---------------------------------------------------------------------------------------------
+# What compares alternatives
+# ---------------------------------------------------------------------------------------------
+
+DERIVED = {"with_lot", "lacking", "triggers", "best_cards", "best_gain", "best_families"}
+
+
+def test_without_features_derived_fields_are_empty_and_the_others_the_same():
+    assert {field.name for field in GAME.fields if field.derived} == DERIVED
+    filled = Counter[str]()
+    for seed in range(10):
+        for states, _ in play_of(2 + seed % 5, seed):
+            player = int(states["current_player"][0])
+            for memory in ("perfect", "none"):
+                full, bare = (
+                    GAME.fields.unflatten(observation_of(GAME, states, player, memory, features))
+                    for features in (True, False)
+                )
+                for name, values in full.items():
+                    filled[name] += values.any()
+                    assert np.array_equal(bare[name], values * (name not in DERIVED)), name
+    assert all(filled[name] for name in DERIVED)
+
+
+def test_an_exchange_counts_an_owl_in_the_other_collection():
+    """AN-17, AN-18: two players. The four cats of collection 2 and the owl are five: with a pair in
+    collection 1 they make a group of seven. Five different animals there gain only three points."""
+    table = Table.lay_out(
+        (
+            "cat thief, dog thief, horse thief, parrot thief, parrot lousy",
+            "cat champion, cat lousy, cat prankster, cat spy, owl",
+        ),
+        ("dog champion, dog elegant, ...", "horse champion, horse elegant, ..."),
+        bonus={0: "cat elegant, rabbit spy"},
+        dealer=1,
+    )
+    seen = table.observe(0)
+    assert np.flatnonzero(seen["best_cards"]).tolist() == cards_in(bits("cat elegant"))
+    assert seen["best_gain"].sum() == 2 + 5
+    seen = table.play(card("cat elegant")).observe(0)
+    assert np.flatnonzero(seen["best_cards"]).tolist() == cards_in(bits("dog thief, horse thief"))
+    assert seen["best_gain"].sum() == 2 + 5
+    table.play(card("horse thief"))  # the cats are a group: the rabbit cannot replace one of them
+    seen = table.observe(0)
+    assert not seen["best_gain"].any()

@@ -7,8 +7,8 @@ from itertools import permutations, product
 
 import numpy as np
 import pytest
-from animalia_reference import Reference
-from animalia_table import (
+from games.animalia.reference import Reference
+from games.animalia.table import (
     ANIMALS,
     BRING_IN,
     CARDS,
@@ -35,9 +35,8 @@ from animalia_table import (
     take,
     to,
 )
+from helpers import check_invariants, module_of
 from table import chi_square, played, played_by_hand
-
-from card_envs import animalia_v0
 
 NUM_PLAYERS = (2, 3, 4, 5, 6)
 MORE_THAN_TWO = (3, 4, 5, 6)
@@ -166,7 +165,7 @@ def test_the_next_season_begins_left_of_the_last_dealer(num_players):
 
 @pytest.mark.rule("AN-3")
 @pytest.mark.parametrize("seasons", [1, 2, 3, 10])
-def test_so_many_seasons(seasons):
+def test_a_game_has_as_many_seasons_as_the_option_says(seasons):
     table = Table(3, 5, seasons=seasons)
     rng = np.random.default_rng(0)
     found = [1]
@@ -226,7 +225,7 @@ def test_kept_bonus_cards_are_not_in_the_next_deck_and_replaced_ones_are():
 
 
 @pytest.mark.rule("AN-3")
-def test_each_season_is_dealt_anew_whatever_was_played_before():
+def test_each_season_is_dealt_from_the_seed_whatever_was_played_before():
     """Two games with one seed, played differently; no bonus card is kept."""
     decks = []
     for name in ("cat lousy", "horse lousy"):
@@ -289,7 +288,7 @@ def test_the_lot_goes_round_and_grows_until_the_dealer_must_take_it(num_players)
 @pytest.mark.parametrize(
     "lot", ["cat lousy", "cat lousy, dog elegant", "cat lousy, owl, dog thief"]
 )
-def test_whoever_keeps_the_lot_the_next_dealer_is_left_of_the_dealer(num_players, lot):
+def test_the_next_dealer_is_left_of_the_dealer_not_of_the_taker(num_players, lot):
     for dealer, passes in product(range(num_players), repeat=2):
         table = Table.lay_out(*empty(num_players), lot=lot, pile="horse spy", dealer=dealer)
         table.play(*[PASS] * passes, take())
@@ -315,7 +314,7 @@ def test_the_example_of_paola():
 
 @pytest.mark.rule("AN-6")
 def test_the_example_of_marco():
-    """He holds four cards as the dealer, and the first card comes back."""
+    """Marco holds four cards as the dealer, and the first card comes back."""
     table = Table.lay_out(
         *("", "", "cat lousy, dog lousy, cat spy, owl", ""),
         lot="horse elegant",
@@ -349,7 +348,7 @@ def test_a_lot_that_does_not_fit_is_passed(held, size):
 @pytest.mark.rule("AN-6")
 @pytest.mark.parametrize(("held", "taken"), [(0, 3), (1, 3), (2, 3), (3, 2), (4, 1)])
 def test_the_dealer_must_take_what_completes_his_collection(held, taken):
-    """As long as it is not back he may pass it."""
+    """Until it is back they may pass it."""
     table = Table.lay_out(
         *("", ", ".join(HELD[:held]), ""), lot=OTHERS[0], pile=", ".join(OTHERS[1:]), dealer=1
     )
@@ -383,7 +382,7 @@ def test_with_two_collections_only_a_lot_that_neither_could_hold_larger_must_be_
             table.play(PASS)
             assert (table.current_player, table.choices) == (0, ["pass", "take 1", "take 2"])
             table.play(PASS)
-        # It is back for the last time: he may choose where if both have room for it.
+        # It is back for the last time: they may choose where if both have room for it.
         if len(fits) == 2:
             assert (table.current_player, table.choices) == (1, fits)
             table.play(take(1))
@@ -513,7 +512,7 @@ def test_a_single_player_left_with_two_collections_chooses_between_them():
 
 
 def left_alone(*collections, pile, single, **more):
-    """The single player takes the next card as soon as player 0 has taken his fifth."""
+    """The single player takes the next card as soon as player 0 has taken the fifth."""
     collections = ["cat elegant, horse elegant, dog elegant, parrot elegant", *collections]
     table = Table.lay_out(*collections, lot="dog champion", pile=pile, dealer=single, **more)
     while table.current_player:
@@ -537,7 +536,7 @@ def test_a_theft_of_the_single_player_brings_somebody_back(victim):
     assert (table.phase, table.dealer, table.current_player) == (LOT, victim, victim)
     assert (table.lot_cards, table.choices) == ("cat champion", ["pass", "take 1"])
     assert not table.must_take
-    # It goes to the thief, and if he does not want it back to the victim, who has four cards.
+    # It goes to the thief, and if they pass back to the victim, who has four cards.
     table.play(PASS)
     assert (table.current_player, table.choices) == (1, ["pass", "take 1"])
     after = table.copy().play(PASS)
@@ -1156,7 +1155,7 @@ def last_turns(*stars, num_players=None, last_dealer=0, **more):
         stars: For each collection a letter for each champion, elegant and lousy animal in it; the
             rest have neither stars nor spots.
         num_players: Two, if they are not as many as the collections.
-        last_dealer: Who takes the last card; the one to his left takes the last but one.
+        last_dealer: Who takes the last card; the player to their left takes the last but one.
         more: What else ``Table.lay`` takes.
 
     Returns:
@@ -1241,7 +1240,7 @@ def bonus_places(table, pile):
     ],
 )
 def test_elegance(stars, last_dealer, expected):
-    """Who gets which cards of the draw pile: the winner his first, the others clockwise."""
+    """Who gets which cards of the draw pile: the winner first, the others clockwise."""
     table, pile = last_turns(*stars, last_dealer=last_dealer)
     assert bonus_places(table, pile) == expected
     assert table.pile == pile[sum(map(len, expected)) :]
@@ -1283,7 +1282,7 @@ LOUSY = split("cat lousy, horse lousy, dog lousy, rabbit lousy, parrot lousy")
         # One first and five second; six cards are left.
         (("EEE", *ALL_LEVEL[1:]), 2, [], [[0, 1], [5], [], [2], [3], [4]]),
         (("EEE", *ALL_LEVEL[1:]), 0, [], [[0, 1], [2], [3], [4], [5], []]),
-        # The one first gets his cards before all others.
+        # The single winner gets both cards before all others.
         (MANY_STARS, 0, ["owl", *LOUSY[:1]], [[0, 1], [2], [3], [], [], []]),
         (MANY_STARS, 2, ["owl", *LOUSY[:1]], [[0, 1], [3], [], [2], [], []]),
         (MANY_STARS, 2, ["owl", *LOUSY[:2]], [[0, 1], [], [], [2], [], []]),
@@ -1471,7 +1470,7 @@ def medals_of(table, player):
 
 
 def award(*collections, owl="", **more):
-    """The last player keeps his bonus card, the owl is named, and medals are awarded."""
+    """The last player keeps their bonus card, the owl is named, and medals are awarded."""
     n = len(collections)
     table = Table.lay_out(*collections, bonus={n - 1: "parrot champion"}, dealer=n - 2, **more)
     table.play(PASS)
@@ -1547,7 +1546,7 @@ def test_the_owl_counts_for_its_owner_only():
 @pytest.mark.rule("AN-17")
 @pytest.mark.parametrize("owner", [0, 1, 2])
 def test_the_owl_is_named_when_all_have_exchanged(owner):
-    """By whoever has it then; here it was brought in."""
+    """By the player who has it then; here it was brought in."""
     collections = ["cat lousy, ...", "dog lousy, ...", "horse lousy, ..."]
     names = ["cat elegant", "dog elegant", "horse elegant"]
     names[owner] = "owl"
@@ -1851,11 +1850,11 @@ def test_all_is_new_in_the_next_game(num_players):
 
 
 def arrangements(table, player, seeds):
-    """What lies at the hidden places in each of so many determinizations, and which bonus card is
-    being brought in."""
+    """What lies at the hidden places in each of a number of determinizations, and which bonus card
+    is being brought in."""
     for seed in range(seeds):
         after = table.copy().determinize(player, seed)
-        assert GAME.rules.is_sound(after.states, 0)
+        check_invariants(GAME, after.states)
         hidden = [*range(after.drawn, after.deck_size)]
         hidden += [place for place, seat in enumerate(after.holder) if seat not in (-1, player)]
         yield tuple(CARDS[after.deck[place]] for place in hidden), int(after.chosen)
@@ -1922,15 +1921,15 @@ def test_determinize_leaves_what_a_spy_has_seen():
     table = Table.lay_out(
         *FOUR_COLLECTIONS,
         replaced=REPLACED,
-        bonus={1: "cat champion, owl"},
+        bonus={1: "owl, cat champion"},
         pile="rabbit lousy",
-        seen={0: "rabbit lousy, owl", 1: "cat champion"},
+        seen={0: "rabbit lousy, owl", 1: "owl, cat champion"},
         dealer=0,
     )
     found = {cards for cards, _ in arrangements(table, 0, 30)}
     assert found == {
-        ("rabbit lousy", *others, "owl")
-        for others in permutations(("cat champion", "parrot prankster"))
+        ("rabbit lousy", first, "owl", second)
+        for first, second in permutations(("cat champion", "parrot prankster"))
     }
 
 
@@ -2016,18 +2015,18 @@ def test_whole_games_are_played_as_by_hand(num_players):
 @pytest.mark.parametrize("num_players", [-1, 0, 1, 7, 3.5, "4", True])
 def test_other_numbers_of_players_are_refused(num_players):
     with pytest.raises(ValueError, match="2 to 6"):
-        animalia_v0.env(num_players=num_players)
+        module_of(GAME).env(num_players=num_players)
 
 
 @pytest.mark.parametrize("num_players", NUM_PLAYERS)
 def test_the_actions_are_the_same_for_any_number_of_players(num_players):
-    env = animalia_v0.env(num_players=num_players)
+    env = module_of(GAME).env(num_players=num_players)
     assert env.action_space("player_0").n == 49
 
 
 @pytest.mark.rule("AN-6")
 def test_the_environment_refuses_a_lot_that_does_not_fit():
-    env = animalia_v0.raw_env(num_players=3)
+    env = module_of(GAME).raw_env(num_players=3)
     env.reset(seed=3)
     with pytest.raises(ValueError, match="not legal"):
         env.step(take(2))

@@ -1,14 +1,16 @@
-"""Animalia in words."""
+"""Animalia in words and as a scene."""
 
 from __future__ import annotations
 
 import re
+from collections import Counter
 
 import numpy as np
 import pytest
-from animalia_table import (
+from games.animalia.table import (
     ANIMALS,
     CARDS,
+    FAMILIES,
     GAME,
     GIVE,
     NOBODY,
@@ -26,46 +28,45 @@ from animalia_table import (
     text_of,
     to,
 )
-from helpers import copy_of, walk
+from helpers import MEMORY_MODES, copy_of, is_over, observation_of, walk
 
-from card_envs.games.animalia.text import action_name, describe, public_action_name
-from card_envs.render import name_of
+from card_envs.games.animalia.scene import scene
+from card_envs.games.animalia.text import action_name, public_action_name
+from card_envs.render.scene import Card, Scene, Zone, label_of
 
+PERFECT, NONE = range(2)
 STARS = {"champion": 3, "elegant": 2, "lousy": -1}
 
 
-def told(table, player):
-    return describe(table.states, 0, player)
+def seen(table, player, memory=PERFECT) -> Scene:
+    return scene(table.states, 0, player, memory)
 
 
-def cells_of(line):
-    return re.split("  +", line.strip())
-
-
-def number(cell):
-    return 0 if cell == "." else int(cell)
-
-
-def rows_below(text, head):
-    """The cells of the lines below this head; a line that goes on is joined to its beginning."""
-    lines = re.search(rf"^{re.escape(head)}.*\n((?:  .+(?:\n|$))*)", text, re.MULTILINE)[1]
-    return [cells_of(line) for line in re.sub(r"\n {9,}", " ", lines).splitlines()]
-
-
-def cards_in_words(text):
-    """The set of cards that words such as ``2 cats (champion, thief), 1 owl`` name."""
-    cards = 0
-    for count, animal, members in re.findall(r"(\d) (\w+)(?: \(([^)]*)\))?", text):
-        animal = animal if count == "1" else animal.removesuffix("s")
-        own = bits("owl" if animal == "owl" else [f"{animal} {m}" for m in members.split(", ")])
-        assert own.bit_count() == int(count)
-        cards |= own
-    return cards
+def told(table, player, memory=PERFECT) -> str:
+    return GAME.describe(table.states, 0, player, memory)
 
 
 def words_of(cards):
-    """A set of cards one by one."""
-    return ", ".join(" ".join(reversed(name.split())) for name in text_of(cards).split(", "))
+    """A set of cards one by one, as they are called."""
+    return [" ".join(reversed(name.split())) for name in text_of(cards).split(", ") if name]
+
+
+def names_in(zone):
+    """The cards of a zone: names, or empty for those that lie face down."""
+    return [card.name for card in zone.cards for _ in range(card.count)]
+
+
+def marks_in(zone):
+    return [card.marks for card in zone.cards for _ in range(card.count)]
+
+
+def zones_of(seat, start):
+    return [zone for zone in seat.zones if zone.name.startswith(start)]
+
+
+def zone_of(scene, name):
+    """The table's zone of that name; None: there is none."""
+    return next((zone for zone in scene.zones if zone.name == name), None)
 
 
 # ---------------------------------------------------------------------------------------------
@@ -90,7 +91,7 @@ def test_actions_in_words(action, name):
 
 def test_each_card_has_its_words():
     for name in CARDS:
-        assert action_name(card(name)) == f"card: {words_of(bits(name))}"
+        assert action_name(card(name)) == f"card: {words_of(bits(name))[0]}"
 
 
 THREE = ("cat thief, cat champion", "dog lousy", "cat spy")
@@ -158,124 +159,180 @@ def test_others_learn_what_is_done_with_a_card(collections, more, names):
 
 
 # ---------------------------------------------------------------------------------------------
-# The table, in whole games
+# The scene, in whole games
 # ---------------------------------------------------------------------------------------------
 
-whole_games = pytest.mark.parametrize(
-    ("num_players", "memory"), [(2, "perfect"), (3, "none"), (6, "perfect")]
-)
+
+def games(*tables):
+    """Positions of whole games, with a player who looks and how."""
+    for num_players, memory in tables:
+        for seed in (0, 1, 4):
+            for count, states in enumerate(walk(GAME, num_players, seed, seasons=3 + seed % 2)):
+                yield states, count % num_players, memory
+            assert is_over(states)
 
 
-@whole_games
-def test_the_tables_of_players_and_collections_are_what_lies_open(num_players, memory):
+@pytest.mark.parametrize(("num_players", "memory"), [(2, PERFECT), (3, NONE), (6, PERFECT)])
+def test_what_lies_open_is_in_the_scene(num_players, memory):
     each = 2 if num_players == 2 else 1
-    for count, states in enumerate(walk(GAME, num_players, 4, memory=memory)):
-        s, player = states[0], count % num_players
-        text = describe(states, 0, player)
-        rows = re.findall(r"^.? +player (\d)  +(?:you|\d left) (.*)$", text, re.MULTILINE)
-        assert len(rows) == num_players
-        for q, line in rows:
-            *medals, points, bonus, spied = cells_of(line)
-            if memory == "none" and int(q) != player:
-                assert {*medals, points} == {"?"}
+    found = Counter[str]()
+    for states, player, _ in games((num_players, memory)):
+        s = states[0]
+        view = scene(states, 0, player, memory)
+        assert view.observer == player
+        order = [(player + k) % num_players for k in range(num_players)]
+        assert [seat.player for seat in view.seats] == order
+        for seat in view.seats:
+            q = seat.player
+            assert seat.to_move == (q == s["current_player"] and not is_over(states))
+            assert (seat.mark == "D") == (q == s["dealer"])
+            values = dict(seat.counters)
+            assert list(values) == [*FAMILIES, "points"]
+            if memory == NONE and q != player:
+                assert set(values.values()) == {"?"}
             else:
-                expected = s["medals"][int(q)].tolist()
-                assert list(map(number, medals)) == expected
-                assert int(points) == points_of(expected, num_players)
-            assert number(bonus) == (s["holder"] == int(q)).sum()
-            assert number(spied) == len(spied_by(s, int(q)))
-        lines = rows_below(text, "Collections:")
-        assert len(lines) == each * num_players
-        for k, (name, size, elegance, *cards) in enumerate(lines):
-            place = (player * each + k) % len(lines)
-            which = f", collection {place % 2 + 1}" if each == 2 else ""
-            assert name == name_of(place // each, player) + which
-            held = int(s["collection"][place])
-            assert cards_in_words("".join(cards)) == held
-            assert number(size) == held.bit_count()
-            members = [name.rpartition(" ")[2] for name in text_of(held).split(", ")]
-            assert int(elegance) == sum(STARS.get(member, 0) for member in members)
-    assert s["terminated"]
+                medals = s["medals"][q].tolist()
+                assert list(values.values()) == [*medals, points_of(medals, num_players)]
+            collections = zones_of(seat, "collection")
+            names = ["collection 1", "collection 2"] if each == 2 else ["collection"]
+            assert [zone.name for zone in collections] == names
+            for k, zone in enumerate(collections):
+                held = int(s["collection"][q * each + k])
+                assert names_in(zone) == words_of(held)
+                members = [name.rpartition(" ")[2] for name in text_of(held).split(", ")]
+                elegance = sum(STARS.get(member, 0) for member in members)
+                size = f"{held.bit_count()} card{'s' * (held.bit_count() > 1)}"
+                assert zone.note == (f"{size}, elegance {elegance}" if held else "")
+                assert zone.highlight == (q * each + k == s["taken_into"])
+        lot, replaced = zone_of(view, "lot"), zone_of(view, "replaced cards")
+        assert sorted(names_in(lot) if lot else []) == sorted(words_of(s["lot"]))
+        assert (names_in(replaced) if replaced else []) == words_of(s["replaced"])
+        if lot:
+            number = int(s["lot"]).bit_count()
+            turned_up = s["deck"][s["drawn"] - number : s["drawn"]]
+            assert names_in(lot) == [words_of(1 << int(c))[0] for c in turned_up]
+            assert lot.note == f"turned up by {label_of(s['dealer'], player)}"
+        found.update(zone.name for zone in view.zones)
+    assert min(found["lot"], found["replaced cards"]) > 10
 
 
-def spied_by(s, player):
-    """The cards in the draw pile that a player's spies saw, the next first."""
-    places = range(s["drawn"], s["deck_size"])
-    return [int(s["deck"][place]) for place in places if s["seen"][place] >> player & 1]
+@pytest.mark.parametrize(("num_players", "memory"), [(2, PERFECT), (3, NONE), (6, PERFECT)])
+def test_cards_out_of_sight_are_known_to_those_who_saw_them(num_players, memory):
+    """Each card of the draw pile and each bonus card: its name, and whose spies have seen it."""
+    found = Counter[str]()
+    for states, player, _ in games((num_players, memory)):
+        s = states[0]
+        view = scene(states, 0, player, memory)
+        signs = dict(view.legend)
+
+        def look(place, *, remembered=True, s=s, player=player):
+            """Name and marks of a card."""
+            holder, spies = s["holder"][place], int(s["seen"][place])
+            if not remembered:
+                spies = 0
+            marks = {f"^{q}" for q in range(num_players) if q != holder and spies >> q & 1}
+            is_known = holder == player or spies >> player & 1
+            return words_of(1 << int(s["deck"][place]))[0] if is_known else "", marks
+
+        def seen_in(zone):
+            return [
+                (name, set(re.findall(r"\^\d", marks)))
+                for name, marks in zip(names_in(zone), marks_in(zone), strict=True)
+            ]
+
+        pile = zone_of(view, "draw pile")
+        looks = [look(place) for place in range(s["drawn"], s["deck_size"])]
+        assert seen_in(pile) == looks
+        assert (pile.note == "the next card first") == any(name for name, _ in looks)
+        found["pile seen"] += any(name for name, _ in looks)
+        for seat in view.seats:
+            zones = zones_of(seat, "bonus cards")
+            places = np.flatnonzero(s["holder"] == seat.player)
+            seasons = sorted(set(s["since"][places].tolist()), reverse=True)
+            if memory == NONE and seat.player == player and seasons:
+                (zone,) = zones
+                assert names_in(zone) == words_of(s["bonus"][player])
+                old = [k for k in seasons if k < s["season"]]
+                counts = [f"{(s['since'][places] == k).sum()} from season {k}" for k in old]
+                assert zone.note == ", ".join(counts)
+                continue
+            for season, zone in zip(seasons, zones, strict=True):
+                now = season == s["season"]
+                assert zone.name == ("bonus cards" if now else f"bonus cards from season {season}")
+                own = [place for place in places if s["since"][place] == season]
+                looks = [look(place, remembered=memory == PERFECT) for place in own]
+                assert seen_in(zone) == looks
+                is_others = seat.player != player
+                found["known bonus"] += is_others and any(name for name, _ in looks)
+                found["known to others"] += not is_others and any(marks for _, marks in looks)
+                found["kept"] += not now
+        zones = [*view.zones, *(zone for seat in view.seats for zone in seat.zones)]
+        marks = {
+            mark for zone in zones for text in marks_in(zone) for mark in re.findall(r"\^\d", text)
+        }
+        assert {sign for sign in signs if sign.startswith("^")} == marks
+        for sign in marks:
+            whose = "your" if int(sign[1]) == player else f"player {sign[1]}'s"
+            assert signs[sign] == f"seen by {whose} spies"
+        assert ("?" in signs) == (memory == NONE)
+    wanted = ["pile seen", "kept"]
+    wanted += ["known bonus", "known to others"] if memory == PERFECT else []
+    assert all(found[name] for name in wanted), found
 
 
-@whole_games
-def test_cards_out_of_sight_are_told_as_far_as_they_are_known(num_players, memory):
-    seen = dict.fromkeys(["Your spies saw the next", "Your bonus cards", "Replaced by bonus"], 0)
-    for count, states in enumerate(walk(GAME, num_players, 4, memory=memory)):
-        s, player = states[0], count % num_players
-        text = describe(states, 0, player)
-        unseen = []
-        for place, name in enumerate(s["deck"].tolist()):
-            is_others = s["holder"][place] not in (NOBODY, player)
-            if is_others or s["drawn"] <= place < s["deck_size"]:
-                is_forgotten = is_others and memory == "none"
-                if is_forgotten or not s["seen"][place] >> player & 1:
-                    unseen.append(CARDS[name])
-        assert unseen_in(text) == set(unseen)
-        assert f"\nThe draw pile: {s['deck_size'] - s['drawn']} card" in text
-        flat = " ".join(text.split())
-        lists = (spied_by(s, player), in_set(s["bonus"][player]), in_set(s["replaced"]))
-        for head, cards in zip(seen, lists, strict=True):
-            found = re.search(rf"\b{head}[a-z ]*: ([^.]*)\.", flat)
-            assert (found[1] if found else "") == ", ".join(words_of(1 << c) for c in cards)
-            seen[head] += bool(cards)
-    assert s["terminated"]
-    assert min(seen.values()) > 0
+@pytest.mark.parametrize(("num_players", "memory"), [(2, PERFECT), (3, NONE), (6, PERFECT)])
+def test_cards_that_are_not_seen_are_listed(num_players, memory):
+    """The same ones as in the observation."""
+    for states, player, _ in games((num_players, memory)):
+        (grid,) = [g for g in scene(states, 0, player, memory).grids if g.title == "not seen"] or [
+            None
+        ]
+        unseen = set()
+        for name, size, members in grid.rows if grid else ():
+            cards = [f"{m} {name.strip().removesuffix('s')}" for m in members.split(", ") if m]
+            assert size == (len(cards) or 1)
+            unseen |= set(cards or [name.strip()])
+        observation = observation_of(GAME, states, player, MEMORY_MODES[memory])
+        expected = GAME.fields.unflatten(observation)["unseen"]
+        assert unseen == set(words_of(sum(1 << int(c) for c in np.flatnonzero(expected))))
 
 
-def in_set(cards):
-    return [k for k in range(len(CARDS)) if cards >> k & 1]
-
-
-def unseen_in(text):
-    """The cards that are told not to have been seen."""
-    cards = set()
-    for name, size, *members in rows_below(text, "Not seen:") if "\nNot seen:" in text else []:
-        members = members[0].split(", ") if members else [""]
-        assert int(size) == len(members)
-        cards |= {f"{name.removesuffix('s')} {member}".strip() for member in members}
-    return cards
-
-
-@whole_games
+@pytest.mark.parametrize(("num_players", "memory"), [(2, PERFECT), (3, NONE), (6, PERFECT)])
 def test_the_last_season_is_told(num_players, memory):
-    told_seasons = set()
-    for count, states in enumerate(walk(GAME, num_players, 2, memory=memory)):
-        s, player = states[0], count % num_players
-        text = describe(states, 0, player)
-        last = s["season"] - (not s["terminated"])
-        assert text.count("The medals of season") == (last > 0)
+    seasons = set()
+    for states, player, _ in games((num_players, memory)):
+        s = states[0]
+        grids = [g for g in scene(states, 0, player, memory).grids if g.title != "not seen"]
+        last = int(s["season"]) - (not s["terminated"])
+        assert len(grids) == (last > 0)
         if last:
+            (grid,) = grids
             owl = "" if s["owl_family"] < 0 else f", with the owl as a {ANIMALS[s['owl_family']]}"
-            _, *rows = rows_below(text, f"The medals of season {last}{owl}:")
-            for q, (name, *cells, points) in enumerate(rows):
-                assert name == name_of(q, player)
-                assert list(map(number, cells[:5])) == s["season_medals"][q].tolist()
-                assert int(points) == s["season_points"][q] == sum(map(number, cells))
-                assert len(cells) == 5 + s["terminated"]
-            assert len(rows) == num_players
-            told_seasons.add((int(last), bool(owl), bool(s["terminated"])))
-    assert {last for last, *_ in told_seasons} == {1, 2, 3}
-    assert (3, False, True) in told_seasons or (3, True, True) in told_seasons
+            assert grid.title == f"the medals of season {last}{owl}"
+            at_end = ["excellence"] * bool(s["terminated"])
+            assert list(grid.head) == ["", *FAMILIES, *at_end, "points"]
+            for k, (name, *cells, points) in enumerate(grid.rows):
+                q = (player + k) % num_players
+                assert name == f"  {label_of(q, player)}"
+                assert cells[:5] == s["season_medals"][q].tolist()
+                assert points == s["season_points"][q] == sum(cells)
+            assert len(grid.rows) == num_players
+            seasons.add((last, bool(owl), bool(s["terminated"])))
+    assert {last for last, *_ in seasons} == {1, 2, 3, 4}
+    assert {owl for _, owl, _ in seasons} >= {True, num_players == 6}  # of six somebody has it
+    assert any(at_end for *_, at_end in seasons)
 
 
-@pytest.mark.parametrize("memory", ["perfect", "none"])
+@pytest.mark.parametrize("memory", [PERFECT, NONE])
 @pytest.mark.parametrize("num_players", [2, 4])
 def test_no_hidden_card_shows(num_players, memory):
     redrawn = dict.fromkeys(range(7), 0)
     for seed in (0, 2, 4):
-        for count, states in enumerate(walk(GAME, num_players, seed, memory=memory)):
+        for count, states in enumerate(walk(GAME, num_players, seed)):
             player = count % num_players
-            text = describe(states, 0, player)
             other = copy_of(GAME, states)
             GAME.rules.determinize(other, 0, player, np.uint64(count))
-            assert describe(other, 0, player) == text
+            assert scene(other, 0, player, memory) == scene(states, 0, player, memory)
             changed = any((other[name] != states[name]).any() for name in ("deck", "chosen"))
             redrawn[int(states["phase"][0])] += changed
     assert min(redrawn.values()) > 0
@@ -283,7 +340,7 @@ def test_no_hidden_card_shows(num_players, memory):
 
 def test_without_memory_nothing_that_is_remembered_shows():
     changed = 0
-    for count, states in enumerate(walk(GAME, 4, 4, memory="none")):
+    for count, states in enumerate(walk(GAME, 4, 4)):
         player = count % 4
         if states["terminated"][0]:
             break
@@ -294,149 +351,213 @@ def test_without_memory_nothing_that_is_remembered_shows():
         other["shown"] += 1
         other["left_over"] += 1
         changed += (other["seen"] != states["seen"]).any()
-        assert describe(other, 0, player) == describe(states, 0, player)
+        assert scene(other, 0, player, NONE) == scene(states, 0, player, NONE)
     assert changed > 10
 
 
+@pytest.mark.parametrize("memory", [PERFECT, NONE])
+@pytest.mark.parametrize("num_players", [2, 3, 5])
+def test_the_scene_differs_wherever_the_observation_does(num_players, memory):
+    """Positions of games that look the same as a scene look the same in the observation."""
+    views, scenes = [], []
+    for seed in (1, 3):
+        for count, states in enumerate(walk(GAME, num_players, seed)):
+            if count % 3 == 0 and not is_over(states):
+                player = int(states["current_player"][0])
+                views.append(observation_of(GAME, states, player, MEMORY_MODES[memory]).tobytes())
+                scenes.append(repr(scene(states, 0, player, memory)))
+    assert len(set(scenes)) > 50
+    assert len(set(zip(views, scenes, strict=True))) == len(set(scenes))
+
+
 # ---------------------------------------------------------------------------------------------
-# The table, in positions
+# The scene, in positions
 # ---------------------------------------------------------------------------------------------
 
 
-def decisions(table):
-    """What the mover and the next player read below the last empty line."""
+def prompts(table):
+    """What the mover and the next player read of the decision."""
     mover = int(table.current_player)
-    texts = [told(table, player) for player in (mover, (mover + 1) % table.num_players)]
-    return [text.rpartition("\n\n")[2].splitlines() for text in texts]
+    return [seen(table, player).prompt for player in (mover, (mover + 1) % table.num_players)]
 
 
 def test_a_lot_is_told_with_what_happens_if_it_comes_back():
     table = Table.lay_out("cat thief", "", "", lot="owl", pile="dog spy", dealer=2)
-    assert decisions(table) == [
-        ["Your lot: owl.", "If it comes back to you, you must turn up another card.",
-         "Your turn: take the lot, or pass."],
-        ["Player 2's lot: owl.", "If it comes back to player 2, he must turn up another card.",
-         "Player 2 is to take the lot, or pass."],
-    ]  # fmt: skip
+    assert prompts(table) == [
+        "Your turn: take the lot (owl), or pass. "
+        "If it comes back to you, you must turn up another card.",
+        "Player 2 is to take the lot (owl), or pass. "
+        "If it comes back to player 2, they must turn up another card.",
+    ]
     table.play(PASS, PASS, PASS)
-    assert told(table, 0).endswith("Player 2's lot: spy dog, owl.\n" + "\n".join((
-        "If it comes back to player 2, he must turn up another card.",
-        "Player 2 is to take the lot, or pass.",
-    )))  # fmt: skip
+    assert seen(table, 0).prompt == (
+        "Player 2 is to take the lot (owl, spy dog), or pass. "
+        "If it comes back to player 2, they must turn up another card."
+    )
+    assert zone_of(seen(table, 0), "lot") == Zone(
+        "lot",
+        (Card("owl", highlight=True), Card("spy dog", highlight=True)),
+        note="turned up by player 2",
+        highlight=True,
+    )
     table.play(PASS, PASS, PASS, PASS)
-    assert decisions(table)[0][1] == "If it comes back to player 2, he must take it."
+    assert prompts(table)[0].endswith("If it comes back to player 2, they must take it.")
     full = Table.lay_out("cat thief, dog spy, ...", "dog thief, cat spy", "", lot="owl", dealer=1)
-    assert "it comes back to you, you must turn up" in told(full, 1)
+    assert "it comes back to you, you must turn up" in seen(full, 1).prompt
 
 
 def test_a_dealer_who_must_take_the_lot_is_told():
     """AN-6."""
     four = "dog thief, cat spy, cat thief, dog spy"
     table = Table.lay_out("", four, "", lot="owl", dealer=1)
-    assert decisions(table)[0][1] == "If it comes back to you, you must take it."
+    assert prompts(table)[0].endswith(". If it comes back to you, you must take it.")
     two = Table.lay_out(("", "cat spy"), ("owl, ...", "cat thief, ..."), lot="dog spy", dealer=0)
-    assert decisions(two) == [
-        ["Your lot: spy dog.", "Your turn: take the lot into your collection 1 or 2."],
-        ["Player 0's lot: spy dog.", "Player 0 is to take the lot into his collection 1 or 2."],
+    assert prompts(two) == [
+        "Your turn: take the lot (spy dog) into your collection 1 or 2.",
+        "Player 0 is to take the lot (spy dog) into their collection 1 or 2.",
     ]
 
 
 def test_collections_with_room_for_the_lot_are_told():
     """AN-18."""
     table = Table.lay_out(("owl, ...", "cat spy"), ("", ""), lot="dog spy", dealer=1, player=0)
-    assert decisions(table)[0][-1] == "Your turn: take the lot into your collection 2, or pass."
-    assert decisions(table)[1][-1] == "Player 0 is to take the lot into his collection 2, or pass."
+    own, others = prompts(table)
+    assert own.startswith("Your turn: take the lot (spy dog) into your collection 2, or pass. ")
+    assert others.startswith(
+        "Player 0 is to take the lot (spy dog) into their collection 2, or pass. "
+    )
+
+
+THIEF, PRANKSTER = "use the power of a thief: ", "use the power of a prankster: "
 
 
 @pytest.mark.parametrize(
-    ("collections", "more", "about", "own", "others"),
+    ("collections", "more", "own", "others"),
     [
         (
             THREE,
             {"phase": STEAL, "taken_into": 1},
-            "The power of a thief.",
-            "steal a card, into your collection, or pass",
-            "steal a card, into his collection, or pass",
+            THIEF + "steal a card into your collection, or pass.",
+            THIEF + "steal a card into their collection, or pass.",
         ),
         (
             TWO,
             {"phase": STEAL, "taken_into": 3, "may_give": True},
-            "The power of a thief, then that of a prankster.",
-            "steal a card, into your collection 2, or pass",
-            "steal a card, into his collection 2, or pass",
+            THIEF
+            + "steal a card into your collection 2, or pass. The power of a prankster follows.",
+            THIEF
+            + "steal a card into their collection 2, or pass. The power of a prankster follows.",
         ),
         (
             THREE,
             {"phase": GIVE, "taken_into": 2},
-            "The power of a prankster.",
-            "give away a card of your collection, or pass",
-            "give away a card of his collection, or pass",
+            PRANKSTER + "give away a card of your collection, or pass.",
+            PRANKSTER + "give away a card of their collection, or pass.",
         ),
         (
             THREE,
             {"phase": RECEIVE, "taken_into": 1, "chosen": "dog lousy"},
-            "The power of a prankster.",
-            "say who gets the lousy dog",
-            "say who gets the lousy dog",
+            "choose who gets the lousy dog of your collection.",
+            "choose who gets the lousy dog of their collection.",
         ),
         (
             COMPLETE,
             {"bonus": {1: "cat lousy"}},
-            None,
-            "bring in a bonus card, or pass",
-            "bring in a bonus card, or pass",
+            "bring in a bonus card, or pass.",
+            "bring in a bonus card, or pass.",
         ),
         (
             COMPLETE,
             {"phase": TAKE_OUT, "bonus": {1: "cat lousy"}, "chosen": "cat lousy"},
-            None,
-            "take out a card for the lousy cat",
-            "take out a card for a bonus card",
+            "take out a card for the lousy cat.",
+            "take out a card for a bonus card.",
         ),
         (
             COMPLETE,
             {"phase": OWL_FAMILY},
-            "All cards are exchanged.",
-            "say which family the owl counts as",
-            "say which family the owl counts as",
+            "name the family that the owl counts as.",
+            "name the family that the owl counts as.",
         ),
     ],
 )
-def test_each_decision_is_told(collections, more, about, own, others):
+def test_each_decision_is_told(collections, more, own, others):
     table = Table.lay_out(*collections, **more)
     mover = int(table.current_player)
-    exchange = "Cards are exchanged for bonus cards, clockwise from {}."
-    assert decisions(table) == [
-        [about or exchange.format("you"), f"Your turn: {own}."],
-        [about or exchange.format("player 1"), f"Player {mover} is to {others}."],
-    ]
+    assert prompts(table) == [f"Your turn: {own}", f"Player {mover} is to {others}"]
+
+
+def highlighted(scene):
+    """The cards that the decision is about."""
+    zones = [*scene.zones, *(zone for seat in scene.seats for zone in seat.zones)]
+    return [card.name for zone in zones for card in zone.cards if card.highlight]
+
+
+def test_the_chosen_card_is_highlighted_for_those_who_see_it():
+    table = Table.lay_out(*THREE, phase=RECEIVE, taken_into=1, chosen="dog lousy")
+    assert [highlighted(seen(table, player)) for player in range(3)] == [["lousy dog"]] * 3
+    bonus = {1: "cat lousy, dog spy"}
+    table = Table.lay_out(*COMPLETE, phase=TAKE_OUT, bonus=bonus, chosen="dog spy")
+    for memory in (PERFECT, NONE):
+        shown = [highlighted(seen(table, player, memory)) for player in range(3)]
+        assert shown == [[], ["spy dog"], []]
+
+
+def test_the_course_of_the_game_is_told():
+    table = Table.lay_out(*THREE, lot="owl", dealer=2)
+    assert seen(table, 2).notes[0].startswith("You are the dealer. Points: ")
+    assert seen(table, 0).notes[0].startswith("Player 2 is the dealer. Points: ")
+    assert seen(table, 0).title == "Animalia, season 1 of 3, collections"
+    table = Table.lay_out(*COMPLETE, bonus={0: "cat lousy"}, dealer=2)
+    end = "last dealer; cards are exchanged clockwise from "
+    assert seen(table, 2).notes[0].startswith(f"You are the {end}player 0. ")
+    assert seen(table, 0).notes[0].startswith(f"Player 2 is the {end}you. ")
+    assert seen(table, 0).title == "Animalia, season 1 of 3, medals"
+    for num_players, group in ((2, 7), (5, 5)):
+        note = seen(Table(num_players), 0).notes[0]
+        assert note.endswith(f"Points: medals, and 5 more for each {group} of one family.")
 
 
 def test_who_has_seen_bonus_cards_is_told():
     """By name only to the holder and to the one whose spies saw them."""
     table = Table.lay_out(
         *COMPLETE,
-        bonus={1: "cat lousy, dog spy"},
+        bonus={1: "cat lousy, dog spy, horse lousy"},
         kept={2: "dog champion"},
-        seen={0: "cat lousy", 1: "dog champion", 2: "dog spy"},
+        seen={0: "cat lousy, dog spy", 1: "dog champion", 2: "cat lousy"},
         season=2,
     )
-    lines = [re.findall(r"^.* saw .*\.$", told(table, player), re.MULTILINE) for player in range(3)]
+    lines = [re.findall(r"^.* bonus cards.*$", told(table, q), re.MULTILINE) for q in range(3)]
     assert lines == [
         [
-            "Your spies saw 1 bonus card of player 1: lousy cat.",
-            "Player 1's spies saw 1 bonus card of player 2.",
-            "Player 2's spies saw 1 bonus card of player 1.",
+            "Player 1's bonus cards: lousy cat^0^2, spy dog^0, 1 face-down card.",
+            "Player 2's bonus cards from season 1: 1 face-down card^1.",
         ],
         [
-            "Your spies saw 1 bonus card of player 2: champion dog.",
-            "Player 2's spies saw 1 bonus card of yours: spy dog.",
-            "Player 0's spies saw 1 bonus card of yours: lousy cat.",
+            "Your bonus cards: lousy cat^2^0, spy dog^0, lousy horse.",
+            "Player 2's bonus cards from season 1: champion dog^1.",
         ],
         [
-            "Your spies saw 1 bonus card of player 1: spy dog.",
-            "Player 0's spies saw 1 bonus card of player 1.",
-            "Player 1's spies saw 1 bonus card of yours: champion dog.",
+            "Your bonus cards from season 1: champion dog^1.",
+            "Player 1's bonus cards: lousy cat^2^0, 1 face-down card^0, 1 face-down card.",
+        ],
+    ]
+    assert dict(seen(table, 0).legend)["^0"] == "seen by your spies"
+    assert dict(seen(table, 1).legend)["^0"] == "seen by player 0's spies"
+    lines = [
+        re.findall(r"^.* bonus cards.*$", told(table, q, NONE), re.MULTILINE) for q in range(3)
+    ]
+    assert lines == [
+        [
+            "Player 1's bonus cards: 3 face-down cards.",
+            "Player 2's bonus cards from season 1: 1 face-down card.",
+        ],
+        [
+            "Your bonus cards: lousy cat, lousy horse, spy dog.",
+            "Player 2's bonus cards from season 1: 1 face-down card.",
+        ],
+        [
+            "Your bonus cards: champion dog (1 from season 1).",
+            "Player 1's bonus cards: 3 face-down cards.",
         ],
     ]
 
@@ -444,14 +565,14 @@ def test_who_has_seen_bonus_cards_is_told():
 def test_what_kept_bonus_cards_can_be_is_told():
     table = Table.lay_out(*THREE, lot="dog spy", kept={2: "dog champion"})
     table.states[0]["shown"] = 1
-    for name in ("dog champion", "cat lousy", "cat spy"):
+    for name in ("dog champion", "cat lousy", "cat elegant"):
         table.states[0]["shown"][CARDS.index(name)] = 0
-    line = "Player 2 has kept 1 bonus card since season 1"
-    can_be = "of these that you have not seen: 1 cat (lousy), 1 dog (champion)"
-    assert f"\n{line}, {can_be}.\n" in told(table, 0).replace("\n  (", " (")
-    assert "kept" not in told(table, 2)
-    table.states["memory"] = 1
-    assert "kept" not in told(table, 0)
+    line = "A bonus card from season 1 that you have not seen can only be: "
+    assert line + "elegant cat, lousy cat, champion dog." in seen(table, 0).notes
+    assert not any(line in note for note in seen(table, 2).notes)
+    assert not any(line in note for note in seen(table, 0, NONE).notes)
+    table.states[0]["shown"] = 0  # as if all could be it: that says nothing
+    assert not any(line in note for note in seen(table, 0).notes)
 
 
 def test_the_end_tells_points_and_what_decides_between_level_players():
@@ -467,15 +588,15 @@ def test_the_end_tells_points_and_what_decides_between_level_players():
     )
     text = told(table.play(family("parrots")), 2)
     assert table.terminated
-    assert text.startswith(
-        "Animalia, after 3 seasons. At the end each 5 medals of a family bring 5 points more.\n"
-    )
+    assert text.startswith("Animalia, after 3 seasons.\n")
     assert text.endswith(
         "The medals of season 3, with the owl as a parrot:\n"
         "            cats  horses  dogs  rabbits  parrots  excellence  points\n"
+        "  you          2       .     .        .        .           5       7\n"
         "  player 0     1       1     1        1        1           5      10\n"
         "  player 1     1       1     1        1        1           .       5\n"
-        "  you          2       .     .        .        .           5       7\n"
+        "\n"
+        "Points: medals, and 5 more for each 5 of one family.\n"
         "\n"
         "The game is over. The final standing (the highest total wins):\n"
         "  1.  player 0  14, at most 5 medals of one family\n"
@@ -484,3 +605,58 @@ def test_the_end_tells_points_and_what_decides_between_level_players():
     )
     assert "Your turn" not in text
     assert "to move" not in text
+
+
+def test_a_table_in_words():
+    """All of it once, to be read."""
+    table = Table.lay_out(
+        "cat champion, owl",
+        "dog spy",
+        "",
+        lot="horse thief",
+        pile="cat lousy, rabbit spy",
+        seen={1: "cat lousy, rabbit spy", 0: "cat lousy"},
+        kept={2: "dog champion"},
+        shown=", ".join(name for name in CARDS if "cute" not in name and name != "dog champion"),
+        medals=[[2, 0, 0, 0, 3], [0, 0, 5, 0, 0], [0] * 5],
+        dealer=2,
+        player=1,
+    )
+    assert told(table, 1) == (
+        "Animalia, season 2 of 3, collections.\n"
+        "Draw pile: lousy cat^1^0, spy rabbit^1, 24 face-down cards (the next card first).\n"
+        "Lot: thief horse (turned up by player 2).\n"
+        "\n"
+        "   player    seat    cats  horses  dogs  rabbits  parrots  points\n"
+        ">  player 1  you        0       0     5        0        0      10\n"
+        "D  player 2  1 left     0       0     0        0        0       0\n"
+        "   player 0  2 left     2       0     0        0        3       5\n"
+        "\n"
+        "(> to move, D dealer, ^1 seen by your spies, ^0 seen by player 0's spies)\n"
+        "\n"
+        "Your collection: spy dog (1 card, elegance 0).\n"
+        "Player 2's collection: empty.\n"
+        "Player 2's bonus cards from season 1: 1 face-down card.\n"
+        "Player 0's collection: champion cat, owl (2 cards, elegance 3).\n"
+        "\n"
+        "Not seen:\n"
+        "           cards  which\n"
+        "  cats         4  elegant, thief, spy, prankster\n"
+        "  horses       5  champion, elegant, lousy, spy, prankster\n"
+        "  dogs         5  champion, elegant, lousy, thief, prankster\n"
+        "  rabbits      5  champion, elegant, lousy, thief, prankster\n"
+        "  parrots      6  champion, elegant, lousy, thief, spy, prankster\n"
+        "\n"
+        "The medals of season 1:\n"
+        "            cats  horses  dogs  rabbits  parrots  points\n"
+        "  you          .       .     .        .        .       .\n"
+        "  player 2     .       .     .        .        .       .\n"
+        "  player 0     .       .     .        .        .       .\n"
+        "\n"
+        "Player 2 is the dealer. Points: medals, and 5 more for each 5 of one family.\n"
+        "A bonus card from season 1 that you have not seen can only be: champion dog.\n"
+        "\n"
+        "Your turn: take the lot (thief horse), or pass. "
+        "If it comes back to player 2, they must turn up\n"
+        "  another card."
+    )

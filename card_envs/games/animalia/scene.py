@@ -1,0 +1,388 @@
+"""The table of Animalia as data, as one player may know it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from card_envs.engine.observing import MEMORY_PERFECT
+from card_envs.games.animalia.cards import (
+    ANIMAL_NAMES,
+    FAMILY_NAMES,
+    MEMBER_NAMES,
+    NUM_CARDS,
+    NUM_FAMILIES,
+    NUM_MEMBERS,
+    OWL,
+    count,
+    elegance_of,
+)
+from card_envs.games.animalia.knowledge import can_be_at, is_hidden
+from card_envs.games.animalia.state import (
+    BRING_IN,
+    EXCELLENCE,
+    GIVE,
+    LOT,
+    MAX_LOT,
+    NO_CARD,
+    NO_FAMILY,
+    NOBODY,
+    OWL_FAMILY,
+    RECEIVE,
+    STEAL,
+    TAKE_OUT,
+    collections_each,
+    first_collection,
+    group_size,
+    groups_of,
+    next_dealer,
+    points_of,
+    room_in,
+    room_of,
+)
+from card_envs.games.animalia.text import card_name, card_names, collection_number, each_card
+from card_envs.render.scene import (
+    Card,
+    Grid,
+    Scene,
+    Seat,
+    Zone,
+    clockwise,
+    is_over,
+    label_of,
+    place_of,
+    standing,
+    to_move,
+)
+from card_envs.render.words import capitalized, counted
+
+# Marks of the dealer, and of cards that a player's spies saw: with the player's number.
+_DEALER, _SPIED = "D", "^"
+
+
+def scene(states: NDArray[np.void], i: int, player: int, memory: int) -> Scene:
+    """The table of ``states[i]``: all that the player can know, and nothing else.
+
+    With ``memory="none"`` it is what they see at this moment, and what their spies saw in the draw
+    pile.
+    """
+    s = states[i]
+    player = int(player)
+    remembers = memory == MEMORY_PERFECT
+    grids = [_unseen(s, player, remembers)] if _unseen_cards(s, player, remembers) else []
+    if s["season"] > 1 or s["terminated"]:
+        grids.append(_last_season(s, player))
+    notes = [_course(s, player)]
+    if remembers:
+        notes += _kept_bonus_cards(s, player)
+    seats = tuple(_seat(s, player, q, remembers) for q in clockwise(s, player))
+    zones = _table(s, player)
+    title, places = standing(s, player, _totals(s), wins="the highest total")
+    return Scene(
+        title=_title(s),
+        observer=player,
+        seats=seats,
+        zones=zones,
+        grids=tuple(grids),
+        notes=tuple(notes),
+        legend=_legend(s, player, seats, zones, remembers),
+        prompt="" if is_over(s) else _prompt(s, player),
+        standing=places,
+        standing_title=title,
+    )
+
+
+def _title(s: Any) -> str:
+    if s["terminated"]:
+        return f"Animalia, after {counted(s['season'], 'season')}"
+    phase = "collections" if s["phase"] < BRING_IN else "medals"
+    return f"Animalia, season {s['season']} of {s['seasons']}, {phase}"
+
+
+def _legend(
+    s: Any, player: int, seats: tuple[Seat, ...], zones: tuple[Zone, ...], remembers: bool
+) -> tuple[tuple[str, str], ...]:
+    """The signs that occur."""
+    signs = [(_DEALER, "dealer")]
+    if not remembers:
+        signs.append(("?", "not remembered"))
+    everywhere = [*zones, *(zone for seat in seats for zone in seat.zones)]
+    marks = "".join(card.marks for zone in everywhere for card in zone.cards)
+    for q in clockwise(s, player):
+        if f"{_SPIED}{q}" in marks:
+            whose = "your" if q == player else f"player {q}'s"
+            signs.append((f"{_SPIED}{q}", f"seen by {whose} spies"))
+    return tuple(signs)
+
+
+# ---------------------------------------------------------------------------------------------
+# Cards on the table
+# ---------------------------------------------------------------------------------------------
+
+
+def _table(s: Any, player: int) -> tuple[Zone, ...]:
+    """The draw pile, the lot, and the replaced cards."""
+    places = range(s["drawn"], s["deck_size"])
+    pile = _together([_hidden_card(s, player, place, marks=True) for place in places])
+    zones = [Zone("draw pile", pile, "pile", _pile_note(s, player))]
+    if s["lot"]:
+        turned_up = s["deck"][s["drawn"] - count(s["lot"]) : s["drawn"]]
+        cards = tuple(Card(card_name(card), highlight=True) for card in turned_up)
+        note = f"turned up by {label_of(s['dealer'], player)}"
+        zones.append(Zone("lot", cards, note=note, highlight=True))
+    if s["replaced"]:
+        zones.append(Zone("replaced cards", _face_up(s["replaced"]), "pile"))
+    return tuple(zones)
+
+
+def _pile_note(s: Any, player: int) -> str:
+    is_known = s["drawn"] < s["deck_size"] and s["seen"][s["drawn"]] >> player & 1
+    return "the next card first" if is_known else ""
+
+
+def _face_up(cards: int, chosen: int = NO_CARD) -> tuple[Card, ...]:
+    return tuple(Card(card_name(card), highlight=card == chosen) for card in each_card(cards))
+
+
+def _hidden_card(s: Any, player: int, place: int, *, marks: bool, chosen: int = NO_CARD) -> Card:
+    """The card at a place of the deck, face down unless the player knows it.
+
+    Args:
+        s: The record.
+        player: The observer.
+        place: A place of the draw pile or of a bonus card.
+        marks: Whether the players remember whose spies saw it.
+        chosen: The card that the decision is about, if the player knows that.
+    """
+    card, holder = int(s["deck"][place]), int(s["holder"][place])
+    is_known = holder == player or (marks and s["seen"][place] >> player & 1)
+    signs = ""
+    for q in clockwise(s, player):
+        if marks and q != holder and s["seen"][place] >> q & 1:
+            signs += f"{_SPIED}{q}"
+    if is_known:
+        return Card(card_name(card), marks=signs, highlight=card == chosen)
+    return Card(marks=signs)
+
+
+def _together(cards: list[Card]) -> tuple[Card, ...]:
+    """The cards, face-down ones that follow each other and look the same as one."""
+    together: list[Card] = []
+    for card in cards:
+        last = together[-1] if together else None
+        if last is not None and not card.name and (last.name, last.marks) == ("", card.marks):
+            together[-1] = Card(count=last.count + 1, marks=card.marks)
+        else:
+            together.append(card)
+    return tuple(together)
+
+
+# ---------------------------------------------------------------------------------------------
+# Players
+# ---------------------------------------------------------------------------------------------
+
+
+def _seat(s: Any, player: int, q: int, remembers: bool) -> Seat:
+    values: list[str | int] = ["?"] * (NUM_FAMILIES + 1)
+    if q == player or remembers:
+        values = [*s["medals"][q].tolist(), int(points_of(s, q))]
+    return Seat(
+        player=q,
+        label=label_of(q, player),
+        place=place_of(s, q, player),
+        to_move=to_move(s, q),
+        mark=_DEALER if q == s["dealer"] else "",
+        counters=tuple(zip((*FAMILY_NAMES, "points"), values, strict=True)),
+        zones=(*_collections(s, q), *_bonus_cards(s, player, q, remembers)),
+    )
+
+
+def _collections(s: Any, q: int) -> list[Zone]:
+    zones = []
+    first = first_collection(s, q)
+    for place in range(first, first + collections_each(s)):
+        cards = s["collection"][place]
+        is_it = bool(place == s["taken_into"])
+        chosen = int(s["chosen"]) if s["phase"] == RECEIVE else NO_CARD
+        note = f"{counted(count(cards), 'card')}, elegance {elegance_of(cards)}" if cards else ""
+        name = f"collection {collection_number(s, place) or ''}".strip()
+        zones.append(Zone(name, _face_up(cards, chosen), note=note, highlight=is_it))
+    return zones
+
+
+def _bonus_cards(s: Any, player: int, q: int, remembers: bool) -> list[Zone]:
+    """Face down before their holder, those of each season by themselves.
+
+    Without memory players do not know which of their own cards is from which season.
+    """
+    is_own_exchange = s["phase"] == TAKE_OUT and s["current_player"] == player == q
+    chosen = int(s["chosen"]) if is_own_exchange else NO_CARD
+    zones, kept = [], []
+    for season in range(int(s["season"]), 0, -1):
+        places = np.flatnonzero((s["holder"] == q) & (s["since"] == season)).tolist()
+        cards = [_hidden_card(s, player, place, marks=remembers, chosen=chosen) for place in places]
+        if cards:
+            since = "" if season == s["season"] else f" from season {season}"
+            zones.append(Zone(f"bonus cards{since}", _together(cards)))
+            kept += [f"{len(cards)}{since}"] if since else []
+    if zones and q == player and not remembers:
+        return [Zone("bonus cards", _face_up(s["bonus"][q], chosen), note=", ".join(kept))]
+    return zones
+
+
+# ---------------------------------------------------------------------------------------------
+# What is known besides
+# ---------------------------------------------------------------------------------------------
+
+
+def _course(s: Any, player: int) -> str:
+    """What is not seen on the cards: who deals, and what points are."""
+    points = f"Points: medals, and {EXCELLENCE} more for each {group_size(s)} of one family."
+    if is_over(s):
+        return points
+    is_dealer = s["dealer"] == player
+    dealer = "You are" if is_dealer else f"{capitalized(label_of(s['dealer'], player))} is"
+    if s["phase"] < BRING_IN:
+        return f"{dealer} the dealer. {points}"
+    first = label_of(next_dealer(s), player)
+    return f"{dealer} the last dealer; cards are exchanged clockwise from {first}. {points}"
+
+
+def _is_unseen(s: Any, player: int, place: int, remembers: bool) -> bool:
+    is_forgotten = not remembers and s["holder"][place] not in (NOBODY, player)
+    return bool(is_forgotten or is_hidden(s, player, place))
+
+
+def _unseen_cards(s: Any, player: int, remembers: bool) -> int:
+    """The set of cards that the player has not located: in the draw pile, or bonus cards."""
+    places = [place for place in range(NUM_CARDS) if _is_unseen(s, player, place, remembers)]
+    return sum(1 << int(s["deck"][place]) for place in places)
+
+
+def _unseen(s: Any, player: int, remembers: bool) -> Grid:
+    """The cards that the player has not located, family by family."""
+    unseen = _unseen_cards(s, player, remembers)
+    rows: list[tuple[str | int, ...]] = []
+    for family, name in enumerate(FAMILY_NAMES):
+        own = [card for card in each_card(unseen) if card // NUM_MEMBERS == family]
+        if own:
+            members = ", ".join(MEMBER_NAMES[card % NUM_MEMBERS] for card in own)
+            rows.append((f"  {name}", len(own), members))
+    if unseen >> OWL & 1:
+        rows.append(("  owl", 1, ""))
+    return Grid("not seen", ("", "cards", "which"), tuple(rows), text_columns=1)
+
+
+def _kept_bonus_cards(s: Any, player: int) -> list[str]:
+    """What the others' bonus cards from earlier seasons can be that the player has not seen.
+
+    They are the same for all players, since it is the season that counts.
+    """
+    notes = []
+    unseen = _unseen_cards(s, player, True)
+    for season in range(int(s["season"]) - 1, 0, -1):
+        places = np.flatnonzero(s["since"] == season).tolist()
+        if any(is_hidden(s, player, place) for place in places):
+            able = sum(1 << c for c in each_card(unseen) if can_be_at(s, player, c, season))
+            if able != unseen:
+                notes.append(
+                    f"A bonus card from season {season} that you have not seen "
+                    f"can only be: {card_names(able)}."
+                )
+    return notes
+
+
+def _last_season(s: Any, player: int) -> Grid:
+    """AN-17, AN-19: the medals of the last season, and what they brought."""
+    number = int(s["season"]) - (0 if s["terminated"] else 1)
+    excellence = ("excellence",) if s["terminated"] else ()
+    rows = []
+    for q in clockwise(s, player):
+        row: list[str | int] = [f"  {label_of(q, player)}", *s["season_medals"][q].tolist()]
+        if s["terminated"]:
+            row.append(EXCELLENCE * int(groups_of(s, q)))
+        rows.append((*row, int(s["season_points"][q])))
+    owl = ""
+    if s["owl_family"] != NO_FAMILY:
+        owl = f", with the owl as a {ANIMAL_NAMES[s['owl_family']]}"
+    head = ("", *FAMILY_NAMES, *excellence, "points")
+    return Grid(f"the medals of season {number}{owl}", head, tuple(rows))
+
+
+def _totals(s: Any) -> list[str]:
+    """AN-19: points, and what decides between players who are level."""
+    return [
+        f"{points_of(s, q)}, at most {counted(max(s['medals'][q]), 'medal')} of one family"
+        for q in range(s["num_players"])
+    ]
+
+
+# ---------------------------------------------------------------------------------------------
+# What is to be decided
+# ---------------------------------------------------------------------------------------------
+
+
+def _prompt(s: Any, player: int) -> str:
+    """What is to be decided and by whom, and what follows."""
+    mover = int(s["current_player"])
+    is_own = mover == player
+    what, more = _decision(s, player, is_own)
+    turn = f"Your turn: {what}." if is_own else f"Player {mover} is to {what}."
+    return f"{turn} {more}".rstrip()
+
+
+def _decision(s: Any, player: int, is_own: bool) -> tuple[str, str]:
+    """What the player to move may do, and a sentence on what follows."""
+    phase = s["phase"]
+    into = _own_collection(s, is_own)
+    if phase == LOT:
+        what = f"take the lot ({_lot(s)}){_where_there_is_room(s, is_own)}"
+        return what + ("" if s["must_take"] else ", or pass"), _if_it_comes_back(s, player)
+    if phase == STEAL:
+        follows = "The power of a prankster follows." if s["may_give"] else ""
+        return f"use the power of a thief: steal a card into {into}, or pass", follows
+    if phase == GIVE:
+        return f"use the power of a prankster: give away a card of {into}, or pass", ""
+    if phase == RECEIVE:
+        return f"choose who gets the {card_name(s['chosen'])} of {into}", ""
+    if phase == OWL_FAMILY:
+        return "name the family that the owl counts as", ""
+    if phase == TAKE_OUT:
+        chosen = f"the {card_name(s['chosen'])}" if is_own else "a bonus card"
+        return f"take out a card for {chosen}", ""
+    return "bring in a bonus card, or pass", ""
+
+
+def _lot(s: Any) -> str:
+    turned_up = s["deck"][s["drawn"] - count(s["lot"]) : s["drawn"]]
+    return ", ".join(map(card_name, turned_up))
+
+
+def _if_it_comes_back(s: Any, player: int) -> str:
+    """AN-5, AN-6: what happens to a lot that nobody takes."""
+    if s["must_take"]:
+        return ""
+    size = count(s["lot"])
+    must_take = size == MAX_LOT or size == room_of(s, s["dealer"])
+    then = "must take it" if must_take else "must turn up another card"
+    dealer = label_of(s["dealer"], player)
+    they = "you" if s["dealer"] == player else "they"
+    return f"If it comes back to {dealer}, {they} {then}."
+
+
+def _where_there_is_room(s: Any, is_own: bool) -> str:
+    """AN-18: into which collections the lot can be taken, if the player has two."""
+    if collections_each(s) == 1:
+        return ""
+    first = first_collection(s, s["current_player"])
+    able = [k for k in range(2) if room_in(s, first + k) >= count(s["lot"])]
+    numbers = " or ".join(str(1 + k) for k in able)
+    return f" into {'your' if is_own else 'their'} collection {numbers}"
+
+
+def _own_collection(s: Any, is_own: bool) -> str:
+    """AN-18: the collection of the player to move that triggered a power."""
+    number = collection_number(s, s["taken_into"])
+    return f"{'your' if is_own else 'their'} collection {number or ''}".rstrip()
