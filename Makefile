@@ -43,5 +43,7 @@ $(TRAIN): train-%: .venv/installed
 
 .venv/installed: pyproject.toml constraints.txt
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
-	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable ".[train,bench,dev]"
+	$(BIN)/python -m pip install --quiet --upgrade "pip >= 25.1"  # which knows dependency groups
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable ".[evaluation]" \
+		--group train --group bench --group dev
 	touch $@

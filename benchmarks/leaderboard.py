@@ -7,38 +7,47 @@ from typing import Any
 
 from benchmarks import report
 from card_envs.agents import policy_path, shipped_policies
+from card_envs.command import write_json
 from card_envs.docs import markdown_table
+from card_envs.evaluation.display import plot_ratings, rating_interval, short_names
 from card_envs.games import load_game
-from training.records import identity, with_tables, write_json
-from training.tournament import interval_of_rating, plot
+from training.records import identity, predecessors, with_tables
 
 
 def table(measured: dict[str, Any]) -> str:
-    """The leaderboard as Markdown, and its picture."""
+    """The leaderboard as Markdown, with its picture.
+
+    Args:
+        measured: What ``benchmarks.strength`` writes.
+    """
     sizes = measured["by_num_players"]
     rows = []
-    for row in sorted(measured["overall"]["agents"], key=lambda row: -row["rating"]):
+    agents = measured["overall"]["agents"]
+    shown = dict(zip([row["name"] for row in agents], _names(agents), strict=True))
+    for row in sorted(agents, key=lambda row: -row["rating"]):
         name = row["name"]
         of_sizes = [next(r for r in s["agents"] if r["name"] == name) for s in sizes.values()]
         rows.append(
             [
-                f"`{name}`",
-                f"{row['rating']:+.0f} ({interval_of_rating(row)})",
+                f"`{shown[name]}`",
+                f"{row['rating']:+.0f} ({rating_interval(row)})",
                 _with_interval(row, "rank", "+.3f"),
                 _with_interval(row, "win", ".3f"),
                 *(_with_interval(r, "rank", "+.3f") for r in of_sizes),
             ]
         )
     header = ["agent", "rating", "rank reward", "win share", *(f"{n} players" for n in sizes)]
-    return "\n".join(
-        [
-            markdown_table(header, rows, len(header) - 1),
-            "",
-            f"`{measured['command']}`",
-            "",
-            f"![Ratings, and who is ahead of whom](results/strength_{measured['game']}.png)",
-        ]
-    )
+    lines = [markdown_table(header, rows, len(header) - 1)]
+    if measured["overall"].get("truncated"):
+        share = measured["overall"]["truncated"]
+        lines.append(f"{share:.1%} of the games were truncated at `max_steps`.")
+    lines.append(f"`{measured['command']}`")
+    lines.append(f"![Ratings and pairwise results](results/strength_{measured['game']}.png)")
+    return "\n\n".join(lines)
+
+
+def _names(agents: list[dict[str, Any]]) -> list[str]:
+    return short_names([row["name"] for row in agents])
 
 
 def _with_interval(row: dict[str, Any], key: str, style: str) -> str:
@@ -47,10 +56,14 @@ def _with_interval(row: dict[str, Any], key: str, style: str) -> str:
 
 
 def response_table(measured: dict[str, Any]) -> str:
-    """What best responses gain, as Markdown."""
+    """What best responses gain, as Markdown.
+
+    Args:
+        measured: What ``training.best_response`` writes.
+    """
     rows = [
         [
-            f"`{row['against']}`",
+            f"`{short_names([row['against']])[0]}`",
             str(row["num_players"]),
             "{:+.3f} ({:+.3f} … {:+.3f})".format(row["gain"], *row["gain_ci95"]),
             f"{row['decisions']:,}",
@@ -69,21 +82,30 @@ def response_table(measured: dict[str, Any]) -> str:
 
 
 def put_on_cards(measured: dict[str, Any]) -> None:
-    """Write the leaderboard's rows onto the cards of the shipped policies.
+    """Write the leaderboard's rows onto the cards of the game's policies.
+
+    Args:
+        measured: What ``benchmarks.strength`` writes.
 
     Raises:
-        ValueError: A shipped policy did not take part, or it was another one of that name.
+        ValueError: A policy did not take part, or it was another one of that name.
     """
     game = load_game(measured["game"])
-    names = shipped_policies(game)
-    missing = {identity(name, game) for name in names} - set(measured["agents"])
+    names = [*shipped_policies(game), *predecessors(game)]
+    measured_ones = {_short_identity(agent) for agent in measured["agents"]}
+    missing = {_short_identity(identity(name, game)) for name in names} - measured_ones
     if missing:
         raise ValueError(
-            f"the leaderboard of {game.id} is without {', '.join(sorted(missing))}: measure it anew"
+            f"the leaderboard of {game.id} is without {', '.join(sorted(missing))}: "
+            "measure it again"
         )
-    for name in names:
+    for name, short in zip(names, short_names(names), strict=True):
         rows = {
-            players: next(row for row in size["agents"] if row["name"] == name)
+            players: next(
+                row
+                for row, shown in zip(size["agents"], _names(size["agents"]), strict=True)
+                if shown == short
+            )
             for players, size in {**measured["by_num_players"], "all": measured["overall"]}.items()
         }
         weights = policy_path(name, game)
@@ -93,11 +115,17 @@ def put_on_cards(measured: dict[str, Any]) -> None:
         write_json(weights.with_suffix(".json"), card)
 
 
+def _short_identity(identity: str) -> str:
+    """An agent's short name, and the SHA-256 of a policy's file."""
+    name, *digest = identity.split(" ")
+    return " ".join([*short_names([name]), *digest])
+
+
 def rewrite() -> None:
     """Rewrite pictures, cards and the best responses' tables from ``benchmarks/results``.
 
     Raises:
-        ValueError: A leaderboard is not of the shipped policies.
+        ValueError: A leaderboard is not of the game's policies.
     """
     text = report.README.read_text(encoding="utf-8")
     text = with_tables(text, "best_response", report.RESULTS, response_table)
@@ -106,4 +134,4 @@ def rewrite() -> None:
         measured = json.loads(path.read_text(encoding="utf-8"))
         put_on_cards(measured)
         title = f"{load_game(measured['game']).title}, all table sizes"
-        plot(measured["overall"], path.with_suffix(".png"), title)
+        plot_ratings(measured["overall"], path.with_suffix(".png"), title)

@@ -11,8 +11,10 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from card_envs.games import GAMES
-from training.records import cpu_model, with_tables, write_json
+from card_envs import command
+from card_envs.command import write_json
+from card_envs.games import GAMES, load_game
+from training.records import cpu_model, with_tables
 
 README = Path(__file__).with_name("README.md")
 RESULTS = Path(__file__).with_name("results")
@@ -21,8 +23,20 @@ RESULTS = Path(__file__).with_name("results")
 def parse_arguments(
     parser: argparse.ArgumentParser, argv: Sequence[str] | None
 ) -> argparse.Namespace:
-    """Add the arguments that all benchmarks have, and parse; ValueError for an unknown game."""
-    parser.add_argument("--game", default="beaver_gang", help="default: beaver_gang")
+    """Add the arguments that all benchmarks have, and parse.
+
+    Args:
+        parser: With the benchmark's own arguments.
+        argv: The arguments; None: those of the process.
+
+    Returns:
+        The arguments; ``game`` is the id of a known game.
+
+    Raises:
+        ValueError: There is no such game.
+    """
+    default = next(iter(GAMES))
+    parser.add_argument("--game", default=default, help=f"default: {default}")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the results to FILE")
     parser.add_argument(
         "--readme",
@@ -30,9 +44,9 @@ def parse_arguments(
         help="rewrite the tables of benchmarks/README.md from benchmarks/results; "
         "alone, it measures nothing",
     )
-    args = parser.parse_args(argv)
-    if args.game not in GAMES:
-        raise ValueError(f"there is no game {args.game!r}; the games are {', '.join(GAMES)}")
+    command.add_games_argument(parser)
+    args = command.parse_arguments(parser, argv)
+    args.game = load_game(args.game).id
     return args
 
 
@@ -44,7 +58,16 @@ def document(
     settings: dict[str, Any],
     results: dict[str, Any],
 ) -> dict[str, Any]:
-    """The results together with the command and the machine that they come from."""
+    """The results together with the command and the machine that they come from.
+
+    Args:
+        benchmark: The module's name.
+        game: The game's id.
+        arguments: Those of the command.
+        packages: Packages whose versions matter.
+        settings: What was chosen.
+        results: What was measured.
+    """
     return {
         "benchmark": benchmark,
         "game": game,
@@ -68,7 +91,17 @@ def finish(
     benchmark: str,
     table: Callable[[dict[str, Any]], str],
 ) -> None:
-    """Measure, print and write as the arguments ask for it."""
+    """Measure, print and write what the arguments ask for.
+
+    Args:
+        args: From :func:`parse_arguments`.
+        measure: Measures.
+        benchmark: The module's name, and the kind of the README's tables.
+        table: Makes a table of what was measured.
+
+    Raises:
+        OSError: A file cannot be written.
+    """
     if args.json or not args.readme:
         measured = measure()
         print(table(measured))

@@ -1,11 +1,11 @@
-"""Who is how strong: every agent against every other at every table size.
+"""How strong each agent is: every agent against every other at every table size.
 
     python -m benchmarks.strength --game beaver_gang --json FILE
 
-All tables that can be made of the agents are played, duplicate deals in all seatings, and rated by
-``training.tournament``. A table that was played before with the same agents, deals and game is
-read from ``--cache``. With ``--backend ray`` the tables are played on a Ray cluster, whose nodes
-need what this package depends on; the results are the same to the byte.
+All tables that can be made of the agents are played, duplicate deals in all seatings, and rated as
+in a tournament. A table that was played before with the same agents, deals and game is read from
+``--cache``. With ``--backend ray`` the tables are played on a Ray cluster, whose nodes need the
+package's dependencies; the results are the same to the byte.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import argparse
 import hashlib
 import inspect
 import json
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -21,13 +22,13 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import joblib
-from rich.console import Console
-from rich.progress import track
 from safetensors import SafetensorError
 from safetensors.numpy import load_file, save_file
 from threadpoolctl import threadpool_limits
 
+import card_envs
 from benchmarks import leaderboard, report
+from card_envs import command
 from card_envs.agents import (
     Agent,
     NetworkAgent,
@@ -38,19 +39,24 @@ from card_envs.agents import (
     shipped_policies,
 )
 from card_envs.engine.game import Game
-from card_envs.engine.jit import cache_folder
+from card_envs.evaluation import MatchResults, deal_seeds, play_deals, random_orders, summarize
+from card_envs.evaluation.tournament import check_entrants, tables_of, track
 from card_envs.games import load_game
-from training import command, evaluate
-from training.evaluate import Played, deal_seeds, play_deals, random_orders
-from training.records import command_as_typed, identity
-from training.tournament import check_entrants, standings, tables_of
+from training.records import command_as_typed, identity, predecessors
 
 
 def play_table(
-    game_id: str, names: Sequence[str], policies: Mapping[str, bytes], deals: int, seed: int
-) -> Played:
-    """Play one table, perhaps on another machine, to which the policies' files are handed."""
-    game = load_game(game_id)
+    game: Game, names: Sequence[str], policies: Mapping[str, bytes], deals: int, seed: int
+) -> MatchResults:
+    """Play one table, perhaps on another machine, which gets the policies' files.
+
+    Args:
+        game: The game.
+        names: The table's agents.
+        policies: What is in the files of those that are policies.
+        deals: How many deals.
+        seed: The deals' seed.
+    """
     agents: dict[str, Agent] = {}
     with TemporaryDirectory() as folder:
         for name in names:
@@ -65,44 +71,55 @@ def play_table(
             game,
             [agents[name] for name in names],
             deal_seeds(seed, deals),
-            {},
-            random_orders(seed, deals, len(names)),
+            orders=random_orders(seed, deals, len(names)),
         )
 
 
 class Cache:
-    """The finished tables: a folder of files, named after all that they depend on."""
+    """The finished tables: a folder of files, named after all that they depend on.
+
+    Args:
+        folder: The folder; it is made when a table is saved.
+        game: The game.
+        names: The agents.
+        deals: Deals of every table.
+        seed: The deals' seed.
+    """
 
     def __init__(self, folder: Path, game: Game, names: Sequence[str], deals: int, seed: int):
         self._folder = folder
         self.identities = {name: identity(name, game) for name in names}
         players = hashlib.sha256()
-        for module in (network, scripted, evaluate):
-            players.update(inspect.getsource(module).encode())
+        for source in (network, scripted, MatchResults, play_deals):
+            players.update(inspect.getsource(source).encode())
         # Old results must not pass for those of new rules, observations or agents.
-        self._about = [cache_folder(game.id).name, players.hexdigest(), deals, seed]
+        self._about = [game.sources, players.hexdigest(), deals, seed]
 
     def _path(self, table: Sequence[str]) -> Path:
         key = json.dumps([*self._about, *(self.identities[name] for name in table)])
         return self._folder / f"{hashlib.sha256(key.encode()).hexdigest()}.safetensors"
 
-    def load(self, table: Sequence[str]) -> Played | None:
-        """The table's results, or None if they are not there; ValueError if they are damaged."""
+    def load(self, table: Sequence[str]) -> MatchResults | None:
+        """The table's results, or None if they are not there.
+
+        Raises:
+            ValueError: They are damaged.
+        """
         path = self._path(table)
         if not path.exists():
             return None
         try:
             arrays = load_file(path)
-            return Played(arrays["standing"], arrays["score"])
+            return MatchResults(arrays["standing"], arrays["score"], arrays["truncated"])
         except (SafetensorError, OSError, KeyError) as error:
             raise ValueError(f"the finished table {path} is damaged, delete it: {error}") from None
 
-    def save(self, table: Sequence[str], played: Played) -> None:
+    def save(self, table: Sequence[str], played: MatchResults) -> None:
         """Keep the table's results."""
         self._folder.mkdir(parents=True, exist_ok=True)
         path = self._path(table)
         new = path.with_suffix(".new")
-        save_file({"standing": played.standing, "score": played.score}, new)
+        save_file(vars(played), new)
         new.replace(path)
 
 
@@ -133,26 +150,28 @@ def measure(
     game = load_game(game_id)
     check_entrants(names)
     deal_seeds(seed, deals)
+    for name in names:
+        make_agent(name, game)
     paths = {name: policy_path(name, game) for name in names}
     policies = {name: path.read_bytes() for name, path in paths.items() if path is not None}
     finished = Cache(cache, game, names, deals, seed)
     sizes = range(game.min_players, game.max_players + 1)
     tables = [table for players in sizes for table in tables_of(len(names), players)]
-    played: dict[tuple[int, ...], Played] = {}
+    played: dict[tuple[int, ...], MatchResults] = {}
     for table in tables:
         result = finished.load([names[k] for k in table])
         if result is not None:
             played[table] = result
     missing = [table for table in tables if table not in played]
-    with _backend(backend):
+    with _backend(backend, game):
         pool = joblib.Parallel(n_jobs=jobs)
         # Piece by piece, so that what is finished is kept when the rest is not.
         step = 4 * joblib.effective_n_jobs(jobs)
         pieces = [missing[first : first + step] for first in range(0, len(missing), step)]
-        for piece in track(pieces, description="tables", console=Console(stderr=True)):
+        for piece in track(pieces, "tables"):
             seated = [[names[k] for k in table] for table in piece]
             results = pool(
-                joblib.delayed(play_table)(game_id, t, policies, deals, seed) for t in seated
+                joblib.delayed(play_table)(game, t, policies, deals, seed) for t in seated
             )
             for table, agents, result in zip(piece, seated, results, strict=True):
                 finished.save(agents, result)
@@ -161,8 +180,9 @@ def measure(
     with threadpool_limits(1, "blas"):
         for players in sizes:
             own = [table for table in tables if len(table) == players]
-            by_size[str(players)] = standings(names, own, [played[t] for t in own], seed)
-        overall = standings(names, tables, [played[t] for t in tables], seed)
+            summary = summarize(names, own, [played[t] for t in own], seed)
+            by_size[str(players)] = summary.to_json()
+        overall = summarize(names, tables, [played[t] for t in tables], seed).to_json()
     del overall["tables"]  # they are with their sizes
     return {
         "benchmark": "strength",
@@ -185,20 +205,30 @@ def measure(
 
 
 @contextmanager
-def _backend(name: str) -> Iterator[None]:
+def _backend(name: str, game: Game) -> Iterator[None]:
     """Let joblib work on this machine, or on the Ray cluster of ``RAY_ADDRESS``."""
     if name == "ray":
         try:
             import ray
             from ray.util.joblib import register_ray
         except ImportError:
-            raise ValueError("--backend ray needs Ray: pip install -e '.[cluster]'") from None
+            raise ValueError("--backend ray needs Ray: pip install --group cluster") from None
         root = Path(__file__).parent.parent
-        modules = [str(root / module) for module in ("card_envs", "training", "benchmarks")]
+        folders = {root / module for module in ("card_envs", "training", "benchmarks")}
+        package = sys.modules[game.package.partition(".")[0]]
+        if package is not card_envs:  # a game of another package
+            folders.add(Path(str(package.__file__)).parent)
+        modules = sorted(map(str, folders))
         ray.init(ignore_reinit_error=True, runtime_env={"py_modules": modules})
         register_ray()
     with joblib.parallel_config(backend=name):
         yield
+
+
+def default_agents(game: Game) -> list[str]:
+    """Random, the heuristic if the game has one, and all policies of the game."""
+    scripted_ones = ["heuristic"] if game.heuristic is not None else []
+    return ["random", *scripted_ones, *shipped_policies(game), *predecessors(game)]
 
 
 def _main(argv: Sequence[str] | None) -> None:
@@ -209,7 +239,7 @@ def _main(argv: Sequence[str] | None) -> None:
         "--agents",
         nargs="+",
         metavar="A",
-        help="names or policy files; default: random, heuristic and all shipped policies",
+        help="names or policy files; default: random, heuristic and all policies of the game",
     )
     parser.add_argument("--deals", type=int, default=100, metavar="N", help="default: 100")
     parser.add_argument("--seed", type=int, default=0, metavar="S", help="default: 0")
@@ -226,7 +256,7 @@ def _main(argv: Sequence[str] | None) -> None:
     )
     args = report.parse_arguments(parser, argv)
     game = load_game(args.game)
-    names = args.agents or ["random", "heuristic", *shipped_policies(game)]
+    names = args.agents or default_agents(game)
     report.finish(
         args,
         lambda: measure(
@@ -247,7 +277,7 @@ def _main(argv: Sequence[str] | None) -> None:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """The command ``python -m benchmarks.strength``; returns the exit status."""
-    return command.run("benchmarks.strength", _main, argv)
+    return command.run("benchmarks.strength", lambda: _main(argv))
 
 
 if __name__ == "__main__":

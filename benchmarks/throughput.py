@@ -2,15 +2,14 @@
 
     python -m benchmarks.throughput [--game beaver_gang] [--seconds 2] [--json FILE] [--readme]
 
-The observation and the mask are made at each decision, and games that are over begin anew within
-the measured time. All AEC environments are driven by the same loop. All cases take turns,
-repetition by repetition, so that whatever else the machine does hits them alike.
+The observation and the mask are made at each decision, and finished games are reset within the
+measured time. All AEC environments are driven by the same loop. All cases take turns, repetition by
+repetition, so that other load on the machine affects them alike.
 """
 
 from __future__ import annotations
 
 import argparse
-import importlib
 import json
 import os
 import random
@@ -32,14 +31,13 @@ from pettingzoo.utils.env import AECEnv
 
 import card_envs
 from benchmarks import report
+from card_envs import command
 from card_envs.docs import markdown_table
 from card_envs.engine.game import Game
 from card_envs.engine.seeds import random_action
 from card_envs.engine.templates import compile_for, play_random
 from card_envs.games import load_game
-from training import command
 
-NUM_PLAYERS = 4
 BATCHES = (64, 1024, 4096, 16384)
 PACKAGES = ("gymnasium", "numba", "numpy", "pettingzoo", "rlcard")
 # The yardsticks; the ratios are to the faster one of the card games.
@@ -55,6 +53,8 @@ import json, sys, time
 times = [time.perf_counter()]
 import card_envs
 times.append(time.perf_counter())
+from card_envs.command import load_games
+load_games(sys.argv[2:])
 env = card_envs.make(sys.argv[1])
 env.reset(seed=0)
 env.last()
@@ -119,7 +119,7 @@ def aec_case(name: str, interface: str, make: Callable[[], AECEnv[Any, Any, Any]
 
 def seat_case(game: Game) -> Case:
     """The learner's decisions in the Gymnasium environment, whose opponents play at random."""
-    env = gymnasium.make(game.gymnasium_id, num_players=NUM_PLAYERS, opponents="random")
+    env = gymnasium.make(game.gymnasium_id, opponents="random")
     _, info = env.reset(seed=0)
     draw = random.Random(0).random
 
@@ -144,7 +144,7 @@ def choose(streams, action_mask, actions):
 
 def batch_case(game: Game, num_envs: int, num_threads: int) -> Case:
     """``make_vec().step()``; the actions are chosen outside of the measured time."""
-    engine = card_envs.make_vec(game.id, num_envs, NUM_PLAYERS, num_threads=num_threads)
+    engine = card_envs.make_vec(game.id, num_envs, num_threads=num_threads)
     _, action_mask = engine.reset(seed=0)  # a buffer that every step rewrites
     streams = np.arange(num_envs, dtype=np.uint64)
     actions = np.zeros(num_envs, np.int64)
@@ -165,14 +165,15 @@ def batch_case(game: Game, num_envs: int, num_threads: int) -> Case:
 def compiled_case(game: Game) -> Case:
     """Random play without leaving the compiled loop."""
     loop = compile_for(game, play_random)
-    engine = card_envs.make_vec(game.id, COMPILED_GAMES, NUM_PLAYERS)
+    engine = card_envs.make_vec(game.id, COMPILED_GAMES)
     observation, action_mask = (array.copy() for array in engine.reset(seed=0))
     streams = np.arange(COMPILED_GAMES, dtype=np.uint64)
-    players = (NUM_PLAYERS, NUM_PLAYERS)
     options = game.encode_options({})
+    view = engine.view.codes
 
     def chunk() -> int:
-        loop(engine.states, streams, CHUNK, *players, options, observation, action_mask)
+        players = engine.player_range
+        loop(engine.states, streams, CHUNK, *players, options, *view, observation, action_mask)
         return CHUNK * COMPILED_GAMES
 
     interface = "compiled loop, choosing included"
@@ -181,11 +182,10 @@ def compiled_case(game: Game) -> Case:
 
 def make_cases(game: Game, batches: Sequence[int]) -> list[Case]:
     """All that is measured, in the order of the table."""
-    shim = importlib.import_module(f"card_envs.{game.name}")
     threads = sorted({1, numba.config.NUMBA_NUM_THREADS})  # type: ignore[attr-defined]
     return [
-        aec_case(game.name, "raw_env", lambda: shim.raw_env(num_players=NUM_PLAYERS)),
-        aec_case(game.name, "env", lambda: shim.env(num_players=NUM_PLAYERS)),
+        aec_case(game.name, "raw_env", lambda: card_envs.make(game.id, on_illegal="raise")),
+        aec_case(game.name, "env", lambda: card_envs.make(game.id)),
         seat_case(game),
         *(batch_case(game, num_envs, t) for t in threads for num_envs in batches),
         compiled_case(game),
@@ -220,13 +220,21 @@ def measure_cases(cases: Sequence[Case], seconds: float, repetitions: int) -> li
     ]
 
 
-def measure_startup(game_id: str, repetitions: int) -> dict[str, dict[str, float]]:
-    """Seconds to the first decisions of fresh processes: once compiling, then from the cache."""
+def measure_startup(
+    game_id: str, repetitions: int, games_from: Sequence[str] = ()
+) -> dict[str, dict[str, float]]:
+    """Seconds to the first decisions of fresh processes: once compiling, then from the cache.
+
+    Args:
+        game_id: The game.
+        repetitions: Processes with a warm cache; the median of them is taken.
+        games_from: Modules of games of other packages.
+    """
     with tempfile.TemporaryDirectory() as folder:
         runs = []
         for _ in range(1 + repetitions):
             process = subprocess.run(
-                [sys.executable, "-c", STARTUP, game_id],
+                [sys.executable, "-c", STARTUP, game_id, *games_from],
                 env={**os.environ, "XDG_CACHE_HOME": folder},
                 stdout=subprocess.PIPE,
                 stderr=subprocess.DEVNULL,
@@ -252,11 +260,26 @@ def compare(rows: Sequence[dict[str, Any]], name: str) -> dict[str, dict[str, An
 
 
 def measure(
-    game_id: str, seconds: float, repetitions: int, batches: Sequence[int]
+    game_id: str,
+    seconds: float,
+    repetitions: int,
+    batches: Sequence[int],
+    games_from: Sequence[str] = (),
 ) -> dict[str, Any]:
-    """Measure everything; returns the document that is written as JSON."""
+    """Measure everything.
+
+    Args:
+        game_id: The game.
+        seconds: Of one repetition of one case.
+        repetitions: How many.
+        batches: Sizes of the batches.
+        games_from: Modules of games of other packages.
+
+    Returns:
+        The document that is written as JSON.
+    """
     game = load_game(game_id)
-    startup = measure_startup(game_id, repetitions)
+    startup = measure_startup(game_id, repetitions, games_from)
     rows = measure_cases(make_cases(game, batches), seconds, repetitions)
     arguments = ["--game", game_id, "--seconds", f"{seconds:g}", "--repetitions", str(repetitions)]
     if tuple(batches) != BATCHES:
@@ -266,7 +289,7 @@ def measure(
         game_id,
         arguments,
         PACKAGES,
-        {"num_players": NUM_PLAYERS, "seconds": seconds, "repetitions": repetitions},
+        {"num_players": game.default_players, "seconds": seconds, "repetitions": repetitions},
         {
             "sizes": {
                 "state_bytes": game.state_dtype.itemsize,
@@ -345,7 +368,7 @@ def _main(argv: Sequence[str] | None) -> None:
         raise ValueError(f"--seconds must be above 0, got {args.seconds}")
     report.finish(
         args,
-        lambda: measure(args.game, args.seconds, args.repetitions, args.games),
+        lambda: measure(args.game, args.seconds, args.repetitions, args.games, args.games_from),
         "throughput",
         table,
     )
@@ -353,7 +376,7 @@ def _main(argv: Sequence[str] | None) -> None:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """The command ``python -m benchmarks.throughput``; returns the exit status."""
-    return command.run("benchmarks.throughput", _main, argv)
+    return command.run("benchmarks.throughput", lambda: _main(argv))
 
 
 if __name__ == "__main__":

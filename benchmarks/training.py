@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import gymnasium
+import numpy as np
 import torch
 from numpy.typing import NDArray
 from pettingzoo.classic import connect_four_v3
@@ -27,11 +28,12 @@ from stable_baselines3.common.callbacks import BaseCallback
 from stable_baselines3.common.vec_env import DummyVecEnv
 
 from benchmarks import report
+from card_envs import command
 from card_envs.docs import markdown_table
-from training import command
 from training.config import Config, load_config
 from training.export import policy_network
 from training.learner import ACTIVATIONS, make_learner, ppo_arguments
+from training.run import Run
 from training.selfplay import make_env
 
 PACKAGES = (
@@ -46,10 +48,11 @@ PACKAGES = (
 CONFIGS = Path(__file__).parent.parent / "configs"
 NUM_ENVS, N_STEPS = 1024, 16
 OURS, YARDSTICK = "card_envs", "connect_four_v3"
+STAGES = ("collecting", "whole")
 
 
-class BothSides(gymnasium.Env[NDArray[Any], int]):
-    """An AEC environment as a single-agent one: whoever is to move, the learner decides."""
+class BothSidesEnv(gymnasium.Env[NDArray[Any], int]):
+    """An AEC environment as a single-agent one: the learner decides for all agents."""
 
     def __init__(self, env: AECEnv[str, Any, Any]) -> None:
         self.env = env
@@ -66,7 +69,7 @@ class BothSides(gymnasium.Env[NDArray[Any], int]):
         return self._look(), {}
 
     def step(self, action: int) -> tuple[NDArray[Any], float, bool, bool, dict[str, Any]]:
-        """Move for the agent to move; the reward is what he gets for it."""
+        """Move for the agent to move; the reward is theirs."""
         mover = self.env.agent_selection
         self.env.step(action)
         return (
@@ -80,10 +83,10 @@ class BothSides(gymnasium.Env[NDArray[Any], int]):
     def _look(self) -> NDArray[Any]:
         seen = self.env.observe(self.env.agent_selection)
         self.action_mask = seen["action_mask"]
-        return seen["observation"]
+        return np.asarray(seen["observation"])
 
 
-class Stopwatch(BaseCallback):
+class StopwatchCallback(BaseCallback):
     """Seconds spent in collecting the last rollout."""
 
     def _on_rollout_start(self) -> None:
@@ -102,7 +105,7 @@ class Trainer:
     def __init__(self, model: MaskablePPO) -> None:
         self._model = model
         self._size = model.n_steps * model.n_envs
-        self._stopwatch = Stopwatch()
+        self._stopwatch = StopwatchCallback()
         self.collecting: list[float] = []
         self.whole: list[float] = []
 
@@ -114,20 +117,20 @@ class Trainer:
         self.collecting.append(self._size / self._stopwatch.collecting)
 
     def forget(self) -> None:
-        """Start anew with the measurements."""
+        """Drop the measurements so far."""
         self.collecting.clear()
         self.whole.clear()
 
 
 def make_config(game_id: str, num_envs: int, n_steps: int) -> Config:
-    """The shipped policy's configuration with a network of (64, 64)."""
+    """The shipped policy's configuration with hidden layers of (64, 64), without imitation."""
     return load_config(
         CONFIGS / f"{game_id}.yaml",
         [
             "device=cpu",
             "threads=null",
             "network.hidden=[64, 64]",
-            "imitation.copy_weights=false",  # there is no room for them
+            "imitation={}",
             f"environment.num_envs={num_envs}",
             f"ppo.n_steps={n_steps}",
         ],
@@ -136,8 +139,9 @@ def make_config(game_id: str, num_envs: int, n_steps: int) -> Config:
 
 def our_trainer(config: Config) -> Trainer:
     """Self-play with a pool of snapshots that is full from the beginning."""
-    env = make_env(config)
-    model = make_learner(config, env)
+    run = Run.open(config, Path("runs"))  # nothing is written
+    env = make_env(run)
+    model = make_learner(run, env)
     for _ in range(config.opponents.pool_size):
         env.games.add_snapshot(policy_network(model.policy, config.network.activation))
     return Trainer(model)
@@ -149,7 +153,7 @@ def yardstick_trainer(config: Config) -> Trainer:
     config = config.model_copy(update={"ppo": config.ppo.model_copy(update={"n_steps": size})})
 
     def make() -> gymnasium.Env[Any, Any]:
-        env = BothSides(connect_four_v3.env())
+        env = BothSidesEnv(connect_four_v3.env())
         return ActionMasker(env, lambda _: env.action_mask)
 
     hidden = list(config.network.hidden)
@@ -164,7 +168,20 @@ def yardstick_trainer(config: Config) -> Trainer:
 
 
 def measure(game_id: str, decisions: int, num_envs: int, n_steps: int) -> dict[str, Any]:
-    """Measure both; returns the document that is written as JSON."""
+    """Measure both.
+
+    Args:
+        game_id: The game.
+        decisions: Learner decisions of each, rounded up to whole rollouts.
+        num_envs: Games at a time.
+        n_steps: Decisions of each game between two updates.
+
+    Returns:
+        The document that is written as JSON.
+
+    Raises:
+        ValueError: The game has no configuration.
+    """
     config = make_config(game_id, num_envs, n_steps)
     trainers = {OURS: our_trainer(config), YARDSTICK: yardstick_trainer(config)}
     for trainer in trainers.values():
@@ -200,12 +217,11 @@ def measure(game_id: str, decisions: int, num_envs: int, n_steps: int) -> dict[s
         },
         {
             "decisions_per_second": {
-                name: {part: round(value) for part, value in speed.items()}
+                name: {stage: round(value) for stage, value in speed.items()}
                 for name, speed in speeds.items()
             },
             "ratios": {
-                part: round(speeds[OURS][part] / speeds[YARDSTICK][part], 2)
-                for part in ("collecting", "whole")
+                stage: round(speeds[OURS][stage] / speeds[YARDSTICK][stage], 2) for stage in STAGES
             },
         },
     )
@@ -216,11 +232,11 @@ def table(measured: dict[str, Any]) -> str:
     settings, results = measured["settings"], measured["results"]
     names = {OURS: f"{measured['game']}, self-play", YARDSTICK: f"{YARDSTICK}, one environment"}
     rows = [
-        [names[name], *(report.three_digits(speed[part]) for part in ("collecting", "whole"))]
+        [names[name], *(report.three_digits(speed[stage]) for stage in STAGES)]
         for name, speed in results["decisions_per_second"].items()
     ]
     ratios = results["ratios"]
-    rows.append(["ratio", *(report.three_digits(ratios[part]) for part in ("collecting", "whole"))])
+    rows.append(["ratio", *(report.three_digits(ratios[stage]) for stage in STAGES)])
     ppo = settings["config"]["ppo"]
     header = ["learner decisions a second", "collecting rollouts", "whole training"]
     return "\n\n".join(
@@ -266,7 +282,7 @@ def _main(argv: Sequence[str] | None) -> None:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """The command ``python -m benchmarks.training``; returns the exit status."""
-    return command.run("benchmarks.training", _main, argv)
+    return command.run("benchmarks.training", lambda: _main(argv))
 
 
 if __name__ == "__main__":

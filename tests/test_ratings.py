@@ -4,7 +4,7 @@ import choix
 import numpy as np
 import pytest
 
-from training.ratings import ELO, Rankings
+from card_envs.evaluation.ratings import ELO, Rankings
 
 
 def drawn_rankings(strengths, deals, rng):

@@ -8,36 +8,56 @@ import sys
 
 import numpy as np
 import pytest
-from helpers import TINY_LEARNER
+from helpers import ALL_GAMES, table_sizes
+from tiny_runs import SCRIPTED, SMALL, TINY, policy_file
 
 from benchmarks import leaderboard, report, strength
 from card_envs.agents import policy_path, shipped_policies
-from card_envs.games import GAMES, load_game
+from card_envs.evaluation import tables_of
+from card_envs.evaluation.display import short_names
 from training import best_response, study, train
 from training.config import Config, load_config
-from training.evaluate import Played
-from training.records import identity, with_tables
-from training.tournament import interval_of_rating, standings, tables_of
+from training.records import identity, predecessors, read_json, with_tables
 
 ROOT = report.README.parent.parent
-AGENTS = ["random", "heuristic", "ppo"]
-TINY = [
-    *TINY_LEARNER,
-    "imitation.decisions=64",
-    "evaluation.every=64",
-    "evaluation.deals=2",
+SHIPPED = [pytest.param(g, id=g.id) for g in ALL_GAMES if "ppo" in shipped_policies(g)]
+COMMITTED = [
+    pytest.param(g, id=g.id)
+    for g in ALL_GAMES
+    if (report.RESULTS / f"strength_{g.id}.json").exists()
 ]
 
 
-def measured_with(tmp_path, *words):
-    path = tmp_path / "strength.json"
-    argv = ["--game", "beaver_gang", "--agents", *AGENTS, "--deals", "3", "--json", str(path)]
-    status = strength.main([*argv, "--cache", str(tmp_path / "cache"), *words])
-    return status, path
+@pytest.fixture(autouse=True)
+def _in_the_repository(monkeypatch):
+    """Predecessors are named by their paths from there."""
+    monkeypatch.chdir(ROOT)
+
+
+# ---------------------------------------------------------------------------------------------
+# The leaderboard
+# ---------------------------------------------------------------------------------------------
 
 
 @pytest.fixture(scope="module")
-def played(tmp_path_factory):
+def agents(tmp_path_factory):
+    path = tmp_path_factory.mktemp("policies") / "mine.safetensors"
+    return ["random", "heuristic", policy_file(SCRIPTED, path)]
+
+
+@pytest.fixture(scope="module")
+def measured_with(agents):
+    def measured_with(folder, *words):
+        path = folder / "strength.json"
+        argv = ["--game", SCRIPTED.id, "--agents", *agents, "--deals", "3", "--json", str(path)]
+        status = strength.main([*argv, "--cache", str(folder / "cache"), *words])
+        return status, path
+
+    return measured_with
+
+
+@pytest.fixture(scope="module")
+def played(tmp_path_factory, measured_with):
     """A small leaderboard: its folder, and the bytes of its JSON."""
     folder = tmp_path_factory.mktemp("leaderboard")
     status, path = measured_with(folder, "--jobs", "1")
@@ -45,22 +65,23 @@ def played(tmp_path_factory):
     return folder, path.read_bytes()
 
 
-def test_everybody_plays_everybody_at_every_table_size(played):
+def test_everybody_plays_everybody_at_every_table_size(played, agents):
     measured = json.loads(played[1])
-    game = load_game("beaver_gang")
     sizes = measured["by_num_players"]
-    assert [int(n) for n in sizes] == list(range(game.min_players, game.max_players + 1))
+    assert [int(n) for n in sizes] == list(table_sizes(SCRIPTED))
     for players, size in sizes.items():
-        tables = [tuple(AGENTS.index(a) for a in table["agents"]) for table in size["tables"]]
+        tables = [tuple(agents.index(a) for a in table["agents"]) for table in size["tables"]]
         assert tables == tables_of(3, int(players))
         for table in size["tables"]:
             assert sum(table["rank"]) == pytest.approx(0)
             assert sum(table["win"]) == pytest.approx(1)
+            assert table["truncated"] == 0
         pairwise = np.array(size["pairwise"])
         assert pairwise + pairwise.T == pytest.approx(np.ones((3, 3)))
     for of_all in (*sizes.values(), measured["overall"]):
-        random, heuristic, ppo = of_all["agents"]
-        assert [random["name"], heuristic["name"], ppo["name"]] == AGENTS
+        assert of_all["truncated"] == 0
+        random, heuristic, _ = of_all["agents"]
+        assert [row["name"] for row in of_all["agents"]] == agents
         for row in of_all["agents"]:
             for key in ("rating", "rank", "win"):
                 low, high = row[f"{key}_ci95"]
@@ -68,13 +89,18 @@ def test_everybody_plays_everybody_at_every_table_size(played):
                 assert high is None or row[key] <= high
         assert random["rating"] < heuristic["rating"]
     assert measured["agents"][:2] == ["random", "heuristic"]
-    assert measured["agents"][2].startswith("ppo ")  # and what is in its file
+    assert measured["agents"][2].startswith(f"{agents[2]} ")  # and what is in its file
+    table = leaderboard.table(measured)
+    assert "| `mine` |" in table
+    assert "truncated" not in table
+    measured["overall"]["truncated"] = 0.25
+    assert "25.0% of the games were truncated" in leaderboard.table(measured)
 
 
-def test_finished_tables_are_not_played_again(played, monkeypatch, capsys):
+def test_finished_tables_are_not_played_again(played, measured_with, monkeypatch, capsys):
     folder, before = played
     files = sorted((folder / "cache").iterdir())
-    assert len(files) == sum(len(tables_of(3, n)) for n in range(2, 7))
+    assert len(files) == sum(len(tables_of(3, n)) for n in table_sizes(SCRIPTED))
     calls = []
     play = strength.play_table
     monkeypatch.setattr(strength, "play_table", lambda *a: calls.append(a[1]) or play(*a))
@@ -92,56 +118,56 @@ def test_finished_tables_are_not_played_again(played, monkeypatch, capsys):
     files[5].unlink()
 
 
-def test_any_number_of_jobs_gives_the_same_bytes(played, tmp_path):
+def test_any_number_of_jobs_gives_the_same_bytes(played, measured_with, tmp_path):
     status, path = measured_with(tmp_path, "--jobs", "2")
     assert status == 0
     assert path.read_bytes() == played[1]
 
 
-def test_cards_take_no_rows_of_other_policies(played, monkeypatch):
-    measured = json.loads(played[1])
-    monkeypatch.setattr(leaderboard, "write_json", None)
-    with pytest.raises(ValueError, match=r"leaderboard of beaver_gang is without ppo_v1 \w+: meas"):
-        leaderboard.put_on_cards(measured)
-
-
-@pytest.mark.skipif(importlib.util.find_spec("ray") is None, reason="needs the extra cluster")
-def test_a_ray_cluster_gives_the_same_bytes(played, tmp_path):
+@pytest.mark.skipif(importlib.util.find_spec("ray") is None, reason="needs the group cluster")
+def test_a_ray_cluster_gives_the_same_bytes(played, measured_with, tmp_path):
     status, path = measured_with(tmp_path, "--backend", "ray", "--jobs", "2")
     assert status == 0
     assert path.read_bytes() == played[1]
 
 
-def test_means_are_over_tables_then_over_table_sizes():
-    """Two agents at tables of 2 and 3; 0 is always ahead of 1, copies are level."""
-    tables = [(0, 1), (0, 0, 1), (0, 1, 1)]
-    played = []
-    for table in tables:
-        standing = np.tile(-np.array(table, float), (2, 1, 1))
-        played.append(Played(standing, standing))
-    first, second = standings(["a", "b"], tables, played, 0)["agents"]
-    assert first["rank"] == pytest.approx((1 + (0.5 + 1) / 2) / 2)
-    assert second["rank"] == pytest.approx((-1 + (-1 - 0.5) / 2) / 2)
-    assert first["win"] == pytest.approx((1 + (0.5 + 1) / 2) / 2)
-    assert second["win"] == 0
-    assert first["rating"] > second["rating"]
-    for row in (first, second):
-        assert row["rating_ci95"] == [None, None]
-        assert interval_of_rating(row) == "open"
-    assert interval_of_rating({"rating_ci95": [-3.2, 4.0]}) == "-3 … +4"
+def test_cards_take_the_rows_of_their_policies(played, agents, tmp_path, monkeypatch):
+    """By the content of the file, and under its short name; not those of other policies."""
+    measured = json.loads(played[1])
+    card = tmp_path / "mine.json"
+    copy = tmp_path / "mine.safetensors"
+    copy.write_bytes(policy_path(agents[2], SCRIPTED).read_bytes())
+    card.write_text("{}")
+    monkeypatch.setattr(leaderboard, "shipped_policies", lambda game: [])
+    monkeypatch.setattr(leaderboard, "predecessors", lambda game: [str(copy)])
+    leaderboard.put_on_cards(measured)
+    rows = read_json(card)["leaderboard"]["by_num_players"]
+    assert rows["all"] == measured["overall"]["agents"][2]
+    assert list(rows) == [*measured["by_num_players"], "all"]
+    policy_file(SCRIPTED, copy, seed=1)
+    with pytest.raises(ValueError, match=rf"of {SCRIPTED.id} is without mine \w+: measure it ag"):
+        leaderboard.put_on_cards(measured)
+
+
+def test_all_agents_of_a_game_take_part_by_default():
+    for game in ALL_GAMES:
+        names = strength.default_agents(game)
+        assert ("heuristic" in names) == (game.heuristic is not None)
+        assert set(names) >= {"random", *shipped_policies(game), *predecessors(game)}
+        assert len(names) == len(set(short_names(names)))
 
 
 def test_another_file_under_the_same_name_is_another_agent(tmp_path):
-    game = load_game("beaver_gang")
-    path = tmp_path / "mine.safetensors"
-    path.write_bytes(policy_path("ppo", game).read_bytes())
-    first = identity(str(path), game)
-    path.write_bytes(policy_path("ppo_v1", game).read_bytes())
-    assert identity(str(path), game) != first
+    path = policy_file(SMALL, tmp_path / "mine.safetensors")
+    first = identity(path, SMALL)
+    assert first.startswith(f"{path} ")
+    policy_file(SMALL, tmp_path / "mine.safetensors", seed=1)
+    assert identity(path, SMALL) != first
+    assert identity("random", SMALL) == "random"
 
 
 def test_wrong_leaderboards_name_the_mistake(tmp_path, capsys, monkeypatch):
-    argv = ["--cache", str(tmp_path), "--agents", "random"]
+    argv = ["--game", SCRIPTED.id, "--cache", str(tmp_path), "--agents", "random"]
     for words, message in (
         ([], "2 to 15 different agents can play each other, got ['random']"),
         (["random"], "2 to 15 different agents"),
@@ -149,42 +175,54 @@ def test_wrong_leaderboards_name_the_mistake(tmp_path, capsys, monkeypatch):
         (["heuristic", "--deals", "1"], "deals must be at least 2"),
         (["heuristic", "--seed", "-1"], "seed must be from 0 to 2**64 - 1, got -1"),
         (["heuristic", "--game", "chess"], "there is no game 'chess'"),
+        (["heuristic", "--games-from", "nowhere"], "No module named 'nowhere'"),
     ):
         assert strength.main([*argv, *words]) == 2
         assert message in capsys.readouterr().err
     monkeypatch.setitem(sys.modules, "ray", None)
     assert strength.main([*argv, "heuristic", "--deals", "2", "--backend", "ray"]) == 2
-    assert "--backend ray needs Ray: pip install -e '.[cluster]'" in capsys.readouterr().err
+    assert "--backend ray needs Ray: pip install --group cluster" in capsys.readouterr().err
 
 
-def test_committed_leaderboards_are_of_the_shipped_policies():
-    """Tables, pictures and cards say what the results say, which are of these very files."""
+# ---------------------------------------------------------------------------------------------
+# What is committed
+# ---------------------------------------------------------------------------------------------
+
+
+def test_tables_are_those_of_the_results():
+    """Those of leaderboards, best responses and studies."""
     text = report.README.read_text()
     assert with_tables(text, "strength", report.RESULTS, leaderboard.table) == text
     assert with_tables(text, "best_response", report.RESULTS, leaderboard.response_table) == text
-    for game_id in GAMES:
-        game = load_game(game_id)
-        assert f"<!-- strength:{game_id} -->" in text
-        measured = json.loads((report.RESULTS / f"strength_{game_id}.json").read_text())
-        names = ["random", "heuristic", *shipped_policies(game)]
-        assert measured["agents"] == [identity(name, game) for name in names]
-        assert (report.RESULTS / f"strength_{game_id}.png").read_bytes().startswith(b"\x89PNG")
-        for name in shipped_policies(game):
-            card = json.loads(policy_path(name, game).with_suffix(".json").read_text())
-            rows = card["leaderboard"]["by_num_players"]
-            assert list(rows) == [*measured["by_num_players"], "all"]
-            of_all = {row["name"]: row for row in measured["overall"]["agents"]}
-            assert rows["all"] == of_all[name]
+    text = study.README.read_text()
+    assert with_tables(text, "study", study.RESULTS, study.study_table) == text
 
 
-@pytest.mark.parametrize("game_id", GAMES)
-def test_shipped_policies_are_harder_to_exploit_than_the_heuristic(game_id):
+@pytest.mark.parametrize("game", COMMITTED)
+def test_committed_leaderboards_are_of_the_games_policies(game):
+    """Pictures and cards say what the results say, which are of these very files."""
+    assert f"<!-- strength:{game.id} -->" in report.README.read_text()
+    measured = read_json(report.RESULTS / f"strength_{game.id}.json")
+    expected = [identity(name, game) for name in strength.default_agents(game)]
+    shorten = leaderboard._short_identity
+    assert [*map(shorten, measured["agents"])] == [*map(shorten, expected)]
+    assert (report.RESULTS / f"strength_{game.id}.png").read_bytes().startswith(b"\x89PNG")
+    names = [*shipped_policies(game), *predecessors(game)]
+    for name, short in zip(names, short_names(names), strict=True):
+        card = read_json(policy_path(name, game).with_suffix(".json"))
+        rows = card["leaderboard"]["by_num_players"]
+        assert list(rows) == [*measured["by_num_players"], "all"]
+        of_all = measured["overall"]["agents"]
+        shown = dict(zip(short_names([row["name"] for row in of_all]), of_all, strict=True))
+        assert rows["all"] == shown[short]
+
+
+@pytest.mark.parametrize("game", SHIPPED)
+def test_shipped_policies_are_harder_to_exploit_than_the_heuristic(game):
     """At each table size, by more than the intervals."""
-    game = load_game(game_id)
-    assert f"<!-- best_response:{game_id} -->" in report.README.read_text()
-    path = report.RESULTS / f"best_response_{game_id}.json"
-    responses = json.loads(path.read_text())["responses"]
-    sizes = sorted({game.min_players, 4})
+    assert f"<!-- best_response:{game.id} -->" in report.README.read_text()
+    responses = read_json(report.RESULTS / f"best_response_{game.id}.json")["responses"]
+    sizes = sorted({game.min_players, game.default_players})
     gains = {(row["against"], row["num_players"]): row["gain_ci95"] for row in responses}
     for row in responses:
         assert row["identity"] == identity(row["against"], game)
@@ -193,149 +231,198 @@ def test_shipped_policies_are_harder_to_exploit_than_the_heuristic(game_id):
         assert gains["ppo", n][1] < gains["heuristic", n][0]
 
 
-@pytest.mark.parametrize("game_id", GAMES)
-def test_shipped_policies_are_stronger_than_their_predecessors(game_id):
-    """Among them, and among heuristics on the same deals, on average over table sizes."""
-    game = load_game(game_id)
-    cards = {}
-    for name in ("ppo", "ppo_v1"):
-        card = json.loads(policy_path(name, game).with_suffix(".json").read_text())
-        cards[name] = card["strength"]
-    assert {(card["deals"], card["seed"]) for card in cards.values()} == {(2000, 0)}
-    means = {m["opponents"]: m for m in cards["ppo"]["means"] if m["name"] == "ppo"}
-    assert means["ppo_v1"]["rank_ci95"][0] > 0
-    before = [
-        row["rank"]
-        for row in cards["ppo_v1"]["results"]
-        if (row["name"], row["opponents"]) == ("ppo_v1", "heuristic")
-    ]
-    assert len(before) == game.max_players - game.min_players + 1
-    assert means["heuristic"]["rank"] > np.mean(before)
+@pytest.mark.parametrize("game", SHIPPED)
+def test_shipped_policies_are_stronger_than_their_predecessors(game):
+    """Against them, and against heuristics on the same deals, on average over table sizes."""
+    card = read_json(policy_path("ppo", game).with_suffix(".json"))["strength"]
+    means = {mean["opponents"]: mean for mean in card["means"] if mean["name"] == "ppo"}
+    for name in predecessors(game):
+        before = read_json(policy_path(name, game).with_suffix(".json"))["strength"]
+        assert (card["deals"], card["seed"]) == (before["deals"], before["seed"]) == (2000, 0)
+        assert means[name]["rank_ci95"][0] > 0
+        short = short_names([name])[0]
+        ranks = [
+            row["rank"]
+            for row in before["results"]
+            if (row["name"], row["opponents"]) == (short, "heuristic")
+        ]
+        assert len(ranks) == len(table_sizes(game))
+        assert means["heuristic"]["rank"] > np.mean(ranks)
 
 
-@pytest.mark.parametrize("game_id", GAMES)
-def test_cards_say_how_to_make_the_policies_again(game_id):
-    game = load_game(game_id)
-    for name in shipped_policies(game):
-        card = json.loads(policy_path(name, game).with_suffix(".json").read_text())
+@pytest.mark.parametrize("game", SHIPPED)
+def test_cards_say_how_to_make_the_policies_again(game):
+    for name in (*shipped_policies(game), *predecessors(game)):
+        short = short_names([name])[0]
+        card = read_json(policy_path(name, game).with_suffix(".json"))
         config = Config.model_validate(card["config"])
         (line,) = card["commands"]
         module, path = line.removeprefix("python -m ").split()
         assert module == "training.train"
         assert config == load_config(ROOT / path)
-        assert (config.name, config.game, config.seed) == (name, game_id, card["seed"])
+        assert (config.name, config.game, config.seed) == (short, game.id, card["seed"])
         assert {"decisions", "hours", "machine", "versions", "strength"} <= set(card)
-        assert path == f"configs/{'' if name == 'ppo' else name + '/'}{game_id}.yaml"
+        assert path == f"configs/{'' if name == 'ppo' else short + '/'}{game.id}.yaml"
+
+
+@pytest.mark.parametrize("path", sorted(study.RESULTS.glob("*.json")), ids=lambda p: p.stem)
+def test_committed_studies_are_of_their_files(path):
+    name = path.stem.removeprefix("study_")
+    assert f"<!-- study:{name} -->" in study.README.read_text()
+    result = read_json(path)
+    loaded = study.load_study(ROOT / "configs" / "studies" / f"{name}.yaml")
+    assert (result["base"], result["deals"]) == (loaded.base, loaded.deals)
+    changes = {key: setting["changes"] for key, setting in result["settings"].items()}
+    assert changes == {"base": [], **{k: list(v) for k, v in loaded.settings.items()}}
+    for setting in result["settings"].values():
+        assert tuple(run["seed"] for run in setting["runs"]) == loaded.seeds
+        for run in setting["runs"]:
+            assert list(run["against"]) == list(loaded.against)
+
+
+# ---------------------------------------------------------------------------------------------
+# Best responses
+# ---------------------------------------------------------------------------------------------
+
+
+def tiny_file(folder, game, **changes):
+    path = folder / "tiny.yaml"
+    path.write_text(json.dumps({"game": game.id, **TINY, **changes}))  # JSON is YAML
+    return path
 
 
 def test_best_response_gains_from_a_weak_agent(tmp_path, capsys):
     path = tmp_path / "response.json"
-    argv = [str(ROOT / "configs" / "beaver_gang.yaml"), "--against", "random", "heuristic"]
-    argv += ["--players", "2", "3", "--start", "heuristic", "--set", *TINY, "--deals", "40"]
+    sizes = list(table_sizes(SCRIPTED))[:2]
+    argv = [str(tiny_file(tmp_path, SCRIPTED)), "--against", "random", "heuristic"]
+    argv += ["--players", *map(str, sizes), "--start", "heuristic", "--deals", "40"]
+    argv += ["--set", "decisions=192", "imitation.decisions=64", "evaluation.deals=2"]
     argv += ["--out", str(tmp_path / "runs"), "--jobs", "1", "--json", str(path)]
     assert best_response.main(argv) == 0
     result = json.loads(path.read_text())
     rows = {(row["against"], row["num_players"]): row for row in result["responses"]}
-    assert list(rows) == [("random", 2), ("random", 3), ("heuristic", 2), ("heuristic", 3)]
+    assert list(rows) == [(name, n) for name in ("random", "heuristic") for n in sizes]
     assert result["command"].startswith("python -m training.best_response ")
     assert "random" in capsys.readouterr().out
     for row in rows.values():
         assert row["gain_ci95"][0] <= row["gain"] <= row["gain_ci95"][1]
         assert (row["start"], row["decisions"]) == ("heuristic", 192)
         assert row["identity"] == row["against"]  # a policy's has its hash
-    for n in (2, 3):
+        assert 0 <= row["truncated"] <= 1
+    for n in sizes:
         assert rows["random", n]["gain"] > rows["heuristic", n]["gain"]
-    config = load_config(tmp_path / "runs" / "random_3" / "config.yaml")
-    assert config.environment.num_players == 3
+    folder = tmp_path / "runs" / f"random_{sizes[1]}"
+    config = load_config(folder / "config.yaml")
+    assert config.environment.num_players == sizes[1]
     assert config.opponents.agents == {"random": 1}
-    assert config.opponents.snapshots == 0
-    weights = (tmp_path / "runs" / "random_3" / "best_response.safetensors").stat()
+    assert config.opponents.pool == 0
+    weights = (folder / "best_response.safetensors").stat()
     assert best_response.main(argv) == 0
     assert json.loads(path.read_text()) == result
-    again = (tmp_path / "runs" / "random_3" / "best_response.safetensors").stat()
+    again = (folder / "best_response.safetensors").stat()
     assert again.st_mtime_ns == weights.st_mtime_ns
 
 
-def test_best_responses_begin_with_the_weights_of_a_policy():
-    path = ROOT / "configs" / "beaver_gang.yaml"
-    for start, copied in (("ppo", True), ("heuristic", False)):
-        imitation = best_response.response_config(path, "random", 3, start, ()).imitation
-        assert (imitation.agent, imitation.copy_weights) == (start, copied)
+def test_best_responses_start_with_the_weights_of_a_policy(tmp_path):
+    path = tiny_file(tmp_path, SMALL)
+    policy = policy_file(SMALL, tmp_path / "mine.safetensors")
+    for start, copied in ((policy, True), ("random", False)):
+        config = best_response.response_config(path, "random", SMALL.min_players, start, ())
+        assert (config.imitation.agent, config.imitation.copy_weights) == (start, copied)
+
+
+def test_a_game_without_heuristic_has_best_responses_too(tmp_path):
+    """To random play, and starting from it: the game's default opponent."""
+    path = tmp_path / "response.json"
+    argv = [str(tiny_file(tmp_path, SMALL)), "--deals", "4", "--jobs", "1"]
+    argv += ["--set", "decisions=64", "imitation.decisions=64", "evaluation.deals=2"]
+    assert best_response.main([*argv, "--out", str(tmp_path / "runs"), "--json", str(path)]) == 0
+    rows = json.loads(path.read_text())["responses"]
+    expected = {SMALL.default_opponent, *(n for n in shipped_policies(SMALL) if n == "ppo")}
+    assert {row["against"] for row in rows} == expected
 
 
 def test_wrong_best_responses_name_the_mistake(tmp_path, capsys):
-    config = str(ROOT / "configs" / "beaver_gang.yaml")
+    config = str(tiny_file(tmp_path, SMALL))
+    n = str(SMALL.min_players)
+    against = [config, "--against", "random", "--players"]
+    chosen = "--set: the table is chosen by --against and --players"
     for words, message in (
-        ([config, "--against", "nobody", "--players", "2"], "there is no agent 'nobody'"),
-        (
-            [config, "--against", "ppo", "--players", "7"],
-            "is for 2 to 6 players, got num_players=7",
-        ),
-        ([config, "--against", "ppo", "--players", "2", "--deals", "1"], "deals must be at least"),
-        (
-            [config, "--against", "ppo", "--players", "2", "--set", "environment.num_players=3"],
-            "--set: who sits at the table is said by --against and --players",
-        ),
-        (
-            [config, "--against", "ppo", "--players", "2", "--set", "opponents.snapshots=0.5"],
-            "--set: who sits at the table is said by --against and --players",
-        ),
-        ([config, "--against", "ppo", "--players", "2", "--set", "nonsense=1"], "'nonsense'"),
-        (["nowhere.yaml", "--against", "ppo", "--players", "2"], "cannot read"),
+        ([config, "--against", "nobody", "--players", n], "there is no agent 'nobody'"),
+        ([*against, str(SMALL.max_players + 1)], f"got num_players={SMALL.max_players + 1}"),
+        ([*against, n, "--deals", "1"], "deals must be at least"),
+        ([*against, n, "--set", "environment.num_players=[2, 2]"], chosen),
+        ([*against, n, "--set", "opponents.pool=0.5"], chosen),
+        ([*against, n, "--set", "nonsense=1"], "'nonsense'"),
+        (["nowhere.yaml", "--against", "random", "--players", n], "cannot read"),
     ):
         assert best_response.main([*words, "--out", str(tmp_path)]) == 2
         assert message in capsys.readouterr().err
 
 
-STUDY = """
-question: Which?
-seeds: [1, 2, 3]
-deals: 2
-among: [heuristic, random]
-base: {game: beaver_gang, decisions: 64, network: {hidden: [8]}, environment: {num_envs: 8},
-  ppo: {n_steps: 8, batch_size: 32, n_epochs: 1},
-  evaluation: {every: 1000, deals: 2, players: [2]}}
-settings:
-  larger: ["network.hidden=[16]"]
-  small_tables: ["environment.num_players=[2, 3]"]
-"""
+# ---------------------------------------------------------------------------------------------
+# Studies
+# ---------------------------------------------------------------------------------------------
+
+STUDY = {
+    "question": "Which?",
+    "seeds": [1, 2, 3],
+    "deals": 2,
+    "against": ["heuristic", "random"],
+    "base": {
+        "game": SCRIPTED.id,
+        "decisions": 64,
+        "threads": 1,
+        "network": {"hidden": [8]},
+        "environment": {"num_envs": 8},
+        "ppo": {"n_steps": 8, "batch_size": 32, "n_epochs": 1},
+        "evaluation": {"every": 1000, "deals": 2, "players": [SCRIPTED.min_players]},
+    },
+    "settings": {
+        "larger": ["network.hidden=[16]"],
+        "small_tables": [f"environment.num_players={SCRIPTED.min_players}"],
+    },
+}
 
 
 def test_study_compares_settings_over_seeds(tmp_path, monkeypatch, capsys):
     path = tmp_path / "mine.yaml"
-    path.write_text(STUDY)
-    monkeypatch.setattr(study, "RESULTS", tmp_path / "results")
+    path.write_text(json.dumps(STUDY))
+    results = tmp_path / "results" / "study_mine.json"
+    monkeypatch.setattr(study, "RESULTS", results.parent)
     runs = tmp_path / "runs"
     argv = [str(path), "--out", str(runs), "--jobs", "1"]
     assert study.main(argv) == 0
-    result = json.loads((tmp_path / "results" / "study_mine.json").read_text())
+    result = read_json(results)
     assert list(result["settings"]) == ["base", "larger", "small_tables"]
     assert result["imitated"] == "heuristic"
-    assert [*result["imitated_among"]["heuristic"].values()] == pytest.approx([0] * 5, abs=1e-9)
-    assert min(result["imitated_among"]["random"].values()) > 0
+    sizes = [str(n) for n in table_sizes(SCRIPTED)]
+    level = [0] * len(sizes)
+    assert [*result["imitated_against"]["heuristic"].values()] == pytest.approx(level, abs=1e-9)
+    assert min(result["imitated_against"]["random"].values()) > 0
     for name, setting in result["settings"].items():
         assert [run["seed"] for run in setting["runs"]] == [1, 2, 3]
         for run in setting["runs"]:
-            assert list(run["among"]) == ["heuristic", "random"]
-            assert list(run["among"]["random"]) == ["2", "3", "4", "5", "6"]
+            assert list(run["against"]) == ["heuristic", "random"]
+            assert list(run["against"]["random"]) == sizes
             config = load_config(runs / name / str(run["seed"]) / "config.yaml")
             assert config.seed == run["seed"]
             assert config.network.hidden == ((16,) if name == "larger" else (8,))
     table = capsys.readouterr().out
     assert "| larger | `network.hidden=[16]` |" in table
     assert "| `heuristic` itself |  | +0.000 |" in table
-    # What is finished is not made again; what was begun with other settings is not mixed with it.
+    # What is finished is not repeated; what was begun with other settings is not mixed with it.
     monkeypatch.setattr(train, "train", None)
-    monkeypatch.setattr(study, "ranks_among", lambda *args: result["imitated_among"])
+    monkeypatch.setattr(study, "ranks_against", lambda *args: result["imitated_against"])
     assert study.main(argv) == 0
-    assert json.loads((tmp_path / "results" / "study_mine.json").read_text()) == result
-    # Others under the same names are measured anew.
+    assert read_json(results) == result
+    # Others under the same names are measured again.
     with monkeypatch.context() as patch:
         patch.setattr(study, "identity", lambda name, game: f"another {name}")
         assert study.main(argv) == 0
-    again = json.loads((tmp_path / "results" / "study_mine.json").read_text())
-    assert again["settings"]["base"]["runs"][0]["among"] == result["imitated_among"]
-    path.write_text(STUDY.replace("[16]", "[24]"))
+    again = read_json(results)
+    assert again["settings"]["base"]["runs"][0]["against"] == result["imitated_against"]
+    path.write_text(json.dumps(STUDY).replace("[16]", "[24]"))
     assert study.main(argv) == 2
     assert "is of another configuration" in capsys.readouterr().err
 
@@ -343,35 +430,26 @@ def test_study_compares_settings_over_seeds(tmp_path, monkeypatch, capsys):
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ("larger:", "base:", "a setting's name"),
-        ("larger:", "Larger one:", "a setting's name"),
+        ('"larger":', '"base":', "a setting's name"),
+        ('"larger":', '"Larger one":', "a setting's name"),
         ("network.hidden=[16]", "network.width=16", "unknown key 'network.width'"),
-        ("seeds: [1, 2, 3]", "seeds: [1, 2]", "seeds"),
-        ("seeds: [1, 2, 3]", "seeds: [1, 2, 1]", "seeds must be different, got [1, 2, 1]"),
-        ("seeds: [1, 2, 3]", "seeds: [1, 2, -1]", "seed"),
+        ("[1, 2, 3]", "[1, 2]", "seeds"),
+        ("[1, 2, 3]", "[1, 2, 1]", "seeds must be different, got [1, 2, 1]"),
+        ("[1, 2, 3]", "[1, 2, -1]", "seed"),
         ("network.hidden=[16]", "seed=7", "larger: game, name and seed are no settings"),
-        ("among: [heuristic", "among: [nobody", "there is no agent 'nobody'"),
-        ("question: Which?", "nonsense: 1", "unknown key 'nonsense'"),
-        ("game: beaver_gang", "game: chess", "chess"),
+        ('["heuristic"', '["nobody"', "there is no agent 'nobody'"),
+        ('"question": "Which?"', '"nonsense": 1', "unknown key 'nonsense'"),
+        (f'"game": "{SCRIPTED.id}"', '"game": "chess"', "chess"),
     ],
 )
 def test_wrong_studies_name_the_mistake(old, new, message, tmp_path, capsys):
     path = tmp_path / "mine.yaml"
-    path.write_text(STUDY.replace(old, new))
+    assert old in json.dumps(STUDY)
+    path.write_text(json.dumps(STUDY).replace(old, new))
     assert study.main([str(path), "--out", str(tmp_path / "runs")]) == 2
     assert message in capsys.readouterr().err
 
 
-def test_studies_tables_are_those_of_the_results():
-    text = study.README.read_text()
-    assert with_tables(text, "study", study.RESULTS, study.study_table) == text
-    for path in sorted(study.RESULTS.glob("*.json")):
-        name = path.stem.removeprefix("study_")
-        assert f"<!-- study:{name} -->" in text
-        result = json.loads(path.read_text())
-        loaded = study.load_study(ROOT / "configs" / "studies" / f"{name}.yaml")
-        assert (result["base"], result["deals"]) == (loaded.base, loaded.deals)
-        changes = {key: setting["changes"] for key, setting in result["settings"].items()}
-        assert changes == {"base": [], **{k: list(v) for k, v in loaded.settings.items()}}
-        for setting in result["settings"].values():
-            assert tuple(run["seed"] for run in setting["runs"]) == loaded.seeds
+def test_studies_name_policy_files_by_their_stems():
+    change = "opponents={pool: 0.4, agents: {training/policies/x/ppo_v1.safetensors: 0.3}}"
+    assert study._without_folders(change) == "opponents={pool: 0.4, agents: {ppo_v1: 0.3}}"

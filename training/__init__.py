@@ -1,9 +1,9 @@
-"""Training, evaluation and tournaments; run the modules with ``python -m training.<name>``."""
+"""How the shipped policies are made; run the modules with ``python -m training.<name>``."""
 
 import sys
 from importlib.util import find_spec
 
-# What the extra installs, as it is imported.
+# What the dependency group and the extra install, as it is imported.
 _NEEDED = (
     "joblib",
     "matplotlib",
@@ -22,7 +22,7 @@ _missing = [name for name in _NEEDED if find_spec(name) is None]
 if _missing:
     _message = (
         f"training needs {', '.join(_missing)}: "
-        "install the extra 'train' with pip install -e '.[train]'"
+        "pip install --editable '.[evaluation]' --group train (pip 25.1 or later)"
     )
     if sys.argv[0] == "-m":  # run as a command: no traceback
         raise SystemExit(_message)

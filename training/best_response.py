@@ -1,17 +1,16 @@
-"""How exploitable is an agent? Train one against it alone, and measure how much that one gains.
+"""How exploitable is an agent? Train a best response to it, and measure what it gains.
 
     python -m training.best_response configs/beaver_gang.yaml [--against A …] [--players N …]
 
-The learner holds one seat, the frozen agent all others. It begins with what the agent ``--start``
-does and learns on by the configuration's PPO. What it then gains over many duplicate deals is a
-lower bound of what can be gained: an agent that is its own best response would lose nothing, and
-among copies of itself every agent gains exactly 0. Finished runs are not made again.
+The learner holds one seat, the frozen agent all others. It starts with what the agent ``--start``
+does and continues with the configuration's PPO. What it then gains over many duplicate deals is a
+lower bound of the agent's exploitability; among copies of itself every agent gains exactly 0.
+Finished runs are not repeated.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
 import re
 from collections.abc import Sequence
 from pathlib import Path
@@ -19,25 +18,30 @@ from typing import Any
 
 import joblib
 
-from card_envs.agents import NetworkAgent, make_agent
+from card_envs import command
+from card_envs.agents import PolicyAgent, make_agent, shipped_policies
+from card_envs.command import write_json
+from card_envs.engine.game import Game
+from card_envs.evaluation import deal_seeds, evaluate
+from card_envs.evaluation.display import short_names
 from card_envs.games import load_game
-from training import command
-from training.config import Config, Opponents, check, load_config, read_yaml, with_overrides
-from training.evaluate import deal_seeds, evaluate, rules_of
-from training.records import command_as_typed, identity, write_json
+from training.arguments import add_set_argument
+from training.config import Config, OpponentsSection, check, load_config, read_yaml, with_overrides
+from training.records import command_as_typed, identity, read_json
+from training.run import Run
 from training.train import train_or_resume
 
 
 def response_config(
     path: Path, against: str, players: int, start: str, overrides: Sequence[str]
 ) -> Config:
-    """The game's configuration, made into one against a frozen agent.
+    """The game's configuration, changed into one against a frozen agent.
 
     Args:
         path: The game's configuration.
         against: The agent that holds all other seats.
         players: The number of players.
-        start: The agent to begin with: a policy's weights are copied, others are imitated.
+        start: The agent to start with: a policy's weights are copied, others are imitated.
         overrides: ``KEY=VALUE``, as for ``training.train``.
 
     Raises:
@@ -50,10 +54,10 @@ def response_config(
     data["ema_decay"] = 0.9
     data["environment"] = {**data.get("environment", {}), "num_players": players}
     data["environment"].pop("table_weights", None)
-    data["opponents"] = {"snapshots": 0, "agents": {against: 1}}
+    data["opponents"] = {"pool": 0, "agents": {against: 1}}
     data["imitation"] = {
         "agent": start,
-        "copy_weights": isinstance(make_agent(start, game), NetworkAgent),
+        "copy_weights": isinstance(make_agent(start, game), PolicyAgent),
         "decisions": 1_000_000,
         "learning_rate": 2e-3,
     }
@@ -61,32 +65,44 @@ def response_config(
         "every": 1_000_000,
         "deals": 200,
         "players": [players],
-        "among": [against],
+        "against": [against],
     }
     config = check(Config, with_overrides(data, overrides), path)
-    if (config.game, config.environment.num_players, config.opponents) != (
-        *(game.id, players),
-        Opponents(snapshots=0, agents={against: 1}),
-    ):
-        raise ValueError("--set: who sits at the table is said by --against and --players")
+    expected = OpponentsSection(pool=0, agents={against: 1})
+    opponents = config.opponents
+    if (config.game, config.environment.num_players, opponents) != (game.id, players, expected):
+        raise ValueError("--set: the table is chosen by --against and --players")
     return config
 
 
 def respond(
-    config: Config, against: str, players: int, folder: Path, deals: int, seed: int
+    game: Game, config: Config, against: str, players: int, folder: Path, deals: int, seed: int
 ) -> dict[str, Any]:
     """Train, unless that is done, and measure what the response gains.
 
+    Args:
+        game: The game, so that a process that does not know it yet learns of it.
+        config: As from :func:`response_config`.
+        against: The agent.
+        players: The number of players.
+        folder: Where the run is, or will be.
+        deals: How many deals.
+        seed: The deals' seed.
+
     Returns:
         ``against`` and its ``identity``, ``num_players``, ``start``, ``decisions``, ``hours``,
-        ``machine``, ``gain`` and ``gain_ci95``: the rank reward of one response among others, over
-        ``deals`` deals.
+        ``machine``, ``gain`` and ``gain_ci95``: the response's rank reward over ``deals`` deals,
+        and ``truncated``: the share of games that ended at ``max_steps``.
+
+    Raises:
+        ValueError: The folder holds another run, or a damaged one.
     """
-    policy = train_or_resume(config, folder)
-    card = json.loads(policy.with_suffix(".json").read_text(encoding="utf-8"))
-    game = load_game(config.game)
+    run = Run.open(config, folder)
+    policy = train_or_resume(run)
+    card = read_json(run.card_path)
     table = [str(policy), *[against] * (players - 1)]
-    row = evaluate(game, table, deals, seed, rules_of(config))["agents"][0]
+    result = evaluate(game, table, deals, seed, run.rules)
+    gain = result.agents[0].rank
     return {
         "against": against,
         "identity": identity(against, game),
@@ -95,8 +111,9 @@ def respond(
         "decisions": card["decisions"],
         "hours": card["hours"],
         "machine": card["machine"],
-        "gain": row["rank"],
-        "gain_ci95": row["rank_ci95"],
+        "gain": gain.mean,
+        "gain_ci95": gain.interval,
+        "truncated": result.truncated,
     }
 
 
@@ -112,19 +129,39 @@ def measure(
     out: Path,
     jobs: int,
 ) -> dict[str, Any]:
-    """A response to each agent at each table size, ``jobs`` at a time, as ``--json`` writes it."""
+    """A response to each agent at each table size, as ``--json`` writes it.
+
+    Args:
+        path: The game's configuration.
+        against: The agents.
+        players: The numbers of players.
+        start: The agent to start with.
+        overrides: ``KEY=VALUE``, as for ``training.train``.
+        deals: How many deals of each table.
+        seed: The deals' seed.
+        out: The folder of the runs.
+        jobs: Runs at a time; -1: as many as there are cores.
+
+    Raises:
+        ValueError: Something in the file or in the arguments is wrong.
+    """
     deal_seeds(seed, deals)
     configs = {
         (agent, n): response_config(path, agent, n, start, overrides)
         for agent in against
         for n in players
     }
-    responses = joblib.Parallel(n_jobs=jobs)(
-        joblib.delayed(respond)(config, agent, n, out / _folder(agent, n), deals, seed)
+    runs = {
+        (agent, n): Run.open(config, out / _folder(agent, n))
         for (agent, n), config in configs.items()
+    }
+    game = next(iter(runs.values())).game
+    responses = joblib.Parallel(n_jobs=jobs)(
+        joblib.delayed(respond)(game, run.config, agent, n, run.folder, deals, seed)
+        for (agent, n), run in runs.items()
     )
     return {
-        "game": next(iter(configs.values())).game,
+        "game": game.id,
         "command": command_as_typed(
             "training.best_response",
             str(path),
@@ -146,7 +183,7 @@ def _folder(agent: str, players: int) -> str:
 
 
 def show(result: dict[str, Any]) -> None:
-    """Print the gains for people."""
+    """Print the gains that :func:`measure` returns."""
     from rich.console import Console
     from rich.table import Table
 
@@ -155,7 +192,7 @@ def show(result: dict[str, Any]) -> None:
         table.add_column(heading, justify="left" if heading == "against" else "right")
     for row in result["responses"]:
         table.add_row(
-            row["against"],
+            short_names([row["against"]])[0],
             str(row["num_players"]),
             f"{row['gain']:+.3f}",
             "{:+.3f} … {:+.3f}".format(*row["gain_ci95"]),
@@ -172,32 +209,36 @@ def _main(argv: Sequence[str] | None) -> None:
     parser.add_argument(
         "--against",
         nargs="+",
-        default=["heuristic", "ppo"],
         metavar="A",
-        help="agents, names or policy files; default: heuristic ppo",
+        help="agents, names or policy files; default: heuristic and ppo, if the game has them",
     )
     parser.add_argument(
         "--players",
         nargs="+",
         type=int,
         metavar="N",
-        help="table sizes; default: the game's smallest, and 4",
+        help="table sizes; default: the game's smallest, and its default",
     )
     parser.add_argument(
-        "--start", default="ppo", metavar="A", help="the agent to begin with; default: ppo"
+        "--start",
+        metavar="A",
+        help="the agent to start with; default: ppo, or the game's default opponent",
     )
-    command.add_set_argument(parser)
+    add_set_argument(parser)
     parser.add_argument("--deals", type=int, default=2000, metavar="N", help="default: 2000")
     parser.add_argument("--seed", type=int, default=0, metavar="S", help="default: 0")
     parser.add_argument("--out", type=Path, metavar="DIR", help="default: runs/response_<config>")
     parser.add_argument("--jobs", type=int, default=-1, metavar="N", help="default: all cores")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the result here as well")
-    args = parser.parse_args(argv)
+    command.add_games_argument(parser)
+    args = command.parse_arguments(parser, argv)
+    game = load_game(load_config(args.config).game)
+    shipped = [name for name in shipped_policies(game) if name == "ppo"]
     result = measure(
         args.config,
-        args.against,
-        args.players or sorted({load_game(load_config(args.config).game).min_players, 4}),
-        start=args.start,
+        args.against or [game.default_opponent, *shipped],
+        args.players or sorted({game.min_players, game.default_players}),
+        start=args.start or next(iter(shipped), game.default_opponent),
         overrides=args.set,
         deals=args.deals,
         seed=args.seed,
@@ -211,7 +252,7 @@ def _main(argv: Sequence[str] | None) -> None:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """The command ``python -m training.best_response``; returns the exit status."""
-    return command.run("training.best_response", _main, argv)
+    return command.run("training.best_response", lambda: _main(argv))
 
 
 if __name__ == "__main__":

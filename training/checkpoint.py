@@ -1,33 +1,131 @@
-"""Checkpoints: all that a run needs to go on as the same run, without pickle.
+"""Checkpoints: all that a run needs to resume bit for bit, without pickle.
 
-``arrays.safetensors`` holds the weights, the optimizer's moments, the games under way, the pool
-and the states of the random generators; ``state.json`` holds the numbers beside them.
+A checkpoint is one safetensors file: the weights, the optimizer's moments, the records of the
+running games, the opponent pool and the states of the random generators; its metadata hold the
+numbers beside them, as JSON, and a checksum of everything. The records go back into compiled rules
+as they are, so resume from your own checkpoints only: the checksum finds damage, not malice.
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
-import shutil
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import torch
-from safetensors import SafetensorError
-from safetensors.numpy import load_file, save_file
+from numpy.typing import NDArray
+from safetensors import SafetensorError, safe_open
+from safetensors.numpy import save as serialize
 
 from card_envs.agents.network import Network
 from training.learner import Learner
 from training.selfplay import SelfPlayGames
 
-if TYPE_CHECKING:
-    from training.train import Periodically
+FORMAT = "card_envs checkpoint 1"
+_METADATA_KEY = "card_envs"
+_ARENA_ARRAYS = ("seating", "waiting", "observation", "action_mask", "returns", "_streams")
+_Arrays = dict[str, NDArray[Any]]
 
-_ARENA_ARRAYS = ("seats", "waiting", "observation", "action_mask", "returns", "_streams")
+
+@dataclass
+class Progress:
+    """How far a run has come, beside what the model itself counts."""
+
+    iteration: int = 0
+    next_evaluation: int = 0  #: in learner decisions, as the next two
+    next_checkpoint: int = 0
+    seconds: float = 0.0  #: of imitation and training
 
 
-def _arrays(model: Learner, games: SelfPlayGames) -> dict[str, Any]:
+def save(path: Path, model: Learner, games: SelfPlayGames, progress: Progress) -> None:
+    """Write a checkpoint in one piece: at any moment there is a whole one, the new or the old.
+
+    Args:
+        path: The file.
+        model: The learner.
+        games: Its games.
+        progress: How far the run has come.
+
+    Raises:
+        OSError: The file cannot be written.
+    """
+    arrays = _arrays(model, games)
+    legacy: Any = np.random.get_state(legacy=False)  # noqa: NPY002
+    state = {
+        "format": FORMAT,
+        "sources": games.game.sources,
+        "progress": asdict(progress),
+        "num_timesteps": model.num_timesteps,
+        "n_updates": model._n_updates,
+        "rng.numpy": {
+            "pos": legacy["state"]["pos"],
+            "has_gauss": legacy["has_gauss"],
+            "gauss": legacy["gauss"],
+        },
+        "rng.games": games.rng.bit_generator.state,
+    }
+    state["checksum"] = _checksum(arrays, state)
+    new = path.with_name(path.name + ".new")
+    with new.open("wb") as file:
+        file.write(serialize(arrays, {_METADATA_KEY: json.dumps(state)}))
+        file.flush()
+        os.fsync(file.fileno())
+    new.replace(path)
+
+
+def load(path: Path, model: Learner, games: SelfPlayGames) -> Progress:
+    """Bring a newly made model and its games to the checkpoint's state.
+
+    Args:
+        path: The file.
+        model: The learner, as the run's configuration describes it.
+        games: Its games.
+
+    Returns:
+        How far the run had come.
+
+    Raises:
+        ValueError: The checkpoint is missing or damaged, or it was made by another configuration or
+            by other sources of the game; nothing has changed unless the configuration is another.
+    """
+    try:
+        with safe_open(path, framework="numpy") as file:
+            state = json.loads((file.metadata() or {})[_METADATA_KEY])
+            arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+        is_whole = state.pop("checksum") == _checksum(arrays, state)
+    except OSError as error:
+        raise ValueError(f"cannot resume from {path}: {error}") from None
+    except (SafetensorError, ValueError, KeyError, TypeError, AttributeError) as error:
+        raise ValueError(f"cannot resume from {path}, it is damaged: {error!r}") from None
+    if not is_whole:
+        raise ValueError(f"cannot resume from {path}, it is damaged: the checksum is wrong")
+    if state["format"] != FORMAT:
+        raise ValueError(f"cannot resume from {path}: its format is {state['format']!r}")
+    if state["sources"] != games.game.sources:
+        raise ValueError(
+            f"cannot resume from {path}: it was made by other sources of {games.game.id}"
+        )
+    try:
+        return _restore(arrays, state, model, games)
+    except (ValueError, KeyError, TypeError, RuntimeError) as error:
+        raise ValueError(
+            f"cannot resume from {path}, it is of another configuration: {error!r}"
+        ) from None
+
+
+def _checksum(arrays: _Arrays, state: dict[str, Any]) -> str:
+    digest = hashlib.blake2b(json.dumps(state, sort_keys=True).encode(), digest_size=16)
+    for name, array in sorted(arrays.items()):
+        digest.update(f"{name} {array.dtype} {array.shape}".encode())
+        digest.update(array.tobytes())
+    return digest.hexdigest()
+
+
+def _arrays(model: Learner, games: SelfPlayGames) -> _Arrays:
     arrays: dict[str, Any] = {
         f"policy.{name}": tensor.cpu().numpy() for name, tensor in model.policy.state_dict().items()
     }
@@ -43,93 +141,36 @@ def _arrays(model: Learner, games: SelfPlayGames) -> dict[str, Any]:
         arrays[f"arena.{name}"] = getattr(arena, name)
     arrays["games.learner_seats"] = games.learner_seats
     arrays["games.seeds"] = games.game_seeds
-    for k, snapshot in enumerate(games.snapshots):
+    for k, snapshot in enumerate(games.pool):
         for j, (weight, bias) in enumerate(snapshot.network.layers):
-            arrays[f"snapshot.{k}.{j}.weight"] = weight
-            arrays[f"snapshot.{k}.{j}.bias"] = bias
+            arrays[f"pool.{k}.{j}.weight"] = weight
+            arrays[f"pool.{k}.{j}.bias"] = bias
     arrays["last_obs"] = model._last_obs
     arrays["last_episode_starts"] = model._last_episode_starts
     arrays["rng.torch"] = torch.get_rng_state().numpy()
     if model.device.type == "cuda":
         arrays["rng.cuda"] = torch.cuda.get_rng_state(model.device).numpy()
-    arrays["rng.numpy"] = np.random.get_state(legacy=False)["state"]["key"]  # noqa: NPY002
+    legacy: Any = np.random.get_state(legacy=False)  # noqa: NPY002
+    arrays["rng.numpy"] = legacy["state"]["key"]
     return {name: np.ascontiguousarray(array) for name, array in arrays.items()}
 
 
-def save(folder: Path, model: Learner, games: SelfPlayGames, periodically: Periodically) -> None:
-    """Write a checkpoint; at any moment a whole one is there, the new one or the one before."""
-    new = folder.with_name(folder.name + ".new")
-    shutil.rmtree(new, ignore_errors=True)
-    new.mkdir(parents=True)
-    save_file(_arrays(model, games), new / "arrays.safetensors")
-    legacy = np.random.get_state(legacy=False)  # noqa: NPY002
-    state = {
-        "num_timesteps": model.num_timesteps,
-        "n_updates": model._n_updates,
-        "rng.numpy": {
-            "pos": legacy["state"]["pos"],
-            "has_gauss": legacy["has_gauss"],
-            "gauss": legacy["gauss"],
-        },
-        "rng.games": games.rng.bit_generator.state,
-        "iteration": periodically.iteration,
-        "next_evaluation": periodically.next_evaluation,
-        "next_checkpoint": periodically.next_checkpoint,
-        "seconds": periodically.elapsed,
-    }
-    (new / "state.json").write_text(json.dumps(state, indent=1), encoding="utf-8")
-    before = _before(folder)
-    if folder.exists():
-        shutil.rmtree(before, ignore_errors=True)
-        os.replace(folder, before)
-    os.replace(new, folder)
-    shutil.rmtree(before, ignore_errors=True)
-
-
-def exists(folder: Path) -> bool:
-    """Whether there is a checkpoint, or the one before that was to be replaced."""
-    return folder.exists() or _before(folder).exists()
-
-
-def _before(folder: Path) -> Path:
-    return folder.with_name(folder.name + ".old")
-
-
-def load(folder: Path, model: Learner, games: SelfPlayGames, periodically: Periodically) -> None:
-    """Bring a newly made model, its games and its callback to the checkpoint's state.
-
-    Raises:
-        ValueError: The checkpoint is missing or damaged, or of another configuration.
-    """
-    if not folder.exists() and exists(folder):
-        folder = _before(folder)
-    try:
-        arrays = load_file(folder / "arrays.safetensors")
-        state = json.loads((folder / "state.json").read_text(encoding="utf-8"))
-        _restore(arrays, state, model, games, periodically)
-    except (SafetensorError, OSError, ValueError, KeyError, TypeError, RuntimeError) as error:
-        raise ValueError(f"cannot resume from {folder}: {error!r}") from None
-
-
 def _restore(
-    arrays: dict[str, Any],
-    state: dict[str, Any],
-    model: Learner,
-    games: SelfPlayGames,
-    periodically: Periodically,
-) -> None:
-    def part(prefix: str) -> dict[str, Any]:
+    arrays: _Arrays, state: dict[str, Any], model: Learner, games: SelfPlayGames
+) -> Progress:
+    def those_of(prefix: str) -> _Arrays:
         return {k.removeprefix(prefix): v for k, v in arrays.items() if k.startswith(prefix)}
 
-    model.policy.load_state_dict({k: torch.from_numpy(v) for k, v in part("policy.").items()})
-    optimizer = model.policy.optimizer
+    policy: Any = model.policy
+    policy.load_state_dict({k: torch.from_numpy(v) for k, v in those_of("policy.").items()})
+    optimizer = policy.optimizer
     moments: dict[int, dict[str, Any]] = {}
-    for name, array in part("optimizer.").items():
+    for name, array in those_of("optimizer.").items():
         index, key = name.split(".")
         moments.setdefault(int(index), {})[key] = torch.from_numpy(array)
     optimizer.load_state_dict({**optimizer.state_dict(), "state": moments})
     if model.average is not None:
-        averaged = {k: torch.from_numpy(v) for k, v in part("average.").items()}
+        averaged = {k: torch.from_numpy(v) for k, v in those_of("average.").items()}
         averaged["n_averaged"] = averaged["n_averaged"].reshape(())
         model.average.load_state_dict(averaged)
     arena = games.arena
@@ -138,24 +179,14 @@ def _restore(
         getattr(arena, name)[:] = arrays[f"arena.{name}"]
     games.learner_seats[:] = arrays["games.learner_seats"]
     games.game_seeds[:] = arrays["games.seeds"]
-    if not all(games.game.rules.is_sound(arena.states, i) for i in range(games.num_envs)):
-        raise ValueError("the games under way are damaged")
-    for k in range(len({name.split(".")[0] for name in part("snapshot.")})):
-        layers = part(f"snapshot.{k}.")
-        games.add_snapshot(
-            Network(
-                [(layers[f"{j}.weight"], layers[f"{j}.bias"]) for j in range(len(layers) // 2)],
-                games.activation,
-            )
-        )
+    for k in range(len({name.split(".")[0] for name in those_of("pool.")})):
+        layers = those_of(f"pool.{k}.")
+        pairs = [(layers[f"{j}.weight"], layers[f"{j}.bias"]) for j in range(len(layers) // 2)]
+        games.add_snapshot(Network(pairs, games.activation))
     model._last_obs = arrays["last_obs"]
     model._last_episode_starts = arrays["last_episode_starts"]
     model.num_timesteps = state["num_timesteps"]
     model._n_updates = state["n_updates"]
-    periodically.iteration = state["iteration"]
-    periodically.next_evaluation = state["next_evaluation"]
-    periodically.next_checkpoint = state["next_checkpoint"]
-    periodically.seconds = state["seconds"]
     games.rng.bit_generator.state = state["rng.games"]
     torch.set_rng_state(torch.from_numpy(arrays["rng.torch"]))
     if model.device.type == "cuda" and "rng.cuda" in arrays:
@@ -168,3 +199,4 @@ def _restore(
             "gauss": state["rng.numpy"]["gauss"],
         }
     )
+    return Progress(**state["progress"])

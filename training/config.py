@@ -1,145 +1,231 @@
-"""The configuration of a training run: a YAML file, checked field by field."""
+"""The configuration of a training run: a YAML file, checked key by key.
+
+``python -m training.config`` renews the table of keys in ``training/README.md``.
+"""
 
 from __future__ import annotations
 
 import copy
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Annotated, Any, Literal, TypeVar, get_args, get_origin
 
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic.fields import FieldInfo
 
-from card_envs.agents import Agent, NetworkAgent, make_agent
+from card_envs import command
+from card_envs.docs import markdown_table, with_section
+from card_envs.engine.game import Game
 from card_envs.games import load_game
+
+README = Path(__file__).with_name("README.md")
 
 _Model = TypeVar("_Model", bound=BaseModel)
 
+_NULL = " or null"
+_END = "...\n"  # of a YAML document that is a text or a number
 
-class Part(BaseModel):
-    """Keys and values of which none other is allowed."""
+# Names of files in a run's folder, and of agents that are no policies.
+_TAKEN_NAMES = ("random", "heuristic", "agents")
+
+
+class Section(BaseModel):
+    """A config section; unknown keys are rejected."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
-class Environment(Part):
+def _by_game(default: str) -> dict[str, Any]:
+    """For a key whose default depends on the game: the default in words, for the table of keys."""
+    return {"default": default}
+
+
+class EnvironmentSection(Section):
     """The games that are played for training."""
 
-    num_envs: int = Field(1024, ge=1)  #: games at a time
-    num_players: int | tuple[int, int] = (2, 6)  #: one number, or the lowest and the highest
-    #: how often each number of players is played, from the lowest on; null: equally often
-    table_weights: tuple[float, ...] | None = None
-    options: dict[str, Any] = Field(default_factory=dict)  #: the game's options
+    num_envs: int = Field(1024, ge=1, description="games played at a time")
+    num_players: int | tuple[int, int] = Field(
+        description="number of players: one number, or the lowest and the highest",
+        json_schema_extra=_by_game("all table sizes of the game"),
+    )
+    table_weights: tuple[float, ...] | None = Field(
+        None,
+        description="how often each number of players is played, from the lowest on; "
+        "null: equally often",
+    )
+    options: dict[str, Any] = Field(
+        default_factory=dict,
+        description="the game's options, and `memory` and `features` of the learner's observation",
+    )
 
 
-class Opponents(Part):
-    """How often a seat is held by whom; the numbers are relative to each other."""
+class OpponentsSection(Section):
+    """Which agents hold the other seats; weights are relative to each other."""
 
-    snapshots: float = Field(0.5, ge=0)  #: the learner's own past
-    #: others, by the name of an agent or the path of a policy file
-    agents: dict[str, Annotated[float, Field(ge=0)]] = {"heuristic": 0.4, "random": 0.1}
-    #: how often all other seats of a game are held by the same one, as in evaluations
-    alike: float = Field(0.0, ge=0, le=1)
-    pool_size: int = Field(8, ge=1)  #: snapshots kept
-    snapshot_every: int = Field(10, ge=1)  #: iterations between two snapshots
+    pool: float = Field(
+        0.5, ge=0, description="weight of the opponent pool: snapshots of the learner's past"
+    )
+    agents: dict[str, Annotated[float, Field(ge=0)]] = Field(
+        description="weights of other agents, by name or path of a policy file",
+        json_schema_extra=_by_game("heuristic: 0.4, random: 0.1; random: 0.5 without a heuristic"),
+    )
+    same_agent: float = Field(
+        0.0,
+        ge=0,
+        le=1,
+        description="share of games in which one agent holds all other seats, as in evaluations",
+    )
+    pool_size: int = Field(8, ge=1, description="snapshots in a full pool")
+    snapshot_every: int = Field(10, ge=1, description="iterations between two snapshots")
 
     @model_validator(mode="after")
-    def _some_weight(self) -> Opponents:
+    def _has_weight(self) -> OpponentsSection:
         if sum(self.agents.values()) <= 0:
             raise ValueError("one of agents must be above 0: the first games have no snapshots")
         return self
 
 
-class Network(Part):
+class NetworkSection(Section):
     """The multilayer perceptrons of policy and value."""
 
-    hidden: tuple[Annotated[int, Field(ge=1)], ...] = (256, 256)
-    activation: Literal["relu", "tanh"] = "relu"
-    #: what the value is estimated from, in training only: what the learner can know, or the true
-    #: full state, which tells more of what is luck
-    critic: Literal["observation", "state"] = "state"
-    #: whether the value is also estimated from what the learner would be paid next if all played
-    #: on by the heuristic, the cards as they lie: much of what is luck
-    critic_plays_out: bool = False
-    #: observation fields that the policy does without: what are they worth?
-    without_fields: tuple[str, ...] = ()
-    #: the last layer gives a logit for each part of an action, and an action's logit is the sum
-    #: over its parts (``Game.action_parts``); or a logit for each action
-    logits: Literal["parts", "actions"] = "parts"
+    hidden: tuple[Annotated[int, Field(ge=1)], ...] = Field(
+        (256, 256), description="sizes of the hidden layers, of policy and value each"
+    )
+    activation: Literal["relu", "tanh"] = Field("relu", description="of the hidden layers")
+    critic: Literal["observation", "state"] = Field(
+        "state",
+        description="what the value is estimated from, in training only: the learner's "
+        "observation, or the true full state, which tells more of what is luck",
+    )
+    critic_playout: bool = Field(
+        False,
+        description="whether the value is also estimated from what the learner would be paid next "
+        "if all players followed the heuristic with the cards as they lie",
+    )
+    ablated_fields: tuple[str, ...] = Field(
+        (), description="observation fields that the policy does without, for ablations"
+    )
+    logits: Literal["features", "actions"] = Field(
+        "features",
+        description="what the last layer gives a logit for: each action feature "
+        "(`Game.action_features`; an action's logit is the sum over its features), or each action",
+    )
 
 
-class Imitation(Part):
-    """Before PPO begins, policy and value are taught what an agent does."""
+class ImitationSection(Section):
+    """Before PPO, policy and value are taught what an agent does."""
 
-    agent: str = "heuristic"  #: its name, or the path of a policy file
-    #: the policy begins with the agent's weights, for which its layers have room, and only the
-    #: value is taught
-    copy_weights: bool = False
-    #: a policy's logits are divided by this: above 1 its best actions stay the best, and it tries
-    #: others more often
-    temperature: float = Field(1.0, gt=0)
-    decisions: int = Field(0, ge=0)  #: the agent's, which are imitated; 0: begin from nothing
-    learning_rate: float = Field(1e-3, gt=0)  #: at first; falls to 0
+    agent: str = Field(
+        description="the imitated agent: a name, or the path of a policy file",
+        json_schema_extra=_by_game("heuristic; random without one"),
+    )
+    copy_weights: bool = Field(
+        False,
+        description="whether the policy starts with the agent's weights, which must fit into its "
+        "layers, and only the value is taught",
+    )
+    temperature: float = Field(
+        1.0,
+        gt=0,
+        description="divides a policy's logits: above 1 its best actions stay the best, and it "
+        "explores more",
+    )
+    decisions: int = Field(0, ge=0, description="imitated decisions; 0: no imitation")
+    learning_rate: float = Field(1e-3, gt=0, description="at the start; it decays to 0")
 
     @model_validator(mode="after")
-    def _teaches_the_value(self) -> Imitation:
+    def _teaches_the_value(self) -> ImitationSection:
         if self.copy_weights and not self.decisions:
             raise ValueError("copy_weights: decisions must be at least 1, for the value to learn")
         return self
 
 
-class PPO(Part):
+class PPOSection(Section):
     """MaskablePPO's own parameters."""
 
-    n_steps: int = Field(32, ge=1)  #: learner decisions of each game between two updates
-    batch_size: int = Field(4096, ge=2)
-    n_epochs: int = Field(3, ge=1)
-    learning_rate: float = Field(5e-4, gt=0)
-    final_learning_rate: float | None = Field(None, ge=0)  #: falls to this; null: constant
-    gamma: float = Field(1.0, gt=0, le=1)
-    gae_lambda: float = Field(0.95, ge=0, le=1)
-    clip_range: float = Field(0.2, gt=0)
-    ent_coef: float = Field(0.01, ge=0)
-    vf_coef: float = Field(0.5, ge=0)
-    max_grad_norm: float = Field(0.5, gt=0)
-    target_kl: float | None = Field(None, gt=0)
+    n_steps: int = Field(32, ge=1, description="learner decisions of each game between two updates")
+    batch_size: int = Field(4096, ge=2, description="learner decisions of a minibatch")
+    n_epochs: int = Field(3, ge=1, description="passes over a rollout")
+    learning_rate: float = Field(5e-4, gt=0, description="at the start")
+    final_learning_rate: float | None = Field(
+        None, ge=0, description="at the end, decaying linearly; null: constant"
+    )
+    gamma: float = Field(1.0, gt=0, le=1, description="discount factor")
+    gae_lambda: float = Field(0.95, ge=0, le=1, description="of generalized advantage estimation")
+    clip_range: float = Field(0.2, gt=0, description="of the policy's probability ratio")
+    ent_coef: float = Field(0.01, ge=0, description="weight of the entropy in the loss")
+    vf_coef: float = Field(0.5, ge=0, description="weight of the value's loss")
+    max_grad_norm: float = Field(0.5, gt=0, description="gradients are clipped to this norm")
+    target_kl: float | None = Field(
+        None, gt=0, description="KL divergence that ends an update early; null: no limit"
+    )
 
 
-class Evaluation(Part):
-    """Periodic evaluation: the learner alone among each of some agents."""
+class EvaluationSection(Section):
+    """Periodic evaluation: one learner against copies of each of some agents (1 vs n-1)."""
 
-    among: tuple[str, ...] = ("heuristic", "random")  #: names, or paths of policy files
-    every: int = Field(1_000_000, ge=1)  #: learner decisions
-    deals: int = Field(100, ge=2)
-    players: Annotated[tuple[int, ...], Field(min_length=1)] = (2, 4, 6)  #: table sizes
+    against: tuple[str, ...] = Field(
+        description="the agents: names, or paths of policy files",
+        json_schema_extra=_by_game("heuristic, random; random without a heuristic"),
+    )
+    every: int = Field(1_000_000, ge=1, description="learner decisions between two evaluations")
+    deals: int = Field(100, ge=2, description="deals at each table size, each in all seatings")
+    players: Annotated[tuple[int, ...], Field(min_length=1)] = Field(
+        description="table sizes", json_schema_extra=_by_game("all table sizes of the game")
+    )
 
 
-class Config(Part):
+class Config(Section):
     """A training run."""
 
-    game: str
-    seed: int = Field(0, ge=0, lt=2**31)
-    decisions: int = Field(ge=1)  #: learner decisions in all
-    #: of the exported policy: a file's name, and an agent's once it is shipped
-    name: str = Field("ppo", pattern=r"^[A-Za-z0-9_]+$")
-    device: Literal["auto", "cpu", "cuda"] = "auto"
-    threads: int | None = Field(None, ge=1)  #: torch's on the CPU; null: as many as it likes
-    #: the policy that is evaluated, joins the pool and is exported is a moving average of the
-    #: learner's weights, of which this much is kept at each update; 0: it is the learner itself
-    ema_decay: float = Field(0.0, ge=0, lt=1)
-    checkpoint_every: int = Field(2_000_000, ge=1)  #: learner decisions
-    environment: Environment = Environment()
-    opponents: Opponents = Opponents()
-    network: Network = Network()
-    imitation: Imitation = Imitation()
-    ppo: PPO = PPO()
-    evaluation: Evaluation = Evaluation()
+    game: str = Field(description="the game's id")
+    seed: int = Field(0, ge=0, lt=2**31, description="runs of different seeds play other deals")
+    decisions: int = Field(ge=1, description="learner decisions in all")
+    name: str = Field(
+        "ppo",
+        pattern=r"^[A-Za-z0-9_]+$",
+        description="name of the exported policy: its file's, and an agent's once it is shipped",
+    )
+    device: Literal["auto", "cpu", "cuda"] = Field(
+        "auto", description="auto: a GPU where torch can use one"
+    )
+    threads: int | None = Field(None, ge=1, description="torch's CPU threads; null: torch decides")
+    ema_decay: float = Field(
+        0.0,
+        ge=0,
+        lt=1,
+        description="the policy that is evaluated, joins the pool and is exported is an "
+        "exponential moving average of the learner's weights, with this decay at each update; 0: "
+        "the learner itself",
+    )
+    checkpoint_every: int = Field(
+        2_000_000, ge=1, description="learner decisions between two checkpoints"
+    )
+    environment: EnvironmentSection
+    opponents: OpponentsSection
+    network: NetworkSection = NetworkSection()
+    imitation: ImitationSection
+    ppo: PPOSection = PPOSection()
+    evaluation: EvaluationSection
+
+    @model_validator(mode="before")
+    @classmethod
+    def _fill_in_defaults_of_the_game(cls, data: Any) -> Any:
+        if not isinstance(data, dict) or not isinstance(data.get("game"), str):
+            raise ValueError("game: a game's id is needed")
+        filled = dict(data)
+        for name, defaults in _defaults_of(load_game(data["game"])).items():
+            section = data.get(name, {})
+            if isinstance(section, dict):
+                filled[name] = {**defaults, **section}
+        return filled
 
     @model_validator(mode="after")
     def _can_be_named(self) -> Config:
-        taken = ("random", "heuristic", "agents")  # agents.json is another file of a run
-        if self.name in taken:
-            raise ValueError(f"name must not be one of {', '.join(taken)}, got {self.name!r}")
+        if self.name in _TAKEN_NAMES:
+            taken = ", ".join(_TAKEN_NAMES)
+            raise ValueError(f"name must not be one of {taken}, got {self.name!r}")
         return self
 
     @model_validator(mode="after")
@@ -166,48 +252,43 @@ class Config(Part):
                 f"players is needed, one of them above 0, got {list(weights)}"
             )
         fields = [field.name for field in game.fields]
-        for name in self.network.without_fields:
+        for name in self.network.ablated_fields:
             if name not in fields:
                 raise ValueError(
-                    f"network.without_fields: {game.name} has no observation field {name!r}; it "
+                    f"network.ablated_fields: {game.name} has no observation field {name!r}; it "
                     f"has {', '.join(fields)}"
                 )
+        if self.network.critic_playout and game.heuristic is None:
+            raise ValueError(f"network.critic_playout: {game.id} has no heuristic")
         try:
-            game.check_options(self.environment.options)
+            game.split_options(self.environment.options)
         except TypeError as error:
             raise ValueError(str(error)) from None
         for players in self.evaluation.players:
             game.check_num_players(players)
-        self._check_imitated(make_agent(self.imitation.agent, game))
-        for name in (*self.opponents.agents, *self.evaluation.among):
-            make_agent(name, game)
         return self
 
-    def _check_imitated(self, agent: Agent) -> None:
-        imitation = self.imitation
-        if not isinstance(agent, NetworkAgent):
-            for key, value in (("copy_weights", False), ("temperature", 1.0)):
-                if getattr(imitation, key) != value:
-                    raise ValueError(f"imitation.{key}: {imitation.agent!r} is not a policy")
-            return
-        if not imitation.copy_weights:
-            return
-        sizes = [len(bias) for _, bias in agent.network.layers[:-1]]
-        hidden = self.network.hidden
-        if (
-            len(sizes) != len(hidden)
-            or any(size > room for size, room in zip(sizes, hidden, strict=True))
-            or agent.network.activation != self.network.activation
-        ):
-            raise ValueError(
-                f"imitation.copy_weights: network.hidden {list(hidden)} with "
-                f"{self.network.activation} has no room for {imitation.agent!r}, which has hidden "
-                f"layers of {sizes} with {agent.network.activation}; false imitates it instead"
-            )
+
+def _defaults_of(game: Game) -> dict[str, dict[str, Any]]:
+    """The sections' defaults that depend on the game."""
+    scripted = ["heuristic"] if game.heuristic is not None else []
+    return {
+        "environment": {"num_players": (game.min_players, game.max_players)},
+        "opponents": {"agents": {"heuristic": 0.4, "random": 0.1} if scripted else {"random": 0.5}},
+        "imitation": {"agent": game.default_opponent},
+        "evaluation": {
+            "against": (*scripted, "random"),
+            "players": tuple(range(game.min_players, game.max_players + 1)),
+        },
+    }
 
 
 def load_config(path: str | Path, overrides: Sequence[str] = ()) -> Config:
-    """Read a YAML file and apply ``KEY=VALUE`` overrides; KEY is dotted, VALUE is YAML.
+    """Read a YAML file and apply overrides.
+
+    Args:
+        path: The file.
+        overrides: ``KEY=VALUE``; KEY is dotted, such as ``ppo.learning_rate``, VALUE is YAML.
 
     Raises:
         ValueError: The file cannot be read, or a key or value is wrong; the message names it.
@@ -216,7 +297,11 @@ def load_config(path: str | Path, overrides: Sequence[str] = ()) -> Config:
 
 
 def read_yaml(path: str | Path) -> dict[str, Any]:
-    """The keys and values of a YAML file; ValueError if it has none or cannot be read."""
+    """The keys and values of a YAML file.
+
+    Raises:
+        ValueError: The file cannot be read, or it holds something else.
+    """
     try:
         data = yaml.safe_load(Path(path).read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
@@ -228,7 +313,11 @@ def read_yaml(path: str | Path) -> dict[str, Any]:
 
 
 def with_overrides(data: dict[str, Any], overrides: Sequence[str]) -> dict[str, Any]:
-    """A copy of the data with ``KEY=VALUE`` applied; ValueError if one cannot be."""
+    """A copy of the data with ``KEY=VALUE`` applied.
+
+    Raises:
+        ValueError: An override has no ``=``, its value is not YAML, or its key leads nowhere.
+    """
     data = copy.deepcopy(data)
     for override in overrides:
         _override(data, override)
@@ -236,7 +325,16 @@ def with_overrides(data: dict[str, Any], overrides: Sequence[str]) -> dict[str, 
 
 
 def check(model: type[_Model], data: dict[str, Any], path: str | Path) -> _Model:
-    """The data as a model; ValueError names the file and what is wrong."""
+    """The data as a model.
+
+    Args:
+        model: The model's class.
+        data: Keys and values.
+        path: Where they come from, for errors.
+
+    Raises:
+        ValueError: A key or value is wrong; the message names the file and the mistake.
+    """
     try:
         return model.model_validate(data)
     except ValidationError as error:
@@ -262,9 +360,80 @@ def _override(data: dict[str, Any], text: str) -> None:
 def _explain(entry: Any, model: type[BaseModel]) -> str:
     where = ".".join(map(str, entry["loc"])) or "configuration"
     if entry["type"] == "extra_forbidden":
-        part: Any = model
+        section: Any = model
         for key in entry["loc"][:-1]:
-            part = part.model_fields[key].annotation
-        return f"unknown key {where!r}; allowed here are {', '.join(part.model_fields)}"
+            section = section.model_fields[key].annotation
+        return f"unknown key {where!r}; allowed here are {', '.join(section.model_fields)}"
     message = entry["msg"].removeprefix("Value error, ")  # pydantic's words before a validator's
     return f"{where}: {message}"
+
+
+def config_table() -> str:
+    """All keys, their values, defaults and meanings, as a Markdown table."""
+    rows = [
+        [f"`{key}`", _values_of(field), _default_of(field), field.description or ""]
+        for key, field in _keys_of(Config)
+    ]
+    return markdown_table(["key", "values", "default", "meaning"], rows, 0)
+
+
+def _keys_of(model: type[BaseModel], prefix: str = "") -> Iterator[tuple[str, FieldInfo]]:
+    for name, field in model.model_fields.items():
+        section = field.annotation
+        if isinstance(section, type) and issubclass(section, BaseModel):
+            yield from _keys_of(section, f"{prefix}{name}.")
+        else:
+            yield prefix + name, field
+
+
+def _values_of(field: FieldInfo) -> str:
+    """A key's type in the words of YAML, and its limits."""
+    limits = []
+    for limit in field.metadata:
+        for name, sign in (("ge", "≥"), ("gt", ">"), ("le", "≤"), ("lt", "<")):
+            if (bound := getattr(limit, name, None)) is not None:
+                limits.append(f"{sign} {'2^31' if bound == 2**31 else f'{bound:g}'}")
+    words = _type_in_words(field.annotation)
+    null = _NULL if words.endswith(_NULL) else ""
+    return f"{words.removesuffix(_NULL)} {', '.join(limits)}".strip() + null
+
+
+def _type_in_words(kind: Any) -> str:
+    words = {int: "whole number", float: "number", str: "text", bool: "true or false"}
+    if kind in words:
+        return words[kind]
+    origin, arguments = get_origin(kind), get_args(kind)
+    if origin is Literal:
+        return " or ".join(f"`{choice}`" for choice in arguments)
+    if origin is Annotated:
+        return _type_in_words(arguments[0])
+    if origin is tuple:
+        return "pair" if arguments[-1] is not ... else "list"
+    if origin is dict:
+        return "section"
+    return " or ".join("null" if x is type(None) else _type_in_words(x) for x in arguments)
+
+
+def _default_of(field: FieldInfo) -> str:
+    if isinstance(field.json_schema_extra, dict):
+        return str(field.json_schema_extra["default"])
+    if field.is_required():
+        return "(required)"
+    default = field.get_default(call_default_factory=True)
+    shown = list(default) if isinstance(default, tuple) else default
+    text = yaml.safe_dump(shown, default_flow_style=True, width=1000)
+    return f"`{text.removesuffix(_END).strip()}`"
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """The command ``python -m training.config``; returns the exit status."""
+
+    def renew() -> None:
+        text = README.read_text(encoding="utf-8")
+        README.write_text(with_section(text, "config", config_table()), encoding="utf-8")
+
+    return command.run("training.config", renew)
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

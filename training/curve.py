@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
-import json
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from matplotlib.figure import Figure
 
 
-def plot_learning_curve(progress: Path, picture: Path, title: str) -> None:
-    """Draw the evaluations in progress.jsonl with their 95% intervals."""
-    entries = [json.loads(line) for line in progress.read_text(encoding="utf-8").splitlines()]
+def plot_learning_curve(entries: Sequence[dict[str, Any]], picture: Path, title: str) -> None:
+    """Draw the periodic evaluations of a run with their 95% intervals.
+
+    Args:
+        entries: The lines of progress.jsonl.
+        picture: The file to write.
+        title: The game's title.
+    """
     decisions = [entry["decisions"] / 1e6 for entry in entries]
     figure = Figure(figsize=(7, 4), layout="constrained")
     axes = figure.add_subplot()
@@ -19,7 +25,7 @@ def plot_learning_curve(progress: Path, picture: Path, title: str) -> None:
         color = f"C{k}"
         means = [entry[key] for entry in entries]
         intervals = [entry[f"{key}_ci95"] for entry in entries]
-        label = f"alone among {key.removeprefix('vs_')}"
+        label = f"against {key.removeprefix('vs_')}"
         axes.plot(decisions, means, color=color, marker=".", label=label)
         axes.fill_between(
             decisions, [i[0] for i in intervals], [i[1] for i in intervals], color=color, alpha=0.2

@@ -17,12 +17,15 @@ _BELOW_ONE = 1.0 - 2.0**-20
 class MaskedCategorical(MaskableDistribution):
     """A categorical distribution over the legal ones of ``action_dim`` actions.
 
-    It is what sb3-contrib's own is. That one normalizes five times for each batch, which with a
-    thousand actions takes longer than the networks.
+    It gives what sb3-contrib's own distribution gives. That one normalizes five times for each
+    batch, which with a thousand actions takes longer than the networks.
+
+    Args:
+        action_dim: Number of actions.
     """
 
     def __init__(self, action_dim: int) -> None:
-        super().__init__()
+        super().__init__()  # type: ignore[no-untyped-call]
         self.action_dim = action_dim
         self._all_logits = self._logits = torch.empty(0, action_dim)
         self._log_probs: torch.Tensor | None = None
@@ -72,7 +75,7 @@ class MaskedCategorical(MaskableDistribution):
         return torch.searchsorted(sums, chosen, right=True).squeeze(1)
 
     def mode(self) -> torch.Tensor:
-        """The likeliest actions (M,)."""
+        """The most probable actions (M,)."""
         return self.log_probs.argmax(dim=1)
 
     def actions_from_params(

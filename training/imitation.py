@@ -1,4 +1,4 @@
-"""Before a run: teach policy and value another agent's play, from which they then learn on."""
+"""Before PPO: teach policy and value what another agent does."""
 
 from __future__ import annotations
 
@@ -7,36 +7,50 @@ from typing import Any
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from rich.console import Console
 from rich.progress import track
-from sb3_contrib import MaskablePPO
 from sb3_contrib.common.maskable.buffers import MaskableRolloutBufferSamples
 from stable_baselines3.common.utils import obs_as_tensor
 
-from card_envs.agents import NetworkAgent, make_agent
+from card_envs.agents import Agent, PolicyAgent
 from card_envs.agents.network import Network
-from training.config import Imitation
-from training.selfplay import SelfPlayVecEnv
+from card_envs.engine.agent import Turn, checked_actions, turn_of
+from training.config import ImitationSection
+from training.learner import Learner
+from training.selfplay import SelfPlayGames, SelfPlayVecEnv
 
 
 def imitate(
-    model: MaskablePPO, env: SelfPlayVecEnv, imitation: Imitation, quiet: bool = False
+    model: Learner,
+    env: SelfPlayVecEnv,
+    agent: Agent,
+    imitation: ImitationSection,
+    quiet: bool = False,
 ) -> None:
-    """Let the agent play the learner's seat, and fit policy and value to what it does.
+    """Let an agent hold the learner's seat, and fit policy and value to what it does.
 
-    A policy's actions are drawn, and its probabilities are what is learned, unless its weights are
-    copied; then only the value is left to learn. Games and batches are
-    those of PPO; of its loss, the policy's part is the cross-entropy. The learning rate falls to 0.
+    Games and batches are those of PPO; of its loss, the policy's term is the cross-entropy. If the
+    weights are copied, only the value is left to learn. The learning rate decays to 0.
+
+    Args:
+        model: The learner.
+        env: Its games.
+        agent: The agent.
+        imitation: How it is imitated.
+        quiet: Whether to show no progress bar.
     """
     policy: Any = model.policy
     buffer: Any = model.rollout_buffer
     optimizer = torch.optim.Adam(policy.parameters())
-    teacher = _Teacher(imitation, env, np.random.default_rng(model.seed))
+    rng = np.random.default_rng(model.seed)
+    teacher = Teacher(agent, env.games, imitation.temperature, rng)
     if imitation.copy_weights:
-        policy.take_over(teacher.network)
+        policy.copy_weights(teacher.network)
     iterations = -(-imitation.decisions // (model.n_steps * env.num_envs))
     observation: Any = env.reset()
     starts = np.ones(env.num_envs, bool)
-    for iteration in track(range(iterations), "imitation", disable=quiet):
+    console = Console(stderr=True)
+    for iteration in track(range(iterations), "imitation", console=console, disable=quiet):
         policy.set_training_mode(False)
         buffer.reset()
         for _ in range(model.n_steps):
@@ -44,7 +58,7 @@ def imitate(
             values = _values(model, observation)
             following, rewards, dones, infos = env.step(actions)
             for i in np.flatnonzero(dones):
-                if "terminal_observation" in infos[i]:  # cut, not ended: as in PPO
+                if "terminal_observation" in infos[i]:  # truncated: bootstrapped as in PPO
                     last = infos[i]["terminal_observation"]
                     rewards[i] += model.gamma * float(_values(model, last[None]))
             buffer.add(
@@ -65,47 +79,64 @@ def imitate(
             values = policy.predict_values(batch.observations)
             loss = model.vf_coef * torch.nn.functional.mse_loss(values.flatten(), batch.returns)
             if not imitation.copy_weights:
-                likely = policy.get_distribution(batch.observations, batch.action_masks).log_probs
-                loss = loss - (teacher.probabilities(batch) * likely).sum(dim=1).mean()
+                learned = policy.get_distribution(batch.observations, batch.action_masks).log_probs
+                loss = loss - (teacher.targets(batch) * learned).sum(dim=1).mean()
             optimizer.zero_grad()
             loss.backward()
             torch.nn.utils.clip_grad_norm_(policy.parameters(), model.max_grad_norm)
             optimizer.step()
 
 
-class _Teacher:
-    """The agent that is imitated, in the learner's seat of all games."""
+class Teacher:
+    """The imitated agent, in the learner's seat of all games.
 
-    def __init__(self, imitation: Imitation, env: SelfPlayVecEnv, rng: np.random.Generator) -> None:
-        self._arena = env.games.arena
-        self._game = env.games.game
-        self._agent = make_agent(imitation.agent, self._game)
-        self.network: Network | None = None  #: of a policy
-        if isinstance(self._agent, NetworkAgent):
-            *layers, (weight, bias) = self._agent.network.layers
-            factor = np.float32(1.0 / imitation.temperature)
+    Args:
+        agent: The agent. A policy's actions are drawn from it.
+        games: The games.
+        temperature: Divides a policy's logits.
+        rng: Draws a policy's actions.
+    """
+
+    def __init__(
+        self, agent: Agent, games: SelfPlayGames, temperature: float, rng: np.random.Generator
+    ) -> None:
+        self._games = games
+        self.network: Network | None = None  #: a policy's
+        if isinstance(agent, PolicyAgent):
+            *layers, (weight, bias) = agent.network.layers
+            factor = np.float32(1.0 / temperature)
             layers.append((weight * factor, bias * factor))
-            self.network = Network(layers, self._agent.network.activation)
-        self._rng = rng
+            self.network = Network(layers, agent.network.activation)
+            agent = PolicyAgent(self.network, agent.name, agent.view, rng)
+        self._agent = agent
 
     def act(self) -> NDArray[np.int64]:
-        """Its actions (N,)."""
-        arena = self._arena
-        if self.network is not None:
-            return self.network.act(arena.observation, arena.action_mask, self._rng)
-        choices = [self._agent.choose(arena.states, i) for i in range(len(arena.states))]
-        return np.array(choices, np.int64)
+        """Its actions (N,) for the learner's decisions."""
+        games, arena = self._games, self._games.arena
+        if self._agent.view == arena.view:
+            seen = arena.observation, arena.action_mask
+            turn = Turn(games.game, arena.states, games.all, *seen)
+        else:
+            turn = turn_of(games.game, arena.states, games.all, self._agent.view)
+        return checked_actions(self._agent, turn, self._agent.act(turn))
 
-    def probabilities(self, batch: MaskableRolloutBufferSamples) -> torch.Tensor:
-        """How likely it was to take each action (M, actions)."""
-        if self.network is None:
+    def targets(self, batch: MaskableRolloutBufferSamples) -> torch.Tensor:
+        """What is learned (M, actions): the probability with which it takes each action.
+
+        Of agents that are no policies, or observe in another view than the learner, it is the
+        action that they took.
+        """
+        game = self._games.game
+        if self.network is None or self._agent.view != self._games.arena.view:
             actions = batch.actions.long().flatten()
-            return torch.nn.functional.one_hot(actions, self._game.num_actions)
-        observation = batch.observations[:, : self._game.fields.size].cpu().numpy()
+            return torch.nn.functional.one_hot(actions, game.num_actions)
+        observation = batch.observations[:, : game.fields.size].cpu().numpy()
         logits = torch.from_numpy(self.network.logits(observation)).to(batch.actions.device)
         return torch.softmax(logits.masked_fill(batch.action_masks == 0, -torch.inf), dim=1)
 
 
-def _values(model: MaskablePPO, observation: np.ndarray) -> torch.Tensor:
+def _values(model: Learner, observation: NDArray[np.float32]) -> torch.Tensor:
     with torch.no_grad():
-        return model.policy.predict_values(obs_as_tensor(observation, model.device))
+        policy: Any = model.policy
+        values: torch.Tensor = policy.predict_values(obs_as_tensor(observation, model.device))
+        return values

@@ -14,20 +14,21 @@ from torch.optim.swa_utils import AveragedModel, get_ema_multi_avg_fn
 
 from card_envs.engine.game import Game
 from training.config import Config
-from training.policy import PartsPolicy
+from training.policy import AsymmetricPolicy
+from training.run import Run
 from training.selfplay import SelfPlayVecEnv
 
 ACTIVATIONS = {"relu": nn.ReLU, "tanh": nn.Tanh}
 
 
 class Learner(MaskablePPO):
-    """MaskablePPO that may keep a moving average of its policy's weights.
+    """MaskablePPO that may keep an exponential moving average of its policy's weights.
 
     Gradients are mostly noise once a policy is strong; the average is stronger than the weights.
 
     Args:
         *args: As for MaskablePPO.
-        ema_decay: How much of the average is kept at each update; 0: there is none.
+        ema_decay: The average's decay at each update; 0: there is no average.
         **kwargs: As for MaskablePPO.
     """
 
@@ -52,7 +53,7 @@ class Learner(MaskablePPO):
 
 
 def ppo_arguments(config: Config) -> dict[str, Any]:
-    """MaskablePPO's arguments but policy and environment."""
+    """MaskablePPO's arguments but policy and environment, from a run's configuration."""
     ppo = config.ppo
     start, final = ppo.learning_rate, ppo.final_learning_rate
 
@@ -76,21 +77,30 @@ def ppo_arguments(config: Config) -> dict[str, Any]:
     }
 
 
-def make_learner(config: Config, env: SelfPlayVecEnv) -> Learner:
-    """The learner that the configuration describes; ValueError if its device is not there."""
+def make_learner(run: Run, env: SelfPlayVecEnv) -> Learner:
+    """The learner that a run's configuration describes.
+
+    Args:
+        run: The run.
+        env: Its games.
+
+    Raises:
+        ValueError: Its device is not available.
+    """
+    config, game = run.config, run.game
     if config.device == "cuda" and not torch.cuda.is_available():
         raise ValueError("device: there is no GPU that torch can use; take auto or cpu")
-    game = env.games.game
+    by_features = config.network.logits == "features"
     policy_kwargs = {
         "observed": game.fields.size,
         "critic_observes": config.network.critic == "observation",
         "hidden": list(config.network.hidden),
-        "unseen": _places(game, config.network.without_fields),
-        "action_parts": game.action_parts if config.network.logits == "parts" else None,
+        "ablated": _values_of(game, config.network.ablated_fields),
+        "action_features": game.action_features if by_features else None,
         "activation_fn": ACTIVATIONS[config.network.activation],
     }
     return Learner(
-        PartsPolicy,
+        AsymmetricPolicy,
         env,
         policy_kwargs=policy_kwargs,
         ema_decay=config.ema_decay,
@@ -98,9 +108,9 @@ def make_learner(config: Config, env: SelfPlayVecEnv) -> Learner:
     )
 
 
-def _places(game: Game, fields: Sequence[str]) -> NDArray[np.bool_]:
-    """Which of an observation's values are those of the fields."""
-    places = np.zeros(game.fields.size, np.float32)
+def _values_of(game: Game, fields: Sequence[str]) -> NDArray[np.bool_]:
+    """Which of an observation's values belong to the fields."""
+    values = np.zeros(game.fields.size, np.float32)
     for name in fields:
-        game.fields.unflatten(places)[name][...] = 1.0
-    return places > 0
+        game.fields.unflatten(values)[name][...] = 1.0
+    return values > 0

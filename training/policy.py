@@ -1,4 +1,4 @@
-"""The policy that is trained: SB3's masked actor-critic, its logits as a rule sums over parts."""
+"""The policy that is trained: SB3's masked actor-critic with a critic that may see more."""
 
 from __future__ import annotations
 
@@ -15,25 +15,38 @@ from card_envs.agents.network import Network
 from training.distribution import MaskedCategorical
 
 
-class PartsLayer(nn.Linear):
-    """Logits of parts from the last hidden layer, and of each action the sum over its parts."""
+class ActionFeaturesLayer(nn.Linear):
+    """A logit for each action feature; an action's logit is the sum over its features.
 
-    def __init__(self, inputs: int, parts: torch.Tensor) -> None:
-        super().__init__(inputs, parts.shape[1])
-        self.register_buffer("parts", parts, persistent=False)
+    Args:
+        inputs: Size of the last hidden layer.
+        action_features: float32 (actions, features), 0 or 1, see ``Game.action_features``.
+    """
+
+    def __init__(self, inputs: int, action_features: torch.Tensor) -> None:
+        super().__init__(inputs, action_features.shape[1])
+        self.register_buffer("action_features", action_features, persistent=False)
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         """Logits (M, actions) for activations (M, inputs)."""
         return nn.functional.linear(x, *self.as_linear())
 
     def as_linear(self) -> tuple[torch.Tensor, torch.Tensor]:
-        """Weight (actions, inputs) and bias (actions,) of the linear layer that it amounts to."""
-        parts: Any = self.parts
-        return parts @ self.weight, parts @ self.bias
+        """Weight (actions, inputs) and bias (actions,) of the equivalent linear layer."""
+        features: Any = self.action_features
+        return features @ self.weight, features @ self.bias
 
 
 class SplitExtractor(nn.Module):
-    """The actor gets the first part of the input, the critic all of it or the rest."""
+    """The actor gets the beginning of the input, the critic all of it or the rest.
+
+    Args:
+        observed: How many values the actor gets.
+        inputs: Size of the input.
+        critic_observes: Whether the critic gets what the actor gets too.
+        hidden: Sizes of the hidden layers, of actor and critic each.
+        activation: The class of their activation.
+    """
 
     def __init__(
         self,
@@ -53,16 +66,18 @@ class SplitExtractor(nn.Module):
         )
 
     def forward(self, features: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-        """Latent values of actor and critic."""
+        """Latent values of actor and critic for inputs (M, inputs)."""
         return self.forward_actor(features), self.forward_critic(features)
 
     def forward_actor(self, features: torch.Tensor) -> torch.Tensor:
-        """Latent values of the actor."""
-        return self.policy_net(features[:, : self._observed])
+        """Latent values of the actor (M, last hidden size)."""
+        latent: torch.Tensor = self.policy_net(features[:, : self._observed])
+        return latent
 
     def forward_critic(self, features: torch.Tensor) -> torch.Tensor:
-        """Latent values of the critic."""
-        return self.value_net(features[:, self._critics :])
+        """Latent values of the critic (M, last hidden size)."""
+        latent: torch.Tensor = self.value_net(features[:, self._critics :])
+        return latent
 
 
 def _perceptron(inputs: int, hidden: list[int], activation: Any) -> nn.Sequential:
@@ -79,17 +94,17 @@ def actor_layers(policy: MaskableActorCriticPolicy) -> list[Any]:
     return [*hidden, policy.action_net]
 
 
-class PartsPolicy(MaskableActorCriticPolicy):
-    """The actor sees the observation alone, and its last layer may be a ``PartsLayer``.
+class AsymmetricPolicy(MaskableActorCriticPolicy):
+    """An actor that sees the observation alone, and a critic that may see more.
 
     Args:
-        observed: How many of the input's values are the observation; what follows is the
+        observed: How many of the input's values are the observation; the following ones are the
             critic's alone.
         critic_observes: Whether the critic gets the observation too.
         hidden: Sizes of the hidden layers, of actor and critic each.
-        unseen: bool (observed,), values that the actor does without.
-        action_parts: float32 (actions, parts), see ``Game.action_parts``; None: the last layer
-            gives each action a logit of its own.
+        ablated: bool (observed,), values that the actor does without.
+        action_features: float32 (actions, features), see ``Game.action_features``, for a last layer
+            that is an ``ActionFeaturesLayer``. None: it gives each action a logit of its own.
         *args, **kwargs: As for MaskableActorCriticPolicy.
     """
 
@@ -99,15 +114,15 @@ class PartsPolicy(MaskableActorCriticPolicy):
         observed: int,
         critic_observes: bool,
         hidden: list[int],
-        unseen: NDArray[np.bool_],
-        action_parts: NDArray[Any] | None,
+        ablated: NDArray[np.bool_],
+        action_features: NDArray[Any] | None,
         **kwargs: Any,
     ) -> None:
         self._observed = observed
         self._critic_observes = critic_observes
         self._hidden = hidden
-        self._unseen = torch.as_tensor(unseen)
-        self._action_parts = action_parts
+        self._ablated = torch.as_tensor(ablated)
+        self._action_features = action_features
         super().__init__(*args, **kwargs)
 
     def _build_mlp_extractor(self) -> None:
@@ -122,42 +137,44 @@ class PartsPolicy(MaskableActorCriticPolicy):
     def _build(self, lr_schedule: Schedule) -> None:
         self.action_dist = MaskedCategorical(self.action_space.n)  # type: ignore
         super()._build(lr_schedule)
-        if self._action_parts is not None:
-            self._sum_over_parts(lr_schedule)
-        self._do_without()
+        if self._action_features is not None:
+            self._sum_over_features(lr_schedule)
+        self._ablate()
 
-    def _sum_over_parts(self, lr_schedule: Schedule) -> None:
-        parts = torch.as_tensor(self._action_parts, dtype=torch.float32)
-        self.action_net = PartsLayer(self.mlp_extractor.latent_dim_pi, parts)
+    def _sum_over_features(self, lr_schedule: Schedule) -> None:
+        features = torch.as_tensor(self._action_features, dtype=torch.float32)
+        self.action_net = ActionFeaturesLayer(self.mlp_extractor.latent_dim_pi, features)
         nn.init.orthogonal_(self.action_net.weight, gain=0.01)
         nn.init.zeros_(self.action_net.bias)
-        # Anew, as the optimizer was made for the layer that is replaced.
+        # The optimizer was made for the layer that is replaced.
         self.optimizer = self.optimizer_class(
             self.parameters(),
             lr=lr_schedule(1),  # type: ignore[call-arg]
             **self.optimizer_kwargs,
         )
 
-    def _do_without(self) -> None:
-        """Weights of what the actor does without are 0 and stay so, in files and snapshots too."""
-        if self._unseen.any():
+    def _ablate(self) -> None:
+        """Set the weights of ablated values to 0 and keep them there, also in what is exported."""
+        if self._ablated.any():
             weight = actor_layers(self)[0].weight
             with torch.no_grad():
-                weight[:, self._unseen] = 0.0
+                weight[:, self._ablated] = 0.0
             weight.register_hook(
-                lambda gradient: gradient.masked_fill(self._unseen.to(gradient.device), 0)
+                lambda gradient: gradient.masked_fill(self._ablated.to(gradient.device), 0)
             )
 
-    def take_over(self, network: Network) -> None:
-        """Begin with another policy's weights: it plays the same, until it learns.
+    def copy_weights(self, network: Network) -> None:
+        """Start with another policy's weights: this one then plays the same, until it learns.
 
-        Its layers may be smaller. What is told to a unit that it lacks is random, and nothing
-        listens to such a unit at first.
+        Its layers may be smaller: new units have random inputs and zero output weights.
+
+        Args:
+            network: The other policy.
 
         Raises:
-            ValueError: Its logits are not what the last layer can give.
+            ValueError: Its logits are not sums over action features, as this policy's are.
         """
-        others = [*network.layers[:-1], self._of_parts(*network.layers[-1])]
+        others = [*network.layers[:-1], self._last_layer(*network.layers[-1])]
         with torch.no_grad():
             layers = actor_layers(self)
             for layer, (weight, bias) in zip(layers, others, strict=True):
@@ -165,16 +182,18 @@ class PartsPolicy(MaskableActorCriticPolicy):
                 layer.weight[:size, :inputs] = torch.as_tensor(weight)
                 layer.weight[:size, inputs:] = 0.0
                 layer.bias[:size] = torch.as_tensor(bias)
-            layers[0].weight[:, self._unseen] = 0.0
+            layers[0].weight[:, self._ablated] = 0.0
 
-    def _of_parts(
+    def _last_layer(
         self, weight: NDArray[np.float32], bias: NDArray[np.float32]
     ) -> tuple[NDArray[Any], NDArray[Any]]:
-        """The last layer's weight and bias, as parts if this policy has such."""
-        if self._action_parts is None:
+        """Weight and bias of this policy's last layer for logits of actions (weight, bias)."""
+        if self._action_features is None:
             return weight, bias
         whole = np.column_stack([weight, bias]).astype(np.float64)
-        of_parts = np.linalg.lstsq(self._action_parts, whole, rcond=None)[0]
-        if not np.allclose(self._action_parts @ of_parts, whole, atol=1e-4):
-            raise ValueError("the weights cannot be taken over: the logits are not sums over parts")
-        return of_parts[:, :-1], of_parts[:, -1]
+        found = np.linalg.lstsq(self._action_features, whole, rcond=None)[0]
+        if not np.allclose(self._action_features @ found, whole, atol=1e-4):
+            raise ValueError(
+                "the weights cannot be copied: the logits are not sums over action features"
+            )
+        return found[:, :-1], found[:, -1]

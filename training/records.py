@@ -1,4 +1,4 @@
-"""Records of what was done: the command, the machine, the agents, JSON files and their tables."""
+"""Records of what was done: the command, the machine, the agents, and tables made of results."""
 
 from __future__ import annotations
 
@@ -12,9 +12,16 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from card_envs.agents import make_agent, policy_path
+from card_envs.agents import policy_path
 from card_envs.docs import with_section
 from card_envs.engine.game import Game
+
+_POLICIES = Path(__file__).with_name("policies")
+
+
+def predecessors(game: Game) -> list[str]:
+    """The files of the game's earlier policies, as paths from the current folder."""
+    return [os.path.relpath(path) for path in sorted((_POLICIES / game.id).glob("*.safetensors"))]
 
 
 def command_as_typed(module: str, *words: str) -> str:
@@ -23,7 +30,7 @@ def command_as_typed(module: str, *words: str) -> str:
 
 
 def cpu_model() -> str:
-    """The processor's name, as far as the system tells it."""
+    """The processor's name, if the system tells it."""
     try:
         found = re.search(r"model name\s*:\s*(.+)", Path("/proc/cpuinfo").read_text())
     except OSError:
@@ -37,30 +44,42 @@ def machine() -> str:
 
 
 def identity(name: str, game: Game) -> str:
-    """An agent's name, and of a policy also what is in its file.
+    """An agent's name, and for a policy also the SHA-256 of its file.
 
     Raises:
-        ValueError: There is no such agent.
+        OSError: The policy's file cannot be read.
     """
-    make_agent(name, game)
     path = policy_path(name, game)
     return name if path is None else f"{name} {hashlib.sha256(path.read_bytes()).hexdigest()}"
 
 
-def write_json(path: Path, data: dict[str, Any]) -> None:
-    """Write a JSON file, or leave the old one if that fails; folders are made as needed."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    new = path.with_name(path.name + ".new")
-    new.write_text(json.dumps(data, indent=2) + "\n", encoding="utf-8")
-    new.replace(path)
+def read_json(path: Path) -> Any:
+    """What a JSON file holds.
+
+    Raises:
+        ValueError: It is not JSON.
+        OSError: It cannot be read.
+    """
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except (json.JSONDecodeError, UnicodeDecodeError) as error:
+        raise ValueError(f"{path} is damaged: {error}") from None
 
 
 def with_tables(text: str, kind: str, results: Path, table: Callable[[dict[str, Any]], str]) -> str:
-    """The text with its tables of one kind written anew, from the folder ``results``.
+    """The text with its tables of one kind renewed.
 
-    What stands behind the comment ``<!-- kind:name -->`` becomes the table of ``kind_name.json``.
+    Args:
+        text: It has places ``<!-- kind:name -->`` … ``<!-- end -->``.
+        kind: The kind.
+        results: The folder of the files ``kind_name.json``.
+        table: Makes a table of what such a file holds.
+
+    Raises:
+        OSError: A place has no file.
+        ValueError: A place has no end.
     """
     for name in re.findall(rf"<!-- {kind}:(\w+) -->", text):
-        result = json.loads((results / f"{kind}_{name}.json").read_text(encoding="utf-8"))
+        result = read_json(results / f"{kind}_{name}.json")
         text = with_section(text, f"{kind}:{name}", table(result))
     return text

@@ -1,7 +1,7 @@
 """Self-play: games in which the learner holds one seat, as a vector environment for SB3.
 
-The rewards of a transition are what the learner got from its decision until its next one: what
-the other players' moves brought it is part of it, as it must be.
+A transition's rewards are what the learner got from their decision until their next one: what the
+other players' moves brought them is included.
 """
 
 from __future__ import annotations
@@ -15,68 +15,53 @@ from numpy.typing import NDArray
 from stable_baselines3.common.vec_env import VecEnv
 from threadpoolctl import threadpool_limits
 
-from card_envs.agents import make_agent
+from card_envs.agents import PolicyAgent
 from card_envs.agents.network import Network
-from card_envs.engine.game import Game
-from card_envs.engine.templates import compile_for, play_out, write_states
-from card_envs.envs.seats import SeatGames
-from card_envs.games import load_game
-from training.config import Config
+from card_envs.engine.templates import compile_for, play_out, write_full_states
+from card_envs.envs.learner_games import LearnerGames
+from training.run import Run
 
 
-class Snapshot:
-    """A state of the learner as an agent.
+class SelfPlayGames(LearnerGames):
+    """Games whose other seats are held by snapshots or named agents, drawn for each game.
 
-    It takes the likeliest action, or with ``rng`` draws its actions from the policy.
+    Args:
+        run: The run.
     """
 
-    name = "snapshot"
-
-    def __init__(self, network: Network, rng: np.random.Generator | None = None) -> None:
-        self.network = network
-        self._rng = rng
-
-    def act(
-        self, observation: NDArray[np.float32], action_mask: NDArray[np.int8]
-    ) -> NDArray[np.int64]:
-        """Actions (M,) for observations (M, D) and masks (M, A)."""
-        return self.network.act(observation, action_mask, self._rng)
-
-
-class SelfPlayGames(SeatGames):
-    """Every other seat is held by a snapshot or a named agent, drawn anew each game."""
-
-    def __init__(self, game: Game, config: Config) -> None:
+    def __init__(self, run: Run) -> None:
+        environment = run.config.environment
         super().__init__(
-            game,
-            config.environment.num_envs,
-            num_players=config.environment.num_players,
+            run.game,
+            environment.num_envs,
+            num_players=environment.num_players,
+            opponents="random",  # until the run's own are put in their place
             skip_forced=True,  # a forced move teaches nothing
             on_illegal="raise",
-            **config.environment.options,
+            **environment.options,
         )
         # The snapshots' matrices are small: several threads would only wait for each other.
         threadpool_limits(1, "blas")
-        self._mix = config.opponents
-        self._table_weights = config.environment.table_weights
-        self.activation = config.network.activation
-        self.rng = np.random.default_rng([config.seed, 1])
-        named = [make_agent(name, game) for name in self._mix.agents]
-        self.arena.agents = [None, *named]
+        self._opponents = run.config.opponents
+        self._table_weights = environment.table_weights
+        self.activation = run.config.network.activation
+        self.rng = np.random.default_rng([run.config.seed, 1])
+        self.arena.agents = [None, *(run.agents[name] for name in self._opponents.agents)]
         self._first_snapshot = len(self.arena.agents)
 
     @property
-    def snapshots(self) -> list[Snapshot]:
-        """The pool."""
-        return [agent for agent in self.arena.agents if isinstance(agent, Snapshot)]
+    def pool(self) -> list[PolicyAgent]:
+        """The opponent pool: snapshots of the learner's past."""
+        snapshots = self.arena.agents[self._first_snapshot :]
+        return [agent for agent in snapshots if isinstance(agent, PolicyAgent)]
 
     def add_snapshot(self, network: Network) -> None:
-        """Put the learner's present state into the pool, in place of a random one if it is full."""
-        snapshot = Snapshot(network, self.rng)
-        if len(self.snapshots) < self._mix.pool_size:
+        """Put the learner's present network into the pool, replacing a random one if it is full."""
+        snapshot = PolicyAgent(network, "snapshot", self.arena.view, self.rng)
+        if len(self.pool) < self._opponents.pool_size:
             self.arena.agents.append(snapshot)
         else:
-            place = self._first_snapshot + self.rng.integers(self._mix.pool_size)
+            place = self._first_snapshot + self.rng.integers(self._opponents.pool_size)
             self.arena.agents[place] = snapshot
 
     def _draw_tables(
@@ -93,18 +78,18 @@ class SelfPlayGames(SeatGames):
     def _seat_opponents(
         self, num_players: NDArray[np.int64], learner_seats: NDArray[np.int64]
     ) -> NDArray[np.int64]:
-        count = len(self.snapshots)
-        snapshots = self._mix.snapshots if count else 0.0
-        weights = np.array([*self._mix.agents.values(), snapshots])
+        count = len(self.pool)
+        pool = self._opponents.pool if count else 0.0
+        weights = np.array([*self._opponents.agents.values(), pool])
         shape = (len(num_players), self.game.max_players)
-        seats = 1 + self.rng.choice(len(weights), shape, p=weights / weights.sum())
+        seating = 1 + self.rng.choice(len(weights), shape, p=weights / weights.sum())
         if count:
-            is_snapshot = seats == self._first_snapshot
-            seats[is_snapshot] += self.rng.integers(count, size=int(is_snapshot.sum()))
-        if self._mix.alike:
-            are_alike = self.rng.random(len(seats)) < self._mix.alike
-            seats[are_alike] = seats[are_alike, :1]
-        return seats
+            is_snapshot = seating == self._first_snapshot
+            seating[is_snapshot] += self.rng.integers(count, size=int(is_snapshot.sum()))
+        if self._opponents.same_agent:
+            have_one = self.rng.random(len(seating)) < self._opponents.same_agent
+            seating[have_one] = seating[have_one, :1]
+        return seating
 
 
 class SelfPlayVecEnv(VecEnv):
@@ -113,7 +98,8 @@ class SelfPlayVecEnv(VecEnv):
     Args:
         games: The games.
         with_state: Whether the full state follows the observation, for the critic.
-        with_playout: Whether the learner's next payment follows if all play by the heuristic.
+        with_playout: Whether the learner's next payment follows, if all players followed the
+            heuristic.
     """
 
     def __init__(
@@ -123,8 +109,7 @@ class SelfPlayVecEnv(VecEnv):
         game = games.game
         self._with_state = with_state
         self._with_playout = with_playout
-        self._write_states = compile_for(game, write_states)
-        self._play_out = compile_for(game, play_out)
+        self._play_out = compile_for(game, play_out) if with_playout else None
         self._scratch = game.new_states(1)
         size = game.fields.size + with_state * game.state_fields.size + with_playout
         super().__init__(
@@ -134,7 +119,7 @@ class SelfPlayVecEnv(VecEnv):
         )
 
     def reset(self) -> NDArray[np.float32]:
-        """Begin all games.
+        """Begin all games, and return what the learner and their critic see, float32 (N, inputs).
 
         Game i has the seed ``(s - 1) * num_envs + 1 + i``, modulo 2**64, with the s of ``seed()``:
         runs of different seeds play different deals.
@@ -143,52 +128,53 @@ class SelfPlayVecEnv(VecEnv):
         if seed is not None:
             seed = ((seed - 1) * self.num_envs + 1) % 2**64
         self.games.reset(seed)
-        return self._look(self.games.all)
+        return self._observe(self.games.all)
 
-    def _look(self, indices: NDArray[np.int64]) -> NDArray[np.float32]:
-        """What the learner sees in these games, and what its critic sees beyond."""
+    def _observe(self, indices: NDArray[np.int64]) -> NDArray[np.float32]:
+        """What the learner sees in these games, and what their critic sees beyond."""
+        game = self.games.game
         states, players = self.games.arena.states, self.games.learner_seats[indices]
         seen = [self.games.arena.observation[indices]]
         if self._with_state:
-            seen.append(np.empty((len(indices), self.games.game.state_fields.size), np.float32))
-            self._write_states(states, indices, players, seen[-1])
-        if self._with_playout:
+            seen.append(np.empty((len(indices), game.state_fields.size), np.float32))
+            write_full_states(game, states, indices, players, seen[-1])
+        if self._play_out is not None:
             seen.append(np.empty((len(indices), 1), np.float32))
             self._play_out(states, indices, players, self._scratch, seen[-1][:, 0])
         return np.concatenate(seen, axis=1)
 
     def step_async(self, actions: NDArray[np.int64]) -> None:
-        """Keep the actions for ``step_wait``."""
+        """Keep the actions (N,) for ``step_wait``."""
         self._actions = actions
 
     def step_wait(
         self,
     ) -> tuple[NDArray[np.float32], NDArray[np.float32], NDArray[np.bool_], list[dict[str, Any]]]:
-        """Observations, rewards, dones and infos; games that are over begin anew."""
+        """Observations, rewards, dones and infos; finished games are reset in the same step."""
         games = self.games
         rewards, terminated, truncated = games.step(self._actions)
         dones = terminated | truncated
         infos: list[dict[str, Any]] = [{} for _ in range(self.num_envs)]
         if dones.any():
-            # A cut game goes on in the learner's estimate, unless its standing was paid as the end.
-            cut = np.flatnonzero(truncated & (games.arena.options["reward"] == "score"))
-            games.observe_ended(cut)
-            for i, last in zip(cut, self._look(cut), strict=True):
+            # The value of a truncated game is bootstrapped, unless its standing has been paid.
+            is_score = games.arena.options["reward"] == "score"
+            bootstrapped = np.flatnonzero(truncated & is_score)
+            games.observe_ended(bootstrapped)
+            for i, last in zip(bootstrapped, self._observe(bootstrapped), strict=True):
                 infos[i] = {"TimeLimit.truncated": True, "terminal_observation": last}
-            ended = np.flatnonzero(dones)
-            games.go_on(ended)
-        return self._look(games.all), rewards.astype(np.float32), dones, infos
+            games.reset_next(np.flatnonzero(dones))
+        return self._observe(games.all), rewards.astype(np.float32), dones, infos
 
     def env_method(
         self, method_name: str, *args: Any, indices: Any = None, **kwargs: Any
     ) -> list[Any]:
-        """Only ``action_masks``."""
+        """Only ``action_masks``: int8 (A,) of each game."""
         if method_name != "action_masks":
             raise AttributeError(f"there is no method {method_name!r}")
         return list(self.games.arena.action_mask.copy())
 
     def has_attr(self, attr_name: str) -> bool:
-        """Whether the environments have it (they have ``action_masks``)."""
+        """Whether the environments have the attribute (they have ``action_masks``)."""
         return attr_name == "action_masks"
 
     def get_attr(self, attr_name: str, indices: Any = None) -> list[Any]:
@@ -213,10 +199,11 @@ class SelfPlayVecEnv(VecEnv):
         """Nothing is held open."""
 
 
-def make_env(config: Config) -> SelfPlayVecEnv:
-    """The games that the configuration describes, and what its critic is told of them."""
+def make_env(run: Run) -> SelfPlayVecEnv:
+    """The games that a run's configuration describes, and what its critic sees beyond them."""
+    network = run.config.network
     return SelfPlayVecEnv(
-        SelfPlayGames(load_game(config.game), config),
-        with_state=config.network.critic == "state",
-        with_playout=config.network.critic_plays_out,
+        SelfPlayGames(run),
+        with_state=network.critic == "state",
+        with_playout=network.critic_playout,
     )

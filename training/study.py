@@ -2,15 +2,14 @@
 
     python -m training.study configs/studies/beaver_gang.yaml [--out DIR] [--jobs N] [--readme]
 
-Each run ends with its policy alone among each of some agents, on the same deals at every table
-size. A finished run is not made again. The results go to ``training/results/``, and with
+Each run ends with its policy against copies of each of some agents, on the same deals at every
+table size. A finished run is not repeated. The results go to ``training/results/``, and with
 ``--readme`` into the tables of ``training/README.md``.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
 import re
 from collections.abc import Sequence
 from pathlib import Path
@@ -20,13 +19,16 @@ import joblib
 import numpy as np
 from pydantic import Field, field_validator
 
-from card_envs.agents import make_agent
+from card_envs import command
+from card_envs.agents import AgentLike, make_agent
+from card_envs.command import write_json
 from card_envs.docs import markdown_table
-from card_envs.games import load_game
-from training import command
-from training.config import Config, Part, check, read_yaml, with_overrides
-from training.evaluate import deal_seeds, play_among, rules_of
-from training.records import identity, with_tables, write_json
+from card_envs.engine.game import Game
+from card_envs.evaluation import deal_seeds, play_one_against
+from card_envs.evaluation.display import short_names
+from training.config import Config, Section, check, read_yaml, with_overrides
+from training.records import identity, read_json, with_tables
+from training.run import Run
 from training.train import train_or_resume
 
 README = Path(__file__).with_name("README.md")
@@ -35,15 +37,15 @@ RESULTS = Path(__file__).with_name("results")
 _DEALS_SEED = 2_000_003
 
 
-class Study(Part):
+class Study(Section):
     """A base, and settings that differ from it."""
 
-    question: str  #: the table's heading
-    seeds: Annotated[tuple[int, ...], Field(min_length=3)]
-    deals: int = Field(500, ge=2)  #: of each table size
-    among: Annotated[tuple[str, ...], Field(min_length=1)]  #: agents
-    base: dict[str, Any]  #: a configuration
-    settings: dict[str, tuple[str, ...]]  #: by name, as ``KEY=VALUE``
+    question: str = Field(description="the table's heading")
+    seeds: Annotated[tuple[int, ...], Field(min_length=3)] = Field(description="of the runs")
+    deals: int = Field(500, ge=2, description="at each table size")
+    against: Annotated[tuple[str, ...], Field(min_length=1)] = Field(description="agents")
+    base: dict[str, Any] = Field(description="a configuration")
+    settings: dict[str, tuple[str, ...]] = Field(description="by name, as KEY=VALUE")
 
     @field_validator("seeds")
     @classmethod
@@ -57,14 +59,21 @@ class Study(Part):
     def _are_names(cls, settings: dict[str, tuple[str, ...]]) -> dict[str, tuple[str, ...]]:
         for name, changes in settings.items():
             if not re.fullmatch(r"[a-z0-9_]+", name) or name == "base":
-                raise ValueError(f"a setting's name is of a-z, 0-9 and _, not {name!r}")
+                raise ValueError(f"a setting's name is made of a-z, 0-9 and _, not {name!r}")
             for change in changes:
                 if change.partition("=")[0] in ("game", "name", "seed"):
                     raise ValueError(f"{name}: game, name and seed are no settings, got {change!r}")
         return settings
 
     def configs(self, path: Path) -> dict[tuple[str, int], Config]:
-        """The configuration of each setting and seed; ValueError if one is wrong."""
+        """The configuration of each setting and seed.
+
+        Args:
+            path: The study's file, for errors.
+
+        Raises:
+            ValueError: One is wrong.
+        """
         settings = {"base": (), **self.settings}
         return {
             (name, seed): check(
@@ -76,83 +85,115 @@ class Study(Part):
 
 
 def load_study(path: Path) -> Study:
-    """Read a study; ValueError if it cannot be read or something in it is wrong."""
+    """Read a study.
+
+    Raises:
+        ValueError: It cannot be read, or something in it is wrong.
+    """
     return check(Study, read_yaml(path), path)
 
 
 def run_one(
-    config: Config, folder: Path, among: Sequence[str], deals: int, sizes: range
+    game: Game,
+    config: Config,
+    folder: Path,
+    against: Sequence[str],
+    deals: int,
+    sizes: Sequence[int],
 ) -> dict[str, Any]:
-    """Train, unless that is done, and measure: the policy alone among each of some agents.
+    """Train, unless that is done, and measure the policy against copies of each of some agents.
 
     Args:
-        config: The run.
+        game: The game, so that a process that does not know it yet learns of it.
+        config: The run's configuration.
         folder: Where it is, or will be.
-        among: The agents.
+        against: The agents.
         deals: How many at each table size.
         sizes: The numbers of players.
 
     Returns:
-        ``decisions``, ``hours``, ``machine``, ``deals``, and ``among``: for each agent the rank
+        ``decisions``, ``hours``, ``machine``, ``deals``, and ``against``: for each agent the rank
         reward at every table size.
+
+    Raises:
+        ValueError: The folder holds another run, or a damaged one.
     """
-    policy = train_or_resume(config, folder)
+    run = Run.open(config, folder)
+    policy = train_or_resume(run)
     finished = folder / "measured.json"
-    game = load_game(config.game)
-    how = {"deals": deals, "sizes": [*sizes], "agents": [identity(name, game) for name in among]}
+    how = {"deals": deals, "sizes": [*sizes], "agents": [identity(name, game) for name in against]}
     if finished.exists():
-        noted = json.loads(finished.read_text(encoding="utf-8"))
+        noted = read_json(finished)
         if noted["how"] == how:
-            return noted["measured"]
-    card = json.loads(policy.with_suffix(".json").read_text(encoding="utf-8"))
+            return dict(noted["measured"])
+    card = read_json(run.card_path)
     measured = {
         "decisions": card["decisions"],
         "hours": card["hours"],
         "machine": card["machine"],
         "deals": deals,
-        "among": ranks_among(config, str(policy), among, deals, sizes),
+        "against": ranks_against(run, str(policy), against, deals, sizes),
     }
     write_json(finished, {"how": how, "measured": measured})
     return measured
 
 
-def ranks_among(
-    config: Config, agent: str, among: Sequence[str], deals: int, sizes: range
+def ranks_against(
+    run: Run, agent: AgentLike, against: Sequence[str], deals: int, sizes: Sequence[int]
 ) -> dict[str, dict[str, float]]:
-    """The agent's rank reward alone among each of some agents, at each table size, by the rules of
-    a run."""
-    game = load_game(config.game)
-    measured = make_agent(agent, game)
+    """An agent's rank reward against copies of each of some agents, by the rules of a run.
+
+    Args:
+        run: The run.
+        agent: The agent.
+        against: The other agents.
+        deals: How many at each table size.
+        sizes: The numbers of players.
+
+    Returns:
+        For each of the other agents the rank reward by number of players.
+    """
     seeds = deal_seeds(_DEALS_SEED, deals)
-    ranks: dict[str, dict[str, float]] = {name: {} for name in among}
-    for name in among:
-        opponent = make_agent(name, game)
-        for players, played in play_among(game, measured, opponent, sizes, seeds, rules_of(config)):
-            ranks[name][str(players)] = float(played.rank[..., 0].mean())
-    return ranks
+    return {
+        name: {
+            str(players): float(played.rank[..., 0].mean())
+            for players, played in play_one_against(run.game, agent, name, sizes, seeds, run.rules)
+        }
+        for name in against
+    }
 
 
 def run_study(path: Path, out: Path, jobs: int) -> dict[str, Any]:
-    """Make all runs that are missing, ``jobs`` at a time, and return what is written as JSON."""
+    """Make all runs that are missing, and return what is written as JSON.
+
+    Args:
+        path: The study's file.
+        out: The folder of its runs.
+        jobs: Runs at a time; -1: as many as there are cores.
+
+    Raises:
+        ValueError: The study is wrong, or a folder holds another run.
+    """
     study = load_study(path)
     configs = study.configs(path)
-    game = load_game(study.base["game"])
-    for agent in study.among:
+    runs = {key: Run.open(config, out / key[0] / str(key[1])) for key, config in configs.items()}
+    base = runs["base", study.seeds[0]]
+    game = base.game
+    for agent in study.against:
         make_agent(agent, game)
-    base = configs["base", study.seeds[0]]
-    low, high = game.check_player_range(base.environment.num_players)
+    low, high = game.check_player_range(base.config.environment.num_players)
     sizes = range(low, high + 1)  # of all settings, whatever they play in training
     measured = joblib.Parallel(n_jobs=jobs)(
-        joblib.delayed(run_one)(config, out / name / str(seed), study.among, study.deals, sizes)
-        for (name, seed), config in configs.items()
+        joblib.delayed(run_one)(game, run.config, run.folder, study.against, study.deals, sizes)
+        for run in runs.values()
     )
     settings = {"base": (), **study.settings}
     by_setting: dict[str, Any] = {
         name: {"changes": list(changes), "runs": []} for name, changes in settings.items()
     }
-    for (name, seed), run in zip(configs, measured, strict=True):
-        by_setting[name]["runs"].append({"seed": seed, **run})
-    imitated = base.imitation.agent
+    for (name, seed), result in zip(runs, measured, strict=True):
+        by_setting[name]["runs"].append({"seed": seed, **result})
+    imitated = base.config.imitation.agent
     return {
         "question": study.question,
         "game": game.id,
@@ -160,32 +201,38 @@ def run_study(path: Path, out: Path, jobs: int) -> dict[str, Any]:
         "deals": study.deals,
         "base": study.base,
         "imitated": imitated,
-        "imitated_among": ranks_among(base, imitated, study.among, study.deals, sizes),
+        "imitated_against": ranks_against(base, imitated, study.against, study.deals, sizes),
         "settings": by_setting,
     }
 
 
 def study_table(result: dict[str, Any]) -> str:
-    """The study as a Markdown table: the mean over seeds and table sizes, and the seeds' range."""
-    agents = list(result["settings"]["base"]["runs"][0]["among"])
-    header = ["setting", "changes", *(f"among `{a}`" for a in agents)]
-    imitated = [np.mean(list(result["imitated_among"][agent].values())) for agent in agents]
+    """A study's result as a Markdown table: means over seeds and table sizes, ranges of seeds."""
+    agents = list(result["settings"]["base"]["runs"][0]["against"])
+    header = ["setting", "changes", *(f"against `{name}`" for name in short_names(agents))]
+    imitated = [np.mean(list(result["imitated_against"][agent].values())) for agent in agents]
     cells = [f"{rank:+z.3f}" for rank in imitated]
-    entries = [[f"`{result['imitated']}` itself", "", *cells]]
+    entries = [[f"`{short_names([result['imitated']])[0]}` itself", "", *cells]]
     for name, setting in result["settings"].items():
         cells = []
         for agent in agents:
-            by_seed = [np.mean(list(run["among"][agent].values())) for run in setting["runs"]]
+            by_seed = [np.mean(list(run["against"][agent].values())) for run in setting["runs"]]
             cells.append(f"{np.mean(by_seed):+.3f} ({min(by_seed):+.3f} … {max(by_seed):+.3f})")
-        changes = ", ".join(f"`{change}`" for change in setting["changes"])
+        changes = ", ".join(f"`{_without_folders(change)}`" for change in setting["changes"])
         entries.append([name, changes, *cells])
     runs = result["settings"]["base"]["runs"]
     return (
         f"{result['question']}\n\n{markdown_table(header, entries, len(agents))}\n\n"
-        f"Rank reward of one among others, the mean over table sizes and {len(runs)} seeds (lowest "
-        f"… highest seed), {result['deals']} deals in all seatings at each size. The base makes "
-        f"{runs[0]['decisions']:,} decisions: `{result['command']}`, on {runs[0]['machine']}."
+        f"Rank reward of one against copies of the other, the mean over table sizes and "
+        f"{len(runs)} seeds (lowest … highest seed), {result['deals']} deals in all seatings at "
+        f"each size. The base makes {runs[0]['decisions']:,} decisions: `{result['command']}`, on "
+        f"{runs[0]['machine']}."
     )
+
+
+def _without_folders(change: str) -> str:
+    """A change with policy files named by their stems."""
+    return re.sub(r"[\w./-]*/(\w+)\.safetensors", r"\1", change)
 
 
 def _main(argv: Sequence[str] | None) -> None:
@@ -196,7 +243,8 @@ def _main(argv: Sequence[str] | None) -> None:
     parser.add_argument("--out", type=Path, metavar="DIR", help="default: runs/<the study's name>")
     parser.add_argument("--jobs", type=int, default=-1, metavar="N", help="default: all cores")
     parser.add_argument("--readme", action="store_true", help="rewrite training/README.md's tables")
-    args = parser.parse_args(argv)
+    command.add_games_argument(parser)
+    args = command.parse_arguments(parser, argv)
     result = run_study(args.study, args.out or Path("runs") / args.study.stem, args.jobs)
     print(study_table(result))
     write_json(RESULTS / f"study_{args.study.stem}.json", result)
@@ -207,7 +255,7 @@ def _main(argv: Sequence[str] | None) -> None:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """The command ``python -m training.study``; returns the exit status."""
-    return command.run("training.study", _main, argv)
+    return command.run("training.study", lambda: _main(argv))
 
 
 if __name__ == "__main__":

@@ -1,8 +1,8 @@
 """Ratings from whole rankings, ties included: Plackett-Luce in Davidson's form, by maximum
 likelihood.
 
-Places are given out from the first on. Of the players that have none yet, a set S is the next to
-share one with a probability in proportion to ``d(|S|)`` times the geometric mean of the strengths
+Places are given out from the first on. Among the players that have none yet, a set S is the next to
+share one with a probability proportional to ``d(|S|)`` times the geometric mean of the strengths
 in S; ``d(1)`` is 1, and the others are fitted with the strengths. Without ties this is the
 Plackett-Luce model, with two players Davidson's model of paired comparisons.
 """
@@ -12,29 +12,49 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import product
 from math import comb
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import optimize
-from scipy.sparse import csgraph
 
 #: What a factor of e in strength is on Elo's scale: 400 points are ten to one.
 ELO = 400.0 / np.log(10.0)
 
 # Keeps the fit finite where one agent is always ahead; it weighs far less than one game.
 _RIDGE = 1e-3
+# The fit ends where another step would change the loss by less than this share of it.
+_TOLERANCE = 1e-9
+_MOST_STEPS = 200
 # A number of players of one agent has four bits of a code.
 _BITS = 4
+
+#: The greatest number of agents that can be rated together.
+MAX_AGENTS = (1 << _BITS) - 1
+
+
+class RatingEstimates(NamedTuple):
+    """Ratings on Elo's scale (400 points: ten to one) and their 95% intervals, float64 (agents,).
+
+    The ends of an interval are infinite where nothing in the games bounds the rating.
+    """
+
+    rating: NDArray[np.float64]
+    low: NDArray[np.float64]
+    high: NDArray[np.float64]
 
 
 class Rankings:
     """What some agents' games say about their strengths, deal by deal.
 
     Args:
-        num_agents: How many agents there are, at most 15.
-        tables: For each table the agents on its places (n,), and their standings, float64
-            (deals, seatings, n): the higher the better, equal is level. The numbers of deals are
-            equal; the same row of two tables is the same deal.
+        num_agents: The number of agents, at most 15.
+        tables: For each table the agents at its places (n,), whole numbers below ``num_agents``,
+            and their standings, float64 (deals, seatings, n): the higher the better, equal is
+            level. All tables have the same number of deals; the same row of two tables is the same
+            deal.
+
+    Raises:
+        ValueError: There are no tables, more than 15 agents, or different numbers of deals.
     """
 
     def __init__(
@@ -42,6 +62,10 @@ class Rankings:
         num_agents: int,
         tables: Sequence[tuple[Sequence[int], NDArray[np.float64]]],
     ) -> None:
+        if num_agents > MAX_AGENTS:
+            raise ValueError(f"at most {MAX_AGENTS} agents can be rated, got {num_agents}")
+        if len({standing.shape[0] for _, standing in tables}) != 1:
+            raise ValueError("tables with the same number of deals are needed")
         self.num_agents = num_agents
         self.num_deals = tables[0][1].shape[0]
         deals, remaining, placed, weights = [], [], [], []
@@ -49,9 +73,9 @@ class Rankings:
             codes = np.array([1 << _BITS * agent for agent in agents], np.int64)
             level = standing[..., None, :] == standing[..., :, None]
             behind = standing[..., None, :] <= standing[..., :, None]
-            # Those who share a place tell of it together.
+            # Players who share a place report one event together.
             weight = 1.0 / level.sum(axis=-1)
-            told = behind.sum(axis=-1) > 1  # the last one's place says nothing
+            told = behind.sum(axis=-1) > 1  # the last player's place says nothing
             deal = np.broadcast_to(np.arange(self.num_deals)[:, None, None], told.shape)
             deals.append(deal[told])
             remaining.append((behind @ codes)[told])
@@ -106,39 +130,65 @@ class Rankings:
         return code >> _BITS * np.arange(self.num_agents) & (1 << _BITS) - 1
 
     def fit(self, weights: NDArray[np.float64], start: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Logarithms of strengths and of ``d``, given how often each event happened."""
+        """The most likely parameters.
+
+        Args:
+            weights: float64 (events,), how often each event happened: a sum of rows of ``counts``.
+            start: float64 (num_agents + ties,), where the search begins; zeros will do.
+
+        Returns:
+            float64 (num_agents + ties,): the logarithms of the agents' strengths, then those of
+            ``d`` for each size of a tie that happened.
+        """
         happened = weights @ self._features[self._row_of]
-        in_group = np.bincount(self._group_of, weights, len(self._starts))
-        group = self._group
+        in_group = np.bincount(self._group_of, weights, len(self._starts)).astype(np.float64)
+        x = start.astype(np.float64)
+        for _ in range(_MOST_STEPS):
+            loss, odds = self._loss(x, happened, in_group)
+            mean = np.add.reduceat(odds[:, None] * self._features, self._starts)
+            gradient = in_group @ mean - happened + _RIDGE * x
+            hessian = self._features.T @ ((in_group[self._group] * odds)[:, None] * self._features)
+            hessian -= mean.T @ (in_group[:, None] * mean)
+            step = np.linalg.solve(hessian + _RIDGE * np.eye(len(x)), gradient)
+            decrement = float(gradient @ step)
+            if decrement <= _TOLERANCE * (1.0 + abs(loss)):
+                return x - step
+            scale = 1.0  # Newton's method, with shorter steps where the loss is far from quadratic
+            while (
+                self._loss(x - scale * step, happened, in_group)[0] > loss - scale / 4 * decrement
+            ):
+                scale /= 2
+            x = x - scale * step
+        return x
 
-        def loss(x: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
-            utility = self._offsets + self._features @ x
-            highest = np.maximum.reduceat(utility, self._starts)
-            odds = np.exp(utility - highest[group])
-            total = np.add.reduceat(odds, self._starts)
-            expected = (odds * (in_group / total)[group]) @ self._features
-            value = in_group @ (np.log(total) + highest) - happened @ x + _RIDGE / 2 * x @ x
-            return value, expected - happened + _RIDGE * x
+    def _loss(
+        self, x: NDArray[np.float64], happened: NDArray[np.float64], in_group: NDArray[np.float64]
+    ) -> tuple[float, NDArray[np.float64]]:
+        """The negative logarithm of the likelihood, and the probability of each choice."""
+        utility = self._offsets + self._features @ x
+        highest = np.maximum.reduceat(utility, self._starts)
+        odds = np.exp(utility - highest[self._group])
+        total = np.add.reduceat(odds, self._starts)
+        loss = in_group @ (np.log(total) + highest) - happened @ x + _RIDGE / 2 * x @ x
+        return float(loss), odds / total[self._group]
 
-        found = optimize.minimize(loss, start, jac=True, method="L-BFGS-B", options={"gtol": 1e-6})
-        return found.x
+    def ratings(self, bootstraps: int, rng: np.random.Generator) -> RatingEstimates:
+        """Ratings on Elo's scale, with 95% intervals from a bootstrap over deals.
 
-    def ratings(
-        self, bootstraps: int, rng: np.random.Generator
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
-        """Ratings on Elo's scale, and the lower and upper ends of their 95% intervals.
+        The mean is 0 over the largest group of agents each of whom was level with or ahead of each
+        other one, directly or through others. Nothing in the games says how far the other agents
+        are from that group: a weak prior bounds their ratings, and their intervals are open.
 
-        The intervals are from a bootstrap over deals. The mean is 0 over the largest group of
-        agents each of whom was level with or ahead of each other one, directly or by way of
-        others. Nothing in the games says how far the others are from that group: they are as far
-        as a weak prior lets them be, and their intervals are open.
+        Args:
+            bootstraps: The number of samples of the bootstrap, at least 1.
+            rng: Draws the samples.
         """
         compared = self._compared()
         center = compared if compared.any() else np.ones(self.num_agents, bool)
 
         def on_elos_scale(x: NDArray[np.float64]) -> NDArray[np.float64]:
             strengths = x[: self.num_agents]
-            return ELO * (strengths - strengths[center].mean())
+            return np.asarray(ELO * (strengths - strengths[center].mean()))
 
         x = self.fit(self.counts.sum(axis=0), np.zeros(self._features.shape[1]))
         samples = []
@@ -147,17 +197,19 @@ class Rankings:
             samples.append(on_elos_scale(self.fit(self.counts[drawn].sum(axis=0), x)))
         low, high = np.quantile(samples, [0.025, 0.975], axis=0)
         low[~compared], high[~compared] = -np.inf, np.inf
-        return on_elos_scale(x), low, high
+        return RatingEstimates(on_elos_scale(x), low, high)
 
     def _compared(self) -> NDArray[np.bool_]:
-        """Which agents are of the largest group whose strengths can be compared; nobody, if there
-        is none of two."""
-        reached = np.zeros((self.num_agents, self.num_agents), bool)
+        """Which agents are in the largest group whose strengths can be compared, bool (agents,);
+        none of them if no group has two."""
+        reached = np.eye(self.num_agents, dtype=bool)
         for remaining, placed in self._events.T.tolist():
             first, there = self._players(placed) > 0, self._players(remaining) > 0
             reached |= first[:, None] & there
-        _, group = csgraph.connected_components(reached, connection="strong")
-        sizes = np.bincount(group)
+        for through in range(self.num_agents):
+            reached |= reached[:, through, None] & reached[through]
+        group = reached & reached.T  # each row is the group of an agent
+        sizes = group.sum(axis=1)
         if sizes.max() == 1:
             return np.zeros(self.num_agents, bool)
-        return group == group[sizes[group].argmax()]
+        return np.asarray(group[sizes.argmax()])

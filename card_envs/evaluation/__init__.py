@@ -1,0 +1,48 @@
+"""How strong agents are: duplicate deals, confidence intervals, tournaments, ratings.
+
+``evaluate`` plays one table, ``run_tournament`` every table that can be made of some agents;
+both stand on ``play_deals``. Statistics need scipy, tables and pictures rich and matplotlib: ``pip
+install 'card_envs[evaluation]'``.
+"""
+
+from card_envs.evaluation.deals import (
+    MatchResults,
+    deal_seeds,
+    play_deals,
+    play_one_against,
+    random_orders,
+)
+from card_envs.evaluation.matches import AgentResult, EvaluationResult, evaluate
+from card_envs.evaluation.ratings import Rankings, RatingEstimates
+from card_envs.evaluation.statistics import MeanEstimate, estimate_mean
+from card_envs.evaluation.tournament import (
+    RatedAgentResult,
+    TableResult,
+    TournamentResult,
+    TournamentSummary,
+    run_tournament,
+    summarize,
+    tables_of,
+)
+
+__all__ = [
+    "AgentResult",
+    "EvaluationResult",
+    "MatchResults",
+    "MeanEstimate",
+    "Rankings",
+    "RatedAgentResult",
+    "RatingEstimates",
+    "TableResult",
+    "TournamentResult",
+    "TournamentSummary",
+    "deal_seeds",
+    "estimate_mean",
+    "evaluate",
+    "play_deals",
+    "play_one_against",
+    "random_orders",
+    "run_tournament",
+    "summarize",
+    "tables_of",
+]

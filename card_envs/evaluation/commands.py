@@ -1,0 +1,148 @@
+"""The commands ``evaluate`` and ``tournament``, of ``card-envs`` and of ``python -m training``."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from card_envs import command
+from card_envs.evaluation.display import plot_ratings, show_evaluation, show_tournament
+from card_envs.evaluation.matches import evaluate
+from card_envs.evaluation.tournament import run_tournament
+from card_envs.games import load_game
+
+_EVALUATE = "how strong the agents of a table are: duplicate deals in all cyclic seatings"
+_TOURNAMENT = "every table that can be made of some agents: ratings and pairwise results"
+
+#: A command's subparsers, as ``ArgumentParser.add_subparsers`` returns them.
+Subparsers = Any
+
+
+def add_evaluate(subparsers: Subparsers) -> None:
+    """Add the command ``evaluate`` to a program.
+
+    The parsed arguments hold ``prepare``: ``prepare(args)`` gives a function that carries out the
+    command, reports errors on stderr and returns the exit status. Games of other packages are
+    registered by the program (``card_envs.command.parse_arguments``).
+
+    Args:
+        subparsers: What ``ArgumentParser.add_subparsers`` returned.
+    """
+    parser = subparsers.add_parser("evaluate", help=_EVALUATE, description=_EVALUATE)
+    _add_evaluate_arguments(parser, "card-envs")
+
+
+def add_tournament(subparsers: Subparsers) -> None:
+    """Add the command ``tournament`` to a program, as :func:`add_evaluate` does.
+
+    Args:
+        subparsers: What ``ArgumentParser.add_subparsers`` returned.
+    """
+    parser = subparsers.add_parser("tournament", help=_TOURNAMENT, description=_TOURNAMENT)
+    _add_tournament_arguments(parser, "card-envs")
+
+
+def evaluate_main(argv: Sequence[str] | None = None, program: str = "evaluate") -> int:
+    """The command ``evaluate`` as a program of its own.
+
+    Args:
+        argv: The arguments; None: those of the process.
+        program: What it is called in errors.
+
+    Returns:
+        The exit status.
+    """
+    return _main(_add_evaluate_arguments, _EVALUATE, argv, program)
+
+
+def tournament_main(argv: Sequence[str] | None = None, program: str = "tournament") -> int:
+    """The command ``tournament`` as a program of its own.
+
+    Args:
+        argv: The arguments; None: those of the process.
+        program: What it is called in errors.
+
+    Returns:
+        The exit status.
+    """
+    return _main(_add_tournament_arguments, _TOURNAMENT, argv, program)
+
+
+def _main(
+    add_arguments: Callable[[argparse.ArgumentParser, str], None],
+    description: str,
+    argv: Sequence[str] | None,
+    program: str,
+) -> int:
+    parser = argparse.ArgumentParser(prog=f"python -m {program}", description=description)
+    add_arguments(parser, program)
+    command.add_games_argument(parser)
+
+    def main() -> int:
+        args = command.parse_arguments(parser, argv)
+        return int(args.prepare(args)())
+
+    return command.run(program, main)
+
+
+def _set_prepare(
+    parser: argparse.ArgumentParser, program: str, main: Callable[[argparse.Namespace], None]
+) -> None:
+    def prepare(args: argparse.Namespace) -> Callable[[], int]:
+        return lambda: command.run(program, lambda: main(args))
+
+    parser.set_defaults(prepare=prepare)
+
+
+def _add_evaluate_arguments(parser: argparse.ArgumentParser, program: str) -> None:
+    parser.add_argument("game", metavar="GAME", help="a game's id, such as beaver_gang")
+    parser.add_argument(
+        "--agents",
+        nargs="+",
+        required=True,
+        metavar="A",
+        help="the table, one agent for each player: random, heuristic, ppo, a policy file, …",
+    )
+    parser.add_argument("--deals", type=int, default=1000, metavar="N", help="default: 1000")
+    parser.add_argument("--seed", type=int, default=0, metavar="S", help="default: 0")
+    command.add_options_argument(parser)
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write the result here as well")
+    _set_prepare(parser, program, _run_evaluate)
+
+
+def _run_evaluate(args: argparse.Namespace) -> None:
+    game = load_game(args.game)
+    options = game.parse_options(args.option)
+    result = evaluate(game, args.agents, args.deals, args.seed, options).to_json()
+    show_evaluation(result)
+    if args.json:
+        command.write_json(args.json, result)
+
+
+def _add_tournament_arguments(parser: argparse.ArgumentParser, program: str) -> None:
+    parser.add_argument("game", metavar="GAME", help="a game's id, such as beaver_gang")
+    parser.add_argument(
+        "--agents", nargs="+", required=True, metavar="A", help="two or more different agents"
+    )
+    parser.add_argument("--players", type=int, required=True, metavar="N", help="of every table")
+    parser.add_argument("--deals", type=int, default=200, metavar="D", help="default: 200")
+    parser.add_argument("--seed", type=int, default=0, metavar="S", help="default: 0")
+    command.add_options_argument(parser)
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write the result here as well")
+    parser.add_argument("--plot", type=Path, metavar="FILE.png", help="draw the result")
+    _set_prepare(parser, program, _run_tournament)
+
+
+def _run_tournament(args: argparse.Namespace) -> None:
+    game = load_game(args.game)
+    options = game.parse_options(args.option)
+    result = run_tournament(
+        game, args.agents, args.players, args.deals, args.seed, options, progress=True
+    ).to_json()
+    show_tournament(result)
+    if args.json:
+        command.write_json(args.json, result)
+    if args.plot:
+        plot_ratings(result, args.plot, f"{game.title}, {args.players} players")

@@ -1,0 +1,214 @@
+"""Duplicate deals: every deal is played in all cyclic seatings with the same cards.
+
+Seating r puts agent k on seat (k + r) mod n. Games of one deal depend on each other; the deals'
+means do not, and intervals are over those.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from card_envs.agents import Agent, AgentLike, as_agent
+from card_envs.engine.arena import Arena
+from card_envs.engine.game import Game
+from card_envs.engine.rng import mix
+from card_envs.engine.seeds import check_seed
+from card_envs.games import load_game
+
+_GAMES_AT_ONCE = 4096
+
+
+@dataclass(frozen=True)
+class MatchResults:
+    """The results of a table's games; each deal was played in several seatings.
+
+    Attributes:
+        standing: float64 (deals, seatings, agents): the higher the better, equal is level.
+        score: float64 (deals, seatings, agents), what ``reward="score"`` paid in all.
+        truncated: bool (deals, seatings), games that ended at ``max_steps``.
+    """
+
+    standing: NDArray[np.float64]
+    score: NDArray[np.float64]
+    truncated: NDArray[np.bool_]
+
+    @property
+    def rank(self) -> NDArray[np.float64]:
+        """What ``reward="rank"`` pays (deals, seatings, agents)."""
+        balance = np.sign(self.standing[..., :, None] - self.standing[..., None, :]).sum(axis=-1)
+        return np.asarray(balance / (self.standing.shape[-1] - 1))
+
+    @property
+    def win(self) -> NDArray[np.float64]:
+        """What ``reward="win"`` pays (deals, seatings, agents)."""
+        best = self.standing == self.standing.max(axis=-1, keepdims=True)
+        return np.asarray(best / best.sum(axis=-1, keepdims=True))
+
+    @property
+    def truncated_share(self) -> float:
+        """The share of games that ended at ``max_steps``."""
+        return float(self.truncated.mean())
+
+
+def deal_seeds(seed: int, deals: int) -> NDArray[np.uint64]:
+    """The seeds of some deals, uint64 (deals,); the first ones are equal for any number of deals.
+
+    Args:
+        seed: A whole number from 0 to 2**64 - 1.
+        deals: How many, at least 2.
+
+    Raises:
+        ValueError: There are fewer than 2 deals, which would give no interval, or the seed is out
+            of range.
+        TypeError: The seed is not a whole number.
+    """
+    if deals < 2:
+        raise ValueError(f"deals must be at least 2, got {deals}")
+    start = mix(np.uint64(check_seed(seed)))
+    return np.array([mix(start ^ np.uint64(deal)) for deal in range(deals)], np.uint64)
+
+
+def random_orders(seed: int, deals: int, players: int) -> NDArray[np.int64]:
+    """A random order of the agents for each deal, int64 (deals, players), for ``play_deals``."""
+    orders = np.tile(np.arange(players), (deals, 1))
+    return np.random.default_rng(seed).permuted(orders, axis=1)
+
+
+def play_deals(
+    game: Game | str,
+    agents: Sequence[AgentLike],
+    seeds: NDArray[np.uint64],
+    options: Mapping[str, Any] | None = None,
+    orders: NDArray[np.int64] | None = None,
+    *,
+    agent_seed: int = 0,
+) -> MatchResults:
+    """Play every deal in all cyclic seatings.
+
+    Args:
+        game: The game, or its name.
+        agents: The agents of the table (names, agents, or functions of observations and masks);
+            their number is the number of players.
+        seeds: The deals' seeds, uint64 (deals,).
+        options: The game's options but ``reward``.
+        orders: int64 (deals, agents), a permutation for each deal: the agents' places in its first
+            seating. None: as they are given. It can matter which agent sits to whose left.
+        agent_seed: For agents that choose at random.
+
+    Returns:
+        The results, for each deal in each of the seatings.
+
+    Raises:
+        ValueError: An agent, their number or an option is wrong, or an agent's action is illegal.
+        TypeError: There is no such option, or what stands for an agent is none.
+    """
+    game = as_game(game)
+    n = game.check_num_players(len(agents))
+    checked = check_evaluation_options(game, options or {})
+    distinct, index_of = _distinct(game, agents, agent_seed)
+    if orders is None:
+        orders = np.tile(np.arange(n), (len(seeds), 1))
+    seats_of = (np.arange(n)[:, None] + orders[:, None, :]) % n  # (deal, seating, agent)
+    seating = np.zeros((len(seeds), n, game.max_players), np.int64)  # (deal, seating, seat): agent
+    np.put_along_axis(seating, seats_of, index_of[None, None], axis=2)
+    standing = np.zeros((len(seeds), n, n))
+    score = np.zeros((len(seeds), n, n))
+    truncated = np.zeros((len(seeds), n), np.bool_)
+    deals_at_once = max(1, _GAMES_AT_ONCE // n)
+    for first in range(0, len(seeds), deals_at_once):
+        these = slice(first, first + deals_at_once)
+        chunk = seeds[these]
+        games = len(chunk) * n
+        arena = Arena(game, games, distinct, **checked, reward="score")
+        arena.start(
+            np.arange(games),
+            np.repeat(chunk, n),
+            np.full(games, n),
+            seating[these].reshape(games, game.max_players),
+        )
+        truncated[these] = arena.states["truncated"].reshape(len(chunk), n)
+        for results, by_seat in (
+            (standing, arena.states["standing"][:, :n]),
+            (score, arena.returns[:, :n]),
+        ):
+            by_seating = by_seat.reshape(len(chunk), n, n)
+            results[these] = np.take_along_axis(by_seating, seats_of[these], axis=2)
+    return MatchResults(standing, score, truncated)
+
+
+def play_one_against(
+    game: Game | str,
+    agent: AgentLike,
+    others: AgentLike,
+    sizes: Iterable[int],
+    seeds: NDArray[np.uint64],
+    options: Mapping[str, Any] | None = None,
+) -> Iterator[tuple[int, MatchResults]]:
+    """Play one agent against copies of another (1 vs n-1) at several table sizes.
+
+    Args:
+        game: The game, or its name.
+        agent: The one; it is agent 0 of the results.
+        others: The agent on all other seats.
+        sizes: Numbers of players.
+        seeds: The deals' seeds, uint64 (deals,), the same for every size.
+        options: The game's options but ``reward``.
+
+    Yields:
+        Each number of players with its results.
+
+    Raises:
+        ValueError, TypeError: As for :func:`play_deals`.
+    """
+    game = as_game(game)
+    one, rest = as_agent(agent, game), as_agent(others, game)
+    for players in sizes:
+        yield players, play_deals(game, [one, *[rest] * (players - 1)], seeds, options)
+
+
+def as_game(game: Game | str) -> Game:
+    """A game, or the game of that name; ValueError if there is none."""
+    return game if isinstance(game, Game) else load_game(game)
+
+
+def check_evaluation_options(game: Game, options: Mapping[str, Any]) -> dict[str, Any]:
+    """The game's options but ``reward``, with defaults filled in.
+
+    Raises:
+        ValueError: A value is not allowed, or ``reward`` is given.
+        TypeError: There is no such option.
+    """
+    if "reward" in options:
+        raise ValueError("option reward: an evaluation reports rank, win and score at once")
+    checked = game.check_options(options)
+    del checked["reward"]
+    return checked
+
+
+def agent_name(agent: AgentLike) -> str:
+    """What an agent is called in results: the name given, or its own."""
+    if isinstance(agent, str):
+        return agent
+    own = agent.name if isinstance(agent, Agent) else getattr(agent, "__name__", "function")
+    return str(own)
+
+
+def _distinct(
+    game: Game, agents: Sequence[AgentLike], seed: int
+) -> tuple[list[Agent], NDArray[np.int64]]:
+    """The agents without repetitions, asked once for all their seats, and the index of each."""
+    made: dict[object, int] = {}
+    distinct: list[Agent] = []
+    indices = []
+    for agent in agents:
+        key = agent if isinstance(agent, str) else id(agent)
+        if key not in made:
+            made[key] = len(distinct)
+            distinct.append(as_agent(agent, game, seed))
+        indices.append(made[key])
+    return distinct, np.array(indices)

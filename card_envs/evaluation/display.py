@@ -1,0 +1,140 @@
+"""Results for people: tables in the terminal, and pictures. They show what JSON files hold."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from card_envs.extras import import_extra
+
+
+def short_names(names: Sequence[str]) -> list[str]:
+    """Agents' names with policy files named by their stems, unless two would have the same."""
+    short = [Path(name).stem if name.endswith(".safetensors") else name for name in names]
+    return short if len(set(short)) == len(set(names)) else list(names)
+
+
+def rating_interval(agent: Mapping[str, Any]) -> str:
+    """The interval of an agent's rating in words, from its entry in a tournament's JSON."""
+    low, high = agent["rating_ci95"]
+    return "open" if low is None else f"{low:+.0f} … {high:+.0f}"
+
+
+def show_evaluation(result: Mapping[str, Any]) -> None:
+    """Print an evaluation.
+
+    Args:
+        result: What ``EvaluationResult.to_json`` gives.
+
+    Raises:
+        MissingExtraError: rich is not installed.
+    """
+    table = _table(
+        f"{result['game']}, {result['num_players']} players, {result['deals']} deals "
+        f"in {result['num_players']} seatings each",
+        ("agent", "rank reward (95%)", "win share (95%)", "score"),
+    )
+    for row in result["agents"]:
+        table.add_row(
+            row["name"],
+            f"{row['rank']:+.3f} ± {row['rank_ci95'][1] - row['rank']:.3f}",
+            f"{row['win']:.3f} ± {row['win_ci95'][1] - row['win']:.3f}",
+            f"{row['score']:+.3f}",
+        )
+    _print(table)
+    _print_truncated(result)
+
+
+def show_tournament(result: Mapping[str, Any]) -> None:
+    """Print the ratings and the pairwise results of a tournament.
+
+    Args:
+        result: What ``TournamentResult.to_json`` gives.
+
+    Raises:
+        MissingExtraError: rich is not installed.
+    """
+    table = _table(
+        f"{result['game']}, {result['num_players']} players, {result['deals']} deals a table",
+        ("agent", "rating", "95% interval", "rank reward", "95% interval"),
+    )
+    for row in sorted(result["agents"], key=lambda row: -row["rating"]):
+        table.add_row(
+            row["name"],
+            f"{row['rating']:+.0f}",
+            rating_interval(row),
+            f"{row['rank']:+.3f}",
+            "{:+.3f} … {:+.3f}".format(*row["rank_ci95"]),
+        )
+    _print(table)
+    names = short_names([row["name"] for row in result["agents"]])
+    matrix = _table("how often the row is ahead of the column (level: half)", ("", *names))
+    for name, shares in zip(names, result["pairwise"], strict=True):
+        cells = [
+            "" if other == name else f"{s:.3f}" for other, s in zip(names, shares, strict=True)
+        ]
+        matrix.add_row(name, *cells)
+    _print(matrix)
+    _print_truncated(result)
+
+
+def plot_ratings(result: Mapping[str, Any], picture: str | Path, title: str) -> None:
+    """Draw ratings and pairwise results.
+
+    Args:
+        result: What ``TournamentSummary.to_json`` or ``TournamentResult.to_json`` gives.
+        picture: The file to write; its ending says the format.
+        title: The picture's title.
+
+    Raises:
+        MissingExtraError: matplotlib is not installed.
+        OSError: The file cannot be written.
+        ValueError: There is no such format.
+    """
+    figures = import_extra("matplotlib.figure", "evaluation")
+    rows = result["agents"]
+    names = short_names([row["name"] for row in rows])
+    size = (5 + 1.1 * len(rows), 3.2 + 0.4 * len(rows))
+    figure = figures.Figure(figsize=size, layout="constrained")
+    left, right = figure.subplots(1, 2)
+    order = sorted(range(len(rows)), key=lambda k: rows[k]["rating"])
+    ratings = np.array([rows[k]["rating"] for k in order])
+    # An open end is not drawn.
+    ends = [[rows[k]["rating"] if x is None else x for x in rows[k]["rating_ci95"]] for k in order]
+    errors = np.abs(np.array(ends) - ratings[:, None]).T
+    left.errorbar(ratings, range(len(order)), xerr=errors, fmt="o", capsize=4)
+    left.set_yticks(range(len(order)), [names[k] for k in order])
+    left.set_ylim(-0.5, len(order) - 0.5)
+    left.set_xlabel("rating (Elo scale, 95% interval)")
+    pairwise = np.array(result["pairwise"])
+    np.fill_diagonal(pairwise, np.nan)
+    right.imshow(pairwise, cmap="RdYlGn", vmin=0.0, vmax=1.0)
+    for a in range(len(rows)):
+        for b in range(len(rows)):
+            if a != b:
+                right.text(b, a, f"{pairwise[a, b]:.2f}", ha="center", va="center")
+    right.set_xticks(range(len(rows)), names, rotation=30, ha="right")
+    right.set_yticks(range(len(rows)), names)
+    right.set_title("row ahead of column", fontsize="medium")
+    figure.suptitle(title)
+    figure.savefig(picture, dpi=120)
+
+
+def _table(title: str, headings: Sequence[str]) -> Any:
+    """A table whose columns are aligned to the right but for the first one."""
+    table = import_extra("rich.table", "evaluation").Table(title=title)
+    for k, heading in enumerate(headings):
+        table.add_column(heading, justify="right" if k else "left")
+    return table
+
+
+def _print(content: Any) -> None:
+    import_extra("rich.console", "evaluation").Console().print(content)
+
+
+def _print_truncated(result: Mapping[str, Any]) -> None:
+    if result["truncated"]:
+        _print(f"{result['truncated']:.1%} of the games were truncated at max_steps.")

@@ -1,0 +1,124 @@
+"""How strong the agents of one table are."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from card_envs.agents import AgentLike
+from card_envs.engine.game import Game
+from card_envs.evaluation.deals import (
+    agent_name,
+    as_game,
+    check_evaluation_options,
+    deal_seeds,
+    play_deals,
+)
+from card_envs.evaluation.statistics import MeanEstimate, estimate_mean
+
+
+@dataclass(frozen=True)
+class AgentResult:
+    """What one agent of a table got, on average over deals.
+
+    Attributes:
+        name: The agent's name.
+        rank: The rank reward, from -1 (behind everybody) to +1 (ahead of everybody).
+        win: The share of victories; winners share one.
+        score: What ``reward="score"`` paid.
+    """
+
+    name: str
+    rank: MeanEstimate
+    win: MeanEstimate
+    score: float
+
+    def to_json(self) -> dict[str, Any]:
+        """The result as JSON has it."""
+        return {
+            "name": self.name,
+            "rank": self.rank.mean,
+            "rank_ci95": self.rank.interval,
+            "win": self.win.mean,
+            "win_ci95": self.win.interval,
+            "score": self.score,
+        }
+
+
+@dataclass(frozen=True)
+class EvaluationResult:
+    """What the agents of a table got.
+
+    Attributes:
+        game: The game's versioned name.
+        num_players: The number of players, and of agents.
+        deals: The number of deals; each was played in ``num_players`` seatings.
+        seed: The deals' seed.
+        options: The game's options but ``reward``.
+        agents: The agents' results, in the order in which they were given.
+        truncated: The share of games that ended at ``max_steps``.
+    """
+
+    game: str
+    num_players: int
+    deals: int
+    seed: int
+    options: Mapping[str, Any]
+    agents: tuple[AgentResult, ...]
+    truncated: float
+
+    def to_json(self) -> dict[str, Any]:
+        """The result as JSON has it; the same seed gives the same bytes."""
+        return {
+            "game": self.game,
+            "num_players": self.num_players,
+            "deals": self.deals,
+            "seed": self.seed,
+            "options": dict(self.options),
+            "agents": [agent.to_json() for agent in self.agents],
+            "truncated": self.truncated,
+        }
+
+
+def evaluate(
+    game: Game | str,
+    agents: Sequence[AgentLike],
+    deals: int = 1000,
+    seed: int = 0,
+    options: Mapping[str, Any] | None = None,
+) -> EvaluationResult:
+    """Play one table: every deal in all cyclic seatings with the same cards.
+
+    Args:
+        game: The game, or its name.
+        agents: The table (names, agents, or functions of observations and masks); their number is
+            the number of players.
+        deals: How many deals, at least 2.
+        seed: The deals' seed, and that of agents that choose at random.
+        options: The game's options but ``reward``.
+
+    Returns:
+        The agents' mean results with 95% confidence intervals over deals.
+
+    Raises:
+        ValueError: An agent, a number or an option is wrong, or an agent's action is illegal.
+        TypeError: There is no such option, or what stands for an agent is none.
+        MissingExtraError: scipy is not installed.
+    """
+    game = as_game(game)
+    checked = check_evaluation_options(game, options or {})
+    played = play_deals(game, agents, deal_seeds(seed, deals), checked, agent_seed=seed)
+    ranks, wins = played.rank.mean(axis=1), played.win.mean(axis=1)
+    results = [
+        AgentResult(
+            agent_name(agent),
+            estimate_mean(ranks[:, k]),
+            estimate_mean(wins[:, k]),
+            float(played.score[..., k].mean()),
+        )
+        for k, agent in enumerate(agents)
+    ]
+    return EvaluationResult(
+        game.name, len(agents), deals, seed, checked, tuple(results), played.truncated_share
+    )

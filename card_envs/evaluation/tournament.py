@@ -1,0 +1,293 @@
+"""A tournament: every table that can be made of some agents, their ratings, and pairwise results.
+
+The ratings are strengths on Elo's scale (400 points: ten to one), fitted to the whole rankings of
+all games (``card_envs.evaluation.ratings``); their mean is 0. All tables play the same deals; for
+each deal the agents' order is drawn, and it is played in all cyclic seatings of that order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations_with_replacement
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from card_envs.agents import Agent, AgentLike, as_agent
+from card_envs.engine.game import Game
+from card_envs.evaluation.deals import (
+    MatchResults,
+    agent_name,
+    as_game,
+    check_evaluation_options,
+    deal_seeds,
+    play_deals,
+    random_orders,
+)
+from card_envs.evaluation.ratings import MAX_AGENTS, Rankings
+from card_envs.evaluation.statistics import MeanEstimate, estimate_mean
+from card_envs.extras import import_extra
+
+_BOOTSTRAPS = 200
+
+
+@dataclass(frozen=True)
+class RatedAgentResult:
+    """What one agent of a tournament got.
+
+    Attributes:
+        name: The agent's name.
+        rating: On Elo's scale.
+        rating_interval: The ends of its 95% interval; infinite where it is open.
+        rank: The rank reward, from -1 (behind everybody) to +1 (ahead of everybody).
+        win: The share of victories; winners share one.
+    """
+
+    name: str
+    rating: float
+    rating_interval: tuple[float, float]
+    rank: MeanEstimate
+    win: MeanEstimate
+
+    def to_json(self) -> dict[str, Any]:
+        """The result as JSON has it; an open end of an interval is null."""
+        return {
+            "name": self.name,
+            "rating": self.rating,
+            "rating_ci95": [end if np.isfinite(end) else None for end in self.rating_interval],
+            "rank": self.rank.mean,
+            "rank_ci95": self.rank.interval,
+            "win": self.win.mean,
+            "win_ci95": self.win.interval,
+        }
+
+
+@dataclass(frozen=True)
+class TableResult:
+    """What happened at one table of a tournament.
+
+    Attributes:
+        agents: The names of the agents at its places; an agent may have several.
+        rank: The mean rank reward of each place.
+        win: The mean share of victories of each place.
+        truncated: The share of games that ended at ``max_steps``.
+    """
+
+    agents: tuple[str, ...]
+    rank: tuple[float, ...]
+    win: tuple[float, ...]
+    truncated: float
+
+    def to_json(self) -> dict[str, Any]:
+        """The result as JSON has it."""
+        return {
+            "agents": list(self.agents),
+            "rank": list(self.rank),
+            "win": list(self.win),
+            "truncated": self.truncated,
+        }
+
+
+@dataclass(frozen=True)
+class TournamentSummary:
+    """What tables, perhaps of several sizes, say of the agents.
+
+    Means are over an agent's places at a table, then over tables, then over table sizes.
+
+    Attributes:
+        agents: The agents' ratings and mean results.
+        pairwise: float64 (agents, agents): how often the row's agent is ahead of the column's,
+            level counting half.
+        tables: The results of each table.
+        truncated: The share of games that ended at ``max_steps``, of all tables alike.
+    """
+
+    agents: tuple[RatedAgentResult, ...]
+    pairwise: NDArray[np.float64]
+    tables: tuple[TableResult, ...]
+    truncated: float
+
+    def to_json(self) -> dict[str, Any]:
+        """The summary as JSON has it."""
+        return {
+            "agents": [agent.to_json() for agent in self.agents],
+            "pairwise": self.pairwise.tolist(),
+            "tables": [table.to_json() for table in self.tables],
+            "truncated": self.truncated,
+        }
+
+
+@dataclass(frozen=True)
+class TournamentResult:
+    """A tournament at tables of one size.
+
+    Attributes:
+        game: The game's versioned name.
+        num_players: The number of players of every table.
+        deals: The number of deals of every table; each was played in ``num_players`` seatings.
+        seed: The deals' seed.
+        options: The game's options but ``reward``.
+        summary: What the tables say of the agents.
+    """
+
+    game: str
+    num_players: int
+    deals: int
+    seed: int
+    options: Mapping[str, Any]
+    summary: TournamentSummary
+
+    def to_json(self) -> dict[str, Any]:
+        """The result as JSON has it; the same seed gives the same bytes."""
+        return {
+            "game": self.game,
+            "num_players": self.num_players,
+            "deals": self.deals,
+            "seed": self.seed,
+            "options": dict(self.options),
+            **self.summary.to_json(),
+        }
+
+
+def tables_of(count: int, players: int) -> list[tuple[int, ...]]:
+    """Every table of ``players`` places that has two or more of ``count`` agents, as indices."""
+    tables = combinations_with_replacement(range(count), players)
+    return [table for table in tables if len(set(table)) > 1]
+
+
+def check_entrants(names: Sequence[str]) -> None:
+    """Raise a ValueError unless these are the names of 2 to 15 different agents."""
+    if len(set(names)) != len(names) or not 2 <= len(names) <= MAX_AGENTS:
+        raise ValueError(
+            f"2 to {MAX_AGENTS} different agents can play each other, got {list(names)}"
+        )
+
+
+def run_tournament(
+    game: Game | str,
+    agents: Sequence[AgentLike],
+    players: int,
+    deals: int = 200,
+    seed: int = 0,
+    options: Mapping[str, Any] | None = None,
+    *,
+    progress: bool = False,
+) -> TournamentResult:
+    """Play every table that can be made of some agents.
+
+    Args:
+        game: The game, or its name.
+        agents: 2 to 15 agents of different names (names, agents, or functions of observations and
+            masks).
+        players: The number of players of every table.
+        deals: Deals of every table, each played in all cyclic seatings; at least 2.
+        seed: The deals' seed, that of agents that choose at random, and the bootstrap's.
+        options: The game's options but ``reward``.
+        progress: Whether to show a progress bar on stderr.
+
+    Raises:
+        ValueError: An agent, a number or an option is wrong, or an agent's action is illegal.
+        TypeError: There is no such option, or what stands for an agent is none.
+        MissingExtraError: scipy, or rich for a progress bar, is not installed.
+    """
+    game = as_game(game)
+    game.check_num_players(players)
+    names = [agent_name(agent) for agent in agents]
+    check_entrants(names)
+    checked = check_evaluation_options(game, options or {})
+    seeds = deal_seeds(seed, deals)
+    orders = random_orders(seed, deals, players)
+    made: list[Agent] = [as_agent(agent, game, seed) for agent in agents]
+    tables = tables_of(len(made), players)
+    played = [
+        play_deals(game, [made[k] for k in table], seeds, checked, orders)
+        for table in (track(tables, "tables") if progress else tables)
+    ]
+    summary = summarize(names, tables, played, seed)
+    return TournamentResult(game.name, players, deals, seed, checked, summary)
+
+
+def track(sequence: Sequence[Any], description: str) -> Any:
+    """The sequence with a progress bar on stderr.
+
+    Raises:
+        MissingExtraError: rich is not installed.
+    """
+    console = import_extra("rich.console", "evaluation").Console(stderr=True)
+    bar = import_extra("rich.progress", "evaluation")
+    return bar.track(sequence, description=description, console=console)
+
+
+def summarize(
+    names: Sequence[str],
+    tables: Sequence[Sequence[int]],
+    played: Sequence[MatchResults],
+    seed: int = 0,
+) -> TournamentSummary:
+    """What tables, perhaps of several sizes, say of the agents.
+
+    Args:
+        names: The agents' names.
+        tables: The agents at each table's places, as indices of ``names``.
+        played: The results of each table, of the same deals.
+        seed: Of the bootstrap.
+
+    Raises:
+        MissingExtraError: scipy is not installed.
+    """
+    count = len(names)
+    sizes = sorted({len(table) for table in tables})
+    deals = len(played[0].standing)
+    ranks, wins = np.full((2, len(sizes), count, deals), np.nan)
+    pairwise = np.full((len(sizes), count, count), np.nan)
+    for k, players in enumerate(sizes):
+        own = [n for n, table in enumerate(tables) if len(table) == players]
+        results = [_of_agents(count, tables[n], played[n]) for n in own]
+        # nan where an agent is not at a table, or two do not meet there
+        ranks[k] = np.nanmean([rank for rank, _, _ in results], axis=0)
+        wins[k] = np.nanmean([win for _, win, _ in results], axis=0)
+        pairwise[k] = np.nanmean([ahead for _, _, ahead in results], axis=0)
+    rankings = Rankings(count, [(t, p.standing) for t, p in zip(tables, played, strict=True)])
+    ratings = rankings.ratings(_BOOTSTRAPS, np.random.default_rng(seed))
+    agents = [
+        RatedAgentResult(
+            name,
+            float(ratings.rating[k]),
+            (float(ratings.low[k]), float(ratings.high[k])),
+            estimate_mean(ranks[:, k].mean(axis=0)),
+            estimate_mean(wins[:, k].mean(axis=0)),
+        )
+        for k, name in enumerate(names)
+    ]
+    of_tables = [
+        TableResult(
+            tuple(names[k] for k in table),
+            tuple(result.rank.mean(axis=(0, 1)).tolist()),
+            tuple(result.win.mean(axis=(0, 1)).tolist()),
+            result.truncated_share,
+        )
+        for table, result in zip(tables, played, strict=True)
+    ]
+    truncated = float(np.concatenate([result.truncated.ravel() for result in played]).mean())
+    return TournamentSummary(tuple(agents), pairwise.mean(axis=0), tuple(of_tables), truncated)
+
+
+def _of_agents(
+    count: int, table: Sequence[int], result: MatchResults
+) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+    """Of one table: rank reward and share of victories of each agent (count, deals), and how often
+    each is ahead of each other (count, count); nan for agents that are not at the table."""
+    ranks, wins = np.full((2, count, len(result.standing)), np.nan)
+    ahead = np.full((count, count), np.nan)
+    places = np.array(table)
+    for a in set(table):
+        own = result.standing[..., places == a]
+        ranks[a] = result.rank[..., places == a].mean(axis=(1, 2))
+        wins[a] = result.win[..., places == a].mean(axis=(1, 2))
+        ahead[a, a] = 0.5
+        for b in set(table) - {a}:
+            others = result.standing[..., places == b]
+            ahead[a, b] = (np.sign(own[..., :, None] - others[..., None, :]).mean() + 1.0) / 2.0
+    return ranks, wins, ahead

@@ -1,0 +1,457 @@
+"""Evaluation: duplicate deals, tables, tournaments, and the commands that show them."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from helpers import ALL_GAMES, EACH_GAME
+from tiny_runs import SCRIPTED, SMALL, policy_file
+
+import card_envs.evaluation.display as display
+from card_envs import command, extras
+from card_envs.agents import FunctionAgent, RandomAgent, choose, make_agent, shipped_policies
+from card_envs.envs.aec import CardEnv
+from card_envs.evaluation import (
+    deal_seeds,
+    estimate_mean,
+    evaluate,
+    play_deals,
+    play_one_against,
+    random_orders,
+    run_tournament,
+    summarize,
+    tables_of,
+)
+from card_envs.evaluation.commands import add_evaluate, add_tournament
+from card_envs.evaluation.deals import MatchResults
+from training import evaluate as evaluate_module
+from training import tournament as tournament_module
+
+ROOT = Path(__file__).parent.parent
+TABLE = ["heuristic", "random", "random"]
+
+
+def first_legal(observation, action_mask):
+    """An agent that users might write."""
+    return action_mask.argmax(axis=1)
+
+
+# ---------------------------------------------------------------------------------------------
+# Deals
+# ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("game", EACH_GAME)
+def test_deals_equal_games_played_one_by_one(game):
+    name = game.default_opponent if game.heuristic else None
+    agent = make_agent(name, game) if name else first_legal
+    n = game.min_players
+    seeds = deal_seeds(3, 3)
+    for options in ({}, {"max_steps": 2}):
+        played = play_deals(game, [agent] * n, seeds, options)
+        for deal, seed in enumerate(seeds):
+            env = CardEnv(game.id, num_players=n, **options)
+            env.reset(seed=int(seed))
+            one = agent if name else FunctionAgent("first", first_legal)
+            while env.legal_actions():
+                env.step(choose(one, game, env.states))
+            by_seat = [env._cumulative_rewards[agent_] for agent_ in env.possible_agents]
+            for seating in range(n):
+                expected = [by_seat[(k + seating) % n] for k in range(n)]
+                assert played.rank[deal, seating].tolist() == pytest.approx(expected)
+                assert played.truncated[deal, seating] == env.states["truncated"][0]
+        assert played.truncated_share == played.truncated.mean()
+
+
+def test_results_are_what_the_rewards_pay():
+    """Rank and win follow from the standing; score is what was paid."""
+    seeds = deal_seeds(1, 30)
+    n = SCRIPTED.min_players + 1
+    played = play_deals(SCRIPTED, ["random"] * n, seeds)
+    assert played.standing.shape == played.score.shape == (30, n, n)
+    assert played.rank.sum(axis=-1) == pytest.approx(np.zeros((30, n)))
+    assert played.win.sum(axis=-1) == pytest.approx(np.ones((30, n)))
+    assert played.score.sum(axis=-1) == pytest.approx(np.zeros((30, n)), abs=1e-9)
+    level = MatchResults(np.array([[[1.0, 1.0, 0.0]]]), np.zeros((1, 1, 3)), np.zeros((1, 1), bool))
+    assert level.rank.tolist() == [[[0.5, 0.5, -1.0]]]
+    assert level.win.tolist() == [[[0.5, 0.5, 0.0]]]
+
+
+def test_seeds_of_deals_do_not_depend_on_their_number():
+    assert (deal_seeds(7, 50)[:20] == deal_seeds(7, 20)).all()
+    assert len(set(deal_seeds(7, 500).tolist()) | set(deal_seeds(8, 500).tolist())) == 1000
+    for seed, deals, message in (
+        (-1, 5, "from 0 to 2"),
+        (2**64, 5, "from 0 to 2"),
+        (0, 1, "deals"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            deal_seeds(seed, deals)
+
+
+def test_many_deals_are_played_in_pieces(monkeypatch):
+    """With the same results."""
+    agents = ["random", first_legal]
+    whole = play_deals(SMALL, agents, deal_seeds(5, 40))
+    monkeypatch.setattr("card_envs.evaluation.deals._GAMES_AT_ONCE", 6)
+    in_pieces = play_deals(SMALL, agents, deal_seeds(5, 40))
+    for name in ("standing", "score", "truncated"):
+        assert (getattr(whole, name) == getattr(in_pieces, name)).all()
+
+
+def test_orders_say_which_agent_has_which_seat(tmp_path):
+    agents = ["heuristic", "random", policy_file(SCRIPTED, tmp_path / "p.safetensors")]
+    a, b, c = (make_agent(name, SCRIPTED) for name in agents)
+    seeds = deal_seeds(3, 5)
+
+    def played(agents, order):
+        return play_deals(SCRIPTED, agents, seeds, orders=np.tile(np.array(order), (5, 1))).standing
+
+    given = play_deals(SCRIPTED, [a, b, c], seeds).standing
+    assert (played([a, b, c], [0, 1, 2]) == given).all()
+    assert (played([a, b, c], [1, 2, 0]) == given[:, [1, 2, 0]]).all()  # one seating further
+    swapped = play_deals(SCRIPTED, [a, c, b], seeds).standing[..., [0, 2, 1]]
+    assert (played([a, b, c], [0, 2, 1]) == swapped).all()
+    assert (swapped != given).any()
+    orders = random_orders(0, 600, 3)
+    assert len(np.unique(orders, axis=0)) == 6
+    for order in np.unique(orders, axis=0):
+        assert 70 < (orders == order).all(axis=1).sum() < 130
+
+
+def test_one_against_copies_of_another():
+    sizes = [SCRIPTED.min_players, SCRIPTED.min_players + 1]
+    seeds = deal_seeds(2, 4)
+    results = list(play_one_against(SCRIPTED, "heuristic", "random", sizes, seeds))
+    assert [n for n, _ in results] == sizes
+    for n, played in results:
+        expected = play_deals(SCRIPTED, ["heuristic", *["random"] * (n - 1)], seeds)
+        assert (played.standing == expected.standing).all()
+
+
+class Counting(RandomAgent):
+    """It counts how often it is asked, and for how many games."""
+
+    asked: list[int] = []
+
+    def act(self, turn):
+        self.asked.append(len(turn))
+        return first_legal(turn.observation, turn.action_mask)
+
+
+def test_an_agent_is_asked_once_for_all_its_seats():
+    agent = Counting(SMALL)
+    Counting.asked = []
+    results = play_deals(SMALL, [agent, agent], deal_seeds(0, 10))
+    assert Counting.asked[0] == 20
+    assert (results.standing[:, 0] == results.standing[:, 1, ::-1]).all()
+
+
+# ---------------------------------------------------------------------------------------------
+# Tables and tournaments
+# ---------------------------------------------------------------------------------------------
+
+
+def test_whatever_stands_for_an_agent_can_be_evaluated(tmp_path):
+    path = policy_file(SMALL, tmp_path / "p.safetensors")
+    for agent, name in (
+        (first_legal, "first_legal"),
+        (FunctionAgent("mine", first_legal), "mine"),
+        (path, path),
+    ):
+        result = evaluate(SMALL.id, [agent, "random"], 10, 1)
+        assert [row.name for row in result.agents] == [name, "random"]
+        assert result.game == SMALL.name
+    with pytest.raises(TypeError, match="an agent is a name, a"):
+        evaluate(SMALL, [3, "random"], 10, 1)
+    with pytest.raises(ValueError, match="which is not legal"):
+        evaluate(SMALL, [lambda o, m: m.argmin(axis=1) - 1, "random"], 10, 1)
+
+
+def test_estimates_are_students():
+    stats = pytest.importorskip("scipy.stats")
+    values = np.array([0.5, 1.0, -1.0, 0.25])
+    estimate = estimate_mean(values)
+    low, high = stats.ttest_1samp(values, 0).confidence_interval(0.95)
+    assert estimate == pytest.approx((values.mean(), low, high))
+    assert estimate.interval == [estimate.low, estimate.high]
+
+
+def test_summaries_are_means_over_tables_then_over_table_sizes():
+    """Two agents at tables of 2 and 3; 0 is always ahead of 1, copies are level."""
+    tables = [(0, 1), (0, 0, 1), (0, 1, 1)]
+    played = []
+    for k, table in enumerate(tables):
+        standing = np.tile(-np.array(table, float), (2, 1, 1))
+        played.append(MatchResults(standing, standing, np.full((2, 1), k == 1)))
+    summary = summarize(["a", "b"], tables, played, 0)
+    assert summary.truncated == pytest.approx(1 / 3)
+    assert [table.truncated for table in summary.tables] == [0, 1, 0]
+    first, second = summary.to_json()["agents"]
+    assert first["rank"] == pytest.approx((1 + (0.5 + 1) / 2) / 2)
+    assert second["rank"] == pytest.approx((-1 + (-1 - 0.5) / 2) / 2)
+    assert first["win"] == pytest.approx((1 + (0.5 + 1) / 2) / 2)
+    assert second["win"] == 0
+    assert first["rating"] > second["rating"]
+    for row in (first, second):
+        assert row["rating_ci95"] == [None, None]
+        assert display.rating_interval(row) == "open"
+    assert display.rating_interval({"rating_ci95": [-3.2, 4.0]}) == "-3 … +4"
+
+
+def test_tables_of_a_tournament():
+    assert tables_of(2, 3) == [(0, 0, 1), (0, 1, 1)]
+    assert tables_of(3, 2) == [(0, 1), (0, 2), (1, 2)]
+
+
+def test_tournaments_take_functions_too():
+    result = run_tournament(SMALL, [first_legal, "random"], SMALL.min_players, 10)
+    assert [row.name for row in result.summary.agents] == ["first_legal", "random"]
+    assert result.summary.pairwise[0, 1] + result.summary.pairwise[1, 0] == pytest.approx(1)
+
+
+def test_short_names():
+    assert display.short_names(["a/x.safetensors", "ppo"]) == ["x", "ppo"]
+    assert display.short_names(["a/x.safetensors", "b/x.safetensors"]) == [
+        "a/x.safetensors",
+        "b/x.safetensors",
+    ]
+    assert display.short_names(["random", "random"]) == ["random", "random"]
+    assert display.short_names(["search:100"]) == ["search:100"]
+
+
+# ---------------------------------------------------------------------------------------------
+# Commands
+# ---------------------------------------------------------------------------------------------
+
+
+def test_evaluation_keeps_its_contract(tmp_path, capsys):
+    files = []
+    for name in ("a", "b"):
+        files.append(tmp_path / "new" / name)
+        arguments = [SCRIPTED.name, "--agents", *TABLE, "--deals", "20", "--seed", "5"]
+        arguments += ["--option", "max_steps=3000", "--json", str(files[-1])]
+        assert evaluate_module.main(arguments) == 0
+    assert files[0].read_bytes() == files[1].read_bytes()
+    result = json.loads(files[0].read_text())
+    assert list(result) == [
+        "game",
+        "num_players",
+        "deals",
+        "seed",
+        "options",
+        "agents",
+        "truncated",
+    ]
+    assert (result["game"], result["num_players"]) == (SCRIPTED.name, 3)
+    assert result["options"]["max_steps"] == 3000
+    assert not {"reward", "memory", "features"} & set(result["options"])
+    assert result["truncated"] == 0
+    assert [row["name"] for row in result["agents"]] == TABLE
+    for row in result["agents"]:
+        assert list(row) == ["name", "rank", "rank_ci95", "win", "win_ci95", "score"]
+        assert row["rank_ci95"][0] <= row["rank"] <= row["rank_ci95"][1]
+    assert sum(row["rank"] for row in result["agents"]) == pytest.approx(0)
+    assert sum(row["win"] for row in result["agents"]) == pytest.approx(1)
+    assert sum(row["score"] for row in result["agents"]) == pytest.approx(0)
+    assert result["agents"][0]["rank_ci95"][0] > 0
+    shown = capsys.readouterr().out
+    assert "heuristic" in shown
+    assert "truncated" not in shown
+
+
+def test_truncated_games_are_reported(tmp_path, capsys):
+    for main, words in (
+        (evaluate_module.main, ["--agents", "random", "random"]),
+        (
+            tournament_module.main,
+            ["--agents", "random", "heuristic", "--players", str(SCRIPTED.min_players)],
+        ),
+    ):
+        path = tmp_path / "result.json"
+        limit = ["--option", "max_steps=3", "--deals", "3", "--json", str(path)]
+        assert main([SCRIPTED.id, *words, *limit]) == 0
+        assert json.loads(path.read_text())["truncated"] == 1
+        assert "100.0% of the games were truncated at max_steps" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["chess", "--agents", "random", "random"], "there is no game 'chess'"),
+        ([SMALL.id, "--agents", "random"], f"{SMALL.min_players} to {SMALL.max_players} players"),
+        ([SMALL.id, "--agents", "random", "alphago"], "there is no agent 'alphago'"),
+        ([SMALL.id, "--agents", "random", "random", "--deals", "1"], "at least 2"),
+        ([SMALL.id, "--agents", "random", "random", "--seed", "-1"], "seed must be"),
+        ([SMALL.id, "--agents", "random", "random", "--option", "max_steps"], "KEY=VALUE"),
+        ([SMALL.id, "--agents", "random", "random", "--option", "x=1"], "no option 'x'"),
+        ([SMALL.id, "--agents", "random", "random", "--option", "memory=none"], "of who looks"),
+        ([SMALL.id, "--agents", "random", "random", "--option", "features=false"], "of who looks"),
+        ([SMALL.id, "--agents", "random", "random", "--json", "/"], "/"),
+        (
+            [SMALL.id, "--agents", "random", "random", "--option", "reward=win"],
+            "rank, win and score at once",
+        ),
+    ],
+)
+def test_wrong_evaluations_name_the_mistake(arguments, message, capsys):
+    assert evaluate_module.main(arguments) == 2
+    error = capsys.readouterr().err
+    assert message in error
+    assert error.startswith("training.evaluate: error: ")
+    assert error.count("\n") == 1
+
+
+def test_tournament(tmp_path, capsys):
+    files = []
+    for name in ("a", "b"):
+        files.append(tmp_path / name)
+        arguments = [SCRIPTED.id, "--agents", "random", "heuristic", "--players", "3"]
+        arguments += ["--deals", "10", "--json", str(files[-1]), "--plot", str(tmp_path / "p.png")]
+        assert tournament_module.main(arguments) == 0
+    assert files[0].read_bytes() == files[1].read_bytes()
+    assert (tmp_path / "p.png").read_bytes().startswith(b"\x89PNG")
+    result = json.loads(files[0].read_text())
+    assert list(result) == [
+        *("game", "num_players", "deals", "seed", "options"),
+        *("agents", "pairwise", "tables", "truncated"),
+    ]
+    assert len(result["tables"]) == 2
+    random, heuristic = result["agents"]
+    assert heuristic["rating_ci95"][0] > random["rating_ci95"][1]
+    assert result["pairwise"][1][0] > 0.75
+    assert result["pairwise"][1][0] + result["pairwise"][0][1] == pytest.approx(1)
+    printed = capsys.readouterr()
+    assert "rating" in printed.out
+    assert "tables" in printed.err  # the progress bar
+    assert "tables" not in printed.out
+
+
+def test_wrong_tournaments_name_the_mistake(capsys):
+    for agents, message in (
+        (["random", "random"], "different agents"),
+        (["random"], "different agents"),
+        (["random", "nobody"], "there is no agent 'nobody'"),
+        ([f"random{k}" for k in range(16)], "2 to 15 different agents"),
+    ):
+        words = ["--agents", *agents, "--players", str(SMALL.min_players)]
+        assert tournament_module.main([SMALL.id, *words]) == 2
+        assert message in capsys.readouterr().err
+
+
+def test_the_commands_can_be_added_to_a_program(capsys):
+    parser = argparse.ArgumentParser()
+    command.add_games_argument(parser)
+    commands = parser.add_subparsers()
+    for add in (add_evaluate, add_tournament):
+        add(commands)
+    for subparser in commands.choices.values():
+        command.add_games_argument(subparser)
+    words = ["evaluate", SMALL.id, "--agents", "random", "random", "--deals", "2"]
+    args = command.parse_arguments(parser, words)
+    assert args.games_from == []
+    assert args.prepare(args)() == 0
+    assert SMALL.name in capsys.readouterr().out
+    words = ["tournament", SMALL.id, "--agents", "random", "--players", "2"]
+    args = command.parse_arguments(parser, words)
+    assert args.prepare(args)() == 2
+    assert capsys.readouterr().err.startswith("card-envs: error: ")
+    for place in (0, len(words)):  # before and after the command's name
+        given = [*words[:place], "--games-from", SMALL.package, *words[place:]]
+        assert command.parse_arguments(parser, given).games_from == [SMALL.package]
+
+
+def test_games_come_from_modules(tmp_path, monkeypatch, capsys):
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.chdir(tmp_path)
+    Path("good_module.py").write_text(f"from {SMALL.package} import GAME\n")
+    Path("empty_module.py").write_text("")
+    Path("other_module.py").write_text(
+        f"from dataclasses import replace\nfrom {SMALL.package} import GAME\n"
+        "GAME = replace(GAME, title='Another one')\n"
+    )
+    assert command.load_games(["good_module", "good_module"]) == [SMALL, SMALL]
+    words = [SMALL.id, "--agents", "random", "random", "--games-from"]
+    for module, message in (
+        ("nowhere", "--games-from nowhere: No module named 'nowhere'"),
+        ("empty_module", "--games-from empty_module: the module has no GAME"),
+        ("other_module", f"there already is a game {SMALL.name!r}"),
+    ):
+        assert evaluate_module.main([*words, module]) == 2
+        assert message in capsys.readouterr().err
+
+
+def test_errors_and_exit_statuses(capsys):
+    def raising(error):
+        def main():
+            raise error
+
+        return main
+
+    assert command.run("program", lambda: None) == 0
+    assert command.run("program", lambda: 3) == 3
+    for error in (ValueError("a"), TypeError("a"), OSError("a"), extras.MissingExtraError("a")):
+        assert command.run("program", raising(error)) == 2
+        assert capsys.readouterr().err == "program: error: a\n"
+    assert command.run("program", raising(KeyboardInterrupt())) == 130
+    with pytest.raises(ZeroDivisionError):
+        command.run("program", raising(ZeroDivisionError()))
+
+
+def test_json_files_are_written_in_one_piece(tmp_path, monkeypatch):
+    path = tmp_path / "new" / "result.json"
+    command.write_json(path, {"a": 1})
+    with pytest.raises(TypeError):
+        command.write_json(path, {"a": object()})
+    assert json.loads(path.read_text()) == {"a": 1}
+
+
+def test_missing_libraries_name_their_extra(monkeypatch, capsys):
+    monkeypatch.setitem(sys.modules, "scipy.stats", None)
+    with pytest.raises(extras.MissingExtraError, match=r"pip install 'card_envs\[evaluation\]'"):
+        estimate_mean(np.zeros(3))
+    words = [SMALL.id, "--agents", "random", "random", "--deals", "2"]
+    assert evaluate_module.main(words) == 2
+    assert "scipy is not installed" in capsys.readouterr().err
+
+
+def test_evaluation_needs_neither_torch_nor_the_repository(tmp_path):
+    """In a fresh process, which is told of the game."""
+    folder = Path(sys.modules[SMALL.package].__file__).parent.parent
+    words = [SMALL.id, "--agents", "random", "random", "--deals", "2"]
+    words += ["--games-from", SMALL.package]
+    code = f"""
+import json, sys
+import gymnasium, numba, pettingzoo.utils, safetensors  # which load some of these themselves
+before = set(sys.modules)
+from card_envs.evaluation.commands import evaluate_main
+assert "rich" not in sys.modules
+assert evaluate_main({words}) == 0
+print(json.dumps(sorted({{name.split(".")[0] for name in set(sys.modules) - before}})))
+"""
+    run = subprocess.run(
+        [sys.executable, "-c", code],
+        env={**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), str(folder)])},
+        capture_output=True,
+        text=True,
+        check=True,
+        cwd=tmp_path,
+    )
+    loaded = set(json.loads(run.stdout.splitlines()[-1]))
+    assert not loaded & {"torch", "pydantic", "yaml", "training", "benchmarks", "joblib"}
+
+
+@pytest.mark.parametrize(
+    "game", [pytest.param(game, id=game.id) for game in ALL_GAMES if shipped_policies(game)]
+)
+def test_shipped_policies_can_be_evaluated_by_their_names(game):
+    n = game.min_players
+    result = evaluate(game, ["ppo", *["random"] * (n - 1)], 20, 0)
+    assert result.agents[0].rank.low > 0

@@ -1,0 +1,224 @@
+"""A training run: its configuration, game, agents and folder, each resolved once."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from card_envs.agents import Agent, PolicyAgent, make_agent
+from card_envs.command import write_json
+from card_envs.engine.game import Game, View
+from card_envs.games import load_game
+from training.config import Config, load_config
+from training.records import identity, read_json
+
+
+@dataclass(frozen=True)
+class Run:
+    """A training run; :meth:`open` and :meth:`reopen` make one.
+
+    Attributes:
+        config: The configuration.
+        game: The game.
+        options: The game's options with defaults filled in, ``reward`` among them.
+        view: How the learner observes.
+        agents: The agents that take part, by the names that the configuration uses.
+        identities: The same agents' names, for policies with the SHA-256 of their files.
+        folder: Where the run's files are, or will be.
+    """
+
+    config: Config
+    game: Game
+    options: dict[str, Any]
+    view: View
+    agents: dict[str, Agent]
+    identities: dict[str, str]
+    folder: Path
+
+    @classmethod
+    def open(cls, config: Config, folder: Path) -> Run:
+        """Resolve a configuration; nothing is written.
+
+        Args:
+            config: The configuration.
+            folder: The run's folder.
+
+        Raises:
+            ValueError: There is no such agent, or the imitated one's weights cannot be copied.
+        """
+        game = load_game(config.game)
+        options, view = game.split_options(config.environment.options)
+        imitated = [config.imitation.agent] if config.imitation.decisions else []
+        names = sorted({*config.opponents.agents, *imitated, *config.evaluation.against})
+        agents = {name: make_agent(name, game) for name in names}
+        identities = {name: identity(name, game) for name in names}
+        run = cls(config, game, options, view, agents, identities, folder)
+        run._check_imitation()
+        return run
+
+    @classmethod
+    def reopen(cls, folder: Path, overrides: Sequence[str] = ()) -> Run:
+        """The run in a folder, perhaps with more decisions.
+
+        The learning rate then decays again over what is left.
+
+        Args:
+            folder: The folder.
+            overrides: ``decisions=N`` or nothing.
+
+        Raises:
+            ValueError: The folder holds no run, something else than more decisions is asked for, or
+                as for :meth:`open`.
+        """
+        before = load_config(folder / "config.yaml")
+        config = load_config(folder / "config.yaml", overrides)
+        is_more = config.decisions >= before.decisions
+        if not is_more or config.model_copy(update={"decisions": before.decisions}) != before:
+            raise ValueError("a resumed run can be given more decisions, and nothing else")
+        return cls.open(config, folder)
+
+    @property
+    def rules(self) -> dict[str, Any]:
+        """The run's options that are rules of the game: neither ``reward`` nor ``max_steps``."""
+        return {k: v for k, v in self.options.items() if k not in ("reward", "max_steps")}
+
+    @property
+    def policy_path(self) -> Path:
+        """The exported policy, which is the last file that a run leaves."""
+        return self.folder / f"{self.config.name}.safetensors"
+
+    @property
+    def card_path(self) -> Path:
+        """The exported policy's card."""
+        return self.policy_path.with_suffix(".json")
+
+    @property
+    def progress_path(self) -> Path:
+        """The periodic evaluations, one JSON object a line."""
+        return self.folder / "progress.jsonl"
+
+    @property
+    def checkpoint_path(self) -> Path:
+        """The checkpoint from which the run resumes."""
+        return self.folder / "checkpoint.safetensors"
+
+    @property
+    def commands(self) -> list[str]:
+        """The commands that began the run, or gave it more decisions."""
+        return (self.folder / "command.txt").read_text(encoding="utf-8").splitlines()
+
+    @property
+    def progress(self) -> list[dict[str, Any]]:
+        """The periodic evaluations so far."""
+        if not self.progress_path.exists():
+            return []
+        lines = self.progress_path.read_text(encoding="utf-8").splitlines()
+        return [json.loads(line) for line in lines]
+
+    def has_begun(self) -> bool:
+        """Whether the folder holds this run.
+
+        Raises:
+            ValueError: It holds one of another configuration, other rules or other agents.
+        """
+        if not (self.folder / "config.yaml").exists():
+            return False
+        if load_config(self.folder / "config.yaml") != self.config:
+            raise ValueError(
+                f"the run in {self.folder} is of another configuration; choose another folder"
+            )
+        if self._noted() != self._origin():
+            raise ValueError(
+                f"the run in {self.folder} was begun with other rules or agents; "
+                "choose another folder"
+            )
+        return True
+
+    def begin(self, command_line: str) -> None:
+        """Create the folder, and note what the run begins with.
+
+        Raises:
+            ValueError: The folder is not empty.
+        """
+        if self.folder.exists() and any(self.folder.iterdir()):
+            raise ValueError(
+                f"{self.folder} is not empty; choose another folder, or --resume {self.folder}"
+            )
+        self.folder.mkdir(parents=True, exist_ok=True)
+        write_json(self.folder / "agents.json", self._origin())
+        self._note(command_line)
+
+    def check_agents(self) -> None:
+        """Raise a ValueError if the run was begun with other agents under the same names."""
+        if self._noted().get("agents") != self.identities:
+            raise ValueError(
+                f"the run in {self.folder} was begun with other agents under the same names"
+            )
+
+    def resume(self, command_line: str, decisions: int) -> None:
+        """Note the command if it changes the configuration, and forget later evaluations.
+
+        Args:
+            command_line: The command.
+            decisions: Those of the checkpoint; the run makes later evaluations again.
+        """
+        kept = [entry for entry in self.progress if entry["decisions"] <= decisions]
+        new = self.progress_path.with_name(self.progress_path.name + ".new")
+        new.write_text("".join(json.dumps(entry) + "\n" for entry in kept), encoding="utf-8")
+        new.replace(self.progress_path)
+        if load_config(self.folder / "config.yaml") != self.config:
+            self._note(command_line)
+
+    def add_progress(self, entry: dict[str, Any]) -> None:
+        """Append a periodic evaluation."""
+        with self.progress_path.open("a", encoding="utf-8") as file:
+            file.write(json.dumps(entry) + "\n")
+
+    def _note(self, command_line: str) -> None:
+        text = yaml.safe_dump(self.config.model_dump(mode="json"))
+        (self.folder / "config.yaml").write_text(text, encoding="utf-8")
+        with (self.folder / "command.txt").open("a", encoding="utf-8") as file:
+            file.write(command_line + "\n")
+
+    def _origin(self) -> dict[str, Any]:
+        """What a run depends on beside its configuration: the game's sources, and its agents."""
+        return {"game": self.game.sources, "agents": self.identities}
+
+    def _noted(self) -> dict[str, Any]:
+        path = self.folder / "agents.json"
+        return dict(read_json(path)) if path.exists() else {}
+
+    def _check_imitation(self) -> None:
+        imitation, network = self.config.imitation, self.config.network
+        if not imitation.decisions:
+            return
+        agent = self.agents[imitation.agent]
+        if not isinstance(agent, PolicyAgent):
+            for key, default in (("copy_weights", False), ("temperature", 1.0)):
+                if getattr(imitation, key) != default:
+                    raise ValueError(f"imitation.{key}: {imitation.agent!r} is not a policy")
+            return
+        if not imitation.copy_weights:
+            return
+        sizes = [len(bias) for _, bias in agent.network.layers[:-1]]
+        hidden = network.hidden
+        if (
+            len(sizes) != len(hidden)
+            or any(size > room for size, room in zip(sizes, hidden, strict=True))
+            or agent.network.activation != network.activation
+        ):
+            raise ValueError(
+                f"imitation.copy_weights: network.hidden {list(hidden)} with {network.activation} "
+                f"has no room for {imitation.agent!r}, which has hidden layers of {sizes} with "
+                f"{agent.network.activation}; false imitates it instead"
+            )
+        if agent.view != self.view:
+            raise ValueError(
+                f"imitation.copy_weights: {imitation.agent!r} observes with {agent.view}, the "
+                f"learner with {self.view}; false imitates it instead"
+            )
