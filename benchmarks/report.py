@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from card_envs import command
-from card_envs.command import write_json
+from card_envs.command import output_file, write_json
 from card_envs.games import GAMES, load_game
 from training.records import cpu_model, with_tables
 
@@ -37,7 +37,9 @@ def parse_arguments(
     """
     default = next(iter(GAMES))
     parser.add_argument("--game", default=default, help=f"default: {default}")
-    parser.add_argument("--json", type=Path, metavar="FILE", help="write the results to FILE")
+    parser.add_argument(
+        "--json", type=output_file, metavar="FILE", help="write the results to FILE"
+    )
     parser.add_argument(
         "--readme",
         action="store_true",

@@ -102,7 +102,8 @@ def run(program: str, main: Callable[[], int | None]) -> int:
 
     Returns:
         The exit status: that of ``main`` or 0; 2 after wrong input (ValueError, TypeError, OSError,
-        MissingExtraError), 1 if nobody reads the output any more, 130 if it was interrupted.
+        MissingExtraError) or a MemoryError, 1 if nobody reads the output any more, 130 if it was
+        interrupted.
     """
     try:
         status = main() or 0
@@ -113,14 +114,64 @@ def run(program: str, main: Callable[[], int | None]) -> int:
     except (ValueError, TypeError, OSError, MissingExtraError) as error:
         print(f"{program}: error: {error}", file=sys.stderr)
         return 2
+    except MemoryError:
+        print(f"{program}: error: out of memory", file=sys.stderr)
+        return 2
     except KeyboardInterrupt:
         print(f"{program}: interrupted", file=sys.stderr)
         return 130
     return status
 
 
+def output_file(text: str) -> Path:
+    """The type of an argument that names a file to be written.
+
+    It is checked when the arguments are parsed, before anything is computed.
+
+    Raises:
+        argparse.ArgumentTypeError: The file cannot be written; the message says why.
+    """
+    path = Path(text)
+    if path.is_dir():
+        raise argparse.ArgumentTypeError(f"{text} is a folder, not a file")
+    place = path.resolve()
+    while not place.exists():
+        place = place.parent
+    if place.is_file() and place != path.resolve():
+        raise argparse.ArgumentTypeError(f"{text} cannot be written: {place} is not a folder")
+    if not os.access(place, os.W_OK):
+        raise argparse.ArgumentTypeError(f"{text} cannot be written: no permission")
+    return path
+
+
+def write_output(path: str | Path, data: bytes) -> None:
+    """Write a file in one piece: if that fails, the old file is still there.
+
+    Symbolic links are followed; what is no regular file, such as a device, is written directly.
+
+    Args:
+        path: The file; its folder is made if needed.
+        data: Its content.
+
+    Raises:
+        OSError: The file cannot be written.
+    """
+    path = Path(path).resolve()
+    if path.exists() and not path.is_file():
+        path.write_bytes(data)
+        return
+    path.parent.mkdir(parents=True, exist_ok=True)
+    new = path.with_name(path.name + ".new")
+    try:
+        new.write_bytes(data)
+        new.replace(path)
+    except OSError:
+        new.unlink(missing_ok=True)
+        raise
+
+
 def write_json(path: str | Path, data: Any) -> None:
-    """Write a JSON file in one piece: if that fails, the old file is still there.
+    """Write a JSON file as ``write_output`` does.
 
     Args:
         path: The file; its folder is made if needed.
@@ -129,8 +180,4 @@ def write_json(path: str | Path, data: Any) -> None:
     Raises:
         OSError: The file cannot be written.
     """
-    path = Path(path)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    new = path.with_name(path.name + ".new")
-    new.write_text(json.dumps(data, indent=2) + "\n", encoding="utf-8")
-    new.replace(path)
+    write_output(path, (json.dumps(data, indent=2) + "\n").encode())

@@ -13,7 +13,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 import torch
-from helpers import ALL_GAMES, EACH_GAME, table_sizes
+from helpers import ALL_GAMES, EACH_GAME, kit_of, table_sizes
 from sb3_contrib.common.maskable.distributions import MaskableCategoricalDistribution
 from stable_baselines3.common.callbacks import BaseCallback
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
@@ -136,6 +136,20 @@ def test_the_table_of_keys_is_the_codes():
         ("opponents={pool: 1, agents: {random: 0}}", "one of agents must be above 0"),
         ("imitation={copy_weights: true}", "copy_weights: decisions must be at least 1"),
         ("decisions=many", "decisions"),
+        ("environment.num_envs=100000000", "environment.num_envs: Input should be less than"),
+        ("network.hidden=[100000000]", "network.hidden.0: Input should be less than"),
+        ("network.hidden=[65536, 65536, 65536]", "GiB of memory at least, this machine has"),
+        ("threads=1000000", "threads: Input should be less than or equal to 512"),
+        ("ppo.learning_rate=.inf", "ppo.learning_rate: Input should be"),
+        ("ppo.learning_rate=1e+30", "ppo.learning_rate: Input should be less than or equal to 1"),
+        ("ppo.gae_lambda=.nan", "ppo.gae_lambda: Input should be"),
+        ("ppo.vf_coef=.inf", "ppo.vf_coef: Input should be"),
+        ("opponents.agents.random=.nan", "opponents.agents.random: Input should be"),
+        ("opponents.pool=.inf", "opponents.pool: Input should be"),
+        ("environment.table_weights=[.nan]", "environment.table_weights.0: Input should be"),
+        ("seed=!!timestamp foo", "is not YAML"),
+        ("seed=!!bool foo", "is not YAML"),
+        ("seed=" + 5000 * "[", "is not YAML"),
         ("no_equals_sign", "--set takes KEY=VALUE"),
         ("decisions.x=1", "'decisions' has no keys of its own"),
         ("seed=[", "is not YAML"),
@@ -143,7 +157,7 @@ def test_the_table_of_keys_is_the_codes():
 )
 def test_wrong_configurations_name_the_mistake(override, message, capsys, tmp_path):
     with pytest.raises(ValueError, match=re.escape(message)):
-        tiny_config(SMALL, override)
+        tiny_run(SMALL, tmp_path / "run", override)
     path = tmp_path / "tiny.yaml"
     path.write_text(json.dumps({"game": SMALL.id, **TINY}))  # JSON is YAML
     arguments = [str(path), "--out", str(tmp_path / "run"), "--set", override]
@@ -183,6 +197,18 @@ def test_unreadable_configurations(tmp_path):
     bad.write_text("!!python/object/apply:os.system ['true']")
     with pytest.raises(ValueError, match="cannot read the configuration"):
         load_config(bad)
+    lots = "".join(f"a{k}: &a{k} [{', '.join([f'*a{k - 1}'] * 9)}]\n" for k in range(1, 10))
+    for text, reason in (
+        ("game: !!timestamp foo", "cannot read"),
+        ("game: !!bool foo", "cannot read"),
+        ("game: " + 5000 * "[" + 5000 * "]", "nested too deeply"),
+        ("a0: &a0 lol\n" + lots, "aliases"),
+    ):
+        bad.write_text(text)
+        with pytest.raises(ValueError, match=reason) as error:
+            load_config(bad)
+        assert str(error.value).startswith(f"cannot read the configuration {bad}")
+        assert "\n" not in str(error.value)
     bad.write_text("just a text")
     with pytest.raises(ValueError, match="keys and values"):
         load_config(bad)
@@ -1056,3 +1082,64 @@ def test_shipped_policies_have_their_cards_and_hold_what_they_say(game, monkeypa
     for row, again in zip(rows, measured, strict=True):
         assert again["rank_ci95"][1] > row["rank_ci95"][0] - 0.02
         assert again["rank_ci95"][0] < row["rank_ci95"][1] + 0.02
+
+
+# ---------------------------------------------------------------------------------------------
+# A folder belongs to one process
+# ---------------------------------------------------------------------------------------------
+
+
+def test_a_second_process_is_refused(tmp_path, capsys):
+    run = tiny_run(SMALL, tmp_path / "run")
+    path = tmp_path / "tiny.yaml"
+    path.write_text(json.dumps({"game": SMALL.id, **TINY}))
+    code = "import sys; from training.train import main; sys.exit(main(sys.argv[1:]))"
+    new, resumed = [str(path), "--out", str(run.folder)], ["--resume", str(run.folder)]
+    games = [word for g in (SMALL,) if not kit_of(g).is_own for word in ("--games-from", g.package)]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), *sys.path])}
+    with run.lock():
+        for arguments in (new, resumed):
+            if arguments is resumed:
+                run.begin("training.train")
+            second = subprocess.run(
+                [sys.executable, "-c", code, *arguments, *games],
+                capture_output=True,
+                text=True,
+                env=environment,
+            )
+            assert second.returncode == 2
+            assert second.stderr.splitlines()[-1] == (
+                f"training.train: error: {run.folder} belongs to another process, which is "
+                f"training in it: {os.getpid()}"
+            )
+    assert train.train_or_resume(run).exists()
+    assert not list(tmp_path.glob(".*.pid"))
+
+
+def test_a_last_line_that_is_not_complete_is_ignored(tmp_path, caplog):
+    run = tiny_run(SMALL, tmp_path / "run")
+    run.begin("training.train")
+    run.add_progress({"decisions": 0})
+    with run.progress_path.open("a", encoding="utf-8") as file:
+        file.write('{"decis')
+    with caplog.at_level("WARNING", "card_envs"):
+        assert run.progress == [{"decisions": 0}]
+    assert str(run.progress_path) in caplog.text
+    run.resume("training.train", 0)
+    assert run.progress_path.read_text(encoding="utf-8") == '{"decisions": 0}\n'
+
+
+def test_a_full_disk_leaves_the_checkpoint_before(tmp_path, monkeypatch, capsys):
+    run = tiny_run(SMALL, tmp_path / "run")
+    train.train(run, quiet=True)
+    before = run.checkpoint_path.read_bytes()
+    run.policy_path.unlink()
+
+    def full(descriptor):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    assert train.main(["--resume", str(run.folder), "--set", "decisions=256"]) == 2
+    assert capsys.readouterr().err.splitlines()[-1].endswith("No space left on device")
+    assert run.checkpoint_path.read_bytes() == before
+    assert not list(run.folder.glob("*.new"))

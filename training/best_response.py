@@ -20,7 +20,7 @@ import joblib
 
 from card_envs import command
 from card_envs.agents import PolicyAgent, make_agent, shipped_policies
-from card_envs.command import write_json
+from card_envs.command import output_file, write_json
 from card_envs.engine.game import Game
 from card_envs.evaluation import deal_seeds, evaluate
 from card_envs.evaluation.display import short_names
@@ -229,7 +229,9 @@ def _main(argv: Sequence[str] | None) -> None:
     parser.add_argument("--seed", type=int, default=0, metavar="S", help="default: 0")
     parser.add_argument("--out", type=Path, metavar="DIR", help="default: runs/response_<config>")
     parser.add_argument("--jobs", type=int, default=-1, metavar="N", help="default: all cores")
-    parser.add_argument("--json", type=Path, metavar="FILE", help="write the result here as well")
+    parser.add_argument(
+        "--json", type=output_file, metavar="FILE", help="write the result here as well"
+    )
     command.add_games_argument(parser)
     args = command.parse_arguments(parser, argv)
     game = load_game(load_config(args.config).game)

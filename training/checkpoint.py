@@ -70,11 +70,15 @@ def save(path: Path, model: Learner, games: SelfPlayGames, progress: Progress) -
     }
     state["checksum"] = _checksum(arrays, state)
     new = path.with_name(path.name + ".new")
-    with new.open("wb") as file:
-        file.write(serialize(arrays, {_METADATA_KEY: json.dumps(state)}))
-        file.flush()
-        os.fsync(file.fileno())
-    new.replace(path)
+    try:
+        with new.open("wb") as file:
+            file.write(serialize(arrays, {_METADATA_KEY: json.dumps(state)}))
+            file.flush()
+            os.fsync(file.fileno())
+        new.replace(path)
+    except OSError:
+        new.unlink(missing_ok=True)  # it may fill the disk
+        raise
 
 
 def load(path: Path, model: Learner, games: SelfPlayGames) -> Progress:

@@ -33,7 +33,7 @@ _TAKEN_NAMES = ("random", "heuristic", "agents")
 class Section(BaseModel):
     """A config section; unknown keys are rejected."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
 
 def _by_game(default: str) -> dict[str, Any]:
@@ -44,12 +44,12 @@ def _by_game(default: str) -> dict[str, Any]:
 class EnvironmentSection(Section):
     """The games that are played for training."""
 
-    num_envs: int = Field(1024, ge=1, description="games played at a time")
+    num_envs: int = Field(1024, ge=1, le=2**20, description="games played at a time")
     num_players: int | tuple[int, int] = Field(
         description="number of players: one number, or the lowest and the highest",
         json_schema_extra=_by_game("all table sizes of the game"),
     )
-    table_weights: tuple[float, ...] | None = Field(
+    table_weights: tuple[Annotated[float, Field(ge=0, le=1e6)], ...] | None = Field(
         None,
         description="how often each number of players is played, from the lowest on; "
         "null: equally often",
@@ -64,9 +64,12 @@ class OpponentsSection(Section):
     """Which agents hold the other seats; weights are relative to each other."""
 
     pool: float = Field(
-        0.5, ge=0, description="weight of the opponent pool: snapshots of the learner's past"
+        0.5,
+        ge=0,
+        le=1e6,
+        description="weight of the opponent pool: snapshots of the learner's past",
     )
-    agents: dict[str, Annotated[float, Field(ge=0)]] = Field(
+    agents: dict[str, Annotated[float, Field(ge=0, le=1e6)]] = Field(
         description="weights of other agents, by name or path of a policy file",
         json_schema_extra=_by_game("heuristic: 0.4, random: 0.1; random: 0.5 without a heuristic"),
     )
@@ -89,8 +92,10 @@ class OpponentsSection(Section):
 class NetworkSection(Section):
     """The multilayer perceptrons of policy and value."""
 
-    hidden: tuple[Annotated[int, Field(ge=1)], ...] = Field(
-        (256, 256), description="sizes of the hidden layers, of policy and value each"
+    hidden: tuple[Annotated[int, Field(ge=1, le=2**16)], ...] = Field(
+        (256, 256),
+        max_length=16,
+        description="sizes of the hidden layers, of policy and value each",
     )
     activation: Literal["relu", "tanh"] = Field("relu", description="of the hidden layers")
     critic: Literal["observation", "state"] = Field(
@@ -128,11 +133,12 @@ class ImitationSection(Section):
     temperature: float = Field(
         1.0,
         gt=0,
+        le=1e3,
         description="divides a policy's logits: above 1 its best actions stay the best, and it "
         "explores more",
     )
     decisions: int = Field(0, ge=0, description="imitated decisions; 0: no imitation")
-    learning_rate: float = Field(1e-3, gt=0, description="at the start; it decays to 0")
+    learning_rate: float = Field(1e-3, gt=0, le=1, description="at the start; it decays to 0")
 
     @model_validator(mode="after")
     def _teaches_the_value(self) -> ImitationSection:
@@ -144,19 +150,23 @@ class ImitationSection(Section):
 class PPOSection(Section):
     """MaskablePPO's own parameters."""
 
-    n_steps: int = Field(32, ge=1, description="learner decisions of each game between two updates")
+    n_steps: int = Field(
+        32, ge=1, le=2**16, description="learner decisions of each game between two updates"
+    )
     batch_size: int = Field(4096, ge=2, description="learner decisions of a minibatch")
     n_epochs: int = Field(3, ge=1, description="passes over a rollout")
-    learning_rate: float = Field(5e-4, gt=0, description="at the start")
+    learning_rate: float = Field(5e-4, gt=0, le=1, description="at the start")
     final_learning_rate: float | None = Field(
-        None, ge=0, description="at the end, decaying linearly; null: constant"
+        None, ge=0, le=1, description="at the end, decaying linearly; null: constant"
     )
     gamma: float = Field(1.0, gt=0, le=1, description="discount factor")
     gae_lambda: float = Field(0.95, ge=0, le=1, description="of generalized advantage estimation")
-    clip_range: float = Field(0.2, gt=0, description="of the policy's probability ratio")
-    ent_coef: float = Field(0.01, ge=0, description="weight of the entropy in the loss")
-    vf_coef: float = Field(0.5, ge=0, description="weight of the value's loss")
-    max_grad_norm: float = Field(0.5, gt=0, description="gradients are clipped to this norm")
+    clip_range: float = Field(0.2, gt=0, le=1e3, description="of the policy's probability ratio")
+    ent_coef: float = Field(0.01, ge=0, le=1e3, description="weight of the entropy in the loss")
+    vf_coef: float = Field(0.5, ge=0, le=1e3, description="weight of the value's loss")
+    max_grad_norm: float = Field(
+        0.5, gt=0, le=1e6, description="gradients are clipped to this norm"
+    )
     target_kl: float | None = Field(
         None, gt=0, description="KL divergence that ends an update early; null: no limit"
     )
@@ -190,7 +200,9 @@ class Config(Section):
     device: Literal["auto", "cpu", "cuda"] = Field(
         "auto", description="auto: a GPU where torch can use one"
     )
-    threads: int | None = Field(None, ge=1, description="torch's CPU threads; null: torch decides")
+    threads: int | None = Field(
+        None, ge=1, le=512, description="torch's CPU threads; null: torch decides"
+    )
     ema_decay: float = Field(
         0.0,
         ge=0,
@@ -244,9 +256,7 @@ class Config(Section):
         game = load_game(self.game)
         low, high = game.check_player_range(self.environment.num_players)
         weights = self.environment.table_weights
-        if weights is not None and (
-            len(weights) != high - low + 1 or min(weights) < 0 or sum(weights) <= 0
-        ):
+        if weights is not None and (len(weights) != high - low + 1 or sum(weights) <= 0):
             raise ValueError(
                 f"environment.table_weights: one number of at least 0 for each of {low} to {high} "
                 f"players is needed, one of them above 0, got {list(weights)}"
@@ -303,13 +313,32 @@ def read_yaml(path: str | Path) -> dict[str, Any]:
         ValueError: The file cannot be read, or it holds something else.
     """
     try:
-        data = yaml.safe_load(Path(path).read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+        data = _parse_yaml(Path(path).read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
         reason = " ".join(str(error).split())
         raise ValueError(f"cannot read the configuration {path}: {reason}") from None
     if not isinstance(data, dict):
         raise ValueError(f"{path} must hold keys and values")
     return data
+
+
+class _Loader(yaml.SafeLoader):
+    """Plain data without aliases, which could stand for far more than the file holds."""
+
+    def compose_node(self, parent: Any, index: Any) -> Any:
+        if self.check_event(yaml.AliasEvent):
+            raise yaml.YAMLError("aliases (*name) are not supported")
+        return super().compose_node(parent, index)
+
+
+def _parse_yaml(text: str) -> Any:
+    """What a YAML text holds; ValueError if it is not plain data."""
+    try:
+        return yaml.load(text, _Loader)
+    except RecursionError:
+        raise ValueError("it is nested too deeply") from None
+    except Exception as error:  # wrong values behind tags raise anything
+        raise ValueError(str(error)) from None
 
 
 def with_overrides(data: dict[str, Any], overrides: Sequence[str]) -> dict[str, Any]:
@@ -352,8 +381,8 @@ def _override(data: dict[str, Any], text: str) -> None:
         if not isinstance(data, dict):
             raise ValueError(f"--set {text}: {parent!r} has no keys of its own")
     try:
-        data[last] = yaml.safe_load(value)
-    except yaml.YAMLError:
+        data[last] = _parse_yaml(value)
+    except ValueError:
         raise ValueError(f"--set {text}: {value!r} is not YAML") from None
 
 

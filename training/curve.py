@@ -8,6 +8,8 @@ from typing import Any
 
 from matplotlib.figure import Figure
 
+from card_envs.evaluation.display import write_picture
+
 
 def plot_learning_curve(entries: Sequence[dict[str, Any]], picture: Path, title: str) -> None:
     """Draw the periodic evaluations of a run with their 95% intervals.
@@ -36,4 +38,4 @@ def plot_learning_curve(entries: Sequence[dict[str, Any]], picture: Path, title:
     axes.set_ylim(-1.05, 1.05)
     axes.set_title(f"{title}: learning curve, 95% intervals")
     axes.legend(loc="lower right")
-    figure.savefig(picture, dpi=120)
+    write_picture(figure, picture)

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+import logging
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import yaml
+from filelock import FileLock, Timeout
 
 from card_envs.agents import Agent, PolicyAgent, make_agent
 from card_envs.command import write_json
@@ -16,6 +21,8 @@ from card_envs.engine.game import Game, View
 from card_envs.games import load_game
 from training.config import Config, load_config
 from training.records import identity, read_json
+
+logger = logging.getLogger("card_envs")
 
 
 @dataclass(frozen=True)
@@ -59,6 +66,7 @@ class Run:
         identities = {name: identity(name, game) for name in names}
         run = cls(config, game, options, view, agents, identities, folder)
         run._check_imitation()
+        run._check_memory()
         return run
 
     @classmethod
@@ -117,8 +125,37 @@ class Run:
         """The periodic evaluations so far."""
         if not self.progress_path.exists():
             return []
-        lines = self.progress_path.read_text(encoding="utf-8").splitlines()
+        *lines, last = self.progress_path.read_text(encoding="utf-8").split("\n")
+        if last:  # whatever wrote it was ended within the line
+            logger.warning(
+                "ignoring the last line of %s, which is not complete", self.progress_path
+            )
         return [json.loads(line) for line in lines]
+
+    @contextmanager
+    def lock(self) -> Iterator[None]:
+        """Hold the folder: it belongs to one process at a time.
+
+        Raises:
+            ValueError: Another process holds it; the message names both.
+        """
+        folder = self.folder.resolve()
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        owner = folder.with_name(f".{folder.name}.pid")
+        lock = FileLock(folder.with_name(f".{folder.name}.lock"), is_singleton=True)
+        try:
+            lock.acquire(timeout=0)
+        except Timeout:
+            process = owner.read_text(encoding="utf-8") if owner.exists() else "unknown"
+            raise ValueError(
+                f"{self.folder} belongs to another process, which is training in it: {process}"
+            ) from None
+        try:
+            owner.write_text(str(os.getpid()), encoding="utf-8")
+            yield
+        finally:
+            owner.unlink(missing_ok=True)
+            lock.release()
 
     def has_begun(self) -> bool:
         """Whether the folder holds this run.
@@ -192,6 +229,26 @@ class Run:
     def _noted(self) -> dict[str, Any]:
         path = self.folder / "agents.json"
         return dict(read_json(path)) if path.exists() else {}
+
+    def _check_memory(self) -> None:
+        """What the rollout and the networks take at least must fit into the machine's memory."""
+        if not hasattr(os, "sysconf"):
+            return
+        config, game = self.config, self.game
+        values = game.fields.size + game.num_actions
+        inputs = game.fields.size
+        if config.network.critic == "state":
+            values += game.state_fields.size
+            inputs += game.state_fields.size
+        rollout = 4 * values * config.environment.num_envs * config.ppo.n_steps
+        sizes = [inputs, *config.network.hidden, game.num_actions]
+        weights = 4 * 4 * 2 * sum(a * b for a, b in pairwise(sizes))  # with gradient and moments
+        needed, there = rollout + weights, os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+        if needed > there:
+            raise ValueError(
+                f"environment.num_envs, ppo.n_steps and network.hidden need {needed / 2**30:,.0f} "
+                f"GiB of memory at least, this machine has {there / 2**30:,.0f}"
+            )
 
     def _check_imitation(self) -> None:
         imitation, network = self.config.imitation, self.config.network

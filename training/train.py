@@ -48,9 +48,14 @@ def train(run: Run, *, resume: bool = False, command_line: str = "", quiet: bool
         The path of the policy.
 
     Raises:
-        ValueError: The folder is in use, or its checkpoint is missing, damaged or of another
-            configuration.
+        ValueError: The folder holds something or belongs to another process, or its checkpoint is
+            missing, damaged or of another configuration.
     """
+    with run.lock():
+        return _train(run, resume, command_line, quiet)
+
+
+def _train(run: Run, resume: bool, command_line: str, quiet: bool) -> Path:
     config = run.config
     if resume:
         run.check_agents()
@@ -96,14 +101,15 @@ def train_or_resume(run: Run, *, command_line: str = "") -> Path:
     Raises:
         ValueError: The folder holds another run, or a damaged one.
     """
-    resume = False
-    if run.has_begun():
-        if run.policy_path.exists():
-            return run.policy_path
-        resume = run.checkpoint_path.exists()
-        if not resume:
-            shutil.rmtree(run.folder)  # it ended before its first checkpoint
-    return train(run, resume=resume, command_line=command_line, quiet=True)
+    with run.lock():
+        resume = False
+        if run.has_begun():
+            if run.policy_path.exists():
+                return run.policy_path
+            resume = run.checkpoint_path.exists()
+            if not resume:
+                shutil.rmtree(run.folder)  # it ended before its first checkpoint
+        return _train(run, resume, command_line, quiet=True)
 
 
 def _card(run: Run, model: Learner, seconds: float) -> dict[str, Any]:

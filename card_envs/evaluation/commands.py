@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import Any
 
 from card_envs import command
-from card_envs.evaluation.display import plot_ratings, show_evaluation, show_tournament
+from card_envs.evaluation.display import (
+    picture_file,
+    plot_ratings,
+    show_evaluation,
+    show_tournament,
+)
 from card_envs.evaluation.matches import evaluate
 from card_envs.evaluation.tournament import run_tournament
 from card_envs.games import load_game
@@ -108,7 +112,12 @@ def _add_evaluate_arguments(parser: argparse.ArgumentParser, program: str) -> No
     parser.add_argument("--deals", type=int, default=1000, metavar="N", help="default: 1000")
     parser.add_argument("--seed", type=int, default=0, metavar="S", help="default: 0")
     command.add_options_argument(parser)
-    parser.add_argument("--json", type=Path, metavar="FILE", help="write the result here as well")
+    parser.add_argument(
+        "--json",
+        type=command.output_file,
+        metavar="FILE",
+        help="write the result here as well",
+    )
     _set_prepare(parser, program, _run_evaluate)
 
 
@@ -130,8 +139,15 @@ def _add_tournament_arguments(parser: argparse.ArgumentParser, program: str) -> 
     parser.add_argument("--deals", type=int, default=200, metavar="D", help="default: 200")
     parser.add_argument("--seed", type=int, default=0, metavar="S", help="default: 0")
     command.add_options_argument(parser)
-    parser.add_argument("--json", type=Path, metavar="FILE", help="write the result here as well")
-    parser.add_argument("--plot", type=Path, metavar="FILE.png", help="draw the result")
+    parser.add_argument(
+        "--json",
+        type=command.output_file,
+        metavar="FILE",
+        help="write the result here as well",
+    )
+    parser.add_argument(
+        "--plot", type=picture_file, metavar="FILE.png", help="draw the result here as well"
+    )
     _set_prepare(parser, program, _run_tournament)
 
 

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import argparse
 from collections.abc import Mapping, Sequence
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from card_envs.command import output_file, write_output
 from card_envs.extras import import_extra
+
+#: The share of truncated games above which an evaluation warns.
+MUCH_TRUNCATION = 0.01
 
 
 def short_names(names: Sequence[str]) -> list[str]:
@@ -120,7 +126,38 @@ def plot_ratings(result: Mapping[str, Any], picture: str | Path, title: str) -> 
     right.set_yticks(range(len(rows)), names)
     right.set_title("row ahead of column", fontsize="medium")
     figure.suptitle(title)
-    figure.savefig(picture, dpi=120)
+    write_picture(figure, picture)
+
+
+def write_picture(figure: Any, picture: str | Path) -> None:
+    """Write a matplotlib figure in one piece.
+
+    Args:
+        figure: The figure.
+        picture: The file to write; its ending says the format.
+
+    Raises:
+        OSError: The file cannot be written.
+        ValueError: There is no such format.
+    """
+    data = BytesIO()
+    figure.savefig(data, format=Path(picture).suffix.removeprefix("."), dpi=120)
+    write_output(picture, data.getvalue())
+
+
+def picture_file(text: str) -> Path:
+    """The type of an argument that names a picture to be written.
+
+    Raises:
+        argparse.ArgumentTypeError: There is no such format, or the file cannot be written.
+    """
+    figures = import_extra("matplotlib.figure", "evaluation")
+    path, formats = output_file(text), figures.Figure().canvas.get_supported_filetypes()
+    if path.suffix.removeprefix(".") not in formats:
+        raise argparse.ArgumentTypeError(
+            f"{text}: the ending says the format, which is one of {', '.join(sorted(formats))}"
+        )
+    return path
 
 
 def _table(title: str, headings: Sequence[str]) -> Any:
@@ -137,4 +174,5 @@ def _print(content: Any) -> None:
 
 def _print_truncated(result: Mapping[str, Any]) -> None:
     if result["truncated"]:
-        _print(f"{result['truncated']:.1%} of the games were truncated at max_steps.")
+        warning = "Warning: " if result["truncated"] > MUCH_TRUNCATION else ""
+        _print(f"{warning}{result['truncated']:.1%} of the games were truncated at max_steps.")

@@ -1,0 +1,279 @@
+"""The on-disk cache of compiled kernels: it never runs outdated rules, and can be missing."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from helpers import EACH_GAME
+
+from card_envs.engine import code_cache, jit
+
+each_game = pytest.mark.parametrize("game", EACH_GAME)
+
+
+def name_for(package: Path) -> str:
+    """The name of the cache folder for the sources as they are now."""
+    code_cache.cache_folder.cache_clear()
+    return code_cache.cache_folder(package).name
+
+
+@pytest.fixture(autouse=True)
+def _names_as_before():
+    yield
+    code_cache.cache_folder.cache_clear()
+
+
+@each_game
+def test_the_folders_name_follows_every_byte_of_the_sources(game, tmp_path, monkeypatch):
+    """Of the game's own and of the engine's; nothing else changes it."""
+    package = jit.package_of(game.rules.__name__)
+    for source, folder in (
+        (package, tmp_path / package.name),
+        (code_cache._ENGINE, tmp_path / "engine"),
+    ):
+        shutil.copytree(source, folder, ignore=shutil.ignore_patterns("__pycache__"))
+    package, engine = tmp_path / package.name, tmp_path / "engine"
+    monkeypatch.setattr(code_cache, "_ENGINE", engine)
+    name = name_for(package)
+    assert name.startswith(f"{package.name}-")
+    paths = [*sorted(package.glob("*.py")), *sorted(engine.glob("*.py"))]
+    assert len(paths) > 10
+    for path in paths:
+        content = path.read_bytes()
+        middle = len(content) // 2
+        for changed in (
+            content + b"\n",
+            content[:middle]
+            + bytes([content[middle] ^ 1 if content else 0])
+            + content[middle + 1 :],
+        ):
+            path.write_bytes(changed)
+            assert name_for(package) != name
+        path.write_bytes(content)
+        renamed = path.rename(path.with_name("renamed.py"))
+        assert name_for(package) != name
+        renamed.rename(path)
+        assert name_for(package) == name
+    for folder in (package, engine):
+        more = folder / "more.py"
+        more.write_text("")
+        assert name_for(package) != name
+        more.unlink()
+    (package / "RULES.md").write_text("changed")
+    assert name_for(package) == name
+    assert name_for(engine) not in (name, "")
+
+
+@each_game
+def test_the_name_of_the_sources_is_the_folders(game):
+    package = jit.package_of(game.rules.__name__)
+    assert game.sources == code_cache.cache_folder(package).name
+
+
+def test_a_changed_function_in_another_file_is_noticed(tmp_path):
+    """What Numba's own cache does not notice: the file of a function that is called changed."""
+    package = tmp_path / "some_game"
+    package.mkdir()
+    (package / "__init__.py").write_text("")
+    (package / "cards.py").write_text("""
+from card_envs.engine.jit import jit
+@jit
+def value(card):
+    return 2 * card
+""")
+    (package / "rules.py").write_text("""
+from card_envs.engine.jit import jit
+from some_game.cards import value
+@jit
+def score(card):
+    return value(card) + 1
+""")
+    cache = tmp_path / "cache"
+    code = (
+        "from some_game.rules import score; print(score(20), sum(score.stats.cache_hits.values()))"
+    )
+
+    def run() -> str:
+        environment = {**os.environ, "PYTHONPATH": str(tmp_path), "XDG_CACHE_HOME": str(cache)}
+        command = [sys.executable, "-c", code]
+        return subprocess.run(
+            command, capture_output=True, text=True, check=True, env=environment
+        ).stdout.strip()
+
+    assert run() == "41 0"
+    if not any(cache.rglob("*.nbi")):
+        pytest.skip("the cache folder cannot be chosen on this system")
+    assert run() == "41 1"
+    cards = package / "cards.py"
+    cards.write_text(cards.read_text().replace("2 * card", "3 * card"))
+    assert run() == "61 0"
+
+
+# ---------------------------------------------------------------------------------------------
+# What goes wrong with the folder
+# ---------------------------------------------------------------------------------------------
+
+
+def double(number):
+    return 2 * number
+
+
+@pytest.fixture
+def warnings(caplog):
+    """What is logged, each once: a folder that was warned of in another test is warned of again."""
+    for function in (code_cache._warn, code_cache._announce, code_cache.prepare):
+        function.cache_clear()
+    with caplog.at_level("WARNING", "card_envs"):
+        yield lambda: [record.getMessage() for record in caplog.records]
+
+
+def compiled_in(folder: Path, monkeypatch) -> object:
+    """A kernel that is cached in the folder, if that can be."""
+    monkeypatch.setattr(jit, "cache_folder", lambda package: folder)
+    return jit.jit(double)
+
+
+def test_where_the_cache_cannot_be_written_nothing_is_cached(tmp_path, monkeypatch, warnings):
+    def refuse(**where):
+        raise PermissionError(13, "Permission denied", where["dir"])
+
+    monkeypatch.setattr(code_cache.tempfile, "TemporaryFile", refuse)
+    (tmp_path / "file").write_text("")
+    for folder in (tmp_path / "root" / "read-only", tmp_path / "file" / "below"):
+        assert compiled_in(folder, monkeypatch)(21) == 42
+        assert not any(folder.rglob("*"))
+        assert any(str(folder) in warning for warning in warnings())
+
+
+def test_the_folder_is_private_to_its_user(tmp_path):
+    folder = tmp_path / "root" / "game"
+    assert code_cache.prepare(folder)
+    if hasattr(os, "getuid"):
+        assert folder.stat().st_mode & 0o777 == folder.parent.stat().st_mode & 0o777 == 0o700
+
+
+@pytest.mark.skipif(not hasattr(os, "getuid"), reason="there are no owners and modes to check")
+@pytest.mark.parametrize("which", ["root", "game"])
+@pytest.mark.parametrize("trouble", ["mode", "owner"])
+def test_a_folder_that_others_may_write_to_is_not_used(
+    which, trouble, tmp_path, monkeypatch, warnings
+):
+    folder = tmp_path / "root" / "game"
+    folder.mkdir(parents=True, mode=0o700)
+    os.chmod(folder.parent, 0o700)
+    suspect = folder if which == "game" else folder.parent
+    if trouble == "mode":
+        os.chmod(suspect, 0o777)
+    else:
+        status = os.stat
+        other = os.getuid() + 1
+
+        def owned_by_another(path, *args, **kwargs):
+            found = status(path, *args, **kwargs)
+            return os.stat_result([*found[:4], other, *found[5:]]) if path == suspect else found
+
+        monkeypatch.setattr(os, "stat", owned_by_another)
+        monkeypatch.setattr(Path, "stat", lambda self, **kwargs: owned_by_another(self, **kwargs))
+    assert compiled_in(folder, monkeypatch)(21) == 42
+    assert not list(folder.iterdir())
+    (warning,) = warnings()
+    assert str(suspect) in warning
+    assert ("written by others" if trouble == "mode" else "another user") in warning
+
+
+def files_of(folder: Path, ending: str) -> list[Path]:
+    return list(folder.rglob(f"*.{ending}"))
+
+
+@pytest.mark.parametrize("damage", ["empty", "half", "random"])
+@pytest.mark.parametrize("ending", ["nbi", "nbc"])
+def test_a_damaged_file_is_compiled_again(ending, damage, tmp_path, monkeypatch, warnings):
+    assert compiled_in(tmp_path / "game", monkeypatch)(21) == 42
+    (file,) = files_of(tmp_path, ending)
+    content = file.read_bytes()
+    damaged = {"empty": b"", "half": content[: len(content) // 2], "random": os.urandom(400)}
+    file.write_bytes(damaged[damage])
+    again = compiled_in(tmp_path / "game", monkeypatch)
+    assert again(21) == 42
+    assert sum(again.stats.cache_misses.values()) == 1
+    about_damage = [warning for warning in warnings() if "is damaged" in warning]
+    assert len(about_damage) == 1
+    assert str(tmp_path / "game") in about_damage[0]
+    mended = compiled_in(tmp_path / "game", monkeypatch)
+    assert mended(21) == 42
+    assert sum(mended.stats.cache_hits.values()) == 1
+
+
+def test_a_full_disk_leaves_kernels_uncached(tmp_path, monkeypatch, warnings):
+    kernel = compiled_in(tmp_path / "game", monkeypatch)
+
+    def full(*args):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(kernel._cache._cache, "save_overload", full)
+    monkeypatch.setattr(kernel._cache._cache, "flush", full)
+    assert kernel(21) == 42
+    about_space = [warning for warning in warnings() if "No space left" in warning]
+    assert len(about_space) == 1
+    assert str(tmp_path / "game") in about_space[0]
+    assert compiled_in(tmp_path / "game", monkeypatch)(21) == 42
+
+
+def test_compilation_is_announced_where_it_happens(tmp_path, monkeypatch, warnings):
+    """Not by what is in the folder: Numba's files belong to one environment."""
+    assert compiled_in(tmp_path / "some-0", monkeypatch)(21) == 42
+    (announcement,) = warnings()
+    assert announcement.startswith("Compiling some")
+    assert compiled_in(tmp_path / "some-0", monkeypatch)(21) == 42
+    code_cache._announce.cache_clear()
+    assert compiled_in(tmp_path / "some-0", monkeypatch)(21) == 42
+    assert len(warnings()) == 1
+    assert compiled_in(tmp_path / "some-0", monkeypatch)(21.0) == 42
+    assert len(warnings()) == 2
+
+
+def test_only_one_process_compiles(tmp_path):
+    """The others wait for it, and load what it has saved."""
+    (tmp_path / "slow_game").mkdir()
+    (tmp_path / "slow_game" / "__init__.py").write_text("")
+    (tmp_path / "slow_game" / "rules.py").write_text("""
+from card_envs.engine.jit import jit
+@jit
+def one(x):
+    return x + 1
+@jit
+def two(x):
+    return one(x) * 2
+""")
+    code = """
+import numba, time
+from slow_game.rules import one, two
+compiler = type(two._compiler)
+compile_slowly = compiler.compile
+def compile(self, *args):
+    time.sleep(0.5)
+    return compile_slowly(self, *args)
+compiler.compile = compile
+print(two(20), sum(sum(f.stats.cache_misses.values()) for f in (one, two)))
+"""
+    environment = {
+        **os.environ,
+        "PYTHONPATH": str(tmp_path),
+        "XDG_CACHE_HOME": str(tmp_path / "cache"),
+    }
+    processes = [
+        subprocess.Popen(
+            [sys.executable, "-c", code], stdout=subprocess.PIPE, text=True, env=environment
+        )
+        for _ in range(3)
+    ]
+    answers = [process.communicate()[0].split() for process in processes]
+    if not any((tmp_path / "cache").rglob("*.nbi")):
+        pytest.skip("the cache folder cannot be chosen on this system")
+    assert {answer[0] for answer in answers} == {"42"}
+    assert sum(int(answer[1]) for answer in answers) == 2

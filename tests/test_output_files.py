@@ -1,0 +1,103 @@
+"""Files that commands write: checked before anything is computed, and written in one piece."""
+
+from __future__ import annotations
+
+import json
+import os
+
+import pytest
+from helpers import ALL_GAMES
+
+from card_envs import command
+from card_envs.cli import main
+
+GAME = ALL_GAMES[0]
+EVALUATE = ["evaluate", GAME.id, "--deals", "4", "--agents", *["random"] * GAME.min_players]
+TOURNAMENT = [
+    *("tournament", GAME.id, "--players", str(GAME.min_players), "--deals", "4"),
+    *("--agents", "random", "heuristic"),
+]
+
+
+@pytest.fixture
+def unplayed(monkeypatch):
+    """Fails if anything is played."""
+
+    def refuse(*args, **kwargs):
+        raise AssertionError("played before the file was checked")
+
+    monkeypatch.setattr("card_envs.evaluation.commands.evaluate", refuse)
+    monkeypatch.setattr("card_envs.evaluation.commands.run_tournament", refuse)
+
+
+def error_of(arguments, capsys):
+    with pytest.raises(SystemExit) as stop:
+        main(arguments)
+    assert stop.value.code == 2
+    return capsys.readouterr().err.splitlines()[-1]
+
+
+def test_a_folder_is_no_file(tmp_path, unplayed, capsys):
+    assert "is a folder" in error_of([*EVALUATE, "--json", str(tmp_path)], capsys)
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_file_below_a_file_cannot_be_written(tmp_path, unplayed, capsys):
+    (tmp_path / "file").write_text("kept")
+    wrong = tmp_path / "file" / "below" / "it.json"
+    assert "is not a folder" in error_of([*EVALUATE, "--json", str(wrong)], capsys)
+    assert (tmp_path / "file").read_text() == "kept"
+
+
+def test_what_may_not_be_written_is_refused(tmp_path, unplayed, capsys, monkeypatch):
+    monkeypatch.setattr(os, "access", lambda path, mode: False)
+    assert "no permission" in error_of([*EVALUATE, "--json", str(tmp_path / "new.json")], capsys)
+
+
+@pytest.mark.parametrize("name", ["picture", "picture.nonsense"])
+def test_pictures_have_an_ending_that_says_the_format(name, tmp_path, unplayed, capsys):
+    wrong = str(tmp_path / name)
+    assert "the ending says the format" in error_of([*TOURNAMENT, "--plot", wrong], capsys)
+
+
+def test_folders_are_made_and_links_are_followed(tmp_path):
+    new = tmp_path / "some" / "folder" / "result.json"
+    assert main([*EVALUATE, "--json", str(new)]) == 0
+    assert json.loads(new.read_text(encoding="utf-8"))["game"] == GAME.name
+    link = tmp_path / "link.json"
+    link.symlink_to(new)
+    before = new.read_bytes()
+    new.write_bytes(b"")
+    assert main([*EVALUATE, "--json", str(link)]) == 0
+    assert link.is_symlink()
+    assert new.read_bytes() == before
+    assert list(new.parent.iterdir()) == [new]
+
+
+def test_what_is_no_regular_file_is_written_directly(tmp_path):
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    try:
+        command.write_json(pipe, {"some": "data"})
+        assert json.loads(os.read(reader, 1000)) == {"some": "data"}
+    finally:
+        os.close(reader)
+    assert pipe.is_fifo()
+    assert list(tmp_path.iterdir()) == [pipe]
+
+
+def test_a_file_that_cannot_be_written_is_as_it_was(tmp_path, monkeypatch):
+    path = tmp_path / "result.json"
+    path.write_text("before")
+
+    def full(self, data):
+        with self.open("wb") as file:
+            file.write(data[:3])
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(type(path), "write_bytes", full)
+    with pytest.raises(OSError, match="No space left"):
+        command.write_json(path, {"some": "data"})
+    assert path.read_text() == "before"
+    assert list(tmp_path.iterdir()) == [path]

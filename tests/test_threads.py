@@ -1,0 +1,118 @@
+"""An object belongs to one thread: another one that comes in meanwhile is refused."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+import threading
+
+import numpy as np
+import pytest
+from helpers import EACH_GAME, finish, snapshot
+
+import card_envs
+from card_envs.envs.single_seat import SingleSeatEnv
+from card_envs.envs.single_seat_vector import SingleSeatVectorEnv
+
+each_game = pytest.mark.parametrize("game", EACH_GAME)
+
+
+def called_by_another_thread(function):
+    """What the function raises in another thread, or None."""
+    errors: list[BaseException | None] = []
+
+    def call():
+        try:
+            function()
+        except BaseException as error:
+            errors.append(error)
+        else:
+            errors.append(None)
+
+    thread = threading.Thread(target=call)
+    thread.start()
+    thread.join()
+    return errors[0]
+
+
+def assert_refused(holder, *functions):
+    """While one thread is at work, and only then."""
+    holder._use.acquire()
+    for function in functions:
+        error = called_by_another_thread(function)
+        assert isinstance(error, RuntimeError)
+        assert "another thread is at work" in str(error)
+        assert type(holder).__name__ in str(error)
+    holder._use.release()
+    for function in functions:
+        assert called_by_another_thread(function) is None
+
+
+@each_game
+def test_a_second_thread_is_refused_in_the_aec_environment(game):
+    env = card_envs.make(game.name)
+    env.reset(seed=1)
+    saved = env.save()
+    before = snapshot(env)
+    env._use.acquire()
+    for call in (
+        lambda: env.step(env.legal_actions()[0]),
+        lambda: env.reset(seed=2),
+        lambda: env.load(saved),
+        lambda: env.determinize("player_0", 1),
+    ):
+        assert "another thread" in str(called_by_another_thread(call))
+    env._use.release()
+    assert snapshot(env) == before
+    assert called_by_another_thread(lambda: env.step(env.legal_actions()[0])) is None
+    assert called_by_another_thread(lambda: env.load(saved)) is None
+    assert snapshot(env) == before
+
+
+@each_game
+def test_a_second_thread_is_refused_in_the_batch(game):
+    batch = card_envs.make_vec(game.name, 4)
+    _, mask = batch.reset(seed=1)
+    actions = mask.argmax(axis=1)
+    assert_refused(batch, lambda: batch.step(actions), lambda: batch.reset(seed=2))
+
+
+@each_game
+def test_a_second_thread_is_refused_in_the_gymnasium_environments(game):
+    single = SingleSeatEnv(game.name)
+    _, info = single.reset(seed=1)
+    action = int(np.argmax(info["action_mask"]))
+    assert_refused(single._games, lambda: single.step(action), lambda: single.reset(seed=2))
+    vector = SingleSeatVectorEnv(game.name, 3)
+    _, infos = vector.reset(seed=1)
+    actions = infos["action_mask"].argmax(axis=1)
+    assert_refused(vector._games, lambda: vector.step(actions), lambda: vector.reset(seed=2))
+
+
+@each_game
+def test_an_error_leaves_the_object_usable(game):
+    env = card_envs.make(game.name, on_illegal="raise")
+    env.reset(seed=1)
+    illegal = int(np.argmin(env.observe(env.agent_selection)["action_mask"]))
+    if env.observe(env.agent_selection)["action_mask"][illegal] == 0:
+        with pytest.raises(ValueError, match="not legal"):
+            env.step(illegal)
+    with pytest.raises(ValueError, match="saved game"):
+        env.load(b"nonsense")
+    while env.legal_actions():
+        env.step(env.legal_actions()[0])
+    finish(env)
+    env.reset(seed=2)
+
+
+@each_game
+def test_copies_are_free_while_the_original_is_at_work(game):
+    env = card_envs.make(game.name)
+    batch = card_envs.make_vec(game.name, 2)
+    single = SingleSeatEnv(game.name)
+    for original, holder in ((env, env), (batch, batch), (single, single._games)):
+        original.reset(seed=1)
+        holder._use.acquire()
+        for twin in (copy.deepcopy(original), pickle.loads(pickle.dumps(original))):
+            twin.reset(seed=2)
+        holder._use.release()
