@@ -1,7 +1,8 @@
 """Swim for Your Life, by Lorenz Kutschke: majorities of animals, and lives that run out."""
 
 from card_envs.engine.game import Game, Option
-from card_envs.games.swim_for_your_life import rules
+from card_envs.games.swim_for_your_life import cards, rules, state
+from card_envs.games.swim_for_your_life.action_features import ACTION_FEATURES
 from card_envs.games.swim_for_your_life.heuristic import heuristic
 from card_envs.games.swim_for_your_life.observation import (
     FIELDS,
@@ -9,18 +10,22 @@ from card_envs.games.swim_for_your_life.observation import (
     observe,
     write_state,
 )
-from card_envs.games.swim_for_your_life.parts import ACTION_PARTS
-from card_envs.games.swim_for_your_life.text import action_name, describe, public_action_name
+from card_envs.games.swim_for_your_life.scene import scene
+from card_envs.games.swim_for_your_life.text import action_name
 
 GAME = Game(
     id="swim_for_your_life",
     version=0,
     title="Swim for Your Life",
-    min_players=rules.MIN_PLAYERS,
-    max_players=rules.MAX_PLAYERS,
-    num_actions=rules.NUM_ACTIONS,
-    state_dtype=rules.STATE,
+    min_players=state.MIN_PLAYERS,
+    max_players=state.MAX_PLAYERS,
+    num_actions=cards.NUM_ACTIONS,
+    state_dtype=state.STATE,
     fields=FIELDS,
+    rules=rules,
+    observe=observe,
+    scene=scene,
+    action_name=action_name,
     own_options=(
         Option(
             "expert",
@@ -28,13 +33,9 @@ GAME = Game(
             "the expert variant: no sudden death by cats, and sudden death gains a life",
         ),
     ),
-    rules=rules,
-    observe=observe,
+    score_scale=rules.SCORE_SCALE,
+    heuristic=heuristic,
+    action_features=ACTION_FEATURES,
     state_fields=STATE_FIELDS,
     write_state=write_state,
-    heuristic=heuristic,
-    action_parts=ACTION_PARTS,
-    action_name=action_name,
-    public_action_name=public_action_name,
-    describe=describe,
 )

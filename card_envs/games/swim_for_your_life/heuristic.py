@@ -1,8 +1,8 @@
-"""A sensible scripted player of Swim for Your Life, who uses only what his seat knows.
+"""A sensible scripted player of Swim for Your Life, who uses only what their seat knows.
 
-He estimates how many cards of each animal every opponent holds, and from that what each number of
-his own cards is worth: the chance that it is a majority, times the animal's value. He exchanges
-for the hand that is worth most, taps when his expected total is far enough ahead, and keeps hares,
+They estimate how many cards of each animal every opponent holds, and from that what each number of
+their own cards is worth: the chance that it is a majority, times the animal's value. They exchange
+for the hand that is worth most, tap when their expected total is far enough ahead, and keep hares,
 pigs and cats together while a set of sudden death (SW-9) can still be completed.
 """
 
@@ -11,23 +11,28 @@ from __future__ import annotations
 import numpy as np
 
 from card_envs.engine.jit import jit
-from card_envs.games.swim_for_your_life.rules import (
+from card_envs.engine.scratch import scratch
+from card_envs.games.swim_for_your_life.cards import (
+    ANIMAL_BITS,
     DECK_COUNTS,
     ENOUGH,
     FIRST_ACTION,
     HARE,
-    LAID_DOWN,
-    MAX_PLAYERS,
     NUM_ANIMALS,
     NUM_ROWS,
     NUM_SETS,
     PACKED,
+    PACKED_DECK,
     TAP,
     VALUES,
+)
+from card_envs.games.swim_for_your_life.knowledge import unknown_cards
+from card_envs.games.swim_for_your_life.state import (
+    MAX_PLAYERS,
+    NOBODY,
     is_set,
     packed,
     players_left,
-    unknown_cards,
 )
 
 # What the others' expected totals weigh beside one's own, with two players left and with more.
@@ -47,6 +52,7 @@ SET_HOPE = (0.0, 0.0, 0.0, 4.0, 8.0, 8.0)  # by the number of players left
 DANGER = 10.0
 
 _COUNTS = 10  # a hand has 0 to 9 cards of an animal
+_BOUNDS = 11  # and fewer than 0 to 10
 
 
 @jit
@@ -54,63 +60,72 @@ def heuristic(states, i):
     """An action for the player to move."""
     s = states[i]
     player = int(s.current_player)
-    fewer = np.zeros((MAX_PLAYERS, NUM_ANIMALS, _COUNTS + 1))
-    unseen = np.zeros(NUM_ANIMALS, np.int64)
-    worth = np.zeros((NUM_ANIMALS, _COUNTS))
-    totals = np.zeros(MAX_PLAYERS)
-    count_unseen(s, player, unseen)
-    for q in range(s.num_players):
-        if q != player and s.lives[q] > 0:
-            estimate_hand(s, q, unseen, fewer)
+    unseen = unseen_cards(s, player)
+    fewer = scratch((MAX_PLAYERS, _BOUNDS))
+    worth = scratch((NUM_ANIMALS, _COUNTS))
+    totals = scratch((MAX_PLAYERS,))
     for animal in range(NUM_ANIMALS):
+        for q in range(s.num_players):
+            if q != player and s.lives[q] > 0:
+                estimate_hand(s, q, animal, unseen, fewer)
         value_counts(s, player, animal, fewer, worth, totals)
     action, score = best_exchange(s, player, unseen, worth)
     if s.has_exchanged[player] == 0 or score >= SET_GAIN / 2:
         return action
-    if s.tapper >= 0:
+    if s.tapper != NOBODY:
         return TAP if worth_of_hand(s, player, worth) >= score else action
     return TAP if is_ahead(s, player, totals) else action
 
 
 @jit
-def count_unseen(s, player, unseen):
-    """Of each animal the cards that the player has not located."""
-    for animal in range(NUM_ANIMALS):
-        unseen[animal] = DECK_COUNTS[animal] - int(s.hand[player, animal])
-        for row in range(NUM_ROWS):
-            unseen[animal] -= int(s.row[row, animal])
-        for q in range(s.num_players):
-            if q != player:
-                unseen[animal] -= int(s.least[q, animal])
+def unseen_cards(s, player):
+    """The cards that the player has not located, packed."""
+    unseen = PACKED_DECK - packed(s.hand, player)
+    for row in range(NUM_ROWS):
+        unseen -= packed(s.row, row)
+    for q in range(s.num_players):
+        if q != player:
+            unseen -= packed(s.least, q)
+    return unseen
 
 
 @jit
-def estimate_hand(s, q, unseen, fewer):
-    """Set ``fewer[q, animal, k]``: the chance that q holds fewer than k cards of the animal.
+def count_in(cards, animal):
+    """How many cards of the animal there are among packed ones."""
+    return cards >> ANIMAL_BITS * animal & (1 << ANIMAL_BITS) - 1
+
+
+@jit
+def estimate_hand(s, q, animal, unseen, fewer):
+    """Set ``fewer[q, k]``: the chance that q holds fewer than k cards of the animal.
 
     As if the cards that nobody has located were dealt at random; ``most`` is respected.
     """
-    size = unseen.sum()
-    unknown = unknown_cards(s, q)
-    for animal in range(NUM_ANIMALS):
-        least = int(s.least[q, animal])
-        hidden = unseen[animal]
-        chance = 1.0  # of no hidden card of the animal, then of one, two, ...
-        for k in range(hidden):
-            chance *= (size - unknown - k) / (size - k)
-        total = 0.0
-        for k in range(_COUNTS - least):
-            total += chance
-            fewer[q, animal, least + k + 1] = total
-            if k < hidden:
-                chance *= (hidden - k) * (unknown - k)
-                chance /= (k + 1) * (size - unknown - hidden + k + 1)
-            else:
-                chance = 0.0
-        if animal >= HARE and animal < HARE + NUM_SETS:
-            possible = fewer[q, animal, int(s.most[q, animal - HARE]) + 1]
-            for k in range(_COUNTS + 1):
-                fewer[q, animal, k] = min(1.0, fewer[q, animal, k] / possible)
+    size = 0
+    for other in range(NUM_ANIMALS):
+        size += count_in(unseen, other)
+    unknown = int(unknown_cards(s, q))
+    least = int(s.least[q, animal])
+    hidden = count_in(unseen, animal)
+    chance = 1.0  # of no hidden card of the animal, then of one, two, ...
+    for k in range(hidden):
+        chance *= (size - unknown - k) / (size - k)
+    for k in range(least + 1):
+        fewer[q, k] = 0.0
+    total = 0.0
+    for k in range(_COUNTS - least):
+        total += chance
+        fewer[q, least + k + 1] = total
+        if k < hidden:
+            chance *= (hidden - k) * (unknown - k)
+            # 0 / 0 where q must hold some of them, as nobody else has room: no error, but NaN.
+            chance /= np.float64((k + 1) * (size - unknown - hidden + k + 1))
+        else:
+            chance = 0.0
+    if animal >= HARE and animal < HARE + NUM_SETS:
+        possible = fewer[q, int(s.most[q, animal - HARE]) + 1]
+        for k in range(_BOUNDS):
+            fewer[q, k] = min(1.0, fewer[q, k] / possible)
 
 
 @jit
@@ -123,7 +138,7 @@ def value_counts(s, player, animal, fewer, worth, totals):
         chance = 1.0
         for q in range(s.num_players):
             if q != player and s.lives[q] > 0:
-                chance *= fewer[q, animal, c]
+                chance *= fewer[q, c]
         worth[animal, c] = chance * VALUES[animal]
     totals[player] += worth[animal, int(s.hand[player, animal])]
     for q in range(s.num_players):
@@ -131,19 +146,19 @@ def value_counts(s, player, animal, fewer, worth, totals):
             chance = 0.0  # that q has the majority if the player holds c
             for c in range(_COUNTS - 2, -1, -1):
                 if c + 1 >= least:
-                    chance += chance_of_most(s, player, q, animal, c + 1, fewer)
+                    chance += chance_of_most(s, player, q, c + 1, fewer)
                 worth[animal, c] -= rival_weight * chance * VALUES[animal]
                 if c == s.hand[player, animal]:
                     totals[q] += chance * VALUES[animal]
 
 
 @jit
-def chance_of_most(s, player, q, animal, count, fewer):
-    """The chance that q holds just so many cards, and everybody but the player fewer."""
-    chance = fewer[q, animal, count + 1] - fewer[q, animal, count]
+def chance_of_most(s, player, q, count, fewer):
+    """The chance that q holds exactly this many cards, and everybody but the player fewer."""
+    chance = fewer[q, count + 1] - fewer[q, count]
     for other in range(s.num_players):
         if other != player and other != q and s.lives[other] > 0:
-            chance *= fewer[other, animal, count]
+            chance *= fewer[other, count]
     return chance
 
 
@@ -155,41 +170,42 @@ def best_exchange(s, player, unseen, worth):
     for row in range(NUM_ROWS):
         present = packed(s.row, row)
         for action in range(FIRST_ACTION[row], FIRST_ACTION[row + 1]):
-            if (hand - PACKED[action]) & ENOUGH == ENOUGH and PACKED[action] != present:
+            laid_down = PACKED[action]
+            if (hand - laid_down) & ENOUGH == ENOUGH and laid_down != present:
                 score = 0.0
                 for animal in range(NUM_ANIMALS):
-                    score += worth[animal, count_after(s, player, row, action, animal)]
+                    score += worth[animal, count_after(s, player, row, laid_down, animal)]
                 for k in range(NUM_SETS):
                     if is_set(s, HARE + k):
-                        score += set_score(s, player, row, action, HARE + k, unseen)
+                        score += set_score(s, player, row, laid_down, HARE + k, unseen)
                 if score > best_score:
                     best, best_score = action, score
     return best, best_score
 
 
 @jit
-def count_after(s, player, row, action, animal):
+def count_after(s, player, row, laid_down, animal):
     """How many cards of the animal the player's hand has after the exchange."""
     count = int(s.hand[player, animal]) + int(s.row[row, animal])
-    return count - int(LAID_DOWN[action, animal])
+    return count - count_in(laid_down, animal)
 
 
 @jit
-def set_score(s, player, row, action, animal, unseen):
+def set_score(s, player, row, laid_down, animal, unseen):
     """What an exchange means for sudden death by the animal: the player's own and the others'."""
     full = int(DECK_COUNTS[animal])
-    count = count_after(s, player, row, action, animal)
+    count = count_after(s, player, row, laid_down, animal)
     if count == full:
         return SET_GAIN
-    in_row = int(LAID_DOWN[action, animal])  # the most in one row, after the exchange
+    in_row = count_in(laid_down, animal)  # the most in one row, after the exchange
     for other in range(NUM_ROWS):
         if other != row:
             in_row = max(in_row, int(s.row[other, animal]))
     score = 0.0
-    if s.tapper < 0:
+    if s.tapper == NOBODY:
         if count + in_row >= full:
             score += ROW_COMPLETES_GAIN
-        elif count >= full - 2 and unseen[animal] > 0:
+        elif count >= full - 2 and count_in(unseen, animal) > 0:
             score += SET_HOPE[players_left(s)]
     for q in range(s.num_players):
         if q != player and q != s.tapper and int(s.least[q, animal]) + in_row >= full:

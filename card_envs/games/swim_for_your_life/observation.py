@@ -4,31 +4,39 @@ from __future__ import annotations
 
 import numpy as np
 
-from card_envs.engine.fields import Field, Fields
-from card_envs.engine.jit import jit
-from card_envs.engine.observing import fractions, part, relative_seat, thermometers
-from card_envs.engine.outcome import MEMORY_PERFECT
-from card_envs.games.swim_for_your_life.rules import (
+from card_envs.engine.fields import MAX_SCALE, Field, Fields
+from card_envs.engine.jit import inline, jit
+from card_envs.engine.observing import (
+    MEMORY_PERFECT,
+    fractions,
+    index,
+    relative_seat,
+    thermometers,
+)
+from card_envs.games.swim_for_your_life.cards import (
     DECK_COUNTS,
-    HAND_SIZE,
     LAID_DOWN,
-    MAX_LIVES,
-    MAX_PLAYERS,
     NUM_ANIMALS,
     NUM_ROWS,
     NUM_SETS,
     ROW_OF,
     TAP,
+)
+from card_envs.games.swim_for_your_life.knowledge import unknown_cards
+from card_envs.games.swim_for_your_life.state import (
+    HAND_SIZE,
+    MAX_LIVES,
+    MAX_PLAYERS,
     players_left,
-    unknown_cards,
 )
 
-# No hand has more cards of one animal than there are giraffes.
+# The most cards of one animal (giraffes), and of one that means sudden death (hares and pigs).
 _MOST = 9
+_LARGEST_SET = 5
 # How many entries tell of the hand with a row, and of its lead.
 _WITH_ROW = 6
 _LEAD = 5
-# The parts of the field ``last_turn`` of one seat: row or tap, cards laid down, cards taken.
+# The sections of the field ``last_turn`` of one seat: row or tap, cards laid down, cards taken.
 _LAID = NUM_ROWS + 1
 _TAKEN = _LAID + NUM_ANIMALS
 _LAST_TURN_SIZE = _TAKEN + NUM_ANIMALS
@@ -38,18 +46,22 @@ _TABLE_FIELDS = (
     Field("seats", (MAX_PLAYERS,), "1 for each seat that exists"),
     Field("in_game", (MAX_PLAYERS,), "1 for each seat that is still in the game"),
     Field("to_move", (MAX_PLAYERS,), "1 for the seat to move; all 0 when the game is over"),
-    Field("lives", (MAX_PLAYERS,), "lives / 10"),
+    Field("lives", (MAX_PLAYERS,), "lives", scale=MAX_LIVES),
     Field("starter", (MAX_PLAYERS,), "one-hot seat that started the round"),
     Field("tapper", (MAX_PLAYERS + 1,), "one-hot seat that tapped first; the last entry: nobody"),
     Field("has_exchanged", (MAX_PLAYERS,), "1 for each seat that has exchanged in this round"),
+    Field(
+        "turns", (1,), f"turns taken in this round; {MAX_SCALE} stands for more", scale=MAX_SCALE
+    ),
     Field("two_left", (1,), "1 if two players are left: a majority takes two cards (SW-12)"),
     Field("expert", (1,), "1 if the expert variant is played (SW-14)"),
-    Field("rows", (NUM_ROWS, NUM_ANIMALS), "cards of each animal in each row, / 4"),
+    Field("rows", (NUM_ROWS, NUM_ANIMALS), "cards of each animal in each row", scale=NUM_ROWS),
     Field(
         "last_turn",
         (MAX_PLAYERS, _LAST_TURN_SIZE),
-        "each seat's last turn in this round, all 0 if none: one-hot row exchanged, or tap; cards "
-        "of each animal laid down, / 4; cards of each animal taken, / 4",
+        "each seat's last turn in this round, all 0 if none: one-hot row exchanged, or tap (4 "
+        "units); cards of each animal laid down; cards of each animal taken",
+        scale=NUM_ROWS,
     ),
 )
 
@@ -64,32 +76,46 @@ FIELDS = Fields(
         "with_row",
         (NUM_ROWS, NUM_ANIMALS, _WITH_ROW),
         "entry c of an animal is 1 if the observer's hand and the row together have more than c "
-        "cards of it: what he would hold before laying down",
+        "cards of it: what they would hold before laying down",
+        derived=True,
     ),
     Field(
         "lead",
         (NUM_ROWS, NUM_ANIMALS, _LEAD),
         "entry c of an animal is 1 if these are at least c cards more than `least` of any other "
-        "seat; perfect memory",
+        "seat",
+        derived=True,
+        remembered=True,
     ),
     Field(
         "unseen",
         (NUM_ANIMALS,),
-        "cards of each animal that the observer has not located, / 9: all but his hand, the rows "
-        "and, with perfect memory, `least` of the others",
+        "cards of each animal that the observer has not located: all but their hand, the rows "
+        "and, with perfect recall, `least` of the others",
+        scale=_MOST,
     ),
     Field(
         "least",
         (MAX_PLAYERS, NUM_ANIMALS),
-        "cards of each animal that everybody knows to be in a seat's hand, / 9; perfect memory",
+        "cards of each animal that everybody knows to be in a seat's hand",
+        scale=_MOST,
+        remembered=True,
     ),
     Field(
         "most",
         (MAX_PLAYERS, NUM_SETS),
-        "the most hares, pigs and cats that everybody knows a seat's hand can have, / 5: no set "
-        "after an exchange (SW-9); perfect memory",
+        "the most hares, pigs and cats that everybody knows a seat's hand can have: no set after "
+        "an exchange (SW-9)",
+        scale=_LARGEST_SET,
+        remembered=True,
     ),
-    Field("unknown", (MAX_PLAYERS,), "cards of a seat beyond `least`, / 10; perfect memory"),
+    Field(
+        "unknown",
+        (MAX_PLAYERS,),
+        "cards of a seat's hand beyond `least`",
+        scale=HAND_SIZE,
+        remembered=True,
+    ),
 )
 
 STATE_FIELDS = Fields(
@@ -99,172 +125,200 @@ STATE_FIELDS = Fields(
         (MAX_PLAYERS, NUM_ANIMALS, _MOST),
         "entry c of an animal is 1 if the seat's hand has more than c cards of it",
     ),
-    Field("left_over", (NUM_ANIMALS,), "cards of each animal that are out of the round, / 9"),
-    Field("least", (MAX_PLAYERS, NUM_ANIMALS), "as observed with perfect memory"),
-    Field("most", (MAX_PLAYERS, NUM_SETS), "as observed with perfect memory"),
+    Field(
+        "left_over", (NUM_ANIMALS,), "cards of each animal that are out of the round", scale=_MOST
+    ),
+    Field("least", (MAX_PLAYERS, NUM_ANIMALS), "as observed with perfect recall", scale=_MOST),
+    Field("most", (MAX_PLAYERS, NUM_SETS), "as observed with perfect recall", scale=_LARGEST_SET),
 )
 
+# Both layouts begin with the same fields, so ``AT`` gives those of the table for either.
+AT = FIELDS.offsets()
+STATE_AT = STATE_FIELDS.offsets()
 _SIZE = FIELDS.size
-_SEATS = FIELDS.offset("seats")
-_IN_GAME = FIELDS.offset("in_game")
-_TO_MOVE = FIELDS.offset("to_move")
-_LIVES = FIELDS.offset("lives")
-_STARTER = FIELDS.offset("starter")
-_TAPPER = FIELDS.offset("tapper")
-_HAS_EXCHANGED = FIELDS.offset("has_exchanged")
-_TWO_LEFT = FIELDS.offset("two_left")
-_EXPERT = FIELDS.offset("expert")
-_ROWS = FIELDS.offset("rows")
-_LAST_TURN = FIELDS.offset("last_turn")
-_HAND = FIELDS.offset("hand")
-_WITH = FIELDS.offset("with_row")
-_LEADS = FIELDS.offset("lead")
-_UNSEEN = FIELDS.offset("unseen")
-_LEAST = FIELDS.offset("least")
-_MOST_SETS = FIELDS.offset("most")
-_UNKNOWN = FIELDS.offset("unknown")
-_STATE_HANDS = STATE_FIELDS.offset("hands")
-_STATE_LEFT_OVER = STATE_FIELDS.offset("left_over")
-_STATE_LEAST = STATE_FIELDS.offset("least")
-_STATE_MOST = STATE_FIELDS.offset("most")
 
-# What is written for a number of lives or cards.
-_LIVES_LOOK = fractions(1.0 / MAX_LIVES)
-_COUNT_LOOK = fractions(1.0 / _MOST)
-_ROW_LOOK = fractions(1.0 / NUM_ROWS)
-_SET_LOOK = fractions(1.0 / 5.0)
-_UNKNOWN_LOOK = fractions(1.0 / HAND_SIZE)
+# What is written for a number of lives, turns or cards.
+_LIVES_LOOK = fractions(MAX_LIVES)
+_TURNS_LOOK = fractions(MAX_SCALE)
+_COUNT_LOOK = fractions(_MOST)
+_ROW_LOOK = fractions(NUM_ROWS)
+_SET_LOOK = fractions(_LARGEST_SET)
+_UNKNOWN_LOOK = fractions(HAND_SIZE)
 _HAND_LOOK = thermometers(_MOST)
 _WITH_LOOK = thermometers(_WITH_ROW)
 _LEAD_LOOK = thermometers(_LEAD, above=15)  # by the lead plus 16
 
 # What the field ``last_turn`` says of an action but for the cards taken: _TAKEN values from
-# _TAKEN * action on. Those of NO_ACTION, which is 1023 in ten bits, are 0.
-_turns = np.zeros((1024, _TAKEN), np.float32)
-_turns[np.arange(TAP), ROW_OF] = 1.0
-_turns[TAP, NUM_ROWS] = 1.0
-_turns[:TAP, _LAID:] = LAID_DOWN / NUM_ROWS
+# _TAKEN * (action + 1) on, in units. Those of NO_ACTION, the first, are 0. They are bytes because
+# CUDA has room for 64 KiB of constants.
+_turns = np.zeros((1 + TAP + 1, _TAKEN), np.int8)
+_turns[1 + np.arange(TAP), ROW_OF] = NUM_ROWS
+_turns[1 + TAP, NUM_ROWS] = NUM_ROWS
+_turns[1 : 1 + TAP, _LAID:] = LAID_DOWN
 _TURN_LOOK = _turns.reshape(-1)
+_UNIT = np.float32(1 / NUM_ROWS)
 
 
 @jit
-def observe(states, i, player, out):
-    """Write the player's observation; seats are relative to him (0), then clockwise."""
+def observe(states, i, player, memory, features, out):
+    """Write the player's observation; seats are relative to them (0), then clockwise.
+
+    index     field          shape   scale  meaning
+    0..4      seats          5       1      1 for each seat that exists
+    5..9      in_game        5       1      1 for each seat that is still in the game
+    10..14    to_move        5       1      1 for the seat to move; all 0 when the game is over
+    15..19    lives          5       10     lives
+    20..24    starter        5       1      one-hot seat that started the round
+    25..30    tapper         6       1      one-hot seat that tapped first; the last entry: nobody
+    31..35    has_exchanged  5       1      1 for each seat that has exchanged in this round
+    36        turns          1       255    turns taken in this round; 255 stands for more
+    37        two_left       1       1      1 if two players are left: a majority takes two cards
+                                            (SW-12)
+    38        expert         1       1      1 if the expert variant is played (SW-14)
+    39..78    rows           4×10    4      cards of each animal in each row
+    79..203   last_turn      5×25    4      each seat's last turn in this round, all 0 if none: one-
+                                            hot row exchanged, or tap (4 units); cards of each
+                                            animal laid down; cards of each animal taken
+    204..293  hand           10×9    1      entry c of an animal is 1 if the observer's hand has
+                                            more than c cards of it
+    294..533  with_row       4×10×6  1      entry c of an animal is 1 if the observer's hand and the
+                                            row together have more than c cards of it: what they
+                                            would hold before laying down (derived)
+    534..733  lead           4×10×5  1      entry c of an animal is 1 if these are at least c cards
+                                            more than `least` of any other seat (derived, perfect
+                                            recall)
+    734..743  unseen         10      9      cards of each animal that the observer has not located:
+                                            all but their hand, the rows and, with perfect recall,
+                                            `least` of the others
+    744..793  least          5×10    9      cards of each animal that everybody knows to be in a
+                                            seat's hand (perfect recall)
+    794..808  most           5×3     5      the most hares, pigs and cats that everybody knows a
+                                            seat's hand can have: no set after an exchange (SW-9)
+                                            (perfect recall)
+    809..813  unknown        5       10     cards of a seat's hand beyond `least` (perfect recall)
+    """
     s = states[i]
-    me = int(player) & 7
+    me = int(player)
     for k in range(_SIZE):
-        out[k] = 0.0
+        out[index(k)] = 0.0
     observe_table(s, me, out)
-    observe_hand(s, me, _HAND, out)
-    observe_with_row(s, me, out)
-    if s.memory == MEMORY_PERFECT:
-        observe_lead(s, me, out)
-        observe_least(s, me, _LEAST, _MOST_SETS, out)
+    observe_hand(s, me, AT.hand, out)
+    if features:
+        observe_with_row(s, me, out)
+        if memory == MEMORY_PERFECT:
+            observe_lead(s, me, out)
+    if memory == MEMORY_PERFECT:
+        observe_least(s, me, AT.least, AT.most, out)
         observe_unknown(s, me, out)
-    observe_unseen(s, me, out)
+    observe_unseen(s, me, memory, out)
 
 
-@part
+@inline
 def observe_table(s, player, out):
     """What lies open on the table, and the course of the game."""
     n = int(s.num_players)
     is_over = s.terminated | s.truncated
-    out[_TO_MOVE + relative_seat(int(s.current_player), player, n)] = not is_over
-    out[_STARTER + relative_seat(int(s.starter), player, n)] = 1.0
+    out[index(AT.to_move + relative_seat(int(s.current_player), player, n))] = not is_over
+    out[index(AT.starter + relative_seat(int(s.starter), player, n))] = 1.0
     tapper = int(s.tapper)
-    out[_TAPPER + relative_seat(max(tapper, 0), player, n)] = tapper >= 0
-    out[_TAPPER + MAX_PLAYERS] = tapper < 0
-    out[_TWO_LEFT] = players_left(s) == 2
-    out[_EXPERT] = s.expert
+    out[index(AT.tapper + relative_seat(max(tapper, 0), player, n))] = tapper >= 0
+    out[index(AT.tapper + MAX_PLAYERS)] = tapper < 0
+    out[index(AT.turns)] = _TURNS_LOOK[index(min(int(s.turns), MAX_SCALE))]
+    out[index(AT.two_left)] = players_left(s) == 2
+    out[index(AT.expert)] = s.expert
     for row in range(NUM_ROWS):
         for animal in range(NUM_ANIMALS):
-            out[_ROWS + NUM_ANIMALS * row + animal] = _ROW_LOOK[int(s.row[row, animal]) & 15]
+            look = _ROW_LOOK[index(int(s.row[row, animal]))]
+            out[index(AT.rows + NUM_ANIMALS * row + animal)] = look
     for q in range(n):
         seat = relative_seat(q, player, n)
-        out[_SEATS + seat] = 1.0
-        out[_IN_GAME + seat] = s.lives[q] > 0
-        out[_LIVES + seat] = _LIVES_LOOK[int(s.lives[q]) & 15]
-        out[_HAS_EXCHANGED + seat] = s.has_exchanged[q]
-        observe_last_turn(s, q, _LAST_TURN + seat * _LAST_TURN_SIZE, out)
+        out[index(AT.seats + seat)] = 1.0
+        out[index(AT.in_game + seat)] = s.lives[q] > 0
+        out[index(AT.lives + seat)] = _LIVES_LOOK[index(int(s.lives[q]))]
+        out[index(AT.has_exchanged + seat)] = s.has_exchanged[q]
+        observe_last_turn(s, q, AT.last_turn + seat * _LAST_TURN_SIZE, out)
 
 
-@part
+@inline
 def observe_last_turn(s, q, first, out):
     """The last turn of player q."""
-    look = _TAKEN * (int(s.last_action[q]) & 1023)
+    look = _TAKEN * (int(s.last_action[q]) + 1)
     for k in range(_TAKEN):
-        out[first + k] = _TURN_LOOK[look + k]
+        out[index(first + k)] = _UNIT * np.float32(_TURN_LOOK[index(look + k)])
     for animal in range(NUM_ANIMALS):
-        out[first + _TAKEN + animal] = _ROW_LOOK[int(s.last_taken[q, animal]) & 15]
+        taken = _ROW_LOOK[index(int(s.last_taken[q, animal]))]
+        out[index(first + _TAKEN + animal)] = taken
 
 
-@part
+@inline
 def observe_hand(s, q, first, out):
     """The hand of player q, written to the field that begins at ``first``."""
     for animal in range(NUM_ANIMALS):
-        look = _MOST * (int(s.hand[q, animal]) & 31)
+        look = _MOST * int(s.hand[q, animal])
         for c in range(_MOST):
-            out[first + _MOST * animal + c] = _HAND_LOOK[look + c]
+            out[index(first + _MOST * animal + c)] = _HAND_LOOK[index(look + c)]
 
 
-@part
+@inline
 def observe_with_row(s, player, out):
     """What the player's hand would be together with each row."""
-    for row in range(NUM_ROWS):
-        for animal in range(NUM_ANIMALS):
-            first = _WITH + _WITH_ROW * (NUM_ANIMALS * row + animal)
-            look = _WITH_ROW * (int(s.hand[player, animal]) + int(s.row[row, animal]) & 31)
+    for animal in range(NUM_ANIMALS):
+        hand = int(s.hand[player, animal])
+        for row in range(NUM_ROWS):
+            first = AT.with_row + _WITH_ROW * (NUM_ANIMALS * row + animal)
+            look = _WITH_ROW * (hand + int(s.row[row, animal]))
             for c in range(_WITH_ROW):
-                out[first + c] = _WITH_LOOK[look + c]
+                out[index(first + c)] = _WITH_LOOK[index(look + c)]
 
 
-@part
+@inline
 def observe_lead(s, player, out):
     """How far the hand would be ahead, with each row, of what the others are known to hold."""
-    for row in range(NUM_ROWS):
-        for animal in range(NUM_ANIMALS):
-            others = 0
-            for k in range(1, MAX_PLAYERS):
-                others = max(others, int(s.least[(player + k) % MAX_PLAYERS, animal]))
-            first = _LEADS + _LEAD * (NUM_ANIMALS * row + animal)
+    for animal in range(NUM_ANIMALS):
+        others = 0
+        for k in range(1, MAX_PLAYERS):
+            others = max(others, int(s.least[(player + k) % MAX_PLAYERS, animal]))
+        for row in range(NUM_ROWS):
+            first = AT.lead + _LEAD * (NUM_ANIMALS * row + animal)
             lead = int(s.hand[player, animal]) + int(s.row[row, animal]) - others
-            look = _LEAD * (lead + 16 & 31)
+            look = _LEAD * (lead + 16)
             for c in range(_LEAD):
-                out[first + c] = _LEAD_LOOK[look + c]
+                out[index(first + c)] = _LEAD_LOOK[index(look + c)]
 
 
-@part
-def observe_unseen(s, player, out):
+@inline
+def observe_unseen(s, player, memory, out):
     """The cards that are not in the player's hand, not in the rows and not known to be held."""
-    knows = s.memory == MEMORY_PERFECT
+    remembers = memory == MEMORY_PERFECT
     for animal in range(NUM_ANIMALS):
         unseen = int(DECK_COUNTS[animal]) - int(s.hand[player, animal])
         for row in range(NUM_ROWS):
             unseen -= int(s.row[row, animal])
         for k in range(1, MAX_PLAYERS):
-            unseen -= int(s.least[(player + k) % MAX_PLAYERS, animal]) * knows
-        out[_UNSEEN + animal] = _COUNT_LOOK[unseen & 15]
+            unseen -= int(s.least[(player + k) % MAX_PLAYERS, animal]) * remembers
+        out[index(AT.unseen + animal)] = _COUNT_LOOK[index(unseen)]
 
 
-@part
+@inline
 def observe_least(s, player, least, most, out):
     """What everybody knows of each hand, to the fields that begin at ``least`` and ``most``."""
     n = int(s.num_players)
     for q in range(n):
         seat = relative_seat(q, player, n)
         for animal in range(NUM_ANIMALS):
-            out[least + NUM_ANIMALS * seat + animal] = _COUNT_LOOK[int(s.least[q, animal]) & 15]
+            count = _COUNT_LOOK[index(int(s.least[q, animal]))]
+            out[index(least + NUM_ANIMALS * seat + animal)] = count
         for k in range(NUM_SETS):
-            out[most + NUM_SETS * seat + k] = _SET_LOOK[int(s.most[q, k]) & 15]
+            out[index(most + NUM_SETS * seat + k)] = _SET_LOOK[index(int(s.most[q, k]))]
 
 
-@part
+@inline
 def observe_unknown(s, player, out):
     """How many cards of each hand are not known to everybody."""
     n = int(s.num_players)
     for q in range(n):
         seat = relative_seat(q, player, n)
-        out[_UNKNOWN + seat] = _UNKNOWN_LOOK[unknown_cards(s, q) & 15]
+        out[index(AT.unknown + seat)] = _UNKNOWN_LOOK[index(unknown_cards(s, q))]
 
 
 @jit
@@ -272,11 +326,14 @@ def write_state(states, i, player, out):
     """The true full state, seats relative to a player: for centralised critics, not for players."""
     s = states[i]
     n = int(s.num_players)
-    out[:] = 0.0
-    observe_table(s, int(player), out)
+    me = int(player)
+    for k in range(len(out)):
+        out[k] = 0.0
+    observe_table(s, me, out)
     for q in range(n):
-        seat = relative_seat(q, int(player), n)
-        observe_hand(s, q, _STATE_HANDS + NUM_ANIMALS * _MOST * seat, out)
+        seat = relative_seat(q, me, n)
+        observe_hand(s, q, STATE_AT.hands + NUM_ANIMALS * _MOST * seat, out)
     for animal in range(NUM_ANIMALS):
-        out[_STATE_LEFT_OVER + animal] = _COUNT_LOOK[int(s.left_over[animal]) & 15]
-    observe_least(s, int(player), _STATE_LEAST, _STATE_MOST, out)
+        count = _COUNT_LOOK[index(int(s.left_over[animal]))]
+        out[index(STATE_AT.left_over + animal)] = count
+    observe_least(s, me, STATE_AT.least, STATE_AT.most, out)

@@ -10,7 +10,7 @@ from collections import Counter
 from itertools import combinations
 
 import numpy as np
-from swim_for_your_life_table import (
+from games.swim_for_your_life.table import (
     DECK,
     EXCHANGES,
     SIGNS,
@@ -35,7 +35,7 @@ class Player:
         self.has_exchanged = False
         self.last_action = -1
         self.last_taken: list[str] = []
-        # How many of each animal the others can think that he has.
+        # How many of each animal the others can think that they have.
         self.possible = {sign: set(range(DECK[sign] + 1)) if cards else {0} for sign in SIGNS}
 
     @property
@@ -239,6 +239,10 @@ class Reference:
         for seat in range(self.n):
             assert_equal(table.observe(seat), self.view(seat))
         seat = self.steps % self.n
+        for memory in ("perfect", "none"):
+            for features in (True, False):
+                view = self.view(seat, memory=memory, features=features)
+                assert_equal(table.observe(seat, memory=memory, features=features), view)
         assert_equal(table.full_state(seat), self.full_state(seat))
 
     def padded(self, values: list, empty=0) -> list:
@@ -261,6 +265,7 @@ class Reference:
             "starter": seats(lambda seat, player: seat == self.starter),
             "tapper": [*seats(lambda seat, player: seat == self.tapper), self.tapper is None],
             "has_exchanged": seats(lambda seat, player: player.has_exchanged),
+            "turns": [min(self.turns, 255) / 255],
             "two_left": [len(self.seats_in) == 2],
             "expert": [self.options["expert"]],
             "rows": [[row.count(sign) / 4 for sign in SIGNS] for row in self.rows],
@@ -276,23 +281,25 @@ class Reference:
             "most": seats(lambda _, p: [max(p.possible[sign]) / 5 for sign in "HPC"], [0] * 3),
         }
 
-    def view(self, observer: int) -> dict[str, list]:
+    def view(
+        self, observer: int, *, memory: str = "perfect", features: bool = True
+    ) -> dict[str, list]:
         """What the fields of an observation are to hold."""
         hand = self.players[observer].hand
         with_row = [hand + row for row in self.rows]
         others = [player for seat, player in enumerate(self.players) if seat != observer]
         located = Counter(hand + [card for row in self.rows for card in row])
-        if self.options["memory"] == "none":
-            lead, unknown = np.zeros((4, 10, 5)), [0] * 5
-            known = {"least": np.zeros((5, 10)), "most": np.zeros((5, 3))}
-        else:
+        lead, unknown = np.zeros((4, 10, 5)), [0] * 5
+        known = {"least": np.zeros((5, 10)), "most": np.zeros((5, 3))}
+        if memory == "perfect":
             for player in others:
                 located.update({sign: min(player.possible[sign]) for sign in SIGNS})
             ahead = [
                 [held.count(s) - max(min(other.possible[s]) for other in others) for s in SIGNS]
                 for held in with_row
             ]
-            lead = [[[cards >= c for c in range(5)] for cards in row] for row in ahead]
+            if features:
+                lead = [[[cards >= c for c in range(5)] for cards in row] for row in ahead]
             known = self.known_fields(observer)
             unknown = self.round_the_table(
                 observer, lambda _, p: (len(p.hand) - sum(map(min, p.possible.values()))) / 10
@@ -300,7 +307,7 @@ class Reference:
         return {
             **self.open_fields(observer),
             "hand": thermometers(hand, 9),
-            "with_row": [thermometers(held, 6) for held in with_row],
+            "with_row": [thermometers(held * features, 6) for held in with_row],
             "lead": lead,
             "unseen": [(DECK[sign] - located[sign]) / 9 for sign in SIGNS],
             **known,

@@ -9,17 +9,18 @@ from __future__ import annotations
 from collections import Counter
 from itertools import combinations_with_replacement
 
+from helpers import check_invariants
 from table import GameTable
 
 from card_envs.games import load_game
-from card_envs.games.swim_for_your_life import rules
+from card_envs.games.swim_for_your_life import state
 
 GAME = load_game("swim_for_your_life")
 SIGNS = "GBLOSDHPCM"
 DECK = Counter(dict(zip(SIGNS, (9, 8, 7, 7, 6, 6, 5, 5, 4, 3), strict=True)))
 VALUES = dict(zip(SIGNS, (9, 8, 7, 7, 6, 6, 5, 5, 4, 3), strict=True))
 TAP = 1000
-#: What each action but the tap lays down: a row of as many cards is taken for it.
+#: What each action but the tap lays down: a row of the same size is taken for it.
 EXCHANGES = [
     "".join(cards) for k in (1, 2, 3, 4) for cards in combinations_with_replacement(SIGNS, k)
 ]
@@ -63,7 +64,7 @@ class Table(GameTable):
             hands: Cards of each player, filled up to ten with cards that are not named; None for
                 a player who is out of the game.
             rows: Cards of each row; those left empty are filled in the same way.
-            fields: Fields of the record that are to be different.
+            fields: Entries of the record that are to be different.
         """
         s = self.states[0]
         here = [player for player, hand in enumerate(hands) if hand is not None]
@@ -72,7 +73,7 @@ class Table(GameTable):
         fields.setdefault("starter", s["starter"] if s["starter"] in here else here[0])
         fields.setdefault("current_player", fields["starter"])
         named = "".join(hand or "" for hand in hands) + "".join(rows)
-        assert not Counter(named) - DECK, "there are not so many cards of that animal"
+        assert not Counter(named) - DECK, "there are fewer cards of that animal"
         rest = list((DECK - Counter(named)).elements())
         for player, hand in enumerate(hands):
             if hand is None:
@@ -88,7 +89,7 @@ class Table(GameTable):
         s["left_over"] = counts(rest)
         s["least"] = 0
         s["most"] = [DECK[sign] for sign in "HPC"]
-        s["last_action"] = rules.NO_ACTION
+        s["last_action"] = state.NO_ACTION
         s["has_exchanged"] = 0
         s["tapper"] = -1
         for name, value in fields.items():
@@ -97,8 +98,8 @@ class Table(GameTable):
             else:
                 s[name] = value
         is_in = s["lives"] > 0
-        s["standing"][is_in] = rules.IN_GAME + s["lives"][is_in].astype(int)
-        assert rules.is_sound(self.states, 0)
+        s["standing"][is_in] = state.IN_GAME + s["lives"][is_in].astype(int)
+        check_invariants(GAME, self.states)
         return self
 
     def last_turn(self, *hands: str | None, tapper: int = 0, **more) -> Table:
@@ -134,6 +135,6 @@ class Table(GameTable):
 
 
 def fill(rest: list[str], number: int) -> str:
-    """So many of the cards that are left, taken evenly: no set of sudden death comes together."""
+    """That many of the cards left, taken evenly: no set of sudden death comes together."""
     places = [k * len(rest) // number for k in range(number)]
     return "".join(rest.pop(place) for place in reversed(places))

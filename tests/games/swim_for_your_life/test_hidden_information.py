@@ -14,18 +14,17 @@ from functools import cache
 
 import numpy as np
 import pytest
+from games.swim_for_your_life.kit import HiddenCards
+from games.swim_for_your_life.table import GAME, Table, counts
 from helpers import Habits, begin, copy_of, is_over, observation_of, some_positions
-from hidden import Determinize, HiddenCards, redrawn
-from swim_for_your_life_table import Table, counts
+from hidden import Determinize, redrawn
 
-from card_envs.games import load_game
-from card_envs.games.swim_for_your_life.rules import DECK, LAID_DOWN, ROW_OF, TAP
-
-GAME = load_game("swim_for_your_life")
+from card_envs.games.swim_for_your_life.cards import DECK, LAID_DOWN, ROW_OF, TAP
 
 tables = pytest.mark.parametrize("num_players", range(2, 6))
 variants = pytest.mark.parametrize("expert", [False, True], ids=["plain", "expert"])
 memory_modes = pytest.mark.parametrize("memory", ["perfect", "none"])
+with_features = pytest.mark.parametrize("features", [True, False])
 
 
 # ---------------------------------------------------------------------------------------------
@@ -183,7 +182,7 @@ def extreme(
     animal: int,
     change: Callable[[HiddenCards, int, int], bool],
 ) -> tuple[int, np.ndarray]:
-    """The count of an animal in a hand, changed as far as it can be, and the deal behind that."""
+    """The count of an animal in a hand, at its extreme, and the deal behind that."""
     hidden = HiddenCards.of(known, -1)
     while change(hidden, place, animal):
         pass
@@ -265,7 +264,7 @@ def test_bounds_that_are_not_exact_are_caught(bound, expert):
 
 
 def choices(cards: np.ndarray, room: np.ndarray, number: int) -> Iterator[tuple[int, ...]]:
-    """All ways to take so many of the cards, as counts of each animal."""
+    """All ways to take that many of the cards, as counts of each animal."""
     if len(cards) == 0:
         if number == 0:
             yield ()
@@ -349,17 +348,17 @@ def small_positions() -> dict[str, np.ndarray]:
         "one card of one opponent": laid_out(
             "GGBBLLOOSS", "GGBBLLOOSD", known=("", "GGBBLLOOS"), most=(ANY, ANY)
         ),
-        "the last two hares cannot both be his": laid_out(
+        "the last two hares cannot both be theirs": laid_out(
             "GGBBLLOOSS",
             "HHHGGBBLDC",
             rows=NO_SETS,
             known=("", "HHHGGBBL"),
             most=(ANY, (4, 4, 3)),
         ),
-        "the last cat cannot be his": laid_out(
+        "the last cat cannot be theirs": laid_out(
             "GGBBLLOOSS", "CCCGGBBLDH", known=("", "CCCGGBBL"), most=(ANY, (4, 4, 3))
         ),
-        "neither the last hare nor the last pig can be his": laid_out(
+        "neither the last hare nor the last pig can be theirs": laid_out(
             "GGBBLLOOSS", "HHHHPPPPGD", known=("", "HHHHPPPP"), most=(ANY, (4, 4, 3))
         ),
         "two opponents": laid_out(
@@ -469,7 +468,7 @@ def test_uneven_redrawing_is_caught():
 
 
 class Onlooker:
-    """Somebody who sees what everybody sees, and keeps account of it by himself."""
+    """Somebody who sees what everybody sees, and keeps their own account of it."""
 
     def __init__(self, states: np.ndarray) -> None:
         self._sets = (6, 7) if states["expert"][0] else (6, 7, 8)
@@ -478,6 +477,7 @@ class Onlooker:
     def _begin_round(self, states: np.ndarray) -> None:
         n = states["num_players"][0]
         self.turns = [None] * n
+        self.number_of_turns = 0
         self.has_exchanged = [False] * n
         self.tapper: int | None = None
         self.least = np.zeros((n, 10), int)
@@ -486,6 +486,7 @@ class Onlooker:
     def sees(self, before: np.ndarray, action: int, after: np.ndarray) -> None:
         """A turn, and what followed from it."""
         mover = int(before["current_player"][0])
+        self.number_of_turns += 1
         if action == TAP:
             self.turns[mover] = ("tap", None, None)
             self.tapper = mover if self.tapper is None else self.tapper
@@ -517,68 +518,72 @@ def thermometer(counts: np.ndarray, size: int) -> np.ndarray:
 
 
 def expected_view(
-    states: np.ndarray, onlooker: Onlooker, player: int, memory: str
+    states: np.ndarray, onlooker: Onlooker, player: int, memory: str, features: bool
 ) -> dict[str, np.ndarray]:
-    """The named parts of an observation, from the table and from what the onlooker noted."""
+    """The fields of an observation, from the table and from what the onlooker noted."""
     s = states[0]
     n = int(s["num_players"])
     clockwise = [(player + k) % n for k in range(n)]
-    parts = {field.name: np.zeros(field.shape) for field in GAME.fields}
-    parts["expert"][0] = s["expert"]
-    parts["two_left"][0] = (s["lives"][:n] > 0).sum() == 2
-    parts["tapper"][5] = onlooker.tapper is None
+    fields = {field.name: np.zeros(field.shape) for field in GAME.fields}
+    fields["expert"][0] = s["expert"]
+    fields["two_left"][0] = (s["lives"][:n] > 0).sum() == 2
+    fields["tapper"][5] = onlooker.tapper is None
+    fields["turns"][0] = min(onlooker.number_of_turns, 255) / 255
     hand, rows = s["hand"][player].astype(int), s["row"].astype(int)
-    parts["rows"][:] = rows / 4
-    parts["hand"][:] = thermometer(hand, 9)
-    parts["with_row"][:] = thermometer(hand + rows, 6)
+    fields["rows"][:] = rows / 4
+    fields["hand"][:] = thermometer(hand, 9)
+    if features:
+        fields["with_row"][:] = thermometer(hand + rows, 6)
     located = hand + rows.sum(axis=0)
     for seat, q in enumerate(clockwise):
-        parts["seats"][seat] = 1
-        parts["in_game"][seat] = s["lives"][q] > 0
-        parts["to_move"][seat] = q == s["current_player"] and not is_over(states)
-        parts["lives"][seat] = s["lives"][q] / 10
-        parts["starter"][seat] = q == s["starter"]
-        parts["tapper"][seat] = q == onlooker.tapper
-        parts["has_exchanged"][seat] = onlooker.has_exchanged[q]
+        fields["seats"][seat] = 1
+        fields["in_game"][seat] = s["lives"][q] > 0
+        fields["to_move"][seat] = q == s["current_player"] and not is_over(states)
+        fields["lives"][seat] = s["lives"][q] / 10
+        fields["starter"][seat] = q == s["starter"]
+        fields["tapper"][seat] = q == onlooker.tapper
+        fields["has_exchanged"][seat] = onlooker.has_exchanged[q]
         if onlooker.turns[q] is not None:
             row, laid, taken = onlooker.turns[q]
             if row == "tap":
-                parts["last_turn"][seat, 4] = 1
+                fields["last_turn"][seat, 4] = 1
             else:
-                parts["last_turn"][seat, row] = 1
-                parts["last_turn"][seat, 5:15] = laid / 4
-                parts["last_turn"][seat, 15:25] = taken / 4
+                fields["last_turn"][seat, row] = 1
+                fields["last_turn"][seat, 5:15] = laid / 4
+                fields["last_turn"][seat, 15:25] = taken / 4
         if memory == "perfect":
-            parts["least"][seat] = onlooker.least[q] / 9
-            parts["most"][seat] = onlooker.most[q, 6:9] / 5
+            fields["least"][seat] = onlooker.least[q] / 9
+            fields["most"][seat] = onlooker.most[q, 6:9] / 5
             cards = 10 if s["hand"][q].any() else 0  # who was out before the round has none
-            parts["unknown"][seat] = (cards - onlooker.least[q].sum()) / 10
+            fields["unknown"][seat] = (cards - onlooker.least[q].sum()) / 10
             if q != player:
                 located = located + onlooker.least[q]
-    if memory == "perfect":
+    if memory == "perfect" and features:
         others = np.delete(onlooker.least, player, axis=0)
-        parts["lead"][:] = thermometer(hand + rows - others.max(axis=0) + 1, 5)
-    parts["unseen"][:] = (np.array(DECK) - located) / 9
-    return parts
+        fields["lead"][:] = thermometer(hand + rows - others.max(axis=0) + 1, 5)
+    fields["unseen"][:] = (np.array(DECK) - located) / 9
+    return fields
 
 
+@with_features
 @memory_modes
 @variants
 @tables
-def test_every_value_that_a_player_sees_is_as_described(num_players, expert, memory):
+def test_every_value_that_a_player_sees_is_as_described(num_players, expert, memory, features):
     """Without memory that is what lies open and each player's last turn, and no bound."""
     endings = set()
     rounds = outs = 0
     for seed in range(16):
-        states = begin(GAME, num_players, seed, expert=expert, memory=memory, max_steps=120)
+        states = begin(GAME, num_players, seed, expert=expert, max_steps=120)
         habits, onlooker = Habits(GAME, seed), Onlooker(states)
         while True:
             for player in range(num_players):
-                expected = expected_view(states, onlooker, player, memory)
-                flat = np.concatenate([part.ravel() for part in expected.values()])
-                differs = np.abs(observation_of(GAME, states, player) - flat) > 1e-6
-                parts = GAME.fields.unflatten(differs).items()
-                assert not differs.any(), [name for name, part in parts if part.any()]
+                expected = expected_view(states, onlooker, player, memory, features)
+                flat = np.concatenate([values.ravel() for values in expected.values()])
+                seen = observation_of(GAME, states, player, memory, features)
+                differs = seen != flat.astype(np.float32)
+                fields = GAME.fields.unflatten(differs).items()
+                assert not differs.any(), [name for name, values in fields if values.any()]
                 outs += states["lives"][0, player] == 0
             if is_over(states):
                 break
@@ -586,15 +591,15 @@ def test_every_value_that_a_player_sees_is_as_described(num_players, expert, mem
             GAME.rules.step(states, 0, action)
             onlooker.sees(before, action, states)
             rounds += states["round"][0] > before["round"][0]
-        endings.add("cut off" if states["truncated"][0] else bool(states["sudden_death"][0] < 0))
+        endings.add("truncated" if states["truncated"][0] else bool(states["sudden_death"][0] < 0))
     assert rounds > 20
     assert outs > 0
-    assert {"cut off", True} <= endings
+    assert {"truncated", True} <= endings
 
 
 @tables
 def test_what_the_last_round_revealed_is_not_part_of_what_is_seen(num_players):
-    """The cards are dealt anew, and nobody learns more of them than the table shows."""
+    """All cards are dealt again, and nobody learns more of them than the table shows."""
     fields = ("revealed", "totals", "lives_lost", "was_in_round", "sudden_death", "rewards")
     rng = np.random.default_rng(num_players)
     tested = 0
@@ -625,7 +630,7 @@ def test_what_the_last_round_revealed_is_not_part_of_what_is_seen(num_players):
 def endings_of(num_players: int, kind: str) -> Iterator[np.ndarray]:
     """Games that ended in that way."""
     for seed in range(400):
-        max_steps = 5 + seed % 40 if kind == "cut off" else 10_000
+        max_steps = 5 + seed % 40 if kind == "truncated" else 10_000
         states = begin(GAME, num_players, seed, max_steps=max_steps)
         states["lives"][0, :num_players] = 1 + np.arange(num_players) % 2
         habits = Habits(GAME, seed)
@@ -634,19 +639,19 @@ def endings_of(num_players: int, kind: str) -> Iterator[np.ndarray]:
             if is_over(states):
                 break
         if states["truncated"][0]:
-            reached = "cut off"
+            reached = "truncated"
         else:
             reached = "sudden death" if states["sudden_death"][0] >= 0 else "counted"
         if is_over(states) and reached == kind:
             yield states
 
 
-@pytest.mark.parametrize("kind", ["counted", "sudden death", "cut off"])
+@pytest.mark.parametrize("kind", ["counted", "sudden death", "truncated"])
 @tables
 def test_the_hands_that_are_open_at_the_end(num_players, kind):
-    """All that were counted; after a sudden death the one with the set; none of a game cut off.
+    """All that were counted; after a sudden death the one with the set; none of a game truncated.
 
-    This is the same for whoever is out.
+    This is the same for players who are out.
     """
     closed = 0
     for states in itertools.islice(endings_of(num_players, kind), 8):
@@ -656,7 +661,7 @@ def test_the_hands_that_are_open_at_the_end(num_players, kind):
             is_shown = {
                 "counted": in_round,
                 "sudden death": np.arange(num_players) == s["sudden_death"],
-                "cut off": np.zeros(num_players, bool),
+                "truncated": np.zeros(num_players, bool),
             }[kind]
             hands = np.array(
                 [

@@ -8,10 +8,8 @@ from itertools import combinations_with_replacement, pairwise, permutations, pro
 import gymnasium
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
-from swim_for_your_life_reference import Reference
-from swim_for_your_life_table import (
+from games.swim_for_your_life.reference import Reference
+from games.swim_for_your_life.table import (
     DECK,
     EXCHANGES,
     GAME,
@@ -23,10 +21,12 @@ from swim_for_your_life_table import (
     exchange,
     in_order,
 )
+from helpers import check_invariants, copy_of
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from table import chi_square, played, played_by_hand
 
 from card_envs import swim_for_your_life_v0
-from card_envs.games.swim_for_your_life import rules
 
 NUM_PLAYERS = (2, 3, 4, 5)
 # The upper 0.1% points of chi-square by degrees of freedom; the seeds of these tests are fixed.
@@ -302,7 +302,7 @@ def test_the_longer_in_the_game_the_better_and_the_same_round_is_level(lives, de
         ((5, 1, 0, 5, 5), 0, 3),  # several in a row
         ((5, 1, 1, 0, 5), 0, 4),
         ((5, 0, 5, 1, 1), 2, 0),
-        ((5, 5, 1, 5), 2, 3),  # the starter himself
+        ((5, 5, 1, 5), 2, 3),  # the starter as well
         ((5, 1, 1, 5, 0), 1, 3),
         ((5, 5, 5, 0, 1), 4, 0),
         ((5, 1, 5, 0, 1), 4, 0),
@@ -324,7 +324,7 @@ def test_the_next_round_is_started_by_the_next_seat_to_the_left(lives, starter, 
 @pytest.mark.rule("SW-3")
 @pytest.mark.parametrize("num_players", NUM_PLAYERS)
 def test_player_0_starts_and_then_the_first_turn_goes_round(num_players):
-    """Nobody's place matters: whoever tapped and whoever won."""
+    """Nobody's place matters: neither who tapped nor who won."""
     table = Table(num_players)
     starters = []
     for number in range(2 * num_players + 1):
@@ -409,7 +409,7 @@ def test_all_cards_are_shuffled_uniformly():
 
 
 @pytest.mark.rule("SW-4")
-def test_each_round_is_dealt_anew_whatever_was_played_before():
+def test_each_round_is_dealt_afresh_whatever_was_played_before():
     """The second round of a seed has the same cards after a short first round and a long one."""
     short, long = Table(3, 7), Table(3, 7)
     first = short.hands
@@ -867,7 +867,7 @@ def test_the_example_of_the_giraffes():
     ],
 )
 def test_if_several_hold_the_most_nobody_scores(hands, total):
-    """Everything but the giraffes is level, whoever sits where and whoever tapped."""
+    """Everything but the giraffes is level, in all orders of the seats and with any tapper."""
     for order, tapper in product(permutations(range(3)), range(3)):
         table = last_turn(*[hands[k] for k in order], tapper=tapper).play(TAP)
         assert totals(table) == [total if k == 0 else 0 for k in order]
@@ -1073,6 +1073,33 @@ def test_truncation_at_the_end_of_a_round_counts_the_lives_after_it(lives, expec
     assert rewards(table) == pytest.approx(expected)
 
 
+@pytest.mark.parametrize(
+    ("mode", "expected"), [("rank", (1, -0.5, -0.5)), ("win", (1, 0, 0)), ("score", (0, 0, 0))]
+)
+def test_players_may_exchange_the_same_cards_until_max_steps(mode, expected):
+    """Nobody ever taps: four cards go round in row 1 and three hands, and come back."""
+    table = Table.lay_out(
+        *("GGBBLLOOSS", "GGBBLLOOSS", "GGBBLLOOSS"),
+        rows=("D", "", "", ""),
+        lives=(4, 3, 3),
+        options={"reward": mode, "max_steps": 600},
+    )
+    given = ["G", "B", "L"]  # by each player next
+    seen = set()
+    for number in range(600):
+        assert not table.truncated
+        player, row = number % 3, table.rows[0]
+        table.play(exchange(given[player]))
+        given[player] = row
+        seen.add((tuple(table.hands), tuple(table.rows)))
+    assert len(seen) < 20
+    assert table.truncated
+    assert not table.terminated
+    assert table.round == 0
+    assert table.observe(0)["turns"] == 1
+    assert rewards(table) == pytest.approx(expected)
+
+
 def test_a_game_that_ends_with_its_last_step_is_not_truncated():
     table = before_sudden_death((2, 1), options={"max_steps": 1}).play(TAKE_THE_HARE)
     assert table.terminated
@@ -1101,6 +1128,29 @@ def known_to_all(table, player):
     views = [known(table, player, observer) for observer in table.players_in]
     assert all(view == views[0] for view in views)
     return views[0]
+
+
+@pytest.mark.parametrize("num_players", NUM_PLAYERS)
+def test_all_see_how_many_turns_the_round_has_lasted(num_players):
+    """A tap is a turn as well; each round begins at 0; what goes beyond 255 is told as 255."""
+
+    def turns():
+        views = {float(255 * table.observe(player)["turns"][0]) for player in range(num_players)}
+        assert len(views) == 1
+        return views.pop()
+
+    table = Table(num_players, 5)
+    for _ in range(2):
+        for number in range(2 * num_players):
+            assert turns() == number
+            table.play(any_action(table))
+        for number in range(num_players):
+            assert turns() == 2 * num_players + number
+            table.play(TAP)
+    assert table.round == 2
+    for number in (254, 255, 256, 100_000):
+        table.states["turns"] = number
+        assert turns() == min(number, 255)
 
 
 @pytest.mark.parametrize("num_players", NUM_PLAYERS)
@@ -1195,7 +1245,7 @@ def test_in_the_next_round_nothing_is_known(is_sudden):
         assert view["tapper"].argmax() == 5
 
 
-def test_of_who_is_out_it_is_known_that_he_has_no_cards():
+def test_players_who_are_out_are_known_to_have_no_cards():
     table = before_sudden_death((5, 5, 1)).play(TAKE_THE_HARE)
     for observer in range(3):
         view = table.observe(observer)
@@ -1216,29 +1266,25 @@ def test_a_counted_game_ends_with_all_hands_known():
 
 
 def test_unseen_are_the_cards_that_are_not_located():
+    table = Table.lay_out("GG", "", "", rows=("", "OO", "", "")).play(exchange("GG"))
     for memory, seen in (("perfect", "OO"), ("none", "")):
-        table = Table.lay_out("GG", "", "", rows=("", "OO", "", ""), options={"memory": memory})
-        table.play(exchange("GG"))
         for observer in (1, 2):
             located = Counter("".join(table.rows) + table.hand_of(observer) + seen)
             expected = [(DECK[sign] - located[sign]) / 9 for sign in SIGNS]
-            assert table.observe(observer)["unseen"] == pytest.approx(expected)
+            assert table.observe(observer, memory=memory)["unseen"] == pytest.approx(expected)
         located = Counter("".join(table.rows) + table.hand_of(0))
         expected = [(DECK[sign] - located[sign]) / 9 for sign in SIGNS]
-        assert table.observe(0)["unseen"] == pytest.approx(expected)
+        assert table.observe(0, memory=memory)["unseen"] == pytest.approx(expected)
 
 
+@pytest.mark.parametrize("features", [True, False])
 @pytest.mark.parametrize("memory", ["perfect", "none"])
-def test_the_hand_with_each_row_and_its_lead(memory):
+def test_the_hand_with_each_row_and_its_lead(memory, features):
     """Another player is known to have three bears, and one more to have two of them and a goat."""
-    table = Table.lay_out(
-        *("GGGGGGGGGB", "BBB", "BBO"),
-        rows=("M", "OP", "BBM", "SSOO"),
-        options={"memory": memory},
-    )
+    table = Table.lay_out("GGGGGGGGGB", "BBB", "BBO", rows=("M", "OP", "BBM", "SSOO"))
     table.states["least"][0, 1] = counts("BBB")
     table.states["least"][0, 2] = counts("BBO")
-    view = table.observe(0)
+    view = table.observe(0, memory=memory, features=features)
     # The cards with each row, and how many more they are than any other is known to have.
     expected = {
         "G": [(9, 9), (9, 9), (9, 9), (9, 9)],
@@ -1251,17 +1297,23 @@ def test_the_hand_with_each_row_and_its_lead(memory):
     for sign, rows in expected.items():
         for row, (cards, lead) in enumerate(rows):
             found = view["with_row"][row, SIGNS.index(sign)]
-            assert found.tolist() == [float(cards > c) for c in range(6)]
+            assert found.tolist() == [float(features and cards > c) for c in range(6)]
             found = view["lead"][row, SIGNS.index(sign)]
-            assert found.tolist() == [float(memory == "perfect" and lead >= c) for c in range(5)]
+            is_shown = features and memory == "perfect"
+            assert found.tolist() == [float(is_shown and lead >= c) for c in range(5)]
+
+
+def test_the_derived_fields_are_those_that_compare_alternatives():
+    assert {field.name for field in GAME.fields if field.derived} == {"with_row", "lead"}
 
 
 def test_without_memory_the_bounds_are_left_out():
-    table = Table.lay_out("GG", "", "", rows=("", "OO", "", ""), options={"memory": "none"})
-    table.play(exchange("GG"))
+    table = Table.lay_out("GG", "", "", rows=("", "OO", "", "")).play(exchange("GG"))
+    remembered = {field.name for field in GAME.fields if field.remembered}
+    assert remembered == {"least", "most", "unknown", "lead"}
     for observer in range(3):
-        view = table.observe(observer)
-        assert not any(view[name].any() for name in ("least", "most", "unknown", "lead"))
+        view = table.observe(observer, memory="none")
+        assert not any(view[name].any() for name in remembered)
         assert (4 * view["last_turn"][-observer % 3, 15:]).tolist() == counts("OO")
     assert table.least[0].tolist() == counts("OO")  # what determinize keeps is not forgotten
 
@@ -1302,14 +1354,14 @@ def test_whole_games_are_played_as_by_hand(num_players):
     """Every card, who knows what, lives and rewards, after every decision of random play."""
     decisions = Counter()
     endings = Counter()
-    modes = product(["rank", "win", "score"], [False, True], ["perfect", "none"])
-    for seed, (reward, expert, memory) in enumerate(modes):
-        options = {"reward": reward, "expert": expert, "memory": memory}
+    modes = product(["rank", "win", "score"], [False, True], range(2))
+    for seed, (reward, expert, number) in enumerate(modes):
+        options = {"reward": reward, "expert": expert}
         if seed % 5 == 4:
             options["max_steps"] = 25
         play = random_game(num_players, seed + seed // 4, 500, **options)
         for reference, before, after in played_by_hand(Reference, play):
-            decisions[reward, expert, memory] += 1
+            decisions[reward, expert, number] += 1
             assert reference.steps == after.steps
             if after.round > before.round:
                 endings["sudden death" if after.sudden_death >= 0 else "count"] += 1
@@ -1328,14 +1380,13 @@ def hidden_from(table, player):
     return counts(DECK.elements()) - located + table.least[player]
 
 
-@pytest.mark.parametrize("memory", ["perfect", "none"])
 @pytest.mark.parametrize("num_players", NUM_PLAYERS)
-def test_determinize_keeps_what_is_known_and_redraws_the_rest(num_players, memory):
+def test_determinize_keeps_what_is_known_and_redraws_the_rest(num_players):
     moved = Counter()
-    for number, (table, _) in enumerate(random_game(num_players, 21, 300, memory=memory)):
+    for number, (table, _) in enumerate(random_game(num_players, 21, 300)):
         player = number % num_players
         other = table.copy().determinize(player, number)
-        assert rules.is_sound(other.states, 0)
+        check_invariants(GAME, other.states)
         assert (hidden_from(other, player) == hidden_from(table, player)).all()
         assert (other.hand >= table.least).all()
         assert (other.hand[:, SIGNS.index("H") : SIGNS.index("C") + 1] <= table.most).all()
@@ -1355,6 +1406,52 @@ def test_determinize_keeps_what_is_known_and_redraws_the_rest(num_players, memor
     assert moved["hand"] > 0.8 * moved["all"]
     if num_players < 5:
         assert moved["left_over"] > 0.8 * moved["all"]
+
+
+def check_only_knowledge_matters(table, player, determinize):
+    """What is redrawn follows from what the player knows and from the seed alone."""
+
+    def redrawn(states, seed):
+        other = copy_of(GAME, states)
+        determinize(other, 0, player, np.uint64(seed))
+        return other
+
+    first, second = redrawn(table.states, 1), redrawn(table.states, 2)
+    expected = redrawn(table.states, 3).tobytes()
+    for states in (first, second):  # they differ only in what the player cannot know
+        assert redrawn(states, 3).tobytes() == expected, "what was there before matters"
+    return first.tobytes() != second.tobytes()
+
+
+@pytest.mark.parametrize("num_players", NUM_PLAYERS)
+def test_determinize_depends_on_knowledge_and_seed_alone(num_players):
+    differed = 0
+    for number, (table, _) in enumerate(random_game(num_players, 22, 300)):
+        player = number % num_players
+        differed += check_only_knowledge_matters(table, player, GAME.rules.determinize)
+    assert differed > 30
+
+
+def test_a_determinize_that_keeps_something_is_caught():
+    """The stream, or the hands in every second case."""
+
+    def keep_the_stream(states, i, player, seed):
+        stream = states["rng"][i]
+        GAME.rules.determinize(states, i, player, seed)
+        states["rng"][i] = stream + np.uint64(1)
+
+    def lazy(states, i, player, seed):
+        if states["hand"][i, (player + 1) % 3, 0] % 2:
+            GAME.rules.determinize(states, i, player, seed)
+
+    for wrong in (keep_the_stream, lazy):
+        caught = 0
+        for table, _ in random_game(3, 22, 300):
+            try:
+                check_only_knowledge_matters(table, 0, wrong)
+            except AssertionError as error:
+                caught += "what was there before matters" in str(error)
+        assert caught > 10
 
 
 def test_determinize_is_uniform_over_what_is_possible():
@@ -1391,17 +1488,15 @@ def test_determinize_is_uniform_over_what_is_possible():
 # ---------------------------------------------------------------------------------------------
 
 
-class Tapper:
-    """Taps as soon as it may, and else exchanges whatever its mask makes it choose."""
+def choice_of_tapper(action_mask):
+    """Taps as soon as it may, and else exchanges what follows from the mask."""
+    legal = np.flatnonzero(action_mask)
+    return TAP if action_mask[TAP] else int(legal[legal.sum() % len(legal)])
 
-    name = "tapper"
 
-    def act(self, observation, action_mask):
-        return np.array([self.choose(mask) for mask in action_mask])
-
-    def choose(self, action_mask):
-        legal = np.flatnonzero(action_mask)
-        return TAP if action_mask[TAP] else int(legal[legal.sum() % len(legal)])
+def tappers(observations, action_masks):
+    """The same for many seats."""
+    return np.array([choice_of_tapper(mask) for mask in action_masks])
 
 
 def play_environment(num_players, seed, **options):
@@ -1418,7 +1513,7 @@ def play_environment(num_players, seed, **options):
             is_to_move = agent == env.agent_selection
             assert env.observe(agent)["action_mask"].any() == is_to_move
         assert not any(env.terminations.values())
-        env.step(Tapper().choose(env.last()[0]["action_mask"]))
+        env.step(choice_of_tapper(env.last()[0]["action_mask"]))
     return env, out
 
 
@@ -1453,11 +1548,11 @@ def test_the_seat_environment_plays_on_when_the_learner_is_out():
         agent = f"player_{seat}"
         out_for = sum(agent in players for players in out)
         played_on += out_for > 0
-        learner = gymnasium.make(GAME.gymnasium_id, num_players=n, opponents=Tapper(), seat=seat)
+        learner = gymnasium.make(GAME.gymnasium_id, num_players=n, opponents=tappers, seat=seat)
         _, info = learner.reset(seed=seed)
         is_over = False
         while not is_over:
-            action = Tapper().choose(info["action_mask"])
+            action = choice_of_tapper(info["action_mask"])
             observation, reward, is_over, truncated, info = learner.step(action)
             assert not truncated
             assert is_over or reward == 0

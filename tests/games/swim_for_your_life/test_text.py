@@ -1,4 +1,4 @@
-"""Swim for Your Life in words."""
+"""Swim for Your Life in words, and as a scene."""
 
 from __future__ import annotations
 
@@ -7,39 +7,58 @@ from itertools import chain
 
 import numpy as np
 import pytest
-from helpers import begin, is_over, mask_of
-from swim_for_your_life_table import GAME, SIGNS, TAP, VALUES, Table, exchange
+from games.swim_for_your_life.table import GAME, SIGNS, TAP, VALUES, Table, exchange
+from helpers import MEMORY_MODES, begin, copy_of, is_over, mask_of
 
-from card_envs.games.swim_for_your_life import rules
-from card_envs.games.swim_for_your_life.text import action_name, describe
-from card_envs.render import WIDTH, name_of
+from card_envs.games.swim_for_your_life import cards
+from card_envs.games.swim_for_your_life.text import action_name
+from card_envs.render.scene import label_of
+from card_envs.render.words import WIDTH
 
-HEAD = "giraffe  bear  mole  goat  sheep  dog  hare  pig  cat  mouse"
-
-
-def told(table, player):
-    return describe(table.states, 0, player)
+PERFECT, NONE = range(2)
+rules = GAME.rules
 
 
-def cards_told(text):
-    """The lines of the table of cards: their cells by what stands before them."""
-    head = re.search(rf"^ +{HEAD}(?:  unknown)?\n((?:.+\n)+)", text, re.MULTILINE)
-    lines = [re.split("  +", line.strip()) for line in head[1].splitlines()]
-    return {name: cells for name, *cells in lines}
+def told(table, player, memory=PERFECT):
+    """The table in words."""
+    return GAME.describe(table.states, 0, player, memory)
 
 
-def last_round_told(text):
-    """How the last round ended: its head, and by player the cells of his line."""
-    found = re.search(
-        rf"^(Round \d+.*):\n +{HEAD}  total  lives\n((?:  .+\n)+)", text, re.MULTILINE
-    )
-    lines = [re.split("  +", line.strip()) for line in found[2].splitlines()]
-    return found[1], {name: cells for name, *cells in lines}
+def seen(table, player, memory=PERFECT):
+    return GAME.scene(table.states, 0, player, memory)
+
+
+def counts_of(zone):
+    """The known cards of a zone by animal, and how many lie face down."""
+    known = {card.name: card.count for card in zone.cards if card.name}
+    hidden = sum(card.count for card in zone.cards if not card.name)
+    return [known.pop(name, 0) for name in cards.ANIMAL_NAMES], hidden
+
+
+def hands_of(scene):
+    """The hands by player: known cards by animal, and how many lie face down."""
+    hands = {seat.player: seat.zones for seat in scene.seats}
+    assert all(len(zones) <= 1 for zones in hands.values())
+    return {player: counts_of(zone) for player, zones in hands.items() for zone in zones}
+
+
+def known_of(scene):
+    """What is known of the cards in numbers: the lines of the first grid by their labels."""
+    grid = scene.grids[0]
+    assert grid.head[1:11] == cards.ANIMAL_NAMES
+    return {label: list(cells) for label, *cells in grid.rows}
+
+
+def last_round_of(scene):
+    """How the last round ended: the grid's title, and by player the cells of their line."""
+    (grid,) = scene.grids[1:]
+    assert grid.head == ("", *cards.ANIMAL_NAMES, "total", "lives")
+    return grid.title, {label: list(cells) for label, *cells in grid.rows}
 
 
 def numbers(cells):
-    """The counts in cells: a dot is none, and where a range is told, the lower end."""
-    return [0 if cell == "." else int(cell.split("-")[0]) for cell in cells]
+    """The counts in cells; of a range, the lower end."""
+    return [int(re.match(r"\d+", str(cell))[0]) for cell in cells]
 
 
 def game_states(seeds, num_players, **options):
@@ -60,8 +79,8 @@ def game_states(seeds, num_players, **options):
                 action = TAP
             elif seed % 2:
                 s = states[0]
-                after = s["hand"][s["current_player"]] - rules.LAID_DOWN[exchanges]
-                after += s["row"][rules.ROW_OF[exchanges]]
+                after = s["hand"][s["current_player"]] - cards.LAID_DOWN[exchanges]
+                after += s["row"][cards.ROW_OF[exchanges]]
                 hoards = (after[:, 6:9] / (5, 5, 4)).max(axis=1)
                 action = exchanges[(hoards + 0.1 * rng.random(len(hoards))).argmax()]
             rules.step(states, 0, action)
@@ -88,19 +107,27 @@ def game_states(seeds, num_players, **options):
 )
 def test_actions_say_the_row_and_the_cards(action, name):
     assert action_name(action) == name
+    table = Table(2)
+    assert GAME.public_action_name(table.states, 0, action) == name
+
+
+@pytest.mark.parametrize("action", [-1, 1001])
+def test_other_actions_have_no_name(action):
+    with pytest.raises(ValueError, match="from 0 to 1000"):
+        action_name(action)
 
 
 def test_action_names_follow_the_table_of_actions():
     plurals = {"mice": "mouse", "sheep": "sheep"}
-    plurals |= {f"{name}s": name for name in rules.ANIMAL_NAMES if name not in ("mouse", "sheep")}
+    plurals |= {f"{name}s": name for name in cards.ANIMAL_NAMES if name not in ("mouse", "sheep")}
     for action in range(TAP):
-        row, cards = re.fullmatch(r"exchange row (\d): lay down (.*)", action_name(action)).groups()
+        row, words = re.fullmatch(r"exchange row (\d): lay down (.*)", action_name(action)).groups()
         laid_down = np.zeros(10, int)
-        for number, name in (card.split() for card in cards.split(", ")):
+        for number, name in (card.split() for card in words.split(", ")):
             name = name if number == "1" else plurals[name]
-            laid_down[rules.ANIMAL_NAMES.index(name)] = int(number)
+            laid_down[cards.ANIMAL_NAMES.index(name)] = int(number)
         assert laid_down.sum() == int(row)
-        assert (laid_down == rules.LAID_DOWN[action]).all()
+        assert (laid_down == cards.LAID_DOWN[action]).all()
 
 
 # ---------------------------------------------------------------------------------------------
@@ -108,63 +135,100 @@ def test_action_names_follow_the_table_of_actions():
 # ---------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("memory", ["perfect", "none"])
+@pytest.mark.parametrize("memory", [PERFECT, NONE])
 @pytest.mark.parametrize("num_players", [2, 3, 5])
-def test_the_table_of_cards_is_what_the_player_knows(num_players, memory):
+def test_the_cards_of_a_scene_are_those_that_the_player_knows(num_players, memory):
     bounded = out = 0
-    for number, states in game_states(range(6), num_players, memory=memory):
+    for number, states in game_states(range(6), num_players):
         s, player = states[0], number % num_players
-        cards = cards_told(describe(states, 0, player))
-        assert cards.pop("value") == [str(VALUES[sign]) for sign in SIGNS]
-        assert [numbers(cards.pop(f"row {k}")) for k in (1, 2, 3, 4)] == s["row"].tolist()
+        scene = GAME.scene(states, 0, player, memory)
+        zones = {zone.name: counts_of(zone) for zone in scene.zones}
+        assert [zones.pop(f"row {k}") for k in (1, 2, 3, 4)] == [(r, 0) for r in s["row"].tolist()]
+        left_over = int(s["left_over"].sum())
+        assert zones == ({"out of the round": ([0] * 10, left_over)} if left_over else {})
+        hands = hands_of(scene)
+        assert set(hands) == set(np.flatnonzero(s["hand"].any(axis=1)).tolist())
+        known = known_of(scene)
+        assert known.pop("value") == [VALUES[sign] for sign in SIGNS] + [""] * (memory == PERFECT)
         hidden = s["left_over"].astype(int)
-        if s["hand"][player].any():
-            assert numbers(cards.pop("your hand")) == s["hand"][player].tolist()
-        else:
-            out += 1
-        if memory == "perfect":
-            for owner in range(num_players):
-                if not s["hand"][owner].any():
-                    continue
-                label = "known to all" if owner == player else f"player {owner} at least"
-                *least, unknown = cards.pop(label)
-                assert numbers(least) == s["least"][owner].tolist()
-                assert int(unknown) == 10 - s["least"][owner].sum()
-                bounded += any("-" in cell for cell in least)
-        for owner in range(num_players):
-            if owner != player:
-                hidden += s["hand"][owner]
-                hidden -= s["least"][owner] if memory == "perfect" else 0
-        assert numbers(cards.pop("unseen by you")) == hidden.tolist()
-        assert not cards
-    assert (bounded > 20) == (memory == "perfect")
+        for owner, hand in hands.items():
+            least = s["least"][owner].astype(int) * (memory == PERFECT)
+            unknown = 10 - least.sum()
+            if owner == player:
+                assert hand == (s["hand"][player].tolist(), 0)
+            else:
+                assert hand == (least.tolist(), unknown)
+                hidden += s["hand"][owner] - least
+            if memory == PERFECT:
+                label = f"player {owner} at least" if owner != player else "you (known to all)"
+                *bounds, last = known.pop(label)
+                assert numbers(bounds) == least.tolist()
+                assert last == unknown
+                bounded += any("-" in str(cell) for cell in bounds)
+        out += player not in hands
+        assert known == {"unseen by you": [*hidden.tolist(), *[""] * (memory == PERFECT)]}
+    assert (bounded > 20) == (memory == PERFECT)
     assert (out > 10) == (num_players > 2)
 
 
+def test_cards_are_told_in_words():
+    table = Table.lay_out("GBBMMSSLOO", "LLLSSSCCDD", "GGGDDBBOOS", rows=("M", "HH", "LBB", "PPHC"))
+    text = told(table.play(exchange("G")), 2)
+    assert text.startswith(
+        "Swim for Your Life, round 1, 3 of 3 players left.\n"
+        "Row 1: 1 giraffe.\n"
+        "Row 2: 2 hares.\n"
+        "Row 3: 2 bears, 1 mole.\n"
+        "Row 4: 1 hare, 2 pigs, 1 cat.\n"
+        "Out of the round: 20 face-down cards.\n"
+    )
+    assert "\nYour hand: 3 giraffes, 2 bears, 2 goats, 1 sheep, 2 dogs.\n" in text
+    assert "\nPlayer 0's hand: 1 mouse, 9 face-down cards.\n" in text
+    assert "\nPlayer 1's hand: 10 face-down cards.\n" in text
+    assert "Out of the round" not in told(Table(5), 0)
+
+
+def test_the_decision_is_about_the_rows_and_the_movers_hand():
+    table = Table(3)
+    for player in range(3):
+        scene = seen(table, player)
+        assert [zone.name for zone in scene.zones if zone.highlight] == [
+            f"row {k}" for k in (1, 2, 3, 4)
+        ]
+        hands = [seat.player for seat in scene.seats if seat.zones[0].highlight]
+        assert hands == [0] * (player == 0)
+    table.states["truncated"] = True
+    assert not any(zone.highlight for zone in seen(table, 0).zones)
+
+
 def test_a_range_is_told_where_the_most_says_more_than_the_unseen_cards():
-    """SW-9: who has exchanged and goes on holds no set."""
+    """SW-9: a player who has exchanged in a round that continues holds no set."""
     rows = ("G", "HP", "GGG", "BBBB")
     table = Table.lay_out("GBBHHHLLOO", "LLLSSSCCDD", "GGGDDDBBOO", rows=rows)
     table.play(exchange("BB"))
-    cards = cards_told(told(table, 1))
+    known = known_of(seen(table, 1))
     # Player 0 took a hare and a pig. Player 1 sees no others, and two cats: that player 0 has not
-    # all hares and not all pigs is news, that he has not all cats is not.
-    assert cards["player 0 at least"] == [*"......", "1-4", "1-4", ".", ".", "8"]
-    assert cards["unseen by you"][6:9] == ["4", "4", "2"]
+    # all hares and not all pigs is news, that they have not all cats is not.
+    assert known["player 0 at least"] == [0, 0, 0, 0, 0, 0, "1-4", "1-4", 0, 0, 8]
+    assert known["unseen by you"][6:9] == [4, 4, 2]
     # What everybody knows of one's own hand is told in the same way, and there for the cats too.
-    assert cards_told(told(table, 0))["known to all"] == [*"......", "1-4", "1-4", "0-3", ".", "8"]
+    own = known_of(seen(table, 0))
+    assert own["you (known to all)"] == [0, 0, 0, 0, 0, 0, "1-4", "1-4", "0-3", 0, 8]
     # Nothing is known of the most that players hold who have not exchanged.
-    assert cards_told(told(table, 0))["player 1 at least"] == [*"..........", "10"]
+    assert own["player 1 at least"] == [0] * 10 + [10]
+    assert "player 0 at least         .     .     .     .      .    .   1-4  1-4    ." in told(
+        table, 1
+    )
 
 
 def test_a_hand_of_which_something_is_fully_known():
-    """Who lays down hares after a set was ruled out can hold so many fewer."""
+    """A player who lays down hares after a set was ruled out can hold that many fewer."""
     table = Table.lay_out("HHHHGBLOSD", "GGGGLLLLDD", rows=("M", "GG", "", ""))
     table.play(exchange("G"), exchange("D"), exchange("HH"))
     assert table.hand_of(0).count("H") == 2
-    assert cards_told(told(table, 1))["player 0 at least"][6] == "0-2"
+    assert known_of(seen(table, 1))["player 0 at least"][6] == "0-2"
     table.play(exchange("G"), exchange("H"))
-    assert cards_told(told(table, 1))["player 0 at least"][6] == "0-1"
+    assert known_of(seen(table, 1))["player 0 at least"][6] == "0-1"
     assert "1-4 at least 1 and at most 4" in told(table, 1)
 
 
@@ -177,37 +241,38 @@ def test_signs_are_explained_where_they_occur():
 
 def test_without_memory_nothing_that_is_remembered_shows():
     changed = 0
-    for number, states in game_states(range(4), 3, memory="none"):
-        other = GAME.as_states(states.copy())
+    for number, states in game_states(range(4), 3):
+        other = copy_of(GAME, states)
         other["least"] += 1
         other["most"] -= 1
-        changed += 1
-        text = describe(states, 0, number % 3)
-        assert describe(other, 0, number % 3) == text
+        scene = GAME.scene(states, 0, number % 3, NONE)
+        assert GAME.scene(other, 0, number % 3, NONE) == scene
+        changed += GAME.scene(other, 0, number % 3, PERFECT) != scene
+        text = GAME.describe(states, 0, number % 3, NONE)
         assert not re.search(r"player \d at least|known|-\d at most", text)
     assert changed > 100
 
 
-def redraws(states, player):
-    """How many of some redraws are other hands; the text must be the same for all."""
-    text = describe(states, 0, player)
+def redraws(states, player, memory=PERFECT):
+    """How many of some redraws are other hands; the scene must be the same for all."""
+    scene = GAME.scene(states, 0, player, memory)
     count = 0
     for seed in range(3):
-        other = GAME.as_states(states.copy())
+        other = copy_of(GAME, states)
         rules.determinize(other, 0, player, np.uint64(seed))
-        assert describe(other, 0, player) == text
+        assert GAME.scene(other, 0, player, memory) == scene
         count += (other["hand"] != states["hand"]).any()
     return count
 
 
-@pytest.mark.parametrize("memory", ["perfect", "none"])
+@pytest.mark.parametrize("memory", range(len(MEMORY_MODES)), ids=MEMORY_MODES)
 def test_no_hidden_card_shows_behind_a_round(memory):
     """What was shown at its end is no secret, the rest is."""
     redrawn = {True: 0, False: 0}
-    for number, states in game_states(range(12), 4, memory=memory):
+    for number, states in game_states(range(12), 4):
         if states["round"][0] > 0 and states["turns"][0] < 4:
             is_sudden = bool(states["sudden_death"][0] >= 0)
-            redrawn[is_sudden] += redraws(states, number % 4)
+            redrawn[is_sudden] += redraws(states, number % 4, memory)
     assert min(redrawn.values()) > 20
 
 
@@ -216,10 +281,14 @@ def test_no_hidden_card_shows_when_sudden_death_ends_the_game():
     table = Table.lay_out("HHHHGBLOSD", "", "", "", rows=rows, lives=[1, 1, 1, 1])
     table.play(exchange("G"))
     assert table.terminated
+    shown = [0, 1, 1, 1, 1, 1, 5, 0, 0, 0]
     for player in range(4):
         assert redraws(table.states, player) == 3
-    hand = cards_told(told(table, 1))["player 0 at least"]
-    assert hand == [".", "1", "1", "1", "1", "1", "5", ".", ".", ".", "0"]  # it was shown
+        hands = hands_of(seen(table, player))
+        assert hands.pop(player) == (table.hand[player].tolist(), 0)
+        assert hands.pop(0, (shown, 0)) == (shown, 0)
+        assert list(hands.values()) == [([0] * 10, 10)] * len(hands)
+    assert known_of(seen(table, 1))["player 0 at least"] == [*shown, 0]
 
 
 # ---------------------------------------------------------------------------------------------
@@ -227,12 +296,9 @@ def test_no_hidden_card_shows_when_sudden_death_ends_the_game():
 # ---------------------------------------------------------------------------------------------
 
 
-def last_turns(text):
-    """The last turns as told, by player."""
-    found = re.findall(
-        r"^[>T ] +player (\d) +(?:you|\d left) +(\d+)  (.*(?:\n {20,}\S.*)*)", text, re.MULTILINE
-    )
-    return {int(player): (int(lives), " ".join(turn.split())) for player, lives, turn in found}
+def last_turns(scene):
+    """Lives and what is said of the last turn, by player, in the order of the seats."""
+    return {seat.player: (dict(seat.counters)["lives"], seat.note) for seat in scene.seats}
 
 
 def test_last_turns_tell_what_went_where():
@@ -240,50 +306,50 @@ def test_last_turns_tell_what_went_where():
         "GBHHHLLOOD", "LLLSSSCCDD", "GGGDDBBOOS", rows=("M", "MM", "PPP", "PPCC"), lives=[3, 5, 1]
     )
     table.play(exchange("HHL"), exchange("LLSC"))
-    assert last_turns(told(table, 1)) == {
+    turns = last_turns(seen(table, 1))
+    assert turns == {
         1: (5, "row 4: laid down 2 moles, 1 sheep, 1 cat; took 2 pigs, 2 cats"),
         2: (1, "none yet"),
         0: (3, "row 3: laid down 1 mole, 2 hares; took 3 pigs"),
     }
+    assert list(turns) == [1, 2, 0]
     table.play(exchange("G"), TAP)
-    assert last_turns(told(table, 2))[0] == (3, "tapped")
-    assert last_turns(told(table, 2))[2] == (1, "row 1: laid down 1 giraffe; took 1 mouse")
+    assert last_turns(seen(table, 2))[0] == (3, "tapped")
+    assert last_turns(seen(table, 2))[2] == (1, "row 1: laid down 1 giraffe; took 1 mouse")
 
 
-def test_who_is_out_is_told_with_the_round():
+def test_players_who_are_out_are_told_with_the_round():
     table = Table.lay_out("", None, "", "", standing=[0, 4, 0, 0], round=6)
-    assert last_turns(told(table, 0))[1] == (0, "out in round 5")
-    # He goes on watching: what lies open, and what everybody knows.
+    assert last_turns(seen(table, 0))[1] == (0, "out in round 5")
+    # They continue to watch: what lies open, and what everybody knows.
     watched = told(table.play(table.legal()[0]), 1)
-    assert "your hand" not in watched
+    assert "Your hand" not in watched
     assert "player 0 at least" in watched
-    assert "player 1 at least" not in watched
-    assert "Players left: 3 of 4." in watched
+    assert "known to all" not in watched
+    assert "Player 1's hand" not in told(table, 0)
+    assert watched.startswith("Swim for Your Life, round 7, 3 of 4 players left.\n")
 
 
-def test_the_first_line_tells_the_round_and_who_started_it():
+def test_who_started_the_round_and_how_long_it_has_lasted_is_told():
     table = Table.lay_out("", "", "", round=6, starter=1)
-    for player, who in ((0, "player 1"), (1, "you")):
-        assert told(table, player).startswith(
-            f"Swim for Your Life, round 7, started by {who}. Players left: 3 of 3.\n"
-        )
+    for player, who in ((0, "Player 1"), (1, "You"), (2, "Player 1")):
+        assert f"\n{who} started the round; it has lasted 0 turns so far.\n" in told(table, player)
+    table.play(table.legal()[0])
+    assert "\nYou started the round; it has lasted 1 turn so far.\n" in told(table, 1)
 
 
 def test_two_players_left_and_the_expert_variant_are_told():
-    both = told(Table(2, expert=True), 0)
-    assert "With two players left a majority takes at least two cards." in both
-    assert (
-        "Expert variant: sudden death by all hares or all pigs only, and it gains a life." in both
-    )
-    neither = told(Table(3), 0)
-    assert "With two players left" not in neither
-    assert "Expert" not in neither
-    assert "With two players left" in told(Table.lay_out("", None, ""), 0)
+    both = seen(Table(2, expert=True), 0).notes
+    two_left = "With two players left a majority takes at least two cards."
+    expert = "Expert variant: sudden death only by all hares or all pigs, and it gains a life."
+    assert {two_left, expert} <= set(both)
+    assert not {two_left, expert} & set(seen(Table(3), 0).notes)
+    assert two_left in seen(Table.lay_out("", None, ""), 0).notes
 
 
 def test_what_may_be_done_is_told():
     table = Table.lay_out("GBHHHLLOOD", "LLLSSSCCDD", "GGGDDBBOOS", rows=("M", "", "", ""))
-    nobody = "Nobody has tapped; whoever has exchanged in this round may.\n"
+    nobody = "Nobody has tapped; a player who has exchanged in this round may.\n\n"
     assert told(table, 0).endswith(nobody + "Your turn: exchange a row.")
     assert told(table, 1).endswith(nobody + "Player 0 is to exchange a row.")
     table.play(exchange("G"))
@@ -294,7 +360,7 @@ def test_what_may_be_done_is_told():
     )
     assert told(table, 2).endswith(nobody + "Player 0 is to exchange a row or to tap.")
     table.play(TAP)
-    lap = "tapped: the last lap, one turn for each of the others.\n"
+    lap = "tapped: the last lap, one turn for each of the others.\n\n"
     assert told(table, 1).endswith(
         f"Player 0 {lap}Your last turn of the round: exchange a row, or tap to change nothing."
     )
@@ -309,7 +375,7 @@ def test_the_widest_lines_fit():
     table.states["round"] = 999_998
     text = told(table, 4)
     assert "player 0 at least" in text
-    assert last_turns(text)[0][1] == (
+    assert last_turns(seen(table, 4))[0][1] == (
         "row 4: laid down 1 giraffe, 1 bear, 1 mole, 1 goat; took 1 dog, 1 hare, 1 pig, 1 mouse"
     )
     assert max(map(len, text.splitlines())) <= WIDTH
@@ -323,42 +389,44 @@ def test_the_widest_lines_fit():
 @pytest.mark.parametrize("expert", [False, True])
 def test_the_last_round_is_told_as_it_was_counted(expert):
     """The marked majorities add up to the totals that the rules found."""
-    seen = {"counted": 0, "sudden": 0}
+    found = {"counted": 0, "sudden": 0}
     games = [game_states(range(20), num_players, expert=expert) for num_players in (2, 3, 5)]
     for number, states in chain(*games):
         s = states[0]
         if s["turns"] > 0 and not is_over(states):
             continue
-        player = number % int(s["num_players"])
-        text = describe(states, 0, player)
+        n = int(s["num_players"])
+        player = number % n
+        scene = GAME.scene(states, 0, player, number % 2)
         if s["round"] == 0:
-            assert "Round" not in text
+            assert len(scene.grids) == 1
             continue
-        head, lines = last_round_told(text)
-        players = np.flatnonzero(s["was_in_round"]).tolist()
-        assert list(lines) == [name_of(owner, player) for owner in players]
-        lost = [f"{-lives:+d}" if lives else "0" for lives in s["lives_lost"][players]]
+        title, lines = last_round_of(scene)
+        in_round = [q % n for q in range(player, player + n) if s["was_in_round"][q % n]]
+        assert list(lines) == [label_of(owner, player) for owner in in_round]
+        lost = [f"{-lives:+d}" if lives else "0" for lives in s["lives_lost"][in_round]]
         assert [cells[-1] for cells in lines.values()] == lost
         winner = int(s["sudden_death"])
         if winner >= 0:
-            seen["sudden"] += 1
-            who = name_of(winner, player)
-            assert head.startswith(f"Round {s['round']} ended by sudden death, {who} had all ")
-            assert numbers(lines.pop(who)[:-1]) == s["revealed"][winner].tolist()
-            assert all(len(cells) == 1 for cells in lines.values())
+            found["sudden"] += 1
+            who = label_of(winner, player)
+            assert title.startswith(f"round {s['round']}, ended by sudden death: {who} had all ")
+            shown = lines.pop(who)
+            assert shown[:-1] == [*s["revealed"][winner].tolist(), ""]
+            assert all(cells[:-1] == [""] * 11 for cells in lines.values())
             continue
-        seen["counted"] += 1
-        of_two = ", of two cards at least" if len(players) == 2 else ""
-        is_level = len(set(s["totals"][players].tolist())) == 1
+        found["counted"] += 1
+        of_two = ", of at least two cards" if len(in_round) == 2 else ""
+        is_level = len(set(s["totals"][in_round].tolist())) == 1
         level = ", all level" if is_level else ""
-        assert head == f"Round {s['round']}, as it was counted (* a majority{of_two}){level}"
-        for owner, (*cells, total, _) in zip(players, lines.values(), strict=True):
+        assert title == f"round {s['round']}, as it was counted (* a majority{of_two}){level}"
+        for owner, (*cells, total, _) in zip(in_round, lines.values(), strict=True):
             assert int(total) == s["totals"][owner]
-            marked = [k for k, cell in enumerate(cells) if cell.endswith("*")]
-            assert sum(rules.VALUES[k] for k in marked) == s["totals"][owner]
-            assert numbers(cell.rstrip("*") for cell in cells) == s["revealed"][owner].tolist()
-    assert seen["counted"] > 100
-    assert seen["sudden"] > 10
+            marked = [k for k, cell in enumerate(cells) if str(cell).endswith("*")]
+            assert sum(cards.VALUES[k] for k in marked) == s["totals"][owner]
+            assert numbers(cells) == s["revealed"][owner].tolist()
+    assert found["counted"] > 100
+    assert found["sudden"] > 10
 
 
 def test_a_sudden_death_names_its_sets_and_keeps_the_other_hands():
@@ -367,48 +435,61 @@ def test_a_sudden_death_names_its_sets_and_keeps_the_other_hands():
     )
     # Four hares and no cat: the row brings the fifth hare, and a cat.
     table.play(exchange("GBL"))
-    head, lines = last_round_told(told(table, 1))
-    assert head == "Round 1 ended by sudden death, player 0 had all 5 hares"
+    title, lines = last_round_of(seen(table, 1))
+    assert title == "round 1, ended by sudden death: player 0 had all 5 hares"
     assert lines == {
-        "player 0": [".", ".", ".", "2", "1", "1", "5", ".", "1", ".", "0"],
-        "you": ["-1"],
-        "player 2": ["-1"],
+        "you": [*[""] * 11, "-1"],
+        "player 2": [*[""] * 11, "-1"],
+        "player 0": [0, 0, 0, 2, 1, 1, 5, 0, 1, 0, "", "0"],
     }
-    assert last_round_told(told(table, 0))[0].endswith("you had all 5 hares")
+    assert last_round_of(seen(table, 0))[0].endswith(": you had all 5 hares")
+    assert "\nRound 1, ended by sudden death: player 0 had all 5 hares:\n" in told(table, 1)
 
 
 def test_two_sets_are_told_together():
     table = Table.lay_out("HHHHPPPPGB", "", rows=("", "HP", "", ""), options={"expert": True})
-    head, lines = last_round_told(told(table.play(exchange("GB")), 1))
-    assert head == "Round 1 ended by sudden death, player 0 had all 5 hares and all 5 pigs"
+    title, lines = last_round_of(seen(table.play(exchange("GB")), 1))
+    assert title == "round 1, ended by sudden death: player 0 had all 5 hares and all 5 pigs"
     assert lines["player 0"][-1] == "+1"  # SW-14
-    assert lines["you"] == ["-1"]
+    assert lines["you"][-1] == "-1"
 
 
 def test_for_experts_cats_are_not_named():
     hand = "HHHHCCCCGB"
     table = Table.lay_out(hand, "", rows=("H", "", "", ""), options={"expert": True})
-    assert last_round_told(told(table.play(exchange("G")), 1))[0].endswith("had all 5 hares")
+    assert last_round_of(seen(table.play(exchange("G")), 1))[0].endswith("had all 5 hares")
     table = Table.lay_out(hand, "", rows=("H", "", "", ""))
-    head, _ = last_round_told(told(table.play(exchange("G")), 1))
-    assert head.endswith("had all 5 hares and all 4 cats")
+    title, _ = last_round_of(seen(table.play(exchange("G")), 1))
+    assert title.endswith("had all 5 hares and all 4 cats")
 
 
 def test_a_round_in_which_all_are_level():
     hands = "GGBBLLOOSS"
-    table = Table.lay_out(hands, hands, rows=("D", "", "", "")).states
-    table["has_exchanged"] = 1
-    for action in (TAP, TAP):
-        rules.step(table, 0, action)
-    head, lines = last_round_told(describe(table, 0, 0))
-    assert head == "Round 1, as it was counted (* a majority, of two cards at least), all level"
+    table = Table.lay_out(hands, hands, rows=("D", "", "", ""), has_exchanged=[1, 1])
+    title, lines = last_round_of(seen(table.play(TAP, TAP), 0))
+    assert title == "round 1, as it was counted (* a majority, of at least two cards), all level"
     assert [cells[-2:] for cells in lines.values()] == [["0", "0"], ["0", "0"]]
 
 
+def test_majorities_are_marked_and_the_numbers_stand_in_line():
+    table = Table(3).last_turn("GGGGGBBBOO", "LLLLLOOBBS", "SSSSSDDDDD").play(TAP)
+    assert (
+        "Round 1, as it was counted (* a majority):\n"
+        "          giraffe  bear  mole  goat  sheep  dog  hare  pig  cat  mouse  total  lives\n"
+        "you            5*    3*     .    2       .    .     .    .    .      .     17      0\n"
+        "player 1        .    2     5*    2      1     .     .    .    .      .      7     -2\n"
+        "player 2        .     .     .     .     5*   5*     .    .    .      .     12     -1\n"
+    ) in told(table, 0)
+
+
 def test_the_end_tells_the_standing_with_lives_and_rounds():
-    table = Table.lay_out("GGGGGBBBBB", None, "LLLLLDDDDD", lives=[2, 0, 1], standing=[0, 3, 0])
-    table.states["round"] = 7
-    table.states["has_exchanged"] = 1
+    table = Table.lay_out(
+        *("GGGGGBBBBB", None, "LLLLLDDDDD"),
+        lives=[2, 0, 1],
+        standing=[0, 3, 0],
+        round=7,
+        has_exchanged=[1, 0, 1],
+    )
     table.play(TAP, TAP)
     assert table.terminated
     text = told(table, 2)
@@ -421,16 +502,18 @@ def test_the_end_tells_the_standing_with_lives_and_rounds():
     )
     assert "to move" not in text
     assert "With two players left" not in text
+    assert "started the round" not in text
+    assert seen(table, 2).prompt == ""
 
 
-def test_a_stopped_game_tells_lives_first_and_then_who_went_out_later():
+def test_a_truncated_game_tells_lives_first_and_then_who_went_out_later():
     table = Table.lay_out(
         "", None, "", None, "", lives=[1, 0, 4, 0, 1], standing=[0, 2, 0, 5, 0], round=8
     )
     table.states["max_steps"] = 1
     table.play(table.legal()[0])
     assert told(table, 4).endswith(
-        "The game was stopped after 1 decision. The standing so far:\n"
+        "The game was truncated after 1 decision. The standing so far:\n"
         "  1.  player 2  4 lives\n"
         "  2.  player 0  1 life\n"
         "  2.  you       1 life\n"

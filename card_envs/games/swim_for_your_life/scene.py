@@ -1,0 +1,289 @@
+"""The table of Swim for Your Life as data, as one player may know it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from card_envs.engine.observing import MEMORY_PERFECT
+from card_envs.games.swim_for_your_life.cards import (
+    ANIMAL_NAMES,
+    DECK_COUNTS,
+    HARE,
+    LAID_DOWN,
+    NUM_ANIMALS,
+    NUM_ROWS,
+    NUM_SETS,
+    ROW_OF,
+    TAP,
+    VALUES,
+)
+from card_envs.games.swim_for_your_life.knowledge import unknown_cards
+from card_envs.games.swim_for_your_life.state import (
+    IN_GAME,
+    NO_ACTION,
+    NOBODY,
+    is_set,
+    players_left,
+)
+from card_envs.games.swim_for_your_life.text import PLURALS, in_words
+from card_envs.render.scene import (
+    Card,
+    Grid,
+    Scene,
+    Seat,
+    Zone,
+    clockwise,
+    is_over,
+    label_of,
+    place_of,
+    standing,
+    to_move,
+)
+from card_envs.render.words import capitalized, counted
+
+_TAPPED = "T"
+
+
+def scene(states: NDArray[np.void], i: int, player: int, memory: int) -> Scene:
+    """The table of ``states[i]``: all that the player can know, and nothing else."""
+    s = states[i]
+    grids = [_counts(s, player, memory)]
+    if s["was_in_round"].any():
+        grids.append(_last_round(s, player))
+    fates = [_fate(s, q) for q in range(s["num_players"])]
+    title, places = standing(s, player, fates, wins="the last one left")
+    return Scene(
+        title=_title(s),
+        observer=player,
+        seats=tuple(_seat(s, player, q, memory) for q in clockwise(s, player)),
+        zones=(*_rows(s), *_left_over(s)),
+        grids=tuple(grids),
+        notes=tuple(_notes(s, player)),
+        legend=_legend(s, grids[0]),
+        prompt="" if is_over(s) else _prompt(s, player),
+        standing=places,
+        standing_title=title,
+    )
+
+
+def _title(s: Any) -> str:
+    if s["terminated"]:
+        return f"Swim for Your Life, after {counted(s['round'], 'round')}"
+    left = f"{players_left(s)} of {counted(s['num_players'], 'player')} left"
+    return f"Swim for Your Life, round {s['round'] + 1}, {left}"
+
+
+# ---------------------------------------------------------------------------------------------
+# Cards
+# ---------------------------------------------------------------------------------------------
+
+
+def _cards(counts: Sequence[int]) -> tuple[Card, ...]:
+    """A number of cards of each animal."""
+    return tuple(
+        Card(name, int(count), plural)
+        for name, count, plural in zip(ANIMAL_NAMES, counts, PLURALS, strict=True)
+        if count
+    )
+
+
+def _rows(s: Any) -> list[Zone]:
+    return [
+        Zone(f"row {row + 1}", _cards(s["row"][row]), highlight=not is_over(s))
+        for row in range(NUM_ROWS)
+    ]
+
+
+def _left_over(s: Any) -> list[Zone]:
+    cards = int(s["left_over"].sum())
+    return [Zone("out of the round", (Card(count=cards),), "pile")] if cards else []
+
+
+def _seat(s: Any, observer: int, q: int, memory: int) -> Seat:
+    return Seat(
+        player=q,
+        label=label_of(q, observer),
+        place=place_of(s, q, observer),
+        to_move=to_move(s, q),
+        mark=_TAPPED if s["tapper"] == q else "",
+        counters=(("lives", int(s["lives"][q])),),
+        zones=tuple(_hand(s, observer, q, memory)),
+        note=_last_turn(s, q),
+    )
+
+
+def _hand(s: Any, observer: int, q: int, memory: int) -> list[Zone]:
+    """A hand, if there is one: the observer's own, or what they know of another."""
+    size = int(s["hand"][q].sum())
+    if size == 0:
+        return []
+    if q == observer:
+        return [Zone("hand", _cards(s["hand"][q]), highlight=to_move(s, q))]
+    known = _cards(s["least"][q]) if memory == MEMORY_PERFECT else ()
+    hidden = size - sum(card.count for card in known)
+    return [Zone("hand", (*known, *([Card(count=hidden)] if hidden else [])))]
+
+
+def _last_turn(s: Any, q: int) -> str:
+    action = int(s["last_action"][q])
+    if action == TAP:
+        return "tapped"
+    if action != NO_ACTION:
+        laid_down, taken = in_words(LAID_DOWN[action]), in_words(s["last_taken"][q])
+        return f"row {ROW_OF[action] + 1}: laid down {laid_down}; took {taken}"
+    return "none yet" if s["lives"][q] else _fate(s, q)
+
+
+def _fate(s: Any, q: int) -> str:
+    """How far a player has come."""
+    if s["standing"][q] < IN_GAME:
+        return f"out in round {s['standing'][q] + 1}"
+    return counted(s["lives"][q], "life", "lives")
+
+
+# ---------------------------------------------------------------------------------------------
+# What is known of the cards, in numbers
+# ---------------------------------------------------------------------------------------------
+
+
+def _counts(s: Any, observer: int, memory: int) -> Grid:
+    """The animals' values, what is known of each hand, and the cards that are not located."""
+    remembers = memory == MEMORY_PERFECT
+    public = DECK_COUNTS - s["row"].sum(axis=0) - (s["least"].sum(axis=0) if remembers else 0)
+    unseen = public - s["hand"][observer]
+    rows: list[tuple[str | int, ...]] = [("value", *VALUES)]
+    if remembers:
+        unseen += s["least"][observer]
+        for q in clockwise(s, observer):
+            if s["hand"][q].any():
+                label = "you (known to all)" if q == observer else f"player {q} at least"
+                rows.append((label, *_bounds(s, q, public if q == observer else unseen)))
+    rows.append(("unseen by you", *unseen.tolist()))
+    if remembers:
+        head = ("", *ANIMAL_NAMES, "unknown")
+        return Grid("", head, tuple((*row, *[""] * (len(head) - len(row))) for row in rows))
+    return Grid("", ("", *ANIMAL_NAMES), tuple(rows))
+
+
+def _bounds(s: Any, q: int, unseen: NDArray[np.integer[Any]]) -> list[str | int]:
+    """What is known of a hand: the fewest cards of each animal, and how many are unknown.
+
+    A range where it is also known that there cannot be as many as there are unseen cards.
+    """
+    unknown = int(unknown_cards(s, q))
+    cells: list[str | int] = s["least"][q].tolist()
+    for k in range(NUM_SETS):
+        least, most = s["least"][q, HARE + k], s["most"][q, k]
+        if most < least + min(unknown, unseen[HARE + k]):
+            cells[HARE + k] = f"{least}-{most}"
+    return [*cells, unknown]
+
+
+def _legend(s: Any, counts: Grid) -> tuple[tuple[str, str], ...]:
+    legend = [(_TAPPED, "tapped")] if s["tapper"] != NOBODY else []
+    legend.append((".", "none"))
+    if any("-" in str(cell) for row in counts.rows for cell in row):
+        legend.append(("1-4", "at least 1 and at most 4"))
+    return tuple(legend)
+
+
+# ---------------------------------------------------------------------------------------------
+# The end of a round
+# ---------------------------------------------------------------------------------------------
+
+
+def _last_round(s: Any, observer: int) -> Grid:
+    """How the last round ended, and what it cost."""
+    in_round = [q for q in clockwise(s, observer) if s["was_in_round"][q]]
+    winner = int(s["sudden_death"])
+    if winner == NOBODY:
+        title, lines = _counted_hands(s, in_round)
+    else:
+        title, lines = _sudden_death(s, in_round, observer)
+    rows = []
+    for q, line in zip(in_round, lines, strict=True):
+        lost = int(s["lives_lost"][q])
+        rows.append((label_of(q, observer), *line, f"{-lost:+d}" if lost else "0"))
+    head = ("", *ANIMAL_NAMES, "total", "lives")
+    return Grid(f"round {s['round']}{title}", head, tuple(rows))
+
+
+def _counted_hands(s: Any, in_round: Sequence[int]) -> tuple[str, list[list[str | int]]]:
+    """SW-11 to SW-13: the hands with their majorities, and the totals."""
+    title = ", as it was counted (* a majority"
+    title += ", of at least two cards)" if len(in_round) == 2 else ")"
+    totals = s["totals"][in_round]
+    if (totals == totals[0]).all():
+        title += ", all level"
+    hands = s["revealed"][in_round]
+    lines = []
+    for k, total in enumerate(totals):
+        others = np.delete(hands, k, axis=0).max(axis=0, initial=0)
+        has_majority = hands[k] > np.maximum(others, 1 if len(in_round) == 2 else 0)
+        # A blank where there is no star keeps the numbers in line.
+        cells = [
+            f"{count}{'*' if has else ' '}" if count else 0
+            for count, has in zip(hands[k].tolist(), has_majority, strict=True)
+        ]
+        lines.append([*cells, str(total)])
+    return title, lines
+
+
+def _sudden_death(
+    s: Any, in_round: Sequence[int], observer: int
+) -> tuple[str, list[list[str | int]]]:
+    """SW-9: the hand that ended the round; nobody else's was shown."""
+    winner = int(s["sudden_death"])
+    hand = s["revealed"][winner]
+    sets = " and ".join(
+        f"all {hand[animal]} {PLURALS[animal]}"
+        for animal in range(NUM_ANIMALS)
+        if is_set(s, animal) and hand[animal] == DECK_COUNTS[animal]
+    )
+    title = f", ended by sudden death: {label_of(winner, observer)} had {sets}"
+    shown = [*hand.tolist(), ""]
+    return title, [shown if q == winner else [""] * (NUM_ANIMALS + 1) for q in in_round]
+
+
+# ---------------------------------------------------------------------------------------------
+# The course of the round, and what is to be decided
+# ---------------------------------------------------------------------------------------------
+
+
+def _notes(s: Any, observer: int) -> list[str]:
+    notes = []
+    if not s["terminated"]:
+        starter = capitalized(label_of(int(s["starter"]), observer))
+        turns = counted(s["turns"], "turn")
+        notes.append(f"{starter} started the round; it has lasted {turns} so far.")
+        if players_left(s) == 2:
+            notes.append("With two players left a majority takes at least two cards.")
+    if s["expert"]:
+        notes.append(
+            "Expert variant: sudden death only by all hares or all pigs, and it gains a life."
+        )
+    if not is_over(s):
+        notes.append(_tapping(s, observer))
+    return notes
+
+
+def _tapping(s: Any, observer: int) -> str:
+    if s["tapper"] == NOBODY:
+        return "Nobody has tapped; a player who has exchanged in this round may."
+    who = capitalized(label_of(int(s["tapper"]), observer))
+    return f"{who} tapped: the last lap, one turn for each of the others."
+
+
+def _prompt(s: Any, observer: int) -> str:
+    mover = s["current_player"]
+    may_tap = bool(s["has_exchanged"][mover])
+    if mover != observer:
+        return f"Player {mover} is to exchange a row{' or to tap' if may_tap else ''}."
+    if s["tapper"] != NOBODY:
+        tap = ", or tap to change nothing" if may_tap else ""
+        return f"Your last turn of the round: exchange a row{tap}."
+    return f"Your turn: exchange a row{', or tap and begin the last lap' if may_tap else ''}."
