@@ -5,7 +5,7 @@ GAMES := $(notdir $(patsubst %/RULES.md,%,$(wildcard card_envs/games/*/RULES.md)
 
 TRAIN := $(addprefix train-,$(GAMES))
 
-.PHONY: demo test lint bench strength $(TRAIN)
+.PHONY: demo check test test-bounds test-lowest test-python lint bench strength soak $(TRAIN)
 
 demo: .venv/installed
 	rm -rf runs/demo
@@ -14,9 +14,33 @@ demo: .venv/installed
 		--agents runs/demo/ppo.safetensors ppo heuristic heuristic
 	@echo "Learning curve: runs/demo/learning_curve.png"
 
+check: lint test
+
 test: .venv/installed
-	printf '%s\n' $(GAMES) | xargs -n 1 -P 2 $(BIN)/python tests/compile_rules.py
+	$(BIN)/python tests/compile_rules.py
 	$(BIN)/python -m pytest -n 2
+
+# Kernels with all indices checked, over thousands of decisions of each game.
+test-bounds: .venv/installed
+	$(BIN)/python tests/check_bounds.py
+
+# The lowest versions that the package claims, in an environment of its own; training is not claimed.
+test-lowest:
+	test -x .venv-lowest/bin/python || $(PYTHON) -m venv .venv-lowest
+	.venv-lowest/bin/python -m pip install --quiet --upgrade "pip >= 25.1"
+	.venv-lowest/bin/python -m pip install --quiet --constraint constraints-lowest.txt \
+		--editable ".[evaluation]" --group dev
+	.venv-lowest/bin/python tests/compile_rules.py
+	.venv-lowest/bin/python -m pytest -n 2
+
+# Another Python, such as `make test-python PYTHON=python3.13`.
+test-python:
+	test -x .venv-python/bin/python || $(PYTHON) -m venv .venv-python
+	.venv-python/bin/python -m pip install --quiet --upgrade "pip >= 25.1"
+	.venv-python/bin/python -m pip install --quiet --constraint constraints.txt \
+		--editable ".[evaluation]" --group train --group bench --group dev
+	.venv-python/bin/python tests/compile_rules.py
+	.venv-python/bin/python -m pytest -n 2
 
 lint: .venv/installed
 	$(BIN)/ruff check .
@@ -37,6 +61,10 @@ strength: .venv/installed
 			--json benchmarks/results/best_response_$$game.json || exit 1; \
 	done
 	$(BIN)/python -m benchmarks.strength --readme
+
+soak: .venv/installed
+	$(BIN)/python -m benchmarks.soak --decisions 1000000000 \
+		--json benchmarks/results/soak_all.json --readme
 
 $(TRAIN): train-%: .venv/installed
 	$(BIN)/python -m training.train configs/$*.yaml

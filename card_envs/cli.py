@@ -5,11 +5,13 @@ from __future__ import annotations
 import argparse
 import re
 import sys
+import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from card_envs import command
 from card_envs.agents import Agent, agent_names, choose, make_agent, shipped_policies
 from card_envs.command import add_games_argument, parse_arguments
+from card_envs.compilation import compile_game
 from card_envs.engine.game import VIEW_OPTIONS, Game
 from card_envs.engine.seeds import check_seed
 from card_envs.envs.aec import CardEnv
@@ -91,6 +93,12 @@ def _parser() -> argparse.ArgumentParser:
     replay = commands.add_parser("replay", help="show a replay file, as each player to move saw it")
     replay.add_argument("file", metavar="FILE")
     replay.set_defaults(prepare=_prepare_replay)
+
+    compiling = commands.add_parser("compile", help="compile games ahead of their first use")
+    compiling.add_argument(
+        "games", nargs="*", metavar="GAME", help="games' ids, see list (default: all games)"
+    )
+    compiling.set_defaults(prepare=_prepare_compile)
 
     add_evaluate(commands)
     add_tournament(commands)
@@ -374,6 +382,24 @@ def _beginning(word: str) -> str:
 def _spaced(name: str) -> str:
     """A name with one space before and behind each word and colon."""
     return f" {' '.join(_WORD_OR_COLON.findall(name.lower()))} "
+
+
+# ---------------------------------------------------------------------------------------------
+# compile
+# ---------------------------------------------------------------------------------------------
+
+
+def _prepare_compile(args: argparse.Namespace) -> _Command:
+    games = [load_game(name) for name in args.games or GAMES]
+
+    def run() -> int:
+        for game in games:
+            begun = time.monotonic()
+            compile_game(game)
+            print(f"{game.name}: {time.monotonic() - begun:.1f} s")
+        return 0
+
+    return run
 
 
 # ---------------------------------------------------------------------------------------------

@@ -33,9 +33,9 @@ index     field          shape  scale  meaning
 7..13     to_move        7      1      1 for the seat to move; all 0 when the game is over
 14..16    phase          3      1      one-hot: exchange of cards, a turn, an answer to a request
 17        animals_count  1      1      1 if lions and hedgehogs count in this hand (FZ-13, FZ-24)
-18..24    needs          7      32     points that a seat lacks to the target, saturating at 32
-25..31    needs_more     7      64     points that a seat lacks beyond those 32, saturating at 64
-32..38    beyond_target  7      64     points of a seat above the target, saturating at 64
+18..24    needs          7      32     points that a seat lacks to the target, at most 32
+25..31    needs_more     7      64     points that a seat lacks beyond those 32, at most 64
+32..38    beyond_target  7      64     points of a seat above the target, at most 64
 39..45    rank           7      7      rank of a seat, 1 the best
 46..94    partner        7×7    1      one-hot seat of each seat's partner
 95..101   senior         7      1      1 for each seat that is the senior of a pair

@@ -1,0 +1,34 @@
+"""Compile a game ahead of its first use: all that environments, batches and agents call."""
+
+from __future__ import annotations
+
+import numba
+
+import card_envs
+from card_envs.engine.game import Game
+from card_envs.engine.jit import COMPILED
+from card_envs.envs.single_seat_vector import SingleSeatVectorEnv
+
+
+def compile_game(game: Game) -> None:
+    """Compile every kernel and loop of a game, or load what the cache holds.
+
+    Does nothing where the rules run as plain Python (``NUMBA_DISABLE_JIT=1``).
+    """
+    if not COMPILED:
+        return
+    env = card_envs.make(game.name)
+    env.reset(seed=1)
+    env.step(env.legal_actions()[0])
+    env.determinize(env.possible_agents[0], seed=1)
+    env.observe(env.possible_agents[0])
+    env.state()
+    if game.heuristic is not None:
+        game.heuristic(env.states, 0)
+    for num_threads in sorted({1, min(2, numba.config.NUMBA_NUM_THREADS)}):  # type: ignore[attr-defined]
+        batch = card_envs.make_vec(game.name, num_envs=2, num_threads=num_threads)
+        _, action_mask = batch.reset(seed=1)
+        batch.step(action_mask.argmax(axis=1))
+    games = SingleSeatVectorEnv(game.name, num_envs=2)
+    _, infos = games.reset(seed=1)
+    games.step(infos["action_mask"].argmax(axis=1))
