@@ -5,7 +5,7 @@ GAMES := $(notdir $(patsubst %/RULES.md,%,$(wildcard card_envs/games/*/RULES.md)
 
 TRAIN := $(addprefix train-,$(GAMES))
 
-.PHONY: demo check test test-bounds test-lowest test-python lint bench strength soak $(TRAIN)
+.PHONY: demo check test test-bounds test-lowest test-python test-wheel lint bench strength soak $(TRAIN)
 
 demo: .venv/installed
 	rm -rf runs/demo
@@ -32,6 +32,16 @@ test-lowest:
 		--editable ".[evaluation]" --group dev
 	.venv-lowest/bin/python tests/compile_rules.py
 	.venv-lowest/bin/python -m pytest -n 2
+
+# A wheel, installed and tried outside the repository.
+test-wheel:
+	rm -rf .venv-wheel dist
+	$(PYTHON) -m venv .venv-wheel
+	.venv-wheel/bin/python -m pip install --quiet --upgrade "pip >= 25.1" build
+	.venv-wheel/bin/python -m build --wheel --outdir dist
+	.venv-wheel/bin/python -m pip install --quiet --constraint constraints.txt \
+		"$$(ls dist/card_envs-*.whl)[evaluation]"
+	.venv-wheel/bin/python tests/try_wheel.py
 
 # Another Python, such as `make test-python PYTHON=python3.13`.
 test-python:

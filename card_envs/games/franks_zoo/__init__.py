@@ -2,6 +2,7 @@
 
 from card_envs.engine.game import Game, Option
 from card_envs.games.franks_zoo import rules, state
+from card_envs.games.franks_zoo.action_features import ACTION_FEATURES
 from card_envs.games.franks_zoo.heuristic import heuristic
 from card_envs.games.franks_zoo.observation import (
     FIELDS,
@@ -9,8 +10,8 @@ from card_envs.games.franks_zoo.observation import (
     observe,
     write_state,
 )
-from card_envs.games.franks_zoo.parts import ACTION_PARTS
-from card_envs.games.franks_zoo.text import action_name, describe, public_action_name
+from card_envs.games.franks_zoo.scene import scene
+from card_envs.games.franks_zoo.text import action_name, public_action_name
 
 GAME = Game(
     id="franks_zoo",
@@ -21,6 +22,11 @@ GAME = Game(
     num_actions=state.NUM_ACTIONS,
     state_dtype=state.STATE,
     fields=FIELDS,
+    rules=rules,
+    observe=observe,
+    scene=scene,
+    action_name=action_name,
+    public_action_name=public_action_name,
     own_options=(
         Option(
             "partners",
@@ -35,13 +41,9 @@ GAME = Game(
             maximum=state.MAX_TARGET_SCORE,
         ),
     ),
-    rules=rules,
-    observe=observe,
+    score_scale=rules.SCORE_SCALE,
+    heuristic=heuristic,
+    action_features=ACTION_FEATURES,
     state_fields=STATE_FIELDS,
     write_state=write_state,
-    heuristic=heuristic,
-    action_parts=ACTION_PARTS,
-    action_name=action_name,
-    public_action_name=public_action_name,
-    describe=describe,
 )

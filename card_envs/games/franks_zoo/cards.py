@@ -95,16 +95,17 @@ MAY_PLAY[NO_LAY, :NUM_SETS] = True
 
 _number_of = {tuple(cards): lay for lay, cards in enumerate(LAY_CARDS[:NUM_LAYS].tolist())}
 
-#: int16 (129, 129): the lay that two lays are together, or NO_LAY.
+#: uint8 (129, 129): the lay that two lays are together, or NO_LAY. A lay's number fits a byte, and
+#: all tables of a kernel together must fit the 64 KiB that CUDA has for constants.
 TOGETHER = np.array(
     [
         [_number_of.get(tuple((cards + others).tolist()), NO_LAY) for others in LAY_CARDS[:-1]]
         for cards in LAY_CARDS[:-1]
     ],
-    np.int16,
+    np.uint8,
 )
 
-#: bool (130, 129): FZ-19: what is a part of a set that may be played on a set. Not on NO_LAY.
+#: bool (130, 129): FZ-19: the proper subsets of sets that may be played on a set; none on NO_LAY.
 MAY_ASK = np.zeros((NUM_LAYS + 1, NUM_LAYS), np.bool_)
 for _lay in range(NUM_LAYS):
     _wholes = np.unique(TOGETHER[_lay])
@@ -115,14 +116,14 @@ for _lay in range(NUM_LAYS):
 def _lists(table: np.ndarray[Any, Any]) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
     """Where each row of a table is true, filled up with 0 to equal lengths; and how often it is."""
     counts = table.sum(axis=1)
-    places = np.zeros((len(table), counts.max()), np.int16)
+    places = np.zeros((len(table), counts.max()), np.uint8)
     for row, count in enumerate(counts):
         places[row, :count] = np.flatnonzero(table[row])
     return places, counts
 
 
-#: int16 (129, most) and int64 (129,): the lays that may be played on each, and how many; those that
-#: may be laid in a request, and how many. For speed: of the 129 they are few.
+#: uint8 (129, most) and int64 (129,): the lays that may be played on each, and how many; those that
+#: may be laid in a request, and how many. For speed: they are few of the 129.
 LAYS_TO_PLAY, NUM_TO_PLAY = _lists(MAY_PLAY[:NO_LAY])
 LAYS_TO_ASK, NUM_TO_ASK = _lists(MAY_ASK[:NO_LAY])
 

@@ -1,13 +1,16 @@
-"""What players know of hidden cards, and what the hidden cards could be for all that they know."""
+"""What players know of hidden cards, and what those could be given all that they know."""
 
 from __future__ import annotations
 
 from card_envs.engine.jit import jit
+from card_envs.engine.observing import index
 from card_envs.engine.rng import draw_below, mix, seed_stream
 from card_envs.games.franks_zoo.cards import (
     KIND_BITS,
     LAY_CARDS,
+    NO_LAY,
     NUM_KINDS,
+    PACKED,
     PACKED_DECK,
     PACKED_DECK_OF_THREE,
 )
@@ -16,13 +19,14 @@ from card_envs.games.franks_zoo.state import NO_CARD, NOBODY, cards_in, clear, p
 
 @jit
 def count_elsewhere(s, player, hand, remembers):
-    """The cards that others may have, packed, for all that the player, with this packed hand,
-    remembers or only sees."""
+    """The cards that others may have, packed: all that the player, whose packed hand this is, has
+    not seen, or with ``remembers`` false does not see now."""
     cards = PACKED_DECK_OF_THREE if s.num_players == 3 else PACKED_DECK
     cards -= hand
     for kind in range(NUM_KINDS):
-        seen = s.played[kind] if remembers else s.trick[kind]
-        cards -= int(seen + LAY_CARDS[s.request, kind]) << KIND_BITS * kind
+        cards -= int(s.played[kind] if remembers else s.trick[kind]) << KIND_BITS * kind
+    if s.request != NO_LAY:
+        cards -= PACKED[index(s.request)]
     if remembers and s.alone == player:
         cards -= packed(s.given, player)
     return cards
@@ -32,8 +36,8 @@ def count_elsewhere(s, player, hand, remembers):
 def known_of(s, player, q, kind):
     """How many cards of a kind the player knows to be in the hand of another one, q.
 
-    Of his partner's hand he also knows the cards that he has given him, as far as so many of the
-    kind have not gone out of it since.
+    Of their partner's hand they also know the cards that they gave, less those of the kind that
+    have gone out of it since.
     """
     known = int(s.known[q, kind])
     if s.partner[q] == player:
@@ -45,7 +49,7 @@ def known_of(s, player, q, kind):
 def gone_since(s, player, kind):
     """How many cards of a kind have gone out of a hand since the partner's two came into it."""
     gone = int(s.played_by[player, kind])
-    if s.is_senior[player] == 1:  # he gave two cards after he had received two
+    if s.is_senior[player] == 1:  # a senior gives two cards after receiving two
         gone += int(s.given[player, kind])
     if s.asker == player:
         gone += int(LAY_CARDS[s.request, kind])
@@ -64,10 +68,10 @@ def had_since(s, player):
 @jit
 def determinize(states, i, player, seed):
     """Redraw all that the player cannot know: other hands, what others have given to each other
-    or laid before them (FZ-18), the card that another one has chosen to give, the stream.
+    or laid down (FZ-18), the card that another one has chosen to give, the stream.
 
-    The cards that he has not located are dealt anew to the hidden places, each as likely as the
-    next.
+    The cards that the player has not located are dealt to the hidden places again, uniformly. The
+    result depends on what the player knows and on the seed alone.
     """
     s = states[i]
     s.seed = mix(seed)
@@ -83,8 +87,8 @@ def determinize(states, i, player, seed):
 
 @jit
 def deal_hidden_cards(s, player):
-    """Deal the cards that the player has not located to the others, and to what one of them has
-    laid before him."""
+    """Deal the cards that the player has not located to the others, and to what the player alone
+    has laid down."""
     hides_given = s.alone != NOBODY and s.alone != player
     pool = 0  # packed
     size = 0
@@ -122,7 +126,7 @@ def redraw_gifts(s, senior):
 
 @jit
 def draw_gifts(s, player, pool):
-    """Two random cards of a packed pool are what the player has given, or laid before him."""
+    """Two random cards of a packed pool are what the player has given, or laid down."""
     size = 0
     for kind in range(NUM_KINDS):
         size += pool >> KIND_BITS * kind & 15

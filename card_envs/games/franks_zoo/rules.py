@@ -11,7 +11,7 @@ from card_envs.engine.cards import draw_card
 from card_envs.engine.jit import jit
 from card_envs.engine.outcome import begin, begin_step, end_step, pay_points
 from card_envs.engine.rng import seed_stream
-from card_envs.engine.seats import to_the_left
+from card_envs.engine.seat_order import to_the_left
 from card_envs.games.franks_zoo.cards import (
     DECK_COUNTS,
     DECK_OF_THREE_COUNTS,
@@ -34,7 +34,6 @@ from card_envs.games.franks_zoo.cards import (
     TOGETHER,
 )
 from card_envs.games.franks_zoo.knowledge import determinize as determinize
-from card_envs.games.franks_zoo.soundness import is_sound as is_sound
 from card_envs.games.franks_zoo.state import (
     ANSWER,
     ASK,
@@ -58,7 +57,7 @@ from card_envs.games.franks_zoo.state import (
 
 ALONE_BONUS = 4  # FZ-21
 
-# reward="score" is in parts of about the most that the points of a hand differ from their mean.
+# reward="score": the points of a hand differ from their mean by about 8 at most.
 SCORE_SCALE = 0.125
 
 
@@ -68,10 +67,10 @@ SCORE_SCALE = 0.125
 
 
 @jit
-def reset(states, i, seed, num_players, reward_mode, memory, max_steps, partners, target_score):
+def reset(states, i, seed, num_players, reward_mode, max_steps, partners, target_score):
     """Begin a game: FZ-13, FZ-14."""
     s = states[i]
-    begin(s, seed, num_players, reward_mode, memory, max_steps)
+    begin(s, seed, num_players, reward_mode, max_steps)
     s.partners = partners != 0
     s.target_score = target_score
     s.hand_number = 1
@@ -118,7 +117,7 @@ def deal(s):
     """FZ-2, FZ-3: all cards one at a time, from the dealer's left.
 
     Each hand has a random stream of its own: what a seed deals does not depend on how the cards
-    were played before, but for who is the dealer.
+    were played before, except by who is the dealer.
     """
     seed_stream(s, s.seed, s.hand_number)
     size = 0
@@ -152,7 +151,7 @@ def first_leader(s):
 
 @jit
 def find_partners(s):
-    """FZ-17: the better half of the ranking with the worse one, in order; who is between, alone."""
+    """FZ-17: the better half of the ranking with the worse one, in order; the one between alone."""
     for player in range(MAX_PLAYERS):
         s.partner[player] = NOBODY
         s.is_senior[player] = 0
@@ -194,7 +193,7 @@ def hand_over(s, player, kind):
 
 @jit
 def go_on_with_exchange(s):
-    """FZ-18: on to the next one who gives; FZ-15: after the last, to the first trick."""
+    """FZ-18: on to the next player who gives; FZ-15: after the last, to the first trick."""
     number = 0
     for player in range(s.num_players):
         number += cards_in(s.given, player) > 0
@@ -251,16 +250,16 @@ def legal_action_mask(states, i, out):
             legal = holds(hand, lay)
             out[lay] = legal
             count += legal
-        out[PASS] = count == 0  # he holds only the joker
+        out[PASS] = count == 0  # they hold only the joker
         return max(count, 1)
     for k in range(NUM_TO_PLAY[last_set]):  # FZ-8
-        lay = int(LAYS_TO_PLAY[last_set, k]) & 255
+        lay = int(LAYS_TO_PLAY[last_set, k])
         legal = holds(hand, lay)
         out[lay] = legal
         count += legal
     if may_ask(s, player):
         for k in range(NUM_TO_ASK[last_set]):
-            lay = int(LAYS_TO_ASK[last_set, k]) & 255
+            lay = int(LAYS_TO_ASK[last_set, k])
             legal = holds(hand, lay)
             out[ASK + lay] = legal
             count += legal
@@ -375,7 +374,7 @@ def next_turn(s, player):
 def pass_turn(s, player):
     """FZ-9, FZ-10: pass; the last one who had to ends the trick."""
     if s.last_set == NO_LAY:
-        # FZ-7: he cannot lead, so everybody knows what his only card is.
+        # FZ-7: they cannot lead, so everybody knows what their only card is.
         s.known[player, JOKER] = 1
         s.current_player = next_with_cards(s, player)
         return
@@ -471,7 +470,7 @@ def end_hand(s):
     for player in range(s.num_players):
         if s.place[player] == 0:
             s.place[player] = s.num_players
-    if s.alone != NOBODY:  # FZ-18: the cards laid down before him count as captured
+    if s.alone != NOBODY:  # FZ-18: the cards that they laid down count as captured
         for kind in range(NUM_KINDS):
             s.captured[s.alone, kind] += s.given[s.alone, kind]
             s.played[kind] += s.given[s.alone, kind]
@@ -505,7 +504,7 @@ def points_for_place(s, place):
 
 @jit
 def team_points(s, player):
-    """FZ-21: the places of both partners; the one alone has his own and a bonus."""
+    """FZ-21: the places of both partners; the one alone has their own and a bonus."""
     points = points_for_place(s, s.place[player])
     if s.partner[player] != NOBODY:
         points += points_for_place(s, s.place[s.partner[player]])
@@ -529,7 +528,7 @@ def hedgehog_points(s, player):
 
 @jit
 def update_ranks(s):
-    """FZ-14: by total; of those who are level, whoever was ranked worse is ranked better now."""
+    """FZ-14: by total; of those who are level, the one ranked worse before is ranked better now."""
     for player in range(s.num_players):
         ahead = 0
         for q in range(s.num_players):

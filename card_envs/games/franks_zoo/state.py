@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from card_envs.engine.jit import jit
-from card_envs.engine.outcome import common_state_fields
+from card_envs.engine.outcome import common_dtype
 from card_envs.games.franks_zoo.cards import KIND_BITS, NUM_KINDS, NUM_LAYS
 
 MIN_PLAYERS, MAX_PLAYERS = 3, 7
@@ -23,7 +23,7 @@ GIVE = 2 * NUM_LAYS
 PASS = GIVE + NUM_KINDS
 NUM_ACTIONS = PASS + 1
 
-# Values of the field ``phase``: what the player to move decides.
+# Values of ``phase``: what the player to move decides.
 EXCHANGE, TURN, ANSWER = 0, 1, 2
 
 NOBODY = -1
@@ -34,7 +34,7 @@ MAX_TARGET_SCORE = 1000
 
 STATE = np.dtype(
     [
-        *common_state_fields(MAX_PLAYERS),
+        *common_dtype(MAX_PLAYERS),
         ("target_score", np.int32),
         ("partners", np.bool_),  # the option; see ``partner`` for who has one
         # The course of the game.
@@ -52,8 +52,8 @@ STATE = np.dtype(
         ("place", np.int8, (MAX_PLAYERS,)),  # from 1; 0: holds cards
         ("played_by", np.int8, (MAX_PLAYERS, NUM_KINDS)),
         ("played", np.int8, (NUM_KINDS,)),  # by all: in the trick or captured
-        # FZ-18: the first of two cards that the player to move gives, still in his hand (NO_CARD:
-        # not chosen yet); and what everybody has given, or laid before him (the one alone).
+        # FZ-18: the first of two cards that the player to move gives, still in their hand
+        # (NO_CARD: not chosen yet); and what everybody has given, or laid down (the one alone).
         ("gift", np.int8),
         ("given", np.int8, (MAX_PLAYERS, NUM_KINDS)),
         # The trick.

@@ -10,7 +10,7 @@ from collections import Counter
 from functools import cache
 from itertools import combinations
 
-from franks_zoo_table import (
+from games.franks_zoo.table import (
     ANSWER,
     DEALT,
     EXCHANGE,
@@ -87,7 +87,7 @@ def wholes(last: str) -> tuple[str, ...]:
 
 @cache
 def requests(last: str) -> frozenset[str]:
-    """FZ-19: what a junior may lay on the last set if he holds it."""
+    """FZ-19: what a junior who holds it may lay on the last set."""
     return frozenset(part for whole in wholes(last) for part in parts_of(in_order(whole)))
 
 

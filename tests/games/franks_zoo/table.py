@@ -130,7 +130,7 @@ class Table(GameTable):
             if n % 2:
                 s["alone"] = order[n // 2]
 
-    def deal(self, *hands: str, hand_number: int = 1, order=None, totals=None, **fields) -> Table:
+    def deal(self, *hands: str, hand_number: int = 1, order=None, totals=None, **entries) -> Table:
         """Lay out the beginning of a hand, with the exchange before it where there is one.
 
         Args:
@@ -138,7 +138,7 @@ class Table(GameTable):
             hand_number: From 1; partners are there from hand 2.
             order: The players by rank, the best first; else the seat order.
             totals: Of each player.
-            fields: Fields of the record that are to be different.
+            entries: Entries of the record that are to be different.
         """
         s = self.states[0]
         n = len(hands)
@@ -146,7 +146,7 @@ class Table(GameTable):
         by_rank = sorted(range(n), key=lambda player: s["rank"][player])
         dealer = by_rank[0] if hand_number > 1 else n - 1
         named = Counter("".join(hands))
-        assert not named - self.deck, "there are not so many cards of that kind"
+        assert not named - self.deck, "there are not that many cards of that kind"
         rest = list((self.deck - named).elements())
         for k, size in enumerate(DEALT[n]):
             player = (dealer + 1 + k) % n
@@ -160,7 +160,7 @@ class Table(GameTable):
         if (s["partner"] != NOBODY).any():
             s["phase"] = EXCHANGE
             s["current_player"] = s["partner"][by_rank[0]]
-        return self._set(fields)
+        return self._set(entries)
 
     def lay(
         self,
@@ -177,7 +177,7 @@ class Table(GameTable):
         order=None,
         totals=None,
         gifts: dict[int, str] | None = None,
-        **fields,
+        **entries,
     ) -> Table:
         """Lay out a hand that has begun; all cards that are not named have been captured.
 
@@ -197,7 +197,7 @@ class Table(GameTable):
             totals: Of each player.
             gifts: What players gave to their partners, or laid down (the one alone); those not
                 named gave what the partner has had, and the one alone laid down what is left.
-            fields: Fields of the record that are to be different.
+            entries: Entries of the record that are to be different.
         """
         s = self.states[0]
         n = len(hands)
@@ -207,7 +207,7 @@ class Table(GameTable):
         alone = int(s["alone"])
         if alone != NOBODY:
             named += gifts.get(alone, "")
-        assert not Counter(named) - self.deck, "there are not so many cards of that kind"
+        assert not Counter(named) - self.deck, "there are not that many cards of that kind"
         rest = list((self.deck - Counter(named)).elements())
         if alone != NOBODY and alone not in gifts:
             gifts[alone] = fill(rest, 2)
@@ -247,10 +247,10 @@ class Table(GameTable):
                 s["given"][seat] = counts(gifts.get(seat, had[:2]))
             elif seat == alone:
                 s["given"][seat] = counts(gifts[seat])
-        return self._set(fields)
+        return self._set(entries)
 
     def _let_play(self, player: int, kind: int, count: int) -> None:
-        """Have the player, not another one, have played at least so many of that kind."""
+        """Have the player, not another one, have played at least that many of the kind."""
         played_by = self.states[0]["played_by"]
         for other in range(int(self.num_players)):
             while other != player and played_by[player, kind] < count and played_by[other, kind]:
@@ -281,6 +281,6 @@ class Table(GameTable):
 
 
 def fill(rest: list[str], number: int) -> str:
-    """So many of the cards that are left, taken evenly from all kinds."""
+    """Some of the cards that are left, taken evenly from all kinds."""
     places = [k * len(rest) // number for k in range(number)]
     return "".join(rest.pop(place) for place in reversed(places))

@@ -1,9 +1,8 @@
-"""Frank's Zoo: what a player can know of hidden cards he knows, and no more; the rest is redrawn
-evenly.
+"""Frank's Zoo: players know of hidden cards what they can, and no more; the rest is redrawn evenly.
 
 Brute force stands behind it: a *world* of a player is a deal, and gifts of others (FZ-18), with
 which all that was done in a hand could have been done as well, and would have looked the same to
-him.
+them.
 """
 
 from __future__ import annotations
@@ -16,9 +15,10 @@ from functools import cache
 
 import numpy as np
 import pytest
-from franks_zoo_table import LAYS, Table, ask, cards_of, counts, give, in_order, put
+from games.franks_zoo.kit import Places, check_invariants, located
+from games.franks_zoo.table import LAYS, Table, ask, cards_of, counts, give, in_order, put
 from helpers import begin, copy_of, is_over, mask_of, observation_of, state_of
-from hidden import Determinize, PlacesOfFranksZoo, located_in_franks_zoo, redrawn
+from hidden import Determinize, redrawn
 from table import chi_square
 
 from card_envs.games import load_game
@@ -61,7 +61,7 @@ memory_modes = pytest.mark.parametrize("memory", ["perfect", "none"])
 class Sociable:
     """A player who asks for help, and refuses it, far more often than others.
 
-    Every third seed plays single cards as long as he can: then the joker may be left over.
+    Every third seed plays single cards while that is possible: then the joker may be left over.
     """
 
     def __init__(self, seed: int) -> None:
@@ -111,11 +111,11 @@ def play_of(
 
 
 class Witness:
-    """A player who sees what he can see of a hand, and keeps account of it by himself.
+    """A player who keeps an account of their own of what they see in a hand.
 
     Attributes:
         shown: what everybody knows that each hand holds (players, kinds).
-        of_partner: what he knows that his partner's hand holds.
+        of_partner: what they know that their partner's hand holds.
     """
 
     def __init__(self, states: np.ndarray, player: int) -> None:
@@ -207,7 +207,7 @@ class Witness:
 
     @property
     def known(self) -> np.ndarray:
-        """The same with what he knows of his partner's hand."""
+        """The same with what they know of their partner's hand."""
         known = self.public
         if self.partner >= 0:
             laid = self.laid * (self.asker == self.partner)
@@ -263,7 +263,7 @@ class Course:
         return gifts
 
     def known_to(self, player: int) -> np.ndarray:
-        """What the player has made out of the hands by himself, his own included."""
+        """What the player's own account says of the hands, theirs included."""
         states = copy_of(GAME, self.start)
         witness = Witness(states, player)
         for action in self.actions:
@@ -316,10 +316,10 @@ class Course:
 
 
 def random_gifts(course: Course, hands: np.ndarray, player: int, rng: np.random.Generator) -> Gifts:
-    """Gifts of others, as the player who has seen only his own could imagine them."""
+    """Gifts of others, as a player who has seen only their own could imagine them."""
     gifts = {giver: list(kinds) for giver, kinds in course.gifts.items()}
     s = course.now[0]
-    # The seniors first: a junior may have given what he got back.
+    # The seniors first: a junior may have given what came back.
     for giver in sorted(gifts, key=lambda q: -s["is_senior"][q]):
         partner = int(s["partner"][giver])
         if player in (giver, partner) and len(gifts[giver]) == 2:
@@ -339,7 +339,7 @@ def random_gifts(course: Course, hands: np.ndarray, player: int, rng: np.random.
 
 def hidden_places(course: Course, player: int) -> tuple[list[int], np.ndarray]:
     """Whose hands the player does not see, and the cards there (places, kinds); -1 is what the
-    player alone has laid down. Nothing that he may know of them is left out."""
+    player alone has laid down. Nothing that the player may know of them is left out."""
     s = course.now[0]
     places = [q for q in range(s["num_players"]) if q != player and s["hand_size"][q] > 0]
     cards = [s["hand"][q].astype(int) for q in places]
@@ -403,7 +403,7 @@ def redrawn_hands_and_gifts(
             gifts[giver] = [int(s["gift"])]
         elif s["given"][giver].any():  # not the one alone when the game is over
             given = np.repeat(np.arange(NUM_KINDS), s["given"][giver]).tolist()
-            # His own in the order in which he gave them.
+            # The player's own in the order in which they gave them.
             gifts[giver] = kinds if sorted(kinds) == given else given
     return s["hand"].astype(int), gifts
 
@@ -411,15 +411,15 @@ def redrawn_hands_and_gifts(
 def check_everybody_knows_enough(
     course: Course, player: int, determinize: Determinize, seeds: int = 8
 ) -> None:
-    """All that ``determinize`` gives, for a player, is a world of his."""
+    """All that ``determinize`` gives, for a player, is a world of theirs."""
     own = course.gifts
     partner = int(course.now["partner"][0, player])
     for seed in range(seeds):
         hands, gifts = redrawn_hands_and_gifts(course, player, seed, determinize)
         assert np.array_equal(hands[player], course.now["hand"][0, player])
-        assert gifts.get(player) == own.get(player), "a gift of his own was redrawn"
+        assert gifts.get(player) == own.get(player), "a gift of their own was redrawn"
         if partner >= 0 and len(own.get(partner, ())) == 2:
-            assert gifts[partner] == own[partner], "a gift that he got was redrawn"
+            assert gifts[partner] == own[partner], "a gift that they got was redrawn"
         assert course.is_world(hands, gifts), "less is known than can be"
 
 
@@ -453,16 +453,16 @@ def check_nobody_knows_too_much(
 def known_to(states: np.ndarray, player: int) -> np.ndarray:
     """What a player's observation says that each hand holds at least."""
     n = int(states["num_players"][0])
-    parts = GAME.fields.unflatten(observation_of(GAME, states, player))
+    values = GAME.fields.unflatten(observation_of(GAME, states, player))
     known = np.zeros((7, NUM_KINDS), int)
     for seat in range(n):
-        known[(player + seat) % n] = np.rint(5 * parts["known"][seat])
-    known[player] = parts["hand"].sum(axis=1)
+        known[(player + seat) % n] = np.rint(5 * values["known"][seat])
+    known[player] = values["hand"].sum(axis=1)
     return known
 
 
 def forgetful(states: np.ndarray, i: int, player: int, seed: np.uint64) -> None:
-    """Nothing of what was shown, nor to whom he gave what, is known to the player."""
+    """The player knows nothing of what was shown, nor what they gave to whom."""
     kept = states[i].copy()
     states["known"][i] = 0
     states["given"][i, player] = 0
@@ -506,7 +506,7 @@ def test_knowing_too_much_or_too_little_is_caught(num_players):
         for player in range(num_players):
             known = known_to(course.now, player)
             surplus = course.now["hand"][0] - known
-            places = PlacesOfFranksZoo.of(course.now, player)
+            places = Places.of(course.now, player)
             for q, kind in np.argwhere((surplus > 0) & (places.fewest[:7] <= known))[:2]:
                 wrong = known.copy()
                 wrong[q, kind] += 1
@@ -530,7 +530,7 @@ def test_knowing_too_much_or_too_little_is_caught(num_players):
 
 
 def choices(cards: np.ndarray, number: int) -> Iterator[tuple[int, ...]]:
-    """All ways to take so many of the cards, as counts of each kind."""
+    """All ways to take that number of the cards, as counts of each kind."""
     if len(cards) == 0:
         yield ()
         return
@@ -575,15 +575,15 @@ def shares_of_worlds(course: Course, player: int) -> dict[bytes, float]:
     rng = np.random.default_rng(0)
     places, cards = hidden_places(course, player)
     known = course.known_to(player)
-    located = np.array([known[q] if q >= 0 else np.zeros(NUM_KINDS, int) for q in places])
+    is_there = np.array([known[q] if q >= 0 else np.zeros(NUM_KINDS, int) for q in places])
     ways = {}
     for arrangement in arrangements(cards.sum(axis=0), cards.sum(axis=1).tolist()):
         held = np.array(arrangement)
         if course.is_world(*with_cards(course, player, held, rng)):
-            assert (held >= located).all(), "more is known than can be"
-            ways[held.astype(np.int8).tobytes()] = ways_to_deal(held - located)
+            assert (held >= is_there).all(), "more is known than can be"
+            ways[held.astype(np.int8).tobytes()] = ways_to_deal(held - is_there)
         else:
-            assert not (held >= located).all(), "less is known than can be"
+            assert not (held >= is_there).all(), "less is known than can be"
     return {held: number / sum(ways.values()) for held, number in ways.items()}
 
 
@@ -640,7 +640,7 @@ def small_courses_of(num_players: int) -> tuple[tuple[Course, int], ...]:
             for player in range(num_players):
                 _, cards = hidden_places(course, player)
                 if action is not None and 1 < number_of_arrangements(cards) < 400:
-                    places = PlacesOfFranksZoo.of(states, player)
+                    places = Places.of(states, player)
                     is_known = bool(np.delete(places.located[:7], player, axis=0).any())
                     if (places.most > places.fewest).any() and len(found[is_known]) < 5:
                         found[is_known].append((course, player))
@@ -681,7 +681,7 @@ def check_each_place(
     states: np.ndarray, player: int, determinize: Determinize, draws: int = 300
 ) -> None:
     """Every hidden place gets its share of every kind (hypergeometric)."""
-    places = PlacesOfFranksZoo.of(states, player)
+    places = Places.of(states, player)
     sizes, cards, total = places.hidden.sum(axis=1), places.hidden.sum(axis=0), places.hidden.sum()
     if total < 2:
         return
@@ -725,7 +725,7 @@ def check_gifts(states: np.ndarray, player: int, determinize: Determinize, draws
             continue
         pile = had[:, taker].copy()
         if s["is_senior"][taker]:
-            pile += copies["given"][:, taker]  # he gave two after he had got these
+            pile += copies["given"][:, taker]  # they gave two after they had got these
         share = np.where(one == other, pile[:, one] * (pile[:, one] - 1) / 2, 0.0)
         share += np.where(one != other, pile[:, one] * pile[:, other], 0.0)
         share /= share.sum(axis=1, keepdims=True)
@@ -784,7 +784,7 @@ def test_gifts_of_others_are_redrawn_evenly(num_players):
 
 @tables_of_partners
 def test_exactly_the_possible_gifts_are_redrawn(num_players):
-    """All pairs of kinds are tried as what a senior gave back, and as what his junior gave."""
+    """All pairs of kinds are tried as what a senior gave back, and as what the junior gave."""
     tried = 0
     for course in courses_of(num_players)[::6]:
         gifts = course.gifts
@@ -858,6 +858,58 @@ def test_uneven_redrawing_of_gifts_is_caught(num_players):
 
 
 # ---------------------------------------------------------------------------------------------
+# What is redrawn follows from what the player knows, and from the seed
+# ---------------------------------------------------------------------------------------------
+
+
+def check_nothing_hidden_remains(states: np.ndarray, player: int, determinize: Determinize) -> bool:
+    """The same bytes come out of the true state and of two redrawn ones.
+
+    Returns:
+        Whether these three differ.
+    """
+    starts = [states, *(redrawn(GAME, states, player, seed, determinize) for seed in (1, 2))]
+    ends = {redrawn(GAME, start, player, 3, determinize).tobytes() for start in starts}
+    assert len(ends) == 1, "what was hidden before makes a difference"
+    return len({start.tobytes() for start in starts}) == 3
+
+
+@both_games
+@tables
+def test_nothing_of_what_was_hidden_remains(num_players, partners):
+    differs = [
+        check_nothing_hidden_remains(course.now, player, GAME.rules.determinize)
+        for course in courses_of(num_players, partners)
+        for player in range(num_players)
+    ]
+    assert np.mean(differs) > 0.9
+
+
+def by_exchange(states: np.ndarray, i: int, player: int, seed: np.uint64) -> None:
+    """Two others exchange their hands if they are of one size: what they were is still there."""
+    rng = np.random.default_rng(int(seed))
+    others = [q for q in range(states["num_players"][i]) if q != player]
+    one, other = rng.permutation(others)[:2]
+    if states["hand_size"][i, one] == states["hand_size"][i, other]:
+        states["hand"][i, [one, other]] = states["hand"][i, [other, one]]
+
+
+def with_the_games_own_stream(states: np.ndarray, i: int, player: int, seed: np.uint64) -> None:
+    """The stream goes on from where it was."""
+    stream = states["rng"][i] + seed
+    GAME.rules.determinize(states, i, player, seed)
+    states["rng"][i] = stream
+
+
+@tables
+@pytest.mark.parametrize("determinize", [by_exchange, with_the_games_own_stream])
+def test_what_remains_is_caught(num_players, determinize):
+    with pytest.raises(AssertionError, match="makes a difference"):  # noqa: PT012
+        for course in courses_of(num_players):
+            check_nothing_hidden_remains(course.now, 0, determinize)
+
+
+# ---------------------------------------------------------------------------------------------
 # What is seen
 # ---------------------------------------------------------------------------------------------
 
@@ -874,7 +926,7 @@ DECK_OF_THREE = DECK - counts("LEM" + "OCBSFPHIQ" * 2)
 
 
 def lays_on(animal: int, size: int) -> np.ndarray:
-    """FZ-8: which lays may be played on a set of so many of the animal."""
+    """FZ-8: which lays may be played on a set of that number of the animal."""
     beats = np.array([sign in BEATERS[ANIMALS[animal]] for sign in ANIMALS] + [False])
     by_others = beats[ANIMAL_OF] & (SIZE_OF == size)  # noqa: SIM300
     by_more = (ANIMAL_OF == animal) & (SIZE_OF == size + 1)  # noqa: SIM300
@@ -899,41 +951,44 @@ def expected_table(
     """What lies open on the table, by the names of the fields; the others are 0."""
     s = states[0]
     n = int(s["num_players"])
-    parts = {field.name: np.zeros(field.shape) for field in fields}
-    parts["phase"][s["phase"]] = 1
+    values = {field.name: np.zeros(field.shape) for field in fields}
+    values["phase"][s["phase"]] = 1
     has_pairs = bool(s["partners"]) and n > 3 and s["hand_number"] > 1
-    parts["animals_count"][0] = n == 3 or has_pairs
-    parts["leads"][0] = s["last_set"] == NO_LAY
+    values["animals_count"][0] = n == 3 or has_pairs
+    values["leads"][0] = s["last_set"] == NO_LAY
     if s["last_set"] != NO_LAY:
-        parts["last_animal"][ANIMAL_OF[s["last_set"]]] = 1
-        parts["last_size"][SIZE_OF[s["last_set"]] - 1] = 1
-    parts["trick"][:] = witness.trick / 5
-    parts["request"][:] = witness.laid / 5
+        values["last_animal"][ANIMAL_OF[s["last_set"]]] = 1
+        values["last_size"][SIZE_OF[s["last_set"]] - 1] = 1
+    values["trick"][:] = witness.trick / 5
+    values["request"][:] = witness.laid / 5
     for seat, q in enumerate((player + k) % n for k in range(n)):
-        parts["seats"][seat] = 1
-        parts["to_move"][seat] = q == s["current_player"] and not is_over(states)
-        parts["needs"][seat] = min(max(s["target_score"] - s["totals"][q], 0), 32) / 32
-        parts["rank"][seat] = (s["rank"][q] + 1) / 7
-        parts["senior"][seat] = s["is_senior"][q]
+        values["seats"][seat] = 1
+        values["to_move"][seat] = q == s["current_player"] and not is_over(states)
+        needs = int(s["target_score"] - s["totals"][q])
+        values["needs"][seat] = np.clip(needs, 0, 32) / 32
+        values["needs_more"][seat] = np.clip(needs - 32, 0, 64) / 64
+        values["beyond_target"][seat] = np.clip(-needs, 0, 64) / 64
+        values["rank"][seat] = (s["rank"][q] + 1) / 7
+        values["senior"][seat] = s["is_senior"][q]
         if s["partner"][q] >= 0:
-            parts["partner"][seat, (s["partner"][q] - player) % n] = 1
+            values["partner"][seat, (s["partner"][q] - player) % n] = 1
         size = s["hand"][q].sum()
-        parts["hand_size"][seat] = size / 17
-        parts["few_cards"][seat] = thermometer(size, 6)
-        parts["place"][seat] = s["place"][q] / 7
-        parts["owner"][seat] = q == witness.owner
-        parts["has_passed"][seat] = s["has_passed"][q]
-        parts["asker"][seat] = q == witness.asker
-    return parts
+        values["hand_size"][seat] = size / 17
+        values["few_cards"][seat] = thermometer(size, 6)
+        values["place"][seat] = s["place"][q] / 7
+        values["owner"][seat] = q == witness.owner
+        values["has_passed"][seat] = s["has_passed"][q]
+        values["asker"][seat] = q == witness.asker
+    return values
 
 
 def expected_view(
     states: np.ndarray, witness: Witness, player: int, memory: str
 ) -> dict[str, np.ndarray]:
-    """The parts of an observation, from the table and from what the witness noted."""
+    """The fields of an observation, from the table and from what the witness noted."""
     s = states[0]
     n = int(s["num_players"])
-    parts = expected_table(states, witness, player, GAME.fields)
+    values = expected_table(states, witness, player, GAME.fields)
     hand = s["hand"][player].astype(int)
     elsewhere = (DECK_OF_THREE if n == 3 else DECK) - hand - witness.laid
     if memory == "perfect":
@@ -942,60 +997,72 @@ def expected_view(
             elsewhere = elsewhere - witness.given
     else:
         elsewhere = elsewhere - witness.trick
-    parts["hand"][:] = thermometer(hand, 5)
-    parts["elsewhere"][:] = thermometer(elsewhere, 5)
-    parts["group"][:] = np.arange(1, 6) == hand[:, None]
+    values["hand"][:] = thermometer(hand, 5)
+    values["elsewhere"][:] = thermometer(elsewhere, 5)
+    values["group"][:] = np.arange(1, 6) == hand[:, None]
     beaten = (LAYS_ON & can_lay(elsewhere)).any(axis=2)  # [animal, size]
-    parts["unbeatable"][:] = (hand[:12, None] > np.arange(5)) & ~beaten[:, :5]
+    values["unbeatable"][:] = (hand[:12, None] > np.arange(5)) & ~beaten[:, :5]
     animals = np.flatnonzero(hand[:12])
-    parts["groups"][len(animals)] = 1
-    parts["weak_groups"][beaten[animals, hand[animals] - 1].sum()] = 1
+    values["groups"][len(animals)] = 1
+    values["weak_groups"][beaten[animals, hand[animals] - 1].sum()] = 1
     if witness.gift is not None:
-        parts["gift"][witness.gift] = 1
+        values["gift"][witness.gift] = 1
     if memory == "perfect":
-        parts["given"][:] = witness.given / 2
-        parts["got"][:] = witness.got / 2
-        parts["played"][:] = (witness.played_by.sum(axis=0) + witness.laid_down) / 5
+        values["given"][:] = witness.given / 2
+        values["got"][:] = witness.got / 2
+        values["played"][:] = (witness.played_by.sum(axis=0) + witness.laid_down) / 5
         for seat, q in enumerate((player + k) % n for k in range(n)):
-            parts["captured"][seat] = witness.captured[q] / 5
-            parts["known"][seat] = witness.known[q] / 5
-    return parts
+            values["captured"][seat] = witness.captured[q] / 5
+            values["known"][seat] = witness.known[q] / 5
+    return values
 
 
 def expected_state(
     states: np.ndarray, witnesses: list[Witness], player: int
 ) -> dict[str, np.ndarray]:
-    """The parts of the full state: what all witnesses together know."""
+    """The fields of the full state: what all witnesses together know."""
     s = states[0]
     n = int(s["num_players"])
     own = witnesses[player]
-    parts = expected_table(states, own, player, GAME.state_fields)
+    values = expected_table(states, own, player, GAME.state_fields)
     chosen = witnesses[s["current_player"]].gift
     if chosen is not None:
-        parts["gift"][chosen] = 1
+        values["gift"][chosen] = 1
     for seat, q in enumerate((player + k) % n for k in range(n)):
-        parts["hands"][seat] = thermometer(s["hand"][q], 5)
-        parts["given"][seat] = witnesses[q].given / 2
-        parts["played"][seat] = own.played_by[q] / 5
-        parts["captured"][seat] = own.captured[q] / 5
-        parts["known"][seat] = own.public[q] / 5
-    return parts
+        values["hands"][seat] = thermometer(s["hand"][q], 5)
+        values["given"][seat] = witnesses[q].given / 2
+        values["played"][seat] = own.played_by[q] / 5
+        values["captured"][seat] = own.captured[q] / 5
+        values["known"][seat] = own.public[q] / 5
+    return values
 
 
-def assert_same_parts(fields, found: np.ndarray, expected: dict[str, np.ndarray]) -> None:
-    flat = np.concatenate([part.ravel() for part in expected.values()])
+def assert_same_values(fields, found: np.ndarray, expected: dict[str, np.ndarray]) -> None:
+    flat = np.concatenate([values.ravel() for values in expected.values()])
     differs = np.abs(found - flat) > 1e-6
-    assert not differs.any(), [n for n, part in fields.unflatten(differs).items() if part.any()]
+    assert not differs.any(), [n for n, values in fields.unflatten(differs).items() if values.any()]
+
+
+SEEN = (
+    "partners",
+    "asked",
+    "chosen",
+    "known",
+    "ended",
+    "truncated",
+    "simple",
+    "above",
+    "far below",
+)
 
 
 @memory_modes
 @tables
 def test_every_value_that_a_player_sees_is_as_described(num_players, memory):
     """The same for the full state. Hands of both kinds, requests, gifts, and ends of games."""
-    seen = dict.fromkeys(("partners", "asked", "chosen", "known", "ended", "cut off", "simple"), 0)
+    seen = dict.fromkeys(SEEN, 0)
     for seed in range(6):
         options = {
-            "memory": memory,
             "partners": seed % 4 != 3,
             "target_score": (9, 19, 12, 45)[seed % 4],
             "max_steps": 150 if seed % 3 == 2 else 10_000,
@@ -1008,20 +1075,27 @@ def test_every_value_that_a_player_sees_is_as_described(num_players, memory):
                 if (number + player) % 4 and action is not None:
                     continue
                 expected = expected_view(states, witness, player, memory)
-                assert_same_parts(GAME.fields, observation_of(GAME, states, player), expected)
-                located = witness.known
-                located[player] = s["hand"][player]
-                assert np.array_equal(located_in_franks_zoo(states, player), located)
-                out = np.full(GAME.state_fields.size, np.nan, np.float32)
-                GAME.write_state(states, 0, player, out)
+                found = observation_of(GAME, states, player, memory)
+                assert_same_values(GAME.fields, found, expected)
+                for field in GAME.fields:
+                    if field.derived:
+                        expected[field.name][:] = 0
+                found = observation_of(GAME, states, player, memory, features=False)
+                assert_same_values(GAME.fields, found, expected)
+                known = witness.known
+                known[player] = s["hand"][player]
+                assert np.array_equal(located(states, player), known)
                 full = expected_state(states, witnesses, player)
-                assert_same_parts(GAME.state_fields, out, full)
-                seen["known"] += np.delete(located, player, axis=0).any()
+                assert_same_values(GAME.state_fields, state_of(GAME, states, player), full)
+                seen["known"] += np.delete(known, player, axis=0).any()
+                totals = s["totals"][:num_players]
+                seen["above"] += (totals > s["target_score"]).any()
+                seen["far below"] += (totals < s["target_score"] - 32).any()
             seen["partners"] += (s["partner"] >= 0).any()
             seen["asked"] += s["phase"] == ANSWER
             seen["chosen"] += s["gift"] >= 0
             seen["ended"] += s["terminated"]
-            seen["cut off"] += s["truncated"]
+            seen["truncated"] += s["truncated"]
             seen["simple"] += s["hand_number"] > 1 and not s["partners"]
     if num_players == 3:
         assert [what for what, count in seen.items() if not count] == [
@@ -1069,7 +1143,7 @@ def test_passes_do_not_change_what_is_known(num_players):
 
 @tables
 def test_what_the_last_hand_showed_is_not_part_of_what_is_seen(num_players):
-    """The cards are dealt anew, and nobody learns more of them than the table shows."""
+    """The cards are dealt again, and nobody learns more of them than the table shows."""
     fields = (
         "last_place",
         "place_points",
@@ -1126,7 +1200,7 @@ def knows(table: Table, player: int, other: int) -> str:
     it, and of each other kind that is elsewhere too not always any."""
     known = known_to(table.states, player)[other]
     hands = many_redrawn(table.states, player, GAME.rules.determinize, 200)["hand"][:, other]
-    fewest = PlacesOfFranksZoo.of(table.states, player).fewest[other]
+    fewest = Places.of(table.states, player).fewest[other]
     assert np.array_equal(hands.min(axis=0), fewest)
     assert (known <= fewest).all()
     return cards_of(known)
@@ -1138,7 +1212,7 @@ def test_a_refused_request_shows_cards_to_everybody():
     assert [knows(table, player, 2) for player in (0, 1, 3)] == ["", "", ""]
     table.play(PASS)
     assert [knows(table, player, 2) for player in (0, 1, 3)] == ["M", "M", "M"]
-    # Of his own hand he sees what the others know.
+    # Of their own hand they see what the others know.
     seen = table.observe(2)["known"]
     assert cards_of(np.rint(5 * seen[0])) == "M"
     assert not seen[1:].any()
@@ -1179,13 +1253,13 @@ def test_a_leader_who_passes_holds_the_joker():
     table = hand_two("J", "FFI", "MMMS", "PPH", player=0)
     assert [knows(table, player, 0) for player in (1, 2, 3)] == ["", "", ""]
     jokers = many_redrawn(table.states, 1, GAME.rules.determinize, 200)["hand"][:, :, JOKER]
-    assert jokers.sum(axis=0)[:4].tolist().count(0) == 1  # his own
+    assert jokers.sum(axis=0)[:4].tolist().count(0) == 1  # their own
     table.play(PASS)
     assert [knows(table, player, 0) for player in (1, 2, 3)] == ["J", "J", "J"]
 
 
 def test_a_gift_is_known_to_the_partners_alone():
-    """FZ-18: to the giver what he gave, to the other one what he got."""
+    """FZ-18: the giver knows what they gave, the other one what they got."""
     table = Table.deal_out("FF", "", "OE", "", hand_number=2)
     assert table.current_player == 2
     table.play(give("O"))
@@ -1231,7 +1305,7 @@ def with_gifts_in_hand(table: Table) -> Table:
         for kind in np.flatnonzero(table.given[giver]):
             played_by[1, kind] += played_by[[0, 2], kind].sum()
             played_by[[0, 2], kind] = 0
-    assert GAME.rules.is_sound(table.states, 0)
+    check_invariants(table.states, 0)
     return table
 
 
@@ -1280,7 +1354,7 @@ def test_sets_of_all_cards_of_an_animal_and_what_can_beat_them():
 
 
 def test_what_the_player_alone_laid_down_is_known_to_him():
-    """FZ-18: his two cards are captured; nobody else knows which they are."""
+    """FZ-18: their two cards are captured; nobody else knows which they are."""
     table = Table.deal_out("", "", "OOL", "", "", hand_number=2)
     assert table.alone == 2
     while table.current_player != 2:
@@ -1307,9 +1381,9 @@ def test_what_the_player_alone_laid_down_is_known_to_him():
 
 @tables
 def test_the_hands_that_are_open_at_the_end(num_players):
-    """What is left in hands when the game is over; gifts stay hidden. Of a game that is cut off
-    nothing is shown."""
-    ended = cut_off = hidden = left = 0
+    """What is left in hands when the game is over; gifts stay hidden. Of a truncated
+    game nothing is shown."""
+    ended = truncated = hidden = left = 0
     for seed in range(16):
         max_steps = 10_000 if seed % 2 else 60 + 13 * seed
         play = play_of(num_players, seed, 1000, target_score=8, max_steps=max_steps)
@@ -1325,10 +1399,10 @@ def test_the_hands_that_are_open_at_the_end(num_players):
                 left += known.any()
                 ended += 1
             else:
-                places = PlacesOfFranksZoo.of(states, player)
+                places = Places.of(states, player)
                 assert is_shown == (places.most == places.fewest).all()
-                cut_off += not is_shown
+                truncated += not is_shown
             others = [q for q in range(num_players) if player not in (q, s["partner"][q])]
             hidden += (copies["given"][:, others] != s["given"][others]).any()
-    assert min(ended, cut_off, left) > 0
+    assert min(ended, truncated, left) > 0
     assert (hidden > 0) == (num_players > 3)

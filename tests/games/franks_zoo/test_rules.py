@@ -7,8 +7,8 @@ from itertools import combinations, product
 
 import numpy as np
 import pytest
-from franks_zoo_reference import Reference, beats, meaning, requests
-from franks_zoo_table import (
+from games.franks_zoo.reference import Reference, beats, meaning, requests
+from games.franks_zoo.table import (
     ANSWER,
     DECK,
     EXCHANGE,
@@ -138,7 +138,7 @@ def test_the_hands_of_hand_1(num_players, sizes):
 @pytest.mark.parametrize("partners", [True, False])
 @pytest.mark.parametrize("dealer", range(7))
 def test_with_seven_the_four_from_the_dealers_left_get_nine(dealer, partners):
-    """Whoever was the first in hand 1 deals hand 2."""
+    """The player who was the first in hand 1 deals hand 2."""
     finish = [dealer] + [seat for seat in (3, 5, 0, 6, 2, 4, 1) if seat != dealer]
     table = end_hand(finish, options={"partners": partners})
     assert table.hand_number == 2
@@ -175,7 +175,7 @@ def test_the_cards_are_shuffled_uniformly(num_players):
 
 
 @pytest.mark.rule("FZ-3")
-def test_each_hand_is_dealt_anew_whatever_was_played_before():
+def test_what_a_seed_deals_does_not_depend_on_the_play_before():
     first = end_hand((0, 1, 2, 3), seed=5)
     again = end_hand((0, 1, 3, 2), left="MM", seed=5, captured=("", "SS"))
     assert first.hands == again.hands
@@ -310,7 +310,7 @@ def test_the_sets_that_can_be_led(hand, sets):
 @pytest.mark.parametrize(
     ("led", "beaten_by", "not_by"),
     [
-        # One mosquito, or the joker, with elephants: so many elephants.
+        # One mosquito, or the joker, with elephants: one elephant more.
         ("EQ", "MM EEE", "M MMM HH II EE E"),
         ("EJ", "MM EEE EEQ", "M MMM EE"),
         ("EQJ", "MMM EEEE", "MM MMMM EEE HHH"),
@@ -385,7 +385,7 @@ def test_a_leader_who_holds_only_the_joker_passes():
     assert (table.current_player, last_cards(table)) == (1, "")
     assert PASS not in table.legal()
     table.play(put("S"), put("B"), PASS)
-    # His pass was none: he has his turn, and the trick is not over before he has passed in it.
+    # The pass was none: player 0 has a turn, and the trick is not over before they have passed.
     assert (table.current_player, last_cards(table)) == (0, "B")
     assert table.legal() == [PASS]
     table.play(PASS)
@@ -562,7 +562,7 @@ def test_who_is_out_need_not_pass():
     ],
 )
 def test_the_owner_of_a_trick_who_is_out_captures_it_when_all_have_passed(hands, movers, leader):
-    """All of them, one more than if he had cards; then the next to his left leads."""
+    """All of them, one more than if the owner had cards; then the next to the left leads."""
     table = Table.lay_out(*hands, rest_to=len(hands) - 1).play(put("I"))
     assert table.place[0] == hands.count("") + 1
     for mover in movers:
@@ -605,7 +605,7 @@ def test_who_plays_the_last_card_takes_the_next_place():
 @pytest.mark.rule("FZ-11")
 @pytest.mark.parametrize("num_players", NUM_PLAYERS)
 def test_the_hand_ends_at_once_when_one_holds_cards(num_players):
-    """Although he could beat the last set, and inside a trick: its owner captures it."""
+    """Although they could beat the last set, and inside a trick: its owner captures it."""
     hands = [""] * num_players
     hands[0], hands[2] = "P", "SSOO"
     table = Table.lay_out(
@@ -927,7 +927,7 @@ def test_the_first_ranked_player_wins():
 )
 @pytest.mark.parametrize("seed", range(3))
 def test_the_pairs(num_players, pairs, alone, seed):
-    """By the ranks after the hand: whoever was first in it and whatever they were before."""
+    """By the ranks after the hand: no matter who was first in it, and what they were before."""
     order = np.random.default_rng(seed).permutation(num_players).tolist()
     points = [0] * num_players
     for rank, player in enumerate(order):
@@ -985,7 +985,7 @@ def test_the_exchange_of_one_pair():
     assert Counter(table.hand_of(2)) == Counter(before[2]) - Counter("SE")
     assert Counter(table.hand_of(0)) == Counter(before[0]) + Counter("SE")
     assert of_players(table, "hand_size") == [17, 15, 13, 15]
-    # The senior gives of all that he holds: the cards that he got as well.
+    # The senior gives of all cards that they hold, those that they got included.
     assert (table.phase, table.current_player) == (EXCHANGE, 0)
     assert gifts(table) == "".join(sorted(set(before[0] + "SE"), key=SIGNS.index))
     table.play(give("O"))
@@ -1000,7 +1000,7 @@ def test_the_exchange_of_one_pair():
 
 @pytest.mark.rule("FZ-18")
 def test_the_senior_may_give_back_what_he_was_given():
-    """Only because he chooses after he has received: he has no joker and no crocodile himself."""
+    """Only as they choose after they have received: they were dealt no joker and no crocodile."""
     hands = ("OOOEEBBLLSSFFII", "", "JCMMMMPPPPHHHHH", "")
     table = Table.deal_out(*hands, **PAIRS).play(give("J"), give("C"))
     assert gifts(table) == "OECBLSFIJ"
@@ -1090,7 +1090,7 @@ def test_the_player_alone_lays_two_cards_down(num_players):
     ],
 )
 def test_the_two_cards_of_the_player_alone_count_as_captured(laid_down, captured, lions, hedgehogs):
-    """Also when they are all that he has captured."""
+    """Also when the player has captured nothing else."""
     options = {"target_score": 1}
     table = end_hand(
         (2, 0, 1, 4, 3), gifts={2: laid_down}, captured=("", "", captured), **PAIRS, options=options
@@ -1122,7 +1122,7 @@ def test_the_example_of_the_hedgehogs():
     assert table.hands == ["OPH", "FF", "OS", "LL"]
     assert table.legal() == [put("H"), PASS]
     table.play(put("H"))
-    # It is the junior's set, and play goes on to his left.
+    # It is the junior's set, and play goes on to their left.
     assert (last_cards(table), table.owner) == ("HH", 2)
     assert (table.phase, table.current_player) == (TURN, 3)
     assert table.on_table == "HHMM"
@@ -1271,10 +1271,9 @@ def test_every_completion():
 
 
 @pytest.mark.rule("FZ-19")
-@pytest.mark.parametrize("memory", ["perfect", "none"])
-def test_a_refused_request(memory):
-    """The junior takes his cards back, and his turn is over as if he had passed."""
-    table = helped("HO", "FF", "HHS", "LL", last="MM", options={"memory": memory})
+def test_a_refused_request():
+    """The junior takes the cards back, and the turn is over as if they had passed."""
+    table = helped("HO", "FF", "HHS", "LL", last="MM")
     table.play(ask("H"), PASS)
     assert table.hands == ["OH", "FF", "SHH", "LL"]
     assert of_players(table, "hand_size") == [2, 2, 3, 2]
@@ -1294,7 +1293,7 @@ def test_a_refused_request(memory):
 @pytest.mark.rule("FZ-19")
 @pytest.mark.rule("FZ-10")
 def test_a_refused_request_is_a_pass():
-    """The refusal of the senior is not one of his own."""
+    """The refusal is not a pass of the senior's own."""
     table = helped("OO", "FF", "HSO", "LLS", last="MM", owner=3, player=0)
     table.play(PASS, PASS)
     assert (table.current_player, last_cards(table)) == (2, "MM")
@@ -1322,7 +1321,7 @@ def test_a_refused_request_as_the_last_pass_on_a_set_of_a_player_who_is_out():
 @pytest.mark.rule("FZ-19")
 @pytest.mark.rule("FZ-10")
 def test_only_after_all_cards_are_back_are_the_passes_counted():
-    """The junior had laid all his cards: he holds cards, so that he leads the next trick."""
+    """The junior had laid all cards: they hold cards again, so that they lead the next trick."""
     table = helped("OO", "", "H", "", last="MM", owner=1, player=0, rest_to=0)
     table.play(PASS)
     assert (table.current_player, table.hand_of(2)) == (2, "H")
@@ -1337,7 +1336,7 @@ def test_one_request_a_turn_and_another_one_in_the_next():
     table = helped("OO", "LI", "BFMM", "FS", last="M")
     assert asks(table) == {"M"}
     table.play(ask("M"), PASS, put("F"), PASS, PASS)
-    # It is his turn again, in the same trick.
+    # It is their turn again, in the same trick.
     assert (table.current_player, last_cards(table)) == (2, "F")
     assert asks(table) == {"F"}
     assert plays(table) == {"B"}
@@ -1407,7 +1406,7 @@ def test_a_junior_who_follows_with_the_joker_only():
 
 @pytest.mark.rule("FZ-19")
 @pytest.mark.rule("FZ-11")
-def test_a_junior_who_laid_all_his_cards_is_not_out_before_the_answer():
+def test_a_junior_who_laid_all_cards_is_not_out_before_the_answer():
     """The hand does not end, although only one holds cards."""
     table = helped("HHO", "", "H", "", last="MM", rest_to=0).play(ask("H"))
     assert (table.hand_number, table.phase, table.current_player) == (2, ANSWER, 0)
@@ -1421,11 +1420,11 @@ def test_a_junior_who_laid_all_his_cards_is_not_out_before_the_answer():
 
 @pytest.mark.rule("FZ-19")
 @pytest.mark.rule("FZ-20")
-def test_a_senior_who_plays_his_last_card_by_helping_takes_the_next_place():
+def test_a_senior_who_plays_the_last_card_by_helping_takes_the_next_place():
     table = helped("H", "FF", "HSO", "LL", last="MM").play(ask("H"), put("H"))
     assert of_players(table, "place") == [1, 0, 0, 0]
     assert (table.owner, table.current_player, table.hand_number) == (2, 3, 2)
-    # The junior cannot ask him any more, but the hand goes on.
+    # The junior cannot ask them any more, but the hand goes on.
     table.play(PASS, PASS)
     assert (table.current_player, table.captures[2]) == (2, "HHMM")
     table.play(put("S"), PASS, PASS, put("O"))
@@ -1439,7 +1438,7 @@ def test_a_senior_who_plays_his_last_card_by_helping_takes_the_next_place():
     [
         ((0, 1, 2, 3), 2, 0),
         ((1, 0, 2, 3), 2, 1),
-        ((3, 0, 2, 1), 2, 3),  # the senior himself sits to the left of the junior
+        ((3, 0, 2, 1), 2, 3),  # the senior sits to the left of the junior
         ((2, 3, 1, 0), 1, 2),
         ((2, 0, 3, 1), 3, 2),
     ],
@@ -1499,7 +1498,7 @@ def test_if_both_were_the_last_with_cards_the_hand_is_over():
 
 @pytest.mark.rule("FZ-20")
 def test_of_two_partners_left_one_can_go_out_by_help():
-    """The other is last, and keeps his cards."""
+    """The other is last, and keeps their cards."""
     table = helped("H", "", "HLL", "", last="MM", rest_to=1).play(ask("H"), put("H"))
     assert table.hand_number == 3
     assert of_players(table, "last_place") == [3, 1, 4, 2]
@@ -1661,7 +1660,7 @@ def test_among_three_lions_and_hedgehogs_always_count(partners, hand_number):
         ((15, 0, 0), 19, False),
         ((15, 15, 15), 19, False),
         ((15, 17, 15), 19, True),  # the second one reaches it
-        ((15, 0, 19), 19, False),  # the last one loses a point for his lion
+        ((15, 0, 19), 19, False),  # the last one loses a point for a lion
         ((15, 0, 20), 19, True),
         ((15, 16, 0), 18, True),
         ((-5, -5, -5), 1, False),
@@ -1687,7 +1686,7 @@ def test_among_three_one_at_the_target_ends_the_game(before, target, over):
 @pytest.mark.rule("FZ-14")
 def test_among_three_the_highest_total_wins_and_ties_are_broken_by_the_ranks():
     end = {"captured": ("HL", "HL", "HL"), "left": "F", "lead": "L", "hand_number": 4}
-    # 0 has 19, and so has 1: whoever was ranked worse before is first.
+    # 0 has 19, and so has 1: the one ranked worse before is first.
     for order, winner in [((0, 1, 2), 1), ((1, 0, 2), 0)]:
         table = end_hand(
             (0, 2, 1), totals=(16, 19, 3), order=order, options={"reward": "win"}, **end

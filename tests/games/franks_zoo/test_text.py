@@ -1,4 +1,4 @@
-"""Frank's Zoo in words."""
+"""Frank's Zoo in words: its actions, its scenes, and the texts that are drawn from them."""
 
 from __future__ import annotations
 
@@ -6,15 +6,33 @@ import re
 
 import numpy as np
 import pytest
-from franks_zoo_table import DECK, DECK_OF_THREE, GAME, LAYS, PASS, SIGNS, Table, ask, give, put
+from games.franks_zoo.kit import located
+from games.franks_zoo.table import (
+    DECK,
+    DECK_OF_THREE,
+    GAME,
+    LAYS,
+    PASS,
+    SIGNS,
+    Table,
+    ask,
+    cards_of,
+    give,
+    in_order,
+    put,
+)
 from helpers import copy_of, is_over, kinds_of_actions, mask_of
 
 from card_envs.docs import rules_file
+from card_envs.engine.observing import MEMORY_MODES
 from card_envs.games.franks_zoo import rules
 from card_envs.games.franks_zoo.cards import ANIMAL_NAMES, BEATEN_BY
 from card_envs.games.franks_zoo.state import ANSWER, EXCHANGE, NOBODY, TURN
-from card_envs.games.franks_zoo.text import action_name, describe
-from card_envs.render import WIDTH, name_of
+from card_envs.games.franks_zoo.text import action_name
+from card_envs.render.scene import label_of
+from card_envs.render.words import WIDTH
+
+memory_modes = pytest.mark.parametrize("memory", MEMORY_MODES)
 
 KINDS = (*ANIMAL_NAMES, "joker")
 PLURALS = {f"{name}s": name for name in ANIMAL_NAMES} | {
@@ -27,8 +45,16 @@ PLURALS = {f"{name}s": name for name in ANIMAL_NAMES} | {
 LION, HEDGEHOG = SIGNS.index("L"), SIGNS.index("H")
 
 
-def told(table, player):
-    return describe(table.states, 0, player)
+def scene_of(table, player, memory="perfect"):
+    return GAME.scene(table.states, 0, player, MEMORY_MODES.index(memory))
+
+
+def described(states, player, memory="perfect"):
+    return GAME.describe(states, 0, player, MEMORY_MODES.index(memory))
+
+
+def told(table, player, memory="perfect"):
+    return described(table.states, player, memory)
 
 
 def cards_in_words(text):
@@ -39,32 +65,32 @@ def cards_in_words(text):
     return cards
 
 
-def cells_of(line):
-    return re.split("  +", line.strip())
+def cards_in(zone):
+    """The cards of a zone in order, a sign each; ? for one that lies face down."""
+    cards = ""
+    for card in zone.cards:
+        cards += (SIGNS[KINDS.index(card.name)] if card.name else "?") * card.count
+    return cards
 
 
-def cards_told(text):
-    """The columns of the table of cards: what it says of each kind."""
-    head, *lines = re.search(r"^ +your hand .*\n(?:.+\n){13}", text, re.MULTILINE)[0].splitlines()
-    rows = [cells_of(line) for line in lines]
-    assert [name for name, *_ in rows] == list(KINDS)
-    columns = zip(*(row[1:] for row in rows), strict=True)
-    return dict(zip(cells_of(head), map(list, columns), strict=True))
+def zones_of(scene):
+    """What lies on the table: the cards by the names of the zones."""
+    return {zone.name: cards_in(zone) for zone in scene.zones}
 
 
-def players_told(text):
-    """The lines of the table of players: their cells by the heads, without empty ones."""
-    lines = re.search(r"^ +player +seat.*\n(?:.+\n)+", text, re.MULTILINE)[0].splitlines()
-    head = cells_of(lines[0])
-    rows = {}
-    for line in lines[1:]:
-        cells = cells_of(line.lstrip("> "))
-        rows[int(cells[0][-1])] = dict(zip([*head, "deed"], cells, strict=False))
-    return rows
+def zones_of_seat(scene, player):
+    (seat,) = (seat for seat in scene.seats if seat.player == player)
+    return {zone.name: cards_in(zone) for zone in seat.zones}
 
 
-def numbers(cells):
-    return [0 if cell == "." else int(cell) for cell in cells]
+def columns_of(grid):
+    """The columns of a grid by their heads, that of the labels first."""
+    return dict(zip(grid.head, map(list, zip(*grid.rows, strict=True)), strict=True))
+
+
+def lines_of(grid):
+    """The lines of a grid by their labels: the cells by the columns' heads."""
+    return {name: dict(zip(grid.head[1:], cells, strict=True)) for name, *cells in grid.rows}
 
 
 def game_states(seeds, num_players, **options):
@@ -132,34 +158,41 @@ def test_others_do_not_hear_which_card_is_given():
         assert GAME.public_action_name(states, 0, action) == expected
 
 
+@pytest.mark.parametrize("action", [-1, 272])
+def test_other_numbers_are_no_actions(action):
+    with pytest.raises(ValueError, match="0 to 271"):
+        action_name(action)
+
+
 # ---------------------------------------------------------------------------------------------
 # The cards
 # ---------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("memory", ["perfect", "none"])
+@memory_modes
 @pytest.mark.parametrize("num_players", [3, 4, 7])
-def test_the_table_of_cards_is_what_the_player_knows(num_players, memory):
+def test_the_grid_of_kinds_is_what_the_player_knows(num_players, memory):
     deck = DECK_OF_THREE if num_players == 3 else DECK
     seen = 0
-    for number, states in game_states(range(3), num_players, memory=memory, target_score=8):
+    for number, states in game_states(range(3), num_players, target_score=8):
         s, player = states[0], number % num_players
-        columns = cards_told(describe(states, 0, player))
-        assert numbers(columns.pop("your hand")) == s["hand"][player].tolist()
-        assert numbers(columns.pop("trick")) == s["trick"].tolist()
+        columns = columns_of(GAME.scene(states, 0, player, MEMORY_MODES.index(memory)).grids[0])
+        assert columns.pop("") == list(KINDS)
+        assert columns.pop("your hand") == s["hand"][player].tolist()
+        assert columns.pop("trick") == s["trick"].tolist()
         if memory == "perfect":
             elsewhere = s["hand"].sum(axis=0) - s["hand"][player]
             if s["alone"] not in (NOBODY, player):
                 elsewhere += s["given"][s["alone"]]
-            assert numbers(columns.pop("elsewhere")) == elsewhere.tolist()
+            assert columns.pop("elsewhere") == elsewhere.tolist()
             captured = s["captured"].sum(axis=0)
-            assert numbers(columns.pop("played")) == (s["trick"] + captured).tolist()
+            assert columns.pop("played") == (s["trick"] + captured).tolist()
         else:
             out_of_sight = np.array([deck[sign] for sign in SIGNS])
             out_of_sight -= s["hand"][player] + s["trick"]
             if s["asker"] != NOBODY:
                 out_of_sight -= [LAYS[s["request"]].count(sign) for sign in SIGNS]
-            assert numbers(columns.pop("out of sight")) == out_of_sight.tolist()
+            assert columns.pop("out of sight") == out_of_sight.tolist()
         beaters = [", ".join(BEATEN_BY[name]) or "nothing" for name in ANIMAL_NAMES]
         assert columns.pop("beaten by") == [*beaters, "like what it is added to"]
         assert not columns
@@ -167,9 +200,52 @@ def test_the_table_of_cards_is_what_the_player_knows(num_players, memory):
     assert seen > 200
 
 
+@memory_modes
+@pytest.mark.parametrize("num_players", [3, 4, 5, 7])
+def test_every_card_lies_where_the_player_knows_it(num_players, memory):
+    """All cards are on the scene: with their names if the player has located them."""
+    seen = dict.fromkeys(["face down", "known", "captured", "request", "laid down", "end"], 0)
+    for number, states in game_states(range(4), num_players, target_score=8):
+        s, player = states[0], number % num_players
+        remembers = memory == "perfect"
+        scene = GAME.scene(states, 0, player, MEMORY_MODES.index(memory))
+        known = located(states, player) if remembers or s["terminated"] else np.zeros((7, 13), int)
+        known[player] = s["hand"][player]
+        for q in range(num_players):
+            zones = zones_of_seat(scene, q)
+            hidden = int(s["hand_size"][q] - known[q].sum())
+            assert zones.pop("hand", "") == cards_of(known[q]) + "?" * hidden
+            if remembers:
+                captured = zones.pop("captured cards", "")
+                assert captured == cards_of(s["captured"][q])
+                seen["captured"] += captured != ""
+            if q == s["alone"] and s["given"][q].any():
+                is_known = remembers and q == player
+                assert zones.pop("cards laid down") == (
+                    cards_of(s["given"][q]) if is_known else "??"
+                )
+                seen["laid down"] += is_known
+            assert not zones
+            seen["face down"] += hidden > 0
+            seen["known"] += q != player and known[q].any()
+        trick = zones_of(scene)
+        request = trick.pop("request", "")
+        assert in_order("".join(trick.values())) == cards_of(s["trick"])
+        if s["phase"] == TURN and not s["terminated"]:
+            assert trick
+        assert request == in_order("" if s["asker"] == NOBODY else LAYS[s["request"]])
+        seen["request"] += request != ""
+        seen["end"] += bool(s["terminated"] and s["hand_size"].sum() > s["hand_size"][player])
+    expected = {"face down", "end", "known"}
+    expected |= {"captured"} if memory == "perfect" else set()
+    expected |= {"request"} if num_players > 3 else set()
+    expected |= {"laid down"} if num_players in (5, 7) and memory == "perfect" else set()
+    assert {what for what, count in seen.items() if count} == expected
+
+
 def test_the_rules_show_what_beats_what():
     """FZ-4: the table of RULES.md is that of the code."""
-    text = rules_file("franks_zoo").read_text(encoding="utf-8")
+    text = rules_file(GAME).read_text(encoding="utf-8")
     rows = re.findall(r"^\| ([a-z ]+) \| ([a-z, ]+) \|$", text, re.MULTILINE)
     table = dict(rows)
     assert [name for name, _ in rows if name in ANIMAL_NAMES] == list(ANIMAL_NAMES)
@@ -177,24 +253,24 @@ def test_the_rules_show_what_beats_what():
         assert table[name] == (", ".join(better) or "nothing")
 
 
-def redraws(states, player):
+def redraws(states, player, memory):
     """In how many of some redraws hands or gifts differ; the text must be the same for all."""
-    text = describe(states, 0, player)
+    text = described(states, player, memory)
     count = 0
     for seed in range(3):
         other = copy_of(GAME, states)
         rules.determinize(other, 0, player, np.uint64(seed))
-        assert describe(other, 0, player) == text
+        assert described(other, player, memory) == text
         count += any((other[name] != states[name]).any() for name in ("hand", "given", "gift"))
     return count
 
 
-@pytest.mark.parametrize("memory", ["perfect", "none"])
+@memory_modes
 @pytest.mark.parametrize("num_players", [3, 4, 5])
 def test_no_hidden_card_shows(num_players, memory):
     redrawn = dict.fromkeys([EXCHANGE, TURN, ANSWER], 0)
-    for number, states in game_states(range(4), num_players, memory=memory, target_score=8):
-        redrawn[int(states["phase"][0])] += redraws(states, number % num_players)
+    for number, states in game_states(range(4), num_players, target_score=8):
+        redrawn[int(states["phase"][0])] += redraws(states, number % num_players, memory)
     assert redrawn[TURN] > 300
     if num_players > 3:
         assert redrawn[EXCHANGE] > 30
@@ -202,9 +278,9 @@ def test_no_hidden_card_shows(num_players, memory):
 
 
 def test_without_memory_nothing_that_is_remembered_shows():
-    """But for the hands that lie open when the game is over."""
+    """But for the hands that are shown when the game is over."""
     changed = 0
-    for number, states in game_states(range(4), 5, memory="none", target_score=8):
+    for number, states in game_states(range(4), 5, target_score=8):
         if states["terminated"][0]:
             continue
         other = copy_of(GAME, states)
@@ -213,9 +289,9 @@ def test_without_memory_nothing_that_is_remembered_shows():
         if states["phase"][0] != EXCHANGE:
             other["given"] += 1
         changed += 1
-        text = describe(states, 0, number % 5)
-        assert describe(other, 0, number % 5) == text
-        assert not re.search(r"holds|gave|have laid|Everybody knows|captured", text)
+        text = described(states, number % 5, "none")
+        assert described(other, number % 5, "none") == text
+        assert not re.search(r"holds|gave|captured cards|Everybody knows", text)
     assert changed > 400
 
 
@@ -224,74 +300,80 @@ def test_without_memory_nothing_that_is_remembered_shows():
 # ---------------------------------------------------------------------------------------------
 
 
-def knowledge_told(text):
-    """The lines that tell of gifts and of others' hands."""
-    pattern = (
-        r"^(?:You gave|You have laid|Player \d gave|Player \d has laid|Player \d holds|Everyb)"
-    )
-    return re.findall(rf"{pattern}.*(?:\n  .+)*", text, re.MULTILINE)
+def knowledge(table, player):
+    """The notes on gifts and on what others know."""
+    about = r"You gave|Player \d gave|What player \d has laid down|Everybody"
+    return [note for note in scene_of(table, player).notes if re.match(about, note)]
 
 
 def test_gifts_are_told_to_both_partners_and_to_nobody_else():
     """FZ-18. Of five players 0 and 3 are a pair, 1 and 4, and 2 is alone."""
     table = Table.deal_out("LFF", "", "HHI", "CMMJ", "", hand_number=2)
     table.play(give("M"), give("M"))
-    assert knowledge_told(told(table, 0)) == ["Player 3 gave you 2 mice."]
-    assert knowledge_told(told(table, 3)) == [
-        "You gave 2 mice to player 0.",
-        "Player 0 holds at least 2 mice.",
-    ]
+    assert knowledge(table, 0) == ["Player 3 gave you 2 mice."]
+    assert knowledge(table, 3) == ["You gave 2 mice to player 0."]
+    assert zones_of_seat(scene_of(table, 3), 0) == {"hand": "MM" + 12 * "?"}
     table.play(give("L"), give("M"))
-    assert knowledge_told(told(table, 0)) == [
+    assert knowledge(table, 0) == [
         "You gave 1 lion, 1 mouse to player 3.",
         "Player 3 gave you 2 mice.",
-        "Player 3 holds at least 1 lion, 1 mouse.",
     ]
-    assert knowledge_told(told(table, 3)) == [
+    assert zones_of_seat(scene_of(table, 0), 3) == {"hand": "LM" + 10 * "?"}
+    assert knowledge(table, 3) == [
         "You gave 2 mice to player 0.",
         "Player 0 gave you 1 lion, 1 mouse.",
-        "Player 0 holds at least 1 mouse.",  # he has given one back
     ]
+    # One of the mice has come back.
+    assert zones_of_seat(scene_of(table, 3), 0) == {"hand": "M" + 11 * "?"}
     for player in (1, 2, 4):
-        assert knowledge_told(told(table, player)) == []
+        assert knowledge(table, player) == []
+        for q in (0, 3):
+            assert zones_of_seat(scene_of(table, player), q) == {"hand": 12 * "?"}
     while table.current_player != 2:
         table.play(table.legal()[0])
     table.play(give("H"), give("I"))
-    assert knowledge_told(told(table, 2)) == [
-        "You have laid 1 hedgehog, 1 fish before you; they count as captured."
-    ]
-    laid = "Player 2 has laid 2 cards before him; they are counted as elsewhere."
-    for player in (0, 1, 3, 4):
-        assert knowledge_told(told(table, player)).count(laid) == 1
+    for player in range(5):
+        laid_down = zones_of_seat(scene_of(table, player), 2)["cards laid down"]
+        assert laid_down == ("HI" if player == 2 else "??")
+        note = "What player 2 has laid down is counted as elsewhere."
+        assert knowledge(table, player).count(note) == (player != 2)
+    assert "\nYour cards laid down: 1 hedgehog, 1 fish (they count as captured).\n" in told(
+        table, 2
+    )
 
 
 def test_who_gives_is_told_without_the_card():
     table = Table.deal_out("LFF", "", "HHI", "CMMJ", "", hand_number=2)
-    begins = "Cards are exchanged; then player 4 leads the first trick.\n"
-    assert told(table, 3).endswith(
-        f"\n\n{begins}Your turn: give away the first of two cards, to player 0."
+    begins = "Cards are exchanged; then player 4 leads the first trick."
+    for player in (0, 1, 2, 3):
+        assert scene_of(table, player).notes[-1] == begins
+    assert scene_of(table, 4).notes[-1] == "Cards are exchanged; then you lead the first trick."
+    assert scene_of(table, 3).prompt == (
+        "Your turn: give away the first of two cards, to player 0."
     )
+    assert scene_of(table, 3).zones == ()
     table.play(give("J"))
-    assert told(table, 3).endswith(
+    assert scene_of(table, 3).prompt == (
         "Your turn: give away the second of two cards, to player 0; the first is 1 joker."
     )
-    assert told(table, 0).endswith("Player 3 is to give away the second of two cards, to you.")
-    assert told(table, 4).endswith(
-        "\n\nCards are exchanged; then you lead the first trick.\n"
+    assert scene_of(table, 0).prompt == (
+        "Player 3 is to give away the second of two cards, to you."
+    )
+    assert scene_of(table, 4).prompt == (
         "Player 3 is to give away the second of two cards, to player 0."
     )
     table.play(give("C"))
-    assert {seat: line.get("deed") for seat, line in players_told(told(table, 0)).items()} == {
-        0: None, 1: None, 2: None, 3: "has given", 4: None,
+    assert {seat.player: seat.note for seat in scene_of(table, 0).seats} == {
+        0: "", 1: "", 2: "", 3: "has given", 4: "",
     }  # fmt: skip
     while table.current_player != 2:
         table.play(table.legal()[0])
-    assert told(table, 1).endswith("Player 2 is to lay the first of two cards before him.")
-    assert told(table, 2).endswith("Your turn: lay the first of two cards before you.")
+    assert scene_of(table, 1).prompt == "Player 2 is to lay down the first of two cards."
+    assert scene_of(table, 2).prompt == "Your turn: lay down the first of two cards."
     table.play(give("H"))
-    assert told(table, 1).endswith("Player 2 is to lay the second of two cards before him.")
-    assert told(table, 2).endswith(
-        "Your turn: lay the second of two cards before you; the first is 1 hedgehog."
+    assert scene_of(table, 1).prompt == "Player 2 is to lay down the second of two cards."
+    assert scene_of(table, 2).prompt == (
+        "Your turn: lay down the second of two cards; the first is 1 hedgehog."
     )
 
 
@@ -302,49 +384,64 @@ def laid_out(**more):
     )
 
 
+MICE_ARE_BEATEN_BY = (
+    "beaten by 2 crocodiles, 2 polar bears, 2 lions, 2 seals, 2 foxes, 2 hedgehogs or 3 mice"
+)
+
+
 def test_a_request_is_told_to_everybody():
-    table = laid_out()
-    assert told(table, 2).endswith(
-        "\n\nThe last set: 2 mice, of player 1.\n"
-        "It is beaten by 2 crocodiles, 2 polar bears, 2 lions, 2 seals, 2 foxes, 2 hedgehogs or "
-        "3 mice.\n"
-        "Your turn: beat the last set, ask player 0 for help, or pass."
+    table = laid_out(trick="IP")
+    scene = scene_of(table, 2)
+    assert zones_of(scene) == {"last set": "MM", "trick beneath it": "PI"}
+    assert scene.zones[0].note == f"of player 1; {MICE_ARE_BEATEN_BY}"
+    assert scene.zones[0].highlight
+    assert scene.prompt == "Your turn: beat the last set, ask player 0 for help, or pass."
+    assert scene_of(table, 0).prompt == (
+        "Player 2 is to beat the last set, ask you for help, or pass."
     )
-    assert told(table, 0).endswith("\nPlayer 2 is to beat the last set, ask you for help, or pass.")
     table.play(ask("H"))
-    for player, request, decision in (
-        (0, "Player 2 asks you", "Your turn: help player 2 with"),
-        (1, "Player 2 asks player 0", "Player 0 is to help player 2 with"),
-        (2, "You ask player 0", "Player 0 is to help you with"),
+    for player, note, prompt in (
+        (0, "player 2 asks you", "Your turn: help player 2 with"),
+        (1, "player 2 asks player 0", "Player 0 is to help player 2 with"),
+        (2, "you ask player 0", "Player 0 is to help you with"),
     ):
-        assert told(table, player).endswith(
-            f"\n{request} for help with 1 hedgehog.\n"
-            f"{decision} cards that complete the set, or refuse: pass."
-        )
-    assert players_told(told(table, 3))[2]["deed"] == "asks for help"
+        scene = scene_of(table, player)
+        *_, request = scene.zones
+        assert (request.name, cards_in(request)) == ("request", "H")
+        assert request.note == f"{note} for help"
+        assert [zone.highlight for zone in scene.zones] == [False, False, True]
+        assert scene.prompt == f"{prompt} cards that complete the set, or refuse: pass."
+    assert scene.seats[0].note == "asks for help"
     # The card is neither in the hand nor elsewhere.
     hedgehog = KINDS.index("hedgehog")
-    assert cards_told(told(table, 2))["your hand"][hedgehog] == "1"
-    assert cards_told(told(table, 1))["elsewhere"][hedgehog] == "3"
+    assert columns_of(scene_of(table, 2).grids[0])["your hand"][hedgehog] == 1
+    assert columns_of(scene_of(table, 1).grids[0])["elsewhere"][hedgehog] == 3
 
 
 def test_refused_cards_are_known_to_all():
     table = laid_out(gifts={0: "HJ", 2: "SS"}).play(ask("H"), PASS)
-    assert "Player 2 holds at least 1 hedgehog." in knowledge_told(told(table, 1))
-    assert "Player 2 holds at least 1 hedgehog, 1 joker." in knowledge_told(told(table, 0))
-    assert knowledge_told(told(table, 2))[-1] == "Everybody knows that you hold 1 hedgehog."
-    assert players_told(told(table, 0))[2]["deed"] == "passed"
+    assert zones_of_seat(scene_of(table, 1), 2)["hand"] == "H???"
+    assert zones_of_seat(scene_of(table, 1, "none"), 2)["hand"] == "????"
+    assert zones_of_seat(scene_of(table, 0), 2)["hand"] == "HJ??"
+    assert knowledge(table, 2)[-1] == "Everybody knows that you hold 1 hedgehog."
+    assert [seat.note for seat in scene_of(table, 2).seats] == ["passed", "", "", "last set"]
 
 
 def test_a_hand_that_is_known_is_told_so():
     """FZ-7: a leader who must pass."""
     table = Table.lay_out("J", "SSF", "MMH", player=0)
-    assert told(table, 0).endswith("Your turn: pass; the joker alone cannot lead.")
-    assert told(table, 1).endswith("\nPlayer 0 is to lead with any set.")
+    assert scene_of(table, 0).prompt == "Your turn: pass; the joker alone cannot lead."
+    assert scene_of(table, 1).prompt == "Player 0 is to lead with any set."
     table.play(PASS)
-    assert knowledge_told(told(table, 1)) == ["Player 0 holds 1 joker."]
-    assert knowledge_told(told(table, 0)) == ["Everybody knows that you hold 1 joker."]
-    assert told(table, 1).endswith("No set lies in the trick.\nYour turn: lead with any set.")
+    assert zones_of_seat(scene_of(table, 1), 0) == {"hand": "J", "captured cards": rest(table)}
+    assert knowledge(table, 0) == ["Everybody knows that you hold 1 joker."]
+    assert zones_of(scene_of(table, 1)) == {"trick": ""}
+    assert told(table, 1).startswith("Frank's Zoo, hand 1.\nTrick: empty.\n\n")
+    assert scene_of(table, 1).prompt == "Your turn: lead with any set."
+
+
+def rest(table):
+    return table.captures[0]
 
 
 # ---------------------------------------------------------------------------------------------
@@ -352,39 +449,38 @@ def test_a_hand_that_is_known_is_told_so():
 # ---------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("memory", ["perfect", "none"])
+@memory_modes
 @pytest.mark.parametrize(
     ("num_players", "partners"), [(3, True), (3, False), (4, False), (4, True), (7, True)]
 )
-def test_the_table_of_players_shows_what_lies_open(num_players, partners, memory):
-    options = {"memory": memory, "partners": partners, "target_score": 8}
+def test_the_seats_show_what_lies_open(num_players, partners, memory):
+    options = {"partners": partners, "target_score": 8}
     deeds = set()
     for number, states in game_states(range(3), num_players, **options):
         s, player = states[0], number % num_players
-        rows = players_told(describe(states, 0, player))
         has_pairs = partners and num_players > 3 and s["hand_number"] > 1
         shows_captured = memory == "perfect" and (has_pairs or num_players == 3)
-        for owner, row in rows.items():
-            assert int(row["points"]) == s["totals"][owner]
-            assert int(row["rank"]) == s["rank"][owner] + 1
-            assert numbers([row["cards"]]) == [s["hand_size"][owner]]
-            assert numbers([row["place"]]) == [s["place"][owner]]
-            assert ("lions" in row) == ("hedgehogs" in row) == shows_captured
+        for seat in GAME.scene(states, 0, player, MEMORY_MODES.index(memory)).seats:
+            owner, row = seat.player, dict(seat.counters)
+            assert row.pop("points") == s["totals"][owner]
+            assert row.pop("rank") == s["rank"][owner] + 1
+            assert row.pop("cards") == s["hand_size"][owner]
+            assert row.pop("place") == (str(s["place"][owner]) if s["place"][owner] else "-")
             if shows_captured:
-                shown = numbers([row["lions"], row["hedgehogs"]])
+                shown = [row.pop("lions"), row.pop("hedgehogs")]
                 assert shown == s["captured"][owner, [LION, HEDGEHOG]].tolist()
-            assert ("partner" in row) == has_pairs
             if has_pairs:
                 role = "senior" if s["is_senior"][owner] else "junior"
-                role = f"{role} of {name_of(s['partner'][owner], player)}"
-                assert row["partner"] == ("alone" if s["alone"] == owner else role)
-            deed = row.get("deed")
-            deeds.add(deed)
+                role = f"{role} of {label_of(s['partner'][owner], player)}"
+                assert row.pop("partner") == ("alone" if s["alone"] == owner else role)
+            assert not row
+            deeds.add(seat.note)
             if s["phase"] != EXCHANGE:
-                assert (deed == "asks for help") == (s["asker"] == owner)
-                assert (deed == "last set") == (s["owner"] == owner)
-                assert (deed == "passed") == (s["has_passed"][owner] == 1 and s["asker"] != owner)
-    expected = {None, "last set", "passed"}
+                assert (seat.note == "asks for help") == (s["asker"] == owner)
+                assert (seat.note == "last set") == (s["owner"] == owner)
+                passed = s["has_passed"][owner] == 1 and s["asker"] != owner
+                assert (seat.note == "passed") == passed
+    expected = {"", "last set", "passed"}
     if partners and num_players > 3:
         expected |= {"asks for help", "has given"}
     assert deeds == expected
@@ -418,20 +514,21 @@ def test_the_table_of_players_shows_what_lies_open(num_players, partners, memory
         ),
     ],
 )
-def test_the_first_lines_tell_the_hand_and_what_counts(
+def test_the_title_and_the_first_notes_tell_the_hand_and_what_counts(
     num_players, options, fields, enough, counts
 ):
     table = Table.deal_out(*[""] * num_players, options=options, **fields)
     number = fields.get("hand_number", 1)
     points = "point" if enough.endswith(" 1") else "points"
-    assert told(table, 1).startswith(
-        f"Frank's Zoo, hand {number}. The game ends when {enough} {points}.\n{counts}\n\n"
-    )
+    scene = scene_of(table, 1)
+    assert scene.title == f"Frank's Zoo, hand {number}"
+    assert scene.notes[:2] == (f"The game ends when {enough} {points}.", counts)
 
 
 def test_signs_are_explained():
     table = laid_out()
     assert "\n(> to move, . none, lions and hedgehogs: captured in this hand)\n" in told(table, 0)
+    assert "\n(> to move, . none)\n" in told(table, 0, "none")
     assert "\n(> to move, . none)\n" in told(Table(4), 0)
 
 
@@ -441,34 +538,36 @@ def test_signs_are_explained():
 
 
 @pytest.mark.parametrize(
-    ("last", "cards", "better"),
+    ("last", "cards", "note"),
     [
-        ("S", "1 seal", "It is beaten by 1 orca, 1 polar bear or 2 seals."),
-        ("OO", "2 orcas", "It is beaten by 3 orcas."),
-        ("OOOOOJ", "5 orcas, 1 joker, which are 6 orcas", "Nothing beats it."),
-        ("EQ", "1 elephant, 1 mosquito, which are 2 elephants",
-         "It is beaten by 3 elephants or 2 mice."),
-        ("EQJ", "1 elephant, 1 mosquito, 1 joker, which are 3 elephants",
-         "It is beaten by 4 elephants or 3 mice."),
-        ("QJ", "1 mosquito, 1 joker, which are 2 mosquitoes",
-         "It is beaten by 2 hedgehogs, 2 fish, 2 mice or 3 mosquitoes."),
-        ("HH", "2 hedgehogs", "It is beaten by 2 foxes or 3 hedgehogs."),
+        ("S", "1 seal", "beaten by 1 orca, 1 polar bear or 2 seals"),
+        ("OO", "2 orcas", "beaten by 3 orcas"),
+        ("OOOOOJ", "5 orcas, 1 joker", "counts as 6 orcas; nothing beats it"),
+        ("EQ", "1 elephant, 1 mosquito", "counts as 2 elephants; beaten by 3 elephants or 2 mice"),
+        ("EQJ", "1 elephant, 1 mosquito, 1 joker",
+         "counts as 3 elephants; beaten by 4 elephants or 3 mice"),
+        ("QJ", "1 mosquito, 1 joker",
+         "counts as 2 mosquitoes; beaten by 2 hedgehogs, 2 fish, 2 mice or 3 mosquitoes"),
+        ("HH", "2 hedgehogs", "beaten by 2 foxes or 3 hedgehogs"),
     ],
 )  # fmt: skip
-def test_the_last_set_is_told_with_what_beats_it(last, cards, better):
+def test_the_last_set_is_told_with_what_beats_it(last, cards, note):
     table = Table.lay_out("CF", "CM", "CI", "CL", last=last, owner=3, passed=(0,), player=1)
-    for player, whose in ((1, "player 3"), (3, "you")):
-        assert f"\n\nThe last set: {cards}, of {whose}.\n{better}\n" in told(table, player)
-    assert told(table, 1).endswith("\nYour turn: beat the last set, or pass.")
-    assert told(table, 3).endswith("\nPlayer 1 is to beat the last set, or pass.")
+    for player, whose in ((1, "of player 3"), (3, "yours")):
+        (zone,) = scene_of(table, player).zones
+        assert (zone.name, cards_in(zone), zone.note) == ("last set", last, f"{whose}; {note}")
+        text = " ".join(told(table, player).split())
+        assert f" Last set: {cards} ({whose}; {note}). " in text
+    assert scene_of(table, 1).prompt == "Your turn: beat the last set, or pass."
+    assert scene_of(table, 3).prompt == "Player 1 is to beat the last set, or pass."
 
 
 def test_what_a_senior_can_do_is_told():
-    """He cannot ask; nor can a junior whose senior is out."""
+    """They cannot ask; nor can a junior whose senior is out."""
     table = Table.lay_out("C", "", "HF", "OOI", last="MM", owner=3, hand_number=2, player=0)
-    assert told(table, 0).endswith("\nYour turn: beat the last set, or pass.")
+    assert told(table, 0).endswith("\n\nYour turn: beat the last set, or pass.")
     table = Table.lay_out("", "CC", "HF", "OOI", last="MM", owner=1, hand_number=2)
-    assert told(table, 2).endswith("\nYour turn: beat the last set, or pass.")
+    assert told(table, 2).endswith("\n\nYour turn: beat the last set, or pass.")
 
 
 # ---------------------------------------------------------------------------------------------
@@ -476,34 +575,26 @@ def test_what_a_senior_can_do_is_told():
 # ---------------------------------------------------------------------------------------------
 
 
-def last_hand_told(text):
-    """The number of the last hand, and by player the cells of his line by their heads."""
-    found = re.search(r"^Hand (\d+), as it ended:\n(.+)\n((?:  .+\n)+)", text, re.MULTILINE)
-    head = cells_of(found[2])
-    lines = [cells_of(line) for line in found[3].splitlines()]
-    return int(found[1]), {
-        name: dict(zip(head, map(int, cells), strict=True)) for name, *cells in lines
-    }
-
-
-@pytest.mark.parametrize("memory", ["perfect", "none"])
+@memory_modes
 @pytest.mark.parametrize(
     ("num_players", "partners"), [(3, True), (4, False), (4, True), (5, True), (7, True)]
 )
 def test_the_last_hand_is_told_with_its_points(num_players, partners, memory):
-    options = {"memory": memory, "partners": partners, "target_score": 12}
+    options = {"partners": partners, "target_score": 12}
     seen = {1: 0, 2: 0}
     for number, states in game_states(range(4), num_players, **options):
         s, player = states[0], number % num_players
-        text = describe(states, 0, player)
+        grids = GAME.scene(states, 0, player, MEMORY_MODES.index(memory)).grids
         if s["hand_number"] == 1 and not s["terminated"]:
-            assert "as it ended" not in text
+            assert len(grids) == 1
             continue
-        last, lines = last_hand_told(text)
-        assert last == s["hand_number"] - (not s["terminated"])
-        assert list(lines) == [name_of(owner, player) for owner in range(num_players)]
+        last = s["hand_number"] - (not s["terminated"])
+        assert grids[1].title == f"hand {last}, as it ended"
+        lines = lines_of(grids[1])
+        order = [(player + k) % num_players for k in range(num_players)]
+        assert list(lines) == [label_of(owner, player) for owner in order]
         counted = num_players == 3 or (partners and last > 1)
-        for owner, line in enumerate(lines.values()):
+        for owner, line in zip(order, lines.values(), strict=True):
             assert line["place"] == s["last_place"][owner]
             assert line["for places"] == s["place_points"][owner]
             assert line["points"] == s["hand_points"][owner]
@@ -519,7 +610,7 @@ def test_the_last_hand_is_told_with_its_points(num_players, partners, memory):
     assert seen[2] > 0
 
 
-def end_of_a_game(**options):
+def end_of_a_game():
     """Three players: 1 goes out, so 2 is left with three cards. Player 0 has reached the target."""
     table = Table.lay_out(
         "",
@@ -531,59 +622,59 @@ def end_of_a_game(**options):
         totals=[18, -3, 4],
         order=[0, 2, 1],
         hand_number=5,
-        options=options,
     )
     return table.play(put("S"))
 
 
-@pytest.mark.parametrize("memory", ["perfect", "none"])
+@memory_modes
 def test_the_end_of_the_game_tells_the_standing_and_the_cards_that_are_left(memory):
-    table = end_of_a_game(memory=memory)
+    table = end_of_a_game()
     assert table.terminated
-    text = told(table, 1)
-    assert text.startswith("Frank's Zoo, after 5 hands.\n\n")
-    assert last_hand_told(text) == (
-        5,
-        {
-            "player 0": {
-                "place": 1, "for places": 3, "lions": 2, "hedgehogs": 0, "points": 5, "total": 23,
-            },
-            "you": {
-                "place": 2, "for places": 2, "lions": 0, "hedgehogs": -1, "points": 1, "total": -2,
-            },
-            "player 2": {
-                "place": 3, "for places": 0, "lions": -2, "hedgehogs": 0, "points": -2, "total": 2,
-            },
+    scene, text = scene_of(table, 1, memory), told(table, 1, memory)
+    assert scene.title == "Frank's Zoo, after 5 hands"
+    assert scene.grids[1].title == "hand 5, as it ended"
+    assert lines_of(scene.grids[1]) == {
+        "player 0": {
+            "place": 1, "for places": 3, "lions": 2, "hedgehogs": 0, "points": 5, "total": 23,
         },
-    )  # fmt: skip
+        "you": {
+            "place": 2, "for places": 2, "lions": 0, "hedgehogs": -1, "points": 1, "total": -2,
+        },
+        "player 2": {
+            "place": 3, "for places": 0, "lions": -2, "hedgehogs": 0, "points": -2, "total": 2,
+        },
+    }  # fmt: skip
     assert text.endswith(
         "\n\nThe game is over. The final standing (the highest total wins):\n"
-        "  1.  player 0  23\n"
-        "  2.  player 2   2\n"
-        "  3.  you       -2"
+        "  1.  player 0  23 points\n"
+        "  2.  player 2  2 points\n"
+        "  3.  you       -2 points"
     )
-    assert knowledge_told(text) == ["Player 2 holds 2 lions, 1 fox."]
-    assert knowledge_told(told(table, 2)) == []
-    for absent in ("to move", "trick.", "Your turn", "count in this hand", "The last set"):
+    assert zones_of_seat(scene, 2)["hand"] == "LLF"
+    assert "hand" not in zones_of_seat(scene, 1)
+    assert scene.zones == scene.notes == ()
+    assert scene.prompt == ""
+    for absent in ("to move", "trick.", "Your turn", "count in this hand", "Last set"):
         assert absent not in text
     if memory == "perfect":
         assert "\n(. none, lions and hedgehogs: captured in this hand)\n" in text
 
 
-def test_a_stopped_game_tells_the_trick_and_the_standing_so_far():
+def test_a_truncated_game_tells_the_trick_and_the_standing_so_far():
     table = laid_out(totals=[5, 9, 3, 1], order=[1, 0, 2, 3])
     table.states["max_steps"] = 1
     table.play(table.legal()[-1])
     assert table.truncated
+    scene = scene_of(table, 0)
+    assert zones_of(scene) == {"last set": "MM"}
+    assert scene.zones[0].note == f"of player 1; {MICE_ARE_BEATEN_BY}"
+    assert scene.prompt == ""
     assert told(table, 0).endswith(
-        "\n\nThe last set: 2 mice, of player 1.\n"
-        "It is beaten by 2 crocodiles, 2 polar bears, 2 lions, 2 seals, 2 foxes, 2 hedgehogs or "
-        "3 mice.\n\n"
-        "The game was stopped after 1 decision. The standing so far:\n"
-        "  1.  player 1  9\n"
-        "  2.  you       5\n"
-        "  3.  player 2  3\n"
-        "  4.  player 3  1"
+        "\n\nThe game was truncated after 1 decision. The standing so far:\n"
+        "  1.  player 1  9 points\n"
+        "  2.  you       5 points\n"
+        "  3.  player 2  3 points\n"
+        "  4.  player 3  1 point"
     )
 
 
@@ -597,8 +688,6 @@ def test_the_widest_lines_fit():
     s["known"][0] = s["hand"][0]
     for player in range(7):
         assert max(map(len, told(table, player).splitlines())) <= WIDTH
-    (known,) = (text for text in knowledge_told(told(table, 5)) if "Player 0" in text)
-    assert cards_in_words(" ".join(known.split())[len("Player 0 holds ") : -1]) == hand
-    assert "\n" in known
-    (own,) = (text for text in knowledge_told(told(table, 0)) if "Everybody" in text)
-    assert "\n" in own
+    assert zones_of_seat(scene_of(table, 5), 0)["hand"] == hand
+    *_, own = knowledge(table, 0)
+    assert cards_in_words(own[len("Everybody knows that you hold ") : -1]) == hand
