@@ -24,7 +24,7 @@ test: .venv/installed
 test-bounds: .venv/installed
 	$(BIN)/python tests/check_bounds.py
 
-# The lowest versions that the package claims, in an environment of its own; training is not claimed.
+# The lowest versions that the package supports, in an environment of its own, without training.
 test-lowest:
 	test -x .venv-lowest/bin/python || $(PYTHON) -m venv .venv-lowest
 	.venv-lowest/bin/python -m pip install --quiet --upgrade "pip >= 25.1"

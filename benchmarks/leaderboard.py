@@ -1,4 +1,4 @@
-"""How results of strength are shown: tables and pictures, and rows on the policies' cards."""
+"""How strength results are shown: tables and pictures, and rows on the policies' cards."""
 
 from __future__ import annotations
 
@@ -96,8 +96,7 @@ def put_on_cards(measured: dict[str, Any]) -> None:
     missing = {_short_identity(identity(name, game)) for name in names} - measured_ones
     if missing:
         raise ValueError(
-            f"the leaderboard of {game.id} is without {', '.join(sorted(missing))}: "
-            "measure it again"
+            f"the leaderboard of {game.id} lacks {', '.join(sorted(missing))}: measure it again"
         )
     for name, short in zip(names, short_names(names), strict=True):
         rows = {

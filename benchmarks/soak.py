@@ -5,7 +5,7 @@
 The decisions are shared out among all games, table sizes and several sets of options. Checked at
 every decision, in the compiled loop: each value of the observation is in [0, 1]; the mask is 0 or 1
 and has as many legal actions as it says, one at least; rewards are zero-sum (with ``reward="win"``
-they sum to 1 at the end). Checked at samples: the game\'s ``check_invariants`` (cards conserved,
+they sum to 1 at the end). Checked at samples: the game's ``check_invariants`` (cards conserved,
 knowledge consistent), whole units in all observations, and hiding: what every player observes, and
 the mask of the player to move, are the same after ``determinize``.
 """
@@ -91,7 +91,7 @@ class Soak:
     Args:
         game: The game.
         num_players: The number of players.
-        options: The game\'s options.
+        options: The game's options.
         seed: Of the deals, the choices and the samples.
     """
 

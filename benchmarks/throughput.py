@@ -2,7 +2,7 @@
 
     python -m benchmarks.throughput [--game beaver_gang] [--seconds 2] [--json FILE] [--readme]
 
-The observation and the mask are made at each decision, and finished games are reset within the
+The observation and the mask are written at each decision, and finished games are reset within the
 measured time. All AEC environments are driven by the same loop. All cases take turns, repetition by
 repetition, so that other load on the machine affects them alike.
 """
@@ -143,7 +143,7 @@ def choose(streams, action_mask, actions):
 
 
 def batch_case(game: Game, num_envs: int, num_threads: int) -> Case:
-    """``make_vec().step()``; the actions are chosen outside of the measured time."""
+    """``make_vec().step()``; the actions are chosen outside the measured time."""
     engine = card_envs.make_vec(game.id, num_envs, num_threads=num_threads)
     _, action_mask = engine.reset(seed=0)  # a buffer that every step rewrites
     streams = np.arange(num_envs, dtype=np.uint64)

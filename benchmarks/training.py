@@ -1,10 +1,10 @@
-"""Learner decisions a second of our self-play, and of PettingZoo's way to train as a yardstick.
+"""Learner decisions a second of our self-play, and PettingZoo's way of training as a yardstick.
 
     python -m benchmarks.training [--game beaver_gang] [--decisions N] [--json FILE] [--readme]
 
-Both train MaskablePPO with the same network, the same parameters, and rollouts of the same size;
-they take turns, rollout by rollout. The yardstick is one ``connect_four_v3`` in which the learner
-moves for both sides, stepped through Stable-Baselines3's DummyVecEnv.
+Both train MaskablePPO with the same network, the same hyperparameters, and rollouts of the same
+size; they take turns, rollout by rollout. The yardstick is one ``connect_four_v3`` in which the
+learner moves for both sides, stepped through Stable-Baselines3's DummyVecEnv.
 """
 
 from __future__ import annotations

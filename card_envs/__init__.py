@@ -105,13 +105,13 @@ def make_vec(
 
 
 def register(game: Game) -> None:
-    """Add a game of another package: to ``GAMES``, and to Gymnasium's and PettingZoo's registries.
+    """Register another package's game in ``GAMES``, Gymnasium's registry and PettingZoo's.
 
-    Installed packages can do without by an entry point in the group ``card_envs.games``, such as
+    An installed package can instead have an entry point in the group ``card_envs.games``, such as
     ``kuhn_poker_v0 = "my_games.kuhn_poker:GAME"``. Registering the same game again changes nothing.
 
     Raises:
-        ValueError: Another game has its name.
+        ValueError: Another game already has its name.
     """
     if game.name in GAMES.names and GAMES.load(game.name) is game:
         return

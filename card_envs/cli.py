@@ -74,7 +74,7 @@ def _parser() -> argparse.ArgumentParser:
         nargs="+",
         default=[],
         metavar="A",
-        help="an agent for all other seats, or one for each from your left on: random, heuristic, "
+        help="an agent for all other seats, or one for each from your left: random, heuristic, "
         "a shipped policy or the path of a policy file (default: heuristic, if the game has one)",
     )
     play.add_argument(
@@ -331,9 +331,9 @@ def _kinds(names: Mapping[int, str]) -> str:
 def _meant(answer: str, names: Mapping[int, str]) -> list[int]:
     """The actions that an answer may mean: the one of this number or name, or all with its words.
 
-    The words, or what they begin with, must occur in the name in the same order, and a number
-    behind a word must stand right behind it there, or behind a colon. An answer without any letter
-    has no words.
+    The answer's words, which may be cut short, must occur in the name in the same order, and a
+    number after a word must directly follow it there, or follow a colon. An answer without any
+    letter has no words.
     """
     for action, name in names.items():
         if answer in (str(action), name):
@@ -353,11 +353,11 @@ def _explain(answer: str, meant: Sequence[int], names: Mapping[int, str]) -> str
     if answer == "?":
         return _listed(names, names)
     if meant:
-        return f"{_listed(meant, names)}\n{answer!r} may mean each of these."
+        return f"{_listed(meant, names)}\n{answer!r} could mean any of these."
     if near := _near(answer, names):
         return f"{_listed(near, names)}\n{answer!r} has the words of these, but in another order."
     possible = "what ? shows" if len(names) > _SCREENFUL else ranges(list(names))
-    return f"{answer!r} is not possible here; possible are {possible}, and q to quit."
+    return f"{answer!r} is not possible here; you can enter {possible}, or q to quit."
 
 
 def _near(answer: str, names: Mapping[int, str]) -> list[int]:
@@ -380,7 +380,7 @@ def _beginning(word: str) -> str:
 
 
 def _spaced(name: str) -> str:
-    """A name with one space before and behind each word and colon."""
+    """A name with one space before and after each word and colon."""
     return f" {' '.join(_WORD_OR_COLON.findall(name.lower()))} "
 
 

@@ -1,7 +1,7 @@
 """What all commands share: games of other packages, options of a game, errors without a traceback.
 
-They are those of the program ``card-envs``, and the repository's ``python -m training.…`` and
-``python -m benchmarks.…``.
+The commands are those of the program ``card-envs``, and the repository's ``python -m training.…``
+and ``python -m benchmarks.…``.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ def parse_arguments(
 
     Raises:
         ValueError: As for :func:`load_games`.
-        SystemExit: The arguments are not what the parser takes.
+        SystemExit: The parser rejects the arguments.
     """
     args = parser.parse_args(argv)
     args.games_from = getattr(args, "games_from", [])
@@ -102,7 +102,7 @@ def run(program: str, main: Callable[[], int | None]) -> int:
 
     Returns:
         The exit status: that of ``main`` or 0; 2 after wrong input (ValueError, TypeError, OSError,
-        MissingExtraError) or a MemoryError, 1 if nobody reads the output any more, 130 if it was
+        MissingExtraError) or a MemoryError, 1 if the output's reader is gone, 130 if it was
         interrupted.
     """
     try:
@@ -145,9 +145,9 @@ def output_file(text: str) -> Path:
 
 
 def write_output(path: str | Path, data: bytes) -> None:
-    """Write a file in one piece: if that fails, the old file is still there.
+    """Write a file atomically: if that fails, the old file is still there.
 
-    Symbolic links are followed; what is no regular file, such as a device, is written directly.
+    Symbolic links are followed; anything but a regular file, such as a device, is written directly.
 
     Args:
         path: The file; its folder is made if needed.

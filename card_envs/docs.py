@@ -1,7 +1,7 @@
 """Writes what is generated from the games: ``python -m card_envs.docs [--games-from MODULE]``.
 
-That is the tables of every RULES.md, the index table in the docstring of every ``observe``, and the
-modules ``card_envs/<game>_vN.py``, whose docstrings are the games' pages.
+These are the tables of every RULES.md, the index table in the docstring of every ``observe``, and
+the modules ``card_envs/<game>_vN.py``, whose docstrings are the games' pages.
 """
 
 from __future__ import annotations

@@ -61,11 +61,11 @@ class Replay:
 
     def __post_init__(self) -> None:
         if not isinstance(self.game, str):
-            raise ValueError(f"game must be a text, got {self.game!r}")
+            raise ValueError(f"game must be a string, got {self.game!r}")
         if not isinstance(self.version, str):
-            raise ValueError(f"version must be a text, got {self.version!r}")
+            raise ValueError(f"version must be a string, got {self.version!r}")
         if not isinstance(self.options, Mapping):
-            raise ValueError(f"options must be names with values, got {self.options!r}")
+            raise ValueError(f"options must map names to values, got {self.options!r}")
         game = self._load_game()
         _check_keys("options", self.options, ["num_players", *(o.name for o in game.options)])
         options = dict(self.options)
@@ -115,7 +115,7 @@ class Replay:
             text = data.decode()
         except UnicodeDecodeError:
             raise ValueError(
-                f"this is not a saved game of the format {FORMAT!r}: no text"
+                f"this is not a saved game of the format {FORMAT!r}: it is not text"
             ) from None
         return cls._parse(text)
 
@@ -142,7 +142,7 @@ class Replay:
 
     @classmethod
     def from_json(cls, text: str) -> Replay:
-        """The replay in a line of JSON, once it has been played through.
+        """The replay in a line of JSON, validated by playing it through.
 
         Raises:
             ValueError: As for :meth:`from_bytes`; or an action is illegal or comes after the end;
@@ -224,7 +224,7 @@ class Replay:
             if not legal:
                 raise ValueError(f"actions[{number}] comes after the end of the game")
             if entry not in legal:
-                raise ValueError(f"actions[{number}] is {entry}, legal there are {legal}")
+                raise ValueError(f"actions[{number}] is {entry}; legal actions there: {legal}")
             yield env, entry
             env.step(entry)
 

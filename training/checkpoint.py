@@ -33,7 +33,7 @@ _Arrays = dict[str, NDArray[Any]]
 
 @dataclass
 class Progress:
-    """How far a run has come, beside what the model itself counts."""
+    """How far a run has come, besides what the model itself counts."""
 
     iteration: int = 0
     next_evaluation: int = 0  #: in learner decisions, as the next two
@@ -42,7 +42,7 @@ class Progress:
 
 
 def save(path: Path, model: Learner, games: SelfPlayGames, progress: Progress) -> None:
-    """Write a checkpoint in one piece: at any moment there is a whole one, the new or the old.
+    """Write a checkpoint atomically: at any moment a whole one exists, the new or the old.
 
     Args:
         path: The file.
@@ -93,8 +93,8 @@ def load(path: Path, model: Learner, games: SelfPlayGames) -> Progress:
         How far the run had come.
 
     Raises:
-        ValueError: The checkpoint is missing or damaged, or it was made by another configuration or
-            by other sources of the game; nothing has changed unless the configuration is another.
+        ValueError: The checkpoint is missing or damaged, or it was made with another configuration
+            or other sources of the game; nothing has changed unless the configuration is another.
     """
     try:
         with safe_open(path, framework="numpy") as file:
@@ -111,7 +111,7 @@ def load(path: Path, model: Learner, games: SelfPlayGames) -> Progress:
         raise ValueError(f"cannot resume from {path}: its format is {state['format']!r}")
     if state["sources"] != games.game.sources:
         raise ValueError(
-            f"cannot resume from {path}: it was made by other sources of {games.game.id}"
+            f"cannot resume from {path}: it was made with other sources of {games.game.id}"
         )
     try:
         return _restore(arrays, state, model, games)

@@ -26,7 +26,7 @@ _Model = TypeVar("_Model", bound=BaseModel)
 _NULL = " or null"
 _END = "...\n"  # of a YAML document that is a text or a number
 
-# Names of files in a run's folder, and of agents that are no policies.
+# Names of files in a run's folder, and of agents that are not policies.
 _TAKEN_NAMES = ("random", "heuristic", "agents")
 
 
@@ -119,7 +119,7 @@ class NetworkSection(Section):
 
 
 class ImitationSection(Section):
-    """Before PPO, policy and value are taught what an agent does."""
+    """Behavior cloning before PPO: policy and value are taught what an agent does."""
 
     agent: str = Field(
         description="the imitated agent: a name, or the path of a policy file",
@@ -148,7 +148,7 @@ class ImitationSection(Section):
 
 
 class PPOSection(Section):
-    """MaskablePPO's own parameters."""
+    """MaskablePPO's own hyperparameters."""
 
     n_steps: int = Field(
         32, ge=1, le=2**16, description="learner decisions of each game between two updates"
@@ -318,7 +318,7 @@ def read_yaml(path: str | Path) -> dict[str, Any]:
         reason = " ".join(str(error).split())
         raise ValueError(f"cannot read the configuration {path}: {reason}") from None
     if not isinstance(data, dict):
-        raise ValueError(f"{path} must hold keys and values")
+        raise ValueError(f"{path} must be a mapping of keys to values")
     return data
 
 

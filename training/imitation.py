@@ -1,4 +1,4 @@
-"""Before PPO: teach policy and value what another agent does."""
+"""Behavior cloning before PPO: teach policy and value what another agent does."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def imitate(
 ) -> None:
     """Let an agent hold the learner's seat, and fit policy and value to what it does.
 
-    Games and batches are those of PPO; of its loss, the policy's term is the cross-entropy. If the
+    Games and batches are those of PPO; the policy's loss is the cross-entropy. If the
     weights are copied, only the value is left to learn. The learning rate decays to 0.
 
     Args:
@@ -123,7 +123,7 @@ class Teacher:
     def targets(self, batch: MaskableRolloutBufferSamples) -> torch.Tensor:
         """What is learned (M, actions): the probability with which it takes each action.
 
-        Of agents that are no policies, or observe in another view than the learner, it is the
+        Of agents that are not policies, or observe in another view than the learner, it is the
         action that they took.
         """
         game = self._games.game

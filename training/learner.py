@@ -1,4 +1,4 @@
-"""The learner: MaskablePPO with the policy and the parameters that a configuration describes."""
+"""The learner: MaskablePPO with the policy and the hyperparameters of a configuration."""
 
 from __future__ import annotations
 

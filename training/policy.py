@@ -66,16 +66,16 @@ class SplitExtractor(nn.Module):
         )
 
     def forward(self, features: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-        """Latent values of actor and critic for inputs (M, inputs)."""
+        """Latent features of actor and critic for inputs (M, inputs)."""
         return self.forward_actor(features), self.forward_critic(features)
 
     def forward_actor(self, features: torch.Tensor) -> torch.Tensor:
-        """Latent values of the actor (M, last hidden size)."""
+        """Latent features of the actor (M, last hidden size)."""
         latent: torch.Tensor = self.policy_net(features[:, : self._observed])
         return latent
 
     def forward_critic(self, features: torch.Tensor) -> torch.Tensor:
-        """Latent values of the critic (M, last hidden size)."""
+        """Latent features of the critic (M, last hidden size)."""
         latent: torch.Tensor = self.value_net(features[:, self._critics :])
         return latent
 

@@ -80,8 +80,8 @@ class Run:
             overrides: ``decisions=N`` or nothing.
 
         Raises:
-            ValueError: The folder holds no run, something else than more decisions is asked for, or
-                as for :meth:`open`.
+            ValueError: The folder holds no run, something other than more decisions is asked for,
+                or as for :meth:`open`.
         """
         before = load_config(folder / "config.yaml")
         config = load_config(folder / "config.yaml", overrides)
@@ -126,7 +126,7 @@ class Run:
         if not self.progress_path.exists():
             return []
         *lines, last = self.progress_path.read_text(encoding="utf-8").split("\n")
-        if last:  # whatever wrote it was ended within the line
+        if last:  # its writer was interrupted
             logger.warning(
                 "ignoring the last line of %s, which is not complete", self.progress_path
             )
@@ -134,7 +134,7 @@ class Run:
 
     @contextmanager
     def lock(self) -> Iterator[None]:
-        """Hold the folder: it belongs to one process at a time.
+        """Lock the folder: it belongs to one process at a time.
 
         Raises:
             ValueError: Another process holds it; the message names both.
@@ -223,7 +223,7 @@ class Run:
             file.write(command_line + "\n")
 
     def _origin(self) -> dict[str, Any]:
-        """What a run depends on beside its configuration: the game's sources, and its agents."""
+        """What a run depends on besides its configuration: the game's sources, and its agents."""
         return {"game": self.game.sources, "agents": self.identities}
 
     def _noted(self) -> dict[str, Any]:

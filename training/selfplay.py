@@ -93,13 +93,13 @@ class SelfPlayGames(LearnerGames):
 
 
 class SelfPlayVecEnv(VecEnv):
-    """``SelfPlayGames`` as Stable-Baselines3 wants it, with ``env_method("action_masks")``.
+    """``SelfPlayGames`` as Stable-Baselines3 expects it, with ``env_method("action_masks")``.
 
     Args:
         games: The games.
         with_state: Whether the full state follows the observation, for the critic.
-        with_playout: Whether the learner's next payment follows, if all players followed the
-            heuristic.
+        with_playout: Whether the learner's next reward if all players followed the heuristic
+            follows, for the critic.
     """
 
     def __init__(
@@ -131,7 +131,7 @@ class SelfPlayVecEnv(VecEnv):
         return self._observe(self.games.all)
 
     def _observe(self, indices: NDArray[np.int64]) -> NDArray[np.float32]:
-        """What the learner sees in these games, and what their critic sees beyond."""
+        """What the learner sees in these games, and what else their critic sees."""
         game = self.games.game
         states, players = self.games.arena.states, self.games.learner_seats[indices]
         seen = [self.games.arena.observation[indices]]
@@ -200,7 +200,7 @@ class SelfPlayVecEnv(VecEnv):
 
 
 def make_env(run: Run) -> SelfPlayVecEnv:
-    """The games that a run's configuration describes, and what its critic sees beyond them."""
+    """The games that a run's configuration describes, and what else its critic sees."""
     network = run.config.network
     return SelfPlayVecEnv(
         SelfPlayGames(run),

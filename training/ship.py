@@ -43,7 +43,7 @@ def measure_against(
     Args:
         game: The game.
         agent: The one, a name or a policy file.
-        others: The agent on all other seats.
+        others: The agent in all other seats.
         deals: How many at each table size.
         seed: The deals' seed.
 

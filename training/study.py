@@ -62,7 +62,7 @@ class Study(Section):
                 raise ValueError(f"a setting's name is made of a-z, 0-9 and _, not {name!r}")
             for change in changes:
                 if change.partition("=")[0] in ("game", "name", "seed"):
-                    raise ValueError(f"{name}: game, name and seed are no settings, got {change!r}")
+                    raise ValueError(f"{name}: game, name and seed cannot be set, got {change!r}")
         return settings
 
     def configs(self, path: Path) -> dict[tuple[str, int], Config]:
@@ -164,7 +164,7 @@ def ranks_against(
 
 
 def run_study(path: Path, out: Path, jobs: int) -> dict[str, Any]:
-    """Make all runs that are missing, and return what is written as JSON.
+    """Train all missing runs, and return what is written as JSON.
 
     Args:
         path: The study's file.

@@ -48,7 +48,7 @@ def train(run: Run, *, resume: bool = False, command_line: str = "", quiet: bool
         The path of the policy.
 
     Raises:
-        ValueError: The folder holds something or belongs to another process, or its checkpoint is
+        ValueError: The folder is not empty or belongs to another process, or its checkpoint is
             missing, damaged or of another configuration.
     """
     with run.lock():

@@ -30,7 +30,7 @@ __all__ = [
     "shipped_policies",
 ]
 
-#: What may stand wherever an agent is expected: a name, an agent, or a function of observations
+#: What can be given wherever an agent is expected: a name, an agent, or a function of observations
 #: and masks (see ``FunctionAgent``).
 AgentLike = str | Agent | Callable[..., Any]
 
@@ -43,7 +43,7 @@ def shipped_policies(game: Game) -> list[str]:
 
 
 def agent_names(game: Game) -> list[str]:
-    """The names that ``make_agent`` takes for this game, beside paths of policy files."""
+    """The names that ``make_agent`` takes for this game, besides paths of policy files."""
     return ["random", *["heuristic"] * (game.heuristic is not None), *shipped_policies(game)]
 
 
@@ -75,7 +75,7 @@ def make_agent(name: str, game: Game, seed: int = 0) -> Agent:
         return NetworkAgent(path, game, name=name)
     raise ValueError(
         f"there is no agent {name!r} for {game.id}; "
-        f"there are {', '.join(agent_names(game))}, or the path of a policy file"
+        f"the agents are {', '.join(agent_names(game))}, or the path of a policy file"
     )
 
 

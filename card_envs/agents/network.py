@@ -37,7 +37,7 @@ class Network:
         #: weight (out, in) and bias (out,) of each layer
         self.layers = layers
         if activation not in _ACTIVATIONS:
-            raise ValueError(f"unknown activation {activation!r}, known are {_ACTIVATIONS}")
+            raise ValueError(f"unknown activation {activation!r}, must be one of {_ACTIVATIONS}")
         self.activation = activation
         self._transposed = [(np.ascontiguousarray(weight.T), bias) for weight, bias in layers]
 
@@ -88,7 +88,7 @@ def metadata_of(game: Game, activation: str, view: View) -> dict[str, str]:
 
 
 def write_policy(path: str | Path, network: Network, game: Game, view: View = View()) -> None:
-    """Write a policy file in one piece: if that fails, the old file is still there.
+    """Write a policy file atomically: if that fails, the old file is still there.
 
     Args:
         path: The safetensors file.

@@ -90,6 +90,6 @@ def checked_actions(agent: Agent, turn: Turn, actions: object) -> NDArray[np.int
         legal = np.flatnonzero(turn.action_mask[first]).tolist()
         raise ValueError(
             f"the agent {agent.name!r} chose the action {array[first]}, which is not legal; "
-            f"legal are {legal}"
+            f"legal actions: {legal}"
         )
     return array.astype(np.int64, copy=False)

@@ -20,7 +20,7 @@ from card_envs.engine.templates import (
 )
 from card_envs.engine.threads import UseLock, one_thread_at_a_time
 
-# What the batch takes beside the game's options.
+# What the batch takes besides the game's options.
 _ARGUMENTS = ("num_players", "memory", "features", "num_threads", "copy")
 
 
@@ -34,7 +34,7 @@ class BatchEngine:
     Game ``i`` of ``reset(seed)`` has the seed ``seed + i`` and plays out exactly as the AEC
     environment with ``reset(seed + i)``; the seed of the game after one with seed s is
     ``card_envs.engine.seeds.next_seed(s)``. Neither the batch's size nor the number of threads
-    changes anything. A batch belongs to one thread: another one that comes in meanwhile gets a
+    changes anything. A batch serves one thread at a time: concurrent calls raise a
     RuntimeError.
 
     The arrays returned, and those of ``current_player``, ``num_players`` and ``game_seeds``, are
@@ -171,7 +171,7 @@ class BatchEngine:
         Raises:
             ValueError: An action is not legal, or the array's shape or dtype is wrong; no game
                 has changed.
-            RuntimeError: ``reset`` was not called first, or another thread is at work in the batch.
+            RuntimeError: ``reset`` was not called first, or another thread is using the batch.
         """
         if not self._ready:
             raise RuntimeError("reset() needs to be called before step")
@@ -186,7 +186,7 @@ class BatchEngine:
         if illegal >= 0:
             legal = np.flatnonzero(self._action_mask[illegal]).tolist()
             raise ValueError(
-                f"action {array[illegal]} is not legal in game {illegal}; legal are {legal}"
+                f"action {array[illegal]} is not legal in game {illegal}; legal actions: {legal}"
             )
         self._use_threads()
         self._step_games(

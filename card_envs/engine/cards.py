@@ -8,7 +8,7 @@ from card_envs.engine.rng import draw_below
 
 @jit
 def shuffle(s, cards, size):
-    """Shuffle ``cards[:size]`` in place with the State's stream (Fisher-Yates)."""
+    """Shuffle ``cards[:size]`` in place with the record's random stream (Fisher-Yates)."""
     for last in range(size - 1, 0, -1):
         other = draw_below(s, last + 1)
         card = cards[last]

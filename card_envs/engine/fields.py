@@ -22,15 +22,15 @@ MAX_SCALE = 255
 class Field:
     """A named field of a flat vector.
 
-    Every value is ``k / scale`` with a whole number of units ``k`` from 0 to ``scale``; what counts
-    further saturates at ``scale``.
+    Every value is ``k / scale`` with a whole number of units ``k`` from 0 to ``scale``; larger
+    counts saturate at ``scale``.
 
     Args:
         name: The field's name; a Python identifier.
         shape: Its shape.
         doc: What the values mean.
         scale: The unit's divisor, from 1 to 255: a number, or one for each entry of the last axis.
-        derived: Whether it is worked out by searching or comparing alternatives; such fields are 0
+        derived: Whether it is computed by searching or comparing alternatives; such fields are 0
             with ``features=False``.
         remembered: Whether it needs perfect recall; such fields are 0 with ``memory="none"``.
 
@@ -104,7 +104,7 @@ class Fields:
 
     @property
     def fingerprint(self) -> str:
-        """A hash of names, shapes and scales: policies of another layout are refused by it."""
+        """A hash of names, shapes and scales: policies of another layout are recognized by it."""
         layout = [(field.name, field.shape, field.scale) for field in self]
         return hashlib.sha256(json.dumps(layout).encode()).hexdigest()[:16]
 

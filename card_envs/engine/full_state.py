@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from card_envs.engine.fields import MAX_SCALE, Field, Fields
 
-# The random stream and the seed tell the future; the others are no part of the position.
+# The random stream and the seed tell the future; the others do not describe the position.
 _LEFT_OUT = ("rng", "seed", "rewards", "reward_mode", "max_steps")
 
 

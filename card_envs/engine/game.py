@@ -162,7 +162,7 @@ VIEW_OPTIONS = (
 
 @jit
 def no_heuristic(states, i):
-    """Stands for the heuristic of a game that has none; it is never called."""
+    """Placeholder for the heuristic of a game that has none; it is never called."""
     return -1
 
 
@@ -205,8 +205,8 @@ class Game:
     #: What one point more than the mean of the table pays with ``reward="score"``.
     score_scale: float = 1.0
     heuristic: Callable[..., int] | None = None
-    #: float32 (A, K), 0 or 1: what each action consists of. A network may make an action's logit as
-    #: the sum over its features, so that similar actions learn together. Default: identity.
+    #: float32 (A, K), 0 or 1: what each action consists of. A network may compute an action's logit
+    #: as the sum over its features, so that similar actions learn together. Default: identity.
     action_features: NDArray[np.float32] = None  # type: ignore[assignment]
     #: The layout of the full state. Default: the bytes of the record's entries.
     state_fields: Fields = None  # type: ignore[assignment]
@@ -275,7 +275,7 @@ class Game:
 
         Args:
             options: The game's options by name.
-            arguments: What may be given beside them, for the error to name it.
+            arguments: What may be given besides them, for the error to name it.
 
         Raises:
             TypeError: There is no such option; the message says what there is.
@@ -286,7 +286,7 @@ class Game:
             if name not in known:
                 about = f"{self.id} has no option {name!r}; its options are {', '.join(known)}"
                 if name in {option.name for option in VIEW_OPTIONS}:
-                    about += f" ({name!r} is an option of who looks, not of the game)"
+                    about += f" ({name!r} is an option of an observer, not of the game)"
                 if arguments:
                     about += f"; further arguments are {', '.join(arguments)}"
                 raise TypeError(about)
@@ -329,7 +329,7 @@ class Game:
         """A number of players; None is the default.
 
         Raises:
-            ValueError: The game is not for that many; the message names the range.
+            ValueError: It does not allow that many; the message names the range.
         """
         if num_players is None:
             return self.default_players
@@ -348,7 +348,7 @@ class Game:
         """The lowest and highest number of players from one number, a pair, or None.
 
         Raises:
-            ValueError: The pair is not one, or the game is not for that many.
+            ValueError: It is no pair of numbers, or the game does not allow that many.
         """
         if isinstance(num_players, (tuple, list)):
             if len(num_players) != 2:

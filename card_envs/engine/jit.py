@@ -37,9 +37,9 @@ def jit(
     Args:
         function: The kernel.
         parallel: Whether ``prange`` loops run in threads.
-        inline: Whether it becomes part of each function that calls it. Numba counts references to
-            arrays that are passed to a function that stays separate, atomically, which is
-            measurable at this throughput.
+        inline: Whether it is inlined into each function that calls it. Otherwise Numba counts
+            references to the arrays passed, with atomic operations, which is measurable at this
+            throughput.
     """
     if not COMPILED:
         plain: Callable[..., Any] = np.errstate(over="ignore")(function)
@@ -67,7 +67,7 @@ def _cache_in(folder: Path, dispatcher: Any) -> None:
     dispatcher._cache = GuardedCache(dispatcher._cache, folder)
 
 
-#: Compiles a function that becomes part of each kernel that calls it.
+#: Compiles a function that is inlined into each kernel that calls it.
 inline = partial(jit, inline=True)
 
 

@@ -1,4 +1,4 @@
-"""The SplitMix64 random stream that every State carries in its field ``rng``.
+"""The SplitMix64 random stream that every game's record carries as ``rng``.
 
 The stream depends on the seed alone: the same on every machine, in any batch, with any number
 of threads.
@@ -33,7 +33,7 @@ def seed_stream(s, seed, number):
 
 @jit
 def draw_below(s, bound):
-    """A uniform integer in [0, bound), bound < 2**31, from the State's stream."""
+    """A uniform integer in [0, bound), bound < 2**31, from the record's stream."""
     value = mix(s.rng)
     s.rng = s.rng + _GAMMA
     # The high half times the bound: its bias is below bound / 2**32.

@@ -84,10 +84,10 @@ def write_states(states, indices, players, out):
 
 
 def play_out(states, indices, players, scratch, out):
-    """What a player of each game is paid next if all players follow the heuristic.
+    """A player's next reward in each game if all players follow the heuristic.
 
     The games ``indices`` are continued in ``scratch``, an array of one, and do not change; where
-    nobody is paid any more it is 0.
+    no reward is left it is 0.
     """
     for j in range(len(indices)):
         scratch[0] = states[indices[j]]

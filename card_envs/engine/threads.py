@@ -25,7 +25,7 @@ class UseLock:
 
 
 def in_use(owner: object) -> RuntimeError:
-    """The error for a thread that comes in while another one is at work."""
+    """The error for a thread that calls a method while another one is at work."""
     return RuntimeError(
         f"another thread is at work in this {type(owner).__name__}: an object belongs to one "
         "thread; give each thread its own"

@@ -41,7 +41,7 @@ _NEEDS_RESET = {
     "agents",
 }
 
-# What the environment takes beside the game's options.
+# What the environment takes besides the game's options.
 _ARGUMENTS = ("num_players", "memory", "features", "on_illegal", "render_mode")
 
 # What a clone needs copies of.
@@ -90,7 +90,7 @@ class CardEnv(AECEnv[str, Observation, int]):
     and nothing changes. Actions outside the action space and calls in the wrong order give the
     errors of PettingZoo's AssertOutOfBoundsWrapper and OrderEnforcingWrapper: no wrapper is needed.
 
-    An environment belongs to one thread: another one that comes in meanwhile gets a RuntimeError.
+    An environment serves one thread at a time: concurrent calls raise a RuntimeError.
 
     ## Arguments
     Args:
@@ -185,7 +185,7 @@ class CardEnv(AECEnv[str, Observation, int]):
         """Take these records as the game's, and keep live views of what every step looks at."""
         self._states = states
         self._rewards_view = states["rewards"][0]
-        # What the player to move observes, as the last step left it, until it has been given away.
+        # What the player to move observes, as the last step left it, until it is handed out.
         self._given: NDArray[np.float32] | None = None
 
     # -----------------------------------------------------------------------------------------
@@ -243,7 +243,7 @@ class CardEnv(AECEnv[str, Observation, int]):
 
         Raises:
             ValueError: The action is illegal, with ``on_illegal="raise"``.
-            RuntimeError: Another thread is at work in this environment.
+            RuntimeError: Another thread is using this environment.
         """
         if not self._use.acquire(False):
             raise in_use(self)
@@ -325,7 +325,7 @@ class CardEnv(AECEnv[str, Observation, int]):
             legal = self.legal_actions()
             raise ValueError(
                 f"action {action} ({self.action_name(action)}) is not legal for {agent}; "
-                f"legal are {legal}"
+                f"legal actions: {legal}"
             )
         EnvLogger.warn_on_illegal_move()
         self._cumulative_rewards[agent] = 0.0
@@ -371,7 +371,7 @@ class CardEnv(AECEnv[str, Observation, int]):
     def _player_of(self, agent: str) -> int:
         player = self._player.get(agent)
         if player is None:
-            raise KeyError(f"there is no agent {agent!r}; there are {self.possible_agents}")
+            raise KeyError(f"there is no agent {agent!r}; the agents are {self.possible_agents}")
         return player
 
     def state(self) -> NDArray[np.float32]:
@@ -464,7 +464,7 @@ class CardEnv(AECEnv[str, Observation, int]):
 
     @one_thread_at_a_time
     def determinize(self, agent: str, seed: int) -> None:
-        """Redraw all that the agent cannot know, uniformly among what they hold possible.
+        """Redraw all that the agent cannot know, uniformly over what agrees with their knowledge.
 
         For users' own search: on a :meth:`clone`. Neither the agent's observation nor, if they are
         to move, their mask changes.
@@ -508,7 +508,7 @@ class CardEnv(AECEnv[str, Observation, int]):
         """The game's history for :meth:`load`: one line of UTF-8 JSON, the same as a replay file.
 
         It holds seed, options, actions and redraws; neither an illegal action that ended the game
-        nor the dead steps after the end are part of it.
+        nor the dead steps after the end are included.
         """
         self._check_reset("save")
         return Replay.of(self).to_json().encode()

@@ -1,6 +1,6 @@
 """``LearnerGames``: games in which a learner holds one seat against opponents.
 
-The Gymnasium environments, single and vector, and training stand on it.
+The Gymnasium environments, single and vector, and training are built on it.
 """
 
 from __future__ import annotations
@@ -25,16 +25,16 @@ ILLEGAL_REWARD = -1.0
 # Games in a row that may end before the learner's first decision.
 _TRIES = 1000
 
-# What the environments take beside the game's options.
+# What the environments take besides the game's options.
 _ARGUMENTS = ("num_players", "opponents", "seat", "skip_forced", "on_illegal", "render_mode")
 
 _LEARNER = 0  # its index among the arena's agents
 
 
 class LearnerGames:
-    """``num_envs`` games; each is left to the learner whenever their seat is to move.
+    """``num_envs`` games in which the learner decides whenever their seat is to move.
 
-    They belong to one thread: another one that comes in meanwhile gets a RuntimeError.
+    They serve one thread at a time: concurrent calls raise a RuntimeError.
 
     Args:
         game: The game.
@@ -46,7 +46,7 @@ class LearnerGames:
             ``num_players`` must be one number). None: the heuristic, or random if the game has
             none.
         seat: The learner's seat; None: drawn for each game from its seed.
-        skip_forced: Whether the learner's move is made for them where only one is legal.
+        skip_forced: Whether forced moves (a single legal action) are made for the learner.
         on_illegal: ``"terminate"``: an illegal action ends its game with -1; ``"raise"``: it is
             an error, and no game changes.
         **options: The game's options, and the learner's ``memory`` and ``features``.
@@ -118,7 +118,7 @@ class LearnerGames:
 
     @one_thread_at_a_time
     def reset_next(self, indices: NDArray[np.int64]) -> None:
-        """Begin the games ``indices`` again, with the seeds that follow theirs."""
+        """Restart the games ``indices``, with the seeds that follow theirs."""
         self._begin(indices, next_seeds(self.game_seeds[indices]))
 
     def _begin(self, indices: NDArray[np.int64], seeds: NDArray[np.uint64]) -> None:
@@ -192,7 +192,7 @@ class LearnerGames:
 
     def _refuse(self, actions: NDArray[np.int64], game: int) -> None:
         allowed = np.flatnonzero(self.arena.action_mask[game]).tolist()
-        message = f"action {actions[game]} is not legal in game {game}; legal are {allowed}"
+        message = f"action {actions[game]} is not legal in game {game}; legal actions: {allowed}"
         if self._on_illegal == "raise":
             raise ValueError(message)
         gymnasium.logger.warn(f"{message}. The game ends with {ILLEGAL_REWARD} for the offender.")

@@ -35,9 +35,9 @@ class SingleSeatEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
     played up to the learner's first decision.
 
     ## Rewards
-    What the learner is paid from their decision until their next one or the end of the game. What
-    a game pays before their first decision (with ``reward="score"``, when a round ends with forced
-    moves only) is part of no reward.
+    The sum of the learner's rewards from their decision until their next one or the end of the
+    game. Rewards before their first decision (with ``reward="score"``, when a round ends with
+    forced moves only) are not included.
 
     ## Episode End
     The end of the game, or truncation after ``max_steps`` decisions of all players together.
@@ -52,7 +52,7 @@ class SingleSeatEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
             legal actions (M,) for float32 (M, D) and int8 (M, A). None: the heuristic, or random
             if the game has none.
         seat: The learner's seat; None: drawn at each reset.
-        skip_forced: Whether the learner's move is made for them where only one is legal.
+        skip_forced: Whether forced moves (a single legal action) are made for the learner.
         reward: ``"rank"``, ``"win"`` or ``"score"``.
         max_steps: Decisions after which a game is truncated.
         memory: What the learner observes: with ``"perfect"`` recall, or ``"none"``. Opponents

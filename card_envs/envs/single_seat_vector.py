@@ -81,7 +81,7 @@ class SingleSeatVectorEnv(VectorEnv[NDArray[np.float32], NDArray[np.int64], NDAr
         """Begin all games; game i has the seed ``seed + i`` and is that of ``SingleSeatEnv``.
 
         (With policies as opponents, up to a network's rounding, which may differ between one
-        observation and many.)
+        observation and a batch.)
         """
         super().reset(seed=seed)
         if seed is None and self._has_game:

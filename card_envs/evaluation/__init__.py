@@ -1,8 +1,8 @@
 """How strong agents are: duplicate deals, confidence intervals, tournaments, ratings.
 
-``evaluate`` plays one table, ``run_tournament`` every table that can be made of some agents;
-both stand on ``play_deals``. Statistics need scipy, tables and pictures rich and matplotlib: ``pip
-install 'card_envs[evaluation]'``.
+``evaluate`` plays one table, ``run_tournament`` every table that some agents can form;
+both are built on ``play_deals``. Statistics need scipy, tables and pictures rich and matplotlib:
+``pip install 'card_envs[evaluation]'``.
 """
 
 from card_envs.evaluation.deals import (

@@ -18,7 +18,7 @@ from card_envs.evaluation.tournament import run_tournament
 from card_envs.games import load_game
 
 _EVALUATE = "how strong the agents of a table are: duplicate deals in all cyclic seatings"
-_TOURNAMENT = "every table that can be made of some agents: ratings and pairwise results"
+_TOURNAMENT = "all tables that the agents can form: ratings and pairwise results"
 
 #: A command's subparsers, as ``ArgumentParser.add_subparsers`` returns them.
 Subparsers = Any
@@ -135,7 +135,7 @@ def _add_tournament_arguments(parser: argparse.ArgumentParser, program: str) -> 
     parser.add_argument(
         "--agents", nargs="+", required=True, metavar="A", help="two or more different agents"
     )
-    parser.add_argument("--players", type=int, required=True, metavar="N", help="of every table")
+    parser.add_argument("--players", type=int, required=True, metavar="N", help="players per table")
     parser.add_argument("--deals", type=int, default=200, metavar="D", help="default: 200")
     parser.add_argument("--seed", type=int, default=0, metavar="S", help="default: 0")
     command.add_options_argument(parser)

@@ -1,7 +1,7 @@
 """Duplicate deals: every deal is played in all cyclic seatings with the same cards.
 
-Seating r puts agent k on seat (k + r) mod n. Games of one deal depend on each other; the deals'
-means do not, and intervals are over those.
+Seating r puts agent k in seat (k + r) mod n. Games of one deal are correlated; the deals'
+means are independent, and intervals are over those.
 """
 
 from __future__ import annotations
@@ -105,7 +105,7 @@ def play_deals(
 
     Raises:
         ValueError: An agent, their number or an option is wrong, or an agent's action is illegal.
-        TypeError: There is no such option, or what stands for an agent is none.
+        TypeError: There is no such option, or something given as an agent is not one.
     """
     game = as_game(game)
     n = game.check_num_players(len(agents))
@@ -154,7 +154,7 @@ def play_one_against(
     Args:
         game: The game, or its name.
         agent: The one; it is agent 0 of the results.
-        others: The agent on all other seats.
+        others: The agent in all other seats.
         sizes: Numbers of players.
         seeds: The deals' seeds, uint64 (deals,), the same for every size.
         options: The game's options but ``reward``.

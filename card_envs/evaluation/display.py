@@ -92,7 +92,7 @@ def plot_ratings(result: Mapping[str, Any], picture: str | Path, title: str) -> 
 
     Args:
         result: What ``TournamentSummary.to_json`` or ``TournamentResult.to_json`` gives.
-        picture: The file to write; its ending says the format.
+        picture: The file to write; its extension selects the format.
         title: The picture's title.
 
     Raises:
@@ -130,11 +130,11 @@ def plot_ratings(result: Mapping[str, Any], picture: str | Path, title: str) -> 
 
 
 def write_picture(figure: Any, picture: str | Path) -> None:
-    """Write a matplotlib figure in one piece.
+    """Write a matplotlib figure atomically.
 
     Args:
         figure: The figure.
-        picture: The file to write; its ending says the format.
+        picture: The file to write; its extension selects the format.
 
     Raises:
         OSError: The file cannot be written.
@@ -155,7 +155,7 @@ def picture_file(text: str) -> Path:
     path, formats = output_file(text), figures.Figure().canvas.get_supported_filetypes()
     if path.suffix.removeprefix(".") not in formats:
         raise argparse.ArgumentTypeError(
-            f"{text}: the ending says the format, which is one of {', '.join(sorted(formats))}"
+            f"{text}: the extension must be one of {', '.join(sorted(formats))}"
         )
     return path
 

@@ -35,7 +35,7 @@ class AgentResult:
     score: float
 
     def to_json(self) -> dict[str, Any]:
-        """The result as JSON has it."""
+        """The result as JSON data."""
         return {
             "name": self.name,
             "rank": self.rank.mean,
@@ -69,7 +69,7 @@ class EvaluationResult:
     truncated: float
 
     def to_json(self) -> dict[str, Any]:
-        """The result as JSON has it; the same seed gives the same bytes."""
+        """The result as JSON data; the same seed gives the same bytes."""
         return {
             "game": self.game,
             "num_players": self.num_players,
@@ -103,7 +103,7 @@ def evaluate(
 
     Raises:
         ValueError: An agent, a number or an option is wrong, or an agent's action is illegal.
-        TypeError: There is no such option, or what stands for an agent is none.
+        TypeError: There is no such option, or something given as an agent is not one.
         MissingExtraError: scipy is not installed.
     """
     game = as_game(game)

@@ -1,8 +1,8 @@
 """Ratings from whole rankings, ties included: Plackett-Luce in Davidson's form, by maximum
 likelihood.
 
-Places are given out from the first on. Among the players that have none yet, a set S is the next to
-share one with a probability proportional to ``d(|S|)`` times the geometric mean of the strengths
+Places are assigned from the first down. Among the players that have none yet, a set S is the next
+to share one with a probability proportional to ``d(|S|)`` times the geometric mean of the strengths
 in S; ``d(1)`` is 1, and the others are fitted with the strengths. Without ties this is the
 Plackett-Luce model, with two players Davidson's model of paired comparisons.
 """
@@ -25,7 +25,7 @@ _RIDGE = 1e-3
 # The fit ends where another step would change the loss by less than this share of it.
 _TOLERANCE = 1e-9
 _MOST_STEPS = 200
-# A number of players of one agent has four bits of a code.
+# In a code, the number of players of each agent takes four bits.
 _BITS = 4
 
 #: The greatest number of agents that can be rated together.
@@ -164,7 +164,7 @@ class Rankings:
     def _loss(
         self, x: NDArray[np.float64], happened: NDArray[np.float64], in_group: NDArray[np.float64]
     ) -> tuple[float, NDArray[np.float64]]:
-        """The negative logarithm of the likelihood, and the probability of each choice."""
+        """The negative log-likelihood, and the probability of each choice."""
         utility = self._offsets + self._features @ x
         highest = np.maximum.reduceat(utility, self._starts)
         odds = np.exp(utility - highest[self._group])
@@ -180,7 +180,7 @@ class Rankings:
         are from that group: a weak prior bounds their ratings, and their intervals are open.
 
         Args:
-            bootstraps: The number of samples of the bootstrap, at least 1.
+            bootstraps: The number of bootstrap samples, at least 1.
             rng: Draws the samples.
         """
         compared = self._compared()

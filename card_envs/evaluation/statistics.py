@@ -19,7 +19,7 @@ class MeanEstimate(NamedTuple):
 
     @property
     def interval(self) -> list[float]:
-        """The interval as JSON has it: ``[low, high]``."""
+        """The interval as JSON data: ``[low, high]``."""
         return [self.low, self.high]
 
 

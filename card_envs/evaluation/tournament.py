@@ -1,4 +1,4 @@
-"""A tournament: every table that can be made of some agents, their ratings, and pairwise results.
+"""A tournament: every table that some agents can form, their ratings, and pairwise results.
 
 The ratings are strengths on Elo's scale (400 points: ten to one), fitted to the whole rankings of
 all games (``card_envs.evaluation.ratings``); their mean is 0. All tables play the same deals; for
@@ -52,7 +52,7 @@ class RatedAgentResult:
     win: MeanEstimate
 
     def to_json(self) -> dict[str, Any]:
-        """The result as JSON has it; an open end of an interval is null."""
+        """The result as JSON data; an open end of an interval is null."""
         return {
             "name": self.name,
             "rating": self.rating,
@@ -81,7 +81,7 @@ class TableResult:
     truncated: float
 
     def to_json(self) -> dict[str, Any]:
-        """The result as JSON has it."""
+        """The result as JSON data."""
         return {
             "agents": list(self.agents),
             "rank": list(self.rank),
@@ -92,7 +92,7 @@ class TableResult:
 
 @dataclass(frozen=True)
 class TournamentSummary:
-    """What tables, perhaps of several sizes, say of the agents.
+    """What tables, perhaps of several sizes, say about the agents.
 
     Means are over an agent's places at a table, then over tables, then over table sizes.
 
@@ -110,7 +110,7 @@ class TournamentSummary:
     truncated: float
 
     def to_json(self) -> dict[str, Any]:
-        """The summary as JSON has it."""
+        """The summary as JSON data."""
         return {
             "agents": [agent.to_json() for agent in self.agents],
             "pairwise": self.pairwise.tolist(),
@@ -129,7 +129,7 @@ class TournamentResult:
         deals: The number of deals of every table; each was played in ``num_players`` seatings.
         seed: The deals' seed.
         options: The game's options but ``reward``.
-        summary: What the tables say of the agents.
+        summary: What the tables say about the agents.
     """
 
     game: str
@@ -140,7 +140,7 @@ class TournamentResult:
     summary: TournamentSummary
 
     def to_json(self) -> dict[str, Any]:
-        """The result as JSON has it; the same seed gives the same bytes."""
+        """The result as JSON data; the same seed gives the same bytes."""
         return {
             "game": self.game,
             "num_players": self.num_players,
@@ -175,7 +175,7 @@ def run_tournament(
     *,
     progress: bool = False,
 ) -> TournamentResult:
-    """Play every table that can be made of some agents.
+    """Play every table that some agents can form.
 
     Args:
         game: The game, or its name.
@@ -189,7 +189,7 @@ def run_tournament(
 
     Raises:
         ValueError: An agent, a number or an option is wrong, or an agent's action is illegal.
-        TypeError: There is no such option, or what stands for an agent is none.
+        TypeError: There is no such option, or something given as an agent is not one.
         MissingExtraError: scipy, or rich for a progress bar, is not installed.
     """
     game = as_game(game)
@@ -226,7 +226,7 @@ def summarize(
     played: Sequence[MatchResults],
     seed: int = 0,
 ) -> TournamentSummary:
-    """What tables, perhaps of several sizes, say of the agents.
+    """What tables, perhaps of several sizes, say about the agents.
 
     Args:
         names: The agents' names.

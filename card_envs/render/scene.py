@@ -1,4 +1,4 @@
-"""A table as plain data: what a seat may know of it, described once for all renderers.
+"""A table as plain data: what a player may know of it, described once for all renderers.
 
 A game's ``scene.py`` fills it in. Whatever is hidden is not in it: renderers can show all of it.
 """
@@ -34,7 +34,7 @@ class Zone:
     """A place for cards, such as a hand, a row, a pile or a trick.
 
     Args:
-        name: What it is called, such as ``"draw pile"``; of a seat's zone without the owner.
+        name: What it is called, such as ``"draw pile"``; a seat's zone omits the owner.
         cards: What is known of its cards, in the order in which they lie.
         layout: ``"row"`` (side by side), ``"pile"`` (on top of each other) or ``"slots"`` (each
             card has a numbered place of its own).
@@ -113,11 +113,11 @@ class Place:
 
 @dataclass(frozen=True)
 class Scene:
-    """The table as one seat sees it.
+    """The table as one player sees it.
 
     Args:
         title: The game and how far it has come, such as ``"Beaver Gang, round 1 of 4"``.
-        observer: The player who looks.
+        observer: The observing player.
         seats: All seats, the observer's first, then clockwise.
         zones: Cards that belong to nobody, such as piles.
         grids: What is known or was counted, in numbers.
@@ -179,7 +179,7 @@ def standing(
 
     Args:
         s: The record.
-        observer: The player who looks.
+        observer: The observing player.
         results: What to say beside each player.
         wins: What wins a game, such as ``"the highest total"``.
     """

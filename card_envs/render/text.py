@@ -92,7 +92,7 @@ def _seats(seats: Sequence[Seat]) -> str:
 
 
 def _legend(scene: Scene) -> str:
-    """What the signs mean that occur."""
+    """What the signs that occur mean."""
     signs = [(_TO_MOVE, "to move")] if any(seat.to_move for seat in scene.seats) else []
     signs += scene.legend
     return filled(f"({', '.join(f'{sign} {meaning}' for sign, meaning in signs)})") if signs else ""

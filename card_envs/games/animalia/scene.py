@@ -168,7 +168,7 @@ def _hidden_card(s: Any, player: int, place: int, *, marks: bool, chosen: int = 
 
 
 def _together(cards: list[Card]) -> tuple[Card, ...]:
-    """The cards, face-down ones that follow each other and look the same as one."""
+    """The cards, with adjacent identical face-down ones merged into one."""
     together: list[Card] = []
     for card in cards:
         last = together[-1] if together else None

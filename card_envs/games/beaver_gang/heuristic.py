@@ -23,7 +23,7 @@ from card_envs.games.beaver_gang.state import (
 
 # A card that its owner chose to keep from the draw pile is worth this, if nothing more is known.
 KEPT_VALUE = 2.5
-# What a special card in the hand is worth, in points, beside a number that could be drawn.
+# What a special card in the hand is worth, in points, compared with a number that could be drawn.
 PEEK_GAIN = 0.7
 DRAW_TWO_GAIN = 2.0
 SWAP_GAIN = 1.5

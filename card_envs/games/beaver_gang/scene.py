@@ -176,7 +176,7 @@ def _older(age: int) -> str:
 
 
 def _legend(s: Any, seats: tuple[Seat, ...], memory: int) -> tuple[tuple[str, str], ...]:
-    """What the marks mean that occur."""
+    """What the marks that occur mean."""
     cards = [card for seat in seats for card in seat.zones[0].cards]
     marks = "".join(card.marks for card in cards)
     legend = []

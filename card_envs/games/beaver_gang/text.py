@@ -48,7 +48,7 @@ def action_name(action: int) -> str:
 
 
 def turn_name(turn: int, other_card: str) -> str:
-    """A last turn in words.
+    """A player's last turn in words.
 
     Args:
         turn: One of ``NO_TURN``, ``TOOK``, … ``DISCARDED``, plus the slot.

@@ -35,7 +35,7 @@ from card_envs.games.swim_for_your_life.state import (
     players_left,
 )
 
-# What the others' expected totals weigh beside one's own, with two players left and with more.
+# What the others' expected totals weigh relative to one's own, with two players left and with more.
 RIVAL_WEIGHT = 1.0
 RIVALS_WEIGHT = 0.05
 # How many points the expected total must be ahead of the best opponent's to tap: everybody else

@@ -81,7 +81,7 @@ def determinize(states, i, player, seed):
 
 @jit
 def deal_hidden_cards(s, player):
-    """Put the others' unknown cards to those left over, then deal as many to each again."""
+    """Return the others' unknown cards to those left over, then deal each as many again."""
     for q in range(s.num_players):
         if q != player:
             for animal in range(NUM_ANIMALS):

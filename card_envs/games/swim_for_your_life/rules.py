@@ -209,7 +209,7 @@ def next_in_game(s, player):
 
 @jit
 def holds_a_set(s, player):
-    """SW-9: looked at after an exchange, and only then (SW-10)."""
+    """SW-9: checked after an exchange, and only then (SW-10)."""
     for animal in range(HARE, HARE + NUM_SETS):
         if is_set(s, animal) and s.hand[player, animal] == DECK_COUNTS[animal]:
             return True
