@@ -1,27 +1,68 @@
-"""Compile one game's rules into the cache: ``python tests/compile_rules.py GAME``.
+"""Compile the rules of all games into the cache: ``python tests/compile_rules.py [GAME ...]``.
 
-``make test`` does it for every game first; else each of its test processes would compile all games.
+``make test`` does it first, a process for each game and as many at a time as there are cores; else
+each of its test processes would compile all games.
 """
 
+from __future__ import annotations
+
+import os
+import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 
 import numba
+import numpy as np
+from helpers import (
+    ALL_GAMES,
+    begin,
+    mask_of,
+    observation_of,
+    state_of,
+)
 
 import card_envs
-from card_envs.envs.vector import SeatVectorEnv
+from card_envs.engine.game import Game
+from card_envs.envs.single_seat_vector import SingleSeatVectorEnv
 
-game = sys.argv[1]
-env = card_envs.make(game, render_mode="ansi")
-env.reset(seed=1)
-env.step(env.legal_actions()[0])
-env.determinize(env.possible_agents[0], seed=1)
-env.load(env.save())
-env.state()
-env.render()
-for num_threads in {1, min(2, numba.config.NUMBA_NUM_THREADS)}:
-    batch = card_envs.make_vec(game, num_envs=2, num_threads=num_threads)
-    _, action_mask = batch.reset(seed=1)
-    batch.step(action_mask.argmax(axis=1))
-seats = SeatVectorEnv(game, num_envs=2)
-_, infos = seats.reset(seed=1)
-seats.step(infos["action_mask"].argmax(axis=1))
+
+def compile_game(game: Game) -> None:
+    """All that the environments, batches and tests call."""
+    env = card_envs.make(game.name, render_mode="ansi")
+    env.reset(seed=1)
+    env.step(env.legal_actions()[0])
+    env.determinize(env.possible_agents[0], seed=1)
+    env.load(env.save())
+    env.state()
+    env.render()
+    for num_threads in {1, min(2, numba.config.NUMBA_NUM_THREADS)}:
+        batch = card_envs.make_vec(game.name, num_envs=2, num_threads=num_threads)
+        _, action_mask = batch.reset(seed=1)
+        batch.step(action_mask.argmax(axis=1))
+    for opponents in (None, lambda observation, action_mask: action_mask.argmax(axis=1)):
+        seats = SingleSeatVectorEnv(game.name, num_envs=2, opponents=opponents)
+        _, infos = seats.reset(seed=1)
+        seats.step(infos["action_mask"].argmax(axis=1))
+    states = begin(game, game.min_players, 1)
+    observation_of(game, states, 0)
+    state_of(game, states)
+    action = int(mask_of(game, states).argmax())
+    if game.heuristic is not None:
+        game.heuristic(states, 0)
+    game.rules.determinize(states, 0, 0, np.uint64(1))
+    game.rules.step(states, 0, action)
+
+
+def main() -> None:
+    """Compile the games that are named, or all."""
+    names = sys.argv[1:]
+    for game in (game for game in ALL_GAMES if game.id in names):
+        compile_game(game)
+    if not names:
+        commands = [[sys.executable, __file__, game.id] for game in ALL_GAMES]
+        with ThreadPoolExecutor(os.cpu_count()) as pool:
+            list(pool.map(subprocess.check_call, commands))
+
+
+if __name__ == "__main__":
+    main()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import helpers  # noqa: F401  # before any test's module: it loads the kits, which may import it
 import pytest
 from hypothesis import HealthCheck, settings
 from pettingzoo.utils.env_logger import EnvLogger

@@ -2,46 +2,28 @@
 
 from __future__ import annotations
 
-import hashlib
 import importlib
 import itertools
 import json
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from functools import cache, partial
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
+from kits import Kit, load_kits
 
-from card_envs.engine.game import Game
+from card_envs.engine.game import VIEW_OPTIONS, Game, View
+from card_envs.engine.observing import MEMORY_MODES as MEMORY_MODES
+from card_envs.engine.templates import write_full_states
 from card_envs.envs.aec import CardEnv
-from card_envs.games import GAMES, load_game
-from card_envs.games.animalia.state import (
-    BRING_IN,
-    FULL,
-    OWL_FAMILY,
-    RECEIVE,
-    STEAL,
-    TAKE_OUT,
-)
 
-ALL_GAMES = [load_game(game_id) for game_id in GAMES]
+#: All ways to look at a game.
+VIEWS = [View(memory, features) for memory in MEMORY_MODES for features in (True, False)]
 
-
-def table_sizes(game: Game) -> range:
-    """The numbers of players that a game allows."""
-    return range(game.min_players, game.max_players + 1)
-
-
-#: Every game at every table size: for ``parametrize(("game", "num_players"), TABLES)``.
-TABLES = [
-    pytest.param(game, n, id=f"{game.id}-{n}") for game in ALL_GAMES for n in table_sizes(game)
-]
-#: Every game once.
-EACH_GAME = [pytest.param(game, id=game.id) for game in ALL_GAMES]
-MEMORY_MODES = ("perfect", "none")
 # A training run that takes a moment, as overrides of any configuration.
 TINY_LEARNER = [
     "decisions=192",
@@ -53,19 +35,29 @@ TINY_LEARNER = [
     "imitation.copy_weights=false",
 ]
 
-#: Options with which a game ends within the decisions of a walk, and how many decisions it takes
-#: at the median where not the usual number.
-SHORT_GAMES: dict[str, dict[str, Any]] = {"franks_zoo": {"target_score": 8}}
-USUAL_LENGTH = {"franks_zoo": 450, "animalia": 220}
+
+def table_sizes(game: Game) -> range:
+    """The numbers of players that a game allows."""
+    return range(game.min_players, game.max_players + 1)
 
 
 def module_of(game: Game) -> Any:
-    """The game's environment module, as users import it."""
-    return importlib.import_module(f"card_envs.{game.name}")
+    """The game's environment module, as users import it; what stands for it where there is none."""
+    if kit_of(game).is_own:
+        return importlib.import_module(f"card_envs.{game.name}")
+    return SimpleNamespace(
+        env=partial(CardEnv, game.name),
+        raw_env=partial(CardEnv, game.name, on_illegal="raise"),
+    )
 
 
 def agents_of(game: Game, num_players: int) -> list[str]:
     return [f"player_{k}" for k in range(num_players)]
+
+
+# ---------------------------------------------------------------------------------------------
+# Records
+# ---------------------------------------------------------------------------------------------
 
 
 def begin(game: Game, num_players: int, seed: int, **options: Any) -> np.ndarray:
@@ -77,10 +69,20 @@ def begin(game: Game, num_players: int, seed: int, **options: Any) -> np.ndarray
 
 
 def copy_of(game: Game, states: np.ndarray) -> np.ndarray:
-    """The same to the byte, also between the fields, which ``states.copy`` leaves out."""
+    """The same to the byte, also between the entries, which ``states.copy`` leaves out."""
     copy = game.new_states(len(states))
     copy.view(np.uint8)[:] = states.view(np.uint8)
     return copy
+
+
+def stacked(game: Game, positions: Iterable[np.ndarray]) -> np.ndarray:
+    """Records of one game each in one array."""
+    positions = list(positions)
+    states = game.new_states(len(positions))
+    rows = states.view(np.ndarray).view(np.uint8).reshape(len(positions), -1)
+    for row, position in zip(rows, positions, strict=True):
+        row[:] = position.view(np.uint8)
+    return states
 
 
 def is_over(states: np.ndarray) -> bool:
@@ -94,33 +96,59 @@ def mask_of(game: Game, states: np.ndarray) -> np.ndarray:
     return mask
 
 
-def observation_of(game: Game, states: np.ndarray, player: int) -> np.ndarray:
+def observation_of(
+    game: Game, states: np.ndarray, player: int, memory: str = "perfect", features: bool = True
+) -> np.ndarray:
+    """What the player observes; values that are not written stay NaN."""
     observation = np.full(game.fields.size, np.nan, np.float32)
-    game.observe(states, 0, player, observation)
+    # Whole numbers of Python only: kernels are compiled for each type that they are given.
+    game.observe(states, 0, int(player), MEMORY_MODES.index(memory), int(features), observation)
     return observation
 
 
-def state_of(game: Game, states: np.ndarray) -> np.ndarray:
-    out = np.full(game.state_fields.size, np.nan, np.float32)
-    game.write_state(states, 0, 0, out)
-    return out
+def state_of(game: Game, states: np.ndarray, player: int = 0) -> np.ndarray:
+    """The full state with the player's seat first; values that are not written stay NaN."""
+    out = np.full((1, game.state_fields.size), np.nan, np.float32)
+    write_full_states(game, states, np.zeros(1, np.int64), np.array([player]), out)
+    return out[0]
+
+
+def units_of(vectors: np.ndarray, scale: np.ndarray) -> np.ndarray:
+    """The whole numbers of units in vectors (..., D); all of them must be exact."""
+    units = np.rint(vectors * scale)
+    assert ((units >= 0) & (units <= scale)).all()  # NaN is neither
+    exact = units.astype(np.float32) / scale
+    if (exact != vectors).any():
+        place = tuple(np.argwhere(exact != vectors)[0])
+        raise AssertionError(f"{vectors[place]!r} at {place} is no whole number of units")
+    return units.astype(np.uint8)
+
+
+def check_invariants(game: Game, states: np.ndarray) -> None:
+    """AssertionError if ``states[0]`` cannot be a state of the game."""
+    kit_of(game).check_invariants(states, 0)
+
+
+# ---------------------------------------------------------------------------------------------
+# Players
+# ---------------------------------------------------------------------------------------------
 
 
 @cache
 def kinds_of_actions(game: Game) -> np.ndarray:
-    """The kind of each action, a small number: actions are of one kind if they begin with the
-    same part (``Game.action_parts``)."""
-    return game.action_parts.argmax(axis=1)
+    """The kind of each action, a small number: actions are of one kind if their first feature
+    (``Game.action_features``) is the same."""
+    return game.action_features.argmax(axis=1)
 
 
-#: A seed of ``Habits`` for a player without any: his games come to an end soon.
+#: A seed of ``Habits`` for a player without any: their games come to an end soon.
 UNIFORM = 0
 
 
 class Habits:
-    """A player with habits of its own: it likes some actions far better than others.
+    """A player with habits of their own: they like some actions far better than others.
 
-    It chooses a kind of action first and then an action of that kind: where nearly all legal
+    They choose a kind of action first and then an action of that kind: where nearly all legal
     actions are alike, the few others, which may be what ends a round, come up no less often.
 
     Players who choose uniformly end most games early and visit the same few kinds of positions. Of
@@ -139,7 +167,8 @@ class Habits:
         self._weights = np.exp(spread * self._rng.standard_normal(game.num_actions))
         if character >= 2:
             self._weights[self._rng.random(game.num_actions) < 0.7] = 1e-6
-        self._heuristic_share = self._rng.random() if character == 1 else 0.0
+        follows = character == 1 and game.heuristic is not None
+        self._heuristic_share = self._rng.random() if follows else 0.0
         self._tries = 20 if character % 2 else 0
         self._tried = game.new_states(1)
 
@@ -152,7 +181,7 @@ class Habits:
         first, *others = self._rng.choice(legal, 1 + self._tries, p=weights / weights.sum())
         record, standing = states.view(np.uint8), states["standing"].tobytes()
         for action in dict.fromkeys(others):
-            self._tried.view(np.uint8)[:] = record  # far faster than field by field
+            self._tried.view(np.uint8)[:] = record  # far faster than entry by entry
             self._game.rules.step(self._tried, 0, int(action))
             if self._tried["standing"].tobytes() != standing:
                 return int(action)
@@ -186,6 +215,11 @@ class Chooser:
         return (self._x >> 33) % bound
 
 
+# ---------------------------------------------------------------------------------------------
+# Walks
+# ---------------------------------------------------------------------------------------------
+
+
 def walk(
     game: Game, num_players: int, seed: int, *, decisions: int = 600, **options: Any
 ) -> Iterator[np.ndarray]:
@@ -193,7 +227,7 @@ def walk(
 
     Unless ``options`` say something else, it is a game that does not take too long.
     """
-    states = begin(game, num_players, seed, **{**SHORT_GAMES.get(game.id, {}), **options})
+    states = begin(game, num_players, seed, **{**kit_of(game).short_options, **options})
     habits = Habits(game, seed)
     for _ in range(decisions):
         yield states
@@ -201,6 +235,19 @@ def walk(
             return
         game.rules.step(states, 0, habits.choose(states))
     yield states
+
+
+@cache
+def mean_length(game: Game, num_players: int) -> float:
+    """Decisions of a game of uniformly random players, with the options of a walk.
+
+    Tests look at as many games as it takes, and expect of a short game only what it can show.
+    """
+    lengths = []
+    for seed in range(10):
+        *_, states = walk(game, num_players, UNIFORM + 4 * seed)
+        lengths.append(states["steps"][0])
+    return float(np.mean(lengths))
 
 
 def some_positions(
@@ -213,7 +260,7 @@ def some_positions(
     """
     positions: list[np.ndarray] = []
     while len(positions) < count:
-        due = seed % 7
+        due = seed % min(7, math.ceil(mean_length(game, num_players)))
         for number, states in enumerate(walk(game, num_players, seed, **options)):
             if number >= due or is_over(states):
                 positions.append(copy_of(game, states))
@@ -222,8 +269,34 @@ def some_positions(
     return positions[:count]
 
 
+@cache
+def positions_of(game: Game, num_players: int) -> tuple[np.ndarray, ...]:
+    """Many positions of a table, for tests that leave them as they are."""
+    return tuple(some_positions(game, num_players, 320))
+
+
+def situations_in(game: Game, positions: Iterable[np.ndarray]) -> Counter[str]:
+    """How often what happens in consecutive positions (which may be one array, as of ``walk``)."""
+    situations = kit_of(game).situations
+    found: Counter[str] = Counter()
+    before = None
+    for states in positions:
+        after = copy_of(game, states)[0]
+        if before is not None:
+            found.update(
+                name for name, (_, happens) in situations.items() if happens(before, after)
+            )
+        before = after
+    return found
+
+
+# ---------------------------------------------------------------------------------------------
+# Environments
+# ---------------------------------------------------------------------------------------------
+
+
 def play_on(env: Any, seed: int, decisions: int) -> None:
-    """Take up to so many habitual decisions in an AEC environment; stops when the game is over."""
+    """Take up to ``decisions`` habitual decisions in an AEC environment, while the game runs."""
     game = env.unwrapped.game
     habits = Habits(game, seed)
     for _ in range(decisions):
@@ -236,6 +309,18 @@ def finish(env: Any) -> None:
     """The dead steps at the end of a game."""
     while env.agents:
         env.step(None)
+
+
+def mid_game(game: Game, num_players: int, decisions: int = 9, **options: Any) -> CardEnv:
+    """An environment within a game: after ``decisions``, or halfway through a shorter game."""
+    env = module_of(game).env(num_players=num_players, **options)
+    decisions = min(decisions, int(mean_length(game, num_players)) // 2)
+    for seed in range(50):
+        env.reset(seed=seed)
+        play_on(env, seed, decisions)
+        if env.legal_actions():
+            return env
+    raise AssertionError("no game is that long")
 
 
 def snapshot(env: CardEnv) -> tuple[Any, ...]:
@@ -260,240 +345,58 @@ def snapshot(env: CardEnv) -> tuple[Any, ...]:
     )
 
 
-def reseal(data: bytes) -> bytes:
-    """A saved game with its last 16 bytes replaced by a checksum that is right."""
-    return data[:-16] + hashlib.blake2b(data[:-16], digest_size=16).digest()
+def option_sets(game: Game, most: int = 12, *, views: bool = False) -> list[dict[str, Any]]:
+    """Combinations of options: all values of choices and bools, and small and usual numbers.
 
-
-def option_sets(game: Game, most: int = 12) -> list[dict[str, Any]]:
-    """Combinations of options: all values of choices and bools, and small and usual numbers."""
+    With ``views`` those of the observer are among them.
+    """
+    kit = kit_of(game)
+    options = (*game.options, *(VIEW_OPTIONS if views else ()))
     values = []
-    for option in game.options:
+    for option in options:
         if option.choices:
             values.append(list(option.choices))
         elif isinstance(option.default, bool):
             values.append([option.default, not option.default])
         else:
-            values.append([SHORT_GAMES.get(game.id, {}).get(option.name, option.default)])
+            values.append([kit.short_options.get(option.name, option.default)])
     combinations = list(itertools.product(*values))
     # A step with no divisor in common with their number does not leave out any option's values.
     step = -(-len(combinations) // most)
     while math.gcd(step, len(combinations)) > 1:
         step += 1
-    number = min(most, len(combinations))
-    combinations = [combinations[step * k % len(combinations)] for k in range(number)]
+    number = min(most, max(3, len(combinations)))
+    length = mean_length(game, game.min_players)
     sets = []
-    for k, combination in enumerate(combinations):
-        options = dict(zip((option.name for option in game.options), combination, strict=True))
-        for j, option in enumerate(game.options):
+    for k in range(number):
+        combination = combinations[step * k % len(combinations)]
+        chosen = dict(zip((option.name for option in options), combination, strict=True))
+        for j, option in enumerate(options):
             if option.maximum and (k + j) % 3 == 0:
-                small = 25 if option.name == "max_steps" else option.minimum + 1
-                options[option.name] = min(small, option.maximum)
-        sets.append(options)
+                small = min(25, length // 2) if option.name == "max_steps" else option.minimum + 1
+                chosen[option.name] = int(min(max(small, option.minimum), option.maximum))
+        sets.append(chosen)
     return sets
 
 
 # ---------------------------------------------------------------------------------------------
-# What happens in a game
+# The games
 # ---------------------------------------------------------------------------------------------
 
-
-def has_ended_a_round(before: np.void, after: np.void) -> bool:
-    return bool(after["round"] > before["round"])
-
-
-def has_ended_by_sudden_death(before: np.void, after: np.void) -> bool:
-    return has_ended_a_round(before, after) and bool(after["sudden_death"] >= 0)
+# Last, for kits may use what is above.
+_KITS = {kit.game: kit for kit in load_kits()}
 
 
-def number_of_eliminated(before: np.void, after: np.void) -> int:
-    return int(((before["lives"] > 0) & (after["lives"] == 0)).sum())
+def kit_of(game: Game) -> Kit:
+    """What the shared tests know of the game."""
+    return _KITS[game]
 
 
-def has_ended_a_hand(before: np.void, after: np.void) -> bool:
-    return bool(after["hand_number"] > before["hand_number"] or after["terminated"])
-
-
-def has_captured_a_trick(before: np.void, after: np.void) -> bool:
-    """Within a hand: the one who leads next has nothing to beat."""
-    return not has_ended_a_hand(before, after) and before["owner"] >= 0 > after["owner"]
-
-
-def has_answered(before: np.void, after: np.void, *, by_helping: bool) -> bool:
-    """Within a hand, so that what is played grows only."""
-    helped = after["played"].sum() > before["played"].sum()
-    answered = before["asker"] >= 0 > after["asker"]
-    return not has_ended_a_hand(before, after) and answered and helped == by_helping
-
-
-def has_ended_a_season(before: np.void, after: np.void) -> bool:
-    return bool(after["season"] > before["season"] or after["terminated"])
-
-
-def reached_elegance(before: np.void, after: np.void) -> bool:
-    return before["phase"] < BRING_IN <= after["phase"]
-
-
-def has_lost_a_card(before: np.void, after: np.void, *, size: int = 0) -> bool:
-    """Within phase 1: to a thief, out of a collection of at least so many cards."""
-    if before["phase"] != STEAL or before["season"] < after["season"]:
-        return False
-    pairs = zip(before["collection"], after["collection"], strict=True)
-    return any(
-        int(held).bit_count() >= size and held & ~now and place != before["taken_into"]
-        for place, (held, now) in enumerate(pairs)
-    )
-
-
-def has_spied(before: np.void, after: np.void) -> bool:
-    same_season = before["season"] == after["season"]
-    return same_season and bool((before["seen"] != after["seen"]).any())
-
-
-def has_dealt_what_was_spied(before: np.void, after: np.void) -> bool:
-    """Somebody gets a bonus card that another one's spy saw."""
-    is_dealt = (before["holder"] < 0) & (after["holder"] >= 0)
-    others = after["seen"] & ~(1 << np.maximum(after["holder"], 0))
-    return reached_elegance(before, after) and bool((is_dealt & (others != 0)).any())
-
-
-#: For each game: what can happen from one position to the next, and the fewest players for it.
-SITUATIONS: dict[str, dict[str, tuple[int, Callable[[np.void, np.void], bool]]]] = {
-    "beaver_gang": {
-        "knock": (2, lambda before, after: before["knocker"] < 0 <= after["knocker"]),
-        "end of a round": (2, has_ended_a_round),
-        "end of the game": (2, lambda before, after: after["terminated"]),
-        "draw two": (2, lambda before, after: after["draw_twos"] > before["draw_twos"]),
-        "draw two within a draw two": (2, lambda before, after: after["draw_twos"] > 1),
-        "reshuffle": (2, lambda before, after: after["filling"] > before["filling"]),
-    },
-    "swim_for_your_life": {
-        "first tap": (2, lambda before, after: before["tapper"] < 0 <= after["tapper"]),
-        "exchange in a last lap": (
-            3,
-            lambda before, after: (
-                before["tapper"] >= 0 <= after["tapper"]
-                and after["last_action"][before["current_player"]] < 1000
-            ),
-        ),
-        "tap in a last lap": (
-            3,
-            lambda before, after: (
-                before["tapper"] >= 0 <= after["tapper"]
-                and after["last_action"][before["current_player"]] == 1000
-            ),
-        ),
-        "counted round": (
-            2,
-            lambda before, after: has_ended_a_round(before, after) and after["sudden_death"] < 0,
-        ),
-        "sudden death": (2, has_ended_by_sudden_death),
-        "one player out": (3, lambda before, after: number_of_eliminated(before, after) == 1),
-        "several out at once": (3, lambda before, after: number_of_eliminated(before, after) > 1),
-        "two left of more": (
-            3,
-            lambda before, after: (
-                number_of_eliminated(before, after) > 0 and (after["lives"] > 0).sum() == 2
-            ),
-        ),
-        "end of the game": (2, lambda before, after: after["terminated"]),
-    },
-    "franks_zoo": {
-        "captured trick": (3, has_captured_a_trick),
-        "trick captured by a player who is out": (
-            3,
-            lambda before, after: (
-                has_captured_a_trick(before, after) and before["place"][before["owner"]] > 0
-            ),
-        ),
-        "joker played": (3, lambda before, after: before["played"][-1] < after["played"][-1]),
-        "player out": (
-            3,
-            lambda before, after: (before["place"] > 0).sum() < (after["place"] > 0).sum(),
-        ),
-        "end of a hand": (3, has_ended_a_hand),
-        "lions counted": (
-            3,
-            lambda before, after: has_ended_a_hand(before, after) and after["lion_points"].any(),
-        ),
-        "level totals": (
-            3,
-            lambda before, after: (
-                has_ended_a_hand(before, after)
-                and len(np.unique(after["totals"][: after["num_players"]])) < after["num_players"]
-            ),
-        ),
-        "gifts given": (4, lambda before, after: before["given"].sum() < after["given"].sum()),
-        "cards laid down by a player alone": (
-            7,
-            lambda before, after: (
-                before["alone"] >= 0
-                and before["current_player"] == before["alone"]
-                and before["given"].sum() < after["given"].sum()
-            ),
-        ),
-        "request": (4, lambda before, after: before["asker"] < 0 <= after["asker"]),
-        "help": (4, lambda before, after: has_answered(before, after, by_helping=True)),
-        "refusal": (4, lambda before, after: has_answered(before, after, by_helping=False)),
-        "refusal that ends the trick": (
-            4,
-            lambda before, after: (
-                has_answered(before, after, by_helping=False)
-                and has_captured_a_trick(before, after)
-            ),
-        ),
-        "end of the game": (3, lambda before, after: after["terminated"]),
-    },
-    "animalia": {
-        "lot of two": (2, lambda before, after: int(after["lot"]).bit_count() == 2),
-        "lot of three": (2, lambda before, after: int(after["lot"]).bit_count() == 3),
-        "spied cards": (2, has_spied),
-        "theft": (2, has_lost_a_card),
-        "theft that reopens a collection": (2, partial(has_lost_a_card, size=FULL)),
-        "theft not made": (
-            2,
-            lambda before, after: (
-                before["phase"] == STEAL
-                and before["season"] == after["season"]
-                and not has_lost_a_card(before, after)
-            ),
-        ),
-        "gift": (2, lambda before, after: before["phase"] == RECEIVE),
-        "bonus cards": (2, reached_elegance),
-        "draw pile that bonus cards use up": (
-            6,
-            lambda before, after: (
-                reached_elegance(before, after) and after["drawn"] == after["deck_size"]
-            ),
-        ),
-        "bonus card that another one spied": (2, has_dealt_what_was_spied),
-        "bonus card brought in": (2, lambda before, after: before["phase"] == TAKE_OUT),
-        "owl named": (2, lambda before, after: before["phase"] == OWL_FAMILY),
-        "owl not named": (
-            2,
-            lambda before, after: (
-                has_ended_a_season(before, after) and before["phase"] != OWL_FAMILY
-            ),
-        ),
-        "end of a season": (2, has_ended_a_season),
-        "bonus cards kept": (
-            2,
-            lambda before, after: before["season"] < after["season"] and after["bonus"].any(),
-        ),
-        "end of the game": (2, lambda before, after: after["terminated"]),
-    },
-}
-
-
-def situations_in(game: Game, positions: Iterable[np.ndarray]) -> Counter[str]:
-    """How often what happens in consecutive positions (which may be one array, as of ``walk``)."""
-    found: Counter[str] = Counter()
-    before = None
-    for states in positions:
-        after = copy_of(game, states)[0]
-        if before is not None:
-            found.update(
-                name for name, (_, happens) in SITUATIONS[game.id].items() if happens(before, after)
-            )
-        before = after
-    return found
+#: Every game that has a kit, the package's own first.
+ALL_GAMES = list(_KITS)
+#: Every game once.
+EACH_GAME = [pytest.param(game, id=game.id) for game in ALL_GAMES]
+#: Every game at every table size: for ``parametrize(("game", "num_players"), TABLES)``.
+TABLES = [
+    pytest.param(game, n, id=f"{game.id}-{n}") for game in ALL_GAMES for n in table_sizes(game)
+]

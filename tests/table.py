@@ -7,13 +7,13 @@ from collections.abc import Callable, Iterator
 from typing import Any, ClassVar
 
 import numpy as np
-from helpers import begin, copy_of, is_over
+from helpers import begin, check_invariants, copy_of, is_over, observation_of, state_of, units_of
 
 from card_envs.engine.game import Game
 
 
 class GameTable:
-    """One game. Every step taken through it must be legal and leave a sound record."""
+    """One game. Every step taken through it must be legal and keep the game's invariants."""
 
     game: ClassVar[Game]
 
@@ -30,7 +30,7 @@ class GameTable:
         for action in actions:
             assert action in self.legal(), f"{action} is not among {self.legal()}"
             self.game.rules.step(self.states, 0, action)
-            assert self.game.rules.is_sound(self.states, 0)
+            check_invariants(self.game, self.states)
         return self
 
     def determinize(self, player: int, seed: int):
@@ -44,33 +44,33 @@ class GameTable:
         assert count == mask.sum()
         return np.flatnonzero(mask).tolist()
 
-    def observe(self, player: int) -> dict[str, np.ndarray]:
+    def observe(
+        self, player: int, *, memory: str = "perfect", features: bool = True
+    ) -> dict[str, np.ndarray]:
         """The player's observation, by fields."""
-        out = np.full(self.game.fields.size, np.nan, np.float32)
-        self.game.observe(self.states, 0, player, out)
-        assert ((out >= 0) & (out <= 1)).all()
-        return self.game.fields.unflatten(out)
+        observation = observation_of(self.game, self.states, player, memory, features)
+        units_of(observation, self.game.fields.scale)
+        return self.game.fields.unflatten(observation)
 
     def full_state(self, player: int) -> dict[str, np.ndarray]:
         """The full state with the player's seat first, by fields."""
-        out = np.full(self.game.state_fields.size, np.nan, np.float32)
-        self.game.write_state(self.states, 0, player, out)
-        assert ((out >= 0) & (out <= 1)).all()
-        return self.game.state_fields.unflatten(out)
+        full = state_of(self.game, self.states, player)
+        units_of(full, self.game.state_fields.scale)
+        return self.game.state_fields.unflatten(full)
 
-    def _set(self, fields: dict[str, Any]):
-        """Set fields of the record, or the first entries of those that have several."""
+    def _set(self, entries: dict[str, Any]):
+        """Set entries of the record, or the first values of those that have several."""
         s = self.states[0]
-        for name, value in fields.items():
+        for name, value in entries.items():
             if s[name].shape:
                 s[name][: len(value)] = value
             else:
                 s[name] = value
-        assert self.game.rules.is_sound(self.states, 0)
+        check_invariants(self.game, self.states)
         return self
 
     def __getattr__(self, name: str):
-        """A field of the record."""
+        """An entry of the record."""
         if name in self.game.state_dtype.names:
             return self.states[0][name]
         raise AttributeError(name)
@@ -81,7 +81,7 @@ def played(
 ) -> Iterator[tuple[GameTable, int]]:
     """The table before every decision, and the action taken: ``choose(table, number)``.
 
-    It is always the same table, until so many decisions are taken or the game is over.
+    It is always the same table; it stops after that many decisions or at the game's end.
     """
     for number in range(decisions):
         action = choose(table, number)

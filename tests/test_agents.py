@@ -1,47 +1,88 @@
-"""Agents: random, heuristic, networks; and that batches play as single environments do."""
+"""Agents: random, heuristic, networks, functions; and that batches play as single games do."""
 
 from __future__ import annotations
 
-import json
+from functools import cache
 from itertools import pairwise
 
 import numpy as np
 import pytest
 from helpers import (
-    ALL_GAMES,
     EACH_GAME,
     TABLES,
     begin,
+    copy_of,
     is_over,
+    kit_of,
     mask_of,
     module_of,
     observation_of,
-    some_positions,
+    positions_of,
+    stacked,
     table_sizes,
 )
 
-import card_envs
-from card_envs.agents import HeuristicAgent, NetworkAgent, RandomAgent, make_agent, shipped_policies
-from card_envs.agents.network import Network
+from card_envs.agents import (
+    Agent,
+    FunctionAgent,
+    HeuristicAgent,
+    NetworkAgent,
+    PolicyAgent,
+    RandomAgent,
+    Turn,
+    agent_names,
+    as_agent,
+    choose,
+    make_agent,
+)
+from card_envs.agents.network import Network, write_policy
+from card_envs.engine.agent import turn_of
 from card_envs.engine.arena import Arena
+from card_envs.engine.game import Game, View
 from card_envs.engine.seeds import next_seeds, random_action
 from card_envs.engine.templates import NOBODY
-from card_envs.envs.seat import SeatEnv
+from card_envs.envs.learner_games import LearnerGames
+from card_envs.envs.single_seat import SingleSeatEnv
+from card_envs.envs.single_seat_vector import SingleSeatVectorEnv
 
 tables = pytest.mark.parametrize(("game", "num_players"), TABLES)
 each_game = pytest.mark.parametrize("game", EACH_GAME)
+tables_with_heuristic = pytest.mark.parametrize(
+    ("game", "num_players"), [param for param in TABLES if param.values[0].heuristic is not None]
+)
+each_game_with_heuristic = pytest.mark.parametrize(
+    "game", [param for param in EACH_GAME if param.values[0].heuristic is not None]
+)
 
 
-def inputs_of(game, count=200):
-    """Observations (M, D) and masks (M, A) of players to move, of all table sizes."""
-    observations, masks = [], []
-    for num_players in table_sizes(game):
-        for states in some_positions(game, num_players, count):
-            if not is_over(states):
-                player = int(states["current_player"][0])
-                observations.append(observation_of(game, states, player))
-                masks.append(mask_of(game, states))
-    return np.array(observations), np.array(masks)
+@cache
+def turn_in(game: Game) -> Turn:
+    """Positions of all table sizes in which somebody is to move."""
+    asked = [
+        states
+        for num_players in table_sizes(game)
+        for states in positions_of(game, num_players)[:200]
+        if not is_over(states)
+    ]
+    return turn_of(game, stacked(game, asked), np.arange(len(asked)), View())
+
+
+def turn_with(game: Game, observation: np.ndarray, action_mask: np.ndarray) -> Turn:
+    """A turn for agents that look at nothing else."""
+    indices = np.zeros(len(action_mask), np.int64)
+    return Turn(game, game.new_states(1), indices, observation, action_mask)
+
+
+def first_of(turn: Turn, count: int) -> Turn:
+    """The first games of a turn."""
+    head = slice(count)
+    return Turn(
+        turn.game, turn.states, turn.indices[head], turn.observation[head], turn.action_mask[head]
+    )
+
+
+def assert_legal(turn: Turn, actions: np.ndarray) -> None:
+    assert turn.action_mask[np.arange(len(turn)), actions].all()
 
 
 # ---------------------------------------------------------------------------------------------
@@ -51,12 +92,11 @@ def inputs_of(game, count=200):
 
 @each_game
 def test_random_is_uniform_over_the_legal_actions(game):
-    masks = inputs_of(game)[1]
-    kinds = np.unique(masks, axis=0)
+    kinds = np.unique(turn_in(game).action_mask, axis=0)
     draws = 4000
     for mask in (kinds[np.argmin(kinds.sum(axis=1))], kinds[np.argmax(kinds.sum(axis=1))]):
         agent = RandomAgent(game, 7)
-        drawn = agent.act(np.zeros((draws, game.fields.size)), np.tile(mask, (draws, 1)))
+        drawn = agent.act(turn_with(game, np.zeros((draws, 0)), np.tile(mask, (draws, 1))))
         counts = np.bincount(drawn, minlength=game.num_actions)
         legal = mask == 1
         assert counts[~legal].sum() == 0
@@ -69,49 +109,202 @@ def test_random_is_uniform_over_the_legal_actions(game):
 
 @each_game
 def test_random_depends_on_its_seed_alone(game):
-    observations, masks = inputs_of(game)
-    first, again, other = (RandomAgent(game, s).act(observations, masks) for s in (1, 1, 2))
+    turn = turn_in(game)
+    first, again, other = (RandomAgent(game, seed).act(turn) for seed in (1, 1, 2))
     assert np.array_equal(first, again)
     assert not np.array_equal(first, other)
-    assert masks[np.arange(len(masks)), first].all()
+    assert_legal(turn, first)
     agent = RandomAgent(game, 1)
     states = begin(game, game.min_players, 3)
-    chosen = [agent.choose(states, 0) for _ in range(30)]
-    mask = mask_of(game, states)
-    assert chosen == RandomAgent(game, 1).act(observations[:30], np.tile(mask, (30, 1))).tolist()
+    chosen = [choose(agent, game, states) for _ in range(30)]
+    masks = np.tile(mask_of(game, states), (30, 1))
+    assert chosen == RandomAgent(game, 1).act(turn_with(game, np.zeros((30, 0)), masks)).tolist()
 
 
-@pytest.mark.parametrize("memory", ["perfect", "none"])
-@tables
-def test_the_heuristic_is_legal_everywhere_and_beats_random(game, num_players, memory):
+@tables_with_heuristic
+def test_the_heuristic_is_legal_everywhere_and_beats_random(game, num_players):
     agent = HeuristicAgent(game)
-    for states in some_positions(game, num_players, 600, memory=memory):
+    for states in positions_of(game, num_players):
         if not is_over(states):
             before = states.tobytes()
-            assert mask_of(game, states)[agent.choose(states, 0)] == 1
+            action = choose(agent, game, states)
+            assert mask_of(game, states)[action] == 1
+            assert action == game.heuristic(states, 0)
             assert states.tobytes() == before
-    with pytest.raises(NotImplementedError, match="choose"):
-        agent.act(np.zeros((1, game.fields.size)), np.ones((1, game.num_actions)))
     games = 200
-    arena = Arena(game, games, [agent, RandomAgent(game)], memory=memory)
-    seats = np.ones((games, game.max_players), np.int64)
-    seats[np.arange(games), np.arange(games) % num_players] = 0
+    arena = Arena(game, games, [agent, RandomAgent(game)])
+    seating = np.ones((games, game.max_players), np.int64)
+    seating[np.arange(games), np.arange(games) % num_players] = 0
     numbers = np.arange(games)
-    arena.start(numbers, numbers.astype(np.uint64), np.full(games, num_players), seats)
+    arena.start(numbers, numbers.astype(np.uint64), np.full(games, num_players), seating)
     assert (arena.waiting == NOBODY).all()
-    assert arena.returns[numbers, numbers % num_players].mean() > 0.5
+    reward = arena.returns[numbers, numbers % num_players].mean()
+    assert reward > kit_of(game).heuristic_reward
 
 
 @each_game
-def test_agents_by_name(game, tmp_path):
-    assert isinstance(make_agent("random", game), RandomAgent)
-    assert isinstance(make_agent("heuristic", game), HeuristicAgent)
-    assert make_agent("random", game, seed=3)._streams[0] == RandomAgent(game, 3)._streams[0]
+def test_agents_by_name(game):
     states = begin(game, game.min_players, 1)
-    for name in shipped_policies(game):
+    names = agent_names(game)
+    assert names[0] == "random"
+    assert ("heuristic" in names) == (game.heuristic is not None)
+    for name in names:
         agent = make_agent(name, game)
+        assert isinstance(agent, Agent)
         assert agent.name == name
-        assert mask_of(game, states)[agent.choose(states, 0)] == 1
+        assert mask_of(game, states)[choose(agent, game, states)] == 1
+    assert isinstance(make_agent("random", game), RandomAgent)
+    choices = {
+        seed: make_agent("random", game, seed=seed).act(turn_in(game)).tolist() for seed in (0, 3)
+    }
+    assert choices[3] == RandomAgent(game, 3).act(turn_in(game)).tolist() != choices[0]
+    if game.heuristic is None:
+        assert game.default_opponent == "random"
+        for make in (lambda: make_agent("heuristic", game), lambda: HeuristicAgent(game)):
+            with pytest.raises(ValueError, match=f"{game.id} has no heuristic"):
+                make()
+    else:
+        assert game.default_opponent == "heuristic"
+        assert isinstance(make_agent("heuristic", game), HeuristicAgent)
+    learner = LearnerGames(game, 1)
+    assert [agent and agent.name for agent in learner.arena.agents] == [None, game.default_opponent]
+
+
+# ---------------------------------------------------------------------------------------------
+# Agents of users
+# ---------------------------------------------------------------------------------------------
+
+
+def last_legal(observation, action_mask):
+    return action_mask.shape[1] - 1 - action_mask[:, ::-1].argmax(axis=1)
+
+
+class LastLegal(Agent):
+    """Takes the last legal action; counts what it is asked."""
+
+    name = "last legal"
+
+    def __init__(self) -> None:
+        self.asked = 0
+
+    def act(self, turn):
+        assert turn.action_mask.any(axis=1).all()
+        assert len(turn) == len(turn.observation) == len(turn.action_mask) > 0
+        self.asked += len(turn)
+        return last_legal(turn.observation, turn.action_mask)
+
+
+def course_against(game, opponents, **options):
+    """What a learner who takes first legal actions sees of a few games."""
+    vector = SingleSeatVectorEnv(game.name, 3, opponents=opponents, reward="score", **options)
+    observation, infos = vector.reset(seed=5)
+    course = [observation.tobytes()]
+    for _ in range(25):
+        observation, reward, *_, infos = vector.step(infos["action_mask"].argmax(axis=1))
+        course += [observation.tobytes(), reward.tobytes()]
+    return course
+
+
+@each_game
+def test_a_function_stands_wherever_an_agent_is_expected(game):
+    expected = course_against(game, LastLegal())
+    for opponents in (last_legal, FunctionAgent("last", last_legal), as_agent(last_legal, game)):
+        assert course_against(game, opponents) == expected
+    n = game.max_players
+    seats = [last_legal, LastLegal(), FunctionAgent("last", last_legal)] * n
+    assert course_against(game, seats[: n - 1], num_players=n) == course_against(
+        game, last_legal, num_players=n
+    )
+    assert course_against(game, ["random", *seats][: n - 1], num_players=n) != course_against(
+        game, last_legal, num_players=n
+    )
+    assert as_agent(last_legal, game).name == "last_legal"
+    agent = LastLegal()
+    assert as_agent(agent, game) is agent
+    assert isinstance(as_agent("random", game), RandomAgent)
+    assert choose(as_agent(last_legal, game), game, begin(game, n, 1)) in range(game.num_actions)
+
+
+@each_game
+def test_what_is_no_agent_is_refused(game):
+    for wrong in (None, 5, LastLegal, object(), ["random"], Agent):
+        with pytest.raises(TypeError, match=r"an agent is a name, .* or a function"):
+            as_agent(wrong, game)
+
+
+@each_game
+def test_a_subclass_of_a_kernel_that_acts_by_itself_is_asked(game):
+    """It is an ordinary agent; one that keeps ``act`` stays a kernel."""
+    bases = [RandomAgent] + [HeuristicAgent] * (game.heuristic is not None)
+    for base in bases:
+
+        class Own(base):
+            act = LastLegal.act
+            asked = 0
+
+        class Renamed(base):
+            name = "renamed"
+
+        own = Own(game)
+        assert own.kernel is None
+        assert course_against(game, own) == course_against(game, LastLegal())
+        assert own.asked > 0
+        assert base(game).kernel is not None
+        assert Renamed(game).kernel == base(game).kernel
+        assert course_against(game, Renamed(game)) == course_against(game, base(game))
+
+
+@each_game
+def test_an_agent_is_what_it_is_and_not_what_it_is_called(game):
+    courses = []
+    for name in ("last legal", "random", "heuristic", "ppo"):
+        agent = LastLegal()
+        agent.name = name
+        courses.append(course_against(game, agent))
+        assert agent.asked > 20
+    assert all(course == courses[0] for course in courses)
+
+
+class Searcher(Agent):
+    """Redraws copies of the states, plays a little in them, and keeps them for later."""
+
+    name = "searcher"
+
+    def __init__(self, search: bool) -> None:
+        self._search = search
+        self.kept: list[tuple[np.ndarray, int]] = []
+
+    def act(self, turn):
+        game = turn.game
+        for i, mask in zip(turn.indices, turn.action_mask, strict=True) if self._search else ():
+            world = copy_of(game, turn.states[i : i + 1])
+            mover = int(world["current_player"][0])
+            self.kept.append((copy_of(game, world), mover))
+            game.rules.determinize(world, 0, mover, np.uint64(len(self.kept)))
+            game.rules.step(world, 0, int(mask.argmax()))
+            for states, player in self.kept[-3:]:
+                redrawn = copy_of(game, states)
+                game.rules.determinize(redrawn, 0, player, np.uint64(1))
+                before, after = (observation_of(game, s, player) for s in (states, redrawn))
+                assert before.tobytes() == after.tobytes()
+        return last_legal(turn.observation, turn.action_mask)
+
+
+@each_game
+def test_an_agent_that_keeps_states_can_redraw_them(game):
+    """Now and later; the game itself is not changed by it."""
+    searcher = Searcher(True)
+    assert course_against(game, searcher) == course_against(game, Searcher(False))
+    assert len(searcher.kept) > 20
+    whole = game.new_states(1)
+    for states, player in searcher.kept:  # copies by NumPy are as good
+        picked = states[np.array([0])]
+        game.rules.determinize(picked, 0, player, np.uint64(7))
+        whole[0] = picked[0]
+        expected = copy_of(game, states)
+        game.rules.determinize(expected, 0, player, np.uint64(7))
+        for name in game.state_dtype.names:
+            assert whole[name].tobytes() == expected[name].tobytes()
 
 
 # ---------------------------------------------------------------------------------------------
@@ -126,7 +319,7 @@ def fresh_model(game, activation, hidden, seed=3):
 
     model = MaskablePPO(
         "MlpPolicy",
-        SeatEnv(game.id),
+        SingleSeatEnv(game.name),
         n_steps=8,
         batch_size=8,
         seed=seed,
@@ -136,9 +329,12 @@ def fresh_model(game, activation, hidden, seed=3):
             "activation_fn": {"relu": nn.ReLU, "tanh": nn.Tanh}[activation],
         },
     )
-    with torch.no_grad():  # a fresh policy is nearly uniform; make it choose
-        model.policy.action_net.weight *= 50.0
-        model.policy.action_net.bias.uniform_(-1.0, 1.0)
+    policy = model.policy
+    with torch.no_grad():  # a fresh policy is nearly uniform; make it choose, now this, now that
+        policy.action_net.weight *= 50.0
+        observation = torch.as_tensor(turn_in(game).observation)
+        logits = policy.action_net(policy.mlp_extractor.forward_actor(observation))
+        policy.action_net.bias -= logits.mean(axis=0)
     return model
 
 
@@ -149,40 +345,25 @@ def fresh_model(game, activation, hidden, seed=3):
 def test_numpy_inference_is_the_torch_policys(game, activation, hidden, tmp_path):
     import torch
 
-    from training.export import export_policy
+    from training.export import policy_network
 
     model = fresh_model(game, activation, hidden)
-    card = {"name": "fresh", "game": game.name}
-    path = export_policy(model.policy, game, activation, tmp_path, card)
-    assert path == tmp_path / "fresh.safetensors"
-    assert json.loads(path.with_suffix(".json").read_text(encoding="utf-8")) == card
+    path = tmp_path / "fresh.safetensors"
+    write_policy(path, policy_network(model.policy, activation), game)
     agent = make_agent(str(path), game)
-    observations, masks = inputs_of(game)
-    expected, _ = model.predict(observations, action_masks=masks, deterministic=True)
-    chosen = agent.act(observations, masks)
+    turn = turn_in(game)
+    expected, _ = model.predict(turn.observation, action_masks=turn.action_mask, deterministic=True)
+    chosen = agent.act(turn)
     assert np.array_equal(chosen, expected)
-    assert masks[np.arange(len(masks)), chosen].all()
-    assert len(np.unique(chosen)) > 3
+    assert_legal(turn, chosen)
+    assert len(np.unique(chosen)) >= min(4, game.num_actions)
     with torch.no_grad():
-        features = model.policy.mlp_extractor.forward_actor(torch.as_tensor(observations))
+        features = model.policy.mlp_extractor.forward_actor(torch.as_tensor(turn.observation))
         logits = model.policy.action_net(features).numpy()
-    np.testing.assert_allclose(agent.network.logits(observations), logits, rtol=1e-4, atol=1e-4)
-    again = export_policy(model.policy, game, activation, tmp_path, {"name": "again"})
+    np.testing.assert_allclose(agent.network.logits(turn.observation), logits, rtol=1e-4, atol=1e-4)
+    again = tmp_path / "again.safetensors"
+    write_policy(again, policy_network(model.policy, activation), game)
     assert again.read_bytes() == path.read_bytes()
-
-
-@each_game
-def test_a_network_does_not_change_what_it_is_given(game):
-    network = network_of(game)
-    observations, masks = inputs_of(game, 20)
-    kept = observations.copy(), masks.copy()
-    first = network.act(observations, masks)
-    network.act(observations, masks, np.random.default_rng(1))
-    assert np.array_equal(observations, kept[0])
-    assert np.array_equal(masks, kept[1])
-    assert np.array_equal(network.act(observations, masks), first)
-    one_by_one = [network.act(observations[k : k + 1], masks[k : k + 1])[0] for k in range(30)]
-    assert one_by_one == first[:30].tolist()
 
 
 def network_of(game, seed=1):
@@ -190,7 +371,7 @@ def network_of(game, seed=1):
     sizes = [game.fields.size, 16, game.num_actions]
     layers = [
         (
-            rng.standard_normal((after, before)).astype(np.float32) / np.sqrt(before),
+            (rng.standard_normal((after, before)) / np.sqrt(before)).astype(np.float32),
             rng.standard_normal(after).astype(np.float32),
         )
         for before, after in pairwise(sizes)
@@ -199,42 +380,59 @@ def network_of(game, seed=1):
 
 
 @each_game
+def test_a_network_does_not_change_what_it_is_given(game):
+    network = network_of(game)
+    turn = first_of(turn_in(game), 30)
+    observations, masks = turn.observation, turn.action_mask
+    kept = observations.copy(), masks.copy()
+    first = network.act(observations, masks)
+    network.act(observations, masks, np.random.default_rng(1))
+    assert np.array_equal(observations, kept[0])
+    assert np.array_equal(masks, kept[1])
+    assert np.array_equal(network.act(observations, masks), first)
+    one_by_one = [network.act(observations[k : k + 1], masks[k : k + 1])[0] for k in range(30)]
+    assert one_by_one == first.tolist()
+
+
+@each_game
 def test_sampling_follows_the_masked_distribution(game):
     network = network_of(game)
-    observations, masks = inputs_of(game, 50)
+    turn = turn_in(game)
     draws = 20_000
-    tested = 0
-    for k in np.unique(masks, axis=0, return_index=True)[1][:6]:
-        legal = masks[k] == 1
-        logits = network.logits(observations[k : k + 1])[0].astype(float)
+    different = np.unique(turn.action_mask, axis=0, return_index=True)[1]
+    different = [k for k in different if turn.action_mask[k].sum() > 1]
+    assert different
+    for k in {different[0], different[-1]}:
+        legal = turn.action_mask[k] == 1
+        logits = network.logits(turn.observation[k : k + 1])[0].astype(float)
         weights = np.where(legal, np.exp(logits - logits[legal].max()), 0.0)
         expected = draws * weights / weights.sum()
         drawn = network.act(
-            np.repeat(observations[k : k + 1], draws, axis=0),
-            np.repeat(masks[k : k + 1], draws, axis=0),
+            np.repeat(turn.observation[k : k + 1], draws, axis=0),
+            np.repeat(turn.action_mask[k : k + 1], draws, axis=0),
             np.random.default_rng(k),
         )
         counts = np.bincount(drawn, minlength=game.num_actions)
         assert counts[~legal].sum() == 0
         spread = np.sqrt(np.maximum(expected, 1.0))
         assert (np.abs(counts - expected) <= 4.5 * spread).all()
-        tested += legal.sum() > 1
-    assert tested > 1
 
 
 @each_game
 def test_an_agent_with_a_generator_samples_and_one_without_does_not(game, tmp_path):
-    from training.export import export_policy
-
-    path = export_policy(
-        fresh_model(game, "relu", [8]).policy, game, "relu", tmp_path, {"name": "p"}
-    )
-    observations, masks = inputs_of(game)
+    path = tmp_path / "policy.safetensors"
+    view = View("none", False)
+    write_policy(path, network_of(game), game, view)
+    turn = turn_in(game)
     likeliest = NetworkAgent(path, game)
-    first = NetworkAgent(path, game, rng=np.random.default_rng(1)).act(observations, masks)
-    again = NetworkAgent(path, game, rng=np.random.default_rng(1)).act(observations, masks)
+    first = NetworkAgent(path, game, rng=np.random.default_rng(1)).act(turn)
+    again = NetworkAgent(path, game, rng=np.random.default_rng(1)).act(turn)
     assert np.array_equal(first, again)
-    assert not np.array_equal(first, likeliest.act(observations, masks))
+    assert not np.array_equal(first, likeliest.act(turn))
+    assert np.array_equal(
+        likeliest.act(turn), network_of(game).act(turn.observation, turn.action_mask)
+    )
+    assert likeliest.view == view
     assert likeliest.name == str(path)
     assert NetworkAgent(path, game, name="mine").name == "mine"
 
@@ -244,39 +442,24 @@ def test_an_agent_with_a_generator_samples_and_one_without_does_not(game, tmp_pa
 # ---------------------------------------------------------------------------------------------
 
 
-class NetworkInMemory:
-    """A network as an agent of the arena; it counts what it is asked."""
-
-    name = "in memory"
-
-    def __init__(self, game, seed):
-        self.network = network_of(game, seed)
-        self.asked = 0
-
-    def act(self, observation, action_mask):
-        assert action_mask.any(axis=1).all()
-        self.asked += len(observation)
-        return self.network.act(observation, action_mask)
-
-
 @tables
 def test_the_arena_plays_as_single_environments_do(game, num_players):
-    games = 24
+    games = 8
     agents = [
-        HeuristicAgent(game),
+        make_agent(game.default_opponent, game),
         RandomAgent(game),
-        NetworkInMemory(game, 1),
-        NetworkInMemory(game, 2),
+        PolicyAgent(network_of(game, 1), "first"),
+        PolicyAgent(network_of(game, 2), "second", View("none", False)),
+        LastLegal(),
     ]
     rng = np.random.default_rng(num_players)
     arena = Arena(game, games, agents, reward="score")
     numbers = np.arange(games)
     seeds = rng.integers(0, 2**64, games, np.uint64)
-    seats = rng.integers(0, len(agents), (games, game.max_players))
-    arena.start(numbers, seeds, np.full(games, num_players), seats)
+    seating = rng.integers(0, len(agents), (games, game.max_players))
+    arena.start(numbers, seeds, np.full(games, num_players), seating)
     assert (arena.waiting == NOBODY).all()
-    asked = sum(agent.asked for agent in agents[2:])
-    in_single_games = 0
+    asked, agents[-1].asked = agents[-1].asked, 0
     for i in range(games):
         env = module_of(game).env(num_players=num_players, reward="score")
         env.reset(seed=int(seeds[i]))
@@ -284,30 +467,28 @@ def test_the_arena_plays_as_single_environments_do(game, num_players):
         returns = np.zeros(game.max_players)
         while legal := env.legal_actions():
             player = env.possible_agents.index(env.agent_selection)
-            agent = agents[seats[i, player]]
-            view = env.last()[0]
-            if isinstance(agent, HeuristicAgent):
-                action = agent.choose(env.states, 0)
-            elif isinstance(agent, RandomAgent):
-                action = random_action(stream, 0, view["action_mask"], len(legal))
+            agent = agents[seating[i, player]]
+            if isinstance(agent, RandomAgent):
+                mask = env.last()[0]["action_mask"]
+                action = random_action(stream, 0, mask, len(legal))
             else:
-                action = agent.act(view["observation"][None], view["action_mask"][None])[0]
-                in_single_games += 1
+                action = choose(agent, game, env.states)
             env.step(int(action))
             returns[:num_players] += list(env.rewards.values())
         assert env.states[0].tobytes() == arena.states[i].tobytes()
         assert arena.returns[i].tolist() == returns.tolist()
-    assert asked == in_single_games > 0
+    assert asked == agents[-1].asked > 0
 
 
 @each_game
-def test_the_arena_leaves_the_callers_seats_to_him(game):
+def test_the_arena_leaves_the_callers_seats_to_them(game):
     games, n = 10, game.max_players
-    arena = Arena(game, games, [None, HeuristicAgent(game)], skip_forced=True)
+    opponent = make_agent(game.default_opponent, game)
+    arena = Arena(game, games, [None, opponent], skip_forced=True)
     numbers = np.arange(games)
-    seats = np.ones((games, n), np.int64)
-    seats[:, 1] = 0
-    arena.start(numbers, numbers.astype(np.uint64), np.full(games, n), seats)
+    seating = np.ones((games, n), np.int64)
+    seating[:, 1] = 0
+    arena.start(numbers, numbers.astype(np.uint64), np.full(games, n), seating)
     rng = np.random.default_rng(1)
     decisions = 0
     while (waiting := numbers[arena.waiting == 0]).size:
@@ -320,10 +501,6 @@ def test_the_arena_leaves_the_callers_seats_to_him(game):
         actions = [int(rng.choice(np.flatnonzero(arena.action_mask[i]))) for i in waiting]
         arena.act(waiting, np.array(actions))
         decisions += len(waiting)
-    assert decisions > games
+    assert decisions >= games
     assert arena.states["terminated"].all()
     assert arena.returns.sum(axis=1) == pytest.approx(np.zeros(games), abs=1e-9)
-
-
-def test_every_game_can_be_loaded_once():
-    assert [card_envs.load_game(game.id) is game for game in ALL_GAMES] == [True] * len(ALL_GAMES)

@@ -1,32 +1,137 @@
-"""The rules of every game: their tables are the code's, and every rule has a test."""
+"""What is generated from the games is up to date, and every rule of every game has a test."""
 
 from __future__ import annotations
 
 import ast
 import re
 from collections import Counter
+from functools import cache
 from importlib import import_module
+from inspect import signature
 from pathlib import Path
+from textwrap import indent
 
 import pytest
+from helpers import ALL_GAMES, EACH_GAME, kit_of
 
-from card_envs.docs import action_table, rules_file, with_tables
-from card_envs.games import GAMES, load_game
+from card_envs.docs import (
+    action_table,
+    folder_of,
+    generated_files,
+    main,
+    options_table,
+    page,
+    rules_file,
+    with_index_table,
+    with_tables,
+)
+from card_envs.engine.game import VIEW_OPTIONS
 
 ROOT = Path(__file__).parent.parent
 TESTS = Path(__file__).parent
 
+each_game = pytest.mark.parametrize("game", EACH_GAME)
+OWN_GAMES = [param for param in EACH_GAME if kit_of(param.values[0]).is_own]
+each_own_game = pytest.mark.parametrize("game", OWN_GAMES)
 
-def rules_of(game_id):
+
+# ---------------------------------------------------------------------------------------------
+# Generated files
+# ---------------------------------------------------------------------------------------------
+
+
+@each_game
+def test_what_is_generated_is_up_to_date(game):
+    """After a change of the code: ``python -m card_envs.docs [--games-from MODULE]``."""
+    for path, text in generated_files(game).items():
+        assert path.read_text(encoding="utf-8") == text, f"{path} is outdated"
+
+
+@each_game
+def test_the_rules_hold_the_tables_and_the_pages_the_fields(game):
+    rules = rules_file(game).read_text(encoding="utf-8")
+    assert with_tables(rules, game) == rules
+    for table in (game.fields.table(), action_table(game), options_table(game)):
+        assert table in rules
+    for field in game.fields:
+        assert f"`{field.name}`" in rules
+        assert re.search(rf"\b{field.name}\b", page(game))
+        assert re.search(rf"\b{field.name}\b", (observe_of(game).__doc__ or ""))
+    for option in (*game.options, *VIEW_OPTIONS):
+        assert f"| `{option.name}` |" in rules
+    assert max(map(len, page(game).splitlines())) <= 100
+
+
+def observe_of(game):
+    return getattr(game.observe, "py_func", game.observe)
+
+
+@each_game
+def test_the_action_table_covers_every_action_once(game):
+    covered = Counter()
+    for first, last in re.findall(r"^\| (\d+)(?:\.\.(\d+))? \|", action_table(game), re.MULTILINE):
+        covered.update(range(int(first), int(last or first) + 1))
+    assert covered == Counter(range(game.num_actions))
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda text: text.replace("<!-- actions -->\n", ""),
+        lambda text: text.replace("<!-- end -->\n", "", 1),
+        lambda text: text + "<!-- observation -->\n<!-- end -->\n",
+    ],
+)
+@each_game
+def test_a_table_without_its_place_is_noticed(game, change):
+    text = rules_file(game).read_text(encoding="utf-8")
+    with pytest.raises(ValueError, match="one place for a table"):
+        with_tables(change(text), game)
+    with pytest.raises(ValueError, match="observe needs a docstring"):
+        with_index_table("def observe(states):\n    pass\n", game)
+
+
+@each_game
+def test_tables_are_renewed(game):
+    """Whatever stands in their places."""
+    files = generated_files(game)
+    rules = files[rules_file(game)]
+    outdated = re.sub(r"^\| .* \|$", "", rules, flags=re.MULTILINE)
+    assert outdated != rules
+    renewed = with_tables(outdated, game)
+    assert all(table in renewed for table in (game.fields.table(), action_table(game)))
+    observation = files[folder_of(game) / "observation.py"]
+    table = indent(game.fields.docstring(96), "    ")
+    outdated = observation.replace(table, "    (table)")
+    assert outdated != observation
+    assert with_index_table(outdated, game) == observation
+
+
+def test_the_command_changes_nothing_that_is_up_to_date():
+    files = {path: text for game in ALL_GAMES for path, text in generated_files(game).items()}
+    for path, text in files.items():  # or else it would change the files under test
+        assert path.read_text(encoding="utf-8") == text, f"{path} is outdated"
+    main([])
+    for path, text in files.items():
+        assert path.read_text(encoding="utf-8") == text
+
+
+# ---------------------------------------------------------------------------------------------
+# Rules
+# ---------------------------------------------------------------------------------------------
+
+
+def rules_of(game):
     """The rule numbers of a game's RULES.md, in their order there."""
-    text = rules_file(game_id).read_text(encoding="utf-8")
+    text = rules_file(game).read_text(encoding="utf-8")
     return re.findall(r"^\*\*([A-Z]+-\d+)\b.*?\*\*", text, re.MULTILINE)
 
 
-def marked_rules():
-    """Every rule that a test names in its mark, with the tests that do."""
+@cache
+def marked_rules(game):
+    """Every rule that a test of the game names in its mark, with the tests that do."""
     marks = {}
-    for path in TESTS.glob("test_*.py"):
+    for path in kit_of(game).folder.glob("*.py"):
         for function in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if not isinstance(function, ast.FunctionDef) or not function.name.startswith("test_"):
                 continue
@@ -40,68 +145,79 @@ def marked_rules():
     return marks
 
 
-@pytest.mark.parametrize("game_id", GAMES)
-def test_the_tables_are_the_codes(game_id):
-    """After a change of the code: ``python -m card_envs.docs``."""
-    text = rules_file(game_id).read_text(encoding="utf-8")
-    game = load_game(game_id)
-    assert with_tables(text, game) == text
-    assert game.fields.table() in text
-    assert action_table(game) in text
-
-
-@pytest.mark.parametrize("game_id", GAMES)
-def test_the_action_table_covers_every_action_once(game_id):
-    game = load_game(game_id)
-    covered = Counter()
-    for first, last in re.findall(r"^\| (\d+)(?:\.\.(\d+))? \|", action_table(game), re.MULTILINE):
-        covered.update(range(int(first), int(last or first) + 1))
-    assert covered == Counter(range(game.num_actions))
-
-
-@pytest.mark.parametrize("game_id", GAMES)
-def test_rules_are_numbered_through(game_id):
-    numbers = rules_of(game_id)
+@each_game
+def test_rules_are_numbered_through(game):
+    numbers = rules_of(game)
     prefix = numbers[0].split("-")[0]
     assert numbers == [f"{prefix}-{k}" for k in range(1, len(numbers) + 1)]
 
 
-@pytest.mark.parametrize("game_id", GAMES)
-def test_every_rule_has_a_test(game_id):
-    assert set(rules_of(game_id)) - set(marked_rules()) == set()
+@each_game
+def test_every_rule_has_a_test_and_every_marked_rule_exists(game):
+    assert set(rules_of(game)) == set(marked_rules(game))
 
 
-def test_every_marked_rule_exists():
-    known = [rule for game_id in GAMES for rule in rules_of(game_id)]
+def test_a_rules_number_is_of_one_game():
+    known = [rule for game in ALL_GAMES for rule in rules_of(game)]
     assert len(set(known)) == len(known)
-    assert set(marked_rules()) - set(known) == set()
 
 
-def test_every_folder_of_a_game_is_in_the_list():
+def test_shared_tests_mark_no_rules():
+    shared = [path.name for path in TESTS.glob("*.py") if path != Path(__file__)]
+    marked = [name for name in shared if "mark.rule(" in (TESTS / name).read_text(encoding="utf-8")]
+    assert not marked
+
+
+# ---------------------------------------------------------------------------------------------
+# What belongs to a game
+# ---------------------------------------------------------------------------------------------
+
+
+def test_every_folder_of_a_game_is_in_the_list_and_has_a_kit():
     folders = {path.parent.name for path in (ROOT / "card_envs" / "games").glob("*/__init__.py")}
-    assert folders == set(GAMES)
+    own = [param.values[0] for param in OWN_GAMES]
+    assert folders == {game.id for game in own}
+    kits = {path.parent.name for path in (TESTS / "games").glob("*/kit.py")}
+    assert kits == {game.id for game in ALL_GAMES}
+    assert {path.name for path in (TESTS / "games").iterdir()} - {"__pycache__"} == kits
 
 
-@pytest.mark.parametrize("game_id", GAMES)
-def test_every_game_has_its_module_and_its_config(game_id):
-    game = load_game(game_id)
-    assert game.id == game_id
+@each_own_game
+def test_every_game_has_its_module_and_its_config(game):
     module = import_module(f"card_envs.{game.name}")
-    for make in (module.env, module.raw_env):
-        assert make().game is game
-    config = (ROOT / "configs" / f"{game_id}.yaml").read_text(encoding="utf-8")
-    assert re.search(rf"^game: {game_id}$", config, re.MULTILINE)
+    for make, on_illegal in ((module.env, "terminate"), (module.raw_env, "raise")):
+        env = make()
+        assert env.game is game
+        assert env.on_illegal == on_illegal
+        arguments = {name: entry.default for name, entry in signature(make).parameters.items()}
+        assert arguments == {
+            "num_players": game.default_players,
+            **{option.name: option.default for option in (*game.options, *VIEW_OPTIONS)},
+            "render_mode": None,
+            "on_illegal": on_illegal,
+        }
+    config = (ROOT / "configs" / f"{game.id}.yaml").read_text(encoding="utf-8")
+    assert re.search(rf"^game: {game.id}$", config, re.MULTILINE)
 
 
-@pytest.mark.parametrize(
-    "change",
-    [
-        lambda text: text.replace("<!-- actions -->\n", ""),
-        lambda text: text.replace("<!-- end -->\n", "", 1),
-        lambda text: text + "<!-- observation -->\n<!-- end -->\n",
-    ],
-)
-def test_a_table_without_its_place_is_noticed(change):
-    text = rules_file("beaver_gang").read_text(encoding="utf-8")
-    with pytest.raises(ValueError, match="one place for a table"):
-        with_tables(change(text), load_game("beaver_gang"))
+def test_nothing_shared_names_a_game():
+    """Neither the engine, the environments, agents, renderers nor the shared tests."""
+    own = [param.values[0] for param in OWN_GAMES]
+    words = {game.id for game in own} | {game.title for game in own}
+    words |= {f"{game.gymnasium_id.removeprefix('card_envs/').rpartition('-')[0]}" for game in own}
+    pattern = re.compile("|".join(rf"\b{re.escape(word)}" for word in sorted(words)))
+    folders = ("engine", "envs", "agents", "render", "evaluation")
+    sources = [path for name in folders for path in (ROOT / "card_envs" / name).rglob("*.py")]
+    examples = re.compile(r"e\.g\.|such as|\"\"\"|#|``")  # a docstring may give an example
+    found = []
+    for path in [*sources, *TESTS.glob("*.py")]:
+        for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+            if pattern.search(line) and not (path in sources and examples.search(line)):
+                found.append(f"{path.relative_to(ROOT)}:{number}: {line.strip()}")
+    assert not found, "\n".join(found)
+
+
+@each_game
+def test_a_games_folder_holds_its_rules(game):
+    assert rules_file(game).is_file()
+    assert folder_of(game).name == game.id or not kit_of(game).is_own

@@ -292,8 +292,11 @@ def test_truncated_games_are_reported(tmp_path, capsys):
         ([SMALL.id, "--agents", "random", "random", "--seed", "-1"], "seed must be"),
         ([SMALL.id, "--agents", "random", "random", "--option", "max_steps"], "KEY=VALUE"),
         ([SMALL.id, "--agents", "random", "random", "--option", "x=1"], "no option 'x'"),
-        ([SMALL.id, "--agents", "random", "random", "--option", "memory=none"], "of who looks"),
-        ([SMALL.id, "--agents", "random", "random", "--option", "features=false"], "of who looks"),
+        ([SMALL.id, "--agents", "random", "random", "--option", "memory=none"], "of an observer"),
+        (
+            [SMALL.id, "--agents", "random", "random", "--option", "features=false"],
+            "of an observer",
+        ),
         ([SMALL.id, "--agents", "random", "random", "--json", "/"], "/"),
         (
             [SMALL.id, "--agents", "random", "random", "--option", "reward=win"],
@@ -382,7 +385,7 @@ def test_games_come_from_modules(tmp_path, monkeypatch, capsys):
     for module, message in (
         ("nowhere", "--games-from nowhere: No module named 'nowhere'"),
         ("empty_module", "--games-from empty_module: the module has no GAME"),
-        ("other_module", f"there already is a game {SMALL.name!r}"),
+        ("other_module", f"there is already a game {SMALL.name!r}"),
     ):
         assert evaluate_module.main([*words, module]) == 2
         assert message in capsys.readouterr().err

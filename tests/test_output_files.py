@@ -57,7 +57,7 @@ def test_what_may_not_be_written_is_refused(tmp_path, unplayed, capsys, monkeypa
 @pytest.mark.parametrize("name", ["picture", "picture.nonsense"])
 def test_pictures_have_an_ending_that_says_the_format(name, tmp_path, unplayed, capsys):
     wrong = str(tmp_path / name)
-    assert "the ending says the format" in error_of([*TOURNAMENT, "--plot", wrong], capsys)
+    assert "the extension must be one of" in error_of([*TOURNAMENT, "--plot", wrong], capsys)
 
 
 def test_folders_are_made_and_links_are_followed(tmp_path):

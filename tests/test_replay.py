@@ -1,4 +1,4 @@
-"""Replay files."""
+"""Replays: what they hold, what they play, and which malformed ones are refused."""
 
 from __future__ import annotations
 
@@ -7,61 +7,81 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from helpers import ALL_GAMES, Habits
+from helpers import ALL_GAMES, Habits, module_of
 
 import card_envs
-from card_envs.replay import Replay
+from card_envs.replay import FORMAT, Redraw, Replay, _checksum
 
 
 def own_options(game):
     """The game's own options, none at its default."""
-    return {o.name: o.minimum + 1 if o.maximum else not o.default for o in game.own_options}
+    return {
+        option.name: (
+            next(choice for choice in option.choices if choice != option.default)
+            if option.choices
+            else option.minimum + 1
+            if option.maximum
+            else not option.default
+        )
+        for option in game.own_options
+    }
 
 
 @pytest.fixture(scope="module", params=ALL_GAMES, ids=lambda game: game.id)
 def played(request):
     """A finished game and its replay."""
     game = request.param
-    options = {"num_players": 3, "reward": "score", **own_options(game)}
-    env = card_envs.make(game.id, on_illegal="raise", **options)
+    env = module_of(game).raw_env(
+        num_players=game.default_players, reward="score", **own_options(game)
+    )
     env.reset(seed=77)
+    env.determinize("player_1", 9)
     habits = Habits(game, 5)
-    actions = []
     while env.legal_actions():
-        actions.append(habits.choose(env.states))
-        env.step(actions[-1])
-    return env, Replay.of(env, 77, actions)
+        env.step(habits.choose(env.states))
+    return env, Replay.of(env)
 
 
 def data_of(replay):
     return json.loads(replay.to_json())
 
 
+def sealed(data):
+    """The text of a replay with a checksum that is right, if it has one."""
+    if "checksum" in data:
+        data = {key: value for key, value in data.items() if key != "checksum"}
+        data["checksum"] = _checksum(data)
+    return json.dumps(data, ensure_ascii=False)
+
+
 def test_a_replay_is_one_line_of_json(played):
     env, replay = played
     assert "\n" not in replay.to_json()
-    assert data_of(replay) == {
+    data = data_of(replay)
+    assert len(data.pop("checksum")) == 32
+    assert data == {
+        "format": FORMAT,
         "game": env.game.name,
         "version": card_envs.__version__,
         "options": {
-            "num_players": 3,
+            "num_players": env.num_players,
             "reward": "score",
-            "memory": "perfect",
             "max_steps": 10000,
             **own_options(env.game),
         },
         "seed": 77,
-        "actions": list(replay.actions),
+        "actions": [{"determinize": [1, 9]}, *replay.actions[1:]],
     }
-    assert len(replay.actions) == env.states["steps"][0]
+    assert replay.actions[0] == Redraw(player=1, seed=9)
+    assert len(replay.actions) == env.states["steps"][0] + 1
 
 
 def test_a_replay_survives_its_file(played, tmp_path):
     _, replay = played
     path = tmp_path / "game.json"
     replay.save(path)
-    assert path.read_text() == replay.to_json() + "\n"
-    assert Replay.load(path) == replay
+    assert path.read_text(encoding="utf-8") == replay.to_json() + "\n"
+    assert Replay.load(path) == Replay.load(str(path)) == replay
 
 
 def test_a_replay_plays_the_same_game(played):
@@ -72,27 +92,40 @@ def test_a_replay_plays_the_same_game(played):
         assert action in now.legal_actions()
         steps.append(int(now.states["steps"][0]))
         taken.append(action)
-    assert tuple(taken) == replay.actions
+    assert tuple(taken) == replay.actions[1:]
     assert steps == list(range(len(taken)))
     assert all(second == first + 1 for first, second in pairwise(steps))
-    assert now.states.tobytes() == env.states.tobytes()
-    assert now.infos == env.infos
+    for played_again in (now, replay.play()):
+        assert played_again.states.tobytes() == env.states.tobytes()
+        assert played_again.infos == env.infos
+        assert played_again.history == env.history
+    begun = replay.start()
+    assert begun.history == (77, ())
+    assert begun.states["steps"][0] == 0
 
 
 def test_an_unfinished_game_is_a_replay(played):
     _, replay = played
-    for length in (0, 7):
-        part = Replay.from_json(json.dumps({**data_of(replay), "actions": replay.actions[:length]}))
-        assert len(list(part.steps())) == length
+    for length in (0, 1, 2):
+        data = data_of(replay)
+        beginning = Replay.from_json(sealed({**data, "actions": data["actions"][:length]}))
+        assert len(list(beginning.steps())) == max(0, length - 1)
+        assert beginning.play().legal_actions()
 
 
-def test_numbers_of_numpy_can_be_saved():
-    env = card_envs.make("beaver_gang", num_players=np.int64(2), rounds=np.int64(1))
-    replay = Replay.of(env, np.int64(1), np.array([4]))
-    assert data_of(replay)["options"]["rounds"] == 1
-    assert Replay.from_json(replay.to_json()) == Replay.of(env, 1, [4])
-    with pytest.raises(TypeError, match="float"):
-        Replay.of(env, 1, [4.0])
+def test_numbers_of_numpy_can_be_saved(played):
+    game = played[0].game
+    options = {
+        name: np.int64(value) if type(value) is int else value
+        for name, value in {"max_steps": 50, **own_options(game)}.items()
+    }
+    env = module_of(game).env(num_players=np.int64(game.min_players), **options)
+    env.reset(seed=np.uint64(2**64 - 1))
+    env.determinize("player_0", np.int64(3))
+    env.step(np.int64(env.legal_actions()[0]))
+    replay = Replay.of(env)
+    assert data_of(replay)["seed"] == 2**64 - 1
+    assert Replay.from_json(replay.to_json()) == replay
 
 
 ABSENT = object()
@@ -101,25 +134,32 @@ ABSENT = object()
 @pytest.mark.parametrize(
     ("change", "message"),
     [
+        ({"format": ABSENT}, f"earlier one, without checksum; this release reads '{FORMAT}'"),
+        ({"format": None}, f"is None; this release reads '{FORMAT}'"),
+        ({"format": "card_envs game 2"}, f"is 'card_envs game 2'; this release reads '{FORMAT}'"),
         ({"game": "chess_v0"}, "no game 'chess_v0'"),
-        ({"game": "GAME_v1"}, "replay of 'GAME_v1', here is 'GAME_v0'"),
-        ({"game": "GAME"}, "no game 'GAME'"),
-        ({"game": ["GAME_v0"]}, "no game"),
+        ({"game": "GAME_v99"}, "no game 'GAME_v99'"),
+        ({"game": "GAME"}, r"a versioned name such as GAME_v\d+, got GAME"),
+        ({"game": ["GAME_v0"]}, "game must be a string, got"),
         ({"game": ABSENT}, "'game' is missing"),
         ({"version": ABSENT}, "'version' is missing"),
-        ({"version": 1}, "version must be a text"),
+        ({"version": 1}, "version must be a string"),
         ({"code": "import os"}, "'code' is unknown"),
+        ({"checksum": ABSENT}, "'checksum' is missing"),
         ({"options": ABSENT}, "'options' is missing"),
         ({"options": []}, "options must be"),
-        ({"options": {"num_players": 3}}, "'OWN' is missing"),
-        ({"options.num_players": 99}, r"is for \d to . players"),
-        ({"options.num_players": "3"}, r"is for \d to . players"),
+        ({"options": {"num_players": 3}}, "'reward' is missing"),
+        ({"options.num_players": 99}, r"is for \d to \d players"),
+        ({"options.num_players": "3"}, "num_players must be a whole number, got '3'"),
+        ({"options.num_players": True}, "num_players must be a whole number, got True"),
         ({"options.num_players": ABSENT}, "'num_players' is missing"),
-        ({"options.OWN": 0}, "OWN must be"),
-        ({"options.OWN": 1.0}, "OWN must be"),
-        ({"options.memory": "all"}, "memory must be"),
-        ({"options.memory": ["none"]}, "memory must be"),
+        ({"options.max_steps": 0}, "max_steps must be"),
+        ({"options.max_steps": 1.0}, "max_steps must be"),
+        ({"options.max_steps": ABSENT}, "'max_steps' is missing"),
+        ({"options.reward": "all"}, "reward must be"),
+        ({"options.reward": ["rank"]}, "reward must be"),
         ({"options.colour": "red"}, "'colour' is unknown"),
+        ({"options.memory": "none"}, "'memory' is unknown"),
         ({"options.on_illegal": "terminate"}, "'on_illegal' is unknown"),
         ({"seed": ABSENT}, "'seed' is missing"),
         ({"seed": None}, "seed must be"),
@@ -132,13 +172,15 @@ ABSENT = object()
         ({"actions": [4.0]}, r"actions\[0\] must be a whole number, got 4.0"),
         ({"actions": [True]}, r"actions\[0\] must be a whole number"),
         ({"actions": [None]}, r"actions\[0\] must be a whole number"),
-        ({"actions": [-1]}, r"actions\[0\] is -1, legal there are"),
-        ({"actions": [10**30]}, r"actions\[0\] is 10+, legal there are"),
+        ({"actions": [-1]}, r"actions\[0\] is -1; legal actions there:"),
+        ({"actions": [10**30]}, r"actions\[0\] is 10+; legal actions there:"),
+        ({"actions": [{"determinize": [0]}]}, r"actions\[0\] must be a whole number or"),
+        ({"actions": [{"determinize": [99, 1]}]}, r"actions\[0\]: the player must be from 0 to"),
+        ({"actions": [{"determinize": [0, -1]}]}, r"actions\[0\]: the seed must be from 0 to"),
     ],
 )
 def test_a_malformed_replay_is_refused(played, change, message):
     env, replay = played
-    own = env.game.own_options[0].name
 
     def named(value):
         if isinstance(value, list):
@@ -149,44 +191,87 @@ def test_a_malformed_replay_is_refused(played, change, message):
     for key, value in change.items():
         target = data
         if key.startswith("options."):
-            target, key = data["options"], key.removeprefix("options.").replace("OWN", own)
+            target, key = data["options"], key.removeprefix("options.")
         if value is ABSENT:
             del target[key]
         else:
             target[key] = named(value)
-    with pytest.raises(ValueError, match=named(message).replace("OWN", own)):
-        Replay.from_json(json.dumps(data))
+    with pytest.raises(ValueError, match=named(message)):
+        Replay.from_json(sealed(data))
+
+
+def test_the_games_own_options_are_checked(played):
+    env, replay = played
+    data = data_of(replay)
+    for option in env.game.own_options:
+        for wrong in (None, 1.0, "wrong", [], 10**30) if option.default is not None else ("wrong",):
+            options = {**data["options"], option.name: wrong}
+            with pytest.raises(ValueError, match=f"{option.name} must be"):
+                Replay.from_json(sealed({**data, "options": options}))
+        options = {key: value for key, value in data["options"].items() if key != option.name}
+        with pytest.raises(ValueError, match=f"'{option.name}' is missing"):
+            Replay.from_json(sealed({**data, "options": options}))
+
+
+def test_values_are_checked_however_a_replay_is_made(played):
+    env, replay = played
+    values = {
+        "game": env.game.name,
+        "version": "0",
+        "options": dict(replay.options),
+        "seed": 1,
+        "actions": (),
+    }
+    assert Replay(**values).play().legal_actions()
+    for name, wrong in (
+        ("game", 5),
+        ("game", env.game.id),
+        ("version", None),
+        ("options", {}),
+        ("seed", 1.0),
+        ("seed", np.int64(1)),
+        ("actions", (0.5,)),
+        ("actions", (Redraw(99, 0),)),
+    ):
+        with pytest.raises(ValueError, match=r"game|version|options|seed|actions"):
+            Replay(**{**values, name: wrong})
 
 
 def test_an_illegal_action_is_refused_and_named(played):
     env, replay = played
     steps = replay.steps()
-    _, first = next(steps)
+    next(steps)
     now, _ = next(steps)
-    illegal = min(set(range(env.game.num_actions)) - set(now.legal_actions()))
-    for wrong in (illegal, env.game.num_actions):
-        data = {**data_of(replay), "actions": [first, wrong]}
-        with pytest.raises(ValueError, match=rf"actions\[1\] is {wrong}, legal there are"):
-            Replay.from_json(json.dumps(data))
+    illegal = sorted(set(range(env.game.num_actions)) - set(now.legal_actions()))[:1]
+    first = data_of(replay)["actions"][:2]
+    for wrong in (*illegal, env.game.num_actions):
+        data = {**data_of(replay), "actions": [*first, wrong]}
+        with pytest.raises(ValueError, match=rf"actions\[2\] is {wrong}; legal actions there:"):
+            Replay.from_json(sealed(data))
 
 
-def test_an_action_after_the_end_is_refused(played):
+def test_an_action_after_the_end_is_refused(played, tmp_path):
     data = data_of(played[1])
-    data["actions"].append(data["actions"][0])
+    data["actions"].append(data["actions"][1])
     message = rf"actions\[{len(data['actions']) - 1}\] comes after the end"
     with pytest.raises(ValueError, match=message):
-        Replay.from_json(json.dumps(data))
+        Replay.from_json(sealed(data))
+    path = tmp_path / "late.json"
+    path.write_text(sealed(data), encoding="utf-8")
+    with pytest.raises(ValueError, match=rf"late\.json.*{message}"):
+        Replay.load(path)
 
 
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("", "not JSON"),
-        ("{", "not JSON"),
-        ("__import__('os')", "not JSON"),
-        ("[" * 100_000, "not JSON"),
+        ("", "not: "),
+        ("{", "not: "),
+        ("__import__('os')", "not: "),
+        ("[" * 100_000, "not: "),
         ("[1]", "JSON object, got list"),
         ("null", "JSON object, got NoneType"),
+        ("5", "JSON object, got int"),
         ('{"seed": 1, "seed": 2}', "twice"),
     ],
 )
@@ -197,8 +282,9 @@ def test_what_is_no_replay_is_refused(text, message):
 
 def test_a_wrong_file_is_named(tmp_path):
     path = tmp_path / "wrong.json"
-    path.write_bytes(b"\xff\xfe\x00")
-    with pytest.raises(ValueError, match=r"wrong\.json"):
-        Replay.load(path)
+    for content in (b"\xff\xfe\x00", b"", b"card_envs save 1\n", b"{}"):
+        path.write_bytes(content)
+        with pytest.raises(ValueError, match=r"wrong\.json: "):
+            Replay.load(path)
     with pytest.raises(FileNotFoundError):
         Replay.load(tmp_path / "none.json")

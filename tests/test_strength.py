@@ -145,7 +145,7 @@ def test_cards_take_the_rows_of_their_policies(played, agents, tmp_path, monkeyp
     assert rows["all"] == measured["overall"]["agents"][2]
     assert list(rows) == [*measured["by_num_players"], "all"]
     policy_file(SCRIPTED, copy, seed=1)
-    with pytest.raises(ValueError, match=rf"of {SCRIPTED.id} is without mine \w+: measure it ag"):
+    with pytest.raises(ValueError, match=rf"of {SCRIPTED.id} lacks mine \w+: measure it ag"):
         leaderboard.put_on_cards(measured)
 
 
@@ -436,7 +436,7 @@ def test_study_compares_settings_over_seeds(tmp_path, monkeypatch, capsys):
         ("[1, 2, 3]", "[1, 2]", "seeds"),
         ("[1, 2, 3]", "[1, 2, 1]", "seeds must be different, got [1, 2, 1]"),
         ("[1, 2, 3]", "[1, 2, -1]", "seed"),
-        ("network.hidden=[16]", "seed=7", "larger: game, name and seed are no settings"),
+        ("network.hidden=[16]", "seed=7", "larger: game, name and seed cannot be set"),
         ('["heuristic"', '["nobody"', "there is no agent 'nobody'"),
         ('"question": "Which?"', '"nonsense": 1', "unknown key 'nonsense'"),
         (f'"game": "{SCRIPTED.id}"', '"game": "chess"', "chess"),

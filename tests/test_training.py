@@ -101,9 +101,9 @@ def test_the_table_of_keys_is_the_codes():
     assert sorted(keys) == sorted(expected)
     assert all(row[3].removesuffix(" |") for row in rows)
     by_key = dict(zip(keys, rows, strict=True))
-    assert by_key["ppo.clip_range"][1:3] == ["number > 0", "`0.2`"]
+    assert by_key["ppo.clip_range"][1:3] == ["number > 0, ≤ 1000", "`0.2`"]
     assert by_key["network.critic"][1] == "`observation` or `state`"
-    assert by_key["threads"][1:3] == ["whole number ≥ 1 or null", "`null`"]
+    assert by_key["threads"][1:3] == ["whole number ≥ 1, ≤ 512 or null", "`null`"]
     assert by_key["game"][2] == "(required)"
 
 
@@ -210,7 +210,7 @@ def test_unreadable_configurations(tmp_path):
         assert str(error.value).startswith(f"cannot read the configuration {bad}")
         assert "\n" not in str(error.value)
     bad.write_text("just a text")
-    with pytest.raises(ValueError, match="keys and values"):
+    with pytest.raises(ValueError, match="must be a mapping of keys to values"):
         load_config(bad)
 
 
@@ -922,7 +922,7 @@ def test_checkpoints_of_other_rules_or_configurations_are_refused(tmp_path, monk
         with pytest.raises(ValueError, match="it is of another configuration"):
             checkpoint.load(run.checkpoint_path, make_learner(other, env), env.games)
     monkeypatch.setattr(Game, "sources", "changed")
-    with pytest.raises(ValueError, match=f"made by other sources of {SMALL.id}"):
+    with pytest.raises(ValueError, match=f"made with other sources of {SMALL.id}"):
         train.train(Run.reopen(run.folder, ["decisions=128"]), resume=True, quiet=True)
 
 

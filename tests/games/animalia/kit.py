@@ -182,6 +182,7 @@ def check_decision(s: np.void) -> None:
 HIDDEN = ("deck", "bonus", "chosen", "left_over")
 USUALLY_OPEN = 10
 LONG_GAME = 80
+HEURISTIC_REWARD = 0.5
 
 
 def cells(states: np.ndarray) -> np.ndarray:
@@ -359,7 +360,20 @@ def bonus_cards_of_all_ages() -> Iterator[tuple[int, np.ndarray]]:
 # ---------------------------------------------------------------------------------------------
 
 FROZEN_SEED = 60
-FROZEN: dict[tuple[int, str], str] = {}
+FROZEN = {
+    (2, "usual"): "17f588869894100f886b1a1bee9ff6596199ebe3bb01e5c855868847054b457b",
+    (3, "usual"): "d23ce5f33f9302fed5a4cb00f62a9473b3aa97075f7b33fbee5b64149f1977f9",
+    (4, "usual"): "892e8bb7f126a3dbbb9f3118cc8fa1df5fe92f2b5464c0e88a37534340dfd533",
+    (5, "usual"): "1f4a5c4571c260909437fe3a9c12a3b007f92929ab161655db061dfc3b7b9f81",
+    (6, "usual"): "02cf9b291ec1d78c6b935b68afcaad1dbbadb527570acfc66080d5ff7430b573",
+}
+FROZEN_OBSERVATIONS = {
+    (2, "usual"): "273fcbfcaac27ab2f35567ceddc157276b449abf91b2c56033f4a29555bc2bd1",
+    (3, "usual"): "d953db0aee09a8f298acf066dcb762fa316b5aedcdb90ba20820ba9df49d896e",
+    (4, "usual"): "6f7806aed02c49165bcaefe4f229c87c8095a04204bfb4caa59005ff4a1244fa",
+    (5, "usual"): "8897690f9967c940706c4697ea48a919807d93745dd6da96adfa5e91711002e6",
+    (6, "usual"): "2fffc428009e272b6e7ee77baf4843d5109eaf914f69a55d9562ac1551042993",
+}
 
 PLAYTHROUGHS = [
     {"num_players": 2, "seed": 24},

@@ -153,6 +153,7 @@ def open_cells(states: np.ndarray, player: int) -> tuple[np.ndarray, np.ndarray]
 # ---------------------------------------------------------------------------------------------
 
 LONG_GAME = 150
+HEURISTIC_REWARD = 0.5
 LARGEST_SCORE = 1.0
 SITUATIONS = {
     "knock": (2, lambda before, after: before["knocker"] < 0 <= after["knocker"]),
@@ -185,7 +186,20 @@ def special_positions() -> Iterator[tuple[int, np.ndarray]]:
 # ---------------------------------------------------------------------------------------------
 
 FROZEN_SEED = 20240
-FROZEN: dict[tuple[int, str], str] = {}
+FROZEN = {
+    (2, "usual"): "a0b0068c5717d5bad052c06f3e50c520f9fa3c4cd252c18f0e0174401c44663c",
+    (3, "usual"): "7d7b9c3380138eff4747e5b1aa7dd1baf2fb05b558d471ec83d28beb48bd3ccb",
+    (4, "usual"): "f99b4bb9fc02dd49993ba50306332c64e8f33cc2240d6398fd7cb6c8e2a22866",
+    (5, "usual"): "9fbdf10dcf4e6f336bccf727f92bb11b2a40bf742d05e6a89d9f38f740cc758b",
+    (6, "usual"): "1ad137c6c1163597927b11f0733106f211fcc38232365ddd143d4f647138e80d",
+}
+FROZEN_OBSERVATIONS = {
+    (2, "usual"): "121d7850745cbb3e2b671ba83e1c5b65cce44eabaaa9df934d62e3ee922402d1",
+    (3, "usual"): "f0896a197f37fc56f333fbfb9b84580a7992c7dd6daec2db19f22bec272a4bd7",
+    (4, "usual"): "75ad001e7ebb5194987c975c9b5388ddd7be062e51475603196542f165127bcd",
+    (5, "usual"): "cb5f742ce68d7c68e8b324bdd2ac5d6f3d75d02c9d4d08203178e387366c8583",
+    (6, "usual"): "162e4d40d681832105c766b79557aee80e817caf781fd091d26720eda957f456",
+}
 NOT_FROZEN = {"usual": {"reshuffle"}}
 
 #: ``first_knock``: the first decision that may be a knock: the games would be very short otherwise.
