@@ -97,6 +97,8 @@ v0: the present rules and dealing.
 
 from __future__ import annotations
 
+from typing import Never
+
 from card_envs.envs.aec import CardEnv
 
 
@@ -110,6 +112,7 @@ def env(
     features: bool = True,
     render_mode: str | None = None,
     on_illegal: str = "terminate",
+    **unknown: Never,
 ) -> CardEnv:
     """The environment for use: an illegal action ends the game.
 
@@ -125,6 +128,7 @@ def env(
         features=features,
         render_mode=render_mode,
         on_illegal=on_illegal,
+        **unknown,
     )
 
 
@@ -138,6 +142,7 @@ def raw_env(
     features: bool = True,
     render_mode: str | None = None,
     on_illegal: str = "raise",
+    **unknown: Never,
 ) -> CardEnv:
     """The environment for testing: an illegal action raises an error.
 
@@ -153,4 +158,5 @@ def raw_env(
         features=features,
         render_mode=render_mode,
         on_illegal=on_illegal,
+        **unknown,
     )

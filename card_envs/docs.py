@@ -259,6 +259,7 @@ def module_source(game: Game) -> str:
     return (
         f'{_HEADER}"""{page(game)}\n"""\n\n'
         "from __future__ import annotations\n\n"
+        "from typing import Never\n\n"
         "from card_envs.envs.aec import CardEnv\n\n\n"
         + _function(
             game, "env", "terminate", "for use: an illegal action ends the game", parameters
@@ -276,6 +277,9 @@ def _function(
     own = [*parameters, ("on_illegal", "str", f'"{on_illegal}"')]
     signature = "".join(f"{_INDENT}{p}: {kind} = {value},\n" for p, kind, value in own)
     arguments = "".join(f"{_INDENT * 2}{p}={p},\n" for p, _, _ in own)
+    # What is unknown is an error for a type checker, and of CardEnv, which names the options.
+    signature += f"{_INDENT}**unknown: Never,\n"
+    arguments += f"{_INDENT * 2}**unknown,\n"
     return (
         f"def {name}(\n{_INDENT}*,\n{signature}) -> CardEnv:\n"
         f'{_INDENT}"""The environment {purpose}.\n\n'

@@ -98,6 +98,8 @@ v0: the present rules and dealing.
 
 from __future__ import annotations
 
+from typing import Never
+
 from card_envs.envs.aec import CardEnv
 
 
@@ -112,6 +114,7 @@ def env(
     features: bool = True,
     render_mode: str | None = None,
     on_illegal: str = "terminate",
+    **unknown: Never,
 ) -> CardEnv:
     """The environment for use: an illegal action ends the game.
 
@@ -128,6 +131,7 @@ def env(
         features=features,
         render_mode=render_mode,
         on_illegal=on_illegal,
+        **unknown,
     )
 
 
@@ -142,6 +146,7 @@ def raw_env(
     features: bool = True,
     render_mode: str | None = None,
     on_illegal: str = "raise",
+    **unknown: Never,
 ) -> CardEnv:
     """The environment for testing: an illegal action raises an error.
 
@@ -158,4 +163,5 @@ def raw_env(
         features=features,
         render_mode=render_mode,
         on_illegal=on_illegal,
+        **unknown,
     )

@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
-import helpers  # noqa: F401  # before any test's module: it loads the kits, which may import it
+import helpers  # before any test's module: it loads the kits, which may import it
 import pytest
 from hypothesis import HealthCheck, settings
 from pettingzoo.utils.env_logger import EnvLogger
+
+# What only the repository can run is tested where its dependency group is installed.
+collect_ignore = (
+    []
+    if helpers.HAS_TRAINING
+    else ["test_benchmarks.py", "test_evaluation.py", "test_strength.py", "test_training.py"]
+)
 
 settings.register_profile(
     "card_envs",

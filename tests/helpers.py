@@ -9,6 +9,7 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from functools import cache, partial
+from importlib.util import find_spec
 from types import SimpleNamespace
 from typing import Any
 
@@ -20,6 +21,12 @@ from card_envs.engine.game import VIEW_OPTIONS, Game, View
 from card_envs.engine.observing import MEMORY_MODES as MEMORY_MODES
 from card_envs.engine.templates import write_full_states
 from card_envs.envs.aec import CardEnv
+
+#: Whether the dependency group "train" is installed; `make test-lowest` does without.
+HAS_TRAINING = find_spec("torch") is not None
+needs_training = pytest.mark.skipif(
+    not HAS_TRAINING, reason="the dependency group train is not installed"
+)
 
 #: All ways to look at a game.
 VIEWS = [View(memory, features) for memory in MEMORY_MODES for features in (True, False)]

@@ -16,6 +16,7 @@ from helpers import (
     kit_of,
     mask_of,
     module_of,
+    needs_training,
     observation_of,
     positions_of,
     stacked,
@@ -338,6 +339,7 @@ def fresh_model(game, activation, hidden, seed=3):
     return model
 
 
+@needs_training
 @pytest.mark.parametrize(
     ("activation", "hidden"), [("relu", [32, 16]), ("tanh", [24]), ("relu", [])]
 )

@@ -27,6 +27,7 @@ from helpers import (
     agents_of,
     mean_length,
     module_of,
+    needs_training,
     observation_of,
     option_sets,
     snapshot,
@@ -236,8 +237,10 @@ def test_env_is_what_the_stock_wrappers_make_of_raw_env(game, num_players, caplo
                 assert_alike(env, wrapped)
                 mask = env.last()[0]["action_mask"]
                 for wrong in (*WRONG_ACTIONS, game.num_actions) if number % 10 == 0 else ():
-                    raised = outcome(env.step, wrong)
-                    assert raised == outcome(wrapped.step, wrong)
+                    raised, stock = outcome(env.step, wrong), outcome(wrapped.step, wrong)
+                    if stock[1] is OverflowError:  # early Gymnasium, of numbers beyond 64 bits
+                        stock = ("raises", AssertionError, "action is not in action space", [])
+                    assert raised == stock
                     assert raised[:2] == ("raises", AssertionError)
                     assert_alike(env, wrapped)
                 action = draw_legal(rng, mask)
@@ -808,6 +811,7 @@ def test_seats_render_as_their_learner_sees_the_table(game):
     assert SingleSeatEnv(game.name).render() is None
 
 
+@needs_training
 @each_game
 def test_maskable_ppo_learns_on_a_seat(game):
     from sb3_contrib import MaskablePPO

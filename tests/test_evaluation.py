@@ -297,7 +297,6 @@ def test_truncated_games_are_reported(tmp_path, capsys):
             [SMALL.id, "--agents", "random", "random", "--option", "features=false"],
             "of an observer",
         ),
-        ([SMALL.id, "--agents", "random", "random", "--json", "/"], "/"),
         (
             [SMALL.id, "--agents", "random", "random", "--option", "reward=win"],
             "rank, win and score at once",

@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 import pytest
-from helpers import EACH_GAME, kit_of
+from helpers import EACH_GAME, kit_of, needs_training
 
 README = (Path(__file__).parent.parent / "README.md").read_text(encoding="utf-8")
 EXAMPLES = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
@@ -29,7 +29,13 @@ def test_there_is_an_example_of_each_interface(interface):
     assert any(re.search(interface, example) for example in EXAMPLES)
 
 
-@pytest.mark.parametrize("example", EXAMPLES, ids=range(len(EXAMPLES)))
+@pytest.mark.parametrize(
+    "example",
+    [
+        pytest.param(example, id=str(k), marks=[needs_training] * ("sb3" in example))
+        for k, example in enumerate(EXAMPLES)
+    ],
+)
 def test_example_runs(example):
     assert len(example.strip().splitlines()) <= 14
     exec(compile(example, "README.md", "exec"), {})

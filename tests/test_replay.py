@@ -147,7 +147,7 @@ ABSENT = object()
         ({"code": "import os"}, "'code' is unknown"),
         ({"checksum": ABSENT}, "'checksum' is missing"),
         ({"options": ABSENT}, "'options' is missing"),
-        ({"options": []}, "options must be"),
+        ({"options": []}, "options must map names to values"),
         ({"options": {"num_players": 3}}, "'reward' is missing"),
         ({"options.num_players": 99}, r"is for \d to \d players"),
         ({"options.num_players": "3"}, "num_players must be a whole number, got '3'"),

@@ -54,7 +54,8 @@ def turn_of(game: Game, states: NDArray[np.void], indices: NDArray[np.int64], vi
     observation = np.zeros((len(indices), game.fields.size), np.float32)
     action_mask = np.zeros((len(indices), game.num_actions), np.int8)
     for j, i in enumerate(indices):
-        player = states["current_player"][i]
+        # Whole numbers of Python: kernels are compiled for each type that they are given.
+        player = int(states["current_player"][i])
         game.observe(states, i, player, *view.codes, observation[j])
         game.rules.legal_action_mask(states, i, action_mask[j])
     return Turn(game, states, indices, observation, action_mask)

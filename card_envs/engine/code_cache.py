@@ -18,6 +18,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+import numba
 import platformdirs
 from filelock import FileLock, Timeout
 
@@ -33,11 +34,13 @@ _SECONDS_OF_PATIENCE = 300
 def cache_folder(package: Path) -> Path:
     """The cache folder for the present sources of a game's package, or of the engine alone.
 
+    Kernels with bounds checks (``NUMBA_BOUNDSCHECK=1``) have a folder of their own.
+
     Args:
         package: The folder that holds the sources.
     """
     folders = [_ENGINE] if package == _ENGINE else [_ENGINE, package]
-    digest = hashlib.sha256()
+    digest = hashlib.sha256(f"bounds checks: {numba.config.BOUNDSCHECK}".encode())  # type: ignore[attr-defined]
     for folder in folders:
         for path in sorted(folder.glob("*.py")):
             digest.update(path.name.encode() + b"\0" + path.read_bytes() + b"\0")

@@ -96,7 +96,7 @@ class LearnerGames:
         if self._per_seat and self.player_range != (len(entries) + 1,) * 2:
             raise ValueError(
                 f"opponents: one for each other seat is needed, {len(entries)} given for "
-                f"num_players={self.player_range}"
+                f"{_in_words(self.player_range)} players"
             )
         try:
             return [as_agent(entry, self.game) for entry in entries]
@@ -205,3 +205,8 @@ class LearnerGames:
                 arena.states, i, self.learner_seats[i], *arena.view.codes, arena.observation[i]
             )
             arena.action_mask[i] = 0
+
+
+def _in_words(player_range: tuple[int, int]) -> str:
+    low, high = player_range
+    return f"{low}" if low == high else f"{low} to {high}"
