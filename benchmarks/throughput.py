@@ -142,9 +142,9 @@ def choose(streams, action_mask, actions):
         actions[i] = random_action(streams, i, action_mask[i], action_mask[i].sum())
 
 
-def batch_case(game: Game, num_envs: int, num_threads: int) -> Case:
+def batch_case(game: Game, num_envs: int, num_threads: int, features: bool = True) -> Case:
     """``make_vec().step()``; the actions are chosen outside the measured time."""
-    engine = card_envs.make_vec(game.id, num_envs, num_threads=num_threads)
+    engine = card_envs.make_vec(game.id, num_envs, num_threads=num_threads, features=features)
     _, action_mask = engine.reset(seed=0)  # a buffer that every step rewrites
     streams = np.arange(num_envs, dtype=np.uint64)
     actions = np.zeros(num_envs, np.int64)
@@ -159,13 +159,14 @@ def batch_case(game: Game, num_envs: int, num_threads: int) -> Case:
             decisions += num_envs
         return decisions, elapsed
 
-    return Case(game.name, "make_vec(), step alone", num_envs, num_threads, play)
+    arguments = "" if features else "features=False"
+    return Case(game.name, f"make_vec({arguments}), step alone", num_envs, num_threads, play)
 
 
-def compiled_case(game: Game) -> Case:
+def compiled_case(game: Game, features: bool = True) -> Case:
     """Random play without leaving the compiled loop."""
     loop = compile_for(game, play_random)
-    engine = card_envs.make_vec(game.id, COMPILED_GAMES)
+    engine = card_envs.make_vec(game.id, COMPILED_GAMES, features=features)
     observation, action_mask = (array.copy() for array in engine.reset(seed=0))
     streams = np.arange(COMPILED_GAMES, dtype=np.uint64)
     options = game.encode_options({})
@@ -176,7 +177,7 @@ def compiled_case(game: Game) -> Case:
         loop(engine.states, streams, CHUNK, *players, options, *view, observation, action_mask)
         return CHUNK * COMPILED_GAMES
 
-    interface = "compiled loop, choosing included"
+    interface = "compiled loop, choosing included" + ("" if features else ", features=False")
     return Case(game.name, interface, COMPILED_GAMES, 1, repeat(chunk))
 
 
@@ -189,11 +190,20 @@ def make_cases(game: Game, batches: Sequence[int]) -> list[Case]:
         seat_case(game),
         *(batch_case(game, num_envs, t) for t in threads for num_envs in batches),
         compiled_case(game),
+        *(derived_cases(game, batches) if any(field.derived for field in game.fields) else []),
         *(
             aec_case(module.__name__.rsplit(".", 1)[-1], interface, getattr(module, interface))
             for module in YARDSTICKS
             for interface in ("raw_env", "env")
         ),
+    ]
+
+
+def derived_cases(game: Game, batches: Sequence[int]) -> list[Case]:
+    """The same without derived fields: what working them out costs."""
+    return [
+        *(batch_case(game, num_envs, 1, features=False) for num_envs in batches),
+        compiled_case(game, features=False),
     ]
 
 

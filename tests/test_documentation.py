@@ -7,7 +7,7 @@ import re
 from collections import Counter
 from functools import cache
 from importlib import import_module
-from inspect import signature
+from inspect import Parameter, signature
 from pathlib import Path
 from textwrap import indent
 
@@ -189,8 +189,9 @@ def test_every_game_has_its_module_and_its_config(game):
         env = make()
         assert env.game is game
         assert env.on_illegal == on_illegal
-        arguments = {name: entry.default for name, entry in signature(make).parameters.items()}
-        assert arguments == {
+        parameters = dict(signature(make).parameters)
+        assert parameters.pop("unknown").kind is Parameter.VAR_KEYWORD  # for errors that help
+        assert {name: entry.default for name, entry in parameters.items()} == {
             "num_players": game.default_players,
             **{option.name: option.default for option in (*game.options, *VIEW_OPTIONS)},
             "render_mode": None,
