@@ -145,14 +145,9 @@ STATE_AT = STATE_FIELDS.offsets()  # the same for the fields of the table
 _SIZE = FIELDS.size
 _UNKNOWN_KIND = NUM_KINDS
 
-_PER_SHARE = fractions(_SHARES)
-_PER_ROUND = fractions(_MOST_ROUNDS)
-_PER_POINT_OF_LEAD = fractions(_MOST_LEAD)
-_PER_POINT_IN_ALL = fractions(_MOST_TOTAL)
-_PER_POINT = fractions(_MOST_SCORE)
-_PER_CARD = fractions(DECK_SIZE)
+# Elsewhere units are multiplied by 1 / scale in float64, which gives the same float32: with large
+# batches every table that is looked up takes its place in the cache from the records.
 _PER_CARD_ALIKE = fractions(_MOST_ALIKE)
-_PER_DRAW_TWO = fractions(DECK[DRAW_TWO])
 _PER_KIND = fractions(NUM_KINDS)
 
 # What the field ``rows`` says of a card: four values from 4 * (kind + 16 if it is known).
@@ -248,18 +243,18 @@ def observe_table(s, player, out):
     if not (s.terminated or s.truncated):
         out[index(AT.phase + int(s.phase))] = 1.0
         out[index(AT.to_move + relative_seat(int(s.current_player), player, n))] = 1.0
-    out[AT.round] = _PER_SHARE[index(_SHARES * int(s["round"]) // int(s.rounds))]
+    out[AT.round] = int(_SHARES * int(s["round"]) / int(s.rounds)) * (1.0 / _SHARES)
     out[AT.round + 1] = s["round"] == s.rounds - 1
-    out[AT.rounds] = _PER_ROUND[index(min(int(s.rounds), _MOST_ROUNDS))]
+    out[AT.rounds] = min(int(s.rounds), _MOST_ROUNDS) * (1.0 / _MOST_ROUNDS)
     knocker = int(s.knocker)
     out[index(AT.knocker + relative_seat(max(knocker, 0), player, n))] = knocker >= 0
     out[AT.knocker + MAX_PLAYERS] = knocker < 0
     out[AT.may_knock] = (knocker < 0) & (s.turns + 1 >= n)
-    out[AT.pile_sizes] = _PER_CARD[index(int(s.draw_size))]
-    out[AT.pile_sizes + 1] = _PER_CARD[index(int(s.discard_size))]
+    out[AT.pile_sizes] = int(s.draw_size) * (1.0 / DECK_SIZE)
+    out[AT.pile_sizes + 1] = int(s.discard_size) * (1.0 / DECK_SIZE)
     out[index(AT.discard_top + int(s.discard_top) - NO_CARD)] = 1.0
     out[AT.first_of_pair] = s.first_of_pair
-    out[AT.draw_twos] = _PER_DRAW_TWO[index(int(s.draw_twos))]
+    out[AT.draw_twos] = int(s.draw_twos) * (1.0 / DECK[DRAW_TWO])
     lowest = int(s.scores[0])
     for q in range(1, n):
         lowest = min(lowest, int(s.scores[q]))
@@ -267,9 +262,9 @@ def observe_table(s, player, out):
         seat = relative_seat(q, player, n)
         lead = min(int(s.scores[q]) - lowest, _MOST_LEAD)
         out[index(AT.seats + seat)] = 1.0
-        out[index(AT.scores + seat)] = _PER_POINT_OF_LEAD[index(lead)]
-        out[index(AT.totals + seat)] = _PER_POINT_IN_ALL[index(min(int(s.scores[q]), _MOST_TOTAL))]
-        out[index(AT.last_scores + seat)] = _PER_POINT[index(int(s.round_scores[q]))]
+        out[index(AT.scores + seat)] = lead * (1.0 / _MOST_LEAD)
+        out[index(AT.totals + seat)] = min(int(s.scores[q]), _MOST_TOTAL) * (1.0 / _MOST_TOTAL)
+        out[index(AT.last_scores + seat)] = int(s.round_scores[q]) * (1.0 / _MOST_SCORE)
         observe_last_turn(s, player, n, q, AT.last_turn + seat * _LAST_TURN_SIZE, out)
 
 
@@ -321,7 +316,7 @@ def observe_knowledge(s, player, out):
         out[AT.known_to_owner + place] = known_to_owner >> place & 1
         out[AT.known_to_all + place] = known_to_all >> place & 1
     for kind in range(NUM_KINDS):
-        out[AT.discarded + kind] = _PER_CARD_ALIKE[index(int(s.discard_counts[kind]))]
+        out[AT.discarded + kind] = int(s.discard_counts[kind]) * (1.0 / _MOST_ALIKE)
     if s.filling > 0:
         observe_older_cards(s, player, out)
 
