@@ -18,7 +18,7 @@ from card_envs.engine.templates import (
     reset_games,
     step_games,
 )
-from card_envs.engine.threads import UseLock, one_thread_at_a_time
+from card_envs.engine.threads import UseToken, one_thread_at_a_time
 
 # What the batch takes besides the game's options.
 _ARGUMENTS = ("num_players", "memory", "features", "num_threads", "copy")
@@ -90,7 +90,7 @@ class BatchEngine:
         self._terminated = np.zeros(self.num_envs, np.bool_)
         self._truncated = np.zeros(self.num_envs, np.bool_)
         self._ready = False
-        self._use = UseLock()
+        self._use = UseToken()
         self._compile()
 
     def _compile(self) -> None:

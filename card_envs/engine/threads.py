@@ -3,25 +3,24 @@
 from __future__ import annotations
 
 import functools
-import threading
 from collections.abc import Callable
 from typing import Any, TypeVar
 
 _Method = TypeVar("_Method", bound=Callable[..., Any])
 
 
-class UseLock:
-    """Held while an object's records are worked on; a copied or pickled object gets its own."""
+class UseToken(list[None]):
+    """A token that whoever works on an object's records takes out (``pop``) and puts back.
 
-    __slots__ = ("acquire", "release")
+    Taking it is atomic, and several times faster than a lock. A copied or pickled object gets a
+    token of its own.
+    """
 
     def __init__(self) -> None:
-        lock = threading.Lock()
-        self.acquire = lock.acquire
-        self.release = lock.release
+        super().__init__([None])
 
-    def __reduce__(self) -> tuple[type[UseLock], tuple[()]]:
-        return UseLock, ()
+    def __reduce__(self) -> tuple[type[UseToken], tuple[()]]:
+        return UseToken, ()
 
 
 def in_use(owner: object) -> RuntimeError:
@@ -35,16 +34,18 @@ def in_use(owner: object) -> RuntimeError:
 def one_thread_at_a_time(method: _Method) -> _Method:
     """A method that raises a RuntimeError if another thread is in a method of the same kind.
 
-    Its object has a ``UseLock`` named ``_use``.
+    Its object has a ``UseToken`` named ``_use``.
     """
 
     @functools.wraps(method)
     def guarded(self: Any, *args: Any, **kwargs: Any) -> Any:
-        if not self._use.acquire(False):
-            raise in_use(self)
+        try:
+            token = self._use.pop()
+        except IndexError:
+            raise in_use(self) from None
         try:
             return method(self, *args, **kwargs)
         finally:
-            self._use.release()
+            self._use.append(token)
 
     return guarded  # type: ignore[return-value]

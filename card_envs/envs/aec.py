@@ -19,7 +19,7 @@ from card_envs.engine.templates import (
     step_and_observe,
     write_full_states,
 )
-from card_envs.engine.threads import UseLock, in_use, one_thread_at_a_time
+from card_envs.engine.threads import UseToken, in_use, one_thread_at_a_time
 from card_envs.games import load_game
 from card_envs.replay import Redraw, Replay
 
@@ -160,7 +160,7 @@ class CardEnv(AECEnv[str, Observation, int]):
         #: Space of :meth:`state`.
         self.state_space = spaces.Box(0.0, 1.0, (self.game.state_fields.size,), np.float32)
         self._action_mask = np.zeros(self._num_actions, np.int8)
-        self._use = UseLock()
+        self._use = UseToken()
         self._seed = 0
         self._history: list[int | Redraw] = []
         self._next_seed: int | None = None
@@ -245,14 +245,6 @@ class CardEnv(AECEnv[str, Observation, int]):
             ValueError: The action is illegal, with ``on_illegal="raise"``.
             RuntimeError: Another thread is using this environment.
         """
-        if not self._use.acquire(False):
-            raise in_use(self)
-        try:
-            self._step(action)
-        finally:
-            self._use.release()
-
-    def _step(self, action: int | None) -> None:
         try:
             agents = self.agents
         except AttributeError:
@@ -272,19 +264,28 @@ class CardEnv(AECEnv[str, Observation, int]):
             action = int(action)  # type: ignore[arg-type]
         assert 0 <= action < self._num_actions, "action is not in action space"
         agent = self.agent_selection
-        if not self._action_mask[action]:
+        result = -1
+        try:
+            token = self._use.pop()
+        except IndexError:
+            raise in_use(self) from None
+        try:
+            if self._action_mask[action]:
+                self._given = np.empty(self._observation_size, np.float32)
+                result = self._step_and_observe(
+                    self._states,
+                    0,
+                    action,
+                    self._memory,
+                    self._features,
+                    self._given,
+                    self._action_mask,
+                )
+        finally:
+            self._use.append(token)
+        if result < 0:
             self._refuse(agent, action)
             return
-        self._given = np.empty(self._observation_size, np.float32)
-        result = self._step_and_observe(
-            self._states,
-            0,
-            action,
-            self._memory,
-            self._features,
-            self._given,
-            self._action_mask,
-        )
         self._history.append(action)
         self._cumulative_rewards[agent] = 0.0
         if result < PAID:
@@ -486,7 +487,7 @@ class CardEnv(AECEnv[str, Observation, int]):
         """A copy of the running game, for search: it shares nothing but the spaces."""
         twin = object.__new__(type(self))
         twin.__dict__.update(self.__dict__)
-        twin._use = UseLock()
+        twin._use = UseToken()
         for name in _COPIED:
             if name in self.__dict__:
                 twin.__dict__[name] = self.__dict__[name].copy()
