@@ -10,7 +10,7 @@ _Method = TypeVar("_Method", bound=Callable[..., Any])
 
 
 class UseToken(list[None]):
-    """A token that whoever works on an object's records takes out (``pop``) and puts back.
+    """A token that a thread takes out (``pop``) while it works on an object's records.
 
     Taking it is atomic, and several times faster than a lock. A copied or pickled object gets a
     token of its own.
