@@ -11,7 +11,6 @@ import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
 
-import numba
 import numpy as np
 from helpers import (
     ALL_GAMES,
@@ -21,28 +20,17 @@ from helpers import (
     state_of,
 )
 
-import card_envs
+from card_envs.compilation import compile_game
 from card_envs.engine.game import Game
 from card_envs.envs.single_seat_vector import SingleSeatVectorEnv
 
 
-def compile_game(game: Game) -> None:
-    """All that the environments, batches and tests call."""
-    env = card_envs.make(game.name, render_mode="ansi")
-    env.reset(seed=1)
-    env.step(env.legal_actions()[0])
-    env.determinize(env.possible_agents[0], seed=1)
-    env.load(env.save())
-    env.state()
-    env.render()
-    for num_threads in {1, min(2, numba.config.NUMBA_NUM_THREADS)}:
-        batch = card_envs.make_vec(game.name, num_envs=2, num_threads=num_threads)
-        _, action_mask = batch.reset(seed=1)
-        batch.step(action_mask.argmax(axis=1))
-    for opponents in (None, lambda observation, action_mask: action_mask.argmax(axis=1)):
-        seats = SingleSeatVectorEnv(game.name, num_envs=2, opponents=opponents)
-        _, infos = seats.reset(seed=1)
-        seats.step(infos["action_mask"].argmax(axis=1))
+def compile_for_tests(game: Game) -> None:
+    """What environments and batches call, and what tests call directly."""
+    compile_game(game)
+    asked = SingleSeatVectorEnv(game.name, 2, opponents=lambda _, mask: mask.argmax(axis=1))
+    _, infos = asked.reset(seed=1)
+    asked.step(infos["action_mask"].argmax(axis=1))
     states = begin(game, game.min_players, 1)
     observation_of(game, states, 0)
     state_of(game, states)
@@ -57,7 +45,7 @@ def main() -> None:
     """Compile the games that are named, or all."""
     names = sys.argv[1:]
     for game in (game for game in ALL_GAMES if game.id in names):
-        compile_game(game)
+        compile_for_tests(game)
     if not names:
         commands = [[sys.executable, __file__, game.id] for game in ALL_GAMES]
         with ThreadPoolExecutor(os.cpu_count()) as pool:

@@ -9,6 +9,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from card_envs.render.words import counted
+
 
 @dataclass(frozen=True)
 class Card:
@@ -192,7 +194,6 @@ def standing(
         for place, player in sorted(zip(places, range(len(values)), strict=True))
     )
     if s["truncated"]:
-        steps = int(s["steps"])
-        decisions = "1 decision" if steps == 1 else f"{steps} decisions"
+        decisions = counted(int(s["steps"]), "decision")
         return f"The game was truncated after {decisions}. The standing so far:", rows
     return f"The game is over. The final standing ({wins} wins):", rows
