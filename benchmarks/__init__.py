@@ -1,1 +1,8 @@
-"""Measurements: ``throughput`` of the environments, and speed of ``training``."""
+"""Measurements: ``throughput`` of the environments, speed of ``training``, strength, soak."""
+
+import sys
+
+from card_envs.interrupts import say_interrupted
+
+if sys.argv[0] == "-m":  # run as a command
+    say_interrupted()

@@ -2,8 +2,15 @@
 
 from __future__ import annotations
 
+import sys
 from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from card_envs.interrupts import say_interrupted
+
+if Path(sys.argv[0]).stem == "card-envs":  # before the imports that take long
+    say_interrupted()
 
 from card_envs.engine.game import DEFAULT_MAX_STEPS, Game, gymnasium_id
 from card_envs.games import GAMES, load_game

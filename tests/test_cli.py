@@ -20,6 +20,7 @@ from helpers import (
     mean_length,
     mid_game,
     module_of,
+    needs_training,
     play_on,
 )
 from person import PlayingPerson, story_of
@@ -35,6 +36,7 @@ from card_envs.replay import Replay
 each_game = pytest.mark.parametrize("game", EACH_GAME)
 FOREIGN = [param for param in EACH_GAME if not kit_of(param.values[0]).is_own]
 
+ROOT = Path(__file__).parent.parent
 GAME = ALL_GAMES[0]  # where any game will do
 A_SCREENFUL = 20  # of actions
 
@@ -599,3 +601,35 @@ def test_a_reader_who_leaves_early_sees_no_traceback(replay_file):
         error = process.stderr.read()
     assert process.returncode == 1
     assert "Traceback" not in error
+
+
+@pytest.mark.parametrize(
+    ("command", "module"),
+    [
+        ([str(Path(sys.executable).with_name("card-envs")), "list"], "numba"),
+        ([sys.executable, "-m", "benchmarks.soak"], "argparse"),
+        pytest.param([sys.executable, "-m", "training.train"], "torch", marks=needs_training),
+    ],
+)
+def test_interrupted_while_it_is_still_importing(command, module, tmp_path):
+    (tmp_path / f"{module}.py").write_text("raise KeyboardInterrupt")
+    environment = {**os.environ, "PYTHONPATH": str(tmp_path)}
+    run = subprocess.run(command, env=environment, capture_output=True, text=True, cwd=ROOT)
+    assert run.returncode != 0
+    assert run.stderr == "interrupted\n"
+
+
+def test_compiling_ahead_fills_the_cache(tmp_path):
+    """A second start then compiles nothing."""
+    program = f"import sys; from card_envs.cli import main; sys.exit(main({['compile', GAME.id]}))"
+    environment = {**os.environ, "XDG_CACHE_HOME": str(tmp_path)}
+    environment.pop("NUMBA_DISABLE_JIT", None)
+
+    def compile_it():
+        command = [sys.executable, "-c", program]
+        subprocess.run(command, env=environment, check=True, capture_output=True)
+        return {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*.nb?")}
+
+    entries = compile_it()
+    assert entries
+    assert compile_it() == entries

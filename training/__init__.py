@@ -2,21 +2,11 @@
 
 import sys
 from importlib.util import find_spec
-from types import TracebackType
 
-
-def _say_interrupted(
-    kind: type[BaseException], error: BaseException, traceback: TracebackType | None
-) -> None:
-    if issubclass(kind, KeyboardInterrupt):  # during the imports, which take seconds
-        print("interrupted", file=sys.stderr)
-    else:
-        sys.__excepthook__(kind, error, traceback)
-
+from card_envs.interrupts import say_interrupted
 
 if sys.argv[0] == "-m":  # run as a command
-    sys.excepthook = _say_interrupted
-
+    say_interrupted()
 
 # What the dependency group and the extra install, as it is imported.
 _NEEDED = (
