@@ -237,10 +237,22 @@ def test_compilation_is_announced_where_it_happens(tmp_path, monkeypatch, warnin
     assert len(warnings()) == 2
 
 
-def test_only_one_process_compiles(tmp_path):
-    """The others wait for it, and load what it has saved."""
+@pytest.fixture
+def slow_game(tmp_path):
+    """Runs a program that can import ``slow_game.one`` and ``two``, which take time to compile."""
     (tmp_path / "slow_game").mkdir()
-    (tmp_path / "slow_game" / "__init__.py").write_text("")
+    (tmp_path / "slow_game" / "__init__.py").write_text("""
+import time
+from slow_game.rules import one, two
+compiler = type(two._compiler)
+compile_slowly = compiler.compile
+def compile(self, *args):
+    time.sleep(0.5)
+    return compile_slowly(self, *args)
+compiler.compile = compile
+def compiled():
+    return sum(sum(kernel.stats.cache_misses.values()) for kernel in (one, two))
+""")
     (tmp_path / "slow_game" / "rules.py").write_text("""
 from card_envs.engine.jit import jit
 @jit
@@ -250,30 +262,45 @@ def one(x):
 def two(x):
     return one(x) * 2
 """)
-    code = """
-import numba, time
-from slow_game.rules import one, two
-compiler = type(two._compiler)
-compile_slowly = compiler.compile
-def compile(self, *args):
-    time.sleep(0.5)
-    return compile_slowly(self, *args)
-compiler.compile = compile
-print(two(20), sum(sum(f.stats.cache_misses.values()) for f in (one, two)))
-"""
     environment = {
         **os.environ,
         "PYTHONPATH": str(tmp_path),
         "XDG_CACHE_HOME": str(tmp_path / "cache"),
     }
-    processes = [
-        subprocess.Popen(
-            [sys.executable, "-c", code], stdout=subprocess.PIPE, text=True, env=environment
+
+    def start(program):
+        return subprocess.Popen(
+            [sys.executable, "-c", program], stdout=subprocess.PIPE, text=True, env=environment
         )
-        for _ in range(3)
-    ]
-    answers = [process.communicate()[0].split() for process in processes]
+
+    yield start
     if not any((tmp_path / "cache").rglob("*.nbi")):
         pytest.skip("the cache folder cannot be chosen on this system")
+
+
+def test_only_one_process_compiles(slow_game):
+    """The others wait for it, and load what it has saved."""
+    program = "from slow_game import compiled, two; print(two(20), compiled())"
+    processes = [slow_game(program) for _ in range(3)]
+    answers = [process.communicate()[0].split() for process in processes]
     assert {answer[0] for answer in answers} == {"42"}
     assert sum(int(answer[1]) for answer in answers) == 2
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="a system that cannot fork")
+def test_only_one_forked_process_compiles(slow_game):
+    """As ``AsyncVectorEnv`` starts its workers, after the parent has compiled something else."""
+    process = slow_game("""
+import multiprocessing
+from slow_game import compiled, one, two
+def work(_):
+    before = compiled()
+    return two(20), compiled() - before
+one(1)
+with multiprocessing.get_context("fork").Pool(3) as pool:
+    for answer in pool.map(work, range(3), chunksize=1):
+        print(*answer)
+""")
+    answers = [line.split() for line in process.communicate()[0].splitlines()]
+    assert [answer[0] for answer in answers] == ["42"] * 3
+    assert sum(int(answer[1]) for answer in answers) == 1

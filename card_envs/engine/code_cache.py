@@ -108,8 +108,7 @@ class GuardedCache:
     def __init__(self, cache: Any, folder: Path) -> None:
         self._cache = cache
         self._folder = folder
-        self._lock = _lock_of(folder)
-        self._holds_lock = False
+        self._lock: FileLock | None = None  # while it is held
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._cache, name)
@@ -151,18 +150,23 @@ class GuardedCache:
             self._release()
 
     def _acquire(self) -> None:
+        lock = _lock_of(self._folder, os.getpid())
         try:
-            self._lock.acquire(timeout=_SECONDS_OF_PATIENCE)
-            self._holds_lock = True
+            lock.acquire(timeout=_SECONDS_OF_PATIENCE)
+            self._lock = lock
         except (Timeout, OSError):  # never at the price of not compiling
-            self._holds_lock = False
+            self._lock = None
 
     def _release(self) -> None:
-        if self._holds_lock:
-            self._holds_lock = False
+        if self._lock is not None:
             self._lock.release()
+            self._lock = None
 
 
 @lru_cache
-def _lock_of(folder: Path) -> FileLock:
+def _lock_of(folder: Path, process: int) -> FileLock:
+    """One for all functions, as compiling one compiles those that it calls.
+
+    A forked process needs a lock of its own.
+    """
     return FileLock(folder / "compiling.lock")
