@@ -5,7 +5,7 @@ GAMES := $(notdir $(patsubst %/RULES.md,%,$(wildcard card_envs/games/*/RULES.md)
 
 TRAIN := $(addprefix train-,$(GAMES))
 
-.PHONY: demo check test test-bounds test-lowest test-python test-wheel lint bench strength soak $(TRAIN)
+.PHONY: demo check test test-bounds test-lowest test-python test-wheel test-integrations lint bench strength soak $(TRAIN)
 
 demo: .venv/installed
 	rm -rf runs/demo
@@ -51,6 +51,10 @@ test-python:
 		--editable ".[evaluation]" --group train --group bench --group dev
 	.venv-python/bin/python tests/compile_rules.py
 	.venv-python/bin/python -m pytest -n 2
+
+# Tools of others, each in an environment of its own (.venvs/<tool>).
+test-integrations:
+	$(PYTHON) tests/integrations/run.py $(TOOLS)
 
 lint: .venv/installed
 	$(BIN)/ruff check .
