@@ -17,6 +17,7 @@ from card_envs.engine.full_state import byte_fields
 from card_envs.engine.jit import COMPILED, jit, package_of
 from card_envs.engine.observing import MEMORY_MODES
 from card_envs.engine.outcome import REWARD_MODES, common_dtype
+from card_envs.render.style import Style
 
 if TYPE_CHECKING:
     from card_envs.render.scene import Scene
@@ -192,9 +193,10 @@ class Game:
     fields: Fields  #: the observation's
     rules: ModuleType  #: holds the kernels reset, step, legal_action_mask, determinize
     observe: Callable[..., None]
-    #: ``scene(states, i, player, memory)``: the table as data, as a player may know it;
-    #: ``memory`` is ``MEMORY_PERFECT`` or ``MEMORY_NONE``.
-    scene: Callable[[NDArray[np.void], int, int, int], Scene]
+    #: ``scene(states, i, player, memory, is_open)``: the table as data, as a player may know it;
+    #: ``memory`` is ``MEMORY_PERFECT`` or ``MEMORY_NONE``; with ``is_open`` all players' cards
+    #: are face up.
+    scene: Callable[[NDArray[np.void], int, int, int, bool], Scene]
     #: ``action_name(action)``: an action in words; ValueError if there is no such action.
     action_name: Callable[[int], str]
     #: ``public_action_name(states, i, action)``: a legal action of the player to move in words, as
@@ -211,6 +213,8 @@ class Game:
     #: The layout of the full state. Default: the bytes of the record's entries.
     state_fields: Fields = None  # type: ignore[assignment]
     write_state: Callable[..., None] | None = None
+    #: What the cards look like in pictures. Default: cards show their names.
+    style: Style = None  # type: ignore[assignment]
 
     def __post_init__(self) -> None:
         defaults = {
@@ -218,6 +222,7 @@ class Game:
             "public_action_name": lambda states, i, action: self.action_name(action),
             "action_features": np.eye(self.num_actions, dtype=np.float32),
             "state_fields": byte_fields(self.state_dtype),
+            "style": Style(),
         }
         for name, default in defaults.items():
             if getattr(self, name) is None or (
@@ -374,7 +379,7 @@ class Game:
         """The table of ``states[i]`` in words, as the player may know it."""
         from card_envs.render.text import draw
 
-        return draw(self.scene(states, i, player, memory))
+        return draw(self.scene(states, i, player, memory, False))
 
     @property
     def namespace(self) -> dict[str, Any]:

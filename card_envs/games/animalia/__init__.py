@@ -6,6 +6,7 @@ from card_envs.games.animalia.action_features import ACTION_FEATURES
 from card_envs.games.animalia.heuristic import heuristic
 from card_envs.games.animalia.observation import FIELDS, STATE_FIELDS, observe, write_state
 from card_envs.games.animalia.scene import scene
+from card_envs.games.animalia.style import STYLE
 from card_envs.games.animalia.text import action_name, public_action_name
 
 GAME = Game(
@@ -36,4 +37,5 @@ GAME = Game(
     action_features=ACTION_FEATURES,
     state_fields=STATE_FIELDS,
     write_state=write_state,
+    style=STYLE,
 )

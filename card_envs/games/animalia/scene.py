@@ -62,11 +62,13 @@ from card_envs.render.words import capitalized, counted
 _DEALER, _SPIED = "D", "^"
 
 
-def scene(states: NDArray[np.void], i: int, player: int, memory: int) -> Scene:
+def scene(
+    states: NDArray[np.void], i: int, player: int, memory: int, is_open: bool = False
+) -> Scene:
     """The table of ``states[i]``: all that the player can know, and nothing else.
 
     With ``memory="none"`` it is what they see at this moment, and what their spies saw in the draw
-    pile.
+    pile. With ``is_open`` everybody's cards are face up.
     """
     s = states[i]
     player = int(player)
@@ -77,7 +79,7 @@ def scene(states: NDArray[np.void], i: int, player: int, memory: int) -> Scene:
     notes = [_course(s, player)]
     if remembers:
         notes += _kept_bonus_cards(s, player)
-    seats = tuple(_seat(s, player, q, remembers) for q in clockwise(s, player))
+    seats = tuple(_seat(s, player, q, remembers, is_open) for q in clockwise(s, player))
     zones = _table(s, player)
     title, places = standing(s, player, _totals(s), wins="the highest total")
     return Scene(
@@ -146,7 +148,15 @@ def _face_up(cards: int, chosen: int = NO_CARD) -> tuple[Card, ...]:
     return tuple(Card(card_name(card), highlight=card == chosen) for card in each_card(cards))
 
 
-def _hidden_card(s: Any, player: int, place: int, *, marks: bool, chosen: int = NO_CARD) -> Card:
+def _hidden_card(
+    s: Any,
+    player: int,
+    place: int,
+    *,
+    marks: bool,
+    is_open: bool = False,
+    chosen: int = NO_CARD,
+) -> Card:
     """The card at a place of the deck, face down unless the player knows it.
 
     Args:
@@ -154,10 +164,11 @@ def _hidden_card(s: Any, player: int, place: int, *, marks: bool, chosen: int = 
         player: The observer.
         place: A place of the draw pile or of a bonus card.
         marks: Whether the players remember whose spies saw it.
+        is_open: Whether it is face up in any case.
         chosen: The card that the decision is about, if the player knows that.
     """
     card, holder = int(s["deck"][place]), int(s["holder"][place])
-    is_known = holder == player or (marks and s["seen"][place] >> player & 1)
+    is_known = is_open or holder == player or (marks and s["seen"][place] >> player & 1)
     signs = ""
     for q in clockwise(s, player):
         if marks and q != holder and s["seen"][place] >> q & 1:
@@ -184,7 +195,7 @@ def _together(cards: list[Card]) -> tuple[Card, ...]:
 # ---------------------------------------------------------------------------------------------
 
 
-def _seat(s: Any, player: int, q: int, remembers: bool) -> Seat:
+def _seat(s: Any, player: int, q: int, remembers: bool, is_open: bool) -> Seat:
     values: list[str | int] = ["?"] * (NUM_FAMILIES + 1)
     if q == player or remembers:
         values = [*s["medals"][q].tolist(), int(points_of(s, q))]
@@ -195,7 +206,7 @@ def _seat(s: Any, player: int, q: int, remembers: bool) -> Seat:
         to_move=to_move(s, q),
         mark=_DEALER if q == s["dealer"] else "",
         counters=tuple(zip((*FAMILY_NAMES, "points"), values, strict=True)),
-        zones=(*_collections(s, q), *_bonus_cards(s, player, q, remembers)),
+        zones=(*_collections(s, q), *_bonus_cards(s, player, q, remembers, is_open)),
     )
 
 
@@ -212,7 +223,7 @@ def _collections(s: Any, q: int) -> list[Zone]:
     return zones
 
 
-def _bonus_cards(s: Any, player: int, q: int, remembers: bool) -> list[Zone]:
+def _bonus_cards(s: Any, player: int, q: int, remembers: bool, is_open: bool) -> list[Zone]:
     """Face down before their holder, those of each season by themselves.
 
     Without memory players do not know which of their own cards is from which season.
@@ -222,7 +233,10 @@ def _bonus_cards(s: Any, player: int, q: int, remembers: bool) -> list[Zone]:
     zones, kept = [], []
     for season in range(int(s["season"]), 0, -1):
         places = np.flatnonzero((s["holder"] == q) & (s["since"] == season)).tolist()
-        cards = [_hidden_card(s, player, place, marks=remembers, chosen=chosen) for place in places]
+        cards = [
+            _hidden_card(s, player, place, marks=remembers, is_open=is_open, chosen=chosen)
+            for place in places
+        ]
         if cards:
             since = "" if season == s["season"] else f" from season {season}"
             zones.append(Zone(f"bonus cards{since}", _together(cards)))

@@ -45,10 +45,15 @@ from card_envs.render.words import capitalized, counted
 _IS_NUMBER, _KNOWN_TO_OWNER, _KNOWN_TO_ALL, _OLDER, _KNOCKED = "#", "*", "+", "'", "K"
 
 
-def scene(states: NDArray[np.void], i: int, player: int, memory: int) -> Scene:
-    """The table of ``states[i]``: all that the player can know, and nothing else."""
+def scene(
+    states: NDArray[np.void], i: int, player: int, memory: int, is_open: bool = False
+) -> Scene:
+    """The table of ``states[i]``: all that the player can know, and nothing else.
+
+    With ``is_open`` everybody's cards are face up.
+    """
     s = states[i]
-    seats = tuple(_seat(s, player, q, memory) for q in clockwise(s, player))
+    seats = tuple(_seat(s, player, q, memory, is_open) for q in clockwise(s, player))
     notes, grids = [], []
     if not is_over(s):
         notes.append(_knocking(s, player))
@@ -103,10 +108,10 @@ def _is_choosing(s: Any) -> bool:
     return bool(s["phase"] == TURN) and not is_over(s)
 
 
-def _seat(s: Any, observer: int, q: int, memory: int) -> Seat:
-    zones = [Zone("slot", tuple(_row(s, observer, q, memory)), "slots")]
+def _seat(s: Any, observer: int, q: int, memory: int, is_open: bool) -> Seat:
+    zones = [Zone("slot", tuple(_row(s, observer, q, memory, is_open)), "slots")]
     if s["drawn"] != NO_CARD and s["current_player"] == q:
-        zones.append(_drawn_card(s, observer))
+        zones.append(_drawn_card(s, observer, is_open))
     if s["draw_twos"] > 0 and s["current_player"] == q:
         draw_twos = Card(KIND_NAMES[DRAW_TWO], int(s["draw_twos"]), "draw twos")
         zones.append(Zone("cards under way", (draw_twos,)))
@@ -123,8 +128,9 @@ def _seat(s: Any, observer: int, q: int, memory: int) -> Seat:
     )
 
 
-def _drawn_card(s: Any, observer: int) -> Zone:
-    name = "" if drawn_card_is_hidden(s, observer) else KIND_NAMES[s["drawn"]]
+def _drawn_card(s: Any, observer: int, is_open: bool) -> Zone:
+    is_hidden = not is_open and drawn_card_is_hidden(s, observer)
+    name = "" if is_hidden else KIND_NAMES[s["drawn"]]
     is_decided_on = not is_over(s)
     return Zone(
         "drawn card",
@@ -134,12 +140,12 @@ def _drawn_card(s: Any, observer: int) -> Zone:
     )
 
 
-def _row(s: Any, observer: int, owner: int, memory: int) -> list[Card]:
+def _row(s: Any, observer: int, owner: int, memory: int, is_open: bool) -> list[Card]:
     """A player's cards as the observer knows them, with marks that say what else is known."""
     visible = s["known"] if memory == MEMORY_PERFECT else s["in_view"]
     cards = []
     for slot in range(SLOTS):
-        is_visible = visible[observer] >> SLOTS * owner + slot & 1
+        is_visible = is_open or visible[observer] >> SLOTS * owner + slot & 1
         name = KIND_NAMES[s["row"][owner, slot]] if is_visible else ""
         has_marks = memory == MEMORY_PERFECT and s["phase"] != OVER
         cards.append(Card(name, marks=_marks(s, observer, owner, slot) if has_marks else ""))

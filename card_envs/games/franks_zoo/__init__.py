@@ -11,6 +11,7 @@ from card_envs.games.franks_zoo.observation import (
     write_state,
 )
 from card_envs.games.franks_zoo.scene import scene
+from card_envs.games.franks_zoo.style import STYLE
 from card_envs.games.franks_zoo.text import action_name, public_action_name
 
 GAME = Game(
@@ -46,4 +47,5 @@ GAME = Game(
     action_features=ACTION_FEATURES,
     state_fields=STATE_FIELDS,
     write_state=write_state,
+    style=STYLE,
 )

@@ -54,8 +54,13 @@ from card_envs.render.words import counted
 _NONE = "-"
 
 
-def scene(states: NDArray[np.void], i: int, player: int, memory: int) -> Scene:
-    """The table of ``states[i]``: all that the player can know, and nothing else."""
+def scene(
+    states: NDArray[np.void], i: int, player: int, memory: int, is_open: bool = False
+) -> Scene:
+    """The table of ``states[i]``: all that the player can know, and nothing else.
+
+    With ``is_open`` everybody's cards are face up.
+    """
     s = states[i]
     remembers = memory == MEMORY_PERFECT
     grids = [_kinds(s, player, remembers)]
@@ -66,7 +71,7 @@ def scene(states: NDArray[np.void], i: int, player: int, memory: int) -> Scene:
     return Scene(
         title=_title(s),
         observer=player,
-        seats=tuple(_seat(s, player, q, remembers) for q in clockwise(s, player)),
+        seats=tuple(_seat(s, player, q, remembers, is_open) for q in clockwise(s, player)),
         zones=() if s["terminated"] else tuple(_trick(s, player)),
         grids=tuple(grids),
         notes=(*_course(s, player), *_knowledge(s, player, remembers)),
@@ -97,7 +102,7 @@ def _cards(counts: Sequence[int] | NDArray[np.integer[Any]]) -> tuple[Card, ...]
     )
 
 
-def _seat(s: Any, observer: int, q: int, remembers: bool) -> Seat:
+def _seat(s: Any, observer: int, q: int, remembers: bool, is_open: bool) -> Seat:
     counters: list[tuple[str, str | int]] = [
         ("points", int(s["totals"][q])),
         ("rank", int(s["rank"][q]) + 1),
@@ -115,7 +120,7 @@ def _seat(s: Any, observer: int, q: int, remembers: bool) -> Seat:
         place=place_of(s, q, observer),
         to_move=to_move(s, q),
         counters=tuple(counters),
-        zones=tuple(_zones(s, observer, q, remembers)),
+        zones=tuple(_zones(s, observer, q, remembers, is_open)),
         note=_deed(s, q),
     )
 
@@ -138,14 +143,14 @@ def _deed(s: Any, q: int) -> str:
     return "passed" if s["has_passed"][q] else ""
 
 
-def _zones(s: Any, observer: int, q: int, remembers: bool) -> list[Zone]:
+def _zones(s: Any, observer: int, q: int, remembers: bool, is_open: bool) -> list[Zone]:
     """The hand, what a player alone has laid down, and what was captured."""
     zones = []
     if s["hand_size"][q]:
-        zones.append(_hand(s, observer, q, remembers))
+        zones.append(_hand(s, observer, q, remembers, is_open))
     laid_down = s["given"][q]
     if q == s["alone"] and laid_down.any():
-        is_known = q == observer and remembers
+        is_known = is_open or (q == observer and remembers)
         cards = _cards(laid_down) if is_known else (Card(count=2),)
         zones.append(Zone("cards laid down", cards, "pile", "they count as captured"))
     if remembers and s["captured"][q].any():
@@ -153,9 +158,9 @@ def _zones(s: Any, observer: int, q: int, remembers: bool) -> list[Zone]:
     return zones
 
 
-def _hand(s: Any, observer: int, q: int, remembers: bool) -> Zone:
+def _hand(s: Any, observer: int, q: int, remembers: bool, is_open: bool) -> Zone:
     """The observer's own hand, or what they know of another; at the end all are shown."""
-    if q == observer:
+    if q == observer or is_open:
         return Zone("hand", _cards(s["hand"][q]), highlight=to_move(s, q))
     is_known = remembers or s["terminated"]
     known = [known_of(s, observer, q, kind) if is_known else 0 for kind in range(NUM_KINDS)]

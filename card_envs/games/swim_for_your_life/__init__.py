@@ -11,6 +11,7 @@ from card_envs.games.swim_for_your_life.observation import (
     write_state,
 )
 from card_envs.games.swim_for_your_life.scene import scene
+from card_envs.games.swim_for_your_life.style import STYLE
 from card_envs.games.swim_for_your_life.text import action_name
 
 GAME = Game(
@@ -38,4 +39,5 @@ GAME = Game(
     action_features=ACTION_FEATURES,
     state_fields=STATE_FIELDS,
     write_state=write_state,
+    style=STYLE,
 )

@@ -48,8 +48,13 @@ from card_envs.render.words import capitalized, counted
 _TAPPED = "T"
 
 
-def scene(states: NDArray[np.void], i: int, player: int, memory: int) -> Scene:
-    """The table of ``states[i]``: all that the player can know, and nothing else."""
+def scene(
+    states: NDArray[np.void], i: int, player: int, memory: int, is_open: bool = False
+) -> Scene:
+    """The table of ``states[i]``: all that the player can know, and nothing else.
+
+    With ``is_open`` everybody's cards are face up.
+    """
     s = states[i]
     grids = [_counts(s, player, memory)]
     if s["was_in_round"].any():
@@ -59,7 +64,7 @@ def scene(states: NDArray[np.void], i: int, player: int, memory: int) -> Scene:
     return Scene(
         title=_title(s),
         observer=player,
-        seats=tuple(_seat(s, player, q, memory) for q in clockwise(s, player)),
+        seats=tuple(_seat(s, player, q, memory, is_open) for q in clockwise(s, player)),
         zones=(*_rows(s), *_left_over(s)),
         grids=tuple(grids),
         notes=tuple(_notes(s, player)),
@@ -103,7 +108,7 @@ def _left_over(s: Any) -> list[Zone]:
     return [Zone("out of the round", (Card(count=cards),), "pile")] if cards else []
 
 
-def _seat(s: Any, observer: int, q: int, memory: int) -> Seat:
+def _seat(s: Any, observer: int, q: int, memory: int, is_open: bool) -> Seat:
     return Seat(
         player=q,
         label=label_of(q, observer),
@@ -111,17 +116,17 @@ def _seat(s: Any, observer: int, q: int, memory: int) -> Seat:
         to_move=to_move(s, q),
         mark=_TAPPED if s["tapper"] == q else "",
         counters=(("lives", int(s["lives"][q])),),
-        zones=tuple(_hand(s, observer, q, memory)),
+        zones=tuple(_hand(s, observer, q, memory, is_open)),
         note=_last_turn(s, q),
     )
 
 
-def _hand(s: Any, observer: int, q: int, memory: int) -> list[Zone]:
+def _hand(s: Any, observer: int, q: int, memory: int, is_open: bool) -> list[Zone]:
     """A hand, if there is one: the observer's own, or what they know of another."""
     size = int(s["hand"][q].sum())
     if size == 0:
         return []
-    if q == observer:
+    if q == observer or is_open:
         return [Zone("hand", _cards(s["hand"][q]), highlight=to_move(s, q))]
     known = _cards(s["least"][q]) if memory == MEMORY_PERFECT else ()
     hidden = size - sum(card.count for card in known)
