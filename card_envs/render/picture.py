@@ -30,6 +30,7 @@ _TITLE_OF_SEAT = 32
 _ZONE_GAP = 14
 _SHORT = 5  # letters of a counter that needs its name
 _MUTED = "#d8e2de"
+_SHADE = "#00000038"
 # Colours of players that people with any colour vision can tell apart (Okabe and Ito).
 _PLAYERS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#8c6bb1")
 
@@ -328,34 +329,38 @@ def _counter(style: Style, name: str, value: str | int) -> tuple[str, str]:
     return (str(value) if len(str(value)) > _SHORT else f"{name} {value}"), ""
 
 
-@lru_cache(256)
 def _grid(grid: Grid) -> Image:
     """Rows of numbers."""
-    size = 12
-    cells = [list(grid.head)]
-    cells += [["·" if cell == 0 else str(cell).strip() for cell in row] for row in grid.rows]
-    widths = [
-        max(
-            sprites.width_of(row[k], BOLD if not n else REGULAR, size)
-            for n, row in enumerate(cells)
-        )
-        for k in range(len(grid.head))
+    rows = [
+        grid.head,
+        *(tuple("·" if cell == 0 else str(cell).strip() for cell in row) for row in grid.rows),
     ]
+    widths = tuple(
+        max(sprites.width_of(row[k], REGULAR if n else BOLD, 12) for n, row in enumerate(rows))
+        for k in range(len(grid.head))
+    )
     title = 18 if grid.title else 0
-    width = max(sum(widths) + 9 * len(widths) + 10, sprites.width_of(grid.title, BOLD, size) + 16)
-    image = sprites.box(width, title + 17 * len(cells) + 8, "#00000038", 8).copy()
+    width = max(sum(widths) + 9 * len(widths), sprites.width_of(grid.title, BOLD, 12)) + 12
+    image = sprites.box(width, title + 17 * len(rows) + 8, _SHADE, 8).copy()
     if title:
-        text = line(capitalized(grid.title), BOLD, size, WHITE)
-        image.alpha_composite(text, (7, 4))
-    first_text = len(widths) - grid.text_columns
-    for n, row in enumerate(cells):
-        x = 8
-        for k, (cell, wide) in enumerate(zip(row, widths, strict=True)):
-            if cell:
-                text = line(cell, REGULAR if n else BOLD, size, WHITE if k else _MUTED)
-                flush = wide - text.width + 2 if 0 < k < first_text else 0
-                image.alpha_composite(text, (max(x + flush, 0), title + 4 + 17 * n))
-            x += wide + 9
+        image.alpha_composite(line(capitalized(grid.title), BOLD, 12, WHITE), (7, 4))
+    for n, row in enumerate(rows):
+        cells = _row(row, widths, len(widths) - grid.text_columns, BOLD if n == 0 else REGULAR)
+        image.alpha_composite(cells, (8, title + 4 + 17 * n))
+    return image
+
+
+@lru_cache(256)
+def _row(row: tuple[str, ...], widths: tuple[int, ...], numbers: int, font: str) -> Image:
+    """A row of a grid: its label, numbers flush right, and words."""
+    shape = (sum(widths) + 9 * len(widths), 17)
+    image: Image = sprites.pillow("Image").new("RGBA", shape, f"{WHITE}00")
+    x = 0
+    for k, (cell, width) in enumerate(zip(row, widths, strict=True)):
+        text = line(cell, font, 12, WHITE if k else _MUTED)
+        flush = width - text.width + 2 if 0 < k < numbers else 0
+        image.alpha_composite(text, (x + flush, 0))
+        x += width + 9
     return image
 
 

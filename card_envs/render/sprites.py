@@ -51,19 +51,45 @@ def _symbol_font(symbol: str) -> str:
     return EMOJI if symbol and ord(symbol[0]) in _emoji() else BOLD
 
 
-@lru_cache(_KEPT)
 def width_of(text: str, name: str, size: int) -> int:
     """The width of a line of text."""
-    return round(font(name, size).getlength(text))
+    words = text.split(" ")
+    return sum(_width(word, name, size) for word in words) + _space(name, size) * (len(words) - 1)
 
 
 @lru_cache(_KEPT)
+def _width(word: str, name: str, size: int) -> int:
+    return round(font(name, size).getlength(word))
+
+
+@cache
+def _space(name: str, size: int) -> int:
+    return round(font(name, size).getlength(" "))
+
+
 def line(text: str, name: str, size: int, colour: str) -> Image:
     """A line of text on nothing; its height depends on the font alone."""
-    above, below = font(name, size).getmetrics()
-    shape = (width_of(text, name, size) + 2, above + below)
+    words = text.split(" ")
+    if len(words) == 1:
+        return _word(text, name, size, colour)
+    image = _blank(width_of(text, name, size), name, size, colour)
+    x = 0
+    for word in words:  # which recur, while sentences change
+        image.paste(_word(word, name, size, colour), (x, 0))
+        x += _width(word, name, size) + _space(name, size)
+    return image
+
+
+@lru_cache(_KEPT)
+def _word(word: str, name: str, size: int, colour: str) -> Image:
+    image = _blank(_width(word, name, size), name, size, colour)
+    pillow("ImageDraw").Draw(image).text((1, 0), word, colour, font(name, size))
+    return image
+
+
+def _blank(width: int, name: str, size: int, colour: str) -> Image:
+    shape = (width + 2, sum(font(name, size).getmetrics()))
     image: Image = pillow("Image").new("RGBA", shape, f"{colour}00")
-    pillow("ImageDraw").Draw(image).text((1, 0), text, colour, font(name, size))
     return image
 
 
@@ -76,7 +102,6 @@ def shortened(text: str, name: str, size: int, width: int) -> str:
     return f"{text.rstrip()}…"
 
 
-@lru_cache(_KEPT)
 def wrapped(text: str, name: str, size: int, width: int, lines: int) -> tuple[str, ...]:
     """The text in at most ``lines`` lines of at most ``width``; the last one may be cut."""
     rows = [""]
@@ -148,7 +173,7 @@ def card(
         height: As the width.
     """
     stack = 4 if count > 1 else 0
-    image = pillow("Image").new("RGBA", (width + stack, height + stack))
+    image: Image = pillow("Image").new("RGBA", (width + stack, height + stack))
     edge = GOLD if highlight else mixed(face.colour if face else back, INK, 0.25)
     thickness = 3 if highlight else 2
     fill = mixed(face.colour, PAPER, 0.86) if face else back

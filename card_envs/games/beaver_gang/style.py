@@ -19,7 +19,7 @@ _COLOURS = (
 
 STYLE = Style(
     table="#5a4632",
-    back="#6b3f1d",
+    back="#3d5a73",
     faces={
         **{
             name: Face(name, colour, "")

@@ -1,0 +1,106 @@
+"""``TableRenderer``: what the environments' ``render()`` gives, for every ``render_mode``."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from card_envs.engine.game import Game
+from card_envs.render import picture, text
+from card_envs.render.window import Window
+
+#: Pictures a second, in windows and videos.
+FPS = 2
+
+_ALL = "all"
+
+
+class TableRenderer:
+    """Draws the tables of an environment.
+
+    Args:
+        game: The game.
+        mode: ``"ansi"``, ``"rgb_array"``, ``"human"``, or None.
+        perspective: Whose eyes: a seat from 0 on, ``"all"`` for an open table (as player 0 sees it,
+            all players' cards face up), or None: whom :meth:`render` is asked for.
+        modes: The modes that the environment has, besides None.
+        num_players: The number of players, or the least of them.
+
+    Raises:
+        ValueError: The mode or the perspective is not allowed; the message says what is.
+    """
+
+    def __init__(
+        self,
+        game: Game,
+        mode: str | None,
+        perspective: int | str | None,
+        modes: Sequence[str],
+        num_players: int,
+    ) -> None:
+        if mode is not None and mode not in modes:
+            allowed = " or ".join(map(repr, modes))
+            raise ValueError(f"render_mode must be None, {allowed}, got {mode!r}")
+        is_seat = (
+            isinstance(perspective, (int, np.integer))
+            and not isinstance(perspective, bool)
+            and 0 <= perspective < num_players
+        )
+        if perspective is not None and not is_seat and perspective != _ALL:
+            raise ValueError(
+                f"render_perspective must be None, 'all' or a seat from 0 to {num_players - 1}, "
+                f"got {perspective!r}"
+            )
+        self._game = game
+        self._mode = mode
+        self._perspective = perspective
+        self._window = Window(game.title, FPS) if mode == "human" else None
+
+    def render(
+        self, states: NDArray[np.void], i: int, player: int, memory: int
+    ) -> str | NDArray[np.uint8] | None:
+        """The table of ``states[i]``.
+
+        Args:
+            states: The records.
+            i: The game's index.
+            player: The observer, unless the perspective is another.
+            memory: ``MEMORY_PERFECT`` or ``MEMORY_NONE``.
+
+        Returns:
+            Words (``"ansi"``), a picture as uint8 (H, W, 3) (``"rgb_array"``), or None.
+
+        Raises:
+            MissingExtraError: The extra ``render`` is needed and not installed.
+            OSError: There is no display for the window.
+        """
+        is_open = self._perspective == _ALL
+        if self._perspective is not None:
+            player = 0 if is_open else int(self._perspective)
+        scene = self._game.scene(states, i, player, memory, is_open)
+        if self._mode == "ansi":
+            return text.draw(scene)
+        image = picture.draw(scene, self._game.style)
+        if self._window is None:
+            return image
+        self._window.show(image)
+        return None
+
+    def close(self) -> None:
+        """Close the window, if there is one."""
+        if self._window is not None:
+            self._window.close()
+
+    def without_window(self) -> TableRenderer:
+        """One of the same kind, for a copy of the environment: its window is its own."""
+        twin = object.__new__(type(self))
+        twin.__dict__.update(self.__dict__)
+        if twin._window is not None:
+            twin._window = Window(self._game.title, FPS)
+        return twin
+
+    def __getstate__(self) -> dict[str, Any]:
+        return self.without_window().__dict__

@@ -1,0 +1,39 @@
+"""Videos of pictures."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from card_envs.extras import import_extra
+
+#: What a video file may end in.
+SUFFIXES = (".mp4", ".gif")
+
+
+def write_video(path: str | Path, frames: Iterable[NDArray[np.uint8]], fps: float) -> None:
+    """Write pictures, uint8 (H, W, 3), as a video; an old file stays until it is complete.
+
+    Raises:
+        ValueError: The file's name does not end in .mp4 or .gif.
+        MissingExtraError: The extra ``render`` is not installed.
+        OSError: The file cannot be written.
+    """
+    path = Path(path)
+    if path.suffix.lower() not in SUFFIXES:
+        raise ValueError(f"{path} must end in {' or '.join(SUFFIXES)}")
+    imageio = import_extra("imageio.v2", "render")
+    is_gif = path.suffix.lower() == ".gif"
+    options = {"duration": 1000 / fps, "loop": 0} if is_gif else {"fps": fps}
+    new = path.with_name(f"{path.stem}.new{path.suffix}")
+    try:
+        with imageio.get_writer(new, **options) as writer:
+            for frame in frames:
+                writer.append_data(frame)
+        new.replace(path)
+    except BaseException:
+        new.unlink(missing_ok=True)
+        raise
