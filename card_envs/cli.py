@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import argparse
+import json
 import re
 import sys
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, cast
+
+import numpy as np
+from numpy.typing import NDArray
 
 from card_envs import command
 from card_envs.agents import Agent, agent_names, choose, make_agent, shipped_policies
@@ -17,6 +22,7 @@ from card_envs.engine.seeds import check_seed
 from card_envs.envs.aec import CardEnv
 from card_envs.evaluation.commands import add_evaluate, add_tournament
 from card_envs.games import GAMES, load_game
+from card_envs.render.video import check_video_name, write_video
 from card_envs.render.words import by_kind, counted, ranges, table
 from card_envs.replay import Replay
 
@@ -61,6 +67,7 @@ def _parser() -> argparse.ArgumentParser:
 
     info = commands.add_parser("info", help="options, actions, observation and agents of a game")
     info.add_argument("game", metavar="GAME", help="a game's id, see list")
+    info.add_argument("--json", action="store_true", help="the same as JSON")
     info.set_defaults(prepare=_prepare_info)
 
     play = commands.add_parser("play", help="play a game against agents")
@@ -92,6 +99,17 @@ def _parser() -> argparse.ArgumentParser:
 
     replay = commands.add_parser("replay", help="show a replay file, as each player to move saw it")
     replay.add_argument("file", metavar="FILE")
+    replay.add_argument(
+        "--video",
+        type=command.output_file,
+        metavar="FILE",
+        help="write pictures as a video instead: FILE ends in .mp4 or .gif",
+    )
+    replay.add_argument(
+        "--perspective",
+        metavar="SEAT",
+        help="whose eyes: a seat from 0, or all for an open table (default: the player to move)",
+    )
     replay.set_defaults(prepare=_prepare_replay)
 
     compiling = commands.add_parser("compile", help="compile games ahead of their first use")
@@ -137,10 +155,55 @@ def _prepare_info(args: argparse.Namespace) -> _Command:
     game = load_game(args.game)
 
     def command() -> int:
-        print(_describe_game(game))
+        if args.json:
+            print(json.dumps(_game_as_json(game), indent=2, ensure_ascii=False))
+        else:
+            print(_describe_game(game))
         return 0
 
     return command
+
+
+def _game_as_json(game: Game) -> dict[str, Any]:
+    return {
+        "id": game.id,
+        "name": game.name,
+        "title": game.title,
+        "pettingzoo": f"card_envs.{game.name}",
+        "gymnasium": game.gymnasium_id,
+        "players": {
+            "min": game.min_players,
+            "max": game.max_players,
+            "default": game.default_players,
+        },
+        "agents": agent_names(game),
+        "options": [
+            {
+                "name": option.name,
+                "default": option.default,
+                "allowed": option.allowed,
+                "meaning": option.doc,
+            }
+            for option in (*game.options, *VIEW_OPTIONS)
+        ],
+        "actions": [game.action_name(action) for action in range(game.num_actions)],
+        "observation": {
+            "size": game.fields.size,
+            "fingerprint": game.fields.fingerprint,
+            "fields": [
+                {
+                    "name": field.name,
+                    "start": game.fields.offset(field.name),
+                    "shape": field.shape,
+                    "scale": field.scale,
+                    "remembered": field.remembered,
+                    "derived": field.derived,
+                    "meaning": field.meaning,
+                }
+                for field in game.fields
+            ],
+        },
+    }
 
 
 def _describe_game(game: Game) -> str:
@@ -408,14 +471,16 @@ def _prepare_compile(args: argparse.Namespace) -> _Command:
 
 
 def _prepare_replay(args: argparse.Namespace) -> _Command:
+    perspective = int(args.perspective) if str(args.perspective).isdigit() else args.perspective
+    if args.video:
+        check_video_name(args.video)
     replay = Replay.load(args.file)
+    env = replay.start("rgb_array" if args.video else "ansi", perspective)
+    decisions = sum(isinstance(action, int) for action in replay.actions)
 
-    def command() -> int:
-        env = replay.start()
-        decisions = sum(isinstance(action, int) for action in replay.actions)
+    def show() -> int:
         print(f"{env.game.title}, seed {replay.seed}, {counted(decisions, 'decision')}.")
-        for number, (now, action) in enumerate(replay.steps(), 1):
-            env = now
+        for number, (_, action) in enumerate(replay.steps(env), 1):
             print(_RULE)
             print(env.render())
             print(f"\nDecision {number}, {env.agent_selection}: {env.action_name(action)}.")
@@ -423,7 +488,19 @@ def _prepare_replay(args: argparse.Namespace) -> _Command:
         print(env.render())
         return 0
 
-    return command
+    def write() -> int:
+        write_video(args.video, _pictures(env, replay), env.metadata["render_fps"])
+        print(f"{args.video}: {counted(decisions + 1, 'picture')}.")
+        return 0
+
+    return write if args.video else show
+
+
+def _pictures(env: CardEnv, replay: Replay) -> Iterator[NDArray[np.uint8]]:
+    """The table before each decision, and at the end."""
+    for _ in replay.steps(env):
+        yield cast(NDArray[np.uint8], env.render())
+    yield cast(NDArray[np.uint8], env.render())
 
 
 if __name__ == "__main__":

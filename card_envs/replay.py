@@ -186,36 +186,34 @@ class Replay:
         """Write a replay file."""
         Path(path).write_text(self.to_json() + "\n", encoding="utf-8")
 
-    def start(self) -> CardEnv:
-        """An environment at the beginning of the game."""
+    def start(
+        self, render_mode: str | None = "ansi", render_perspective: int | str | None = None
+    ) -> CardEnv:
+        """An environment at the beginning of the game; the arguments are those of ``CardEnv``."""
         from card_envs.envs.aec import CardEnv
 
-        env = CardEnv(self.game, render_mode="ansi", on_illegal="raise", **self.options)
+        env = CardEnv(
+            self.game,
+            render_mode=render_mode,
+            render_perspective=render_perspective,
+            on_illegal="raise",
+            **self.options,
+        )
         env.reset(seed=self.seed)
         return env
 
-    def steps(self) -> Iterator[tuple[CardEnv, int]]:
+    def steps(self, env: CardEnv | None = None) -> Iterator[tuple[CardEnv, int]]:
         """Play the game: before each decision the environment, and the action that follows.
 
         It is the same environment every time; after the last action it is where the game ended.
 
+        Args:
+            env: An environment of :meth:`start`; None: it begins one.
+
         Raises:
             ValueError: An action is not legal, or it comes after the end of the game.
         """
-        yield from self._steps_in(self.start())
-
-    def play(self) -> CardEnv:
-        """An environment in which the game has been played.
-
-        Raises:
-            ValueError: As for :meth:`steps`.
-        """
-        env = self.start()
-        for _ in self._steps_in(env):
-            pass
-        return env
-
-    def _steps_in(self, env: CardEnv) -> Iterator[tuple[CardEnv, int]]:
+        env = self.start() if env is None else env
         for number, entry in enumerate(self.actions):
             if isinstance(entry, Redraw):
                 env.determinize(env.possible_agents[entry.player], entry.seed)
@@ -227,6 +225,17 @@ class Replay:
                 raise ValueError(f"actions[{number}] is {entry}; legal actions there: {legal}")
             yield env, entry
             env.step(entry)
+
+    def play(self) -> CardEnv:
+        """An environment in which the game has been played.
+
+        Raises:
+            ValueError: As for :meth:`steps`.
+        """
+        env = self.start()
+        for _ in self.steps(env):
+            pass
+        return env
 
 
 def _checksum(data: Mapping[str, Any]) -> str:

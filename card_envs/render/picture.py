@@ -23,7 +23,9 @@ if TYPE_CHECKING:
 WIDTH, HEIGHT = 960, 720
 
 _GAP = 8
-_HEADER, _FOOTER = 40, 54
+#: The height of the strip with the title.
+HEADER = 40
+_FOOTER = 54
 _ONE_ROW, _TWO_ROWS = 176, 146  # the height of the other seats' boxes
 _OWN = 180
 _TITLE_OF_SEAT = 32
@@ -67,7 +69,7 @@ class _Picture:
         half = (len(others) + 1) // 2
         rows = [others] if len(others) <= 3 else [others[:half], others[half:]]
         self._header()
-        top = _HEADER + _GAP
+        top = HEADER + _GAP
         for row in rows:
             height = _ONE_ROW if len(rows) == 1 else _TWO_ROWS
             self._seats(row, _Box(_GAP, top, WIDTH - 2 * _GAP, height))
@@ -367,5 +369,5 @@ def _row(row: tuple[str, ...], widths: tuple[int, ...], numbers: int, font: str)
 @cache
 def _background(table: str) -> Image:
     image: Image = sprites.pillow("Image").new("RGB", (WIDTH, HEIGHT), table)
-    image.paste(mixed(table, "#000000", 0.35), (0, 0, WIDTH, _HEADER))
+    image.paste(mixed(table, "#000000", 0.35), (0, 0, WIDTH, HEADER))
     return image

@@ -41,14 +41,14 @@ def font(name: str, size: int) -> FreeTypeFont:
 
 
 @cache
-def _emoji() -> frozenset[int]:
+def symbols() -> frozenset[int]:
     """The characters of the font of symbols."""
     characters = (_FONTS / "NotoEmoji.characters.txt").read_text(encoding="utf-8")
     return frozenset(map(ord, characters.strip()))
 
 
 def _symbol_font(symbol: str) -> str:
-    return EMOJI if symbol and ord(symbol[0]) in _emoji() else BOLD
+    return EMOJI if symbol and ord(symbol[0]) in symbols() else BOLD
 
 
 def width_of(text: str, name: str, size: int) -> int:

@@ -14,6 +14,16 @@ from card_envs.extras import import_extra
 SUFFIXES = (".mp4", ".gif")
 
 
+def check_video_name(path: str | Path) -> None:
+    """Check what a video file's name ends in.
+
+    Raises:
+        ValueError: It does not end in .mp4 or .gif.
+    """
+    if Path(path).suffix.lower() not in SUFFIXES:
+        raise ValueError(f"the name of a video ends in {' or '.join(SUFFIXES)}, got {path}")
+
+
 def write_video(path: str | Path, frames: Iterable[NDArray[np.uint8]], fps: float) -> None:
     """Write pictures, uint8 (H, W, 3), as a video; an old file stays until it is complete.
 
@@ -22,9 +32,8 @@ def write_video(path: str | Path, frames: Iterable[NDArray[np.uint8]], fps: floa
         MissingExtraError: The extra ``render`` is not installed.
         OSError: The file cannot be written.
     """
+    check_video_name(path)
     path = Path(path)
-    if path.suffix.lower() not in SUFFIXES:
-        raise ValueError(f"{path} must end in {' or '.join(SUFFIXES)}")
     imageio = import_extra("imageio.v2", "render")
     is_gif = path.suffix.lower() == ".gif"
     options = {"duration": 1000 / fps, "loop": 0} if is_gif else {"fps": fps}
