@@ -20,9 +20,9 @@ pytest.importorskip("rlcard")
 pytest.importorskip("pygame")
 pytest.importorskip("sb3_contrib")
 
-from benchmarks import throughput, training
+from benchmarks import rendering, throughput, training
 
-BENCHMARKS = {"throughput": throughput, "training": training}
+BENCHMARKS = {"rendering": rendering, "throughput": throughput, "training": training}
 slow_as_python = pytest.mark.skipif(not COMPILED, reason="takes too long as plain Python")
 
 
@@ -70,6 +70,27 @@ def check_training(measured):
         assert all(value > 0 for value in stages.values())
     for speed in results["decisions_per_second"].values():
         assert speed["whole"] <= speed["collecting"]
+
+
+def check_rendering(measured):
+    check_origin(measured, "rendering")
+    rows = measured["results"]["milliseconds"]
+    for row in rows:
+        assert 0 < row["median"] <= row["worst_of_20"]
+    cases = [(row["environment"], row["num_players"], row["render_mode"]) for row in rows]
+    assert len(cases) == len(set(cases))
+    assert {mode for game, _, mode in cases if game == measured["game"]} == {"ansi", "rgb_array"}
+
+
+CHECKS = {"rendering": check_rendering, "throughput": check_throughput, "training": check_training}
+
+
+def test_rendering_runs(tmp_path, capsys):
+    path = tmp_path / "rendering.json"
+    assert rendering.main(["--game", SCRIPTED.id, "--pictures", "3", "--json", str(path)]) == 0
+    measured = json.loads(path.read_text())
+    check_rendering(measured)
+    assert rendering.table(measured) in capsys.readouterr().out
 
 
 @slow_as_python
@@ -122,7 +143,7 @@ def test_committed_results_have_the_promised_shape(benchmark):
     for path in paths:
         measured = json.loads(path.read_text())
         assert path.stem == f"{benchmark}_{measured['game']}"
-        {"throughput": check_throughput, "training": check_training}[benchmark](measured)
+        CHECKS[benchmark](measured)
 
 
 @pytest.mark.parametrize("benchmark", BENCHMARKS)
@@ -154,6 +175,7 @@ def test_readme_alone_rewrites_tables_and_nothing_else(tmp_path, monkeypatch):
         ("throughput", ["--repetitions", "0"]),
         ("throughput", ["--seconds", "0"]),
         ("throughput", ["--seconds", "nan"]),
+        ("rendering", ["--pictures", "1"]),
         ("training", ["--game", "chess"]),
         ("training", ["--decisions", "0"]),
     ],

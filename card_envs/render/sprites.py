@@ -196,7 +196,7 @@ def card(
 
 def _draw_face(image: Image, face: Face, name: str, width: int, height: int) -> None:
     label = name if face.label is None else face.label
-    rows, size = _lettering(label, width - 5)
+    rows, size = _lettering(label, width - 7)
     text_height = (size + 1) * len(rows) + (6 if rows else 0)
     room = height - text_height
     if face.symbol:
