@@ -24,7 +24,8 @@ def _python(tool: str) -> Path:
 
 def _install(tool: str) -> None:
     python = _python(tool)
-    needed = ["-r", str(_HERE / f"{tool}.txt"), "-e", f"{_ROOT}[evaluation]", "pytest>=8"]
+    needed = ["-r", str(_HERE / f"{tool}.txt"), "-e", f"{_ROOT}[evaluation]"]
+    needed += ["hypothesis", "pytest>=8"]
     uv = shutil.which("uv")
     if uv:
         if not python.exists():
