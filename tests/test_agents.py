@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from functools import cache
 from itertools import pairwise
 
@@ -40,6 +41,14 @@ from card_envs.agents.network import Network, write_policy
 from card_envs.engine.agent import turn_of
 from card_envs.engine.arena import Arena
 from card_envs.engine.game import Game, View
+from card_envs.engine.perceptron import (
+    MAX_LAYERS,
+    choose_by_network,
+    exp,
+    join,
+    make_scratch,
+    write_logits,
+)
 from card_envs.engine.seeds import next_seeds, random_action
 from card_envs.engine.templates import NOBODY
 from card_envs.envs.learner_games import LearnerGames
@@ -368,9 +377,9 @@ def test_numpy_inference_is_the_torch_policys(game, activation, hidden, tmp_path
     assert again.read_bytes() == path.read_bytes()
 
 
-def network_of(game, seed=1):
+def network_of(game, seed=1, hidden=(16,), activation="tanh"):
     rng = np.random.default_rng(seed)
-    sizes = [game.fields.size, 16, game.num_actions]
+    sizes = [game.fields.size, *hidden, game.num_actions]
     layers = [
         (
             (rng.standard_normal((after, before)) / np.sqrt(before)).astype(np.float32),
@@ -378,7 +387,7 @@ def network_of(game, seed=1):
         )
         for before, after in pairwise(sizes)
     ]
-    return Network(layers, "tanh")
+    return Network(layers, activation)
 
 
 @each_game
@@ -388,12 +397,62 @@ def test_a_network_does_not_change_what_it_is_given(game):
     observations, masks = turn.observation, turn.action_mask
     kept = observations.copy(), masks.copy()
     first = network.act(observations, masks)
-    network.act(observations, masks, np.random.default_rng(1))
+    network.act(observations, masks, np.array([1], np.uint64))
     assert np.array_equal(observations, kept[0])
     assert np.array_equal(masks, kept[1])
     assert np.array_equal(network.act(observations, masks), first)
     one_by_one = [network.act(observations[k : k + 1], masks[k : k + 1])[0] for k in range(30)]
     assert one_by_one == first.tolist()
+
+
+@pytest.mark.parametrize("activation", ["relu", "tanh"])
+@pytest.mark.parametrize("hidden", [[], [7], [32, 16], [24, 9, 40, 3]])
+@each_game
+def test_the_kernel_is_the_network(game, activation, hidden):
+    """Layers of any number and width; only legal actions have logits."""
+    network = network_of(game, 1, hidden, activation)
+    weights, layout = network.kernel
+    turn = first_of(turn_in(game), 30)
+    scratch = make_scratch(layout[None])
+    for observation, action_mask in zip(turn.observation, turn.action_mask, strict=True):
+        scratch[:] = np.nan
+        write_logits(weights, layout, observation, action_mask, scratch)
+        logits = scratch[2, : game.num_actions]
+        legal = action_mask == 1
+        expected = network.logits(observation[None])[0]
+        np.testing.assert_allclose(logits[legal], expected[legal], rtol=1e-4, atol=1e-4)
+        assert np.isnan(logits[~legal]).all()
+
+
+@each_game
+def test_networks_joined_are_those_networks(game):
+    """However many others of whatever sizes are beside them."""
+    networks = [network_of(game, 1, [8]), None, network_of(game, 2, [20, 5], "relu")]
+    weights, layouts, scratch = join([net.kernel if net else None for net in networks])
+    turn = first_of(turn_in(game), 30)
+    streams = np.zeros(1, np.uint64)
+    for network, layout in zip(networks, layouts, strict=True):
+        if network is not None:
+            expected = network.act(turn.observation, turn.action_mask)
+            for k in range(len(turn)):
+                seen = turn.observation[k], turn.action_mask[k]
+                chosen = choose_by_network(weights, layout, *seen, streams, 0, scratch)
+                assert chosen == expected[k]
+
+
+def test_the_exponential():
+    for x in np.linspace(-690.0, 0.0, 3001):
+        assert exp(float(x)) == pytest.approx(math.exp(x), rel=1e-12)
+    assert exp(-1e9) == 0.0
+    assert exp(0.0) == 1.0
+
+
+def test_a_network_has_only_so_many_layers():
+    layers = [(np.zeros((3, 3), np.float32), np.zeros(3, np.float32))] * (MAX_LAYERS + 1)
+    with pytest.raises(ValueError, match=f"at most {MAX_LAYERS} layers, got {MAX_LAYERS + 1}"):
+        Network(layers, "relu")
+    with pytest.raises(ValueError, match="unknown activation 'gelu'"):
+        Network(layers[:2], "gelu")
 
 
 @each_game
@@ -412,7 +471,7 @@ def test_sampling_follows_the_masked_distribution(game):
         drawn = network.act(
             np.repeat(turn.observation[k : k + 1], draws, axis=0),
             np.repeat(turn.action_mask[k : k + 1], draws, axis=0),
-            np.random.default_rng(k),
+            np.array([k], np.uint64),
         )
         counts = np.bincount(drawn, minlength=game.num_actions)
         assert counts[~legal].sum() == 0
@@ -421,14 +480,14 @@ def test_sampling_follows_the_masked_distribution(game):
 
 
 @each_game
-def test_an_agent_with_a_generator_samples_and_one_without_does_not(game, tmp_path):
+def test_an_agent_with_a_seed_samples_and_one_without_does_not(game, tmp_path):
     path = tmp_path / "policy.safetensors"
     view = View("none", False)
     write_policy(path, network_of(game), game, view)
     turn = turn_in(game)
     likeliest = NetworkAgent(path, game)
-    first = NetworkAgent(path, game, rng=np.random.default_rng(1)).act(turn)
-    again = NetworkAgent(path, game, rng=np.random.default_rng(1)).act(turn)
+    first = NetworkAgent(path, game, seed=1).act(turn)
+    again = NetworkAgent(path, game, seed=1).act(turn)
     assert np.array_equal(first, again)
     assert not np.array_equal(first, likeliest.act(turn))
     assert np.array_equal(

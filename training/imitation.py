@@ -42,8 +42,7 @@ def imitate(
     policy: Any = model.policy
     buffer: Any = model.rollout_buffer
     optimizer = torch.optim.Adam(policy.parameters())
-    rng = np.random.default_rng(model.seed)
-    teacher = Teacher(agent, env.games, imitation.temperature, rng)
+    teacher = Teacher(agent, env.games, imitation.temperature, int(model.seed or 0))
     if imitation.copy_weights:
         policy.copy_weights(teacher.network)
     iterations = -(-imitation.decisions // (model.n_steps * env.num_envs))
@@ -94,12 +93,10 @@ class Teacher:
         agent: The agent. A policy's actions are drawn from it.
         games: The games.
         temperature: Divides a policy's logits.
-        rng: Draws a policy's actions.
+        seed: Of the stream that a policy's actions are drawn from.
     """
 
-    def __init__(
-        self, agent: Agent, games: SelfPlayGames, temperature: float, rng: np.random.Generator
-    ) -> None:
+    def __init__(self, agent: Agent, games: SelfPlayGames, temperature: float, seed: int) -> None:
         self._games = games
         self.network: Network | None = None  #: a policy's
         if isinstance(agent, PolicyAgent):
@@ -107,7 +104,7 @@ class Teacher:
             factor = np.float32(1.0 / temperature)
             layers.append((weight * factor, bias * factor))
             self.network = Network(layers, agent.network.activation)
-            agent = PolicyAgent(self.network, agent.name, agent.view, rng)
+            agent = PolicyAgent(self.network, agent.name, agent.view, seed)
         self._agent = agent
 
     def act(self) -> NDArray[np.int64]:

@@ -57,7 +57,7 @@ class SelfPlayGames(LearnerGames):
 
     def add_snapshot(self, network: Network) -> None:
         """Put the learner's present network into the pool, replacing a random one if it is full."""
-        snapshot = PolicyAgent(network, "snapshot", self.arena.view, self.rng)
+        snapshot = PolicyAgent(network, "snapshot", self.arena.view, seed=0)
         if len(self.pool) < self._opponents.pool_size:
             self.arena.agents.append(snapshot)
         else:

@@ -19,13 +19,14 @@ from safetensors.numpy import save
 
 from card_envs.engine.agent import Agent, Turn
 from card_envs.engine.game import Game, View
+from card_envs.engine.perceptron import act_on_observations, drawing, make_scratch, pack
+from card_envs.engine.rng import mix
 
 FORMAT = "card_envs policy 2"
 METADATA_KEY = "card_envs"
-_ACTIVATIONS = ("relu", "tanh")
 # The last two for a dtype that NumPy does not have.
 _READING_ERRORS = (SafetensorError, OSError, ValueError, RecursionError, TypeError, AttributeError)
-_LOWEST = np.finfo(np.float32).min
+_NO_STREAM = np.zeros(1, np.uint64)
 
 
 class Network:
@@ -36,9 +37,10 @@ class Network:
     ) -> None:
         #: weight (out, in) and bias (out,) of each layer
         self.layers = layers
-        if activation not in _ACTIVATIONS:
-            raise ValueError(f"unknown activation {activation!r}, must be one of {_ACTIVATIONS}")
         self.activation = activation
+        #: the network as kernels take it, see ``card_envs.engine.perceptron``
+        self.kernel = pack(layers, activation)
+        self._scratch = make_scratch(self.kernel[1][None])
         self._transposed = [(np.ascontiguousarray(weight.T), bias) for weight, bias in layers]
 
     def logits(self, observation: NDArray[np.float32]) -> NDArray[np.float32]:
@@ -58,16 +60,26 @@ class Network:
         self,
         observation: NDArray[np.float32],
         action_mask: NDArray[np.int8],
-        rng: np.random.Generator | None = None,
+        streams: NDArray[np.uint64] | None = None,
     ) -> NDArray[np.int64]:
-        """Legal actions (M,): the most probable, or with ``rng`` drawn from the policy."""
-        logits = self.logits(observation)
-        if rng is not None:  # the Gumbel-max trick
-            logits -= np.log(rng.standard_exponential(logits.shape, np.float32) + 1e-20)
-        np.maximum(logits, _LOWEST, out=logits)  # large weights may make logits overflow
-        logits[action_mask == 0] = -np.inf
-        actions: NDArray[np.int64] = logits.argmax(axis=1)
-        return actions
+        """Legal actions (M,): the most probable, or drawn from the policy.
+
+        They are the same for one observation as for many, and on every machine (with the
+        activation relu).
+
+        Args:
+            observation: float32 (M, D).
+            action_mask: int8 (M, A).
+            streams: uint64 (1,), the random stream that actions are drawn from.
+        """
+        weights, layout = self.kernel
+        if streams is None:
+            streams = _NO_STREAM
+        else:
+            layout = drawing(layout)
+        return act_on_observations(
+            weights, layout, observation, action_mask, streams, self._scratch
+        )
 
 
 def metadata_of(game: Game, activation: str, view: View) -> dict[str, str]:
@@ -172,24 +184,28 @@ class PolicyAgent(Agent):
         network: The network.
         name: What to call it.
         view: How it observes.
-        rng: Draw actions from the policy with this generator instead of taking the most probable.
+        seed: Draw actions from the policy instead of taking the most probable: asked, from a stream
+            of this seed; inside the compiled loop, from the games' own.
     """
 
     def __init__(
-        self,
-        network: Network,
-        name: str,
-        view: View = View(),
-        rng: np.random.Generator | None = None,
+        self, network: Network, name: str, view: View = View(), seed: int | None = None
     ) -> None:
         self.network = network
         self.name = name
         self.view = view
-        self._rng = rng
+        self._streams = None if seed is None else np.array([mix(np.uint64(seed))], np.uint64)
+        weights, layout = network.kernel
+        self._kernel = (weights, layout if seed is None else drawing(layout))
+
+    @property
+    def network_kernel(self) -> tuple[NDArray[np.float32], NDArray[np.int64]] | None:
+        """Its network, unless a subclass chooses otherwise."""
+        return self._kernel if type(self).act is PolicyAgent.act else None
 
     def act(self, turn: Turn) -> NDArray[np.int64]:
         """Legal actions (M,)."""
-        return self.network.act(turn.observation, turn.action_mask, self._rng)
+        return self.network.act(turn.observation, turn.action_mask, self._streams)
 
 
 class NetworkAgent(PolicyAgent):
@@ -201,7 +217,7 @@ class NetworkAgent(PolicyAgent):
         path: The safetensors file.
         game: The game that it is to play.
         name: What to call it; the path unless given.
-        rng: Draw actions from the policy with this generator instead of taking the most probable.
+        seed: Draw actions from the policy instead of taking the most probable, see ``PolicyAgent``.
 
     Raises:
         ValueError: The file is damaged, or it does not fit the game.
@@ -213,7 +229,7 @@ class NetworkAgent(PolicyAgent):
         game: Game,
         *,
         name: str | None = None,
-        rng: np.random.Generator | None = None,
+        seed: int | None = None,
     ) -> None:
         network, view = _read(Path(path), game)
-        super().__init__(network, name or str(path), view, rng)
+        super().__init__(network, name or str(path), view, seed)

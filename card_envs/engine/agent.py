@@ -44,6 +44,12 @@ class Agent(ABC):
         """How it plays inside the compiled loop, without being asked; None: it is asked."""
         return None
 
+    @property
+    def network_kernel(self) -> tuple[NDArray[np.float32], NDArray[np.int64]] | None:
+        """The network that plays for it inside the compiled loop, as ``perceptron.pack`` makes it,
+        always the same object; None: it has none."""
+        return None
+
     @abstractmethod
     def act(self, turn: Turn) -> NDArray[np.int64]:
         """A legal action (M,) for each game of the turn."""

@@ -13,9 +13,11 @@ from numpy.typing import NDArray
 
 from card_envs.engine.agent import Agent, Turn, checked_actions
 from card_envs.engine.game import Game, View
+from card_envs.engine.perceptron import join
 from card_envs.engine.seeds import next_seeds
 from card_envs.engine.templates import (
     ASKED,
+    NETWORK,
     NOBODY,
     advance_to_decision,
     compile_for,
@@ -72,6 +74,8 @@ class Arena:
         self.action_mask = np.zeros((num_games, game.num_actions), np.int8)
         self.returns = np.zeros((num_games, game.max_players), np.float64)
         self._streams = np.zeros(num_games, np.uint64)
+        self._networks: list[Any] = []
+        self._joined = join([])
         self._compile()
 
     def _compile(self) -> None:
@@ -121,6 +125,10 @@ class Arena:
         views = np.array(
             [(self.view if agent is None else agent.view).codes for agent in self.agents], np.int64
         )
+        networks = [None if agent is None else agent.network_kernel for agent in self.agents]
+        if not _are_same(networks, self._networks):
+            self._networks = networks
+            self._joined = join(networks)
         asked = [k for k in np.flatnonzero(kernels == ASKED) if self.agents[k] is not None]
         while len(indices):
             self._advance(
@@ -129,6 +137,7 @@ class Arena:
                 self.seating,
                 kernels,
                 views,
+                *self._joined,
                 self._streams,
                 self._skip_forced,
                 self.returns,
@@ -153,5 +162,13 @@ class Arena:
 
 
 def _kernel_of(agent: Agent | None) -> int:
-    kernel = None if agent is None else agent.kernel
-    return ASKED if kernel is None else kernel
+    if agent is None:
+        return ASKED
+    if agent.network_kernel is not None:
+        return NETWORK
+    return ASKED if agent.kernel is None else agent.kernel
+
+
+def _are_same(networks: list[Any], others: list[Any]) -> bool:
+    pairs = zip(networks, others, strict=False)
+    return len(networks) == len(others) and all(network is other for network, other in pairs)

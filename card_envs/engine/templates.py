@@ -17,13 +17,14 @@ from numpy.typing import NDArray
 from card_envs.engine.full_state import write_bytes
 from card_envs.engine.game import Game
 from card_envs.engine.jit import specialize
+from card_envs.engine.perceptron import choose_by_network, most_probable
 from card_envs.engine.seeds import next_seed, players_of, random_action
 
 # What step_and_observe returns: the player to move, and these flags.
 PAID, OVER = 16, 32
 
 # How an agent comes to its action in advance_to_decision: it is asked for it, or it is a kernel.
-ASKED, RANDOM, HEURISTIC = 0, 1, 2
+ASKED, RANDOM, HEURISTIC, NETWORK = 0, 1, 2, 3
 
 # What advance_to_decision writes for a game that waits for nobody.
 NOBODY = -1
@@ -33,10 +34,13 @@ _HELPERS = {
     "next_seed": next_seed,
     "players_of": players_of,
     "random_action": random_action,
+    "choose_by_network": choose_by_network,
+    "most_probable": most_probable,
     "PAID": PAID,
     "OVER": OVER,
     "RANDOM": RANDOM,
     "HEURISTIC": HEURISTIC,
+    "NETWORK": NETWORK,
     "NOBODY": NOBODY,
 }
 
@@ -167,6 +171,9 @@ def advance_to_decision(
     seating,
     kernels,
     views,
+    weights,
+    layouts,
+    scratch,
     streams,
     skip_forced,
     returns,
@@ -176,7 +183,8 @@ def advance_to_decision(
 ):
     """Advance the games ``indices`` until an agent must be asked, or they are over.
 
-    The agent asked observes by its own ``views[agent]``: memory and features.
+    Agents observe by their own ``views[agent]``: memory and features. Networks are those of
+    ``perceptron.join``.
     """
     for j in range(len(indices)):
         i = indices[j]
@@ -192,13 +200,25 @@ def advance_to_decision(
                 count = legal_action_mask(states, i, action_mask[i])
                 if kernels[agent] == RANDOM:
                     action = random_action(streams, i, action_mask[i], count)
+                elif count == 1 and kernels[agent] == NETWORK:
+                    action = most_probable(scratch[2], action_mask[i])
                 elif skip_forced and count == 1:
                     action = random_action(streams, i, action_mask[i], 1)
                 else:
                     memory, features = views[agent, 0], views[agent, 1]
                     observe(states, i, s.current_player, memory, features, observation[i])
-                    waiting[i] = agent
-                    break
+                    if kernels[agent] != NETWORK:
+                        waiting[i] = agent
+                        break
+                    action = choose_by_network(
+                        weights,
+                        layouts[agent],
+                        observation[i],
+                        action_mask[i],
+                        streams,
+                        i,
+                        scratch,
+                    )
             step(states, i, action)
             for player in range(s.num_players):
                 returns[i, player] += s.rewards[player]

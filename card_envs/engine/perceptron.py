@@ -1,0 +1,245 @@
+"""A policy network's forward pass as a kernel: for one observation, without allocation.
+
+Networks are passed in as arrays, so that another one needs no compiling. Every sum has a fixed
+order, and the exponential is our own: the same logits and draws on every machine, for one
+observation as for many.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from card_envs.engine.jit import jit
+from card_envs.engine.rng import mix
+
+#: Activations by their codes.
+ACTIVATIONS = ("relu", "tanh")
+
+#: Layers that a network can have: hidden ones and the last.
+MAX_LAYERS = 8
+
+# A layout: activation, whether actions are drawn, number of layers, where the weights begin, sizes.
+_ACTIVATION, _DRAWS, _LAYERS, _START, _SIZES = range(5)
+LAYOUT_SIZE = _SIZES + MAX_LAYERS + 1
+
+_RELU = 0
+_LANES = 8  # partial sums of a dot product: what lets it be vectorized in a fixed order
+_LOG2_E = 1.4426950408889634
+_LN_2 = 0.6931471805599453
+_LOWEST = np.float32(np.finfo(np.float32).min)
+_ZERO = np.float32(0.0)
+_11 = np.uint64(11)
+_TO_UNIT = 2.0**-53
+_GAMMA = np.uint64(0x9E3779B97F4A7C15)
+
+
+def pack(
+    layers: Sequence[tuple[NDArray[np.float32], NDArray[np.float32]]], activation: str
+) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
+    """A network as the kernels take it.
+
+    Args:
+        layers: weight (out, in) and bias (out,) of each layer, at most ``MAX_LAYERS``.
+        activation: One of ``ACTIVATIONS``.
+
+    Returns:
+        weights: float32, all hidden weights as (in, out), the last one as (out, in), each with its
+            bias behind it.
+        layout: int64 (LAYOUT_SIZE,), for a network that takes the most probable action.
+
+    Raises:
+        ValueError: There are too many layers, or there is no such activation.
+    """
+    if activation not in ACTIVATIONS:
+        raise ValueError(f"unknown activation {activation!r}, must be one of {ACTIVATIONS}")
+    if len(layers) > MAX_LAYERS:
+        raise ValueError(f"a network has at most {MAX_LAYERS} layers, got {len(layers)}")
+    arrays = []
+    layout = np.zeros(LAYOUT_SIZE, np.int64)
+    layout[_ACTIVATION] = ACTIVATIONS.index(activation)
+    layout[_LAYERS] = len(layers)
+    for k, (weight, bias) in enumerate(layers):
+        is_last = k == len(layers) - 1
+        arrays += [(weight if is_last else weight.T).ravel(), bias]
+        layout[_SIZES + k : _SIZES + k + 2] = weight.shape[::-1]
+    return np.concatenate(arrays), layout
+
+
+def drawing(layout: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The layout of the same network that draws its actions."""
+    layout = layout.copy()
+    layout[_DRAWS] = 1
+    return layout
+
+
+def join(
+    networks: Sequence[tuple[NDArray[np.float32], NDArray[np.int64]] | None],
+) -> tuple[NDArray[np.float32], NDArray[np.int64], NDArray[np.float32]]:
+    """Several packed networks together: weights, layouts (N, LAYOUT_SIZE), room to compute in."""
+    layouts = np.zeros((len(networks), LAYOUT_SIZE), np.int64)
+    arrays, start = [], 0
+    for k, network in enumerate(networks):
+        if network is not None:
+            weights, layouts[k] = network
+            layouts[k, _START] = start
+            arrays.append(weights)
+            start += len(weights)
+    weights = np.concatenate(arrays) if arrays else np.zeros(0, np.float32)
+    return weights, layouts, make_scratch(layouts)
+
+
+def make_scratch(layouts: NDArray[np.int64]) -> NDArray[np.float32]:
+    """Room for a forward pass of any of these networks: float32 (3, widest layer)."""
+    return np.zeros((3, max(1, int(layouts[:, _SIZES + 1 :].max(initial=0)))), np.float32)
+
+
+@jit
+def _activate(values, size, activation):
+    if activation == _RELU:
+        for k in range(size):
+            values[k] = max(values[k], _ZERO)
+    else:
+        for k in range(size):
+            values[k] = np.tanh(values[k])
+
+
+@jit
+def _add_layer(weights, at, inputs, num_inputs, outputs, num_outputs):
+    """``outputs = inputs @ weight + bias``; rows of inputs that are 0 are skipped."""
+    bias = at + num_inputs * num_outputs
+    outputs[:num_outputs] = weights[bias : bias + num_outputs]
+    for j in range(num_inputs):
+        value = inputs[j]
+        if value != _ZERO:
+            row = weights[at + j * num_outputs : at + (j + 1) * num_outputs]
+            for k in range(num_outputs):
+                outputs[k] += value * row[k]
+    return bias + num_outputs
+
+
+@jit
+def _dot(row, values, size):
+    """A dot product in ``_LANES`` partial sums, which are added up in a fixed order."""
+    a = b = c = d = e = f = g = h = _ZERO
+    whole = size - size % _LANES
+    for k in range(0, whole, _LANES):
+        a += row[k] * values[k]
+        b += row[k + 1] * values[k + 1]
+        c += row[k + 2] * values[k + 2]
+        d += row[k + 3] * values[k + 3]
+        e += row[k + 4] * values[k + 4]
+        f += row[k + 5] * values[k + 5]
+        g += row[k + 6] * values[k + 6]
+        h += row[k + 7] * values[k + 7]
+    for k in range(whole, size):
+        a += row[k] * values[k]
+    return ((a + e) + (c + g)) + ((b + f) + (d + h))
+
+
+@jit
+def write_logits(weights, layout, observation, action_mask, scratch):
+    """Write the logits of the legal actions into ``scratch[2]``."""
+    layers = layout[_LAYERS]
+    at = layout[_START]
+    size = layout[_SIZES]
+    inputs = observation
+    for layer in range(layers - 1):
+        outputs = scratch[layer % 2]
+        width = layout[_SIZES + layer + 1]
+        at = _add_layer(weights, at, inputs, size, outputs, width)
+        _activate(outputs, width, layout[_ACTIVATION])
+        inputs, size = outputs, width
+    logits = scratch[2]
+    bias = at + len(action_mask) * size
+    for action in range(len(action_mask)):
+        if action_mask[action]:
+            row = weights[at + action * size : at + (action + 1) * size]
+            logits[action] = max(_dot(row, inputs, size) + weights[bias + action], _LOWEST)
+
+
+@jit
+def choose_by_network(weights, layout, observation, action_mask, streams, i, scratch):
+    """A network's action: the most probable legal one, or one drawn from ``streams[i]``."""
+    write_logits(weights, layout, observation, action_mask, scratch)
+    if layout[_DRAWS]:
+        return draw_action(scratch[2], action_mask, streams, i)
+    return most_probable(scratch[2], action_mask)
+
+
+@jit
+def most_probable(logits, action_mask):
+    """The legal action with the highest logit, the lowest of several."""
+    best = -1
+    for action in range(len(action_mask)):
+        if action_mask[action] and (best < 0 or logits[action] > logits[best]):
+            best = action
+    return best
+
+
+@jit
+def draw_action(logits, action_mask, streams, i):
+    """A legal action drawn with the probabilities that the logits stand for."""
+    highest = float(logits[most_probable(logits, action_mask)])
+    total = 0.0
+    for action in range(len(action_mask)):
+        if action_mask[action]:
+            total += exp(logits[action] - highest)
+    threshold = total * np.float64(mix(streams[i]) >> _11) * _TO_UNIT
+    streams[i] = streams[i] + _GAMMA
+    chosen = -1
+    for action in range(len(action_mask)):
+        if action_mask[action]:
+            chosen = action
+            threshold -= exp(logits[action] - highest)
+            if threshold < 0.0:
+                break
+    return chosen
+
+
+@jit
+def exp(x):
+    """The exponential of a number that is not above 0, the same on every machine.
+
+    Its relative error is below 1e-13.
+    """
+    if x < -700.0:
+        return 0.0
+    whole = int(np.floor(x * _LOG2_E + 0.5))
+    rest = (x - whole * _LN_2) / 32.0
+    # Taylor's series to the 7th power, of a number below 0.011; then five squarings.
+    value = 1.0 / 5040.0
+    value = value * rest + 1.0 / 720.0
+    value = value * rest + 1.0 / 120.0
+    value = value * rest + 1.0 / 24.0
+    value = value * rest + 1.0 / 6.0
+    value = value * rest + 0.5
+    value = value * rest + 1.0
+    value = value * rest + 1.0
+    for _ in range(5):
+        value *= value
+    return math.ldexp(value, whole)
+
+
+def act_on_observations(
+    weights: Any, layout: Any, observation: Any, action_mask: Any, streams: Any, scratch: Any
+) -> NDArray[np.int64]:
+    """A network's actions (M,) for observations (M, D) and masks (M, A)."""
+    actions: NDArray[np.int64] = _act_on_observations(
+        weights, layout, observation, action_mask, streams, scratch
+    )
+    return actions
+
+
+@jit
+def _act_on_observations(weights, layout, observation, action_mask, streams, scratch):
+    actions = np.empty(len(observation), np.int64)
+    for j in range(len(observation)):
+        actions[j] = choose_by_network(
+            weights, layout, observation[j], action_mask[j], streams, 0, scratch
+        )
+    return actions
