@@ -1,6 +1,6 @@
 """Time to draw a table: each game's picture and text, and pictures of PettingZoo's card games.
 
-    python -m benchmarks.rendering [--game GAME] [--pictures N] [--json FILE] [--readme]
+python -m benchmarks.rendering [--game GAME] [--pictures N] [--json FILE] [--readme]
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Make the pictures of the documentation: a table of each game, played by its shipped policy.
 
-    python docs/pictures.py
+python docs/pictures.py
 """
 
 from __future__ import annotations
