@@ -5,7 +5,7 @@ GAMES := $(notdir $(patsubst %/RULES.md,%,$(wildcard card_envs/games/*/RULES.md)
 
 TRAIN := $(addprefix train-,$(GAMES))
 
-.PHONY: demo check test test-bounds test-lowest test-python test-wheel test-integrations lint bench strength soak $(TRAIN)
+.PHONY: demo check test test-bounds test-lowest test-python test-wheel test-integrations release-check docs lint bench strength soak $(TRAIN)
 
 demo: .venv/installed
 	rm -rf runs/demo
@@ -29,7 +29,7 @@ test-lowest:
 	test -x .venv-lowest/bin/python || $(PYTHON) -m venv .venv-lowest
 	.venv-lowest/bin/python -m pip install --quiet --upgrade "pip >= 25.1"
 	.venv-lowest/bin/python -m pip install --quiet --constraint constraints-lowest.txt \
-		--editable ".[evaluation]" --group dev
+		--editable ".[evaluation,render]" --group dev
 	.venv-lowest/bin/python tests/compile_rules.py
 	.venv-lowest/bin/python -m pytest -n 2
 
@@ -43,12 +43,32 @@ test-wheel:
 		"$$(ls dist/card_envs-*.whl)[evaluation]"
 	.venv-wheel/bin/python tests/try_wheel.py
 
+# What a release needs, up to publishing: wheel and sdist are built, checked and tried.
+release-check:
+	rm -rf .venv-release .venv-wheel dist
+	$(PYTHON) -m venv .venv-release
+	.venv-release/bin/python -m pip install --quiet --upgrade "pip >= 25.1"
+	.venv-release/bin/python -m pip install --quiet --constraint constraints.txt --group release
+	.venv-release/bin/python -m build --outdir dist
+	.venv-release/bin/python -m twine check --strict dist/*
+	$(PYTHON) -m venv .venv-wheel
+	.venv-wheel/bin/python -m pip install --quiet --constraint constraints.txt \
+		"$$(ls dist/card_envs-*.whl)[evaluation]"
+	.venv-wheel/bin/python tests/try_wheel.py
+
+# The documentation as a site, in site/; every warning is an error.
+docs:
+	test -x .venv-docs/bin/python || $(PYTHON) -m venv .venv-docs
+	.venv-docs/bin/python -m pip install --quiet --upgrade "pip >= 25.1"
+	.venv-docs/bin/python -m pip install --quiet --constraint constraints.txt --group docs
+	NO_MKDOCS_2_WARNING=1 .venv-docs/bin/python -m mkdocs build --strict
+
 # Another Python, such as `make test-python PYTHON=python3.13`.
 test-python:
 	test -x .venv-python/bin/python || $(PYTHON) -m venv .venv-python
 	.venv-python/bin/python -m pip install --quiet --upgrade "pip >= 25.1"
 	.venv-python/bin/python -m pip install --quiet --constraint constraints.txt \
-		--editable ".[evaluation]" --group train --group bench --group dev
+		--editable ".[evaluation,render]" --group train --group bench --group dev
 	.venv-python/bin/python tests/compile_rules.py
 	.venv-python/bin/python -m pytest -n 2
 
@@ -86,6 +106,6 @@ $(TRAIN): train-%: .venv/installed
 .venv/installed: pyproject.toml constraints.txt
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
 	$(BIN)/python -m pip install --quiet --upgrade "pip >= 25.1"  # which knows dependency groups
-	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable ".[evaluation]" \
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable ".[evaluation,render]" \
 		--group train --group bench --group dev
 	touch $@

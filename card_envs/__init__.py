@@ -35,8 +35,10 @@ def make(
     max_steps: int = DEFAULT_MAX_STEPS,
     memory: str = "perfect",
     features: bool = True,
+    mask: str = "observation",
     on_illegal: str = "terminate",
     render_mode: str | None = None,
+    render_perspective: int | str | None = None,
     **own_options: Any,
 ) -> CardEnv:
     """The game as a PettingZoo AEC environment: the same as ``card_envs.<game>_vN.env``.
@@ -48,8 +50,11 @@ def make(
         max_steps: Decisions after which a game is truncated.
         memory: What observations hold: ``"perfect"`` recall, or ``"none"``.
         features: Whether derived fields are written, or left 0.
+        mask: Where the action mask is: ``"observation"`` (with the observation, in a Dict) or
+            ``"info"`` (observations are a Box alone).
         on_illegal: ``"terminate"`` or ``"raise"``.
-        render_mode: None, ``"ansi"`` or ``"human"``.
+        render_mode: None, ``"ansi"``, ``"rgb_array"`` or ``"human"``.
+        render_perspective: Whose eyes: None (the agent to move), a seat, or ``"all"``.
         **own_options: The game's own options.
 
     Raises:
@@ -64,8 +69,10 @@ def make(
         max_steps=max_steps,
         memory=memory,
         features=features,
+        mask=mask,
         on_illegal=on_illegal,
         render_mode=render_mode,
+        render_perspective=render_perspective,
         **own_options,
     )
 
@@ -138,9 +145,11 @@ def _register_environments(name: str) -> None:
         kwargs={"game": name},
     )
     if hasattr(pettingzoo, "register"):  # PettingZoo has a registry from 1.26 on
-        pettingzoo.register(
-            "aec", id=env_id, entry_point="card_envs.envs.aec:CardEnv", kwargs={"game": name}
-        )
+        for env_type, entry_point in (
+            ("aec", "card_envs.envs.aec:CardEnv"),
+            ("parallel", "card_envs.envs.parallel:ParallelCardEnv"),
+        ):
+            pettingzoo.register(env_type, id=env_id, entry_point=entry_point, kwargs={"game": name})
 
 
 for _name in GAMES.names:

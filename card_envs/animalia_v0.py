@@ -6,7 +6,8 @@
     env = animalia_v0.env()
 
 The rules are in RULES.md of its package. What is common to all games (spaces, rewards, the end of
-an episode) is in the docstring of ``card_envs.envs.aec.CardEnv``.
+an episode) is in the docstring of ``card_envs.envs.aec.CardEnv``. ``parallel_env`` is the same game
+in PettingZoo's parallel API.
 
 Agents
 ------
@@ -120,6 +121,7 @@ from __future__ import annotations
 from typing import Never
 
 from card_envs.envs.aec import CardEnv
+from card_envs.envs.parallel import ParallelCardEnv
 
 
 def env(
@@ -130,7 +132,9 @@ def env(
     seasons: int = 3,
     memory: str = "perfect",
     features: bool = True,
+    mask: str = "observation",
     render_mode: str | None = None,
+    render_perspective: int | str | None = None,
     on_illegal: str = "terminate",
     **unknown: Never,
 ) -> CardEnv:
@@ -146,7 +150,9 @@ def env(
         seasons=seasons,
         memory=memory,
         features=features,
+        mask=mask,
         render_mode=render_mode,
+        render_perspective=render_perspective,
         on_illegal=on_illegal,
         **unknown,
     )
@@ -160,7 +166,9 @@ def raw_env(
     seasons: int = 3,
     memory: str = "perfect",
     features: bool = True,
+    mask: str = "observation",
     render_mode: str | None = None,
+    render_perspective: int | str | None = None,
     on_illegal: str = "raise",
     **unknown: Never,
 ) -> CardEnv:
@@ -176,7 +184,43 @@ def raw_env(
         seasons=seasons,
         memory=memory,
         features=features,
+        mask=mask,
         render_mode=render_mode,
+        render_perspective=render_perspective,
+        on_illegal=on_illegal,
+        **unknown,
+    )
+
+
+def parallel_env(
+    *,
+    num_players: int = 4,
+    reward: str = "rank",
+    max_steps: int = 10000,
+    seasons: int = 3,
+    memory: str = "perfect",
+    features: bool = True,
+    mask: str = "observation",
+    render_mode: str | None = None,
+    render_perspective: int | str | None = None,
+    on_illegal: str = "terminate",
+    **unknown: Never,
+) -> ParallelCardEnv:
+    """The environment in PettingZoo's parallel API.
+
+    The arguments are those of ``CardEnv``.
+    """
+    return ParallelCardEnv(
+        "animalia_v0",
+        num_players=num_players,
+        reward=reward,
+        max_steps=max_steps,
+        seasons=seasons,
+        memory=memory,
+        features=features,
+        mask=mask,
+        render_mode=render_mode,
+        render_perspective=render_perspective,
         on_illegal=on_illegal,
         **unknown,
     )

@@ -6,7 +6,8 @@
     env = beaver_gang_v0.env()
 
 The rules are in RULES.md of its package. What is common to all games (spaces, rewards, the end of
-an episode) is in the docstring of ``card_envs.envs.aec.CardEnv``.
+an episode) is in the docstring of ``card_envs.envs.aec.CardEnv``. ``parallel_env`` is the same game
+in PettingZoo's parallel API.
 
 Agents
 ------
@@ -100,6 +101,7 @@ from __future__ import annotations
 from typing import Never
 
 from card_envs.envs.aec import CardEnv
+from card_envs.envs.parallel import ParallelCardEnv
 
 
 def env(
@@ -110,7 +112,9 @@ def env(
     rounds: int | None = None,
     memory: str = "perfect",
     features: bool = True,
+    mask: str = "observation",
     render_mode: str | None = None,
+    render_perspective: int | str | None = None,
     on_illegal: str = "terminate",
     **unknown: Never,
 ) -> CardEnv:
@@ -126,7 +130,9 @@ def env(
         rounds=rounds,
         memory=memory,
         features=features,
+        mask=mask,
         render_mode=render_mode,
+        render_perspective=render_perspective,
         on_illegal=on_illegal,
         **unknown,
     )
@@ -140,7 +146,9 @@ def raw_env(
     rounds: int | None = None,
     memory: str = "perfect",
     features: bool = True,
+    mask: str = "observation",
     render_mode: str | None = None,
+    render_perspective: int | str | None = None,
     on_illegal: str = "raise",
     **unknown: Never,
 ) -> CardEnv:
@@ -156,7 +164,43 @@ def raw_env(
         rounds=rounds,
         memory=memory,
         features=features,
+        mask=mask,
         render_mode=render_mode,
+        render_perspective=render_perspective,
+        on_illegal=on_illegal,
+        **unknown,
+    )
+
+
+def parallel_env(
+    *,
+    num_players: int = 4,
+    reward: str = "rank",
+    max_steps: int = 10000,
+    rounds: int | None = None,
+    memory: str = "perfect",
+    features: bool = True,
+    mask: str = "observation",
+    render_mode: str | None = None,
+    render_perspective: int | str | None = None,
+    on_illegal: str = "terminate",
+    **unknown: Never,
+) -> ParallelCardEnv:
+    """The environment in PettingZoo's parallel API.
+
+    The arguments are those of ``CardEnv``.
+    """
+    return ParallelCardEnv(
+        "beaver_gang_v0",
+        num_players=num_players,
+        reward=reward,
+        max_steps=max_steps,
+        rounds=rounds,
+        memory=memory,
+        features=features,
+        mask=mask,
+        render_mode=render_mode,
+        render_perspective=render_perspective,
         on_illegal=on_illegal,
         **unknown,
     )

@@ -199,7 +199,8 @@ def page(game: Game) -> str:
         f"{game.title}: a hidden-information card game for {_players(game)} players.",
         f"{_INDENT}from card_envs import {game.name}\n\n{_INDENT}env = {game.name}.env()",
         "The rules are in RULES.md of its package. What is common to all games (spaces, rewards, "
-        "the end of an episode) is in the docstring of ``card_envs.envs.aec.CardEnv``.",
+        "the end of an episode) is in the docstring of ``card_envs.envs.aec.CardEnv``. "
+        "``parallel_env`` is the same game in PettingZoo's parallel API.",
         "Agents\n------\n``player_0`` ... in the order of the seats, clockwise; "
         f"{game.default_players} unless ``num_players`` says otherwise.",
         f"Action Space\n------------\n``Discrete({game.num_actions})``",
@@ -251,28 +252,35 @@ def _plain(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
 
 def module_source(game: Game) -> str:
-    """The source of the game's module: its page, and ``env`` and ``raw_env``."""
+    """The source of the game's module: its page, ``env``, ``raw_env`` and ``parallel_env``."""
     parameters = [("num_players", "int", str(game.default_players))]
     parameters += [(o.name, _type_of(o), _literal(o.default)) for o in game.options]
     parameters += [(o.name, _type_of(o), _literal(o.default)) for o in VIEW_OPTIONS]
+    parameters.append(("mask", "str", '"observation"'))
     parameters.append(("render_mode", "str | None", "None"))
+    parameters.append(("render_perspective", "int | str | None", "None"))
+    functions = (
+        ("env", "CardEnv", "terminate", "for use: an illegal action ends the game"),
+        ("raw_env", "CardEnv", "raise", "for testing: an illegal action raises an error"),
+        ("parallel_env", "ParallelCardEnv", "terminate", "in PettingZoo's parallel API"),
+    )
     return (
         f'{_HEADER}"""{page(game)}\n"""\n\n'
         "from __future__ import annotations\n\n"
         "from typing import Never\n\n"
-        "from card_envs.envs.aec import CardEnv\n\n\n"
-        + _function(
-            game, "env", "terminate", "for use: an illegal action ends the game", parameters
-        )
-        + "\n\n"
-        + _function(
-            game, "raw_env", "raise", "for testing: an illegal action raises an error", parameters
-        )
+        "from card_envs.envs.aec import CardEnv\n"
+        "from card_envs.envs.parallel import ParallelCardEnv\n\n\n"
+        + "\n\n".join(_function(game, *function, parameters) for function in functions)
     )
 
 
 def _function(
-    game: Game, name: str, on_illegal: str, purpose: str, parameters: Sequence[tuple[str, str, str]]
+    game: Game,
+    name: str,
+    kind: str,
+    on_illegal: str,
+    purpose: str,
+    parameters: Sequence[tuple[str, str, str]],
 ) -> str:
     own = [*parameters, ("on_illegal", "str", f'"{on_illegal}"')]
     signature = "".join(f"{_INDENT}{p}: {kind} = {value},\n" for p, kind, value in own)
@@ -281,10 +289,10 @@ def _function(
     signature += f"{_INDENT}**unknown: Never,\n"
     arguments += f"{_INDENT * 2}**unknown,\n"
     return (
-        f"def {name}(\n{_INDENT}*,\n{signature}) -> CardEnv:\n"
+        f"def {name}(\n{_INDENT}*,\n{signature}) -> {kind}:\n"
         f'{_INDENT}"""The environment {purpose}.\n\n'
         f'{_INDENT}The arguments are those of ``CardEnv``.\n{_INDENT}"""\n'
-        f'{_INDENT}return CardEnv(\n{_INDENT * 2}"{game.name}",\n{arguments}{_INDENT})\n'
+        f'{_INDENT}return {kind}(\n{_INDENT * 2}"{game.name}",\n{arguments}{_INDENT})\n'
     )
 
 

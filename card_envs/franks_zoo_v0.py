@@ -6,7 +6,8 @@
     env = franks_zoo_v0.env()
 
 The rules are in RULES.md of its package. What is common to all games (spaces, rewards, the end of
-an episode) is in the docstring of ``card_envs.envs.aec.CardEnv``.
+an episode) is in the docstring of ``card_envs.envs.aec.CardEnv``. ``parallel_env`` is the same game
+in PettingZoo's parallel API.
 
 Agents
 ------
@@ -101,6 +102,7 @@ from __future__ import annotations
 from typing import Never
 
 from card_envs.envs.aec import CardEnv
+from card_envs.envs.parallel import ParallelCardEnv
 
 
 def env(
@@ -112,7 +114,9 @@ def env(
     target_score: int = 19,
     memory: str = "perfect",
     features: bool = True,
+    mask: str = "observation",
     render_mode: str | None = None,
+    render_perspective: int | str | None = None,
     on_illegal: str = "terminate",
     **unknown: Never,
 ) -> CardEnv:
@@ -129,7 +133,9 @@ def env(
         target_score=target_score,
         memory=memory,
         features=features,
+        mask=mask,
         render_mode=render_mode,
+        render_perspective=render_perspective,
         on_illegal=on_illegal,
         **unknown,
     )
@@ -144,7 +150,9 @@ def raw_env(
     target_score: int = 19,
     memory: str = "perfect",
     features: bool = True,
+    mask: str = "observation",
     render_mode: str | None = None,
+    render_perspective: int | str | None = None,
     on_illegal: str = "raise",
     **unknown: Never,
 ) -> CardEnv:
@@ -161,7 +169,45 @@ def raw_env(
         target_score=target_score,
         memory=memory,
         features=features,
+        mask=mask,
         render_mode=render_mode,
+        render_perspective=render_perspective,
+        on_illegal=on_illegal,
+        **unknown,
+    )
+
+
+def parallel_env(
+    *,
+    num_players: int = 4,
+    reward: str = "rank",
+    max_steps: int = 10000,
+    partners: bool = True,
+    target_score: int = 19,
+    memory: str = "perfect",
+    features: bool = True,
+    mask: str = "observation",
+    render_mode: str | None = None,
+    render_perspective: int | str | None = None,
+    on_illegal: str = "terminate",
+    **unknown: Never,
+) -> ParallelCardEnv:
+    """The environment in PettingZoo's parallel API.
+
+    The arguments are those of ``CardEnv``.
+    """
+    return ParallelCardEnv(
+        "franks_zoo_v0",
+        num_players=num_players,
+        reward=reward,
+        max_steps=max_steps,
+        partners=partners,
+        target_score=target_score,
+        memory=memory,
+        features=features,
+        mask=mask,
+        render_mode=render_mode,
+        render_perspective=render_perspective,
         on_illegal=on_illegal,
         **unknown,
     )

@@ -6,7 +6,8 @@
     env = swim_for_your_life_v0.env()
 
 The rules are in RULES.md of its package. What is common to all games (spaces, rewards, the end of
-an episode) is in the docstring of ``card_envs.envs.aec.CardEnv``.
+an episode) is in the docstring of ``card_envs.envs.aec.CardEnv``. ``parallel_env`` is the same game
+in PettingZoo's parallel API.
 
 Agents
 ------
@@ -87,6 +88,7 @@ from __future__ import annotations
 from typing import Never
 
 from card_envs.envs.aec import CardEnv
+from card_envs.envs.parallel import ParallelCardEnv
 
 
 def env(
@@ -97,7 +99,9 @@ def env(
     expert: bool = False,
     memory: str = "perfect",
     features: bool = True,
+    mask: str = "observation",
     render_mode: str | None = None,
+    render_perspective: int | str | None = None,
     on_illegal: str = "terminate",
     **unknown: Never,
 ) -> CardEnv:
@@ -113,7 +117,9 @@ def env(
         expert=expert,
         memory=memory,
         features=features,
+        mask=mask,
         render_mode=render_mode,
+        render_perspective=render_perspective,
         on_illegal=on_illegal,
         **unknown,
     )
@@ -127,7 +133,9 @@ def raw_env(
     expert: bool = False,
     memory: str = "perfect",
     features: bool = True,
+    mask: str = "observation",
     render_mode: str | None = None,
+    render_perspective: int | str | None = None,
     on_illegal: str = "raise",
     **unknown: Never,
 ) -> CardEnv:
@@ -143,7 +151,43 @@ def raw_env(
         expert=expert,
         memory=memory,
         features=features,
+        mask=mask,
         render_mode=render_mode,
+        render_perspective=render_perspective,
+        on_illegal=on_illegal,
+        **unknown,
+    )
+
+
+def parallel_env(
+    *,
+    num_players: int = 4,
+    reward: str = "rank",
+    max_steps: int = 10000,
+    expert: bool = False,
+    memory: str = "perfect",
+    features: bool = True,
+    mask: str = "observation",
+    render_mode: str | None = None,
+    render_perspective: int | str | None = None,
+    on_illegal: str = "terminate",
+    **unknown: Never,
+) -> ParallelCardEnv:
+    """The environment in PettingZoo's parallel API.
+
+    The arguments are those of ``CardEnv``.
+    """
+    return ParallelCardEnv(
+        "swim_for_your_life_v0",
+        num_players=num_players,
+        reward=reward,
+        max_steps=max_steps,
+        expert=expert,
+        memory=memory,
+        features=features,
+        mask=mask,
+        render_mode=render_mode,
+        render_perspective=render_perspective,
         on_illegal=on_illegal,
         **unknown,
     )

@@ -101,23 +101,6 @@ def test_pettingzoo_render(game, num_players, constructor):
 
 
 @tables
-def test_human_mode_prints_what_ansi_returns(game, num_players, capsys):
-    printed, returned = (
-        CardEnv(game.name, num_players=num_players, render_mode=mode) for mode in ("human", "ansi")
-    )
-    for env in (printed, returned):
-        env.reset(seed=4)
-    assert capsys.readouterr().out.strip() == returned.render().strip()
-    for _ in range(20):
-        if not returned.legal_actions():
-            break
-        action = returned.legal_actions()[0]
-        printed.step(action)
-        returned.step(action)
-        assert capsys.readouterr().out.strip() == returned.render().strip()
-
-
-@tables
 def test_views_are_never_stale(game, num_players):
     """What step() left for the next agent is what observe() would make."""
     rng = np.random.default_rng(num_players)

@@ -185,8 +185,12 @@ def test_every_folder_of_a_game_is_in_the_list_and_has_a_kit():
 @each_own_game
 def test_every_game_has_its_module_and_its_config(game):
     module = import_module(f"card_envs.{game.name}")
-    for make, on_illegal in ((module.env, "terminate"), (module.raw_env, "raise")):
-        env = make()
+    for make, on_illegal in (
+        (module.env, "terminate"),
+        (module.raw_env, "raise"),
+        (module.parallel_env, "terminate"),
+    ):
+        env = make().unwrapped
         assert env.game is game
         assert env.on_illegal == on_illegal
         parameters = dict(signature(make).parameters)
@@ -194,7 +198,9 @@ def test_every_game_has_its_module_and_its_config(game):
         assert {name: entry.default for name, entry in parameters.items()} == {
             "num_players": game.default_players,
             **{option.name: option.default for option in (*game.options, *VIEW_OPTIONS)},
+            "mask": "observation",
             "render_mode": None,
+            "render_perspective": None,
             "on_illegal": on_illegal,
         }
     config = (ROOT / "configs" / f"{game.id}.yaml").read_text(encoding="utf-8")

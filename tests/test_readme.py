@@ -1,14 +1,16 @@
-"""The README's examples run as they stand, and its table of games is the code's."""
+"""The README's examples run as they stand, and its tables of games and extras are the code's."""
 
 from __future__ import annotations
 
 import re
+import tomllib
 from pathlib import Path
 
 import pytest
 from helpers import EACH_GAME, kit_of, needs_training
 
-README = (Path(__file__).parent.parent / "README.md").read_text(encoding="utf-8")
+ROOT = Path(__file__).parent.parent
+README = (ROOT / "README.md").read_text(encoding="utf-8")
 EXAMPLES = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
 
 
@@ -17,12 +19,11 @@ EXAMPLES = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
     [
         r"_v\d\.env\(",
         r"gymnasium\.make\(",
-        r"gymnasium\.make_vec\(",
         r"card_envs\.make_vec\(",
         r"\.clone\(\)",
         r"\.determinize\(",
-        r"\.load\(",
-        r"def \w+\(observation, action_mask\)|FunctionAgent\(",
+        r"\bevaluate\(",
+        r"def \w+\(observation, action_mask\)",
     ],
 )
 def test_there_is_an_example_of_each_interface(interface):
@@ -37,7 +38,7 @@ def test_there_is_an_example_of_each_interface(interface):
     ],
 )
 def test_example_runs(example):
-    assert len(example.strip().splitlines()) <= 14
+    assert len(example.strip().splitlines()) <= 16
     exec(compile(example, "README.md", "exec"), {})
 
 
@@ -51,3 +52,22 @@ def test_table_of_games(game):
         str(game.num_actions),
         str(game.fields.size),
     ]
+
+
+def test_table_of_extras():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    table = README.partition("| extra | adds |")[2].partition("\n\n")[0]
+    assert set(re.findall(r"^\| `(\w+)` \|", table, re.MULTILINE)) == set(
+        project["optional-dependencies"]
+    )
+
+
+def test_it_is_short_and_shows_a_picture_and_the_commands():
+    assert len(README.splitlines()) <= 170
+    pictures = re.findall(r"!\[[^\]]+\]\(([^)]+)\)", README)
+    assert len(pictures) == 1
+    assert (ROOT / pictures[0]).is_file()
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    commands = re.findall(r"^make ([\w-]+)", README, re.MULTILINE)
+    assert commands == ["demo", "test"]
+    assert all(re.search(rf"^{target}:", makefile, re.MULTILINE) for target in commands)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import sys
 
@@ -120,13 +119,6 @@ def test_finished_tables_are_not_played_again(played, measured_with, monkeypatch
 
 def test_any_number_of_jobs_gives_the_same_bytes(played, measured_with, tmp_path):
     status, path = measured_with(tmp_path, "--jobs", "2")
-    assert status == 0
-    assert path.read_bytes() == played[1]
-
-
-@pytest.mark.skipif(importlib.util.find_spec("ray") is None, reason="needs the group cluster")
-def test_a_ray_cluster_gives_the_same_bytes(played, measured_with, tmp_path):
-    status, path = measured_with(tmp_path, "--backend", "ray", "--jobs", "2")
     assert status == 0
     assert path.read_bytes() == played[1]
 

@@ -1025,9 +1025,13 @@ def test_shipping_puts_strength_on_the_card(tmp_path, monkeypatch, capsys):
     run = tiny_run(SMALL, tmp_path / "one", "decisions=64")
     train.train(run, command_line="one", quiet=True)
     monkeypatch.setattr(ship.card_envs, "__file__", str(tmp_path / "package" / "__init__.py"))
-    readme = tmp_path / "README.md"
+    readme, results = tmp_path / "README.md", tmp_path / "results.md"
     readme.write_text("no place for a table")
+    game_ids = {*ship.shipped_cards(), SMALL.id}
+    places = "".join(f"<!-- strength:{game_id} -->\n<!-- end -->\n" for game_id in game_ids)
+    results.write_text(places)
     monkeypatch.setattr(ship, "README", readme)
+    monkeypatch.setattr(ship, "RESULTS", results)
     earlier = policy_file(SMALL, tmp_path / "ppo_v1.safetensors")
     monkeypatch.setattr(ship, "predecessors", lambda game: [earlier])
     one = str(run.folder)
@@ -1035,14 +1039,16 @@ def test_shipping_puts_strength_on_the_card(tmp_path, monkeypatch, capsys):
     assert ship.main([one, "--deals", "2", "--seed", "5"]) == 2
     assert "needs one place for a table" in capsys.readouterr().err
     assert not folder.exists()
-    readme.write_text(f"<!-- strength:{SMALL.id} -->\n<!-- end -->\n")
+    assert results.read_text() == places
+    readme.write_text("<!-- results -->\n<!-- end -->\n")
     assert ship.main([one, "--deals", "2", "--seed", "5"]) == 0
     assert (folder / "ppo.safetensors").read_bytes() == run.policy_path.read_bytes()
     card = json.loads((folder / "ppo.json").read_text())
     assert card["commands"] == ["one"]
     assert card["strength"]["command"].endswith("ship RUN --deals 2 --seed 5")
-    assert ship.strength_table(card) in readme.read_text()
-    assert "| `ppo` | `ppo_v1` |" in readme.read_text()
+    assert ship.strength_table(card) in results.read_text()
+    assert "| `ppo` | `ppo_v1` |" in results.read_text()
+    assert f"| {SMALL.title} | " in readme.read_text()
     rows = card["strength"]["results"]
     scripted = ["heuristic"] if SMALL.heuristic else []
     tables = [*(("ppo", name) for name in [*scripted, earlier, "random"])]
@@ -1076,12 +1082,24 @@ def test_shipped_policies_have_their_cards_and_hold_what_they_say(game, monkeypa
     assert [(row["name"], row["num_players"]) for row in rows] == [
         (name, n) for name, _ in pairs for n in sizes
     ]
-    text = (ROOT / "README.md").read_text(encoding="utf-8")
-    assert ship.strength_table(card) in text
+    assert ship.strength_table(card) in ship.RESULTS.read_text(encoding="utf-8")
     measured = ship.strength(game, "ppo", 40, 77)["results"]
     for row, again in zip(rows, measured, strict=True):
         assert again["rank_ci95"][1] > row["rank_ci95"][0] - 0.02
         assert again["rank_ci95"][0] < row["rank_ci95"][1] + 0.02
+
+
+def test_the_tables_of_strength_are_those_of_the_cards():
+    cards = ship.shipped_cards()
+    assert set(cards) == {param.id for param in SHIPPED}
+    for path, text in ship.updated_pages(cards).items():
+        assert path.read_text(encoding="utf-8") == text
+    rows = ship.README.read_text(encoding="utf-8").splitlines()
+    for (game,) in (param.values for param in SHIPPED):
+        means = [m for m in cards[game.id]["strength"]["means"] if m["name"] == "ppo"]
+        row = next(row for row in rows if row.startswith(f"| {game.title} | +"))
+        assert row.count("…") == len(means)
+        assert all(f"{mean['rank']:+.3f}" in row for mean in means)
 
 
 # ---------------------------------------------------------------------------------------------

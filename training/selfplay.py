@@ -6,19 +6,18 @@ other players' moves brought them is included.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from gymnasium import spaces
 from numpy.typing import NDArray
-from stable_baselines3.common.vec_env import VecEnv
 from threadpoolctl import threadpool_limits
 
 from card_envs.agents import PolicyAgent
 from card_envs.agents.network import Network
 from card_envs.engine.templates import compile_for, play_out, write_full_states
 from card_envs.envs.learner_games import LearnerGames
+from card_envs.integrations.sb3 import CardVecEnv
 from training.run import Run
 
 
@@ -92,8 +91,8 @@ class SelfPlayGames(LearnerGames):
         return seating
 
 
-class SelfPlayVecEnv(VecEnv):
-    """``SelfPlayGames`` as Stable-Baselines3 expects it, with ``env_method("action_masks")``.
+class SelfPlayVecEnv(CardVecEnv):
+    """``SelfPlayGames`` as a ``VecEnv``, with what the critic sees besides.
 
     Args:
         games: The games.
@@ -102,21 +101,18 @@ class SelfPlayVecEnv(VecEnv):
             follows, for the critic.
     """
 
+    games: SelfPlayGames
+
     def __init__(
         self, games: SelfPlayGames, *, with_state: bool = False, with_playout: bool = False
     ) -> None:
-        self.games = games
         game = games.game
         self._with_state = with_state
-        self._with_playout = with_playout
         self._play_out = compile_for(game, play_out) if with_playout else None
         self._scratch = game.new_states(1)
+        super().__init__(games)
         size = game.fields.size + with_state * game.state_fields.size + with_playout
-        super().__init__(
-            games.num_envs,
-            spaces.Box(-np.inf, np.inf, (size,), np.float32),
-            spaces.Discrete(game.num_actions),
-        )
+        self.observation_space = spaces.Box(-np.inf, np.inf, (size,), np.float32)
 
     def reset(self) -> NDArray[np.float32]:
         """Begin all games, and return what the learner and their critic see, float32 (N, inputs).
@@ -134,7 +130,7 @@ class SelfPlayVecEnv(VecEnv):
         """What the learner sees in these games, and what else their critic sees."""
         game = self.games.game
         states, players = self.games.arena.states, self.games.learner_seats[indices]
-        seen = [self.games.arena.observation[indices]]
+        seen = [super()._observe(indices)]
         if self._with_state:
             seen.append(np.empty((len(indices), game.state_fields.size), np.float32))
             write_full_states(game, states, indices, players, seen[-1])
@@ -143,60 +139,17 @@ class SelfPlayVecEnv(VecEnv):
             self._play_out(states, indices, players, self._scratch, seen[-1][:, 0])
         return np.concatenate(seen, axis=1)
 
-    def step_async(self, actions: NDArray[np.int64]) -> None:
-        """Keep the actions (N,) for ``step_wait``."""
-        self._actions = actions
-
-    def step_wait(
-        self,
-    ) -> tuple[NDArray[np.float32], NDArray[np.float32], NDArray[np.bool_], list[dict[str, Any]]]:
-        """Observations, rewards, dones and infos; finished games are reset in the same step."""
-        games = self.games
-        rewards, terminated, truncated = games.step(self._actions)
-        dones = terminated | truncated
-        infos: list[dict[str, Any]] = [{} for _ in range(self.num_envs)]
-        if dones.any():
-            # The value of a truncated game is bootstrapped, unless its standing has been paid.
-            is_score = games.arena.options["reward"] == "score"
-            bootstrapped = np.flatnonzero(truncated & is_score)
-            games.observe_ended(bootstrapped)
-            for i, last in zip(bootstrapped, self._observe(bootstrapped), strict=True):
-                infos[i] = {"TimeLimit.truncated": True, "terminal_observation": last}
-            games.reset_next(np.flatnonzero(dones))
-        return self._observe(games.all), rewards.astype(np.float32), dones, infos
-
-    def env_method(
-        self, method_name: str, *args: Any, indices: Any = None, **kwargs: Any
-    ) -> list[Any]:
-        """Only ``action_masks``: int8 (A,) of each game."""
-        if method_name != "action_masks":
-            raise AttributeError(f"there is no method {method_name!r}")
-        return list(self.games.arena.action_mask.copy())
-
-    def has_attr(self, attr_name: str) -> bool:
-        """Whether the environments have the attribute (they have ``action_masks``)."""
-        return attr_name == "action_masks"
-
-    def get_attr(self, attr_name: str, indices: Any = None) -> list[Any]:
-        """Only ``render_mode``, which is None."""
-        if attr_name != "render_mode":
-            raise AttributeError(f"there is no attribute {attr_name!r}")
-        return [None] * self.num_envs
-
-    def set_attr(self, attr_name: str, value: Any, indices: Any = None) -> None:
-        """There is nothing to set."""
-        raise AttributeError(f"there is no attribute {attr_name!r}")
-
-    def env_is_wrapped(self, wrapper_class: type[Any], indices: Any = None) -> list[bool]:
-        """Nothing is wrapped."""
-        return [False] * self.num_envs
-
-    def get_images(self) -> Sequence[Any]:
-        """There are none."""
-        return []
-
-    def close(self) -> None:
-        """Nothing is held open."""
+    def _final_infos(
+        self, ended: NDArray[np.int64], truncated: NDArray[np.bool_]
+    ) -> list[dict[str, Any]]:
+        # The value of a truncated game is bootstrapped, unless its standing has been paid. Nobody
+        # looks at the last observations of the other games.
+        infos: list[dict[str, Any]] = [{} for _ in ended]
+        if self.games.arena.options["reward"] == "score":
+            cut = np.flatnonzero(truncated)
+            for k, info in zip(cut, super()._final_infos(ended[cut], truncated[cut]), strict=True):
+                infos[k] = info
+        return infos
 
 
 def make_env(run: Run) -> SelfPlayVecEnv:

@@ -1,18 +1,18 @@
 """Put a trained policy into the package, with its strength on its card.
 
     python -m training.ship runs/beaver_gang [--deals N] [--seed S]
-    python -m training.ship --readme        # only rewrites the README's tables from the cards
+    python -m training.ship --readme        # only rewrites the tables from the cards
 
 One policy plays against copies of the heuristic, of random, and of each other policy of the game,
 at every table size. The results go into ``card_envs/policies/<game>/<name>.json`` beside the
-weights.
+weights, those of ``ppo`` into the tables of ``docs/results.md`` and, at a glance, of ``README.md``.
 """
 
 from __future__ import annotations
 
 import argparse
 import shutil
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -32,7 +32,9 @@ from training.config import load_config
 from training.records import machine, predecessors, read_json
 from training.run import Run
 
-README = Path(__file__).parent.parent / "README.md"
+_ROOT = Path(__file__).parent.parent
+README = _ROOT / "README.md"
+RESULTS = _ROOT / "docs" / "results.md"
 
 
 def measure_against(
@@ -115,13 +117,8 @@ def strength_table(card: dict[str, Any]) -> str:
     entries = []
     for mean in card["strength"]["means"]:
         own = [row for row in rows if all(row[key] == mean[key] for key in ("name", "opponents"))]
-        cells = [
-            f"{row['rank']:+.3f} ({row['rank_ci95'][0]:+.3f} … {row['rank_ci95'][1]:+.3f})"
-            for row in (*own, mean)
-        ]
-        entries.append(
-            [*(f"`{x}`" for x in short_names([mean["name"], mean["opponents"]])), *cells]
-        )
+        names = short_names([mean["name"], mean["opponents"]])
+        entries.append([*(f"`{name}`" for name in names), *map(_rank, (*own, mean))])
     measured = card["strength"]
     return (
         f"{markdown_table(header, entries, len(sizes) + 1)}\n\n"
@@ -130,27 +127,58 @@ def strength_table(card: dict[str, Any]) -> str:
     )
 
 
-def updated_readme(text: str, game_id: str, card: dict[str, Any]) -> str:
-    """The README's text with the strength on a card in the game's place.
+def _rank(row: dict[str, Any]) -> str:
+    low, high = row["rank_ci95"]
+    return f"{row['rank']:+.3f} ({low:+.3f} … {high:+.3f})"
+
+
+def summary_table(cards: Mapping[str, dict[str, Any]]) -> str:
+    """The shipped policies' mean strength over table sizes as a Markdown table.
+
+    Args:
+        cards: The policies' cards by the game's id.
+    """
+    rows = []
+    columns: list[str] = []
+    for game_id, card in cards.items():
+        means = {
+            short_names([mean["opponents"]])[0]: _rank(mean)
+            for mean in card["strength"]["means"]
+            if mean["name"] == card["name"]
+        }
+        columns += [name for name in means if name not in columns]
+        rows.append((load_game(game_id).title, means))
+    return markdown_table(
+        ["one `ppo` against …", *(f"`{name}`" for name in columns)],
+        [[title, *(means.get(name, "–") for name in columns)] for title, means in rows],
+        len(columns),
+    )
+
+
+def shipped_cards() -> dict[str, dict[str, Any]]:
+    """The cards of the shipped policies ``ppo``, by the game's id."""
+    paths = {game_id: policy_path("ppo", load_game(game_id)) for game_id in GAMES}
+    return {
+        game_id: read_json(path.with_suffix(".json"))
+        for game_id, path in paths.items()
+        if path is not None
+    }
+
+
+def updated_pages(cards: Mapping[str, dict[str, Any]]) -> dict[Path, str]:
+    """The pages that show the strength on cards, with their tables renewed.
+
+    Args:
+        cards: The policies' cards by the game's id.
 
     Raises:
-        ValueError: It has no such place.
+        ValueError: A page has no place for a table.
     """
-    return with_section(text, f"strength:{game_id}", strength_table(card))
-
-
-def rewrite_readme() -> None:
-    """Rewrite the README's tables from the cards of the shipped policies.
-
-    Raises:
-        ValueError: It has no place for one.
-    """
-    text = README.read_text(encoding="utf-8")
-    for game_id in GAMES:
-        path = policy_path("ppo", load_game(game_id))
-        if path is not None:
-            text = updated_readme(text, game_id, read_json(path.with_suffix(".json")))
-    README.write_text(text, encoding="utf-8")
+    results = RESULTS.read_text(encoding="utf-8")
+    for game_id, card in cards.items():
+        results = with_section(results, f"strength:{game_id}", strength_table(card))
+    readme = with_section(README.read_text(encoding="utf-8"), "results", summary_table(cards))
+    return {RESULTS: results, README: readme}
 
 
 def _main(argv: Sequence[str] | None) -> None:
@@ -158,13 +186,13 @@ def _main(argv: Sequence[str] | None) -> None:
         prog="python -m training.ship", description=(__doc__ or "").split("\n")[0]
     )
     parser.add_argument("run", type=Path, nargs="?", help="the folder of a finished training run")
-    parser.add_argument("--readme", action="store_true", help="only rewrite the README's tables")
+    parser.add_argument("--readme", action="store_true", help="only rewrite the tables")
     parser.add_argument("--deals", type=int, default=2000, metavar="N", help="default: 2000")
     parser.add_argument("--seed", type=int, default=0, metavar="S", help="default: 0")
     command.add_games_argument(parser)
     args = command.parse_arguments(parser, argv)
     if args.readme:
-        rewrite_readme()
+        _write(updated_pages(shipped_cards()))
         return
     if args.run is None:
         raise ValueError("give the folder of a finished training run, or --readme")
@@ -179,16 +207,20 @@ def _main(argv: Sequence[str] | None) -> None:
         "seed": args.seed,
         **strength(run.game, str(run.policy_path), args.deals, args.seed),
     }
-    readme = None
+    pages = {}
     if run.config.name == "ppo":
-        readme = updated_readme(README.read_text(encoding="utf-8"), run.game.id, card)
+        pages = updated_pages({**shipped_cards(), run.game.id: card})
     folder = Path(card_envs.__file__).parent / "policies" / run.game.id
     folder.mkdir(parents=True, exist_ok=True)
     shutil.copyfile(run.policy_path, folder / run.policy_path.name)
     write_json(folder / run.card_path.name, card)
-    if readme is not None:
-        README.write_text(readme, encoding="utf-8")
+    _write(pages)
     print(f"{run.config.name} is now a shipped policy of {run.game.id}.")
+
+
+def _write(pages: Mapping[Path, str]) -> None:
+    for path, text in pages.items():
+        path.write_text(text, encoding="utf-8")
 
 
 def main(argv: Sequence[str] | None = None) -> int:

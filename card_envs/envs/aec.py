@@ -20,7 +20,9 @@ from card_envs.engine.templates import (
     write_full_states,
 )
 from card_envs.engine.threads import UseToken, in_use, one_thread_at_a_time
+from card_envs.envs.mask_option import is_mask_in_info, observation_space
 from card_envs.games import load_game
+from card_envs.render.renderer import FPS, TableRenderer
 from card_envs.replay import Redraw, Replay
 
 if TYPE_CHECKING:
@@ -28,7 +30,8 @@ if TYPE_CHECKING:
 else:
     from pettingzoo.utils.env import AECEnv, AECIterable, AECIterator
 
-Observation = dict[str, NDArray[Any]]
+# A dict of observation and mask, or the observation alone: an option that no type can follow.
+Observation = Any
 
 _ILLEGAL_REWARD = -1.0
 _NEEDS_RESET = {
@@ -42,7 +45,15 @@ _NEEDS_RESET = {
 }
 
 # What the environment takes besides the game's options.
-_ARGUMENTS = ("num_players", "memory", "features", "on_illegal", "render_mode")
+_ARGUMENTS = (
+    "num_players",
+    "memory",
+    "features",
+    "mask",
+    "on_illegal",
+    "render_mode",
+    "render_perspective",
+)
 
 # What a clone needs copies of.
 _COPIED = (
@@ -72,6 +83,9 @@ class CardEnv(AECEnv[str, Observation, int]):
     mask is all 0 for an agent that is not to move. ``unwrapped.unflatten(observation)`` names the
     fields.
 
+    With ``mask="info"``, for wrappers that take nothing but a Box: ``Box(0, 1, (D,), float32)``;
+    the mask, int8 (A,), is then in ``infos[agent]["action_mask"]``.
+
     ## Starting State
     Cards are dealt from the seed: the same seed and actions play out the same everywhere.
 
@@ -100,9 +114,13 @@ class CardEnv(AECEnv[str, Observation, int]):
         max_steps: Decisions after which a game is truncated.
         memory: What observations hold: ``"perfect"`` recall, or ``"none"``.
         features: Whether derived fields are written, or left 0.
+        mask: Where the action mask is: ``"observation"`` or ``"info"``.
         on_illegal: ``"terminate"`` or ``"raise"``.
-        render_mode: None, ``"ansi"`` (``render()`` returns the table in words, as the agent to
-            move sees it) or ``"human"`` (it is printed after each step).
+        render_mode: None, ``"ansi"`` (``render()`` returns the table in words), ``"rgb_array"`` (as
+            a picture, uint8 (720, 960, 3)) or ``"human"`` (a window shows it after each step).
+            Pictures need ``pip install 'card_envs[render]'`` once they are drawn.
+        render_perspective: Whose eyes: None (the agent to move), a seat from 0 on, or ``"all"``
+            (an open table: as player 0 sees it, with all players' cards face up).
         **own_options: The game's own options.
 
     Raises:
@@ -114,9 +132,9 @@ class CardEnv(AECEnv[str, Observation, int]):
     """
 
     metadata: dict[str, Any] = {
-        "render_modes": ["ansi", "human"],
+        "render_modes": ["ansi", "human", "rgb_array"],
         "is_parallelizable": False,
-        "render_fps": 1,
+        "render_fps": FPS,
     }
 
     def __init__(
@@ -128,8 +146,10 @@ class CardEnv(AECEnv[str, Observation, int]):
         max_steps: int = DEFAULT_MAX_STEPS,
         memory: str = "perfect",
         features: bool = True,
+        mask: str = "observation",
         on_illegal: str = "terminate",
         render_mode: str | None = None,
+        render_perspective: int | str | None = None,
         **own_options: Any,
     ) -> None:
         super().__init__()
@@ -139,10 +159,16 @@ class CardEnv(AECEnv[str, Observation, int]):
             {"reward": reward, "max_steps": max_steps, **own_options}, _ARGUMENTS
         )
         self.view = View(memory, features)
-        if render_mode not in (None, "ansi", "human"):
-            raise ValueError(f"render_mode must be None, 'ansi' or 'human', got {render_mode!r}")
+        self._renderer = TableRenderer(
+            self.game,
+            render_mode,
+            render_perspective,
+            self.metadata["render_modes"],
+            self.num_players,
+        )
         if on_illegal not in ("terminate", "raise"):
             raise ValueError(f"on_illegal must be 'terminate' or 'raise', got {on_illegal!r}")
+        self._mask_in_info = is_mask_in_info(mask)
         self.render_mode = render_mode
         self.on_illegal = on_illegal
         self.metadata = {**type(self).metadata, "name": self.game.name}
@@ -151,9 +177,7 @@ class CardEnv(AECEnv[str, Observation, int]):
         self._action_space = spaces.Discrete(self.game.num_actions)
         self._num_actions = self.game.num_actions
         self._observation_size = self.game.fields.size
-        self.observation_spaces: dict[str, spaces.Dict] = {
-            agent: self._make_observation_space() for agent in self.possible_agents
-        }
+        self.observation_spaces = self._make_observation_spaces()
         self.action_spaces: dict[str, spaces.Discrete] = {
             agent: spaces.Discrete(self.game.num_actions) for agent in self.possible_agents
         }
@@ -168,13 +192,12 @@ class CardEnv(AECEnv[str, Observation, int]):
         self._look_up_kernels()
         self._bind(self.game.new_states(1))
 
-    def _make_observation_space(self) -> spaces.Dict:
-        return spaces.Dict(
-            {
-                "observation": spaces.Box(0.0, 1.0, (self._observation_size,), np.float32),
-                "action_mask": spaces.Box(0, 1, (self._num_actions,), np.int8),
-            }
-        )
+    def _make_observation_spaces(self) -> dict[str, Any]:
+        """A space of each agent's own."""
+        return {
+            agent: observation_space(self.game, self._mask_in_info)
+            for agent in self.possible_agents
+        }
 
     def _look_up_kernels(self) -> None:
         self._step_and_observe = compile_for(self.game, step_and_observe)
@@ -192,7 +215,7 @@ class CardEnv(AECEnv[str, Observation, int]):
     # The AEC interface
     # -----------------------------------------------------------------------------------------
 
-    def observation_space(self, agent: str) -> spaces.Dict:
+    def observation_space(self, agent: str) -> Any:
         """The agent's observation space: always the same object."""
         return self.observation_spaces[agent]
 
@@ -222,6 +245,8 @@ class CardEnv(AECEnv[str, Observation, int]):
         self._start_bookkeeping()
         self._given = None
         self.agent_selection = self.possible_agents[int(self._states["current_player"][0])]
+        if self._mask_in_info:
+            self._put_masks_into_infos()
         if self.render_mode == "human":
             self.render()
 
@@ -237,6 +262,14 @@ class CardEnv(AECEnv[str, Observation, int]):
         self._has_updated = True
         self._rewards_are_zero = True
         self._is_over = False
+
+    def _put_masks_into_infos(self) -> None:
+        """With ``mask="info"``: give each agent an info of their own, and the mask in it."""
+        for agent in self.agents:
+            action_mask = np.zeros(self._num_actions, np.int8)
+            self.infos[agent] = {**self.infos[agent], "action_mask": action_mask}
+        if not self._is_over:
+            self.infos[self.agent_selection]["action_mask"][:] = self._action_mask
 
     def step(self, action: int | None) -> None:
         """Take the action of ``agent_selection``; None if the game is over.
@@ -295,6 +328,8 @@ class CardEnv(AECEnv[str, Observation, int]):
             self.agent_selection = self.possible_agents[result]
         else:
             self._pay(result)
+        if self._mask_in_info:
+            self._put_masks_into_infos()
         if self.render_mode == "human":
             self.render()
 
@@ -339,6 +374,8 @@ class CardEnv(AECEnv[str, Observation, int]):
         self._action_mask[:] = 0
         self._given = None
         self._is_over = True
+        if self._mask_in_info:
+            self._put_masks_into_infos()
         self._deads_step_first()
 
     def observe(self, agent: str) -> Observation:
@@ -346,7 +383,7 @@ class CardEnv(AECEnv[str, Observation, int]):
 
         Returns:
             ``observation``: float32 (D,) in [0, 1]. ``action_mask``: int8 (A,). Both are the
-            caller's own.
+            caller's own. With ``mask="info"`` the observation alone.
         """
         if not self.__dict__.get("_has_reset"):
             EnvLogger.error_observe_before_reset()
@@ -363,6 +400,8 @@ class CardEnv(AECEnv[str, Observation, int]):
                 self._features,
                 observation,
             )
+        if self._mask_in_info:
+            return observation
         if is_selected:
             action_mask = self._action_mask.copy()
         else:
@@ -385,8 +424,13 @@ class CardEnv(AECEnv[str, Observation, int]):
         row: NDArray[np.float32] = out[0]
         return row
 
-    def render(self) -> str | None:
-        """The table in words as the agent to move sees it: returned, or printed (``"human"``)."""
+    def render(self) -> str | NDArray[np.uint8] | None:
+        """The table in words or as a picture, by ``render_mode``; or it is shown in a window.
+
+        Raises:
+            MissingExtraError: ``pip install 'card_envs[render]'`` is needed.
+            OSError: There is no display for the window.
+        """
         if not self.__dict__.get("_has_reset"):
             EnvLogger.error_render_before_reset()
         if self.render_mode is None:
@@ -395,11 +439,7 @@ class CardEnv(AECEnv[str, Observation, int]):
             )
             return None
         player = self._player[self.agent_selection] if self.agents else 0
-        text = self.game.describe(self._states, 0, player, self._memory)
-        if self.render_mode == "ansi":
-            return text
-        print(text, end="\n\n")
-        return None
+        return self._renderer.render(self._states, 0, player, self._memory)
 
     def agent_iter(self, max_iter: int = 2**63) -> AECIterable[str, Observation, int]:
         """Yields the agent to move until no agent is left; ``step`` once for each."""
@@ -408,7 +448,8 @@ class CardEnv(AECEnv[str, Observation, int]):
         return _Agents(self, max_iter)
 
     def close(self) -> None:
-        """Nothing is held open."""
+        """Close the window, if there is one."""
+        self._renderer.close()
 
     if not TYPE_CHECKING:  # a misspelt attribute is an error under a type checker
 
@@ -482,17 +523,22 @@ class CardEnv(AECEnv[str, Observation, int]):
         self._history.append(Redraw(player, seed))
         if not self._is_over:  # another agent may be to move, with other cards now
             self.game.rules.legal_action_mask(self._states, 0, self._action_mask)
+            if self._mask_in_info:
+                self._put_masks_into_infos()
 
     def clone(self) -> CardEnv:
         """A copy of the running game, for search: it shares nothing but the spaces."""
         twin = object.__new__(type(self))
         twin.__dict__.update(self.__dict__)
         twin._use = UseToken()
+        twin._renderer = self._renderer.without_window()
         for name in _COPIED:
             if name in self.__dict__:
                 twin.__dict__[name] = self.__dict__[name].copy()
         if "infos" in self.__dict__:
             twin.infos = {agent: info.copy() for agent, info in self.infos.items()}
+            if self._mask_in_info:
+                twin._put_masks_into_infos()
         twin._has_updated = True  # a copy made in a loop over agent_iter begins a loop of its own
         # Copied as bytes, those between the record's entries included.
         record = self._states.view(np.ndarray).view(np.uint8).copy()
@@ -529,10 +575,16 @@ class CardEnv(AECEnv[str, Observation, int]):
             raise ValueError(f"this is a game of {replay.game}, not of {self.game.name}")
         loaded = replay.play()
         own = {"_use", "render_mode", "on_illegal", "view", "_memory", "_features", "metadata"}
-        if loaded.num_players == self.num_players:
-            own |= {"observation_spaces", "action_spaces"}  # always the same objects
+        own |= {"_renderer", "_mask_in_info", "observation_spaces"}
+        is_same_table = loaded.num_players == self.num_players
+        if is_same_table:
+            own.add("action_spaces")  # always the same objects
         self.__dict__.update({k: v for k, v in loaded.__dict__.items() if k not in own})
         self._given = None
+        if not is_same_table:
+            self.observation_spaces = self._make_observation_spaces()
+        if self._mask_in_info:
+            self._put_masks_into_infos()
 
     def __getstate__(self) -> dict[str, Any]:
         # Kernels and views are looked up again; the running game travels as its record.

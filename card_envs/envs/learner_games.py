@@ -26,7 +26,16 @@ ILLEGAL_REWARD = -1.0
 _TRIES = 1000
 
 # What the environments take besides the game's options.
-_ARGUMENTS = ("num_players", "opponents", "seat", "skip_forced", "on_illegal", "render_mode")
+_ARGUMENTS = (
+    "num_players",
+    "opponents",
+    "seat",
+    "skip_forced",
+    "mask",
+    "on_illegal",
+    "render_mode",
+    "render_perspective",
+)
 
 _LEARNER = 0  # its index among the arena's agents
 
@@ -117,9 +126,13 @@ class LearnerGames:
         self._begin(self.all, consecutive_seeds(seed, self.num_envs))
 
     @one_thread_at_a_time
+    def restart(self, indices: NDArray[np.int64], seeds: NDArray[np.uint64]) -> None:
+        """Restart the games ``indices`` (M,) with the seeds (M,)."""
+        self._begin(indices, seeds)
+
     def reset_next(self, indices: NDArray[np.int64]) -> None:
         """Restart the games ``indices``, with the seeds that follow theirs."""
-        self._begin(indices, next_seeds(self.game_seeds[indices]))
+        self.restart(indices, next_seeds(self.game_seeds[indices]))
 
     def _begin(self, indices: NDArray[np.int64], seeds: NDArray[np.uint64]) -> None:
         for _ in range(_TRIES):
@@ -162,37 +175,43 @@ class LearnerGames:
 
     @one_thread_at_a_time
     def step(
-        self, actions: NDArray[np.int64]
+        self, actions: NDArray[np.int64], indices: NDArray[np.int64] | None = None
     ) -> tuple[NDArray[np.float64], NDArray[np.bool_], NDArray[np.bool_]]:
-        """Take the learner's actions in all games; games that are over stay over.
+        """Take the learner's actions (M,) in the games ``indices`` (M,); None: in all games.
+
+        Games that are over stay over, and must not be among them.
 
         Returns:
-            rewards, terminated, truncated (N,): the learner's rewards since their decision.
+            rewards, terminated, truncated (M,): the learner's rewards since their decision.
 
         Raises:
             ValueError: An action is not in the action space, or it is illegal with
                 ``on_illegal="raise"``; no game has changed.
         """
         arena = self.arena
+        games = self.all if indices is None else indices
         outside = (actions < 0) | (actions >= self.game.num_actions)
         if outside.any():
             wrong = actions[outside][0]
             raise ValueError(f"actions are from 0 to {self.game.num_actions - 1}, got {wrong}")
-        legal = arena.action_mask[self.all, actions] != 0
-        indices = self.all
-        if not legal.all():
-            indices = np.flatnonzero(legal)
-            self._refuse(actions, int(np.argmin(legal)))
+        legal = arena.action_mask[games, actions] != 0
+        is_legal = bool(legal.all())
+        if not is_legal:
+            first = int(np.argmin(legal))
+            self._refuse(int(actions[first]), int(games[first]))
         arena.returns[:] = 0.0
-        arena.act(indices, actions[indices])
-        rewards = arena.returns[self.all, self.learner_seats]
-        terminated = arena.states["terminated"] | ~legal
+        if is_legal:
+            arena.act(games, actions)
+        else:
+            arena.act(games[legal], actions[legal])
+        rewards = arena.returns[games, self.learner_seats[games]]
+        terminated = arena.states["terminated"][games] | ~legal
         rewards[~legal] = ILLEGAL_REWARD
-        return rewards, terminated, arena.states["truncated"] & legal
+        return rewards, terminated, arena.states["truncated"][games] & legal
 
-    def _refuse(self, actions: NDArray[np.int64], game: int) -> None:
+    def _refuse(self, action: int, game: int) -> None:
         allowed = np.flatnonzero(self.arena.action_mask[game]).tolist()
-        message = f"action {actions[game]} is not legal in game {game}; legal actions: {allowed}"
+        message = f"action {action} is not legal in game {game}; legal actions: {allowed}"
         if self._on_illegal == "raise":
             raise ValueError(message)
         gymnasium.logger.warn(f"{message}. The game ends with {ILLEGAL_REWARD} for the offender.")

@@ -13,10 +13,15 @@ from numpy.typing import NDArray
 from card_envs.agents import AgentLike
 from card_envs.engine.game import DEFAULT_MAX_STEPS
 from card_envs.envs.learner_games import LearnerGames
+from card_envs.envs.mask_option import is_mask_in_info, observation_space
 from card_envs.games import load_game
+from card_envs.render.renderer import FPS, TableRenderer
+
+# The observation alone, or a dict with the mask: an option that no type can follow.
+Observation = Any
 
 
-class SingleSeatEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
+class SingleSeatEnv(gymnasium.Env[Observation, np.int64]):
     """One seat of a card game against opponents, who move between the learner's decisions.
 
     ## Description
@@ -29,6 +34,9 @@ class SingleSeatEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
 
     ## Observation Space
     ``Box(0, 1, (D,), float32)``: what the learner can know, their own seat first.
+
+    With ``mask="observation"``: ``Dict{"observation": Box(0, 1, (D,), float32), "action_mask":
+    Box(0, 1, (A,), int8)}``; the mask is then not in ``info``.
 
     ## Starting State
     Cards, and the learner's seat unless it is given, follow from the seed. The opponents have
@@ -58,10 +66,15 @@ class SingleSeatEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
         memory: What the learner observes: with ``"perfect"`` recall, or ``"none"``. Opponents
             observe as they were made for.
         features: Whether derived fields are written, or left 0.
+        mask: Where the action mask is: ``"info"`` or ``"observation"``.
         on_illegal: ``"terminate"``: an illegal action ends the game with reward -1 (as with
             PettingZoo's TerminateIllegalWrapper); ``"raise"``: it is a ValueError, and the game
             is unchanged.
-        render_mode: None or ``"ansi"``.
+        render_mode: None, ``"ansi"`` (``render()`` returns the table in words), ``"rgb_array"`` (as
+            a picture, uint8 (720, 960, 3)) or ``"human"`` (a window shows it after each step).
+            Pictures need ``pip install 'card_envs[render]'`` once they are drawn.
+        render_perspective: Whose eyes: None (the learner's), a seat from 0 on, or ``"all"`` (an
+            open table: as player 0 sees it, with all players' cards face up).
         **own_options: The game's own options.
 
     Raises:
@@ -71,7 +84,7 @@ class SingleSeatEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
     The version is the game's: games of one ``-vN`` play out the same in every release.
     """
 
-    metadata: dict[str, Any] = {"render_modes": ["ansi"], "render_fps": 1}
+    metadata: dict[str, Any] = {"render_modes": ["ansi", "human", "rgb_array"], "render_fps": FPS}
 
     def __init__(
         self,
@@ -85,12 +98,13 @@ class SingleSeatEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
         max_steps: int = DEFAULT_MAX_STEPS,
         memory: str = "perfect",
         features: bool = True,
+        mask: str = "info",
         on_illegal: str = "terminate",
         render_mode: str | None = None,
+        render_perspective: int | str | None = None,
         **own_options: Any,
     ) -> None:
-        if render_mode not in (None, "ansi"):
-            raise ValueError(f"render_mode must be None or 'ansi', got {render_mode!r}")
+        self._mask_in_info = is_mask_in_info(mask)
         self.render_mode = render_mode
         self.game = load_game(game)
         self._games = LearnerGames(
@@ -107,21 +121,29 @@ class SingleSeatEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
             features=features,
             **own_options,
         )
+        self._renderer = TableRenderer(
+            self.game,
+            render_mode,
+            render_perspective,
+            self.metadata["render_modes"],
+            self._games.player_range[0],
+        )
         self._actions = np.zeros(1, np.int64)
         self._has_game = False
         self._is_over = False
-        self.observation_space = spaces.Box(0.0, 1.0, (self.game.fields.size,), np.float32)
+        self.observation_space = observation_space(self.game, self._mask_in_info)
         self.action_space = spaces.Discrete(self.game.num_actions)
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
-    ) -> tuple[NDArray[np.float32], dict[str, Any]]:
+    ) -> tuple[Observation, dict[str, Any]]:
         """Begin a new game and let the opponents play to the learner's first decision.
 
         A game that ends before that is skipped: the next one has the seed that follows.
 
         Returns:
-            The observation, float32 (D,), and ``{"action_mask": int8 (A,), "seat": int}``.
+            The observation, float32 (D,), and ``{"action_mask": int8 (A,), "seat": int}``; with
+            ``mask="observation"`` the mask is with the observation.
         """
         super().reset(seed=seed)
         if seed is None and self._has_game:
@@ -130,11 +152,11 @@ class SingleSeatEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
             self._games.reset(seed)
         self._has_game = True
         self._is_over = False
+        if self.render_mode == "human":
+            self.render()
         return self._observe()
 
-    def step(
-        self, action: np.int64 | int
-    ) -> tuple[NDArray[np.float32], float, bool, bool, dict[str, Any]]:
+    def step(self, action: np.int64 | int) -> tuple[Observation, float, bool, bool, dict[str, Any]]:
         """The learner's action, and all that follows until their next decision."""
         if not self._has_game:
             raise gymnasium.error.ResetNeeded("reset() needs to be called before step")
@@ -146,13 +168,33 @@ class SingleSeatEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
         rewards, terminated, truncated = self._games.step(self._actions)
         self._is_over = bool(terminated[0] or truncated[0])
         observation, info = self._observe()
+        if self.render_mode == "human":
+            self.render()
         return observation, float(rewards[0]), bool(terminated[0]), bool(truncated[0]), info
 
-    def _observe(self) -> tuple[NDArray[np.float32], dict[str, Any]]:
+    def _observe(self) -> tuple[Observation, dict[str, Any]]:
         if self._is_over:
             self._games.observe_ended(self._games.all)
-        info = {"action_mask": self.action_masks(), "seat": int(self._games.learner_seats[0])}
-        return self._games.arena.observation[0].copy(), info
+        observation = self._games.arena.observation[0].copy()
+        if self._mask_in_info:
+            return observation, {"action_mask": self.action_masks(), "seat": self.seat}
+        return {"observation": observation, "action_mask": self.action_masks()}, {"seat": self.seat}
+
+    @property
+    def num_players(self) -> int:
+        """The number of players of the present game."""
+        self._check_reset("num_players")
+        return int(self._games.arena.states["num_players"][0])
+
+    @property
+    def seat(self) -> int:
+        """The learner's seat in the present game."""
+        self._check_reset("seat")
+        return int(self._games.learner_seats[0])
+
+    def _check_reset(self, attribute: str) -> None:
+        if not self._has_game:
+            raise AttributeError(f"{attribute} cannot be accessed before reset")
 
     def action_masks(self) -> NDArray[np.int8]:
         """Which actions are legal now: int8 (A,), all 0 when the game is over."""
@@ -163,9 +205,18 @@ class SingleSeatEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
         """An action in words."""
         return self.game.action_name(int(action))
 
-    def render(self) -> str | None:
-        """The table in words as the learner sees it (``render_mode="ansi"``)."""
+    def render(self) -> Any:
+        """The table in words or as a picture, by ``render_mode``; or it is shown in a window.
+
+        Raises:
+            MissingExtraError: ``pip install 'card_envs[render]'`` is needed.
+            OSError: There is no display for the window.
+        """
         if self.render_mode is None or not self._has_game:
             return None
         arena, seat = self._games.arena, int(self._games.learner_seats[0])
-        return self.game.describe(arena.states, 0, seat, arena.view.codes[0])
+        return self._renderer.render(arena.states, 0, seat, arena.view.codes[0])
+
+    def close(self) -> None:
+        """Close the window, if there is one."""
+        self._renderer.close()

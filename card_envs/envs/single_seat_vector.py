@@ -14,22 +14,71 @@ from numpy.typing import ArrayLike, NDArray
 
 from card_envs.agents import AgentLike
 from card_envs.engine.game import DEFAULT_MAX_STEPS
+from card_envs.engine.seeds import check_seed, consecutive_seeds, next_seeds
 from card_envs.envs.learner_games import LearnerGames
+from card_envs.envs.mask_option import is_mask_in_info, observation_space
+from card_envs.envs.single_seat import Observation
 from card_envs.games import load_game
+from card_envs.render.renderer import FPS, TableRenderer
+
+# What ``call`` and ``get_attr`` know of each game, besides what ``set_attr`` has set.
+_METHODS = ("action_masks", "action_name", "render")
+_OF_A_GAME = ("num_players", "seat")
+_OF_ALL_GAMES = {
+    "game": "game",
+    "render_mode": "render_mode",
+    "observation_space": "single_observation_space",
+    "action_space": "single_action_space",
+}
 
 
-class SingleSeatVectorEnv(VectorEnv[NDArray[np.float32], NDArray[np.int64], NDArray[Any]]):
-    """``num_envs`` games with a learner in one seat each; see ``SingleSeatEnv`` for the arguments.
+class SingleSeatVectorEnv(VectorEnv[Observation, NDArray[np.int64], NDArray[Any]]):
+    """``num_envs`` games with a learner in one seat each: ``SingleSeatEnv``, batched and compiled.
 
-    Finished games are reset in the same step (``AutoresetMode.SAME_STEP``): ``infos["final_obs"]``
-    then holds the last observations of the games that ended, and ``infos["_final_obs"]`` says which
-    they are; ``infos["final_info"]`` and ``"_final_info"`` likewise. ``infos["action_mask"]``
-    (N, A) and ``infos["seat"]`` (N,) belong to the observations returned; by Gymnasium's
-    convention, ``"_action_mask"`` and ``"_seat"`` say that all games have them.
+    Observations, infos, rewards and flags are those that ``gymnasium.vector.SyncVectorEnv`` gives
+    for ``num_envs`` of ``SingleSeatEnv`` with the same seeds and ``autoreset_mode``.
+
+    ``infos["action_mask"]``, int8 (N, A), and ``infos["seat"]``, int64 (N,), belong to the
+    observations returned; ``infos["_action_mask"]`` and ``infos["_seat"]``, bool (N,), say which
+    games have them. These are all games, except after a ``reset`` of some: then the rows of the
+    others are 0, and :meth:`action_masks` has the masks of all.
+
+    With ``mask="observation"`` observations are ``{"observation": float32 (N, D), "action_mask":
+    int8 (N, A)}``, and there is no mask in ``infos``.
+
+    Args:
+        game: The game's id or versioned name.
+        num_envs: Number of games.
+        num_players: As for ``SingleSeatEnv``, like all arguments that are not named here.
+        opponents: As for ``SingleSeatEnv``.
+        seat: As for ``SingleSeatEnv``.
+        skip_forced: As for ``SingleSeatEnv``.
+        reward: As for ``SingleSeatEnv``.
+        max_steps: As for ``SingleSeatEnv``.
+        memory: As for ``SingleSeatEnv``.
+        features: As for ``SingleSeatEnv``.
+        mask: As for ``SingleSeatEnv``.
+        autoreset_mode: When finished games are reset, as ``gymnasium.vector.AutoresetMode``, its
+            name or its value:
+
+            - ``SAME_STEP``: in the step in which they end. ``infos["final_obs"]`` and
+              ``infos["final_info"]`` then hold the last observations and infos of the games that
+              ended; ``infos["_final_obs"]`` and ``infos["_final_info"]`` say which they are.
+            - ``NEXT_STEP``: in the step after that. Their action in that step is ignored, whatever
+              it is; their reward is 0. A game that is over has an action mask of zeros.
+            - ``DISABLED``: by the caller, with ``reset(options={"reset_mask": ...})``. A step in
+              which one of the games is over is an error.
+        on_illegal: As for ``SingleSeatEnv``.
+        render_mode: As for ``SingleSeatEnv``.
+        **own_options: The game's own options.
+
+    Raises:
+        ValueError, TypeError: An argument is wrong; the message says what is allowed.
     """
 
     metadata: dict[str, Any] = {
-        "render_modes": ["ansi"],
+        "render_modes": ["ansi", "rgb_array"],
+        "render_fps": FPS,
         "autoreset_mode": AutoresetMode.SAME_STEP,
     }
 
@@ -46,12 +95,16 @@ class SingleSeatVectorEnv(VectorEnv[NDArray[np.float32], NDArray[np.int64], NDAr
         max_steps: int = DEFAULT_MAX_STEPS,
         memory: str = "perfect",
         features: bool = True,
+        mask: str = "info",
+        autoreset_mode: AutoresetMode | str = AutoresetMode.SAME_STEP,
         on_illegal: str = "terminate",
         render_mode: str | None = None,
+        render_perspective: int | str | None = None,
         **own_options: Any,
     ) -> None:
-        if render_mode not in (None, "ansi"):
-            raise ValueError(f"render_mode must be None or 'ansi', got {render_mode!r}")
+        self.autoreset_mode = _autoreset_mode(autoreset_mode)
+        self.metadata = {**type(self).metadata, "autoreset_mode": self.autoreset_mode}
+        self._mask_in_info = is_mask_in_info(mask)
         self.render_mode = render_mode
         self.game = load_game(game)
         self._games = LearnerGames(
@@ -68,33 +121,98 @@ class SingleSeatVectorEnv(VectorEnv[NDArray[np.float32], NDArray[np.int64], NDAr
             features=features,
             **own_options,
         )
+        self._renderer = TableRenderer(
+            self.game,
+            render_mode,
+            render_perspective,
+            self.metadata["render_modes"],
+            self._games.player_range[0],
+        )
         self._has_game = False
         self.num_envs = self._games.num_envs
-        self.single_observation_space = spaces.Box(0.0, 1.0, (self.game.fields.size,), np.float32)
+        # The games that are over and not yet reset.
+        self._over = np.zeros(self.num_envs, np.bool_)
+        self._own_attributes: dict[str, tuple[Any, ...]] = {}
+        self.single_observation_space = observation_space(self.game, self._mask_in_info)
         self.single_action_space = spaces.Discrete(self.game.num_actions)
         self.observation_space = batch_space(self.single_observation_space, self.num_envs)
         self.action_space = batch_space(self.single_action_space, self.num_envs)
 
     def reset(
-        self, *, seed: int | None = None, options: dict[str, Any] | None = None
-    ) -> tuple[NDArray[np.float32], dict[str, Any]]:
-        """Begin all games; game i has the seed ``seed + i`` and is that of ``SingleSeatEnv``.
+        self,
+        *,
+        seed: int | Sequence[int | None] | None = None,
+        options: dict[str, Any] | None = None,
+    ) -> tuple[Observation, dict[str, Any]]:
+        """Begin all games, or some.
 
-        (With policies as opponents, up to a network's rounding, which may differ between one
-        observation and a batch.)
+        (With policies as opponents, a game equals that of ``SingleSeatEnv`` up to a network's
+        rounding, which may differ between one observation and a batch.)
+
+        Args:
+            seed: One seed: game i has the seed ``seed + i``. Or one for each game, which may be
+                None. None: the seed that follows that of the game before; the first one is drawn
+                from the operating system.
+            options: ``{"reset_mask": bool (N,)}``: which games to begin; at least one. The others
+                stay as they are.
+
+        Returns:
+            The observations of all games, and the infos of those that have begun.
+
+        Raises:
+            ValueError, TypeError: A seed or the mask is wrong; no game has changed.
+            gymnasium.error.ResetNeeded: Some games are to begin, but there are no others yet.
         """
-        super().reset(seed=seed)
-        if seed is None and self._has_game:
-            self._games.reset_next(self._games.all)
-        else:
-            self._games.reset(seed)
+        chosen = self._check_reset_mask(options)
+        seeds = self._check_seeds(seed)
+        if not isinstance(seed, (Sequence, np.ndarray)):
+            super().reset(seed=seed)
+        if not chosen.all() and not self._has_game:
+            raise gymnasium.error.ResetNeeded("the first reset() must be one of all games")
+        games = np.flatnonzero(chosen)
+        self._games.restart(games, seeds[games])
         self._has_game = True
-        return self._games.arena.observation.copy(), self._infos()
+        self._over &= ~chosen
+        return self._observations(), self._infos(chosen)
+
+    def _check_reset_mask(self, options: dict[str, Any] | None) -> NDArray[np.bool_]:
+        if options is None or "reset_mask" not in options:
+            return np.ones(self.num_envs, np.bool_)
+        mask = options["reset_mask"]
+        about = f"options['reset_mask'] must be an array of {self.num_envs} bools"
+        if not isinstance(mask, np.ndarray) or mask.dtype != np.bool_:
+            kind = mask.dtype if isinstance(mask, np.ndarray) else type(mask).__name__
+            raise TypeError(f"{about}, got {kind}")
+        if mask.shape != (self.num_envs,):
+            raise ValueError(f"{about}, got the shape {mask.shape}")
+        if not mask.any():
+            raise ValueError(f"{about}, one of them True; all are False")
+        return mask
+
+    def _check_seeds(self, seed: int | Sequence[int | None] | None) -> NDArray[np.uint64]:
+        """The seed of each game, if it is to begin."""
+        if seed is not None and not isinstance(seed, (Sequence, np.ndarray)):
+            return consecutive_seeds(seed, self.num_envs)
+        seeds: NDArray[np.uint64]
+        if self._has_game:
+            seeds = next_seeds(self._games.game_seeds)
+        else:
+            seeds = consecutive_seeds(None, self.num_envs)
+        if seed is None:
+            return seeds
+        if len(seed) != self.num_envs:
+            raise ValueError(
+                f"seed must be one, or one for each of {self.num_envs} games, got {len(seed)}"
+            )
+        for i, of_game in enumerate(seed):
+            if of_game is not None:
+                seeds[i] = check_seed(of_game)
+        return seeds
 
     def step(
         self, actions: ArrayLike
     ) -> tuple[
-        NDArray[np.float32],
+        Observation,
         NDArray[np.float64],
         NDArray[np.bool_],
         NDArray[np.bool_],
@@ -105,6 +223,8 @@ class SingleSeatVectorEnv(VectorEnv[NDArray[np.float32], NDArray[np.int64], NDAr
         Raises:
             ValueError: The array is of the wrong shape or dtype, an action is outside the action
                 space, or it is illegal with ``on_illegal="raise"``; no game has changed.
+            gymnasium.error.ResetNeeded: There are no games yet; or one is over, with
+                ``AutoresetMode.DISABLED``.
         """
         if not self._has_game:
             raise gymnasium.error.ResetNeeded("reset() needs to be called before step")
@@ -114,44 +234,164 @@ class SingleSeatVectorEnv(VectorEnv[NDArray[np.float32], NDArray[np.int64], NDAr
                 f"actions must be whole numbers of shape ({self.num_envs},), "
                 f"got {array.dtype} of shape {array.shape}"
             )
-        rewards, terminated, truncated = self._games.step(array.astype(np.int64))
+        rewards, terminated, truncated = self._step_games(array.astype(np.int64))
         over = terminated | truncated
         final = {}
         if over.any():
             ended = np.flatnonzero(over)
             self._games.observe_ended(ended)
-            final_obs = np.full(self.num_envs, None, object)
-            for i in ended:
-                final_obs[i] = self._games.arena.observation[i].copy()
-            last = {
-                "action_mask": np.zeros_like(self._games.arena.action_mask),
-                "seat": np.where(over, self._games.learner_seats, 0),
-            }
-            final = _with_flags(
-                {"final_obs": final_obs, "final_info": _with_flags(last, over)}, over
-            )
-            self._games.reset_next(ended)
+            if self.autoreset_mode == AutoresetMode.SAME_STEP:
+                final = self._final_infos(over)
+                self._games.reset_next(ended)
+        if self.autoreset_mode != AutoresetMode.SAME_STEP:
+            self._over = over
         infos = {**self._infos(), **final}
-        return self._games.arena.observation.copy(), rewards, terminated, truncated, infos
+        return self._observations(), rewards, terminated, truncated, infos
 
-    def _infos(self) -> dict[str, Any]:
-        infos = {
-            "action_mask": self._games.arena.action_mask.copy(),
-            "seat": self._games.learner_seats.copy(),
-        }
-        return _with_flags(infos, np.ones(self.num_envs, np.bool_))
+    def _step_games(
+        self, actions: NDArray[np.int64]
+    ) -> tuple[NDArray[np.float64], NDArray[np.bool_], NDArray[np.bool_]]:
+        """Step the games that are not over, and begin the others."""
+        if not self._over.any():
+            return self._games.step(actions)
+        over = np.flatnonzero(self._over)
+        if self.autoreset_mode == AutoresetMode.DISABLED:
+            raise gymnasium.error.ResetNeeded(
+                f"the games {over.tolist()} are over: call reset(options={{'reset_mask': ...}})"
+            )
+        running = np.flatnonzero(~self._over)
+        results = (
+            np.zeros(self.num_envs),
+            np.zeros(self.num_envs, np.bool_),
+            np.zeros(self.num_envs, np.bool_),
+        )
+        for of_all, of_running in zip(
+            results, self._games.step(actions[running], running), strict=True
+        ):
+            of_all[running] = of_running
+        self._games.reset_next(over)
+        return results
+
+    def _observations(self) -> Observation:
+        observation = self._games.arena.observation.copy()
+        if self._mask_in_info:
+            return observation
+        return {"observation": observation, "action_mask": self.action_masks()}
+
+    def _infos(self, games: NDArray[np.bool_] | None = None) -> dict[str, Any]:
+        """The infos of some games, or of all."""
+        infos: dict[str, NDArray[Any]] = {"seat": self._games.learner_seats.copy()}
+        if self._mask_in_info:
+            infos["action_mask"] = self.action_masks()
+        if games is None:
+            games = np.ones(self.num_envs, np.bool_)
+        else:
+            for array in infos.values():
+                array[~games] = 0
+        return _with_flags(infos, games)
+
+    def _final_infos(self, over: NDArray[np.bool_]) -> dict[str, Any]:
+        """Last observations and infos of games that are about to be reset."""
+        final_obs: NDArray[Any] = np.full(self.num_envs, None, object)
+        for i in np.flatnonzero(over):
+            observation = self._games.arena.observation[i].copy()
+            if self._mask_in_info:
+                final_obs[i] = observation
+            else:
+                action_mask = self._games.arena.action_mask[i].copy()
+                final_obs[i] = {"observation": observation, "action_mask": action_mask}
+        final_info = self._infos(over)
+        return _with_flags({"final_obs": final_obs, "final_info": final_info}, over)
 
     def action_masks(self) -> NDArray[np.int8]:
-        """Which actions are legal now: int8 (N, A)."""
+        """Which actions are legal now: int8 (N, A), all 0 for a game that is over."""
         return self._games.arena.action_mask.copy()
 
-    def render(self) -> tuple[str, ...] | None:
-        """Every table in words as its learner sees it (``render_mode="ansi"``)."""
+    def action_name(self, action: int) -> str:
+        """An action in words."""
+        return self.game.action_name(int(action))
+
+    def call(self, name: str, *args: Any, **kwargs: Any) -> tuple[Any, ...]:
+        """What a method of ``SingleSeatEnv`` returns, or an attribute is, in each game.
+
+        Args:
+            name: ``"action_masks"``, ``"action_name"`` or ``"render"``; or an attribute, see
+                :meth:`get_attr`.
+            *args: The method's arguments.
+            **kwargs: The method's arguments.
+
+        Returns:
+            One result for each game.
+
+        Raises:
+            AttributeError: There is no such method or attribute; or it is one of a game, and there
+                are none yet.
+        """
+        if name in self._own_attributes:
+            return self._own_attributes[name]
+        if name in _OF_ALL_GAMES:
+            return (getattr(self, _OF_ALL_GAMES[name]),) * self.num_envs
+        if name == "action_name":
+            return (self.action_name(*args, **kwargs),) * self.num_envs
+        if name == "render":
+            return self.render(*args, **kwargs) or (None,) * self.num_envs
+        if name == "action_masks":
+            return tuple(self.action_masks(*args, **kwargs))
+        if name not in _OF_A_GAME:
+            known = (*_METHODS, *_OF_A_GAME, *_OF_ALL_GAMES, *self._own_attributes)
+            raise AttributeError(f"a game has no attribute {name!r}; it has {', '.join(known)}")
+        if not self._has_game:
+            raise AttributeError(f"{name} cannot be accessed before reset")
+        if name == "seat":
+            return tuple(self._games.learner_seats.tolist())
+        return tuple(self._games.arena.states["num_players"].tolist())
+
+    def get_attr(self, name: str) -> tuple[Any, ...]:
+        """An attribute of ``SingleSeatEnv`` in each game.
+
+        Args:
+            name: ``"num_players"`` or ``"seat"`` (of the present games), ``"game"``,
+                ``"render_mode"``, ``"observation_space"``, ``"action_space"``, or what
+                :meth:`set_attr` has set.
+
+        Returns:
+            One value for each game.
+
+        Raises:
+            AttributeError: As for :meth:`call`.
+        """
+        return self.call(name)
+
+    def set_attr(self, name: str, values: Any) -> None:
+        """Give the games an attribute of the caller's own: a label, for example.
+
+        Args:
+            name: Its name.
+            values: A list or tuple with one value for each game, or one value for all.
+
+        Raises:
+            AttributeError: It is one of the environment's attributes, which cannot be set.
+            ValueError: The number of values is not that of the games.
+        """
+        if name in (*_METHODS, *_OF_A_GAME, *_OF_ALL_GAMES):
+            raise AttributeError(f"{name!r} cannot be set: it follows from the game")
+        if not isinstance(values, (list, tuple)):
+            values = (values,) * self.num_envs
+        if len(values) != self.num_envs:
+            raise ValueError(f"{len(values)} values are given for {self.num_envs} games")
+        self._own_attributes[name] = tuple(values)
+
+    def render(self) -> tuple[Any, ...] | None:
+        """Every table, in words or as a picture, by ``render_mode``.
+
+        Raises:
+            MissingExtraError: ``pip install 'card_envs[render]'`` is needed.
+        """
         if self.render_mode is None or not self._has_game:
             return None
         arena, seats = self._games.arena, self._games.learner_seats
         return tuple(
-            self.game.describe(arena.states, i, int(seats[i]), arena.view.codes[0])
+            self._renderer.render(arena.states, i, int(seats[i]), arena.view.codes[0])
             for i in range(self.num_envs)
         )
 
@@ -159,3 +399,13 @@ class SingleSeatVectorEnv(VectorEnv[NDArray[np.float32], NDArray[np.int64], NDAr
 def _with_flags(infos: dict[str, Any], games: NDArray[np.bool_]) -> dict[str, Any]:
     """The infos, and for each key which games have it: Gymnasium's convention."""
     return {**infos, **{f"_{key}": games.copy() for key in infos}}
+
+
+def _autoreset_mode(mode: Any) -> AutoresetMode:
+    for known in AutoresetMode:
+        if mode is known or (isinstance(mode, str) and mode in (known.name, known.value)):
+            return known
+    names = ", ".join(repr(known.name) for known in AutoresetMode)
+    raise ValueError(
+        f"autoreset_mode must be a gymnasium.vector.AutoresetMode or one of {names}, got {mode!r}"
+    )

@@ -1,0 +1,30 @@
+"""The option ``mask`` of all environments: whether the action mask is observed, or in ``info``."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from gymnasium import spaces
+
+from card_envs.engine.game import Game
+
+
+def is_mask_in_info(mask: Any) -> bool:
+    """Whether the option ``mask`` is ``"info"``.
+
+    Raises:
+        ValueError: It is neither that nor ``"observation"``.
+    """
+    if mask not in ("observation", "info"):
+        raise ValueError(f"mask must be 'observation' or 'info', got {mask!r}")
+    return bool(mask == "info")
+
+
+def observation_space(game: Game, mask_in_info: bool) -> spaces.Space[Any]:
+    """What one seat observes: a Box, in a Dict with the action mask unless that is in ``info``."""
+    observation = spaces.Box(0.0, 1.0, (game.fields.size,), np.float32)
+    if mask_in_info:
+        return observation
+    action_mask = spaces.Box(0, 1, (game.num_actions,), np.int8)
+    return spaces.Dict({"observation": observation, "action_mask": action_mask})

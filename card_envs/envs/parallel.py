@@ -1,0 +1,95 @@
+"""``ParallelCardEnv``: every game in PettingZoo's parallel API."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from card_envs.envs.aec import CardEnv, Observation
+
+if TYPE_CHECKING:
+    from card_envs.envs.aec_types import turn_based_aec_to_parallel_wrapper
+else:
+    from pettingzoo.utils.conversions import turn_based_aec_to_parallel_wrapper
+
+
+class ParallelCardEnv(turn_based_aec_to_parallel_wrapper[str, Observation, int]):
+    """A card game as a parallel environment, for tools that take no other.
+
+    One agent is to move at a time: ``infos[agent]["active_agent"]``, the same for all agents until
+    the game is over. A step takes that agent's action; those of the others are ignored, whatever
+    they are, and may be left out. Their masks are all 0. Every agent gets an observation, a reward
+    and an info at every step.
+
+    This is PettingZoo's ``turn_based_aec_to_parallel``, except that ``reset`` says who is to move
+    too, that infos once returned stay as they are, and that a step after the end gives five empty
+    dicts.
+
+    Args:
+        game: The game's id or versioned name.
+        **options: The arguments of ``CardEnv``, which is within: ``unwrapped``.
+
+    Raises:
+        ValueError, TypeError: As for ``CardEnv``.
+    """
+
+    aec_env: CardEnv
+
+    def __init__(self, game: str, **options: Any) -> None:
+        super().__init__(CardEnv(game, **options))
+        self.metadata = {**self.metadata, "is_parallelizable": True}
+
+    def reset(
+        self, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[dict[str, Observation], dict[str, dict[str, Any]]]:
+        """Begin a new game; see ``CardEnv.reset``.
+
+        Returns:
+            Observations and infos of all agents.
+        """
+        observations, _ = super().reset(seed, options)
+        return observations, self._infos()
+
+    def step(
+        self, actions: Mapping[str, int | None]
+    ) -> tuple[
+        dict[str, Observation],
+        dict[str, float],
+        dict[str, bool],
+        dict[str, bool],
+        dict[str, dict[str, Any]],
+    ]:
+        """Take the active agent's action.
+
+        Returns:
+            Observations, rewards, terminations, truncations and infos of all agents; {} each when
+            the game was over before.
+
+        Raises:
+            ValueError: The active agent's action is missing, or it is illegal with
+                ``on_illegal="raise"``.
+        """
+        env = self.aec_env
+        if not self.agents:
+            return {}, {}, {}, {}, {}
+        if env.agent_selection not in actions:
+            raise ValueError(
+                f"{env.agent_selection} is to move, but there are actions of "
+                f"{', '.join(map(str, actions)) or 'nobody'} only"
+            )
+        env.step(actions[env.agent_selection])
+        observations = {agent: env.observe(agent) for agent in env.agents}
+        rewards, terminations = {**env.rewards}, {**env.terminations}
+        truncations, infos = {**env.truncations}, self._infos()
+        while env.agents and (
+            env.terminations[env.agent_selection] or env.truncations[env.agent_selection]
+        ):
+            env.step(None)
+        self.agents = env.agents[:]
+        return observations, rewards, terminations, truncations, infos
+
+    def _infos(self) -> dict[str, dict[str, Any]]:
+        env = self.aec_env
+        is_over = any(env.terminations.values()) or any(env.truncations.values())
+        active = {} if is_over else {"active_agent": env.agent_selection}
+        return {agent: {**info, **active} for agent, info in env.infos.items()}

@@ -1,0 +1,148 @@
+"""Stable-Baselines3: the compiled batch as a ``VecEnv``, and evaluation on duplicate deals."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import gymnasium
+import numpy as np
+from gymnasium import spaces
+from numpy.typing import ArrayLike, NDArray
+
+from card_envs.engine.templates import NOBODY
+from card_envs.envs.learner_games import LearnerGames
+from card_envs.extras import import_extra
+from card_envs.games import load_game
+from card_envs.integrations.sb3_evaluation import DealsEvalCallback, as_agent
+
+if TYPE_CHECKING:
+    from stable_baselines3.common.vec_env.base_vec_env import VecEnv, VecEnvStepReturn
+else:
+    VecEnv = import_extra("stable_baselines3.common.vec_env", "sb3").VecEnv
+
+__all__ = ["CardVecEnv", "DealsEvalCallback", "as_agent", "make_vec_env"]
+
+
+def make_vec_env(game: str, num_envs: int, **arguments: Any) -> CardVecEnv:
+    """``num_envs`` games with the learner in one seat each, in one compiled loop.
+
+    Args:
+        game: The game's id or versioned name.
+        num_envs: Number of games.
+        **arguments: ``num_players``, ``opponents``, ``seat``, ``skip_forced``, ``on_illegal``,
+            ``reward``, ``max_steps``, ``memory``, ``features`` and the game's own options, as for
+            ``card_envs.envs.single_seat.SingleSeatEnv``.
+
+    Raises:
+        ValueError, TypeError: An argument is wrong; the message says what is allowed.
+    """
+    return CardVecEnv(LearnerGames(load_game(game), num_envs, **arguments))
+
+
+class CardVecEnv(VecEnv):
+    """Games as Stable-Baselines3 expects them: those of ``SingleSeatEnv``, game by game.
+
+    ``env_method("action_masks")`` gives the masks, int8 (A,) of each game. Finished games are reset
+    in the same step; their infos hold ``terminal_observation`` and ``TimeLimit.truncated``, the
+    infos of all others are empty. For episode statistics, wrap them in a VecMonitor.
+    """
+
+    def __init__(self, games: LearnerGames) -> None:
+        self.games = games
+        self._attributes: dict[str, list[Any]] = {}  # what set_attr has set
+        super().__init__(
+            games.num_envs,
+            spaces.Box(0.0, 1.0, (games.game.fields.size,), np.float32),
+            spaces.Discrete(games.game.num_actions),
+        )
+
+    @property
+    def _has_games(self) -> bool:
+        return bool((self.games.arena.waiting != NOBODY).any())
+
+    def reset(self) -> NDArray[np.float32]:
+        """Begin all games, and return the observations, float32 (N, D).
+
+        After ``seed(s)`` game i has the seed ``s + i``; else the seeds follow those before.
+        """
+        seed = self._seeds[0]
+        if seed is None and self._has_games:
+            self.games.reset_next(self.games.all)
+        else:
+            self.games.reset(seed)
+        self._reset_seeds()
+        return self._observe(self.games.all)
+
+    def _observe(self, indices: NDArray[np.int64]) -> NDArray[np.float32]:
+        """What the learner sees in these games."""
+        return self.games.arena.observation[indices]
+
+    def step_async(self, actions: ArrayLike) -> None:
+        """Keep the actions, whole numbers (N,), for ``step_wait``."""
+        array = np.asarray(actions)
+        if array.shape != (self.num_envs,) or array.dtype.kind not in "iu":
+            raise ValueError(
+                f"actions must be whole numbers of shape ({self.num_envs},), "
+                f"got {array.dtype} of shape {array.shape}"
+            )
+        if not self._has_games:
+            raise gymnasium.error.ResetNeeded("reset() needs to be called before step")
+        self._actions = array.astype(np.int64)
+
+    def step_wait(self) -> VecEnvStepReturn:
+        """Observations, rewards, dones and infos; finished games are reset in the same step."""
+        rewards, terminated, truncated = self.games.step(self._actions)
+        dones = terminated | truncated
+        infos: list[dict[str, Any]] = [{} for _ in range(self.num_envs)]
+        ended = np.flatnonzero(dones)
+        if len(ended):
+            for i, info in zip(ended, self._final_infos(ended, truncated[ended]), strict=True):
+                infos[i] = info
+            self.games.reset_next(ended)
+        return self._observe(self.games.all), rewards.astype(np.float32), dones, infos
+
+    def _final_infos(
+        self, ended: NDArray[np.int64], truncated: NDArray[np.bool_]
+    ) -> list[dict[str, Any]]:
+        """The infos of the games ``ended`` (M,), given which of them were truncated (M,)."""
+        self.games.observe_ended(ended)
+        return [
+            {"terminal_observation": last, "TimeLimit.truncated": bool(cut)}
+            for last, cut in zip(self._observe(ended), truncated, strict=True)
+        ]
+
+    def get_attr(self, attr_name: str, indices: Any = None) -> list[Any]:
+        """``action_masks`` (a function), ``game``, ``num_players``, ``seat``, or what was set."""
+        values = {
+            "action_masks": [partial(np.copy, mask) for mask in self.games.arena.action_mask],
+            "game": [self.games.game] * self.num_envs,
+            "num_players": self.games.arena.states["num_players"].tolist(),
+            "render_mode": [None] * self.num_envs,
+            "seat": self.games.learner_seats.tolist(),
+            **self._attributes,
+        }
+        if attr_name not in values:
+            raise AttributeError(f"the games have {', '.join(values)}, and no {attr_name!r}")
+        return [values[attr_name][i] for i in self._get_indices(indices)]
+
+    def set_attr(self, attr_name: str, value: Any, indices: Any = None) -> None:
+        """Keep an attribute for ``get_attr``; the games themselves do not change."""
+        values = self._attributes.setdefault(attr_name, [None] * self.num_envs)
+        for i in self._get_indices(indices):
+            values[i] = value
+
+    def env_method(
+        self, method_name: str, *method_args: Any, indices: Any = None, **method_kwargs: Any
+    ) -> list[Any]:
+        """``"action_masks"``: int8 (A,) of each game; others are an AttributeError."""
+        if method_name != "action_masks":
+            raise AttributeError(f"the only method is action_masks, got {method_name!r}")
+        return list(self.games.arena.action_mask[list(self._get_indices(indices))])
+
+    def env_is_wrapped(self, wrapper_class: type[Any], indices: Any = None) -> list[bool]:
+        """No game is wrapped."""
+        return [False for _ in self._get_indices(indices)]
+
+    def close(self) -> None:
+        """Nothing is held open."""

@@ -1,0 +1,148 @@
+"""Models of Stable-Baselines3 as agents, and their evaluation on duplicate deals."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from inspect import signature
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from gymnasium import spaces
+from numpy.typing import NDArray
+
+from card_envs.agents import AgentLike, FunctionAgent
+from card_envs.evaluation import evaluate
+from card_envs.extras import import_extra
+
+if TYPE_CHECKING:
+    from stable_baselines3.common.base_class import BaseAlgorithm
+    from stable_baselines3.common.callbacks import BaseCallback, EventCallback
+else:
+    EventCallback = import_extra("stable_baselines3.common.callbacks", "sb3").EventCallback
+
+
+def as_agent(
+    model: BaseAlgorithm, name: str = "model", memory: str = "perfect", features: bool = True
+) -> FunctionAgent:
+    """A model as an agent that takes the best legal action.
+
+    MaskablePPO is given the masks; of PPO, A2C and DQN it is the legal action of the highest logit
+    or value. If the model has a VecNormalize, observations are normalized by it. The agent holds
+    the model itself: it changes as the model learns.
+
+    Args:
+        model: The model.
+        name: What to call it in results.
+        memory: What the model was trained to observe: ``"perfect"`` recall, or ``"none"``.
+        features: Whether derived fields were written in training, or left 0.
+
+    Raises:
+        TypeError: The model cannot choose among discrete actions.
+    """
+    policy: Any = model.policy
+    takes_masks = "action_masks" in signature(model.predict).parameters
+    has_values = hasattr(policy, "q_net")
+    if not isinstance(model.action_space, spaces.Discrete) or not (
+        takes_masks or has_values or hasattr(policy, "get_distribution")
+    ):
+        raise TypeError(
+            "a model must have discrete actions, and take action_masks or have an actor-critic "
+            f"policy or a q_net, got {type(model).__name__} with {model.action_space}"
+        )
+
+    def act(observation: Any, action_mask: NDArray[np.int8]) -> Any:
+        normalize = model.get_vec_normalize_env()
+        if normalize is not None:
+            observation = normalize.normalize_obs(observation)
+        if takes_masks:
+            masks: Any = {"action_masks": action_mask}
+            return model.predict(observation, deterministic=True, **masks)[0]
+        policy.set_training_mode(False)
+        inputs, _ = policy.obs_to_tensor(observation)
+        if has_values:
+            scores = policy.q_net(inputs)
+        else:
+            scores = policy.get_distribution(inputs).distribution.logits
+        return np.where(action_mask, scores.detach().cpu().numpy(), -np.inf).argmax(axis=1)
+
+    return FunctionAgent(name, act, memory, features)
+
+
+class DealsEvalCallback(EventCallback):
+    """Evaluates the model on duplicate deals: the same ones each time, each in all seatings.
+
+    Logs ``eval/rank`` (the mean rank reward, from -1 to +1), ``eval/rank_low``, ``eval/rank_high``
+    (its 95% interval) and ``eval/win``. ``last_mean_reward`` and ``best_mean_reward`` are rank
+    rewards: StopTrainingOnRewardThreshold and its like can be the callbacks.
+
+    Args:
+        game: The game's id or versioned name.
+        opponents: The other agents of the table: their number is the number of players less one.
+        eval_freq: Calls of the callback, steps of the vector environment, between evaluations.
+        deals: How many deals, at least 2; each is played in as many seatings as there are players.
+        seed: The deals' seed.
+        options: The game's options but ``reward``.
+        memory: As for :func:`as_agent`.
+        features: As for :func:`as_agent`.
+        best_model_save_path: Folder for ``best_model.zip``, the model of the best mean so far.
+        callback_on_new_best: Called when a mean is a new best.
+        callback_after_eval: Called after every evaluation.
+
+    Raises:
+        ValueError: ``eval_freq`` is less than 1.
+    """
+
+    def __init__(
+        self,
+        game: str,
+        opponents: Sequence[AgentLike],
+        *,
+        eval_freq: int = 1000,
+        deals: int = 200,
+        seed: int = 0,
+        options: Mapping[str, Any] | None = None,
+        memory: str = "perfect",
+        features: bool = True,
+        best_model_save_path: str | os.PathLike[str] | None = None,
+        callback_on_new_best: BaseCallback | None = None,
+        callback_after_eval: BaseCallback | None = None,
+    ) -> None:
+        super().__init__(callback_after_eval)
+        if eval_freq < 1:
+            raise ValueError(f"eval_freq must be at least 1, got {eval_freq}")
+        self.eval_freq = eval_freq
+        self.best_model_save_path = best_model_save_path
+        self.last_mean_reward = self.best_mean_reward = -np.inf
+        self._table = (game, opponents, deals, seed, options)
+        self._view = (memory, features)
+        self.callback_on_new_best = callback_on_new_best
+        if callback_on_new_best is not None:
+            callback_on_new_best.parent = self
+
+    def _init_callback(self) -> None:
+        if self.best_model_save_path is not None:
+            os.makedirs(self.best_model_save_path, exist_ok=True)
+        if self.callback_on_new_best is not None:
+            self.callback_on_new_best.init_callback(self.model)
+
+    def _on_step(self) -> bool:
+        if self.n_calls % self.eval_freq:
+            return True
+        game, opponents, deals, seed, options = self._table
+        table = [as_agent(self.model, "model", *self._view), *opponents]
+        result = evaluate(game, table, deals, seed, options).agents[0]
+        self.last_mean_reward = result.rank.mean
+        for key, value in zip(("rank", "rank_low", "rank_high"), result.rank, strict=True):
+            self.logger.record(f"eval/{key}", value)
+        self.logger.record("eval/win", result.win.mean)
+        self.logger.record("time/total_timesteps", self.num_timesteps, exclude="tensorboard")
+        self.logger.dump(self.num_timesteps)
+        go_on = True
+        if result.rank.mean > self.best_mean_reward:
+            self.best_mean_reward = result.rank.mean
+            if self.best_model_save_path is not None:
+                self.model.save(os.path.join(self.best_model_save_path, "best_model"))
+            if self.callback_on_new_best is not None:
+                go_on = self.callback_on_new_best.on_step()
+        return self._on_event() and go_on

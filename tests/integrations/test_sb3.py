@@ -1,0 +1,291 @@
+"""Stable-Baselines3: the documentation's page, ``CardVecEnv``, agents and the callback."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import gymnasium
+import numpy as np
+import pytest
+import torch
+from integrations.pages import run_page
+from sb3_contrib import MaskablePPO
+from sb3_contrib.common.maskable.utils import get_action_masks, is_masking_supported
+from stable_baselines3 import A2C, DQN, PPO, SAC
+from stable_baselines3.common.callbacks import StopTrainingOnRewardThreshold
+from stable_baselines3.common.logger import configure
+from stable_baselines3.common.monitor import Monitor
+from stable_baselines3.common.vec_env import (
+    DummyVecEnv,
+    VecFrameStack,
+    VecMonitor,
+    VecNormalize,
+)
+
+from card_envs.envs.single_seat import SingleSeatEnv
+from card_envs.evaluation import evaluate
+from card_envs.integrations.sb3 import DealsEvalCallback, as_agent, make_vec_env
+
+TABLE = {"num_players": 3, "opponents": "random"}
+TINY = {"policy_kwargs": {"net_arch": [16]}, "seed": 0}
+
+
+@pytest.fixture(autouse=True)
+def _without_side_effects(monkeypatch):
+    monkeypatch.setattr(gymnasium.logger, "min_level", gymnasium.logger.ERROR)
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(threads)
+
+
+def masked_actions(env, rng):
+    masks = get_action_masks(env)
+    return (rng.random(masks.shape) * masks).argmax(axis=1)
+
+
+# ---------------------------------------------------------------------------------------------
+# The page
+# ---------------------------------------------------------------------------------------------
+
+
+def test_the_page_trains_a_model_that_beats_random(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    page = run_page("sb3")
+    assert page["result"].agents[0].rank.low > 0.2
+    assert page["evaluation"].best_mean_reward > 0.2
+    assert (tmp_path / "runs" / "sb3" / "best_model.zip").exists()
+    page["stronger"].reset()
+    processes, rng = page["make_processes"](), np.random.default_rng(0)
+    try:
+        assert processes.reset().shape[0] == 2
+        for _ in range(5):
+            _, rewards, dones, _ = processes.step(masked_actions(processes, rng))
+            assert (rewards[~dones] == 0).all()
+    finally:
+        processes.close()
+
+
+# ---------------------------------------------------------------------------------------------
+# CardVecEnv
+# ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("legal", [True, False])
+def test_the_batch_is_sb3s_own_vector_of_single_seats(legal):
+    """Step by step, also through truncations and illegal actions."""
+    arguments = {**TABLE, "max_steps": 30, "reward": "score"}
+    batch = make_vec_env("beaver_gang", 4, **arguments)
+    single = DummyVecEnv([lambda: SingleSeatEnv("beaver_gang", **arguments)] * 4)
+    assert batch.observation_space == single.observation_space
+    assert batch.action_space == single.action_space
+    rng = np.random.default_rng(0)
+    ended = dict.fromkeys((True, False), 0)
+    for seed in (5, None):
+        if seed is not None:
+            assert batch.seed(seed) == single.seed(seed)
+        assert (batch.reset() == single.reset()).all()
+        for _ in range(150):
+            assert (get_action_masks(batch) == get_action_masks(single)).all()
+            assert batch.get_attr("seat") == single.get_attr("seat")
+            actions = masked_actions(single, rng)
+            if not legal:
+                actions[rng.random(4) < 0.02] = 96
+            observation, rewards, dones, infos = batch.step(actions)
+            expected, *others, expected_infos = single.step(actions)
+            assert (observation == expected).all()
+            assert rewards.dtype == np.float32
+            assert (rewards == others[0]).all()
+            assert (dones == others[1]).all()
+            for info, one, done in zip(infos, expected_infos, dones, strict=True):
+                assert bool(info) == done
+                if done:
+                    assert info["TimeLimit.truncated"] == one["TimeLimit.truncated"]
+                    assert (info["terminal_observation"] == one["terminal_observation"]).all()
+                    ended[info["TimeLimit.truncated"]] += 1
+    assert min(ended.values()) > 2
+
+
+def test_seeds():
+    env = make_vec_env("beaver_gang", 4, **TABLE)
+    env.seed(3)
+    first = env.reset()
+    assert env.games.game_seeds.tolist() == [3, 4, 5, 6]
+    assert (env.reset() != first).any()  # a seed is used once
+    env.seed(3)
+    assert (env.reset() == first).all()
+    other = make_vec_env("beaver_gang", 4, **TABLE)
+    assert (other.reset() != first).any()
+
+
+def test_attributes_and_methods():
+    env = make_vec_env("beaver_gang", 4, num_players=(2, 6), opponents="random")
+    env.seed(1)
+    env.reset()
+    rng = np.random.default_rng(0)
+    while (env.games.arena.action_mask[1] == env.games.arena.action_mask[3]).all():
+        env.step(masked_actions(env, rng))
+    assert is_masking_supported(env)
+    assert env.get_attr("num_players") == env.games.arena.states["num_players"].tolist()
+    assert env.get_attr("game", 1) == [env.games.game]
+    assert env.get_attr("render_mode") == [None] * 4
+    assert not env.has_attr("difficulty")
+    env.set_attr("difficulty", 3, indices=[1, 2])
+    assert env.get_attr("difficulty") == [None, 3, 3, None]
+    masks = get_action_masks(env)
+    assert masks.dtype == np.int8
+    given = env.env_method("action_masks", indices=[1, 3])
+    assert (np.stack(given) == masks[[1, 3]]).all()
+    assert (env.get_attr("action_masks", [3])[0]() == masks[3]).all()
+    while (env.games.arena.action_mask == masks).all():
+        env.step(masked_actions(env, rng))
+    assert (np.stack(given) == masks[[1, 3]]).all()  # the caller's own
+    assert env.env_is_wrapped(Monitor) == [False] * 4
+    for call in (lambda: env.get_attr("seed_of_luck"), lambda: env.env_method("jump")):
+        with pytest.raises(AttributeError, match="action_masks"):
+            call()
+    env.close()
+
+
+def test_bad_actions_and_arguments_are_refused():
+    env = make_vec_env("beaver_gang", 2, **TABLE, on_illegal="raise")
+    with pytest.raises(gymnasium.error.ResetNeeded):
+        env.step(np.zeros(2, int))
+    env.reset()
+    for actions in (np.zeros(2), np.zeros(3, int), np.zeros((2, 1), int)):
+        with pytest.raises(ValueError, match=r"whole numbers of shape \(2,\)"):
+            env.step(actions)
+    with pytest.raises(ValueError, match="actions are from 0 to 96, got 97"):
+        env.step(np.full(2, 97))
+    with pytest.raises(ValueError, match="is not legal in game 0"):
+        env.step(get_action_masks(env).argmin(axis=1))
+    with pytest.raises(ValueError, match="num_envs must be"):
+        make_vec_env("beaver_gang", 0)
+    with pytest.raises(TypeError, match="oponents"):
+        make_vec_env("beaver_gang", 2, oponents="random")
+
+
+@pytest.mark.parametrize(
+    "wrap", [VecMonitor, VecNormalize, lambda env: VecFrameStack(env, 2)], ids=str
+)
+def test_wrappers(wrap):
+    env = wrap(make_vec_env("beaver_gang", 8, **TABLE, max_steps=60))
+    model = MaskablePPO("MlpPolicy", env, n_steps=64, batch_size=128, n_epochs=1, **TINY)
+    model.learn(512)
+    rng, ended = np.random.default_rng(0), []
+    env.reset()
+    for _ in range(40):
+        observation, _, dones, infos = env.step(masked_actions(env, rng))
+        ended += [infos[i] for i in np.flatnonzero(dones)]
+    assert ended
+    assert all(info["terminal_observation"].shape == observation[0].shape for info in ended)
+    if isinstance(env, VecMonitor):
+        assert len(model.ep_info_buffer) > 3
+        assert all(abs(info["episode"]["r"]) <= 1 for info in ended)
+    if not isinstance(env, VecFrameStack):
+        evaluate("beaver_gang", [as_agent(model), "random"], deals=2)
+
+
+# ---------------------------------------------------------------------------------------------
+# Agents and the callback
+# ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("algorithm", [MaskablePPO, PPO, A2C, DQN])
+def test_models_play_whole_games_without_an_illegal_action(algorithm):
+    """And take what they hold to be best, if it is legal."""
+    env = make_vec_env("beaver_gang", 8, **TABLE)
+    model = algorithm("MlpPolicy", env, **TINY)
+    agent = as_agent(model, "mine")
+    result = evaluate("beaver_gang", [agent, "random", "random"], deals=20)
+    assert result.agents[0].name == "mine"
+    everything = np.ones((8, 97), np.int8)
+    observation = env.reset()
+    best = model.predict(observation, deterministic=True)[0]
+    function = agent._function
+    assert (function(observation, everything) == best).all()
+    everything[np.arange(8), best] = 0
+    second = function(observation, everything)
+    assert (second != best).all()
+
+
+def test_a_models_view_is_its_agents():
+    env = make_vec_env("beaver_gang", 8, **TABLE, memory="none", features=False)
+    agent = as_agent(MaskablePPO("MlpPolicy", env, **TINY), memory="none", features=False)
+    assert agent.view == env.games.arena.view
+
+
+def test_observations_are_normalized_as_in_training():
+    env = VecNormalize(make_vec_env("beaver_gang", 8, **TABLE))
+    model = MaskablePPO("MlpPolicy", env, n_steps=64, **TINY)
+    model.learn(512)
+    observation = env.unwrapped.reset()
+    masks = get_action_masks(env)
+    expected, _ = model.predict(
+        env.normalize_obs(observation), action_masks=masks, deterministic=True
+    )
+    assert (as_agent(model)._function(observation, masks) == expected).all()
+
+
+def test_models_of_continuous_actions_are_no_agents():
+    with pytest.raises(TypeError, match=r"must have discrete actions.*SAC"):
+        as_agent(SAC("MlpPolicy", "Pendulum-v1", buffer_size=10))
+
+
+def learner(tmp_path, **arguments):
+    env = make_vec_env("beaver_gang", 8, **TABLE)
+    model = MaskablePPO("MlpPolicy", env, n_steps=8, batch_size=64, **TINY)
+    model.set_logger(configure(str(tmp_path / "log"), ["csv"]))
+    callback = DealsEvalCallback("beaver_gang", ["random", "random"], deals=4, **arguments)
+    return model, callback
+
+
+def test_callback_evaluates_on_the_same_deals_and_keeps_the_best_model(tmp_path, monkeypatch):
+    model, callback = learner(tmp_path, eval_freq=16, best_model_save_path=tmp_path / "best")
+    seen = []
+
+    def watched(*arguments):
+        result = evaluate(*arguments)
+        seen.append((arguments[2:], result.agents[0].rank, model.num_timesteps))
+        return result
+
+    monkeypatch.setattr("card_envs.integrations.sb3_evaluation.evaluate", watched)
+    saved = []
+    monkeypatch.setattr(model, "save", lambda path: saved.append((path, model.num_timesteps)))
+    model.learn(640, callback=callback)
+    assert [steps for *_, steps in seen] == [128, 256, 384, 512, 640]
+    assert len({repr(deals) for deals, *_ in seen}) == 1
+    means = [rank.mean for _, rank, _ in seen]
+    assert callback.last_mean_reward == means[-1]
+    assert callback.best_mean_reward == max(means)
+    new_bests = [k for k, mean in enumerate(means) if mean > max([-np.inf, *means[:k]])]
+    assert saved == [(str(tmp_path / "best" / "best_model"), 128 * (k + 1)) for k in new_bests]
+    logged = np.genfromtxt(tmp_path / "log" / "progress.csv", delimiter=",", names=True)
+    rows = logged[~np.isnan(logged["evalrank"])]
+    assert rows["evalrank"] == pytest.approx(means)
+    assert rows["evalrank_low"] == pytest.approx([rank.low for _, rank, _ in seen])
+    assert rows["evalrank_high"] == pytest.approx([rank.high for _, rank, _ in seen])
+
+
+@pytest.mark.parametrize("when", ["callback_on_new_best", "callback_after_eval"])
+def test_callbacks_of_the_callback_can_end_the_training(tmp_path, when):
+    for threshold, expected in ((-2.0, 128), (2.0, 640)):
+        stop = StopTrainingOnRewardThreshold(threshold)
+        model, callback = learner(tmp_path, eval_freq=16, **{when: stop})
+        model.learn(640, callback=callback)
+        assert model.num_timesteps == expected
+
+
+def test_eval_freq_is_checked():
+    with pytest.raises(ValueError, match="eval_freq must be at least 1, got 0"):
+        DealsEvalCallback("beaver_gang", ["random"], eval_freq=0)
+
+
+@pytest.mark.parametrize("module", ["sb3", "sb3_evaluation"])
+def test_the_extra_is_named_where_sb3_is_missing(module):
+    code = "import sys; sys.modules['stable_baselines3'] = None\n"
+    code += f"import card_envs.integrations.{module}"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert "MissingExtraError" in done.stderr
+    assert "pip install 'card_envs[sb3]'" in done.stderr

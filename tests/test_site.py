@@ -1,0 +1,165 @@
+"""The documentation's site: its code runs, its pages are in the navigation, its links resolve.
+
+``make docs`` builds it, with every warning an error; what it includes from elsewhere, anchors among
+it, is checked there.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+from helpers import EACH_GAME, kit_of
+
+from card_envs.agents import agent_names
+
+ROOT = Path(__file__).parent.parent
+DOCS = ROOT / "docs"
+PAGES = sorted(DOCS.rglob("*.md"))
+CONFIG = (ROOT / "mkdocs.yml").read_text(encoding="utf-8")
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+
+#: Documents whose relative links must lead to files of the repository.
+DOCUMENTS = [*PAGES, *(ROOT / name for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md"))]
+DOCUMENTS += [ROOT / "training" / "README.md", ROOT / "benchmarks" / "README.md"]
+
+#: Pages of tools run in environments of their own: tests/integrations.
+WITH_CODE = [
+    page
+    for page in PAGES
+    if page.parent.name != "tools" and "```python" in page.read_text(encoding="utf-8")
+]
+OWN_GAMES = [param for param in EACH_GAME if kit_of(param.values[0]).is_own]
+
+
+def name_of(path):
+    return path.relative_to(ROOT).as_posix()
+
+
+def without_code(text):
+    return re.sub(r"```.*?```|`[^`\n]*`", "", text, flags=re.DOTALL)
+
+
+def relative_links(text):
+    """Targets of links and pictures, without anchors, that are no addresses."""
+    targets = re.findall(r"\]\(([^)\s]+)\)", without_code(text))
+    return [t.partition("#")[0] for t in targets if not re.match(r"\w+:|#", t)]
+
+
+@pytest.mark.parametrize("page", WITH_CODE, ids=name_of)
+def test_the_code_of_a_page_runs_from_top_to_bottom(page, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(ROOT)
+    text = page.read_text(encoding="utf-8")
+    blocks = re.findall(r"^```python\n(.*?)^```", text, re.DOTALL | re.MULTILINE)
+    assert len(blocks) == text.count("```python")
+    modules = set(sys.modules)
+    exec(compile("\n".join(blocks), page.name, "exec"), {"__name__": "page"})
+    assert not {name.partition(".")[0] for name in set(sys.modules) - modules} & {"torch", "ray"}
+
+
+def test_every_page_is_in_the_navigation_once():
+    navigation = CONFIG.partition("\nnav:\n")[2].partition("\n\n")[0]
+    assert sorted(re.findall(r"[\w/]+\.md", navigation)) == [
+        page.relative_to(DOCS).as_posix() for page in PAGES
+    ]
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=name_of)
+def test_relative_links_resolve(document):
+    text = document.read_text(encoding="utf-8")
+    for target in relative_links(text):
+        assert (document.parent / target).exists(), target
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
+def test_what_a_page_includes_is_there_once(page):
+    """Where a file has several ends, the plugin takes what follows every second one as well."""
+    for target, limits in re.findall(
+        r'{%\s+include-markdown "([^"]+)"(.*?)%}', page.read_text(encoding="utf-8"), re.DOTALL
+    ):
+        included = (page.parent / target).read_text(encoding="utf-8")
+        for limit in re.findall(r'(?:start|end)="([^"]+)"', limits):
+            assert included.count(limit) == 1, limit
+
+
+@pytest.mark.parametrize("game", OWN_GAMES)
+def test_the_page_of_a_game_is_the_codes(game):
+    text = (DOCS / "games" / f"{game.id}.md").read_text(encoding="utf-8")
+    assert text.startswith(f"# {game.title}\n")
+    assert f"../images/{game.id}.png" in text
+    assert f"card_envs/games/{game.id}/RULES.md" in text
+    players = f"{game.min_players} to {game.max_players}, by default {game.default_players}"
+    for name, value in {
+        "players": players,
+        "PettingZoo": f"`card_envs.{game.name}.env()`, `raw_env()`, `parallel_env()`",
+        "Gymnasium": f'`gymnasium.make("{game.gymnasium_id}")`, `gymnasium.make_vec(…)`',
+        "raw batch": f'`card_envs.make_vec("{game.id}", num_envs)`',
+        "action space": f"`Discrete({game.num_actions})`",
+        "observation": f"`Box(0, 1, ({game.fields.size},), float32)`",
+        "full state": f"`Box(0, 1, ({game.state_fields.size},), float32)`",
+        "agents": ", ".join(f"`{agent}`" for agent in agent_names(game)),
+    }.items():
+        assert f"| {name} | {value} |" in text
+
+
+def test_the_overview_of_tools_has_every_page_with_its_version():
+    text = (DOCS / "tools" / "index.md").read_text(encoding="utf-8")
+    rows = dict(re.findall(r"^\| \[[^\]]+\]\((\w+)\.md\) \| (.*) \|$", text, re.MULTILINE))
+    assert set(rows) == {page.stem for page in (DOCS / "tools").glob("*.md")} - {"index"}
+    extras = PROJECT["project"]["optional-dependencies"]
+    for tool, row in rows.items():
+        page = (DOCS / "tools" / f"{tool}.md").read_text(encoding="utf-8")
+        version = row.partition(" | ")[0]
+        assert version in page.replace("\n", " ")
+        installed = re.findall(r"card_envs\[(\w+)\]", row)
+        assert installed == [tool] * (tool in extras)
+
+
+def test_every_module_and_function_of_the_api_exists():
+    """The builder reads sources; users import."""
+    for page in (DOCS / "api").glob("*.md"):
+        for path in re.findall(r"^::: ([\w.]+)$", page.read_text(encoding="utf-8"), re.MULTILINE):
+            module, _, name = path.rpartition(".")
+            package = __import__(module, fromlist=[name])
+            assert hasattr(package, name), path
+
+
+# ---------------------------------------------------------------------------------------------
+# On the package index
+# ---------------------------------------------------------------------------------------------
+
+
+def test_addresses_agree():
+    urls = PROJECT["project"]["urls"]
+    citation = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+    assert f"repo_url: {urls['Homepage']}\n" in CONFIG
+    assert f"site_url: {urls['Documentation']}\n" in CONFIG
+    assert f"repository-code: {urls['Homepage']}\n" in citation
+    assert f"\nurl: {urls['Documentation']}\n" in citation
+    assert f"\nversion: {PROJECT['project']['version']}\n" in citation
+    assert f"]({urls['Documentation']})" in README
+    assert urls["Issues"] == f"{urls['Homepage']}/issues"
+    assert urls["Changelog"] == f"{urls['Documentation']}changelog/"
+
+
+def test_the_index_shows_the_readme_with_absolute_links():
+    """As hatch-fancy-pypi-readme makes them: by ``re.sub``."""
+    hook = PROJECT["tool"]["hatch"]["metadata"]["hooks"]["fancy-pypi-readme"]
+    assert hook["fragments"] == [{"path": "README.md"}]
+    text = README
+    for substitution in hook["substitutions"]:
+        text = re.sub(substitution["pattern"], substitution["replacement"], text)
+    text = text.replace("$HFPR_VERSION", "1.2.3")
+    assert not relative_links(text)
+    assert relative_links(README)
+    start = f"{PROJECT['project']['urls']['Homepage']}/blob/v1.2.3/"
+    for target in relative_links(README):
+        assert f"]({start}{target}" in text
+    pictures = re.findall(r"!\[[^\]]*\]\(([^)]+)\)", text)
+    assert pictures
+    assert all(target.startswith(start) and target.endswith("?raw=true") for target in pictures)
