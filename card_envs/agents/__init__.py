@@ -10,6 +10,7 @@ from typing import Any
 from card_envs.agents.function import FunctionAgent
 from card_envs.agents.network import NetworkAgent, PolicyAgent
 from card_envs.agents.scripted import HeuristicAgent, RandomAgent
+from card_envs.agents.search import SearchAgent, is_search, make_search_agent
 from card_envs.engine.agent import Agent, Turn, choose
 from card_envs.engine.game import Game
 
@@ -21,6 +22,7 @@ __all__ = [
     "NetworkAgent",
     "PolicyAgent",
     "RandomAgent",
+    "SearchAgent",
     "Turn",
     "agent_names",
     "as_agent",
@@ -58,24 +60,27 @@ def make_agent(name: str, game: Game, seed: int = 0) -> Agent:
     """The agent of that name for a game.
 
     Args:
-        name: ``random``, ``heuristic``, a shipped policy (``ppo``), or the path of a policy file.
+        name: ``random``, ``heuristic``, a shipped policy (``ppo``), the path of a policy file, or
+            ``search:N`` (see ``card_envs.agents.search``).
         game: The game that it is to play.
         seed: For agents that choose at random.
 
     Raises:
-        ValueError: There is no such agent for this game, or the policy file is damaged or made
-            for another game or observation.
+        ValueError: There is no such agent for this game, a search agent's name cannot be read, or
+            the policy file is damaged or made for another game or observation.
     """
     if name == "random":
         return RandomAgent(game, seed)
     if name == "heuristic":
         return HeuristicAgent(game)
+    if is_search(name):
+        return make_search_agent(name, game, seed, make_agent)
     path = policy_path(name, game)
     if path is not None:
         return NetworkAgent(path, game, name=name)
     raise ValueError(
         f"there is no agent {name!r} for {game.id}; "
-        f"the agents are {', '.join(agent_names(game))}, or the path of a policy file"
+        f"the agents are {', '.join(agent_names(game))}, search:N, or the path of a policy file"
     )
 
 

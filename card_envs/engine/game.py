@@ -213,6 +213,10 @@ class Game:
     #: The layout of the full state. Default: the bytes of the record's entries.
     state_fields: Fields = None  # type: ignore[assignment]
     write_state: Callable[..., None] | None = None
+    #: For search to stop at the end of a round: ``round_of(states, i)``, a number that changes with
+    #: it, and ``outlook(states, i, player)``, the rank reward that the standing then promises.
+    round_of: Callable[..., int] | None = None
+    outlook: Callable[..., float] | None = None
     #: What the cards look like in pictures. Default: cards show their names.
     style: Style = None  # type: ignore[assignment]
 
@@ -389,6 +393,7 @@ class Game:
             "reset": self.rules.reset,
             "step": self.rules.step,
             "legal_action_mask": self.rules.legal_action_mask,
+            "determinize": self.rules.determinize,
             "observe": self.observe,
             "write_state": self.write_state,
             "heuristic": self.heuristic or no_heuristic,

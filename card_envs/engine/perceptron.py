@@ -24,7 +24,7 @@ ACTIVATIONS = ("relu", "tanh")
 MAX_LAYERS = 8
 
 # A layout: activation, whether actions are drawn, number of layers, where the weights begin, sizes.
-_ACTIVATION, _DRAWS, _LAYERS, _START, _SIZES = range(5)
+_ACTIVATION, _DRAWS, LAYERS, _START, _SIZES = range(5)
 LAYOUT_SIZE = _SIZES + MAX_LAYERS + 1
 
 _RELU = 0
@@ -62,7 +62,7 @@ def pack(
     arrays = []
     layout = np.zeros(LAYOUT_SIZE, np.int64)
     layout[_ACTIVATION] = ACTIVATIONS.index(activation)
-    layout[_LAYERS] = len(layers)
+    layout[LAYERS] = len(layers)
     for k, (weight, bias) in enumerate(layers):
         is_last = k == len(layers) - 1
         arrays += [(weight if is_last else weight.T).ravel(), bias]
@@ -144,7 +144,7 @@ def _dot(row, values, size):
 @jit
 def write_logits(weights, layout, observation, action_mask, scratch):
     """Write the logits of the legal actions into ``scratch[2]``."""
-    layers = layout[_LAYERS]
+    layers = layout[LAYERS]
     at = layout[_START]
     size = layout[_SIZES]
     inputs = observation

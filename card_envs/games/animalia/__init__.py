@@ -5,6 +5,7 @@ from card_envs.games.animalia import rules, state
 from card_envs.games.animalia.action_features import ACTION_FEATURES
 from card_envs.games.animalia.heuristic import heuristic
 from card_envs.games.animalia.observation import FIELDS, STATE_FIELDS, observe, write_state
+from card_envs.games.animalia.outlook import outlook, round_of
 from card_envs.games.animalia.scene import scene
 from card_envs.games.animalia.style import STYLE
 from card_envs.games.animalia.text import action_name, public_action_name
@@ -37,5 +38,7 @@ GAME = Game(
     action_features=ACTION_FEATURES,
     state_fields=STATE_FIELDS,
     write_state=write_state,
+    round_of=round_of,
+    outlook=outlook,
     style=STYLE,
 )

@@ -5,6 +5,7 @@ from card_envs.games.beaver_gang import rules, state
 from card_envs.games.beaver_gang.action_features import ACTION_FEATURES
 from card_envs.games.beaver_gang.heuristic import heuristic
 from card_envs.games.beaver_gang.observation import FIELDS, STATE_FIELDS, observe, write_state
+from card_envs.games.beaver_gang.outlook import outlook, round_of
 from card_envs.games.beaver_gang.scene import scene
 from card_envs.games.beaver_gang.style import STYLE
 from card_envs.games.beaver_gang.text import action_name
@@ -36,5 +37,7 @@ GAME = Game(
     action_features=ACTION_FEATURES,
     state_fields=STATE_FIELDS,
     write_state=write_state,
+    round_of=round_of,
+    outlook=outlook,
     style=STYLE,
 )

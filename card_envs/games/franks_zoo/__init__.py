@@ -10,6 +10,7 @@ from card_envs.games.franks_zoo.observation import (
     observe,
     write_state,
 )
+from card_envs.games.franks_zoo.outlook import outlook, round_of
 from card_envs.games.franks_zoo.scene import scene
 from card_envs.games.franks_zoo.style import STYLE
 from card_envs.games.franks_zoo.text import action_name, public_action_name
@@ -47,5 +48,7 @@ GAME = Game(
     action_features=ACTION_FEATURES,
     state_fields=STATE_FIELDS,
     write_state=write_state,
+    round_of=round_of,
+    outlook=outlook,
     style=STYLE,
 )

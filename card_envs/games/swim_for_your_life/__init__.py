@@ -10,6 +10,7 @@ from card_envs.games.swim_for_your_life.observation import (
     observe,
     write_state,
 )
+from card_envs.games.swim_for_your_life.outlook import outlook, round_of
 from card_envs.games.swim_for_your_life.scene import scene
 from card_envs.games.swim_for_your_life.style import STYLE
 from card_envs.games.swim_for_your_life.text import action_name
@@ -39,5 +40,7 @@ GAME = Game(
     action_features=ACTION_FEATURES,
     state_fields=STATE_FIELDS,
     write_state=write_state,
+    round_of=round_of,
+    outlook=outlook,
     style=STYLE,
 )

@@ -1,0 +1,313 @@
+"""Search by rollouts, as templates: compiled for each game as those of ``templates``.
+
+A decision is searched in worlds that the player to move holds possible: copies of the record,
+redrawn with ``determinize``. Everything else follows from what they observe.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+import numba
+import numpy as np
+
+from card_envs.engine.game import Game
+from card_envs.engine.jit import jit, specialize
+from card_envs.engine.outcome import SCORE
+from card_envs.engine.perceptron import LAYERS, choose_by_network, most_probable, write_logits
+from card_envs.engine.rng import mix
+from card_envs.engine.seeds import random_action
+from card_envs.engine.templates import HEURISTIC, NETWORK
+
+# A rollout is cut after this many decisions: endless play may be legal.
+MAX_DECISIONS = 400
+
+_GAMMA = np.uint64(0x9E3779B97F4A7C15)
+_20 = np.uint64(20)
+_UNITS = np.float32(65536.0)
+
+
+@jit
+def hash_of(observation):
+    """A number that follows from an observation."""
+    value = np.uint64(0)
+    for k in range(len(observation)):
+        units = np.int64(observation[k] * _UNITS)
+        if units:
+            value = mix(value ^ np.uint64(units) << _20 ^ np.uint64(k))
+    return value
+
+
+def play_on(
+    worlds,
+    j,
+    player,
+    action,
+    kind,
+    weights,
+    layout,
+    view,
+    to_round,
+    observation,
+    action_mask,
+    scratch,
+    streams,
+):
+    """What a player gets in a world after an action, if all play by the rollouts' policy."""
+    s = worlds[j]
+    number = round_of(worlds, j)
+    total = 0.0
+    for _ in range(MAX_DECISIONS):
+        step(worlds, j, action)
+        total += s.rewards[player]
+        if s.terminated or s.truncated:
+            return total
+        if to_round and round_of(worlds, j) != number:
+            break
+        if kind == HEURISTIC:
+            action = heuristic(worlds, j)
+        else:
+            count = legal_action_mask(worlds, j, action_mask)
+            if count == 1:
+                action = most_probable(scratch[2], action_mask)
+            elif kind == NETWORK:
+                observe(worlds, j, s.current_player, view[0], view[1], observation)
+                action = choose_by_network(
+                    weights, layout, observation, action_mask, streams, j, scratch
+                )
+            else:
+                action = random_action(streams, j, action_mask, count)
+    if s.reward_mode != SCORE:
+        total += outlook(worlds, j, player)
+    return total
+
+
+def propose(states, i, weights, layout, view, observation, action_mask, scratch, candidates):
+    """Write the actions to be tried, the proposed one first; returns how many there are.
+
+    They are the network's likeliest; without a network, the heuristic's action and then the legal
+    actions in their order.
+    """
+    count = legal_action_mask(states, i, action_mask)
+    observe(states, i, states[i].current_player, view[0], view[1], observation)
+    has_network = layout[LAYERS] > 0
+    logits = scratch[2]
+    if has_network:
+        write_logits(weights, layout, observation, action_mask, scratch)
+    else:
+        for action in range(len(action_mask)):
+            logits[action] = -action
+        if HAS_HEURISTIC and count > 1:
+            logits[heuristic(states, i)] = 1.0
+    tried = min(count, len(candidates))
+    for k in range(tried):
+        candidates[k] = most_probable(logits, action_mask)
+        action_mask[candidates[k]] = 0
+    return tried
+
+
+def search_one(
+    states,
+    i,
+    j,
+    kind,
+    weights,
+    layouts,
+    views,
+    to_round,
+    rollouts,
+    caution,
+    seed,
+    origins,
+    worlds,
+    observation,
+    action_mask,
+    scratch,
+    streams,
+    candidates,
+    values,
+):
+    """Choose an action in game ``i``: sequential halving over the same worlds for all candidates.
+
+    The proposed action stays to the end, and is kept unless another one is ahead of it by
+    ``caution`` standard errors.
+    """
+    player = states[i].current_player
+    tried = propose(
+        states, i, weights, layouts[0], views[0], observation, action_mask, scratch, candidates
+    )
+    if tried == 1:
+        return candidates[0]
+    stream = mix(seed ^ hash_of(observation))
+    phases = 0
+    while 1 << phases < tried:
+        phases += 1
+    left, done, racing = rollouts, 0, tried
+    for phase in range(phases):
+        for _ in range(max(1, left // ((phases - phase) * racing))):
+            world_seed = mix(stream + np.uint64(done) * _GAMMA)
+            origins[j] = states[i]
+            determinize(origins, j, player, world_seed)
+            for c in range(racing):
+                worlds[j] = origins[j]
+                streams[j] = world_seed
+                values[c, done] = play_on(
+                    worlds,
+                    j,
+                    player,
+                    candidates[c],
+                    kind,
+                    weights,
+                    layouts[1],
+                    views[1],
+                    to_round,
+                    observation,
+                    action_mask,
+                    scratch,
+                    streams,
+                )
+            done += 1
+            left -= racing
+        racing = keep_best(candidates, values, racing, done)
+    return decide(candidates, values, done, caution)
+
+
+@jit
+def keep_best(candidates, values, racing, done):
+    """Sort the candidates behind the proposed one by their means; returns how many stay."""
+    for c in range(1, racing):
+        k = c
+        while k > 1 and values[k, :done].sum() > values[k - 1, :done].sum():
+            candidates[k], candidates[k - 1] = candidates[k - 1], candidates[k]
+            for w in range(done):
+                values[k, w], values[k - 1, w] = values[k - 1, w], values[k, w]
+            k -= 1
+    return max(2, (racing + 1) // 2)
+
+
+@jit
+def decide(candidates, values, done, caution):
+    """The proposed action, or the best other one if it is surely better."""
+    mean = square = 0.0
+    for w in range(done):
+        ahead = float(values[1, w]) - float(values[0, w])
+        mean += ahead / done
+        square += ahead * ahead / done
+    if done > 1:
+        error = (max(square - mean * mean, 0.0) / (done - 1)) ** 0.5
+        if mean > caution * error and mean > 0.0:
+            return candidates[1]
+    return candidates[0]
+
+
+def search_games(
+    states,
+    indices,
+    kind,
+    weights,
+    layouts,
+    views,
+    to_round,
+    rollouts,
+    caution,
+    seed,
+    origins,
+    worlds,
+    observation,
+    action_mask,
+    scratch,
+    streams,
+    candidates,
+    values,
+    actions,
+):
+    """Choose an action in each of the games ``indices``.
+
+    Args:
+        states: The games; they do not change.
+        indices: int64 (M,), those in which to choose.
+        kind: Of the rollouts: ``RANDOM``, ``HEURISTIC`` or ``NETWORK``.
+        weights: With ``layouts``, as from ``perceptron.join``: the network that proposes, and the
+            one that plays the rollouts. Without layers: there is none.
+        layouts: int64 (2, LAYOUT_SIZE).
+        views: int64 (2, 2): memory and features of the two networks.
+        to_round: Whether rollouts end with the round, or with the game.
+        rollouts: How many rollouts for a decision.
+        caution: Standard errors by which another action must be ahead of the proposed one.
+        seed: Of all random choices.
+        origins: Records (M,), to be overwritten, as is all that follows.
+        worlds: Records (M,).
+        observation: float32 (M, D).
+        action_mask: int8 (M, A).
+        scratch: float32 (M, 3, width).
+        streams: uint64 (M,).
+        candidates: int64 (M, K), for the K actions that are tried at most.
+        values: float32 (M, K, rollouts).
+        actions: int64 (M,), the result.
+    """
+    for j in prange(len(indices)):
+        actions[j] = search_one(
+            states,
+            indices[j],
+            j,
+            kind,
+            weights,
+            layouts,
+            views,
+            to_round,
+            rollouts,
+            caution,
+            seed,
+            origins,
+            worlds,
+            observation[j],
+            action_mask[j],
+            scratch[j],
+            streams,
+            candidates[j],
+            values[j],
+        )
+
+
+@jit
+def no_round(states, i):
+    """For a game without rounds."""
+    return 0
+
+
+@jit
+def no_outlook(states, i, player):
+    """For a game that does not say what a standing is worth."""
+    return 0.0
+
+
+@cache
+def compile_search(game: Game, parallel: bool = False) -> Callable[..., Any]:
+    """``search_games`` compiled for a game; the same function for the same arguments."""
+    namespace = {
+        "prange": numba.prange,
+        **game.namespace,
+        "round_of": game.round_of or no_round,
+        "outlook": game.outlook or no_outlook,
+        "HAS_HEURISTIC": game.heuristic is not None,
+        "LAYERS": LAYERS,
+        "MAX_DECISIONS": MAX_DECISIONS,
+        "SCORE": SCORE,
+        "HEURISTIC": HEURISTIC,
+        "NETWORK": NETWORK,
+        "_GAMMA": _GAMMA,
+        "np": np,
+        "mix": mix,
+        "hash_of": hash_of,
+        "random_action": random_action,
+        "choose_by_network": choose_by_network,
+        "most_probable": most_probable,
+        "write_logits": write_logits,
+        "keep_best": keep_best,
+        "decide": decide,
+    }
+    for template in (play_on, propose, search_one):
+        namespace[template.__name__] = specialize(template, dict(namespace))
+    return specialize(search_games, namespace, parallel=parallel)

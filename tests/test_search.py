@@ -1,0 +1,263 @@
+"""Search agents: what they may know, that their choices are reproducible, and that they pay."""
+
+from __future__ import annotations
+
+import math
+import pickle
+
+import numpy as np
+import pytest
+from helpers import (
+    EACH_GAME,
+    begin,
+    is_over,
+    kit_of,
+    mask_of,
+    mid_game,
+    stacked,
+)
+from hidden import redrawn
+
+from card_envs.agents import PolicyAgent, SearchAgent, make_agent
+from card_envs.engine.agent import turn_of
+from card_envs.engine.game import View
+from card_envs.engine.jit import COMPILED
+from card_envs.engine.outlook import promise
+from card_envs.engine.search import decide, keep_best
+from card_envs.evaluation import evaluate
+
+each_game = pytest.mark.parametrize("game", EACH_GAME)
+WITH_OUTLOOK = [param for param in EACH_GAME if param.values[0].outlook is not None]
+slow_as_python = pytest.mark.skipif(not COMPILED, reason="takes too long as plain Python")
+ROLLOUTS = 16 if COMPILED else 4
+
+
+def agents_of(game, **options):
+    """Search with each kind of rollouts that the game has."""
+    kinds = ["random"]
+    if game.heuristic is not None:
+        kinds.append("heuristic")
+    yield from (
+        SearchAgent(game, kind, rollouts=ROLLOUTS, policy=kind, **options) for kind in kinds
+    )
+    if kit_of(game).is_own and COMPILED:
+        ppo = make_agent("ppo", game)
+        yield SearchAgent(game, "ppo", rollouts=ROLLOUTS, policy=ppo, proposer=ppo, **options)
+
+
+def positions_in(game, count):
+    positions = []
+    for number in range(count):
+        num_players = (game.min_players, game.max_players)[number % 2]
+        positions.append(mid_game(game, num_players, decisions=2 + 5 * number).unwrapped.states)
+    return positions
+
+
+def chosen_by(agent, game, states):
+    return agent.act(turn_of(game, states, np.arange(len(states)), agent.view)).tolist()
+
+
+@each_game
+def test_it_knows_what_the_player_knows(game):
+    """The choice is the same in every arrangement of what the player cannot know."""
+    for agent in agents_of(game):
+        for states in positions_in(game, 4):
+            player = int(states["current_player"][0])
+            expected = chosen_by(agent, game, states)
+            for seed in range(4):
+                other = redrawn(game, states, player, seed, game.rules.determinize)
+                assert chosen_by(agent, game, other) == expected
+
+
+@each_game
+def test_choices_are_legal_and_change_nothing(game):
+    for agent in agents_of(game, candidates=None):
+        for states in positions_in(game, 4):
+            before = states.tobytes()
+            (action,) = chosen_by(agent, game, states)
+            assert mask_of(game, states)[action]
+            assert states.tobytes() == before
+
+
+@each_game
+def test_choices_follow_from_the_seed_alone(game):
+    """Not from how many games are searched at a time, or on how many threads."""
+    positions = stacked(game, positions_in(game, 6))
+    for agent in agents_of(game, seed=5):
+        together = chosen_by(agent, game, positions)
+        assert chosen_by(agent, game, positions) == together
+        assert chosen_by(pickle.loads(pickle.dumps(agent)), game, positions) == together
+        alone = [chosen_by(agent, game, positions[k : k + 1])[0] for k in range(len(positions))]
+        assert alone == together
+    seeds = [
+        chosen_by(SearchAgent(game, rollouts=4, caution=0.0, seed=seed), game, positions)
+        for seed in range(12)
+    ]
+    assert any(choice != seeds[0] for choice in seeds)
+
+
+@slow_as_python
+@each_game
+def test_threads_change_nothing(game):
+    import numba
+
+    if numba.config.NUMBA_NUM_THREADS < 2:
+        pytest.skip("one thread only")
+    positions = stacked(game, positions_in(game, 6))
+    for one, two in zip(agents_of(game), agents_of(game, threads=2), strict=True):
+        assert chosen_by(one, game, positions) == chosen_by(two, game, positions)
+
+
+@each_game
+def test_without_better_ones_the_proposed_action_is_kept(game):
+    """With a caution that no lead can satisfy, it is the proposer."""
+    for agent in agents_of(game, caution=1e9):
+        for states in positions_in(game, 3):
+            (action,) = chosen_by(agent, game, states)
+            if agent.name == "ppo":
+                assert action == chosen_by(make_agent("ppo", game), game, states)[0]
+            elif game.heuristic is not None:
+                assert action == game.heuristic(states, 0)
+            else:
+                assert action == mask_of(game, states).argmax()
+
+
+@slow_as_python
+@each_game
+def test_it_beats_its_own_rollouts(game):
+    """Rollouts by random play are enough to beat random play."""
+    agent = SearchAgent(game, rollouts=32, policy="random", candidates=None, seed=1)
+    num_players = game.min_players
+    table = [agent, *["random"] * (num_players - 1)]
+    result = evaluate(game, table, deals=60, seed=3, options={"max_steps": 300})
+    assert result.agents[0].rank.interval[0] > 0.0
+
+
+@each_game
+def test_observers_look_in_their_own_view(game):
+    """What the proposer observes is what it was made for."""
+    view = View("none", False)
+    rng = np.random.default_rng(1)
+    sizes = (game.num_actions, game.fields.size)
+    weight = rng.standard_normal(sizes).astype(np.float32)
+    from card_envs.agents.network import Network
+
+    network = Network([(weight, np.zeros(game.num_actions, np.float32))], "relu")
+    blind = PolicyAgent(network, "blind", view)
+    agent = SearchAgent(game, rollouts=4, policy="random", proposer=blind, caution=1e9)
+    assert agent.view == view
+    for states in positions_in(game, 4):
+        assert chosen_by(agent, game, states) == chosen_by(blind, game, states)
+
+
+# ---------------------------------------------------------------------------------------------
+# Names
+# ---------------------------------------------------------------------------------------------
+
+
+@each_game
+def test_names(game):
+    kind = "random" if game.heuristic is None else "heuristic"
+    for name in (
+        "search:4",
+        "search:4,policy=random,candidates=all,horizon=game,caution=0.5,threads=1",
+        f"search:8,policy={kind},candidates=2",
+    ):
+        agent = make_agent(name, game, seed=3)
+        assert agent.name == name
+        states = begin(game, game.min_players, seed=1)
+        (action,) = chosen_by(agent, game, states)
+        assert mask_of(game, states)[action]
+
+
+@each_game
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("search:", "invalid literal"),
+        ("search:1", "rollouts must be at least 2, got 1"),
+        ("search:many", "invalid literal"),
+        ("search:8,depth=3", "the keys are policy, candidates, horizon, caution, threads"),
+        ("search:8,caution=1,caution=2", "each key once"),
+        ("search:8,candidates=1", "candidates must be at least 2, or all, got 1"),
+        ("search:8,candidates=some", "invalid literal"),
+        ("search:8,horizon=year", "horizon must be 'round' or 'game', got 'year'"),
+        ("search:8,policy=nobody", "there is no agent 'nobody'"),
+        ("search:8,threads=0", "threads must be from 1 to"),
+        ("search:8,caution=none", "could not convert"),
+        ("search:8,caution=nan", "caution must be"),
+    ],
+)
+def test_wrong_names(game, name, message):
+    with pytest.raises(ValueError, match=message):
+        make_agent(name, game)
+
+
+# ---------------------------------------------------------------------------------------------
+# Outlooks
+# ---------------------------------------------------------------------------------------------
+
+
+def test_promise():
+    assert promise(0.0, 5.0) == 0.0
+    assert promise(1.0, 0.0) == 1.0
+    assert promise(-3.0, 0.0) == -1.0
+    for lead in (0.5, 2.0, 9.0):
+        value = promise(lead, 4.0)
+        assert promise(-lead, 4.0) == -value
+        assert value == pytest.approx(math.erf(lead / 2.0 / math.sqrt(2.0)), abs=0.02)
+
+
+@pytest.mark.parametrize("game", WITH_OUTLOOK)
+def test_outlooks_of_all_players_cancel_out_and_end_as_the_rank_reward(game):
+    rng = np.random.default_rng(1)
+    numbers = set()
+    for num_players in (game.min_players, game.max_players):
+        states = begin(game, num_players, seed=num_players)
+        while not is_over(states):
+            outlooks = [game.outlook(states, 0, player) for player in range(num_players)]
+            assert sum(outlooks) == pytest.approx(0.0, abs=1e-9)
+            assert all(-1.0 <= value <= 1.0 for value in outlooks)
+            numbers.add(game.round_of(states, 0))
+            action = rng.choice(np.flatnonzero(mask_of(game, states)))
+            if game.heuristic is not None:
+                action = game.heuristic(states, 0)
+            game.rules.step(states, 0, int(action))
+        rewards = states["rewards"][0]
+        for player in range(num_players):
+            standing = states["standing"][0][:num_players]
+            if (np.delete(standing, player) != standing[player]).all():
+                assert abs(game.outlook(states, 0, player) - rewards[player]) < 0.5
+    assert len(numbers) > 1
+
+
+# ---------------------------------------------------------------------------------------------
+# Sequential halving
+# ---------------------------------------------------------------------------------------------
+
+
+def test_the_best_half_and_the_proposed_one_stay():
+    candidates = np.array([7, 3, 9, 4, 5])
+    means = {7: -1.0, 3: 0.1, 9: 0.9, 4: 0.5, 5: 0.3}
+    values = np.array([[means[c]] * 3 + [99.0] for c in candidates], np.float32)
+    assert keep_best(candidates, values, 5, 3) == 3
+    assert candidates.tolist() == [7, 9, 4, 5, 3]
+    for c, row in zip(candidates, values, strict=True):
+        assert row[:3].tolist() == pytest.approx([means[c]] * 3)
+    assert keep_best(candidates, values, 2, 3) == 2
+
+
+@pytest.mark.parametrize(
+    ("proposed", "other", "caution", "is_kept"),
+    [
+        ([0.0, 0.0, 0.0], [1.0, 1.0, 1.0], 1.0, False),
+        ([0.0, 0.0, 0.0], [1.0, -1.0, 0.5], 1.0, True),
+        ([0.0, 0.0, 0.0], [1.0, -1.0, 0.5], 0.0, False),
+        ([1.0, 1.0, 1.0], [0.0, 0.0, 0.0], 0.0, True),
+        ([0.5, 0.5], [0.5, 0.5], 0.0, True),
+    ],
+)
+def test_caution(proposed, other, caution, is_kept):
+    values = np.array([proposed, other], np.float32)
+    action = decide(np.array([10, 20]), values, len(proposed), caution)
+    assert action == (10 if is_kept else 20)
