@@ -84,7 +84,8 @@ lint: .venv/installed
 bench: .venv/installed
 	for game in $(GAMES); do \
 		$(BIN)/python -m benchmarks.throughput --game $$game && \
-		$(BIN)/python -m benchmarks.training --game $$game || exit 1; \
+		$(BIN)/python -m benchmarks.training --game $$game && \
+		$(BIN)/python -m benchmarks.rendering --game $$game || exit 1; \
 	done
 
 strength: .venv/installed

@@ -37,13 +37,13 @@ def called_by_another_thread(function):
 
 def assert_refused(holder, *functions):
     """While one thread is at work, and only then."""
-    holder._use.pop()
+    holder._in_use = True
     for function in functions:
         error = called_by_another_thread(function)
         assert isinstance(error, RuntimeError)
         assert "another thread is at work" in str(error)
         assert type(holder).__name__ in str(error)
-    holder._use.append(None)
+    holder._in_use = False
     for function in functions:
         assert called_by_another_thread(function) is None
 
@@ -54,7 +54,7 @@ def test_a_second_thread_is_refused_in_the_aec_environment(game):
     env.reset(seed=1)
     saved = env.save()
     before = snapshot(env)
-    env._use.pop()
+    env._in_use = True
     for call in (
         lambda: env.step(env.legal_actions()[0]),
         lambda: env.reset(seed=2),
@@ -62,7 +62,7 @@ def test_a_second_thread_is_refused_in_the_aec_environment(game):
         lambda: env.determinize("player_0", 1),
     ):
         assert "another thread" in str(called_by_another_thread(call))
-    env._use.append(None)
+    env._in_use = False
     assert snapshot(env) == before
     assert called_by_another_thread(lambda: env.step(env.legal_actions()[0])) is None
     assert called_by_another_thread(lambda: env.load(saved)) is None
@@ -112,7 +112,7 @@ def test_copies_are_free_while_the_original_is_at_work(game):
     single = SingleSeatEnv(game.name)
     for original, holder in ((env, env), (batch, batch), (single, single._games)):
         original.reset(seed=1)
-        holder._use.pop()
+        holder._in_use = True
         for twin in (copy.deepcopy(original), pickle.loads(pickle.dumps(original))):
             twin.reset(seed=2)
-        holder._use.append(None)
+        holder._in_use = False

@@ -18,13 +18,13 @@ from card_envs.engine.templates import (
     reset_games,
     step_games,
 )
-from card_envs.engine.threads import UseToken, one_thread_at_a_time
+from card_envs.engine.threads import OneThread, one_thread_at_a_time
 
 # What the batch takes besides the game's options.
 _ARGUMENTS = ("num_players", "memory", "features", "num_threads", "copy")
 
 
-class BatchEngine:
+class BatchEngine(OneThread):
     """``num_envs`` games of one kind, with autoreset: the raw batch.
 
     Every game takes one decision a step, that of its own player to move (``current_player``).
@@ -90,7 +90,6 @@ class BatchEngine:
         self._terminated = np.zeros(self.num_envs, np.bool_)
         self._truncated = np.zeros(self.num_envs, np.bool_)
         self._ready = False
-        self._use = UseToken()
         self._compile()
 
     def _compile(self) -> None:
@@ -102,7 +101,7 @@ class BatchEngine:
 
     def __getstate__(self) -> dict[str, Any]:
         compiled = {"_reset_games", "_find_illegal", "_observe_games", "_step_games"}
-        return {k: v for k, v in self.__dict__.items() if k not in compiled}
+        return {k: v for k, v in super().__getstate__().items() if k not in compiled}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)

@@ -19,7 +19,7 @@ from card_envs.engine.templates import (
     step_and_observe,
     write_full_states,
 )
-from card_envs.engine.threads import UseToken, in_use, one_thread_at_a_time
+from card_envs.engine.threads import OneThread, in_use, one_thread_at_a_time
 from card_envs.envs.mask_option import is_mask_in_info, observation_space
 from card_envs.games import load_game
 from card_envs.render.renderer import FPS, TableRenderer
@@ -67,7 +67,7 @@ _COPIED = (
 )
 
 
-class CardEnv(AECEnv[str, Observation, int]):
+class CardEnv(OneThread, AECEnv[str, Observation, int]):
     """A card game with players ``player_0`` ... ``player_{n-1}``.
 
     ## Description
@@ -184,7 +184,6 @@ class CardEnv(AECEnv[str, Observation, int]):
         #: Space of :meth:`state`.
         self.state_space = spaces.Box(0.0, 1.0, (self.game.state_fields.size,), np.float32)
         self._action_mask = np.zeros(self._num_actions, np.int8)
-        self._use = UseToken()
         self._seed = 0
         self._history: list[int | Redraw] = []
         self._next_seed: int | None = None
@@ -298,10 +297,9 @@ class CardEnv(AECEnv[str, Observation, int]):
         assert 0 <= action < self._num_actions, "action is not in action space"
         agent = self.agent_selection
         result = -1
-        try:
-            token = self._use.pop()
-        except IndexError:
-            raise in_use(self) from None
+        if self._in_use:
+            raise in_use(self)
+        self._in_use = True
         try:
             if self._action_mask[action]:
                 self._given = np.empty(self._observation_size, np.float32)
@@ -315,7 +313,7 @@ class CardEnv(AECEnv[str, Observation, int]):
                     self._action_mask,
                 )
         finally:
-            self._use.append(token)
+            self._in_use = False
         if result < 0:
             self._refuse(agent, action)
             return
@@ -530,7 +528,7 @@ class CardEnv(AECEnv[str, Observation, int]):
         """A copy of the running game, for search: it shares nothing but the spaces."""
         twin = object.__new__(type(self))
         twin.__dict__.update(self.__dict__)
-        twin._use = UseToken()
+        twin._in_use = False
         twin._renderer = self._renderer.without_window()
         for name in _COPIED:
             if name in self.__dict__:
@@ -574,7 +572,7 @@ class CardEnv(AECEnv[str, Observation, int]):
         if replay.game != self.game.name:
             raise ValueError(f"this is a game of {replay.game}, not of {self.game.name}")
         loaded = replay.play()
-        own = {"_use", "render_mode", "on_illegal", "view", "_memory", "_features", "metadata"}
+        own = {"_in_use", "render_mode", "on_illegal", "view", "_memory", "_features", "metadata"}
         own |= {"_renderer", "_mask_in_info", "observation_spaces"}
         is_same_table = loaded.num_players == self.num_players
         if is_same_table:
@@ -589,7 +587,7 @@ class CardEnv(AECEnv[str, Observation, int]):
     def __getstate__(self) -> dict[str, Any]:
         # Kernels and views are looked up again; the running game travels as its record.
         left_out = {"_states", "_rewards_view", "_step_and_observe", "_observe", "_given"}
-        state = {k: v for k, v in self.__dict__.items() if k not in left_out}
+        state = {k: v for k, v in super().__getstate__().items() if k not in left_out}
         state["_states"] = self._states.tobytes()
         return state
 

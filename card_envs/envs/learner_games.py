@@ -17,7 +17,7 @@ from card_envs.engine.arena import Arena
 from card_envs.engine.game import Game
 from card_envs.engine.seeds import consecutive_seeds, draw_tables, next_seeds
 from card_envs.engine.templates import NOBODY
-from card_envs.engine.threads import UseToken, one_thread_at_a_time
+from card_envs.engine.threads import OneThread, one_thread_at_a_time
 
 #: What the learner gets for an illegal action with ``on_illegal="terminate"``.
 ILLEGAL_REWARD = -1.0
@@ -40,7 +40,7 @@ _ARGUMENTS = (
 _LEARNER = 0  # its index among the arena's agents
 
 
-class LearnerGames:
+class LearnerGames(OneThread):
     """``num_envs`` games in which the learner decides whenever their seat is to move.
 
     They serve one thread at a time: concurrent calls raise a RuntimeError.
@@ -91,7 +91,6 @@ class LearnerGames:
         self.arena = Arena(
             game, self.num_envs, agents, view=view, skip_forced=bool(skip_forced), **checked
         )
-        self._use = UseToken()
         self.all = np.arange(self.num_envs)
         #: The learner's seat in each game (N,).
         self.learner_seats = np.zeros(self.num_envs, np.int64)

@@ -167,7 +167,9 @@ def test_bad_actions_and_arguments_are_refused():
 
 
 @pytest.mark.parametrize(
-    "wrap", [VecMonitor, VecNormalize, lambda env: VecFrameStack(env, 2)], ids=str
+    "wrap",
+    [VecMonitor, VecNormalize, lambda env: VecFrameStack(env, 2)],
+    ids=["VecMonitor", "VecNormalize", "VecFrameStack"],
 )
 def test_wrappers(wrap):
     env = wrap(make_vec_env("beaver_gang", 8, **TABLE, max_steps=60))
