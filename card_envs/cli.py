@@ -82,7 +82,8 @@ def _parser() -> argparse.ArgumentParser:
         default=[],
         metavar="A",
         help="an agent for all other seats, or one for each from your left: random, heuristic, "
-        "a shipped policy or the path of a policy file (default: heuristic, if the game has one)",
+        "a shipped policy, search:N or the path of a policy file (default: heuristic, if the game "
+        "has one)",
     )
     play.add_argument(
         "--seed", type=int, metavar="S", help="the game's seed (default: a random one)"
