@@ -287,5 +287,7 @@ def test_wrong_places_of_the_mask(game):
             with pytest.raises(ValueError, match="mask must be 'observation' or 'info', got") as e:
                 make(mask=wrong)
             assert repr(wrong) in str(e.value)
-        with pytest.raises(TypeError, match=r"has no option 'masks'.*arguments are .*\bmask\b"):
+        with pytest.raises(
+            TypeError, match=r"unexpected keyword argument 'masks'.*arguments are .*\bmask\b"
+        ):
             make(masks="info")

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import torch
 from integrations.pages import run_page
-from torchrl.envs import check_env_specs
+from torchrl.envs import GymEnv, check_env_specs
 
 import card_envs
 from card_envs.extras import MissingExtraError
@@ -147,3 +147,13 @@ def test_self_play_on_the_page_learns_from_legal_actions_only(page):
     assert decisions["action_mask"].gather(-1, decisions["action"].unsqueeze(-1)).all()
     assert torch.isfinite(decisions["advantage"]).all()
     assert decisions["advantage"].std() > 0
+
+
+def test_an_environment_by_its_id():
+    """TorchRL first offers it a ``frameskip``, and takes the refusal."""
+    env = GymEnv("card_envs/BeaverGang-v0", num_players=3, mask="observation")
+    start = env.reset()
+    assert start["action_mask"].sum() > 0
+    start["action"] = env.action_spec.zero()
+    start["action"][start["action_mask"].to(bool).nonzero()[0]] = 1
+    assert not env.step(start)["next", "done"].item()
