@@ -8,6 +8,7 @@ import pickle
 import numpy as np
 import pytest
 from helpers import (
+    ALL_GAMES,
     EACH_GAME,
     begin,
     is_over,
@@ -18,12 +19,20 @@ from helpers import (
 )
 from hidden import redrawn
 
-from card_envs.agents import PolicyAgent, SearchAgent, make_agent
+from card_envs.agents import PolicyAgent, SearchAgent, TreeSearchAgent, make_agent
 from card_envs.engine.agent import turn_of
 from card_envs.engine.game import View
 from card_envs.engine.jit import COMPILED
 from card_envs.engine.outlook import promise
-from card_envs.engine.search import decide, keep_best
+from card_envs.engine.search import (
+    ACTION,
+    AVAILABLE,
+    NODE_SIZE,
+    VISITS,
+    decide,
+    descend,
+    keep_best,
+)
 from card_envs.evaluation import evaluate
 
 each_game = pytest.mark.parametrize("game", EACH_GAME)
@@ -37,9 +46,10 @@ def agents_of(game, **options):
     kinds = ["random"]
     if game.heuristic is not None:
         kinds.append("heuristic")
-    yield from (
-        SearchAgent(game, kind, rollouts=ROLLOUTS, policy=kind, **options) for kind in kinds
-    )
+    shared = {key: value for key, value in options.items() if key in ("seed", "threads")}
+    for kind in kinds:
+        yield SearchAgent(game, kind, rollouts=ROLLOUTS, policy=kind, **options)
+        yield TreeSearchAgent(game, f"{kind} tree", rollouts=ROLLOUTS, policy=kind, **shared)
     if kit_of(game).is_own and COMPILED:
         ppo = make_agent("ppo", game)
         yield SearchAgent(game, "ppo", rollouts=ROLLOUTS, policy=ppo, proposer=ppo, **options)
@@ -97,8 +107,9 @@ def test_choices_follow_from_the_seed_alone(game):
 
 
 @slow_as_python
-@each_game
+@pytest.mark.parametrize("game", [min(ALL_GAMES, key=lambda game: game.num_actions)])
 def test_threads_change_nothing(game):
+    """In the smallest game: what is compiled for threads is the same code."""
     import numba
 
     if numba.config.NUMBA_NUM_THREADS < 2:
@@ -112,6 +123,8 @@ def test_threads_change_nothing(game):
 def test_without_better_ones_the_proposed_action_is_kept(game):
     """With a caution that no lead can satisfy, it is the proposer."""
     for agent in agents_of(game, caution=1e9):
+        if isinstance(agent, TreeSearchAgent):
+            continue
         for states in positions_in(game, 3):
             (action,) = chosen_by(agent, game, states)
             if agent.name == "ppo":
@@ -123,13 +136,17 @@ def test_without_better_ones_the_proposed_action_is_kept(game):
 
 
 @slow_as_python
+@pytest.mark.parametrize("method", ["halving", "tree"])
 @each_game
-def test_it_beats_its_own_rollouts(game):
+def test_it_beats_its_own_rollouts(game, method):
     """Rollouts by random play are enough to beat random play."""
     agent = SearchAgent(game, rollouts=32, policy="random", candidates=None, seed=1)
+    if method == "tree":
+        agent = TreeSearchAgent(game, rollouts=64, policy="random", seed=1)
     num_players = game.min_players
     table = [agent, *["random"] * (num_players - 1)]
-    result = evaluate(game, table, deals=60, seed=3, options={"max_steps": 300})
+    deals = 60 if kit_of(game).is_own else 1000  # a small game is mostly luck, and short
+    result = evaluate(game, table, deals=deals, seed=3, options={"max_steps": 300})
     assert result.agents[0].rank.interval[0] > 0.0
 
 
@@ -162,6 +179,7 @@ def test_names(game):
         "search:4",
         "search:4,policy=random,candidates=all,horizon=game,caution=0.5,threads=1",
         f"search:8,policy={kind},candidates=2",
+        f"search:8,method=tree,policy={kind},exploration=1.5,horizon=game",
     ):
         agent = make_agent(name, game, seed=3)
         assert agent.name == name
@@ -177,7 +195,13 @@ def test_names(game):
         ("search:", "invalid literal"),
         ("search:1", "rollouts must be at least 2, got 1"),
         ("search:many", "invalid literal"),
-        ("search:8,depth=3", "the keys are policy, candidates, horizon, caution, threads"),
+        (
+            "search:8,depth=3",
+            "the keys of halving are method, policy, candidates, horizon, caution",
+        ),
+        ("search:8,method=tree,caution=1", "the keys of tree are method, policy, horizon, expl"),
+        ("search:8,method=beam", "method must be halving or tree, got 'beam'"),
+        ("search:8,method=tree,exploration=-1", "exploration must be a number of at least 0"),
         ("search:8,caution=1,caution=2", "each key once"),
         ("search:8,candidates=1", "candidates must be at least 2, or all, got 1"),
         ("search:8,candidates=some", "invalid literal"),
@@ -191,6 +215,34 @@ def test_names(game):
 def test_wrong_names(game, name, message):
     with pytest.raises(ValueError, match=message):
         make_agent(name, game)
+
+
+# ---------------------------------------------------------------------------------------------
+# The tree
+# ---------------------------------------------------------------------------------------------
+
+
+def test_a_tree_tries_every_action_and_then_follows_the_bounds():
+    nodes, totals = np.zeros((9, NODE_SIZE), np.int32), np.zeros(9)
+    streams = np.array([1], np.uint64)
+    size, tried = 1, []
+    for _ in range(3):
+        mask = np.array([1, 0, 1, 1], np.int8)
+        child, size, is_new = descend(nodes, totals, 0, size, mask, 0.7, streams, 0)
+        assert is_new
+        nodes[child, VISITS] = 1
+        totals[child] = [-1.0, 0.0, 0.0, 1.0][nodes[child, ACTION]]
+        tried.append(int(nodes[child, ACTION]))
+    assert sorted(tried) == [0, 2, 3]
+    mask = np.array([1, 0, 1, 1], np.int8)
+    child, size, is_new = descend(nodes, totals, 0, size, mask, 0.7, streams, 0)
+    assert (size, is_new, nodes[child, ACTION]) == (4, False, 3)
+    # Where the best is not legal the next is taken, and only legal ones were available.
+    mask = np.array([1, 0, 1, 0], np.int8)
+    child, size, is_new = descend(nodes, totals, 0, size, mask, 0.7, streams, 0)
+    assert (is_new, nodes[child, ACTION]) == (False, 2)
+    available = {int(n[ACTION]): int(n[AVAILABLE]) for n in nodes[1:4]}
+    assert available[3] < available[0]
 
 
 # ---------------------------------------------------------------------------------------------

@@ -10,7 +10,7 @@ from typing import Any
 from card_envs.agents.function import FunctionAgent
 from card_envs.agents.network import NetworkAgent, PolicyAgent
 from card_envs.agents.scripted import HeuristicAgent, RandomAgent
-from card_envs.agents.search import SearchAgent, is_search, make_search_agent
+from card_envs.agents.search import SearchAgent, TreeSearchAgent, is_search, make_search_agent
 from card_envs.engine.agent import Agent, Turn, choose
 from card_envs.engine.game import Game
 
@@ -23,6 +23,7 @@ __all__ = [
     "PolicyAgent",
     "RandomAgent",
     "SearchAgent",
+    "TreeSearchAgent",
     "Turn",
     "agent_names",
     "as_agent",

@@ -24,6 +24,9 @@ from card_envs.engine.templates import HEURISTIC, NETWORK
 # A rollout is cut after this many decisions: endless play may be legal.
 MAX_DECISIONS = 400
 
+# A path in a tree is followed this far.
+MAX_DEPTH = 200
+
 _GAMMA = np.uint64(0x9E3779B97F4A7C15)
 _20 = np.uint64(20)
 _UNITS = np.float32(65536.0)
@@ -43,8 +46,8 @@ def hash_of(observation):
 def play_on(
     worlds,
     j,
-    player,
     action,
+    number,
     kind,
     weights,
     layout,
@@ -54,16 +57,20 @@ def play_on(
     action_mask,
     scratch,
     streams,
+    gains,
 ):
-    """What a player gets in a world after an action, if all play by the rollouts' policy."""
+    """Take an action in a world and play on by the rollouts' policy, in the round ``number``.
+
+    What each player gets is added to ``gains``; a negative action is none, and the policy begins.
+    """
     s = worlds[j]
-    number = round_of(worlds, j)
-    total = 0.0
     for _ in range(MAX_DECISIONS):
-        step(worlds, j, action)
-        total += s.rewards[player]
+        if action >= 0:
+            step(worlds, j, action)
+            for player in range(s.num_players):
+                gains[player] += s.rewards[player]
         if s.terminated or s.truncated:
-            return total
+            return
         if to_round and round_of(worlds, j) != number:
             break
         if kind == HEURISTIC:
@@ -80,8 +87,8 @@ def play_on(
             else:
                 action = random_action(streams, j, action_mask, count)
     if s.reward_mode != SCORE:
-        total += outlook(worlds, j, player)
-    return total
+        for player in range(s.num_players):
+            gains[player] += outlook(worlds, j, player)
 
 
 def propose(states, i, weights, layout, view, observation, action_mask, scratch, candidates):
@@ -128,6 +135,7 @@ def search_one(
     streams,
     candidates,
     values,
+    gains,
 ):
     """Choose an action in game ``i``: sequential halving over the same worlds for all candidates.
 
@@ -153,11 +161,12 @@ def search_one(
             for c in range(racing):
                 worlds[j] = origins[j]
                 streams[j] = world_seed
-                values[c, done] = play_on(
+                gains[:] = 0.0
+                play_on(
                     worlds,
                     j,
-                    player,
                     candidates[c],
+                    round_of(worlds, j),
                     kind,
                     weights,
                     layouts[1],
@@ -167,7 +176,9 @@ def search_one(
                     action_mask,
                     scratch,
                     streams,
+                    gains,
                 )
+                values[c, done] = gains[player]
             done += 1
             left -= racing
         racing = keep_best(candidates, values, racing, done)
@@ -221,9 +232,10 @@ def search_games(
     streams,
     candidates,
     values,
+    gains,
     actions,
 ):
-    """Choose an action in each of the games ``indices``.
+    """Choose an action in each of the games ``indices`` by rollouts of a few candidates.
 
     Args:
         states: The games; they do not change.
@@ -245,6 +257,7 @@ def search_games(
         streams: uint64 (M,).
         candidates: int64 (M, K), for the K actions that are tried at most.
         values: float32 (M, K, rollouts).
+        gains: float64 (M, max_players).
         actions: int64 (M,), the result.
     """
     for j in prange(len(indices)):
@@ -268,7 +281,204 @@ def search_games(
             streams,
             candidates[j],
             values[j],
+            gains[j],
         )
+
+
+# ---------------------------------------------------------------------------------------------
+# Information-set Monte Carlo tree search (Cowling, Powley and Whitehouse, 2012): single observer,
+# UCB1 with availability counts, every player for themselves (max^n)
+# ---------------------------------------------------------------------------------------------
+
+# A node: its action, the first of its children, the next one of its parent's, how often it was
+# visited, and how often it could have been.
+ACTION, CHILD, SIBLING, VISITS, AVAILABLE = range(5)
+NODE_SIZE = 5
+
+
+def search_tree(
+    states,
+    indices,
+    kind,
+    weights,
+    layouts,
+    views,
+    to_round,
+    iterations,
+    exploration,
+    seed,
+    worlds,
+    observation,
+    action_mask,
+    scratch,
+    streams,
+    nodes,
+    totals,
+    path,
+    gains,
+    actions,
+):
+    """Choose an action in each of the games ``indices`` by a tree over the players' decisions.
+
+    Args:
+        states: The games; they do not change.
+        indices: int64 (M,), those in which to choose.
+        kind: Of the rollouts: ``RANDOM``, ``HEURISTIC`` or ``NETWORK``.
+        weights: With ``layouts``, as from ``perceptron.join``: none, and the rollouts' network.
+        layouts: int64 (2, LAYOUT_SIZE).
+        views: int64 (2, 2): memory and features, of the player's and of the network's observation.
+        to_round: Whether rollouts end with the round, or with the game.
+        iterations: How many worlds are searched, each with one rollout.
+        exploration: The weight of the second term of UCB1.
+        seed: Of all random choices.
+        worlds: Records (M,), to be overwritten, as is all that follows.
+        observation: float32 (M, D).
+        action_mask: int8 (M, A).
+        scratch: float32 (M, 3, width).
+        streams: uint64 (M,).
+        nodes: int32 (M, iterations + 1, NODE_SIZE).
+        totals: float64 (M, iterations + 1): what the player who chose the node got, summed up.
+        path: int64 (M, MAX_DEPTH, 2).
+        gains: float64 (M, max_players).
+        actions: int64 (M,), the result: the most visited one.
+    """
+    for j in prange(len(indices)):
+        actions[j] = grow_tree(
+            states,
+            indices[j],
+            j,
+            kind,
+            weights,
+            layouts,
+            views,
+            to_round,
+            iterations,
+            exploration,
+            seed,
+            worlds,
+            observation[j],
+            action_mask[j],
+            scratch[j],
+            streams,
+            nodes[j],
+            totals[j],
+            path[j],
+            gains[j],
+        )
+
+
+def grow_tree(
+    states,
+    i,
+    j,
+    kind,
+    weights,
+    layouts,
+    views,
+    to_round,
+    iterations,
+    exploration,
+    seed,
+    worlds,
+    observation,
+    action_mask,
+    scratch,
+    streams,
+    nodes,
+    totals,
+    path,
+    gains,
+):
+    """Search game ``i`` and return the most visited action."""
+    observer = states[i].current_player
+    if legal_action_mask(states, i, action_mask) == 1:
+        return most_probable(scratch[2], action_mask)
+    observe(states, i, observer, views[0, 0], views[0, 1], observation)
+    stream = mix(seed ^ hash_of(observation))
+    nodes[0] = 0
+    size = 1
+    for iteration in range(iterations):
+        world_seed = mix(stream + np.uint64(iteration) * _GAMMA)
+        worlds[j] = states[i]
+        determinize(worlds, j, observer, world_seed)
+        streams[j] = world_seed
+        s = worlds[j]
+        number = round_of(worlds, j)
+        gains[:] = 0.0
+        node = depth = 0
+        is_new = False
+        while depth < MAX_DEPTH and not (is_new or s.terminated or s.truncated):
+            if to_round and round_of(worlds, j) != number:
+                break
+            path[depth, 1] = s.current_player
+            legal_action_mask(worlds, j, action_mask)
+            node, size, is_new = descend(
+                nodes, totals, node, size, action_mask, exploration, streams, j
+            )
+            path[depth, 0] = node
+            depth += 1
+            step(worlds, j, nodes[node, ACTION])
+            for player in range(s.num_players):
+                gains[player] += s.rewards[player]
+        play_on(
+            worlds,
+            j,
+            -1,
+            number,
+            kind,
+            weights,
+            layouts[1],
+            views[1],
+            to_round,
+            observation,
+            action_mask,
+            scratch,
+            streams,
+            gains,
+        )
+        for k in range(depth):
+            nodes[path[k, 0], VISITS] += 1
+            totals[path[k, 0]] += gains[path[k, 1]]
+    best = child = nodes[0, CHILD]
+    while child:
+        if nodes[child, VISITS] > nodes[best, VISITS]:
+            best = child
+        child = nodes[child, SIBLING]
+    return nodes[best, ACTION]
+
+
+@jit
+def descend(nodes, totals, node, size, action_mask, exploration, streams, j):
+    """The child to follow: a new one for a legal action that has none, else the best by UCB1.
+
+    The mask is used up. Returns the child, the number of nodes, and whether it is new.
+    """
+    best = 0
+    highest = 0.0
+    untried = 0
+    for action in range(len(action_mask)):
+        untried += action_mask[action]
+    child = nodes[node, CHILD]
+    while child:
+        if action_mask[nodes[child, ACTION]]:
+            action_mask[nodes[child, ACTION]] = 0
+            untried -= 1
+            nodes[child, AVAILABLE] += 1
+            visits = nodes[child, VISITS]
+            bound = totals[child] / visits
+            bound += exploration * np.sqrt(np.log(nodes[child, AVAILABLE]) / visits)
+            if best == 0 or bound > highest:
+                best, highest = child, bound
+        child = nodes[child, SIBLING]
+    if untried == 0:
+        return best, size, False
+    nodes[size] = 0
+    nodes[size, ACTION] = random_action(streams, j, action_mask, untried)
+    nodes[size, SIBLING] = nodes[node, CHILD]
+    nodes[size, AVAILABLE] = 1
+    totals[size] = 0.0
+    nodes[node, CHILD] = size
+    return size, size + 1, True
 
 
 @jit
@@ -284,8 +494,10 @@ def no_outlook(states, i, player):
 
 
 @cache
-def compile_search(game: Game, parallel: bool = False) -> Callable[..., Any]:
-    """``search_games`` compiled for a game; the same function for the same arguments."""
+def compile_search(
+    game: Game, template: Callable[..., Any], parallel: bool = False
+) -> Callable[..., Any]:
+    """``search_games`` or ``search_tree`` compiled for a game; always the same function."""
     namespace = {
         "prange": numba.prange,
         **game.namespace,
@@ -305,9 +517,15 @@ def compile_search(game: Game, parallel: bool = False) -> Callable[..., Any]:
         "choose_by_network": choose_by_network,
         "most_probable": most_probable,
         "write_logits": write_logits,
+        "MAX_DEPTH": MAX_DEPTH,
+        "ACTION": ACTION,
+        "CHILD": CHILD,
+        "SIBLING": SIBLING,
+        "VISITS": VISITS,
+        "descend": descend,
         "keep_best": keep_best,
         "decide": decide,
     }
-    for template in (play_on, propose, search_one):
-        namespace[template.__name__] = specialize(template, dict(namespace))
-    return specialize(search_games, namespace, parallel=parallel)
+    for part in (play_on, propose, search_one, grow_tree):
+        namespace[part.__name__] = specialize(part, dict(namespace))
+    return specialize(template, namespace, parallel=parallel)
