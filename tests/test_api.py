@@ -89,7 +89,9 @@ def test_pettingzoo_seed(game, num_players, constructor):
 
 @both_constructors
 @tables
-def test_pettingzoo_render(game, num_players, constructor):
+def test_pettingzoo_render(game, num_players, constructor, monkeypatch):
+    monkeypatch.setenv("SDL_VIDEODRIVER", "dummy")
+    monkeypatch.setattr("card_envs.render.renderer.FPS", 1000)  # a window waits between pictures
     make = getattr(module_of(game), constructor)
 
     def is_table(text: str) -> bool:

@@ -675,7 +675,7 @@ def test_what_is_imitated_of_a_policy_are_its_probabilities(tmp_path):
     arena = env.games.arena
 
     def teacher(temperature: float) -> Teacher:
-        return Teacher(agent, env.games, temperature, np.random.default_rng(0))
+        return Teacher(agent, env.games, temperature, seed=0)
 
     batch = SimpleNamespace(
         observations=torch.from_numpy(arena.observation),
@@ -716,7 +716,7 @@ def test_a_teacher_observes_in_its_own_view(tmp_path):
         env.step(arena.action_mask.argmax(axis=1))
     seen = turn_of(SCRIPTED, arena.states, games.all, agent.view)
     assert (seen.observation != arena.observation).any()
-    teacher = Teacher(agent, games, 1e-3, np.random.default_rng(0))  # it takes the best actions
+    teacher = Teacher(agent, games, 1e-3, seed=0)  # it takes the best actions
     assert (teacher.act() == agent.act(seen)).all()
     actions = teacher.act()
     targets = teacher.targets(SimpleNamespace(actions=torch.from_numpy(actions[:, None]))).numpy()

@@ -293,12 +293,12 @@ class Game:
         known = {option.name: option for option in self.options}
         for name in options:
             if name not in known:
-                # As Python says it: tools recognize arguments that an environment does not take.
-                wrong = "got an unexpected keyword argument" if arguments else "has no option"
-                about = f"{self.id} {wrong} {name!r}; its options are {', '.join(known)}"
+                about = f"{self.id} has no option {name!r}; its options are {', '.join(known)}"
                 if name in {option.name for option in VIEW_OPTIONS}:
                     about += f" ({name!r} is an option of an observer, not of the game)"
                 if arguments:
+                    # In Python's words, by which tools recognize what they need not pass.
+                    about = f"unexpected keyword argument {name!r}: {about}"
                     about += f"; further arguments are {', '.join(arguments)}"
                 raise TypeError(about)
         return {

@@ -21,7 +21,7 @@ from card_envs.engine.rng import mix
 ACTIVATIONS = ("relu", "tanh")
 
 #: Layers that a network can have: hidden ones and the last.
-MAX_LAYERS = 8
+MAX_LAYERS = 17
 
 # A layout: activation, whether actions are drawn, number of layers, where the weights begin, sizes.
 _ACTIVATION, _DRAWS, LAYERS, _START, _SIZES = range(5)
