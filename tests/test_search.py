@@ -238,11 +238,12 @@ def test_a_tree_tries_every_action_and_then_follows_the_bounds():
     child, size, is_new = descend(nodes, totals, 0, size, mask, 0.7, streams, 0)
     assert (size, is_new, nodes[child, ACTION]) == (4, False, 3)
     # Where the best is not legal the next is taken, and only legal ones were available.
+    before = nodes[1:4, AVAILABLE].copy()
     mask = np.array([1, 0, 1, 0], np.int8)
     child, size, is_new = descend(nodes, totals, 0, size, mask, 0.7, streams, 0)
     assert (is_new, nodes[child, ACTION]) == (False, 2)
-    available = {int(n[ACTION]): int(n[AVAILABLE]) for n in nodes[1:4]}
-    assert available[3] < available[0]
+    more = dict(zip(nodes[1:4, ACTION].tolist(), nodes[1:4, AVAILABLE] - before, strict=True))
+    assert more == {0: 1, 2: 1, 3: 0}
 
 
 # ---------------------------------------------------------------------------------------------
