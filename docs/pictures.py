@@ -12,7 +12,7 @@ from PIL import Image
 import card_envs
 from card_envs.agents import choose, make_agent
 from card_envs.engine.game import Game
-from card_envs.render.picture import draw
+from card_envs.render.picture import HEIGHT, WIDTH, draw
 
 IMAGES = Path(__file__).parent / "images"
 
@@ -37,11 +37,15 @@ def table_of(game: Game, num_players: int, seed: int, decisions: int) -> Image.I
 
 
 def main() -> None:
-    """Write ``images/<game>.png``."""
+    """Write ``images/<game>.png``, and all four together for the README."""
     IMAGES.mkdir(exist_ok=True)
-    for name, moment in MOMENTS.items():
+    together = Image.new("RGB", (2 * WIDTH, 2 * HEIGHT))
+    for k, (name, moment) in enumerate(MOMENTS.items()):
         image = table_of(card_envs.load_game(name), *moment)
         image.quantize(256).save(IMAGES / f"{name}.png", optimize=True)
+        together.paste(image, (k % 2 * WIDTH, k // 2 * HEIGHT))
+    together = together.resize((1440, 1080), Image.Resampling.LANCZOS)
+    together.quantize(256).save(IMAGES / "tables.png", optimize=True)
 
 
 if __name__ == "__main__":

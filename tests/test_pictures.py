@@ -15,6 +15,7 @@ import pytest
 from helpers import EACH_GAME, kit_of, mid_game
 
 import card_envs
+from card_envs.envs.parallel import ParallelCardEnv
 from card_envs.envs.single_seat_vector import SingleSeatVectorEnv
 from card_envs.extras import MissingExtraError
 from card_envs.render import picture, sprites, text
@@ -379,3 +380,36 @@ def test_a_renderer_names_the_modes():
     game = EACH_GAME[0].values[0]
     with pytest.raises(ValueError, match="render_mode must be None, 'ansi' or 'human', got 'rgb'"):
         TableRenderer(game, "rgb", None, ("ansi", "human"), 2)
+
+
+@each_game
+def test_pettingzoos_wrappers(game, tmp_path):
+    wrappers = pytest.importorskip("pettingzoo.utils.wrappers.record_video")
+    parallel = pytest.importorskip("pettingzoo.utils.wrappers.record_video_parallel")
+
+    env = wrappers.RecordVideo(
+        card_envs.make(game.name, render_mode="rgb_array"),
+        str(tmp_path / "aec"),
+        episode_trigger=lambda _: True,
+    )
+    env.reset(seed=1)
+    for _ in range(4):
+        observation, _, terminated, truncated, _ = env.last()
+        is_over = terminated or truncated
+        env.step(None if is_over else int(observation["action_mask"].argmax()))
+        if is_over:
+            break
+    env.close()
+    env = parallel.RecordVideoParallel(
+        ParallelCardEnv(game.name, render_mode="rgb_array"),
+        str(tmp_path / "parallel"),
+        episode_trigger=lambda _: True,
+    )
+    observations, _ = env.reset(seed=1)
+    for _ in range(4):
+        masks = {agent: observations[agent]["action_mask"] for agent in env.agents}
+        observations, *_ = env.step({agent: int(mask.argmax()) for agent, mask in masks.items()})
+        if not env.agents:
+            break
+    env.close()
+    assert {path.parent.name for path in tmp_path.rglob("*.mp4")} == {"aec", "parallel"}
