@@ -146,8 +146,7 @@ class SingleSeatVectorEnv(VectorEnv[Observation, NDArray[np.int64], NDArray[Any]
     ) -> tuple[Observation, dict[str, Any]]:
         """Begin all games, or some.
 
-        (With policies as opponents, a game equals that of ``SingleSeatEnv`` up to a network's
-        rounding, which may differ between one observation and a batch.)
+        A game plays out as ``SingleSeatEnv`` with its seed does.
 
         Args:
             seed: One seed: game i has the seed ``seed + i``. Or one for each game, which may be
