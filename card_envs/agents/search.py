@@ -61,15 +61,15 @@ class _Searcher(Agent):
         self.name = name
         self._game = game
         self._rollouts = rollouts
-        self._kind = NETWORK if isinstance(policy, PolicyAgent) else _KINDS[policy]
+        kind = NETWORK if isinstance(policy, PolicyAgent) else _KINDS[policy]
         player = policy if isinstance(policy, PolicyAgent) else None
         networks = [None if a is None else a.network.kernel for a in (proposer, player)]
-        self._weights, self._layouts, scratch = join(networks)
+        weights, layouts, scratch = join(networks)
         self._width = max(scratch.shape[1], game.num_actions)
         views = [View() if agent is None else agent.view for agent in (proposer, player)]
         self.view = views[0]
-        self._views = np.array([view.codes for view in views], np.int64)
-        self._to_round = horizon == "round"
+        codes = np.array([view.codes for view in views], np.int64)
+        self._policy = (kind, weights, layouts, codes, horizon == "round")
         self._seed = np.uint64(check_seed(seed))
         self._threads = threads
         self._compile()
@@ -93,20 +93,19 @@ class _Searcher(Agent):
         self._search(
             turn.states,
             turn.indices,
-            self._kind,
-            self._weights,
-            self._layouts,
-            self._views,
-            self._to_round,
+            self._policy,
             self._rollouts,
-            *self._settings_and_room(len(turn)),
+            self._seed,
+            self._game.new_states(len(turn)),
+            self._room(len(turn)),
             np.zeros((len(turn), self._game.max_players), np.float64),
             actions,
+            *self._settings(len(turn)),
         )
         return actions
 
     @abstractmethod
-    def _settings_and_room(self, count: int) -> tuple[Any, ...]:
+    def _settings(self, count: int) -> tuple[Any, ...]:
         """The arguments of the template that are its own, for ``count`` games."""
 
     def _room(self, count: int) -> tuple[Any, ...]:
@@ -167,13 +166,10 @@ class SearchAgent(_Searcher):
         super().__init__(game, name, rollouts, policy, proposer, horizon, seed, threads)
         self._candidates = min(candidates or game.num_actions, game.num_actions, rollouts)
 
-    def _settings_and_room(self, count: int) -> tuple[Any, ...]:
+    def _settings(self, count: int) -> tuple[Any, ...]:
         return (
             self._caution,
-            self._seed,
             self._game.new_states(count),
-            self._game.new_states(count),
-            *self._room(count),
             np.empty((count, self._candidates), np.int64),
             np.empty((count, self._candidates, self._rollouts), np.float32),
         )
@@ -217,12 +213,9 @@ class TreeSearchAgent(_Searcher):
         self._exploration = _at_least_0("exploration", exploration)
         super().__init__(game, name, rollouts, policy, None, horizon, seed, threads)
 
-    def _settings_and_room(self, count: int) -> tuple[Any, ...]:
+    def _settings(self, count: int) -> tuple[Any, ...]:
         return (
             self._exploration,
-            self._seed,
-            self._game.new_states(count),
-            *self._room(count),
             np.empty((count, self._rollouts + 1, NODE_SIZE), np.int32),
             np.empty((count, self._rollouts + 1), np.float64),
             np.empty((count, MAX_DEPTH, 2), np.int64),

@@ -43,26 +43,13 @@ def hash_of(observation):
     return value
 
 
-def play_on(
-    worlds,
-    j,
-    action,
-    number,
-    kind,
-    weights,
-    layout,
-    view,
-    to_round,
-    observation,
-    action_mask,
-    scratch,
-    streams,
-    gains,
-):
+def play_on(worlds, j, action, number, policy, room, gains):
     """Take an action in a world and play on by the rollouts' policy, in the round ``number``.
 
     What each player gets is added to ``gains``; a negative action is none, and the policy begins.
     """
+    kind, weights, layouts, views, to_round = policy
+    observation, action_mask, scratch, streams = room
     s = worlds[j]
     for _ in range(MAX_DECISIONS):
         if action >= 0:
@@ -80,9 +67,9 @@ def play_on(
             if count == 1:
                 action = most_probable(scratch[2], action_mask)
             elif kind == NETWORK:
-                observe(worlds, j, s.current_player, view[0], view[1], observation)
+                observe(worlds, j, s.current_player, views[1, 0], views[1, 1], observation)
                 action = choose_by_network(
-                    weights, layout, observation, action_mask, streams, j, scratch
+                    weights, layouts[1], observation, action_mask, streams, j, scratch
                 )
             else:
                 action = random_action(streams, j, action_mask, count)
@@ -91,18 +78,19 @@ def play_on(
             gains[player] += outlook(worlds, j, player)
 
 
-def propose(states, i, weights, layout, view, observation, action_mask, scratch, candidates):
+def propose(states, i, policy, room, candidates):
     """Write the actions to be tried, the proposed one first; returns how many there are.
 
     They are the network's likeliest; without a network, the heuristic's action and then the legal
     actions in their order.
     """
+    _, weights, layouts, views, _ = policy
+    observation, action_mask, scratch, _ = room
     count = legal_action_mask(states, i, action_mask)
-    observe(states, i, states[i].current_player, view[0], view[1], observation)
-    has_network = layout[LAYERS] > 0
+    observe(states, i, states[i].current_player, views[0, 0], views[0, 1], observation)
     logits = scratch[2]
-    if has_network:
-        write_logits(weights, layout, observation, action_mask, scratch)
+    if layouts[0, LAYERS] > 0:
+        write_logits(weights, layouts[0], observation, action_mask, scratch)
     else:
         for action in range(len(action_mask)):
             logits[action] = -action
@@ -116,26 +104,7 @@ def propose(states, i, weights, layout, view, observation, action_mask, scratch,
 
 
 def search_one(
-    states,
-    i,
-    j,
-    kind,
-    weights,
-    layouts,
-    views,
-    to_round,
-    rollouts,
-    caution,
-    seed,
-    origins,
-    worlds,
-    observation,
-    action_mask,
-    scratch,
-    streams,
-    candidates,
-    values,
-    gains,
+    states, i, j, policy, rollouts, caution, seed, origins, worlds, room, gains, candidates, values
 ):
     """Choose an action in game ``i``: sequential halving over the same worlds for all candidates.
 
@@ -143,11 +112,10 @@ def search_one(
     ``caution`` standard errors.
     """
     player = states[i].current_player
-    tried = propose(
-        states, i, weights, layouts[0], views[0], observation, action_mask, scratch, candidates
-    )
+    tried = propose(states, i, policy, room, candidates)
     if tried == 1:
         return candidates[0]
+    observation, _, _, streams = room
     stream = mix(seed ^ hash_of(observation))
     phases = 0
     while 1 << phases < tried:
@@ -162,22 +130,7 @@ def search_one(
                 worlds[j] = origins[j]
                 streams[j] = world_seed
                 gains[:] = 0.0
-                play_on(
-                    worlds,
-                    j,
-                    candidates[c],
-                    round_of(worlds, j),
-                    kind,
-                    weights,
-                    layouts[1],
-                    views[1],
-                    to_round,
-                    observation,
-                    action_mask,
-                    scratch,
-                    streams,
-                    gains,
-                )
+                play_on(worlds, j, candidates[c], round_of(worlds, j), policy, room, gains)
                 values[c, done] = gains[player]
             done += 1
             left -= racing
@@ -216,72 +169,56 @@ def decide(candidates, values, done, caution):
 def search_games(
     states,
     indices,
-    kind,
-    weights,
-    layouts,
-    views,
-    to_round,
+    policy,
     rollouts,
-    caution,
     seed,
-    origins,
     worlds,
-    observation,
-    action_mask,
-    scratch,
-    streams,
-    candidates,
-    values,
+    room,
     gains,
     actions,
+    caution,
+    origins,
+    candidates,
+    values,
 ):
     """Choose an action in each of the games ``indices`` by rollouts of a few candidates.
 
     Args:
         states: The games; they do not change.
         indices: int64 (M,), those in which to choose.
-        kind: Of the rollouts: ``RANDOM``, ``HEURISTIC`` or ``NETWORK``.
-        weights: With ``layouts``, as from ``perceptron.join``: the network that proposes, and the
-            one that plays the rollouts. Without layers: there is none.
-        layouts: int64 (2, LAYOUT_SIZE).
-        views: int64 (2, 2): memory and features of the two networks.
-        to_round: Whether rollouts end with the round, or with the game.
+        policy: Who proposes and who plays the rollouts: the rollouts' kind (``RANDOM``,
+            ``HEURISTIC`` or ``NETWORK``); weights and layouts (2, LAYOUT_SIZE) as from
+            ``perceptron.join``, the proposer's first, without layers where there is no network;
+            int64 (2, 2), memory and features of their observations; and whether rollouts end with
+            the round, or with the game.
         rollouts: How many rollouts for a decision.
-        caution: Standard errors by which another action must be ahead of the proposed one.
         seed: Of all random choices.
-        origins: Records (M,), to be overwritten, as is all that follows.
-        worlds: Records (M,).
-        observation: float32 (M, D).
-        action_mask: int8 (M, A).
-        scratch: float32 (M, 3, width).
-        streams: uint64 (M,).
-        candidates: int64 (M, K), for the K actions that are tried at most.
-        values: float32 (M, K, rollouts).
+        worlds: Records (M,), to be overwritten, as is all that follows.
+        room: float32 (M, D), int8 (M, A), float32 (M, 3, width), uint64 (M,): observations, masks,
+            the networks' layers, random streams.
         gains: float64 (M, max_players).
         actions: int64 (M,), the result.
+        caution: Standard errors by which another action must be ahead of the proposed one.
+        origins: Records (M,).
+        candidates: int64 (M, K), for the K actions that are tried at most.
+        values: float32 (M, K, rollouts).
     """
+    observation, action_mask, scratch, streams = room
     for j in prange(len(indices)):
         actions[j] = search_one(
             states,
             indices[j],
             j,
-            kind,
-            weights,
-            layouts,
-            views,
-            to_round,
+            policy,
             rollouts,
             caution,
             seed,
             origins,
             worlds,
-            observation[j],
-            action_mask[j],
-            scratch[j],
-            streams,
+            (observation[j], action_mask[j], scratch[j], streams),
+            gains[j],
             candidates[j],
             values[j],
-            gains[j],
         )
 
 
@@ -299,97 +236,60 @@ NODE_SIZE = 5
 def search_tree(
     states,
     indices,
-    kind,
-    weights,
-    layouts,
-    views,
-    to_round,
-    iterations,
-    exploration,
+    policy,
+    rollouts,
     seed,
     worlds,
-    observation,
-    action_mask,
-    scratch,
-    streams,
+    room,
+    gains,
+    actions,
+    exploration,
     nodes,
     totals,
     path,
-    gains,
-    actions,
 ):
     """Choose an action in each of the games ``indices`` by a tree over the players' decisions.
 
     Args:
         states: The games; they do not change.
         indices: int64 (M,), those in which to choose.
-        kind: Of the rollouts: ``RANDOM``, ``HEURISTIC`` or ``NETWORK``.
-        weights: With ``layouts``, as from ``perceptron.join``: none, and the rollouts' network.
-        layouts: int64 (2, LAYOUT_SIZE).
-        views: int64 (2, 2): memory and features, of the player's and of the network's observation.
-        to_round: Whether rollouts end with the round, or with the game.
-        iterations: How many worlds are searched, each with one rollout.
-        exploration: The weight of the second term of UCB1.
+        policy: Who plays the rollouts.
+        rollouts: How many worlds are searched, each with one rollout.
         seed: Of all random choices.
-        worlds: Records (M,), to be overwritten, as is all that follows.
-        observation: float32 (M, D).
-        action_mask: int8 (M, A).
-        scratch: float32 (M, 3, width).
-        streams: uint64 (M,).
-        nodes: int32 (M, iterations + 1, NODE_SIZE).
-        totals: float64 (M, iterations + 1): what the player who chose the node got, summed up.
-        path: int64 (M, MAX_DEPTH, 2).
+        worlds: Records (M,).
+        room: As for ``search_games``.
         gains: float64 (M, max_players).
         actions: int64 (M,), the result: the most visited one.
+        exploration: The weight of the second term of UCB1.
+        nodes: int32 (M, rollouts + 1, NODE_SIZE).
+        totals: float64 (M, rollouts + 1): what the player who chose the node got, summed up.
+        path: int64 (M, MAX_DEPTH, 2).
     """
+    observation, action_mask, scratch, streams = room
     for j in prange(len(indices)):
         actions[j] = grow_tree(
             states,
             indices[j],
             j,
-            kind,
-            weights,
-            layouts,
-            views,
-            to_round,
-            iterations,
+            policy,
+            rollouts,
             exploration,
             seed,
             worlds,
-            observation[j],
-            action_mask[j],
-            scratch[j],
-            streams,
+            (observation[j], action_mask[j], scratch[j], streams),
+            gains[j],
             nodes[j],
             totals[j],
             path[j],
-            gains[j],
         )
 
 
 def grow_tree(
-    states,
-    i,
-    j,
-    kind,
-    weights,
-    layouts,
-    views,
-    to_round,
-    iterations,
-    exploration,
-    seed,
-    worlds,
-    observation,
-    action_mask,
-    scratch,
-    streams,
-    nodes,
-    totals,
-    path,
-    gains,
+    states, i, j, policy, rollouts, exploration, seed, worlds, room, gains, nodes, totals, path
 ):
     """Search game ``i`` and return the most visited action."""
+    _, _, _, views, to_round = policy
+    observation, action_mask, scratch, streams = room
     observer = states[i].current_player
     if legal_action_mask(states, i, action_mask) == 1:
         return most_probable(scratch[2], action_mask)
@@ -397,8 +297,8 @@ def grow_tree(
     stream = mix(seed ^ hash_of(observation))
     nodes[0] = 0
     size = 1
-    for iteration in range(iterations):
-        world_seed = mix(stream + np.uint64(iteration) * _GAMMA)
+    for rollout in range(rollouts):
+        world_seed = mix(stream + np.uint64(rollout) * _GAMMA)
         worlds[j] = states[i]
         determinize(worlds, j, observer, world_seed)
         streams[j] = world_seed
@@ -420,22 +320,7 @@ def grow_tree(
             step(worlds, j, nodes[node, ACTION])
             for player in range(s.num_players):
                 gains[player] += s.rewards[player]
-        play_on(
-            worlds,
-            j,
-            -1,
-            number,
-            kind,
-            weights,
-            layouts[1],
-            views[1],
-            to_round,
-            observation,
-            action_mask,
-            scratch,
-            streams,
-            gains,
-        )
+        play_on(worlds, j, -1, number, policy, room, gains)
         for k in range(depth):
             nodes[path[k, 0], VISITS] += 1
             totals[path[k, 0]] += gains[path[k, 1]]
