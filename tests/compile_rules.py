@@ -20,6 +20,7 @@ from helpers import (
     state_of,
 )
 
+from card_envs.agents import SearchAgent, TreeSearchAgent, choose
 from card_envs.compilation import compile_game
 from card_envs.engine.game import Game
 from card_envs.envs.single_seat_vector import SingleSeatVectorEnv
@@ -37,6 +38,8 @@ def compile_for_tests(game: Game) -> None:
     action = int(mask_of(game, states).argmax())
     if game.heuristic is not None:
         game.heuristic(states, 0)
+    for agent in (SearchAgent(game, rollouts=2), TreeSearchAgent(game, rollouts=2)):
+        choose(agent, game, states)
     game.rules.determinize(states, 0, 0, np.uint64(1))
     game.rules.step(states, 0, action)
 
