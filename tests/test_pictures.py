@@ -322,6 +322,9 @@ def test_gymnasiums_wrappers(game, pygame, tmp_path):
     assert [path.suffix for path in tmp_path.iterdir()] == [".mp4"]
 
 
+@pytest.mark.skipif(
+    not hasattr(gymnasium.wrappers.vector, "RecordVideo"), reason="not in this Gymnasium"
+)
 @each_game
 def test_the_vector_environments_video(game, tmp_path):
     from gymnasium.wrappers.vector import RecordVideo

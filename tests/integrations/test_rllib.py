@@ -57,7 +57,9 @@ def cluster(monkeypatch):
 )
 def test_agents_observe_in_their_turns_and_get_all_that_they_are_paid(game, options):
     """As in the AEC environment; RLlib's episodes have the sums of its rewards as returns."""
-    options = {"num_players": 3, **options}
+    loaded = card_envs.load_game(game)
+    num_players = min(max(3, loaded.min_players), loaded.max_players)
+    options = {"num_players": num_players, **options}
     env = CardMultiAgentEnv({"game": game, **options})
     aec = card_envs.make(game, **options)
     rng = np.random.default_rng(0)
