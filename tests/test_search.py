@@ -119,6 +119,22 @@ def test_threads_change_nothing(game):
         assert chosen_by(one, game, positions) == chosen_by(two, game, positions)
 
 
+@pytest.mark.parametrize("rollouts", [2, 3, 7, 18, 64])
+@pytest.mark.parametrize("candidates", [2, 3, 9, None])
+@each_game
+def test_there_are_no_more_rollouts_than_that(game, candidates, rollouts, monkeypatch):
+    agent = SearchAgent(game, rollouts=rollouts, candidates=candidates)
+    caution, origins, tried, values = agent._settings(1)
+    monkeypatch.setattr(agent, "_settings", lambda count: (caution, origins, tried, values))
+    for states in positions_in(game, 3):
+        values[:] = np.nan
+        chosen_by(agent, game, states)
+        made = np.isfinite(values).sum()
+        assert made <= rollouts
+        if mask_of(game, states).sum() > 1:
+            assert made >= min(rollouts // 2 * 2, 2)
+
+
 @each_game
 def test_without_better_ones_the_proposed_action_is_kept(game):
     """With a caution that no lead can satisfy, it is the proposer."""

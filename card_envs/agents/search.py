@@ -133,7 +133,8 @@ class SearchAgent(_Searcher):
         policy: Who plays the rollouts: a policy, ``"heuristic"`` or ``"random"``.
         proposer: The policy whose likeliest actions are tried, its first choice being the proposed
             one; None: the heuristic's action, then the legal actions in their order.
-        candidates: How many actions are tried at most; None: all.
+        candidates: How many actions are tried at most, and half as many as there are rollouts;
+            None: all.
         horizon: Where rollouts end: ``"round"`` (valued by ``Game.outlook``; the default of games
             that have one) or ``"game"``.
         caution: In standard errors.
@@ -164,7 +165,8 @@ class SearchAgent(_Searcher):
             raise ValueError(f"candidates must be at least 2, or all, got {candidates}")
         self._caution = _at_least_0("caution", caution)
         super().__init__(game, name, rollouts, policy, proposer, horizon, seed, threads)
-        self._candidates = min(candidates or game.num_actions, game.num_actions, rollouts)
+        most = max(2, rollouts // 2)
+        self._candidates = min(candidates or game.num_actions, game.num_actions, most)
 
     def _settings(self, count: int) -> tuple[Any, ...]:
         return (

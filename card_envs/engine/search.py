@@ -123,6 +123,8 @@ def search_one(
     left, done, racing = rollouts, 0, tried
     for phase in range(phases):
         for _ in range(max(1, left // ((phases - phase) * racing))):
+            if left < racing:
+                break
             world_seed = mix(stream + np.uint64(done) * _GAMMA)
             origins[j] = states[i]
             determinize(origins, j, player, world_seed)
@@ -200,7 +202,7 @@ def search_games(
         actions: int64 (M,), the result.
         caution: Standard errors by which another action must be ahead of the proposed one.
         origins: Records (M,).
-        candidates: int64 (M, K), for the K actions that are tried at most.
+        candidates: int64 (M, K), for the K actions that are tried at most; K <= rollouts.
         values: float32 (M, K, rollouts).
     """
     observation, action_mask, scratch, streams = room
