@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from card_envs.engine.jit import jit
-from card_envs.engine.rng import mix
+from card_envs.engine.rng import draw_unit_from
 
 #: Activations by their codes.
 ACTIVATIONS = ("relu", "tanh")
@@ -33,9 +33,6 @@ _LOG2_E = 1.4426950408889634
 _LN_2 = 0.6931471805599453
 _LOWEST = np.float32(np.finfo(np.float32).min)
 _ZERO = np.float32(0.0)
-_11 = np.uint64(11)
-_TO_UNIT = 2.0**-53
-_GAMMA = np.uint64(0x9E3779B97F4A7C15)
 
 
 def pack(
@@ -189,8 +186,7 @@ def draw_action(logits, action_mask, streams, i):
     for action in range(len(action_mask)):
         if action_mask[action]:
             total += exp(logits[action] - highest)
-    threshold = total * np.float64(mix(streams[i]) >> _11) * _TO_UNIT
-    streams[i] = streams[i] + _GAMMA
+    threshold = total * draw_unit_from(streams, i)
     chosen = -1
     for action in range(len(action_mask)):
         if action_mask[action]:

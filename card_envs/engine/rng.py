@@ -13,7 +13,8 @@ from card_envs.engine.jit import jit
 _GAMMA = np.uint64(0x9E3779B97F4A7C15)
 _MIX_1 = np.uint64(0xBF58476D1CE4E5B9)
 _MIX_2 = np.uint64(0x94D049BB133111EB)
-_30, _27, _31, _32 = np.uint64(30), np.uint64(27), np.uint64(31), np.uint64(32)
+_11, _30, _27, _31, _32 = (np.uint64(bits) for bits in (11, 30, 27, 31, 32))
+_TO_UNIT = 2.0**-53
 
 
 @jit
@@ -46,3 +47,17 @@ def draw_below_from(streams, i, bound):
     value = mix(streams[i])
     streams[i] = streams[i] + _GAMMA
     return np.int64(((value >> _32) * np.uint64(bound)) >> _32)
+
+
+@jit
+def draw_unit_from(streams, i):
+    """A uniform number in [0, 1) from an array of streams."""
+    value = mix(streams[i]) >> _11
+    streams[i] = streams[i] + _GAMMA
+    return np.float64(value) * _TO_UNIT
+
+
+@jit
+def seed_in(stream, number):
+    """The seed of that number that a stream holds, without drawing those before it."""
+    return mix(stream + np.uint64(number) * _GAMMA)

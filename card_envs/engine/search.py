@@ -17,7 +17,7 @@ from card_envs.engine.game import Game
 from card_envs.engine.jit import jit, specialize
 from card_envs.engine.outcome import SCORE
 from card_envs.engine.perceptron import LAYERS, choose_by_network, most_probable, write_logits
-from card_envs.engine.rng import mix
+from card_envs.engine.rng import mix, seed_in
 from card_envs.engine.seeds import random_action
 from card_envs.engine.templates import HEURISTIC, NETWORK
 
@@ -27,7 +27,6 @@ MAX_DECISIONS = 400
 # A path in a tree is followed this far.
 MAX_DEPTH = 200
 
-_GAMMA = np.uint64(0x9E3779B97F4A7C15)
 _20 = np.uint64(20)
 _UNITS = np.float32(65536.0)
 
@@ -125,7 +124,7 @@ def search_one(
         for _ in range(max(1, left // ((phases - phase) * racing))):
             if left < racing:
                 break
-            world_seed = mix(stream + np.uint64(done) * _GAMMA)
+            world_seed = seed_in(stream, done)
             origins[j] = states[i]
             determinize(origins, j, player, world_seed)
             for c in range(racing):
@@ -300,7 +299,7 @@ def grow_tree(
     nodes[0] = 0
     size = 1
     for rollout in range(rollouts):
-        world_seed = mix(stream + np.uint64(rollout) * _GAMMA)
+        world_seed = seed_in(stream, rollout)
         worlds[j] = states[i]
         determinize(worlds, j, observer, world_seed)
         streams[j] = world_seed
@@ -396,9 +395,8 @@ def compile_search(
         "SCORE": SCORE,
         "HEURISTIC": HEURISTIC,
         "NETWORK": NETWORK,
-        "_GAMMA": _GAMMA,
-        "np": np,
         "mix": mix,
+        "seed_in": seed_in,
         "hash_of": hash_of,
         "random_action": random_action,
         "choose_by_network": choose_by_network,

@@ -195,7 +195,7 @@ def card(
 
 
 def _draw_face(image: Image, face: Face, name: str, width: int, height: int) -> None:
-    label = name if face.label is None else face.label
+    label = face.lettering(name)
     rows, size = _lettering(label, width - 7)
     text_height = (size + 1) * len(rows) + (6 if rows else 0)
     room = height - text_height
@@ -248,9 +248,7 @@ def chip(
 ) -> Image:
     """A card in a line of text's height: its symbol, its name if ``named``, and how many."""
     size, height = 12, 21
-    label = name if face and (face.label is None or not face.symbol) else ""
-    if face and face.label is not None:
-        label = face.label
+    label = face.lettering(name) if face else ""
     parts: list[tuple[str, str, int, str]] = []
     if face is None:
         parts.append(("?", BOLD, size, WHITE))

@@ -22,6 +22,10 @@ class Face:
     label: str | None = None
     badge: str = ""
 
+    def lettering(self, name: str) -> str:
+        """What is written on a card of this name."""
+        return name if self.label is None else self.label
+
 
 @dataclass(frozen=True, eq=False)
 class Style:
