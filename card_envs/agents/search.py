@@ -14,7 +14,7 @@ from card_envs.agents.network import PolicyAgent
 from card_envs.engine.agent import Agent, Turn
 from card_envs.engine.game import Game, View
 from card_envs.engine.jit import COMPILED
-from card_envs.engine.perceptron import join
+from card_envs.engine.perceptron import SCRATCH_ROWS, join
 from card_envs.engine.search import MAX_DEPTH, NODE_SIZE, compile_search, search_games, search_tree
 from card_envs.engine.seeds import check_seed
 from card_envs.engine.templates import HEURISTIC, NETWORK, RANDOM
@@ -114,7 +114,7 @@ class _Searcher(Agent):
         return (
             np.empty((count, game.fields.size), np.float32),
             np.empty((count, game.num_actions), np.int8),
-            np.zeros((count, 3, self._width), np.float32),
+            np.zeros((count, SCRATCH_ROWS, self._width), np.float32),
             np.empty(count, np.uint64),
         )
 

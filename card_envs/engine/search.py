@@ -195,7 +195,7 @@ def search_games(
         rollouts: How many rollouts for a decision.
         seed: Of all random choices.
         worlds: Records (M,), to be overwritten, as is all that follows.
-        room: float32 (M, D), int8 (M, A), float32 (M, 3, width), uint64 (M,): observations, masks,
+        room: float32 (M, D), int8 (M, A), float32 (M, SCRATCH_ROWS, width), uint64 (M,): observations, masks,
             the networks' layers, random streams.
         gains: float64 (M, max_players).
         actions: int64 (M,), the result.
