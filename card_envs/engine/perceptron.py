@@ -12,6 +12,8 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from numba import types
+from numba.extending import overload
 from numpy.typing import NDArray
 
 from card_envs.engine.jit import jit
@@ -38,6 +40,7 @@ _LOG2_E = 1.4426950408889634
 _LN_2 = 0.6931471805599453
 _LOWEST = np.float32(np.finfo(np.float32).min)
 _ZERO = np.float32(0.0)
+_NO_SCALE = np.zeros(0, np.float32)
 
 
 def pack(
@@ -111,7 +114,7 @@ def _activate(values, size, activation):
 
 
 @jit
-def _add_layer(weights, at, inputs, num_inputs, outputs, num_outputs, nonzero):
+def _add_layer(weights, at, inputs, scale, num_inputs, outputs, num_outputs, nonzero):
     """``outputs = inputs @ weight + bias``; rows of inputs that are 0 are skipped.
 
     The others are added in groups of ``_GROUP``, which saves reading and writing the outputs.
@@ -125,30 +128,43 @@ def _add_layer(weights, at, inputs, num_inputs, outputs, num_outputs, nonzero):
         count += inputs[j] != _ZERO
     whole = count - count % _GROUP
     for m in range(0, whole, _GROUP):
-        a, row_a = _row(weights, at, inputs, num_outputs, nonzero[m])
-        b, row_b = _row(weights, at, inputs, num_outputs, nonzero[m + 1])
-        c, row_c = _row(weights, at, inputs, num_outputs, nonzero[m + 2])
-        d, row_d = _row(weights, at, inputs, num_outputs, nonzero[m + 3])
-        e, row_e = _row(weights, at, inputs, num_outputs, nonzero[m + 4])
-        f, row_f = _row(weights, at, inputs, num_outputs, nonzero[m + 5])
-        g, row_g = _row(weights, at, inputs, num_outputs, nonzero[m + 6])
-        h, row_h = _row(weights, at, inputs, num_outputs, nonzero[m + 7])
+        a, row_a = _row(weights, at, inputs, scale, num_outputs, nonzero[m])
+        b, row_b = _row(weights, at, inputs, scale, num_outputs, nonzero[m + 1])
+        c, row_c = _row(weights, at, inputs, scale, num_outputs, nonzero[m + 2])
+        d, row_d = _row(weights, at, inputs, scale, num_outputs, nonzero[m + 3])
+        e, row_e = _row(weights, at, inputs, scale, num_outputs, nonzero[m + 4])
+        f, row_f = _row(weights, at, inputs, scale, num_outputs, nonzero[m + 5])
+        g, row_g = _row(weights, at, inputs, scale, num_outputs, nonzero[m + 6])
+        h, row_h = _row(weights, at, inputs, scale, num_outputs, nonzero[m + 7])
         for k in range(num_outputs):
             first = (a * row_a[k] + b * row_b[k]) + (c * row_c[k] + d * row_d[k])
             second = (e * row_e[k] + f * row_f[k]) + (g * row_g[k] + h * row_h[k])
             outputs[k] += first + second
     for m in range(whole, count):
-        a, row_a = _row(weights, at, inputs, num_outputs, nonzero[m])
+        a, row_a = _row(weights, at, inputs, scale, num_outputs, nonzero[m])
         for k in range(num_outputs):
             outputs[k] += a * row_a[k]
     return bias + num_outputs
 
 
 @jit
-def _row(weights, at, inputs, num_outputs, j):
+def _row(weights, at, inputs, scale, num_outputs, j):
     """Input ``j`` and its weights."""
     begin = at + j * num_outputs
-    return inputs[j], weights[begin : begin + num_outputs]
+    return _value(inputs, scale, j), weights[begin : begin + num_outputs]
+
+
+def _value(inputs, scale, j):
+    """Input ``j``, from units if the inputs are an observation in uint8."""
+    value = np.float32(inputs[j])
+    return value / scale[j] if inputs.dtype == np.uint8 else value
+
+
+@overload(_value)
+def _compiled_value(inputs, scale, j):
+    if inputs.dtype == types.uint8:
+        return lambda inputs, scale, j: np.float32(inputs[j]) / scale[j]
+    return lambda inputs, scale, j: inputs[j]
 
 
 @jit
@@ -168,17 +184,27 @@ def _dot(row, values, size, products):
 
 
 @jit
-def write_logits(weights, layout, observation, action_mask, scratch):
-    """Write the logits of the legal actions into ``scratch[2]``."""
+def write_logits(weights, layout, observation, scale, action_mask, scratch):
+    """Write the logits of the legal actions into ``scratch[2]``.
+
+    The observation is float32, or uint8: units of these scales. The logits are the same.
+    """
     spare = scratch[_SPARE]
     layers = layout[LAYERS]
     at = layout[_START]
     size = layout[_SIZES]
-    inputs = observation
+    inputs = scratch[1]
+    if layers == 1:
+        for j in range(size):
+            inputs[j] = _value(observation, scale, j)
     for layer in range(layers - 1):
         outputs = scratch[layer % 2]
         width = layout[_SIZES + layer + 1]
-        at = _add_layer(weights, at, inputs, size, outputs, width, spare.view(np.int32))
+        nonzero = spare.view(np.int32)
+        if layer == 0:
+            at = _add_layer(weights, at, observation, scale, size, outputs, width, nonzero)
+        else:
+            at = _add_layer(weights, at, inputs, scale, size, outputs, width, nonzero)
         _activate(outputs, width, layout[_ACTIVATION])
         inputs, size = outputs, width
     logits = scratch[_LOGITS]
@@ -190,9 +216,9 @@ def write_logits(weights, layout, observation, action_mask, scratch):
 
 
 @jit
-def choose_by_network(weights, layout, observation, action_mask, streams, i, scratch):
+def choose_by_network(weights, layout, observation, scale, action_mask, streams, i, scratch):
     """A network's action: the most probable legal one, or one drawn from ``streams[i]``."""
-    write_logits(weights, layout, observation, action_mask, scratch)
+    write_logits(weights, layout, observation, scale, action_mask, scratch)
     if layout[_DRAWS]:
         return draw_action(scratch[2], action_mask, streams, i)
     return most_probable(scratch[2], action_mask)
@@ -254,18 +280,18 @@ def exp(x):
 def act_on_observations(
     weights: Any, layout: Any, observation: Any, action_mask: Any, streams: Any, scratch: Any
 ) -> NDArray[np.int64]:
-    """A network's actions (M,) for observations (M, D) and masks (M, A)."""
+    """A network's actions (M,) for observations float32 (M, D) and masks (M, A)."""
     actions: NDArray[np.int64] = _act_on_observations(
-        weights, layout, observation, action_mask, streams, scratch
+        weights, layout, observation, _NO_SCALE, action_mask, streams, scratch
     )
     return actions
 
 
 @jit
-def _act_on_observations(weights, layout, observation, action_mask, streams, scratch):
+def _act_on_observations(weights, layout, observation, scale, action_mask, streams, scratch):
     actions = np.empty(len(observation), np.int64)
     for j in range(len(observation)):
         actions[j] = choose_by_network(
-            weights, layout, observation[j], action_mask[j], streams, 0, scratch
+            weights, layout, observation[j], scale, action_mask[j], streams, 0, scratch
         )
     return actions
