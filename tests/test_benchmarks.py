@@ -20,9 +20,14 @@ pytest.importorskip("rlcard")
 pytest.importorskip("pygame")
 pytest.importorskip("sb3_contrib")
 
-from benchmarks import rendering, throughput, training
+from benchmarks import rendering, search, throughput, training
 
-BENCHMARKS = {"rendering": rendering, "throughput": throughput, "training": training}
+BENCHMARKS = {
+    "rendering": rendering,
+    "search": search,
+    "throughput": throughput,
+    "training": training,
+}
 slow_as_python = pytest.mark.skipif(not COMPILED, reason="takes too long as plain Python")
 
 
@@ -82,7 +87,24 @@ def check_rendering(measured):
     assert {mode for game, _, mode in cases if game == measured["game"]} == {"ansi", "rgb_array"}
 
 
-CHECKS = {"rendering": check_rendering, "throughput": check_throughput, "training": check_training}
+def check_search(measured):
+    check_origin(measured, "search")
+    for row in measured["results"]["tables"]:
+        low, high = row["rank_ci95"]
+        assert -1.0 <= low <= row["rank"] <= high <= 1.0
+        assert row["agent"].startswith("search:")
+        assert row["decisions_per_second"] > 0
+        assert 0 < row["worlds"] <= row["rollout_decisions"]
+        assert row["evaluations"] <= row["rollout_decisions"]
+        assert sum(row["shares"].values()) == pytest.approx(1.0)
+
+
+CHECKS = {
+    "rendering": check_rendering,
+    "search": check_search,
+    "throughput": check_throughput,
+    "training": check_training,
+}
 
 
 def test_rendering_runs(tmp_path, capsys):
@@ -91,6 +113,18 @@ def test_rendering_runs(tmp_path, capsys):
     measured = json.loads(path.read_text())
     check_rendering(measured)
     assert rendering.table(measured) in capsys.readouterr().out
+
+
+@slow_as_python
+def test_search_runs(tmp_path, capsys):
+    path = tmp_path / "search.json"
+    arguments = ["--game", SCRIPTED.id, "--deals", "2", "--json", str(path)]
+    players = str(SCRIPTED.min_players)
+    arguments += ["--table", players, "search:4", "--table", players, "search:4,method=tree"]
+    assert search.main(arguments) == 0
+    measured = json.loads(path.read_text())
+    check_search(measured)
+    assert search.table(measured) in capsys.readouterr().out
 
 
 @slow_as_python
@@ -176,6 +210,10 @@ def test_readme_alone_rewrites_tables_and_nothing_else(tmp_path, monkeypatch):
         ("throughput", ["--seconds", "0"]),
         ("throughput", ["--seconds", "nan"]),
         ("rendering", ["--pictures", "1"]),
+        ("search", ["--deals", "1"]),
+        ("search", ["--table", "two", "search:4"]),
+        ("search", ["--table", "2", "random"]),
+        ("search", ["--table", "99", "search:4"]),
         ("training", ["--game", "chess"]),
         ("training", ["--decisions", "0"]),
     ],

@@ -146,7 +146,8 @@ def test_what_a_search_finds_out(game):
             (values,), (visits,) = agent.action_values(turn)
             legal = turn.action_mask[0] == 1
             if legal.sum() == 1:
-                assert not visits.any() and agent.work[0] == worlds
+                assert not visits.any()
+                assert agent.work[0] == worlds
                 continue
             assert not visits[~legal].any()
             np.testing.assert_array_equal(np.isfinite(values), visits > 0)

@@ -34,7 +34,7 @@ _PREFIX = "search:"
 _KEYS = ("method", "policy", "candidates", "horizon", "caution", "exploration", "threads")
 
 
-class _Searcher(Agent):
+class Searcher(Agent):
     """What both searches share: rollouts, their horizon, worlds, seeds and threads."""
 
     _template: Callable[..., Any]
@@ -146,7 +146,7 @@ class _Searcher(Agent):
         )
 
 
-class SearchAgent(_Searcher):
+class SearchAgent(Searcher):
     """Tries the likeliest actions in worlds that the player holds possible, and plays them on.
 
     The same worlds are used for all candidates, half of which are dropped again and again
@@ -204,7 +204,7 @@ class SearchAgent(_Searcher):
         )
 
 
-class TreeSearchAgent(_Searcher):
+class TreeSearchAgent(Searcher):
     """Information-set Monte Carlo tree search (Cowling, Powley and Whitehouse, 2012).
 
     Single observer: one tree over all players' decisions, in another world at each iteration;
