@@ -202,7 +202,7 @@ def table(measured: dict[str, Any]) -> str:
         )
     header = ["players", "agent", "rank reward among `ppo`", "decisions a second"]
     header += ["decisions in its rollouts", *_PIECES]
-    return "\n\n".join([markdown_table(header, rows, 2), report.origin(measured)])
+    return "\n\n".join([markdown_table(header, rows, len(header) - 3), report.origin(measured)])
 
 
 def _main(argv: Sequence[str] | None) -> None:

@@ -20,9 +20,10 @@ pytest.importorskip("rlcard")
 pytest.importorskip("pygame")
 pytest.importorskip("sb3_contrib")
 
-from benchmarks import rendering, search, throughput, training
+from benchmarks import decision, rendering, search, throughput, training
 
 BENCHMARKS = {
+    "decision": decision,
     "rendering": rendering,
     "search": search,
     "throughput": throughput,
@@ -99,7 +100,22 @@ def check_search(measured):
         assert sum(row["shares"].values()) == pytest.approx(1.0)
 
 
+def check_decision(measured):
+    check_origin(measured, "decision")
+    results = measured["results"]
+    assert all(value > 0 for value in results["kernels"].values())
+    assert len(results["kernels"]) == 6
+    assert results["bytes"]["uint8"] < results["bytes"]["float32"]
+    assert results["copied_bytes_per_second"] > 0
+    rows = results["steps"]
+    for row in rows:
+        assert 0 < row["best"] <= row["median"]
+    cases = [(row["games"], row["dtype"], row["features"]) for row in rows]
+    assert len(cases) == len(set(cases)) == 4 * len({games for games, _, _ in cases})
+
+
 CHECKS = {
+    "decision": check_decision,
     "rendering": check_rendering,
     "search": check_search,
     "throughput": check_throughput,
@@ -113,6 +129,16 @@ def test_rendering_runs(tmp_path, capsys):
     measured = json.loads(path.read_text())
     check_rendering(measured)
     assert rendering.table(measured) in capsys.readouterr().out
+
+
+@slow_as_python
+def test_decision_runs(tmp_path, capsys):
+    path = tmp_path / "decision.json"
+    arguments = ["--game", SCRIPTED.id, "--games", "3", "20", "--json", str(path)]
+    assert decision.main([*arguments, "--decisions", "100", "--repetitions", "1"]) == 0
+    measured = json.loads(path.read_text())
+    check_decision(measured)
+    assert decision.table(measured) in capsys.readouterr().out
 
 
 @slow_as_python
@@ -210,6 +236,8 @@ def test_readme_alone_rewrites_tables_and_nothing_else(tmp_path, monkeypatch):
         ("throughput", ["--seconds", "0"]),
         ("throughput", ["--seconds", "nan"]),
         ("rendering", ["--pictures", "1"]),
+        ("decision", ["--games", "0"]),
+        ("decision", ["--repetitions", "0"]),
         ("search", ["--deals", "1"]),
         ("search", ["--table", "two", "search:4"]),
         ("search", ["--table", "2", "random"]),
