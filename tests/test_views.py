@@ -197,6 +197,21 @@ def test_a_vector_in_units_plays_the_same_games(game, mask):
     assert_scaled(seen, units_seen, game.fields.scale)
 
 
+@each_game
+def test_a_seat_in_units_plays_the_same_game(game):
+    env = SingleSeatEnv(game.name, observation_dtype="uint8")
+    other = SingleSeatEnv(game.name)
+    (units, info), (values, _) = env.reset(seed=4), other.reset(seed=4)
+    for _ in range(40):
+        assert env.observation_space.contains(units)
+        assert (units / game.fields.scale).tobytes() == values.tobytes()
+        action = info["action_mask"].argmax()
+        units, _, terminated, truncated, info = env.step(action)
+        values = other.step(action)[0]
+        if terminated or truncated:
+            (units, info), (values, _) = env.reset(), other.reset()
+
+
 def assert_scaled(values: Any, units: Any, scale: np.ndarray) -> None:
     """The same, but for arrays of uint8: those are units."""
     if isinstance(values, dict):

@@ -177,7 +177,8 @@ class Game:
     - ``reset(states, i, seed, num_players, reward_mode, max_steps, *own options)``
     - ``step(states, i, action)``
     - ``legal_action_mask(states, i, out)``: writes int8 (A,), returns the number of legal actions
-    - ``observe(states, i, player, memory, features, out)``: writes float32 (D,)
+    - ``observe(states, i, player, memory, features, out)``: writes (D,), float32 in [0, 1] or uint8
+      in whole units of the fields' scales, whichever ``out`` is
     - ``determinize(states, i, player, seed)``
     - ``heuristic(states, i)``: returns an action (optional)
     - ``write_state(states, i, player, out)``: writes float32 (S,) (optional)

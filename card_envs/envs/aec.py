@@ -20,7 +20,7 @@ from card_envs.engine.templates import (
     write_full_states,
 )
 from card_envs.engine.threads import OneThread, in_use, one_thread_at_a_time
-from card_envs.envs.mask_option import is_mask_in_info, observation_space
+from card_envs.envs.observation_space import is_mask_in_info, observation_space
 from card_envs.games import load_game
 from card_envs.render.renderer import FPS, TableRenderer
 from card_envs.replay import Redraw, Replay

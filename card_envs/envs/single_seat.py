@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from card_envs.agents import AgentLike
 from card_envs.engine.game import DEFAULT_MAX_STEPS
 from card_envs.envs.learner_games import LearnerGames
-from card_envs.envs.mask_option import is_mask_in_info, observation_space
+from card_envs.envs.observation_space import is_mask_in_info, observation_space
 from card_envs.games import load_game
 from card_envs.render.renderer import FPS, TableRenderer
 
@@ -33,7 +33,9 @@ class SingleSeatEnv(gymnasium.Env[Observation, np.int64]):
     ``info["action_mask"]`` say which actions are legal.
 
     ## Observation Space
-    ``Box(0, 1, (D,), float32)``: what the learner can know, their own seat first.
+    ``Box(0, 1, (D,), float32)``: what the learner can know, their own seat first. With
+    ``observation_dtype="uint8"``: ``Box(0, game.fields.scale, (D,), uint8)``, the same in whole
+    units.
 
     With ``mask="observation"``: ``Dict{"observation": Box(0, 1, (D,), float32), "action_mask":
     Box(0, 1, (A,), int8)}``; the mask is then not in ``info``.
@@ -70,6 +72,8 @@ class SingleSeatEnv(gymnasium.Env[Observation, np.int64]):
         on_illegal: ``"terminate"``: an illegal action ends the game with reward -1 (as with
             PettingZoo's TerminateIllegalWrapper); ``"raise"``: it is a ValueError, and the game
             is unchanged.
+        observation_dtype: ``"float32"``: values in [0, 1]; ``"uint8"``: the same in whole units,
+            ``value * game.fields.scale``.
         render_mode: None, ``"ansi"`` (``render()`` returns the table in words), ``"rgb_array"`` (as
             a picture, uint8 (720, 960, 3)) or ``"human"`` (a window shows it after each step).
             Pictures need ``pip install 'card_envs[render]'`` once they are drawn.
@@ -100,6 +104,7 @@ class SingleSeatEnv(gymnasium.Env[Observation, np.int64]):
         features: bool = True,
         mask: str = "info",
         on_illegal: str = "terminate",
+        observation_dtype: str = "float32",
         render_mode: str | None = None,
         render_perspective: int | str | None = None,
         **own_options: Any,
@@ -115,6 +120,7 @@ class SingleSeatEnv(gymnasium.Env[Observation, np.int64]):
             seat=seat,
             skip_forced=skip_forced,
             on_illegal=on_illegal,
+            observation_dtype=observation_dtype,
             reward=reward,
             max_steps=max_steps,
             memory=memory,
@@ -131,7 +137,7 @@ class SingleSeatEnv(gymnasium.Env[Observation, np.int64]):
         self._actions = np.zeros(1, np.int64)
         self._has_game = False
         self._is_over = False
-        self.observation_space = observation_space(self.game, self._mask_in_info)
+        self.observation_space = observation_space(self.game, self._mask_in_info, observation_dtype)
         self.action_space = spaces.Discrete(self.game.num_actions)
 
     def reset(

@@ -16,7 +16,7 @@ from card_envs.agents import AgentLike
 from card_envs.engine.game import DEFAULT_MAX_STEPS
 from card_envs.engine.seeds import check_seed, consecutive_seeds, next_seeds
 from card_envs.envs.learner_games import LearnerGames
-from card_envs.envs.mask_option import is_mask_in_info, observation_space
+from card_envs.envs.observation_space import is_mask_in_info, observation_space
 from card_envs.envs.single_seat import Observation
 from card_envs.games import load_game
 from card_envs.render.renderer import FPS, TableRenderer
@@ -69,8 +69,7 @@ class SingleSeatVectorEnv(VectorEnv[Observation, NDArray[np.int64], NDArray[Any]
             - ``DISABLED``: by the caller, with ``reset(options={"reset_mask": ...})``. A step in
               which one of the games is over is an error.
         on_illegal: As for ``SingleSeatEnv``.
-        observation_dtype: ``"float32"``: values in [0, 1]; ``"uint8"``: the same in whole units,
-            ``value * game.fields.scale``.
+        observation_dtype: As for ``SingleSeatEnv``.
         render_mode: As for ``SingleSeatEnv``.
         **own_options: The game's own options.
 

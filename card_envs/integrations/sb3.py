@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from card_envs.engine.templates import NOBODY
 from card_envs.envs.learner_games import LearnerGames
+from card_envs.envs.observation_space import observation_space
 from card_envs.extras import import_extra
 from card_envs.games import load_game
 from card_envs.integrations.sb3_evaluation import DealsEvalCallback, as_agent
@@ -31,8 +32,8 @@ def make_vec_env(game: str, num_envs: int, **arguments: Any) -> CardVecEnv:
         game: The game's id or versioned name.
         num_envs: Number of games.
         **arguments: ``num_players``, ``opponents``, ``seat``, ``skip_forced``, ``on_illegal``,
-            ``reward``, ``max_steps``, ``memory``, ``features`` and the game's own options, as for
-            ``card_envs.envs.single_seat.SingleSeatEnv``.
+            ``observation_dtype``, ``reward``, ``max_steps``, ``memory``, ``features`` and the
+            game's own options, as for ``card_envs.envs.single_seat.SingleSeatEnv``.
 
     Raises:
         ValueError, TypeError: An argument is wrong; the message says what is allowed.
@@ -53,7 +54,7 @@ class CardVecEnv(VecEnv):
         self._attributes: dict[str, list[Any]] = {}  # what set_attr has set
         super().__init__(
             games.num_envs,
-            spaces.Box(0.0, 1.0, (games.game.fields.size,), np.float32),
+            observation_space(games.game, True, games.arena.observation.dtype),
             spaces.Discrete(games.game.num_actions),
         )
 
@@ -61,8 +62,8 @@ class CardVecEnv(VecEnv):
     def _has_games(self) -> bool:
         return bool((self.games.arena.waiting != NOBODY).any())
 
-    def reset(self) -> NDArray[np.float32]:
-        """Begin all games, and return the observations, float32 (N, D).
+    def reset(self) -> NDArray[Any]:
+        """Begin all games, and return the observations (N, D).
 
         After ``seed(s)`` game i has the seed ``s + i``; else the seeds follow those before.
         """
@@ -74,7 +75,7 @@ class CardVecEnv(VecEnv):
         self._reset_seeds()
         return self._observe(self.games.all)
 
-    def _observe(self, indices: NDArray[np.int64]) -> NDArray[np.float32]:
+    def _observe(self, indices: NDArray[np.int64]) -> NDArray[Any]:
         """What the learner sees in these games."""
         return self.games.arena.observation[indices]
 

@@ -53,6 +53,10 @@ def as_agent(
 
     def act(observation: Any, action_mask: NDArray[np.int8]) -> Any:
         normalize = model.get_vec_normalize_env()
+        seen: Any = model if normalize is None else normalize.venv
+        seen = seen.observation_space
+        if seen.dtype == np.uint8:  # trained on whole units
+            observation = np.rint(observation * seen.high).astype(np.uint8)
         if normalize is not None:
             observation = normalize.normalize_obs(observation)
         if takes_masks:

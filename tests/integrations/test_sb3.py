@@ -230,6 +230,22 @@ def test_observations_are_normalized_as_in_training():
     assert (as_agent(model)._function(observation, masks) == expected).all()
 
 
+@pytest.mark.parametrize("normalized", [False, True])
+def test_a_model_of_units_gets_units(normalized):
+    env = make_vec_env("beaver_gang", 4, observation_dtype="uint8", **TABLE)
+    units, masks = env.reset(), get_action_masks(env)
+    assert env.observation_space.contains(units[0])
+    scale = env.games.game.fields.scale
+    if normalized:
+        env = VecNormalize(env, norm_reward=False)
+        env.reset()
+    model = MaskablePPO("MlpPolicy", env, **TINY)
+    agent = as_agent(model)
+    seen = env.normalize_obs(units) if normalized else units
+    expected = model.predict(seen, deterministic=True, action_masks=masks)[0]
+    assert (agent._function((units / scale).astype(np.float32), masks) == expected).all()
+
+
 def test_models_of_continuous_actions_are_no_agents():
     with pytest.raises(TypeError, match=r"must have discrete actions.*SAC"):
         as_agent(SAC("MlpPolicy", "Pendulum-v1", buffer_size=10))

@@ -1,4 +1,4 @@
-"""The option ``mask`` of all environments: whether the action mask is observed, or in ``info``."""
+"""What environments observe, by their options ``mask`` and ``observation_dtype``."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def is_mask_in_info(mask: Any) -> bool:
 
 
 def observation_space(
-    game: Game, mask_in_info: bool, observation_dtype: str = "float32"
+    game: Game, mask_in_info: bool, observation_dtype: Any = "float32"
 ) -> spaces.Space[Any]:
     """What one seat observes: a Box, in a Dict with the action mask unless that is in ``info``.
 
