@@ -9,14 +9,18 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 from sb3_contrib import MaskablePPO
+from stable_baselines3.common.callbacks import BaseCallback
+from stable_baselines3.common.utils import get_device, obs_as_tensor
 from torch import nn
 from torch.optim.swa_utils import AveragedModel, get_ema_multi_avg_fn
 
 from card_envs.engine.game import Game
 from training.config import Config
 from training.policy import AsymmetricPolicy
+from training.rollouts import SparseRolloutBuffer
 from training.run import Run
 from training.selfplay import SelfPlayVecEnv
+from training.sparse import SparseRows
 
 ACTIVATIONS = {"relu": nn.ReLU, "tanh": nn.Tanh}
 
@@ -37,6 +41,56 @@ class Learner(MaskablePPO):
         self.average: AveragedModel | None = None
         if ema_decay:
             self.average = AveragedModel(self.policy, multi_avg_fn=get_ema_multi_avg_fn(ema_decay))
+
+    def collect_rollouts(
+        self,
+        env: Any,
+        callback: BaseCallback,
+        rollout_buffer: Any,
+        n_rollout_steps: int,
+        use_masking: bool = True,
+    ) -> bool:
+        """As MaskablePPO does; on a CPU the networks read what the buffer has kept."""
+        if not isinstance(rollout_buffer, SparseRolloutBuffer):
+            return super().collect_rollouts(
+                env, callback, rollout_buffer, n_rollout_steps, use_masking
+            )
+        policy: Any = self.policy
+        policy.set_training_mode(False)
+        rollout_buffer.reset()
+        callback.on_rollout_start()
+        for _ in range(n_rollout_steps):
+            last_obs: Any = self._last_obs
+            seen = rollout_buffer.observe(last_obs, env.games.arena.action_mask)
+            tensors, values, log_probs = policy.act(*seen)
+            actions = tensors.numpy()
+            new_obs, rewards, dones, infos = env.step(actions)
+            self.num_timesteps += env.num_envs
+            callback.update_locals(locals())
+            if not callback.on_step():
+                return False
+            ended = np.flatnonzero(dones)
+            self._update_info_buffer([infos[i] for i in ended], dones[ended])
+            for i in ended:
+                if infos[i].get("TimeLimit.truncated", False):
+                    last = infos[i]["terminal_observation"]
+                    rewards[i] += self.gamma * float(self.values(last[None]))
+            starts: Any = self._last_episode_starts
+            rollout_buffer.add_step(actions, rewards, starts, values, log_probs)
+            self._last_obs, self._last_episode_starts = new_obs, dones
+        rollout_buffer.compute_returns_and_advantage(self.values(new_obs), dones)
+        callback.on_rollout_end()
+        return True
+
+    def values(self, observation: NDArray[np.float32]) -> torch.Tensor:
+        """The values (N, 1) of what the critic sees (N, inputs)."""
+        policy: Any = self.policy
+        is_sparse = isinstance(self.rollout_buffer, SparseRolloutBuffer)
+        with torch.no_grad():
+            values: torch.Tensor = policy.predict_values(
+                SparseRows.of(observation) if is_sparse else obs_as_tensor(observation, self.device)
+            )
+        return values
 
     def train(self) -> None:
         """One update, the average's included."""
@@ -99,9 +153,12 @@ def make_learner(run: Run, env: SelfPlayVecEnv) -> Learner:
         "action_features": game.action_features if by_features else None,
         "activation_fn": ACTIVATIONS[config.network.activation],
     }
+    # A network without hidden layers has no input layer, and a GPU takes dense rows.
+    is_sparse = get_device(config.device).type == "cpu" and bool(config.network.hidden)
     return Learner(
         AsymmetricPolicy,
         env,
+        rollout_buffer_class=SparseRolloutBuffer if is_sparse else None,
         policy_kwargs=policy_kwargs,
         ema_decay=config.ema_decay,
         **ppo_arguments(config),
