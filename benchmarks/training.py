@@ -5,9 +5,9 @@
 
 ``--against`` compares the shipped configuration's training with that of the checkout in DIR
 (``benchmarks.training_speedup``). Otherwise the yardstick is one ``connect_four_v3`` in which the
-learner moves for both sides, stepped through Stable-Baselines3's DummyVecEnv: both train MaskablePPO
-with the same network, the same hyperparameters, and rollouts of the same size; they take turns,
-rollout by rollout.
+learner moves for both sides, stepped through Stable-Baselines3's DummyVecEnv. Both train
+MaskablePPO with the same network, the same hyperparameters, and rollouts of the same size; they
+take turns, rollout by rollout.
 """
 
 from __future__ import annotations
