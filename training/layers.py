@@ -31,7 +31,14 @@ class Linear(nn.Linear):
 
 
 class InputLayer(nn.Linear):
-    """A linear layer for sparse rows, on a CPU, or for dense ones."""
+    """A linear layer for sparse rows, on a CPU, or for dense ones.
+
+    An input's weights lie next to each other in memory: the transposed matrix is a contiguous one.
+    """
+
+    def __init__(self, inputs: int, outputs: int) -> None:
+        super().__init__(inputs, outputs)
+        self.weight = nn.Parameter(self.weight.detach().t().contiguous().t())
 
     def forward(self, x: SparseRows | torch.Tensor) -> torch.Tensor:
         """float32 (M, outputs) for inputs (M, inputs)."""
@@ -49,7 +56,7 @@ class _SparseProduct(torch.autograd.Function):
         ctx: Any, rows: SparseRows, weight: torch.Tensor, bias: torch.Tensor
     ) -> torch.Tensor:
         ctx.rows = rows
-        return rows.times(weight.detach().t().contiguous().numpy(), bias.detach().numpy())
+        return rows.times(weight.detach().t().numpy(), bias.detach().numpy())
 
     @staticmethod
     def backward(ctx: Any, *gradients: torch.Tensor) -> Any:
