@@ -135,6 +135,15 @@ def ppo_arguments(config: Config) -> dict[str, Any]:
     }
 
 
+def rollout_buffer_class(config: Config) -> type[SparseRolloutBuffer] | None:
+    """The buffer of a run; None: SB3's own, of dense rows.
+
+    A GPU takes dense rows, and so does a network without hidden layers: it has no input layer.
+    """
+    is_sparse = get_device(config.device).type == "cpu" and config.network.hidden
+    return SparseRolloutBuffer if is_sparse else None
+
+
 def make_learner(run: Run, env: SelfPlayVecEnv) -> Learner:
     """The learner that a run's configuration describes.
 
@@ -158,12 +167,10 @@ def make_learner(run: Run, env: SelfPlayVecEnv) -> Learner:
         "activation_fn": ACTIVATIONS[config.network.activation],
         "optimizer_kwargs": _ADAM,
     }
-    # A network without hidden layers has no input layer, and a GPU takes dense rows.
-    is_sparse = get_device(config.device).type == "cpu" and bool(config.network.hidden)
     return Learner(
         AsymmetricPolicy,
         env,
-        rollout_buffer_class=SparseRolloutBuffer if is_sparse else None,
+        rollout_buffer_class=rollout_buffer_class(config),
         policy_kwargs=policy_kwargs,
         ema_decay=config.ema_decay,
         **ppo_arguments(config),
