@@ -241,12 +241,28 @@ def test_what_a_rollout_keeps_of_the_policy_is_what_the_policy_says():
     _, callback = model._setup_learn(64, NoCallback())
     model.collect_rollouts(model.env, callback, model.rollout_buffer, model.n_steps)
     (batch,) = model.rollout_buffer.get()
-    arguments = batch.actions, as_dense(batch.action_masks)
-    for observations, masks in ((batch.observations, batch.action_masks), (None, arguments[1])):
-        inputs = as_dense(batch.observations) if observations is None else observations
+    sparse = batch.observations, batch.action_masks
+    for inputs, masks in (sparse, map(as_dense, sparse)):
         values, log_prob, _ = model.policy.evaluate_actions(inputs, batch.actions, masks)
         assert torch.allclose(values.flatten(), batch.old_values, atol=1e-5)
         assert torch.allclose(log_prob, batch.old_log_prob, atol=1e-5)
+    advantages = model.rollout_buffer.advantages.copy()
+    following = model.policy.predict_values(torch.from_numpy(model._last_obs)).detach()
+    model.rollout_buffer.compute_returns_and_advantage(following, model._last_episode_starts)
+    np.testing.assert_allclose(model.rollout_buffer.advantages, advantages, atol=1e-5)
+
+
+@pytest.mark.parametrize("reward", ["score", "rank"])
+def test_the_value_of_a_truncated_game_is_bootstrapped(reward, monkeypatch):
+    run = tiny_run(SCRIPTED, HERE, f"environment.options={{reward: {reward}, max_steps: 40}}")
+    model = make_learner(run, make_env(run))
+    _, callback = model._setup_learn(64, NoCallback())
+    monkeypatch.setattr(model, "values", lambda last: torch.full((len(last), 1), 50.0))
+    found = False
+    for _ in range(10):
+        model.collect_rollouts(model.env, callback, model.rollout_buffer, model.n_steps)
+        found |= bool((model.rollout_buffer.rewards > 40).any())
+    assert found == (reward == "score")
 
 
 @pytest.mark.parametrize(
