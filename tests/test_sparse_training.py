@@ -45,14 +45,14 @@ def test_sparse_rows_hold_the_matrix(dense):
     assert len(rows) == len(dense)
     assert (rows.to_dense().numpy() == dense).all()
     assert (as_dense(rows) == as_dense(torch.from_numpy(dense))).all()
-    assert (rows.transposed().to_dense().numpy() == dense.T).all()
+    assert (rows.transposed.to_dense().numpy() == dense.T).all()
     order = np.random.default_rng(1).permutation(len(dense))[: len(dense) // 2 + 1]
     assert (rows.take(order).to_dense().numpy() == dense[order]).all()
     first, stop = dense.shape[1] // 3, dense.shape[1]
     for start, end in ((first, stop), (0, first + 1), (first, first)):
         columns = rows.between(start, end)
         assert (columns.to_dense().numpy() == dense[:, start:end]).all()
-        assert (columns.transposed().to_dense().numpy() == dense[:, start:end].T).all()
+        assert (columns.transposed.to_dense().numpy() == dense[:, start:end].T).all()
     inner = rows.between(first, stop).between(0, stop - first)
     assert (inner.to_dense().numpy() == dense[:, first:stop]).all()
 

@@ -63,7 +63,7 @@ class _SparseProduct(torch.autograd.Function):
         (gradient,) = gradients
         gradient = gradient.contiguous()
         no_bias = torch.zeros(gradient.shape[1])
-        of_weight = ctx.rows.transposed().times(gradient.numpy(), no_bias.numpy())
+        of_weight = ctx.rows.transposed.times(gradient.numpy(), no_bias.numpy())
         return None, of_weight.t(), gradient.sum(dim=0)
 
 

@@ -8,6 +8,7 @@ layer's weights takes a fraction of the time.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -28,6 +29,7 @@ class SparseRows:
         values: float32.
         size: Number of columns.
         first: What the first column is numbered.
+        whole: The rows of which these are some of the columns; None: all of them.
     """
 
     begins: NDArray[np.int64]
@@ -36,6 +38,7 @@ class SparseRows:
     values: NDArray[np.float32]
     size: int
     first: int = 0
+    whole: SparseRows | None = None
 
     @classmethod
     def of(cls, dense: NDArray[Any]) -> SparseRows:
@@ -45,9 +48,9 @@ class SparseRows:
     def __len__(self) -> int:
         return len(self.begins)
 
-    def take(self, rows: NDArray[np.int64]) -> SparseRows:
-        """The rows with these indices; nothing but their places is copied."""
-        return replace(self, begins=self.begins[rows], ends=self.ends[rows])
+    def take(self, rows: NDArray[np.int64] | slice) -> SparseRows:
+        """Some of the rows; nothing but their places is copied."""
+        return replace(self, begins=self.begins[rows], ends=self.ends[rows], whole=None)
 
     def between(self, first: int, stop: int) -> SparseRows:
         """The columns from ``first`` to before ``stop`` of all rows."""
@@ -57,6 +60,7 @@ class SparseRows:
             ends=self.ends if stop == self.size else self._find(stop),
             size=stop - first,
             first=self.first + first,
+            whole=self,
         )
 
     def _find(self, column: int) -> NDArray[np.int64]:
@@ -64,8 +68,12 @@ class SparseRows:
         kernels.find_column(self.begins, self.ends, self.columns, self.first + column, places)
         return places
 
+    @cached_property
     def transposed(self) -> SparseRows:
         """The transposed matrix."""
+        if self.whole is not None:  # which is transposed once for all its parts
+            first = self.first - self.whole.first
+            return self.whole.transposed.take(slice(first, first + self.size))
         starts = np.empty(self.size + 1, np.int64)
         count = int((self.ends - self.begins).sum())
         rows, values = np.empty(count, np.int32), np.empty(count, np.float32)
