@@ -30,9 +30,10 @@ _ADAM = {"eps": 1e-5, "fused": True}
 
 
 class Learner(MaskablePPO):
-    """MaskablePPO that may keep an exponential moving average of its policy's weights.
+    """MaskablePPO with rollouts of sparse rows, and perhaps an average of its policy's weights.
 
-    Gradients are mostly noise once a policy is strong; the average is stronger than the weights.
+    The average is an exponential moving one. Gradients are mostly noise once a policy is strong; the
+    average is stronger than the weights.
 
     Args:
         *args: As for MaskablePPO.
@@ -54,7 +55,7 @@ class Learner(MaskablePPO):
         n_rollout_steps: int,
         use_masking: bool = True,
     ) -> bool:
-        """As MaskablePPO does; on a CPU the networks read what the buffer has kept."""
+        """As MaskablePPO does; sparse rows are made once, for the networks and for the buffer."""
         if not isinstance(rollout_buffer, SparseRolloutBuffer):
             return super().collect_rollouts(
                 env, callback, rollout_buffer, n_rollout_steps, use_masking
