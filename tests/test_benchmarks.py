@@ -162,7 +162,7 @@ def test_a_checkout_in_which_training_fails_is_named(tmp_path, monkeypatch):
     folder.mkdir()
     (folder / "learner.py").touch()
     with pytest.raises(ValueError, match=f"training in {tmp_path} has failed"):
-        training_speedup.measure("beaver_gang", 1, tmp_path)
+        training_speedup.measure(next(iter(GAMES)), 1, tmp_path)
 
 
 def test_both_sides_plays_whole_games():

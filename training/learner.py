@@ -32,8 +32,8 @@ _ADAM = {"eps": 1e-5, "fused": True}
 class Learner(MaskablePPO):
     """MaskablePPO with rollouts of sparse rows, and perhaps an average of its policy's weights.
 
-    The average is an exponential moving one. Gradients are mostly noise once a policy is strong; the
-    average is stronger than the weights.
+    The average is an exponential moving one. Gradients are mostly noise once a policy is strong:
+    the average is stronger than the weights.
 
     Args:
         *args: As for MaskablePPO.
