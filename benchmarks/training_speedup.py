@@ -110,6 +110,7 @@ def measure(game_id: str, decisions: int, against: Path) -> dict[str, Any]:
     config = load_config(path, OVERRIDES)
     size = config.environment.num_envs * config.ppo.n_steps
     rollouts = -(-decisions // size)
+    commits = {NEW: _commit(ROOT), OLD: _commit(against)}
     with (
         Worker(ROOT, path, OVERRIDES) as new,
         Worker(against.resolve(), path, OVERRIDES) as old,
@@ -129,7 +130,7 @@ def measure(game_id: str, decisions: int, against: Path) -> dict[str, Any]:
         ["--against", "DIR", "--game", game_id, "--decisions", str(decisions)],
         ("numba", "numpy", "sb3-contrib", "stable-baselines3", "torch"),
         {
-            "commits": {NEW: _commit(ROOT), OLD: _commit(against)},
+            "commits": commits,
             "rollouts": rollouts,
             "config": config.model_dump(
                 mode="json", include={"environment", "opponents", "network", "ppo"}
