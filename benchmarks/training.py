@@ -1,10 +1,13 @@
 """Learner decisions a second of our self-play, and PettingZoo's way of training as a yardstick.
 
     python -m benchmarks.training [--game beaver_gang] [--decisions N] [--json FILE] [--readme]
+    python -m benchmarks.training --against DIR [--game beaver_gang] [--decisions N] [--json FILE]
 
-Both train MaskablePPO with the same network, the same hyperparameters, and rollouts of the same
-size; they take turns, rollout by rollout. The yardstick is one ``connect_four_v3`` in which the
-learner moves for both sides, stepped through Stable-Baselines3's DummyVecEnv.
+``--against`` compares the shipped configuration's training with that of the checkout in DIR
+(``benchmarks.training_speedup``). Otherwise the yardstick is one ``connect_four_v3`` in which the
+learner moves for both sides, stepped through Stable-Baselines3's DummyVecEnv. Both train
+MaskablePPO with the same network, the same hyperparameters, and rollouts of the same size; they
+take turns, rollout by rollout.
 """
 
 from __future__ import annotations
@@ -24,10 +27,10 @@ from pettingzoo.classic import connect_four_v3
 from pettingzoo.utils.env import AECEnv
 from sb3_contrib import MaskablePPO
 from sb3_contrib.common.wrappers import ActionMasker
-from stable_baselines3.common.callbacks import BaseCallback
 from stable_baselines3.common.vec_env import DummyVecEnv
 
-from benchmarks import report
+from benchmarks import report, training_speedup
+from benchmarks.training_worker import StopwatchCallback
 from card_envs import command
 from card_envs.docs import markdown_table
 from training.config import Config, load_config
@@ -84,19 +87,6 @@ class BothSidesEnv(gymnasium.Env[NDArray[Any], int]):
         seen = self.env.observe(self.env.agent_selection)
         self.action_mask = seen["action_mask"]
         return np.asarray(seen["observation"])
-
-
-class StopwatchCallback(BaseCallback):
-    """Seconds spent in collecting the last rollout."""
-
-    def _on_rollout_start(self) -> None:
-        self._begun = time.perf_counter()
-
-    def _on_step(self) -> bool:
-        return True
-
-    def _on_rollout_end(self) -> None:
-        self.collecting = time.perf_counter() - self._begun
 
 
 class Trainer:
@@ -263,18 +253,32 @@ def _main(argv: Sequence[str] | None) -> None:
         default=81_920,
         help="learner decisions to measure with each, rounded up to whole rollouts; default: 81920",
     )
+    parser.add_argument("--num-envs", type=int, help=f"games at a time; default: {NUM_ENVS}")
+    parser.add_argument("--n-steps", type=int, help=f"decisions of each; default: {N_STEPS}")
     parser.add_argument(
-        "--num-envs", type=int, default=NUM_ENVS, help="games at a time; default: 1024"
-    )
-    parser.add_argument(
-        "--n-steps", type=int, default=N_STEPS, help="decisions of each; default: 16"
+        "--against",
+        type=Path,
+        metavar="DIR",
+        help="compare with the checkout of this repository in DIR, not with the yardstick",
     )
     args = report.parse_arguments(parser, argv)
-    if min(args.decisions, args.num_envs, args.n_steps) < 1:
+    if args.against and (args.readme or args.num_envs or args.n_steps):
+        raise ValueError("--against takes neither --readme nor --num-envs nor --n-steps")
+    num_envs = NUM_ENVS if args.num_envs is None else args.num_envs
+    n_steps = N_STEPS if args.n_steps is None else args.n_steps
+    if min(args.decisions, num_envs, n_steps) < 1:
         raise ValueError("--decisions, --num-envs and --n-steps must be at least 1")
+    if args.against:
+        report.finish(
+            args,
+            lambda: training_speedup.measure(args.game, args.decisions, args.against),
+            "speedup",
+            training_speedup.table,
+        )
+        return
     report.finish(
         args,
-        lambda: measure(args.game, args.decisions, args.num_envs, args.n_steps),
+        lambda: measure(args.game, args.decisions, num_envs, n_steps),
         "training",
         table,
     )

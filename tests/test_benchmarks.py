@@ -20,7 +20,7 @@ pytest.importorskip("rlcard")
 pytest.importorskip("pygame")
 pytest.importorskip("sb3_contrib")
 
-from benchmarks import decision, rendering, search, throughput, training
+from benchmarks import decision, rendering, search, throughput, training, training_speedup
 
 BENCHMARKS = {
     "decision": decision,
@@ -182,6 +182,47 @@ def test_training_runs(tmp_path, capsys):
     check_training(measured)
     assert measured["settings"]["rollouts"] == 1
     assert training.table(measured) in capsys.readouterr().out
+
+
+@slow_as_python
+def test_training_of_two_checkouts_takes_turns(tmp_path, capsys, monkeypatch):
+    """This one against itself; each in a process of its own."""
+    small = ["environment.num_envs=8", "ppo.n_steps=8", "ppo.batch_size=32", "network.hidden=[8]"]
+    monkeypatch.setattr(training_speedup, "OVERRIDES", [*training_speedup.OVERRIDES, *small])
+    path = tmp_path / "speedup.json"
+    root = Path(training_speedup.__file__).parent.parent
+    arguments = ["--against", str(root), "--decisions", "65", "--json", str(path)]
+    assert training.main(arguments) == 0
+    text = path.read_text()
+    assert str(root) not in text
+    measured = json.loads(text)
+    results = measured["results"]
+    assert measured["settings"]["rollouts"] == 2
+    for stages in (*results["decisions_per_second"].values(), results["ratios"]):
+        assert set(stages) == {"collecting", "whole"}
+        assert all(value > 0 for value in stages.values())
+    assert len(set(measured["settings"]["commits"].values())) == 1
+    assert training_speedup.table(measured) in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--against", "nowhere"], "nowhere is not a checkout"),
+        (["--against", ".", "--num-envs", "4"], "--against takes neither"),
+    ],
+)
+def test_training_against_what_is_no_checkout(arguments, message, capsys):
+    assert training.main(arguments) == 2
+    assert message in capsys.readouterr().err
+
+
+def test_a_checkout_in_which_training_fails_is_named(tmp_path, monkeypatch):
+    folder = tmp_path / "training"
+    folder.mkdir()
+    (folder / "learner.py").touch()
+    with pytest.raises(ValueError, match=f"training in {tmp_path} has failed"):
+        training_speedup.measure(next(iter(GAMES)), 1, tmp_path)
 
 
 def test_both_sides_plays_whole_games():

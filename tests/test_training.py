@@ -26,14 +26,14 @@ from card_envs.engine.agent import turn_of
 from card_envs.engine.game import Game, View
 from card_envs.engine.templates import write_full_states
 from card_envs.envs.aec import CardEnv
-from training import checkpoint, imitation, ship, train
+from training import checkpoint, ship, train
 from training import config as config_module
 from training.callback import SelfPlayCallback
 from training.config import Config, ImitationSection, load_config
 from training.distribution import MaskedCategorical
 from training.export import export_policy, policy_network
 from training.imitation import Teacher, imitate
-from training.learner import make_learner
+from training.learner import Learner, make_learner
 from training.policy import ActionFeaturesLayer
 from training.records import predecessors
 from training.run import Run
@@ -294,7 +294,7 @@ def test_the_value_of_a_truncated_game_is_bootstrapped_unless_its_end_was_paid(r
     assert (truncated > 3) == (reward == "score")
     model = make_learner(run, env)
     monkeypatch.setattr(
-        imitation, "_values", lambda model, observation: torch.full((len(observation),), 50.0)
+        Learner, "values", lambda model, observation: torch.full((len(observation),), 50.0)
     )
     agent = run.agents["heuristic"]
     imitate(model, env, agent, run.config.imitation, quiet=True)

@@ -172,6 +172,11 @@ def _restore(
     for name, array in those_of("optimizer.").items():
         index, key = name.split(".")
         moments.setdefault(int(index), {})[key] = torch.from_numpy(array)
+    for k, parameter in enumerate(policy.parameters()):
+        # The optimizer goes over weights and moments in the order in which they lie in memory.
+        for key, moment in moments.get(k, {}).items():
+            if moment.shape == parameter.shape:
+                moments[k][key] = torch.empty_like(parameter).copy_(moment)
     optimizer.load_state_dict({**optimizer.state_dict(), "state": moments})
     if model.average is not None:
         averaged = {k: torch.from_numpy(v) for k, v in those_of("average.").items()}

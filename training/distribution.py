@@ -8,6 +8,8 @@ import torch
 from sb3_contrib.common.maskable.distributions import MaskableDistribution
 from torch import nn
 
+from training.layers import Linear
+
 # The logit of an illegal action, whose probability is then exactly 0.
 _ILLEGAL = -1e8
 # Below 1 by more than rounding: a draw must not end up beyond the last legal action.
@@ -32,7 +34,7 @@ class MaskedCategorical(MaskableDistribution):
 
     def proba_distribution_net(self, latent_dim: int) -> nn.Module:
         """The layer that gives the logits."""
-        return nn.Linear(latent_dim, self.action_dim)
+        return Linear(latent_dim, self.action_dim)
 
     def proba_distribution(self, action_logits: torch.Tensor) -> MaskedCategorical:
         """Begin with logits (M, action_dim), all actions legal."""

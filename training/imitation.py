@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 from rich.console import Console
 from rich.progress import track
 from sb3_contrib.common.maskable.buffers import MaskableRolloutBufferSamples
-from stable_baselines3.common.utils import obs_as_tensor
 
 from card_envs.agents import Agent, PolicyAgent
 from card_envs.agents.network import Network
@@ -18,6 +17,7 @@ from card_envs.engine.agent import Turn, checked_actions, turn_of
 from training.config import ImitationSection
 from training.learner import Learner
 from training.selfplay import SelfPlayGames, SelfPlayVecEnv
+from training.sparse import as_dense
 
 
 def imitate(
@@ -54,12 +54,12 @@ def imitate(
         buffer.reset()
         for _ in range(model.n_steps):
             actions, action_mask = teacher.act(), env.games.arena.action_mask.copy()
-            values = _values(model, observation)
+            values = model.values(observation)
             following, rewards, dones, infos = env.step(actions)
             for i in np.flatnonzero(dones):
                 if "terminal_observation" in infos[i]:  # truncated: bootstrapped as in PPO
                     last = infos[i]["terminal_observation"]
-                    rewards[i] += model.gamma * float(_values(model, last[None]))
+                    rewards[i] += model.gamma * float(model.values(last[None]))
             buffer.add(
                 observation,
                 actions[:, None],
@@ -70,7 +70,7 @@ def imitate(
                 action_masks=action_mask,
             )
             observation, starts = following, dones
-        buffer.compute_returns_and_advantage(_values(model, observation), starts)
+        buffer.compute_returns_and_advantage(model.values(observation), starts)
         policy.set_training_mode(True)
         for group in optimizer.param_groups:
             group["lr"] = imitation.learning_rate * (1.0 - iteration / iterations)
@@ -78,7 +78,8 @@ def imitate(
             values = policy.predict_values(batch.observations)
             loss = model.vf_coef * torch.nn.functional.mse_loss(values.flatten(), batch.returns)
             if not imitation.copy_weights:
-                learned = policy.get_distribution(batch.observations, batch.action_masks).log_probs
+                action_masks = as_dense(batch.action_masks)
+                learned = policy.get_distribution(batch.observations, action_masks).log_probs
                 loss = loss - (teacher.targets(batch) * learned).sum(dim=1).mean()
             optimizer.zero_grad()
             loss.backward()
@@ -127,13 +128,8 @@ class Teacher:
         if self.network is None or self._agent.view != self._games.arena.view:
             actions = batch.actions.long().flatten()
             return torch.nn.functional.one_hot(actions, game.num_actions)
-        observation = batch.observations[:, : game.fields.size].cpu().numpy()
+        observation = as_dense(batch.observations)[:, : game.fields.size].cpu().numpy()
         logits = torch.from_numpy(self.network.logits(observation)).to(batch.actions.device)
-        return torch.softmax(logits.masked_fill(batch.action_masks == 0, -torch.inf), dim=1)
-
-
-def _values(model: Learner, observation: NDArray[np.float32]) -> torch.Tensor:
-    with torch.no_grad():
-        policy: Any = model.policy
-        values: torch.Tensor = policy.predict_values(obs_as_tensor(observation, model.device))
-        return values
+        return torch.softmax(
+            logits.masked_fill(as_dense(batch.action_masks) == 0, -torch.inf), dim=1
+        )

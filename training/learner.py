@@ -3,28 +3,37 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from sb3_contrib import MaskablePPO
+from stable_baselines3.common.callbacks import BaseCallback
+from stable_baselines3.common.utils import get_device, obs_as_tensor
 from torch import nn
 from torch.optim.swa_utils import AveragedModel, get_ema_multi_avg_fn
 
 from card_envs.engine.game import Game
 from training.config import Config
 from training.policy import AsymmetricPolicy
+from training.rollouts import SparseRolloutBuffer
 from training.run import Run
 from training.selfplay import SelfPlayVecEnv
+from training.sparse import SparseRows
 
-ACTIVATIONS = {"relu": nn.ReLU, "tanh": nn.Tanh}
+# In place: the layers before need nothing of their outputs for the gradient.
+ACTIVATIONS = {"relu": partial(nn.ReLU, inplace=True), "tanh": nn.Tanh}
+# As MaskablePPO has it, in one pass over the weights.
+_ADAM = {"eps": 1e-5, "fused": True}
 
 
 class Learner(MaskablePPO):
-    """MaskablePPO that may keep an exponential moving average of its policy's weights.
+    """MaskablePPO with rollouts of sparse rows, and perhaps an average of its policy's weights.
 
-    Gradients are mostly noise once a policy is strong; the average is stronger than the weights.
+    The average is an exponential moving one. Gradients are mostly noise once a policy is strong:
+    the average is stronger than the weights.
 
     Args:
         *args: As for MaskablePPO.
@@ -37,6 +46,56 @@ class Learner(MaskablePPO):
         self.average: AveragedModel | None = None
         if ema_decay:
             self.average = AveragedModel(self.policy, multi_avg_fn=get_ema_multi_avg_fn(ema_decay))
+
+    def collect_rollouts(
+        self,
+        env: Any,
+        callback: BaseCallback,
+        rollout_buffer: Any,
+        n_rollout_steps: int,
+        use_masking: bool = True,
+    ) -> bool:
+        """As MaskablePPO does; sparse rows are made once, for the networks and for the buffer."""
+        if not isinstance(rollout_buffer, SparseRolloutBuffer):
+            return super().collect_rollouts(
+                env, callback, rollout_buffer, n_rollout_steps, use_masking
+            )
+        policy: Any = self.policy
+        policy.set_training_mode(False)
+        rollout_buffer.reset()
+        callback.on_rollout_start()
+        for _ in range(n_rollout_steps):
+            last_obs: Any = self._last_obs
+            seen = rollout_buffer.observe(last_obs, env.games.arena.action_mask)
+            tensors, values, log_probs = policy.act(*seen)
+            actions = tensors.numpy()
+            new_obs, rewards, dones, infos = env.step(actions)
+            self.num_timesteps += env.num_envs
+            callback.update_locals(locals())
+            if not callback.on_step():
+                return False
+            ended = np.flatnonzero(dones)
+            self._update_info_buffer([infos[i] for i in ended], dones[ended])
+            for i in ended:
+                if infos[i].get("TimeLimit.truncated", False):
+                    last = infos[i]["terminal_observation"]
+                    rewards[i] += self.gamma * float(self.values(last[None]))
+            starts: Any = self._last_episode_starts
+            rollout_buffer.add_step(actions, rewards, starts, values, log_probs)
+            self._last_obs, self._last_episode_starts = new_obs, dones
+        rollout_buffer.compute_returns_and_advantage(self.values(new_obs), dones)
+        callback.on_rollout_end()
+        return True
+
+    def values(self, observation: NDArray[np.float32]) -> torch.Tensor:
+        """The values (N, 1) of what the critic sees (N, inputs)."""
+        policy: Any = self.policy
+        is_sparse = isinstance(self.rollout_buffer, SparseRolloutBuffer)
+        with torch.no_grad():
+            values: torch.Tensor = policy.predict_values(
+                SparseRows.of(observation) if is_sparse else obs_as_tensor(observation, self.device)
+            )
+        return values
 
     def train(self) -> None:
         """One update, the average's included."""
@@ -77,6 +136,15 @@ def ppo_arguments(config: Config) -> dict[str, Any]:
     }
 
 
+def rollout_buffer_class(config: Config) -> type[SparseRolloutBuffer] | None:
+    """The buffer of a run; None: SB3's own, of dense rows.
+
+    A GPU takes dense rows, and so does a network without hidden layers: it has no input layer.
+    """
+    is_sparse = get_device(config.device).type == "cpu" and config.network.hidden
+    return SparseRolloutBuffer if is_sparse else None
+
+
 def make_learner(run: Run, env: SelfPlayVecEnv) -> Learner:
     """The learner that a run's configuration describes.
 
@@ -98,10 +166,12 @@ def make_learner(run: Run, env: SelfPlayVecEnv) -> Learner:
         "ablated": _values_of(game, config.network.ablated_fields),
         "action_features": game.action_features if by_features else None,
         "activation_fn": ACTIVATIONS[config.network.activation],
+        "optimizer_kwargs": _ADAM,
     }
     return Learner(
         AsymmetricPolicy,
         env,
+        rollout_buffer_class=rollout_buffer_class(config),
         policy_kwargs=policy_kwargs,
         ema_decay=config.ema_decay,
         **ppo_arguments(config),

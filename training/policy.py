@@ -7,15 +7,22 @@ from typing import Any
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from sb3_contrib.common.maskable.distributions import MaskableDistribution
 from sb3_contrib.common.maskable.policies import MaskableActorCriticPolicy
 from stable_baselines3.common.type_aliases import Schedule
 from torch import nn
 
 from card_envs.agents.network import Network
 from training.distribution import MaskedCategorical
+from training.layers import InputLayer, Linear, linear
+from training.legal_actions import draw_actions, evaluate_actions
+from training.sparse import SparseRows
+
+#: What the networks see: dense rows, or sparse ones on a CPU.
+Inputs = torch.Tensor | SparseRows
 
 
-class ActionFeaturesLayer(nn.Linear):
+class ActionFeaturesLayer(Linear):
     """A logit for each action feature; an action's logit is the sum over its features.
 
     Args:
@@ -29,7 +36,11 @@ class ActionFeaturesLayer(nn.Linear):
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         """Logits (M, actions) for activations (M, inputs)."""
-        return nn.functional.linear(x, *self.as_linear())
+        return linear(x, *self.as_linear())
+
+    def feature_logits(self, x: torch.Tensor) -> torch.Tensor:
+        """Logits (M, features) of the action features."""
+        return super().forward(x)
 
     def as_linear(self) -> tuple[torch.Tensor, torch.Tensor]:
         """Weight (actions, inputs) and bias (actions,) of the equivalent linear layer."""
@@ -58,6 +69,7 @@ class SplitExtractor(nn.Module):
     ) -> None:
         super().__init__()
         self._observed = observed
+        self._inputs = inputs
         self._critics = 0 if critic_observes else observed
         self.policy_net = _perceptron(observed, hidden, activation)
         self.value_net = _perceptron(inputs - self._critics, hidden, activation)
@@ -65,25 +77,31 @@ class SplitExtractor(nn.Module):
             (hidden[-1], hidden[-1]) if hidden else (observed, inputs - self._critics)
         )
 
-    def forward(self, features: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    def forward(self, features: Inputs) -> tuple[torch.Tensor, torch.Tensor]:
         """Latent features of actor and critic for inputs (M, inputs)."""
         return self.forward_actor(features), self.forward_critic(features)
 
-    def forward_actor(self, features: torch.Tensor) -> torch.Tensor:
+    def forward_actor(self, features: Inputs) -> torch.Tensor:
         """Latent features of the actor (M, last hidden size)."""
-        latent: torch.Tensor = self.policy_net(features[:, : self._observed])
+        latent: torch.Tensor = self.policy_net(_columns(features, 0, self._observed))
         return latent
 
-    def forward_critic(self, features: torch.Tensor) -> torch.Tensor:
+    def forward_critic(self, features: Inputs) -> torch.Tensor:
         """Latent features of the critic (M, last hidden size)."""
-        latent: torch.Tensor = self.value_net(features[:, self._critics :])
+        latent: torch.Tensor = self.value_net(_columns(features, self._critics, self._inputs))
         return latent
+
+
+def _columns(inputs: Inputs, first: int, stop: int) -> Inputs:
+    if isinstance(inputs, SparseRows):
+        return inputs.between(first, stop)
+    return inputs[:, first:stop]
 
 
 def _perceptron(inputs: int, hidden: list[int], activation: Any) -> nn.Sequential:
     layers: list[nn.Module] = []
-    for size in hidden:
-        layers += [nn.Linear(inputs, size), activation()]
+    for k, size in enumerate(hidden):
+        layers += [(Linear if k else InputLayer)(inputs, size), activation()]
         inputs = size
     return nn.Sequential(*layers)
 
@@ -139,6 +157,11 @@ class AsymmetricPolicy(MaskableActorCriticPolicy):
         super()._build(lr_schedule)
         if self._action_features is not None:
             self._sum_over_features(lr_schedule)
+        self._features_of_actions = SparseRows.of(
+            np.eye(self.action_space.n, dtype=np.float32)  # type: ignore[attr-defined]
+            if self._action_features is None
+            else self._action_features
+        )
         self._ablate()
 
     def _sum_over_features(self, lr_schedule: Schedule) -> None:
@@ -162,6 +185,69 @@ class AsymmetricPolicy(MaskableActorCriticPolicy):
             weight.register_hook(
                 lambda gradient: gradient.masked_fill(self._ablated.to(gradient.device), 0)
             )
+
+    def act(
+        self, inputs: SparseRows, legal: SparseRows
+    ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+        """What a rollout needs of sparse inputs, without gradients.
+
+        Args:
+            inputs: As for ``forward``.
+            legal: The action masks (M, actions).
+
+        Returns:
+            actions: int64 (M,).
+            values: float32 (M, 1).
+            log_probs: float32 (M,), of the actions.
+        """
+        with torch.no_grad():
+            latent_pi, latent_vf = self.mlp_extractor(inputs)
+            logits = self._feature_logits(latent_pi)
+            actions, log_probs = draw_actions(logits, self._features_of_actions, legal)
+            return actions, self.value_net(latent_vf), log_probs
+
+    def evaluate_actions(
+        self, obs: Any, actions: torch.Tensor, action_masks: Any = None
+    ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor | None]:
+        """Values, log probabilities of the actions and entropies, as SB3 has them.
+
+        Args:
+            obs: Inputs: SparseRows, or a tensor.
+            actions: int64 (M,).
+            action_masks: SparseRows (M, actions) if the inputs are, otherwise as in SB3.
+        """
+        if not isinstance(obs, SparseRows):
+            dense: tuple[torch.Tensor, torch.Tensor, torch.Tensor | None]
+            dense = super().evaluate_actions(obs, actions, action_masks)
+            return dense
+        latent_pi, latent_vf = self.mlp_extractor(obs)
+        logits = self._feature_logits(latent_pi)
+        evaluated = evaluate_actions(logits, self._features_of_actions, action_masks, actions)
+        return self.value_net(latent_vf), *evaluated
+
+    def _feature_logits(self, latent: torch.Tensor) -> torch.Tensor:
+        layer: Any = self.action_net
+        logits: torch.Tensor = (
+            layer.feature_logits if isinstance(layer, ActionFeaturesLayer) else layer
+        )(latent)
+        return logits
+
+    def get_distribution(self, obs: Any, action_masks: Any = None) -> MaskableDistribution:
+        """The distribution over all actions for inputs: SparseRows, or a tensor."""
+        if not isinstance(obs, SparseRows):
+            return super().get_distribution(obs, action_masks)
+        latent = self.mlp_extractor.forward_actor(obs)
+        distribution = self._get_action_dist_from_latent(latent)
+        distribution.apply_masking(action_masks)
+        return distribution
+
+    def predict_values(self, obs: Any) -> torch.Tensor:
+        """Values (M, 1) for inputs: SparseRows, or a tensor."""
+        if isinstance(obs, SparseRows):
+            values: torch.Tensor = self.value_net(self.mlp_extractor.forward_critic(obs))
+            return values
+        dense: torch.Tensor = super().predict_values(obs)
+        return dense
 
     def copy_weights(self, network: Network) -> None:
         """Start with another policy's weights: this one then plays the same, until it learns.

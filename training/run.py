@@ -240,7 +240,8 @@ class Run:
         if config.network.critic == "state":
             values += game.state_fields.size
             inputs += game.state_fields.size
-        rollout = 4 * values * config.environment.num_envs * config.ppo.n_steps
+        # Sparse rows take 8 bytes for a value that is not 0, which about an eighth are.
+        rollout = values * config.environment.num_envs * config.ppo.n_steps
         sizes = [inputs, *config.network.hidden, game.num_actions]
         weights = 4 * 4 * 2 * sum(a * b for a, b in pairwise(sizes))  # with gradient and moments
         needed, there = rollout + weights, os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")

@@ -130,7 +130,9 @@ class SelfPlayVecEnv(CardVecEnv):
         """What the learner sees in these games, and what else their critic sees."""
         game = self.games.game
         states, players = self.games.arena.states, self.games.learner_seats[indices]
-        seen = [super()._observe(indices)]
+        observation = self.games.arena.observation
+        # The rows of all games are copied below, with what follows them, and not here too.
+        seen = [observation if len(indices) == self.num_envs else observation[indices]]
         if self._with_state:
             seen.append(np.empty((len(indices), game.state_fields.size), np.float32))
             write_full_states(game, states, indices, players, seen[-1])

@@ -1,0 +1,182 @@
+"""Learner decisions a second of this checkout and of another one, with the shipped configurations.
+
+``python -m benchmarks.training --against DIR``; each checkout runs its own modules in a process of
+its own, on one core, and they take turns, rollout by rollout.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import statistics
+import subprocess
+import sys
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from benchmarks import report
+from card_envs.docs import markdown_table
+from training.config import load_config
+
+ROOT = Path(__file__).parent.parent
+WORKER = Path(__file__).with_name("training_worker.py")
+STAGES = ("collecting", "whole")
+NEW, OLD = "this checkout", "the other one"
+# No imitation, and all on one core.
+OVERRIDES = ["device=cpu", "threads=1", "imitation={}"]
+_THREADS = ("NUMBA_NUM_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
+
+
+class Worker:
+    """A checkout's process, and the speed of each of its turns in learner decisions a second.
+
+    Args:
+        checkout: The checkout's folder.
+        config: A configuration's file.
+        overrides: Changes to it, as ``KEY=VALUE``.
+    """
+
+    def __init__(self, checkout: Path, config: Path, overrides: list[str]) -> None:
+        path = os.pathsep.join(filter(None, [str(checkout), os.environ.get("PYTHONPATH")]))
+        environment = {**os.environ, **dict.fromkeys(_THREADS, "1"), "PYTHONPATH": path}
+        # -P: the worker's own folder holds a module of the name training.
+        self._process = subprocess.Popen(
+            [sys.executable, "-P", str(WORKER), str(config), *overrides],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            cwd=checkout,
+            env=environment,
+        )
+        self._checkout = checkout
+        self.speeds: dict[str, list[float]] = {stage: [] for stage in STAGES}
+
+    def __enter__(self) -> Worker:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self._process.terminate()
+        self._process.communicate()
+
+    def turn(self) -> dict[str, float]:
+        """Let it make one rollout and one update, and return what it tells.
+
+        Raises:
+            ValueError: It has ended.
+        """
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        try:
+            self._process.stdin.write("\n")
+            self._process.stdin.flush()
+            line = self._process.stdout.readline()
+        except BrokenPipeError:
+            line = ""
+        if not line:
+            raise ValueError(f"training in {self._checkout} has failed, see above")
+        told: dict[str, float] = json.loads(line)
+        return told
+
+    def measured_turn(self) -> None:
+        """A turn whose speed is kept."""
+        told = self.turn()
+        for stage in STAGES:
+            self.speeds[stage].append(told["decisions"] / told[stage])
+
+
+def measure(game_id: str, decisions: int, against: Path) -> dict[str, Any]:
+    """Measure both checkouts.
+
+    Args:
+        game_id: The game.
+        decisions: Learner decisions of each, rounded up to whole rollouts.
+        against: The other checkout's folder.
+
+    Returns:
+        The document that is written as JSON.
+
+    Raises:
+        ValueError: The folder is no checkout, or training fails in it.
+    """
+    if not (against / "training" / "learner.py").exists():
+        raise ValueError(f"--against: {against} is not a checkout of this repository")
+    path = ROOT / "configs" / f"{game_id}.yaml"
+    config = load_config(path, OVERRIDES)
+    size = config.environment.num_envs * config.ppo.n_steps
+    rollouts = -(-decisions // size)
+    commits = {NEW: _commit(ROOT), OLD: _commit(against)}
+    with (
+        Worker(ROOT, path, OVERRIDES) as new,
+        Worker(against.resolve(), path, OVERRIDES) as old,
+    ):
+        for worker in (new, old):
+            worker.turn()  # compiles, and fills the games with snapshots
+        for _ in range(rollouts):
+            for worker in (new, old):
+                worker.measured_turn()
+    medians = {
+        name: {stage: statistics.median(worker.speeds[stage]) for stage in STAGES}
+        for name, worker in ((NEW, new), (OLD, old))
+    }
+    return report.document(
+        "training",
+        game_id,
+        ["--against", "DIR", "--game", game_id, "--decisions", str(decisions)],
+        ("numba", "numpy", "sb3-contrib", "stable-baselines3", "torch"),
+        {
+            "commits": commits,
+            "rollouts": rollouts,
+            "config": config.model_dump(
+                mode="json", include={"environment", "opponents", "network", "ppo"}
+            ),
+        },
+        {
+            "decisions_per_second": {
+                name: {stage: round(value) for stage, value in speed.items()}
+                for name, speed in medians.items()
+            },
+            "ratios": {
+                stage: round(medians[NEW][stage] / medians[OLD][stage], 2) for stage in STAGES
+            },
+        },
+    )
+
+
+def _commit(checkout: Path) -> str | None:
+    """The commit that is checked out in a folder, if Git can tell."""
+    command = ["git", "-C", str(checkout), "rev-parse", "--short", "HEAD"]
+    try:
+        return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
+    except (OSError, subprocess.CalledProcessError):
+        return None
+
+
+def table(measured: dict[str, Any]) -> str:
+    """The results in Markdown."""
+    settings, results = measured["settings"], measured["results"]
+    rows = [
+        [
+            f"{name} ({settings['commits'][name] or 'unknown commit'})",
+            *(report.three_digits(speed[stage]) for stage in STAGES),
+        ]
+        for name, speed in results["decisions_per_second"].items()
+    ]
+    rows.append(["ratio", *(report.three_digits(results["ratios"][stage]) for stage in STAGES)])
+    config = settings["config"]
+    envs, ppo = config["environment"]["num_envs"], config["ppo"]
+    header = [f"{measured['game']}: learner decisions a second", "collecting", "whole training"]
+    return "\n\n".join(
+        [
+            markdown_table(header, rows, 2),
+            f"Medians over rollouts ({settings['rollouts']}) of {envs * ppo['n_steps']:,} "
+            f"decisions, {ppo['n_epochs']} epochs in minibatches of {ppo['batch_size']:,}, hidden "
+            f"layers {config['network']['hidden']}, on one core.",
+            report.origin(measured),
+        ]
+    )

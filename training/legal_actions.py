@@ -1,0 +1,93 @@
+"""The distribution over legal actions, computed for these alone.
+
+``training.distribution`` gives the same for all actions, as SB3's interface asks for.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import torch
+
+from training import kernels
+from training.sparse import SparseRows
+
+
+def draw_actions(
+    logits: torch.Tensor, features: SparseRows, legal: SparseRows
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """Random legal actions, and their log probabilities.
+
+    Args:
+        logits: Of action features, float32 (M, F).
+        features: The features (actions, F) of each action; its logit is the sum of theirs.
+        legal: The action masks (M, actions), with a legal action in each.
+
+    Returns:
+        actions: int64 (M,).
+        log_prob: float32 (M,).
+    """
+    chosen, log_prob = torch.empty(len(legal), dtype=torch.int64), torch.empty(len(legal))
+    kernels.draw_actions(
+        logits.numpy(),
+        *_arguments(features, legal),
+        torch.rand(len(legal)).numpy(),
+        np.empty(legal.size, np.float32),
+        np.empty(legal.size, np.float32),
+        chosen.numpy(),
+        log_prob.numpy(),
+    )
+    return chosen, log_prob
+
+
+def evaluate_actions(
+    logits: torch.Tensor, features: SparseRows, legal: SparseRows, chosen: torch.Tensor
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """Log probabilities (M,) of the actions ``chosen`` (M,), and the entropies (M,).
+
+    Args:
+        logits: As for :func:`draw_actions`; gradients flow to them.
+        features: As for :func:`draw_actions`.
+        legal: As for :func:`draw_actions`.
+        chosen: A legal action of each row, int64 (M,).
+    """
+    evaluation: tuple[torch.Tensor, torch.Tensor] = _evaluate(logits, features, legal, chosen)
+    return evaluation
+
+
+def _arguments(features: SparseRows, legal: SparseRows) -> tuple[Any, ...]:
+    starts = np.append(features.begins, features.ends[-1:])
+    return starts, features.columns, legal.begins, legal.ends, legal.columns
+
+
+class _Evaluation(torch.autograd.Function):
+    @staticmethod
+    def forward(
+        ctx: Any,
+        logits: torch.Tensor,
+        features: SparseRows,
+        legal: SparseRows,
+        chosen: torch.Tensor,
+    ) -> tuple[torch.Tensor, torch.Tensor]:
+        count = int((legal.ends - legal.begins).sum())
+        probs, log_probs = np.empty(count, np.float32), np.empty(count, np.float32)
+        log_prob, entropy = torch.empty(len(legal)), torch.empty(len(legal))
+        arguments = (*_arguments(features, legal), chosen.numpy(), probs, log_probs)
+        kernels.evaluate_actions(
+            logits.detach().contiguous().numpy(), *arguments, log_prob.numpy(), entropy.numpy()
+        )
+        ctx.size = logits.shape
+        ctx.arguments = (*arguments, entropy.numpy())
+        return log_prob, entropy
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: torch.Tensor) -> Any:
+        out = torch.zeros(ctx.size)
+        kernels.evaluate_actions_backward(
+            *ctx.arguments, *(gradient.contiguous().numpy() for gradient in gradients), out.numpy()
+        )
+        return out, None, None, None
+
+
+_evaluate: Any = _Evaluation.apply
