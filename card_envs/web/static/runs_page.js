@@ -1,0 +1,1 @@
+export class RunsPage { constructor(page) { page.replaceChildren(); } }
