@@ -42,24 +42,29 @@ function front(face, name) {
   if (face.symbol) {
     const isWord = /^[\x20-\x7e]+$/.test(face.symbol);
     const size = isWord ? (face.symbol.length > 1 ? 40 : 52) : 38;
-    const bottom = label ? 58 : 50 + 0.36 * size;
-    parts.push(text(face.symbol, WIDTH / 2, bottom, size, { class: isWord ? "letters" : "symbol" }));
-    parts.push(text(face.symbol, 13, 19, isWord ? 16 : 13, { class: isWord ? "letters" : "symbol" }));
+    const bottom = label ? (rowsOf(label).length > 1 ? 56 : 61) : 50 + 0.36 * size;
+    const kind = isWord ? "letters" : "symbol";
+    parts.push(text(face.symbol, WIDTH / 2, bottom, size, { class: `figure ${kind}${label ? " over-label" : ""}` }));
+    parts.push(text(face.symbol, 13, 19, isWord ? 16 : 13, { class: `corner ${kind}` }));
   }
   if (face.badge) parts.push(text(face.badge, WIDTH - 14, 21, 17, { class: "symbol badge" }));
   if (label) parts.push(...lettering(label, face.symbol ? 88 : 56, !face.symbol));
   return parts;
 }
 
+function rowsOf(label) {
+  const words = label.split(" ");
+  return words.length > 1 && label.length > 9 ? [words.slice(0, -1).join(" "), words.at(-1)] : [label];
+}
+
 /** A label in one line or two. */
 function lettering(label, bottom, isLarge) {
-  const words = label.split(" ");
-  const rows = words.length > 1 && label.length > 9 ? [words.slice(0, -1).join(" "), words.at(-1)] : [label];
+  const rows = rowsOf(label);
   const longest = Math.max(...rows.map((row) => row.length));
   const size = Math.min(isLarge ? 22 : 13, (WIDTH - 8) / (0.6 * longest));
   return rows.map((row, k) =>
     s("text", {
-      class: "label", x: WIDTH / 2, y: bottom - (rows.length - 1 - k) * (size + 1) + (rows.length > 1 ? 5 : 0),
+      class: "label", x: WIDTH / 2, y: bottom - (rows.length - 1 - k) * (size + 1) + (rows.length > 1 ? 4 : 0),
       "font-size": size, "text-anchor": "middle", fill: INK,
     }, row));
 }

@@ -8,7 +8,7 @@ export class MoveList {
   constructor(onjump) {
     this.onjump = onjump;
     this.list = h("ol", { class: "moves" });
-    this.element = h("section", { class: "panel", "aria-label": "Moves" }, h("h2", {}, "Moves"), this.list);
+    this.element = h("section", { class: "panel moves-panel", "aria-label": "Moves" }, h("h2", {}, "Moves"), this.list);
     this.moves = [];
   }
 
@@ -41,7 +41,7 @@ export class MoveList {
     this.list.querySelector("[aria-current]")?.removeAttribute("aria-current");
     const row = this.list.childNodes[step - 1];
     row?.setAttribute("aria-current", "step");
-    if (row) this.list.scrollTop = row.offsetTop - this.list.offsetTop - this.list.clientHeight / 2;
+    if (row) this.list.scrollTop = row.offsetTop - this.list.clientHeight / 2;
   }
 
   scroll() {

@@ -51,7 +51,7 @@ function drawSeat(seat, style, options, isOwn = false) {
       seat.mark ? h("span", { class: "pill mark" }, seat.mark) : null,
       h("ul", { class: "counters" }, seat.counters.map(([name, value]) => drawCounter(name, value, style)))),
     h("div", { class: "zones" }, seat.zones.map((zone) =>
-      drawZone(zone, `${seat.player}/${zone.name}`, owner, style, { ...options, isFanned: isOwn }))),
+      drawZone(zone, `${seat.player}/${zone.name}`, owner, style, { ...options, isFanned: isOwn, isSmall: !isOwn }))),
     seat.note ? h("p", { class: "note" }, seat.note) : null,
   );
 }
@@ -76,7 +76,7 @@ function drawZone(zone, key, owner, style, options) {
   const heading = h("h4", {}, zone.layout === "slots" ? null : name, zone.note ? h("small", {}, zone.note) : null);
   const cards = zone.cards.flatMap((entry, place) => drawCards(entry, place, zone, key, owner, style, { ...options, isList }));
   const box = h("div", {
-    class: `zone ${zone.layout}${zone.highlight ? " highlight" : ""}${isList ? " list" : ""}${size ? "" : " empty"}`,
+    class: `zone as-${zone.layout}${zone.highlight ? " highlight" : ""}${isList ? " list" : ""}${size ? "" : " empty"}`,
     data: { zone: key },
   }, heading, h("div", { class: "cards" }, cards.length ? cards : h("span", { class: "nothing" }, "empty")));
   if (canPoint && !cards.some((entry) => entry.querySelector?.("[data-key]") || entry.dataset.key)) {
@@ -100,7 +100,8 @@ function drawCards(entry, place, zone, zoneKey, owner, style, options) {
   const ownKey = isSlot ? `${zoneKey}/${place}` : `${zoneKey}/${entry.name}`;
   const canPoint = (key) => pointing && (pointing.canAdd(key) || pointing.count(key) > 0);
   const key = canPoint(ownKey) ? ownKey : null;
-  const spreads = entry.name && entry.count <= FANNED && (options.isFanned ? zone.layout === "row" : key || (zone.layout === "row" && entry.count <= 4));
+  const isSpread = options.isFanned ? zone.layout === "row" : !options.isSmall && zone.layout !== "pile";
+  const spreads = entry.name && entry.count <= FANNED && (isSpread || key !== null);
   const words = entry.name
     ? (entry.count > 1 && !spreads ? `${entry.count} ${entry.plural || `${entry.name}s`}` : entry.name)
     : entry.count > 1 ? `${entry.count} face-down cards` : "face-down card";
@@ -156,7 +157,7 @@ export function drawGrids(scene) {
     h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": grid.title || "What is known" },
       h("table", { class: "grid" },
         grid.title ? h("caption", {}, capitalized(grid.title)) : null,
-        h("thead", {}, h("tr", {}, grid.head.map((name) => (name ? h("th", { scope: "col" }, name) : h("td"))))),
+        h("thead", {}, h("tr", {}, grid.head.map((name, k) => (name ? h("th", { scope: "col", class: k >= grid.head.length - grid.text_columns ? "words" : null }, name) : h("td"))))),
         h("tbody", {}, grid.rows.map(([first, ...cells]) =>
           h("tr", {}, h("th", { scope: "row" }, `${first}`.trim()),
             cells.map((cell, k) => h("td", { class: k >= cells.length - grid.text_columns ? "words" : null }, cell === 0 ? "·" : `${cell}`))))))));

@@ -25,14 +25,14 @@ export class TablePage {
       board: h("div", { class: "board" }),
       prompt: h("div", { class: "decide", "aria-label": "Your decision", role: "region" }),
       tools: h("div", { class: "tools" }),
-      transport: h("div", {}),
-      advice: h("section", { class: "panel", "aria-label": "Agents' opinion" }),
+      transport: h("div", { class: "transport-place" }),
+      advice: h("section", { class: "panel opinion", hidden: true, "aria-label": "Agents' opinion" }),
       known: h("section", { class: "panel known", "aria-label": "What is known" }),
     };
     const { board, prompt, tools, transport, advice, known } = this.parts;
     page.replaceChildren(h("div", { class: "tablepage" },
-      h("div", { class: "play" }, board, prompt, transport),
-      h("aside", { class: "side", "aria-label": "About the game" }, tools, advice, this.moves.element, known)));
+      h("div", { class: "play" }, board, prompt, transport, known),
+      h("aside", { class: "side", "aria-label": "About the game" }, tools, advice, this.moves.element)));
     letDrag(board, (from, to) => this.drop(from, to));
     this.talk = new Talk(name, {
       welcome: (message) => this.welcome(message),
@@ -246,6 +246,7 @@ export class TablePage {
       h("div", { class: "row" },
         isPlay && about.practice && !live.is_over ? button("Hint", () => this.hint(), { data: { key: "hint" } }) : null,
         isPlay && about.practice ? button("Undo", () => this.undo(), { data: { key: "undo" } }) : null,
+        isPlay && !live.is_over ? button("Look back", () => this.lookAt(this.live.steps - 1)) : null,
         live.is_revealed ? button("Most disputed decisions", () => this.talk.send({ type: "find_disputes", agent: this.adviser })) : null),
       isPlay && about.practice ? h("p", { class: "note" }, "Undo takes you back to your last decision. Whatever you could not know there is dealt again, so what you have seen since tells you nothing.") : null,
       h("div", { class: "row" },

@@ -1,7 +1,14 @@
 /** Play, pause, step forward and back, speed, and whose eyes. */
 
-import { h } from "./dom.js";
+import { h, s } from "./dom.js";
 
+// What is drawn on the buttons, in a square of 16.
+const ICONS = {
+  first: "M3 3h2v10H3zM13 3v10L6 8z",
+  back: "M11 3v10L4 8z",
+  forward: "M5 3v10l7-5z",
+  last: "M11 3h2v10h-2zM3 3v10l7-5z",
+};
 const SPEEDS = { "½×": 2000, "1×": 1000, "2×": 500, "5×": 200 };
 
 export class Transport {
@@ -21,7 +28,7 @@ export class Transport {
 
   update() {
     const { about, live, frame } = this.page;
-    this.element.hidden = about.kind === "play" && !live.is_revealed && !this.page.isBack && !live.steps;
+    this.element.hidden = about.kind === "play" && !live.is_over && !this.page.isBack;
     const kind = `${live.is_revealed}`;
     if (this.drawn !== kind) this.draw();
     this.drawn = kind;
@@ -45,12 +52,13 @@ export class Transport {
 
   draw() {
     const { about, live, frame, eyes } = this.page;
-    const button = (words, label, onclick) => h("button", { type: "button", "aria-label": label, title: label, onclick }, words);
-    this.first = button("⏮", "To the beginning", () => this.go(0));
-    this.back = button("◀", "One decision back", () => this.go(this.step - 1));
+    const button = (icon, label, onclick) => h("button", { type: "button", "aria-label": label, title: label, onclick },
+      s("svg", { viewBox: "0 0 16 16", width: 16, height: 16, "aria-hidden": "true" }, s("path", { d: ICONS[icon], fill: "currentColor" })));
+    this.first = button("first", "To the beginning", () => this.go(0));
+    this.back = button("back", "One decision back", () => this.go(this.step - 1));
     this.run = h("button", { type: "button", class: "run", onclick: () => this.toggle() }, "Play");
-    this.forward = button("▶", "One decision forward", () => { this.stop(); this.onward(); });
-    this.last = button("⏭", "To the latest decision", () => this.go(this.page.live.steps));
+    this.forward = button("forward", "One decision forward", () => { this.stop(); this.onward(); });
+    this.last = button("last", "To the latest decision", () => this.go(this.page.live.steps));
     this.slider = h("input", { type: "range", min: 0, max: live.steps, value: frame.step, "aria-label": "Decision", oninput: () => this.go(Number(this.slider.value)) });
     this.number = h("output", {});
     const speeds = h("select", { "aria-label": "Speed", onchange: (event) => { this.speed = event.target.value; } },
