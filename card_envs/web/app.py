@@ -84,7 +84,7 @@ def create_app(settings: Settings) -> Starlette:
         ValueError, OSError: A setting is wrong; the message says which.
     """
     server = _Server(settings)
-    return Starlette(
+    app = Starlette(
         routes=[
             Route("/", server.index),
             Route("/api/games", server.games),
@@ -102,6 +102,8 @@ def create_app(settings: Settings) -> Starlette:
         ],
         exception_handlers={HTTPException: _problem},
     )
+    app.state.menu = server.menu
+    return app
 
 
 async def _problem(request: Request, error: Exception) -> Response:
@@ -116,7 +118,7 @@ class _Server:
         self._settings = settings
         self._limits = settings.limits
         self._games = [load_game(name) for name in GAMES]
-        self._menu = AgentMenu(self._games, settings.policies, settings.agents)
+        self.menu = AgentMenu(self._games, settings.policies, settings.agents)
         self._tables = Tables(settings.limits)
 
     # -----------------------------------------------------------------------------------------
@@ -131,7 +133,7 @@ class _Server:
             "version": card_envs.__version__,
             "is_open": self._settings.is_open,
             "has_runs": self._settings.runs is not None,
-            "games": [_about(game, self._menu.labels(game), self._limits) for game in self._games],
+            "games": [_about(game, self.menu.labels(game), self._limits) for game in self._games],
         }
         return JSONResponse(about)
 
@@ -140,7 +142,7 @@ class _Server:
         self._check_room()
         table = await _tried(
             lambda: begin_table(
-                wanted, self._menu, self._limits.decisions, is_open=self._settings.is_open
+                wanted, self.menu, self._limits.decisions, is_open=self._settings.is_open
             )
         )
         return self._added(table)
@@ -150,7 +152,7 @@ class _Server:
         session = self._session(request)
         self._check_room()
         table = await _tried(
-            lambda: begin_again(session.table, self._menu, same_deal=wanted.same_deal)
+            lambda: begin_again(session.table, self.menu, same_deal=wanted.same_deal)
         )
         return self._added(table)
 
@@ -230,7 +232,7 @@ class _Server:
 
     async def _talk(self, name: str, session: Session, page: WebSocket) -> None:
         table = session.table
-        advisers = self._menu.labels(table.game)
+        advisers = self.menu.labels(table.game)
         async with session.lock:
             welcome = await _in_thread(lambda: table.welcome(advisers).model_dump_json())
             await page.send_text(welcome)
@@ -266,17 +268,17 @@ class _Server:
             case Hint(step=step, agent=label):
                 async with session.lock:
                     table.check_step(step)
-                    adviser = self._menu.make(label, table.game)
+                    adviser = self.menu.make(label, table.game)
                     await _send(page, await _in_thread(lambda: table.hint(adviser, label)))
             case Look(step=step, eyes=eyes):
                 async with session.lock:
                     await _send(page, await _in_thread(lambda: table.look(step, eyes)))
             case Analyse(step=step, agent=label):
                 async with session.lock:
-                    adviser = self._menu.make(label, table.game)
+                    adviser = self.menu.make(label, table.game)
                     await _send(page, await _in_thread(lambda: table.analyse(step, adviser, label)))
             case FindDisputes(agent=label):
-                adviser = self._menu.make(label, table.game)
+                adviser = self.menu.make(label, table.game)
                 found = table.find_disputes(adviser, label)
                 while (disputes := await _in_thread(lambda: next(found, None))) is not None:
                     await _send(page, disputes)

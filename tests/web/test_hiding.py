@@ -15,10 +15,10 @@ from visitor import begin, talk, visit, wanted
 from card_envs.agents import RandomAgent, make_agent
 from card_envs.envs.aec import CardEnv
 from card_envs.replay import Redraw
-from card_envs.web.table import Table
+from card_envs.web.table import Table, _Words
 
 each_game = pytest.mark.parametrize("game", EACH_GAME)
-SEEDS = 3
+SEEDS = 2
 STEPS = 40
 
 
@@ -106,6 +106,20 @@ def test_what_another_player_does_is_told_as_the_seat_learns_it(game):
         assert len(set(words)) == 1  # as long as something is secret, there is one pair of eyes
         told += 1
     assert told
+
+
+def test_the_private_words_of_a_decision_are_for_its_player_and_for_the_end():
+    """A player who gives a card away knows which one."""
+    table = table_at(EACH_GAME[0].values[0], 0, 0, 0)
+    table._moves += [_Words(0, "give a bear", "give a card"), _Words(1, "give a fox", "give a card")]
+    assert [table.visible_words(step, "all").words for step in (0, 1)] == [
+        "give a bear",
+        "give a card",
+    ]
+    assert [move.words for move in table.welcome([]).moves] == ["give a bear", "give a card"]
+    revealed = replace(table, is_open=True)
+    assert [move.words for move in revealed.welcome([]).moves] == ["give a bear", "give a fox"]
+    assert revealed.visible_words(1, 0).words == "give a card"
 
 
 @each_game
