@@ -16,7 +16,7 @@ HOST = "127.0.0.1:8000"
 ORIGIN = {"origin": f"http://{HOST}"}
 
 
-def visit(**settings: Any) -> TestClient:
+def new_client(**settings: Any) -> TestClient:
     """A client of a server of its own."""
     app = create_app(Settings(**settings))
     return TestClient(app, base_url=f"http://{HOST}", headers=ORIGIN)

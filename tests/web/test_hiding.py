@@ -10,7 +10,7 @@ from dataclasses import replace
 
 import pytest
 from helpers import EACH_GAME, Habits, kit_of
-from visitor import begin, talk, visit, wanted
+from visitor import begin, talk, wanted
 
 from card_envs.agents import RandomAgent, make_agent
 from card_envs.envs.aec import CardEnv
@@ -111,7 +111,10 @@ def test_what_another_player_does_is_told_as_the_seat_learns_it(game):
 def test_the_private_words_of_a_decision_are_for_its_player_and_for_the_end():
     """A player who gives a card away knows which one."""
     table = table_at(EACH_GAME[0].values[0], 0, 0, 0)
-    table._moves += [_Words(0, "give a bear", "give a card"), _Words(1, "give a fox", "give a card")]
+    table._moves += [
+        _Words(0, "give a bear", "give a card"),
+        _Words(1, "give a fox", "give a card"),
+    ]
     assert [table.visible_words(step, "all").words for step in (0, 1)] == [
         "give a bear",
         "give a card",
@@ -133,8 +136,7 @@ def test_looking_back_is_through_the_same_eyes(game):
 
 
 @each_game
-def test_seed_and_history_stay_on_the_server_until_the_end(game):
-    client = visit()
+def test_seed_and_history_stay_on_the_server_until_the_end(client, game):
     table = begin(client, wanted(game, practice=True, options=kit_of(game).short_options))
     with talk(client, table) as page:
         welcome = page.hear("welcome")
@@ -164,8 +166,7 @@ def test_seed_and_history_stay_on_the_server_until_the_end(game):
 
 
 @each_game
-def test_a_watched_game_is_seen_through_one_seats_eyes_until_the_end(game):
-    client = visit()
+def test_a_watched_game_is_seen_through_one_seats_eyes_until_the_end(client, game):
     seat = game.default_players - 1
     table = begin(client, wanted(game, None, eyes=seat, options=kit_of(game).short_options))
     with talk(client, table) as page:
