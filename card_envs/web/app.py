@@ -44,6 +44,7 @@ from card_envs.web.messages import (
     Undo,
     in_words,
 )
+from card_envs.web.runs import read_runs
 from card_envs.web.sessions import Limits, Session, Tables, TooManyError
 from card_envs.web.starting import begin_again, begin_table
 from card_envs.web.table import Table
@@ -91,6 +92,7 @@ def create_app(settings: Settings) -> Starlette:
             Route("/api/tables", server.new_table, methods=["POST"]),
             Route("/api/tables/{name}/again", server.again, methods=["POST"]),
             Route("/api/tables/{name}/replay", server.replay),
+            Route("/api/runs", server.runs),
             Route("/api/replays", server.open_replay, methods=["POST"]),
             WebSocketRoute("/tables/{name}", server.talk),
             Mount("/static", StaticFiles(directory=_STATIC)),
@@ -117,6 +119,8 @@ class _Server:
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
         self._limits = settings.limits
+        if settings.runs is not None and not settings.runs.is_dir():
+            raise NotADirectoryError(f"--runs: there is no folder {settings.runs}")
         self._games = [load_game(name) for name in GAMES]
         self.menu = AgentMenu(self._games, settings.policies, settings.agents)
         self._tables = Tables(settings.limits)
@@ -167,6 +171,13 @@ class _Server:
             return Table.of_replay(replay)
 
         return self._added(await _tried(open_replay))
+
+    async def runs(self, request: Request) -> Response:
+        folder = self._settings.runs
+        if folder is None:
+            raise HTTPException(404, "the server was begun without --runs")
+        found = await _in_thread(lambda: read_runs(folder))
+        return Response(found.model_dump_json(), media_type="application/json")
 
     async def replay(self, request: Request) -> Response:
         table = self._session(request).table

@@ -10,7 +10,7 @@ from typing import Any
 
 from card_envs.extras import import_extra
 
-_LIBRARIES = ("pydantic", "starlette", "uvicorn", "websockets")
+_LIBRARIES = ("pydantic", "yaml", "starlette", "uvicorn", "websockets")
 _BACKLOG = 1024
 
 
