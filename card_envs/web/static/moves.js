@@ -7,7 +7,7 @@ export class MoveList {
   /** `onjump(step)` is called for a decision that is chosen, once the list may be used for that. */
   constructor(onjump) {
     this.onjump = onjump;
-    this.list = h("ol", { class: "moves" });
+    this.list = h("ol", { class: "moves", tabindex: "0" });
     this.element = h("section", { class: "panel moves-panel", "aria-label": "Moves" }, h("h2", {}, "Moves"), this.list);
     this.moves = [];
   }

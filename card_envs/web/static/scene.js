@@ -40,14 +40,14 @@ function drawSeat(seat, style, options, isOwn = false) {
   const label = options.agents?.[seat.player];
   const owner = seat.label === "you" ? "your" : `${seat.label}'s`;
   return h("section", {
-    class: `seat${isOwn ? " own" : ""}${seat.to_move ? " moves" : ""}`,
+    class: `seat${isOwn ? " own" : ""}${seat.to_move ? " to-move" : ""}`,
     "aria-label": `${capitalized(seat.label)}${seat.to_move ? ", to move" : ""}`,
     data: { player: seat.player },
     style: { "--player": playerColour(seat.player) },
   },
     h("header", {},
       playerDot(seat.player),
-      h("h3", {}, capitalized(seat.label), label ? h("small", {}, label) : null),
+      h("h2", {}, capitalized(seat.label), label ? h("small", {}, label) : null),
       seat.mark ? h("span", { class: "pill mark" }, seat.mark) : null,
       h("ul", { class: "counters" }, seat.counters.map(([name, value]) => drawCounter(name, value, style)))),
     h("div", { class: "zones" }, seat.zones.map((zone) =>
@@ -73,7 +73,7 @@ function drawZone(zone, key, owner, style, options) {
   const isList = zone.layout === "pile" && zone.cards.length > 3;
   const canPoint = pointing && (pointing.canAdd(key) || pointing.count(key) > 0);
   const name = capitalized(zone.name);
-  const heading = h("h4", {}, zone.layout === "slots" ? null : name, zone.note ? h("small", {}, zone.note) : null);
+  const heading = h("h3", {}, zone.layout === "slots" ? null : name, zone.note ? h("small", {}, zone.note) : null);
   const cards = zone.cards.flatMap((entry, place) => drawCards(entry, place, zone, key, owner, style, { ...options, isList }));
   const box = h("div", {
     class: `zone as-${zone.layout}${zone.highlight ? " highlight" : ""}${isList ? " list" : ""}${size ? "" : " empty"}`,
@@ -145,7 +145,7 @@ function makeButton(element, key, label, isPressed, onpoint) {
 
 function drawStanding(scene) {
   return h("section", { class: "standing", "aria-label": "Standing" },
-    h("h3", {}, scene.standing_title),
+    h("h2", {}, scene.standing_title),
     h("ol", {}, scene.standing.map((place) =>
       h("li", { class: place.place === 1 ? "first" : null },
         h("b", {}, `${place.place}. `), capitalized(place.label), h("span", {}, place.result)))));
@@ -154,7 +154,7 @@ function drawStanding(scene) {
 /** What is known or was counted, in numbers. */
 export function drawGrids(scene) {
   return scene.grids.map((grid) =>
-    h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": grid.title || "What is known" },
+    h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": grid.title || "Numbers of cards" },
       h("table", { class: "grid" },
         grid.title ? h("caption", {}, capitalized(grid.title)) : null,
         h("thead", {}, h("tr", {}, grid.head.map((name, k) => (name ? h("th", { scope: "col", class: k >= grid.head.length - grid.text_columns ? "words" : null }, name) : h("td"))))),
