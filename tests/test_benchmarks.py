@@ -20,9 +20,9 @@ pytest.importorskip("rlcard")
 pytest.importorskip("pygame")
 pytest.importorskip("sb3_contrib")
 
-from benchmarks import rendering, throughput, training
+from benchmarks import rendering, throughput, training, web
 
-BENCHMARKS = {"rendering": rendering, "throughput": throughput, "training": training}
+BENCHMARKS = {"rendering": rendering, "throughput": throughput, "training": training, "web": web}
 slow_as_python = pytest.mark.skipif(not COMPILED, reason="takes too long as plain Python")
 
 
@@ -82,7 +82,34 @@ def check_rendering(measured):
     assert {mode for game, _, mode in cases if game == measured["game"]} == {"ansi", "rgb_array"}
 
 
-CHECKS = {"rendering": check_rendering, "throughput": check_throughput, "training": check_training}
+def check_web(measured):
+    check_origin(measured, "web")
+    *loads, without_pause = measured["results"]["loads"]
+    assert [row["games"] for row in loads] == measured["settings"]["games"]
+    assert without_pause["think_seconds"] == 0.0
+    for row in (*loads, without_pause):
+        assert row["errors"] == 0
+        assert row["actions_per_second"] > 0
+        assert 0 < row["first_ms"][0] <= row["first_ms"][1]
+        assert row["first_ms"][0] <= row["turn_ms"][0] <= row["turn_ms"][1]
+
+
+CHECKS = {
+    "rendering": check_rendering,
+    "throughput": check_throughput,
+    "training": check_training,
+    "web": check_web,
+}
+
+
+@slow_as_python
+def test_web_runs(tmp_path, capsys):
+    path = tmp_path / "web.json"
+    load = ["--games", "3", "--think", "0.05", "--seconds", "6"]
+    assert web.main(["--game", SCRIPTED.id, *load, "--json", str(path)]) == 0
+    measured = json.loads(path.read_text())
+    check_web(measured)
+    assert web.table(measured) in capsys.readouterr().out
 
 
 def test_rendering_runs(tmp_path, capsys):
