@@ -16,19 +16,21 @@ import sys
 from pathlib import Path
 
 from PIL import Image
-from playwright.sync_api import Page, sync_playwright
+from playwright.sync_api import Browser, Page, sync_playwright
 
 IMAGES = Path(__file__).parent / "images"
 GAME = "swim_for_your_life"
 MOST_BYTES = 1_000_000
 _TURN = ".decide.yours"
+_TABLE = {"x": 0, "y": 48, "width": 680, "height": 720}
 
 
-def quantized(data: bytes, width: int) -> Image.Image:
-    """A screenshot in this width, with few colours."""
+def quantized(data: bytes, width: int, palette: Image.Image | None = None) -> Image.Image:
+    """A screenshot in this width, with few colours, those of the palette if one is given."""
     image = Image.open(io.BytesIO(data)).convert("RGB")
     height = round(image.height * width / image.width)
-    return image.resize((width, height), Image.Resampling.LANCZOS).quantize(128)
+    image = image.resize((width, height), Image.Resampling.LANCZOS)
+    return image.quantize(64 if palette else 128, palette=palette, dither=Image.Dither.NONE)
 
 
 def save(page: Page, name: str, width: int) -> None:
@@ -58,7 +60,7 @@ def follow_hint(page: Page) -> None:
     )
 
 
-def take_pictures(page: Page, address: str) -> None:
+def take_pictures(page: Page) -> None:
     """All pictures."""
     save(page, "start", 960)
     page.evaluate("sessionStorage.setItem('pace', 'instant')")
@@ -73,9 +75,8 @@ def take_pictures(page: Page, address: str) -> None:
     save(page, "play", 1120)
 
 
-def take_replay(page: Page, address: str) -> None:
+def take_replay(page: Page) -> None:
     """An analysed decision of an open table."""
-    page.goto(f"{address}#watch")
     begin(page, "franks_zoo", "ppo")
     for step in range(14):
         page.get_by_role("button", name="One decision forward").click()
@@ -95,27 +96,56 @@ def record_game(page: Page) -> None:
     page.evaluate("sessionStorage.setItem('pace', 'normal')")
     begin(page, GAME, "heuristic", practice=True)
     frames: list[Image.Image] = []
+    durations: list[int] = []
 
-    def shoot(times: int = 1) -> None:
-        for _ in range(times):
-            frames.append(quantized(page.screenshot(), 560))
-            page.wait_for_timeout(60)
+    def shoot(milliseconds: int) -> None:
+        # One palette for all frames, so that what does not change takes no room.
+        palette = frames[0] if frames else None
+        frame = quantized(page.screenshot(clip=_TABLE), 440, palette)
+        if frames and frame.tobytes() == frames[-1].tobytes():
+            durations[-1] += milliseconds
+        else:
+            frames.append(frame)
+            durations.append(milliseconds)
 
     for _ in range(2):
         page.locator(_TURN).wait_for()
-        shoot(3)
+        shoot(1500)
         follow_hint(page)
-        for _ in range(40):
-            shoot()
+        for _ in range(30):
+            shoot(220)
             if page.locator(_TURN).count():
                 break
     path = IMAGES / "web-game.gif"
-    frames[0].save(
-        path, save_all=True, append_images=frames[1:], duration=220, loop=0, optimize=True
-    )
+    frames[0].save(path, save_all=True, append_images=frames[1:], duration=durations, loop=0)
     size = path.stat().st_size
     if size > MOST_BYTES:
         raise ValueError(f"{path} has {size} bytes, more than {MOST_BYTES}")
+
+
+def visit_closed(browser: Browser, address: str) -> None:
+    """Pictures of a closed table."""
+    page = open_page(browser, address, 1280, 900)
+    take_pictures(page)
+    phone = browser.new_page(viewport={"width": 360, "height": 740})
+    phone.goto(page.url)
+    phone.locator(_TURN).wait_for()
+    save(phone, "phone", 360)
+    record_game(open_page(browser, address, 1040, 800))
+
+
+def visit_open(browser: Browser, address: str) -> None:
+    """Pictures of an open table."""
+    take_replay(open_page(browser, f"{address}#watch", 1280, 900))
+
+
+def open_page(browser: Browser, address: str, width: int, height: int) -> Page:
+    """The page on which a game is begun."""
+    page = browser.new_page(viewport={"width": width, "height": height})
+    page.set_default_timeout(60_000)
+    page.goto(address)
+    page.locator("#begin").wait_for()
+    return page
 
 
 def main() -> None:
@@ -125,30 +155,18 @@ def main() -> None:
     for open_table in (False, True):
         arguments = [*words, "--open"] if open_table else words
         with subprocess.Popen(arguments, stdout=subprocess.PIPE, text=True) as process:
-            assert process.stdout is not None
-            found = re.search(r"http://\S+/", process.stdout.readline())
-            assert found is not None
-            with sync_playwright() as playwright:
-                browser = playwright.chromium.launch(
-                    executable_path=browser_path, args=["--no-sandbox"]
-                )
-                page = browser.new_page(viewport={"width": 1280, "height": 900})
-                page.goto(found[0])
-                page.locator("#begin").wait_for()
-                if open_table:
-                    take_replay(page, found[0])
-                else:
-                    take_pictures(page, found[0])
-                    phone = browser.new_page(viewport={"width": 360, "height": 740})
-                    phone.goto(page.url)
-                    phone.locator(_TURN).wait_for()
-                    save(phone, "phone", 360)
-                    small = browser.new_page(viewport={"width": 1040, "height": 800})
-                    small.goto(found[0])
-                    small.locator("#begin").wait_for()
-                    record_game(small)
-                browser.close()
-            process.terminate()
+            try:
+                assert process.stdout is not None
+                found = re.search(r"http://\S+/", process.stdout.readline())
+                assert found is not None
+                with sync_playwright() as playwright:
+                    browser = playwright.chromium.launch(
+                        executable_path=browser_path, args=["--no-sandbox"]
+                    )
+                    (visit_open if open_table else visit_closed)(browser, found[0])
+                    browser.close()
+            finally:
+                process.terminate()
 
 
 if __name__ == "__main__":
