@@ -30,7 +30,9 @@ def quantized(data: bytes, width: int, palette: Image.Image | None = None) -> Im
     image = Image.open(io.BytesIO(data)).convert("RGB")
     height = round(image.height * width / image.width)
     image = image.resize((width, height), Image.Resampling.LANCZOS)
-    return image.quantize(64 if palette else 128, palette=palette, dither=Image.Dither.NONE)
+    if palette is None:
+        return image.quantize(256, method=Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE)
+    return image.quantize(palette=palette, dither=Image.Dither.NONE)
 
 
 def save(page: Page, name: str, width: int) -> None:

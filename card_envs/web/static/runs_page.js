@@ -110,11 +110,11 @@ function drawLeaderboard(board) {
     h("header", { class: "row" }, h("h3", {}, board.name), h("span", { class: "note" }, `${board.game}, ${board.num_players ? `${board.num_players} players` : "tables of several sizes"}, ${count(board.deals)} deals`)),
     h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": board.name },
       h("table", { class: "grid board" },
-        h("thead", {}, h("tr", {}, h("th", { scope: "col" }, "agent"), h("th", { scope: "col" }, hasRatings ? "rating" : "rank reward"), h("th", { scope: "col" }, "95% interval"), h("th", { scope: "col" }, "rank reward"), h("th", { scope: "col" }, "win share"))),
+        h("thead", {}, h("tr", {}, ["agent", hasRatings ? "rating" : "rank reward", "95% interval", hasRatings ? "rank reward" : null, "win share"].filter(Boolean).map((head) => h("th", { scope: "col" }, head)))),
         h("tbody", {}, board.agents.map((agent) => h("tr", {},
           h("th", { scope: "row" }, agent.name),
           h("td", {}, h("b", {}, signed(value(agent), digits))),
           h("td", {}, h("span", { class: "whisker", title: interval(agent).map((end) => signed(end, digits)).join(" to "), style: { "--low": at(interval(agent)[0]), "--high": at(interval(agent)[1]), "--mean": at(value(agent)) } }, h("i"), h("b"))),
-          h("td", {}, signed(agent.rank, 3)),
+          hasRatings ? h("td", {}, signed(agent.rank, 3)) : null,
           h("td", {}, agent.win === null ? "" : agent.win.toFixed(3))))))));
 }

@@ -21,7 +21,7 @@ export function playerDot(player) {
  * Args:
  *   scene: The scene.
  *   style: The game's style.
- *   options: `agents`, labels by player; `pointing` and `onpoint(key, count)`, if the viewer
+ *   options: `agents`, labels by player; `isPerson`, whether the observer's seat is the viewer's; `pointing` and `onpoint(key, count)`, if the viewer
  *     decides something; `onname(name)`.
  */
 export function drawTable(scene, style, options) {
@@ -47,13 +47,18 @@ function drawSeat(seat, style, options, isOwn = false) {
   },
     h("header", {},
       playerDot(seat.player),
-      h("h2", {}, capitalized(seat.label), label ? h("small", {}, label) : null),
+      h("h2", {}, nameOf(seat, options), label ? h("small", {}, label) : null),
       seat.mark ? h("span", { class: "pill mark" }, seat.mark) : null,
       h("ul", { class: "counters" }, seat.counters.map(([name, value]) => drawCounter(name, value, style)))),
     h("div", { class: "zones" }, seat.zones.map((zone) =>
       drawZone(zone, `${seat.player}/${zone.name}`, owner, style, { ...options, isFanned: isOwn, isSmall: !isOwn }))),
     seat.note ? h("p", { class: "note" }, seat.note) : null,
   );
+}
+
+/** Who sits there: whoever looks through another player's eyes is not that player. */
+function nameOf(seat, { isPerson }) {
+  return seat.label === "you" && !isPerson ? `Player ${seat.player}, whose eyes you have` : capitalized(seat.label);
 }
 
 function drawCounter(name, value, style) {

@@ -3,7 +3,7 @@
 import { drawAdvice, drawDisputes } from "./advice.js";
 import { ask, Talk, toFragment } from "./api.js";
 import { drawChoices } from "./choices.js";
-import { alertUser, capitalized, h, speak } from "./dom.js";
+import { alertUser, capitalized, h, prefersCalm, speak } from "./dom.js";
 import { letDrag } from "./drag.js";
 import { animate, placesIn } from "./motion.js";
 import { MoveList } from "./moves.js";
@@ -178,16 +178,19 @@ export class TablePage {
   /** Draw the table as it is shown now. */
   refresh() {
     const { scene } = this.frame;
+    const isNew = this.isDeciding && !this.pointing;
     if (this.isDeciding) this.pointing ??= new Pointing(scene, this.live.legal);
     else this.pointing = null;
     const focused = document.activeElement?.dataset?.key;
     const table = drawTable(scene, this.game.style, {
-      agents: this.about.agents, pointing: this.pointing, onpoint: (key, count) => this.point(key, count),
+      agents: this.about.agents, isPerson: this.about.kind === "play" && scene.observer === this.about.seat, pointing: this.pointing, onpoint: (key, count) => this.point(key, count),
     });
     const title = h("div", { class: "title" }, h("h1", {}, scene.title), this.drawBadges());
     this.parts.board.replaceChildren(title, table);
     this.drawPrompt(scene);
     this.drawKnown(scene);
+    // On a small screen the bar with the choices lies over the end of the table.
+    if (isNew && matchMedia("(max-width: 62rem)").matches) this.parts.board.scrollIntoView({ block: "end", behavior: prefersCalm() ? "auto" : "smooth" });
     if (focused) this.parts.board.parentElement.querySelector(`[data-key="${CSS.escape(focused)}"]`)?.focus();
   }
 
