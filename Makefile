@@ -93,6 +93,7 @@ lint: .venv/installed
 bench: .venv/installed
 	for game in $(GAMES); do \
 		$(BIN)/python -m benchmarks.throughput --game $$game && \
+		$(BIN)/python -m benchmarks.decision --game $$game && \
 		$(BIN)/python -m benchmarks.training --game $$game && \
 		$(BIN)/python -m benchmarks.rendering --game $$game || exit 1; \
 	done

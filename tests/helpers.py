@@ -7,7 +7,7 @@ import itertools
 import json
 import math
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cache, partial
 from importlib.util import find_spec
 from types import SimpleNamespace
@@ -17,6 +17,7 @@ import numpy as np
 import pytest
 from kits import Kit, load_kits
 
+from card_envs.agents.network import Network
 from card_envs.engine.game import VIEW_OPTIONS, Game, View
 from card_envs.engine.observing import MEMORY_MODES as MEMORY_MODES
 from card_envs.engine.templates import write_full_states
@@ -118,6 +119,22 @@ def state_of(game: Game, states: np.ndarray, player: int = 0) -> np.ndarray:
     out = np.full((1, game.state_fields.size), np.nan, np.float32)
     write_full_states(game, states, np.zeros(1, np.int64), np.array([player]), out)
     return out[0]
+
+
+def network_of(
+    game: Game, seed: int = 1, hidden: Sequence[int] = (16,), activation: str = "tanh"
+) -> Network:
+    """A network with random weights."""
+    rng = np.random.default_rng(seed)
+    sizes = [game.fields.size, *hidden, game.num_actions]
+    layers = [
+        (
+            (rng.standard_normal((after, before)) / np.sqrt(before)).astype(np.float32),
+            rng.standard_normal(after).astype(np.float32),
+        )
+        for before, after in itertools.pairwise(sizes)
+    ]
+    return Network(layers, activation)
 
 
 def units_of(vectors: np.ndarray, scale: np.ndarray) -> np.ndarray:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from functools import cache
-from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -18,6 +17,7 @@ from helpers import (
     mask_of,
     module_of,
     needs_training,
+    network_of,
     observation_of,
     positions_of,
     stacked,
@@ -57,6 +57,8 @@ from card_envs.envs.single_seat_vector import SingleSeatVectorEnv
 
 tables = pytest.mark.parametrize(("game", "num_players"), TABLES)
 each_game = pytest.mark.parametrize("game", EACH_GAME)
+
+NO_SCALE = np.zeros(0, np.float32)  # for observations of float32
 tables_with_heuristic = pytest.mark.parametrize(
     ("game", "num_players"), [param for param in TABLES if param.values[0].heuristic is not None]
 )
@@ -377,19 +379,6 @@ def test_numpy_inference_is_the_torch_policys(game, activation, hidden, tmp_path
     assert again.read_bytes() == path.read_bytes()
 
 
-def network_of(game, seed=1, hidden=(16,), activation="tanh"):
-    rng = np.random.default_rng(seed)
-    sizes = [game.fields.size, *hidden, game.num_actions]
-    layers = [
-        (
-            (rng.standard_normal((after, before)) / np.sqrt(before)).astype(np.float32),
-            rng.standard_normal(after).astype(np.float32),
-        )
-        for before, after in pairwise(sizes)
-    ]
-    return Network(layers, activation)
-
-
 @each_game
 def test_a_network_does_not_change_what_it_is_given(game):
     network = network_of(game)
@@ -416,12 +405,25 @@ def test_the_kernel_is_the_network(game, activation, hidden):
     scratch = make_scratch(layout[None])
     for observation, action_mask in zip(turn.observation, turn.action_mask, strict=True):
         scratch[:] = np.nan
-        write_logits(weights, layout, observation, action_mask, scratch)
+        write_logits(weights, layout, observation, NO_SCALE, action_mask, scratch)
         logits = scratch[2, : game.num_actions]
         legal = action_mask == 1
         expected = network.logits(observation[None])[0]
         np.testing.assert_allclose(logits[legal], expected[legal], rtol=1e-4, atol=1e-4)
         assert np.isnan(logits[~legal]).all()
+
+
+@pytest.mark.parametrize("hidden", [[], [16, 9]])
+@each_game
+def test_a_network_makes_no_difference_between_values_and_their_units(game, hidden):
+    weights, layout = network_of(game, 1, hidden).kernel
+    turn, scale = first_of(turn_in(game), 30), game.fields.scale
+    of_values, of_units = make_scratch(layout[None]), make_scratch(layout[None])
+    for observation, action_mask in zip(turn.observation, turn.action_mask, strict=True):
+        units = np.rint(observation * scale).astype(np.uint8)
+        write_logits(weights, layout, observation, scale, action_mask, of_values)
+        write_logits(weights, layout, units, scale, action_mask, of_units)
+        assert of_values[2].tobytes() == of_units[2].tobytes()
 
 
 @each_game
@@ -435,8 +437,10 @@ def test_networks_joined_are_those_networks(game):
         if network is not None:
             expected = network.act(turn.observation, turn.action_mask)
             for k in range(len(turn)):
-                seen = turn.observation[k], turn.action_mask[k]
-                chosen = choose_by_network(weights, layout, *seen, streams, 0, scratch)
+                observation, action_mask = turn.observation[k], turn.action_mask[k]
+                chosen = choose_by_network(
+                    weights, layout, observation, NO_SCALE, action_mask, streams, 0, scratch
+                )
                 assert chosen == expected[k]
 
 

@@ -20,9 +20,16 @@ pytest.importorskip("rlcard")
 pytest.importorskip("pygame")
 pytest.importorskip("sb3_contrib")
 
-from benchmarks import rendering, throughput, training, web
+from benchmarks import decision, rendering, search, throughput, training, web
 
-BENCHMARKS = {"rendering": rendering, "throughput": throughput, "training": training, "web": web}
+BENCHMARKS = {
+    "decision": decision,
+    "rendering": rendering,
+    "search": search,
+    "throughput": throughput,
+    "training": training,
+    "web": web,
+}
 slow_as_python = pytest.mark.skipif(not COMPILED, reason="takes too long as plain Python")
 
 
@@ -82,6 +89,32 @@ def check_rendering(measured):
     assert {mode for game, _, mode in cases if game == measured["game"]} == {"ansi", "rgb_array"}
 
 
+def check_search(measured):
+    check_origin(measured, "search")
+    for row in measured["results"]["tables"]:
+        low, high = row["rank_ci95"]
+        assert -1.0 <= low <= row["rank"] <= high <= 1.0
+        assert row["agent"].startswith("search:")
+        assert row["decisions_per_second"] > 0
+        assert 0 < row["worlds"] <= row["rollout_decisions"]
+        assert row["evaluations"] <= row["rollout_decisions"]
+        assert sum(row["shares"].values()) == pytest.approx(1.0)
+
+
+def check_decision(measured):
+    check_origin(measured, "decision")
+    results = measured["results"]
+    assert all(value > 0 for value in results["kernels"].values())
+    assert len(results["kernels"]) == 6
+    assert results["bytes"]["uint8"] < results["bytes"]["float32"]
+    assert results["copied_bytes_per_second"] > 0
+    rows = results["steps"]
+    for row in rows:
+        assert 0 < row["best"] <= row["median"]
+    cases = [(row["games"], row["dtype"], row["features"]) for row in rows]
+    assert len(cases) == len(set(cases)) == 4 * len({games for games, _, _ in cases})
+
+
 def check_web(measured):
     check_origin(measured, "web")
     *loads, without_pause = measured["results"]["loads"]
@@ -95,7 +128,9 @@ def check_web(measured):
 
 
 CHECKS = {
+    "decision": check_decision,
     "rendering": check_rendering,
+    "search": check_search,
     "throughput": check_throughput,
     "training": check_training,
     "web": check_web,
@@ -118,6 +153,28 @@ def test_rendering_runs(tmp_path, capsys):
     measured = json.loads(path.read_text())
     check_rendering(measured)
     assert rendering.table(measured) in capsys.readouterr().out
+
+
+@slow_as_python
+def test_decision_runs(tmp_path, capsys):
+    path = tmp_path / "decision.json"
+    arguments = ["--game", SCRIPTED.id, "--games", "3", "20", "--json", str(path)]
+    assert decision.main([*arguments, "--decisions", "100", "--repetitions", "1"]) == 0
+    measured = json.loads(path.read_text())
+    check_decision(measured)
+    assert decision.table(measured) in capsys.readouterr().out
+
+
+@slow_as_python
+def test_search_runs(tmp_path, capsys):
+    path = tmp_path / "search.json"
+    arguments = ["--game", SCRIPTED.id, "--deals", "2", "--json", str(path)]
+    players = str(SCRIPTED.min_players)
+    arguments += ["--table", players, "search:4", "--table", players, "search:4,method=tree"]
+    assert search.main(arguments) == 0
+    measured = json.loads(path.read_text())
+    check_search(measured)
+    assert search.table(measured) in capsys.readouterr().out
 
 
 @slow_as_python
@@ -203,6 +260,12 @@ def test_readme_alone_rewrites_tables_and_nothing_else(tmp_path, monkeypatch):
         ("throughput", ["--seconds", "0"]),
         ("throughput", ["--seconds", "nan"]),
         ("rendering", ["--pictures", "1"]),
+        ("decision", ["--games", "0"]),
+        ("decision", ["--repetitions", "0"]),
+        ("search", ["--deals", "1"]),
+        ("search", ["--table", "two", "search:4"]),
+        ("search", ["--table", "2", "random"]),
+        ("search", ["--table", "99", "search:4"]),
         ("training", ["--game", "chess"]),
         ("training", ["--decisions", "0"]),
     ],

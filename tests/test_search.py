@@ -20,6 +20,7 @@ from helpers import (
 from hidden import redrawn
 
 from card_envs.agents import PolicyAgent, SearchAgent, TreeSearchAgent, make_agent
+from card_envs.agents.network import Network
 from card_envs.engine.agent import turn_of
 from card_envs.engine.game import View
 from card_envs.engine.jit import COMPILED
@@ -136,6 +137,31 @@ def test_there_are_no_more_rollouts_than_that(game, candidates, rollouts, monkey
 
 
 @each_game
+def test_what_a_search_finds_out(game):
+    """The chosen action is among those tried most; an action has a value if it was tried."""
+    for agent in agents_of(game):
+        for states in positions_in(game, 3):
+            worlds = agent.work[0]
+            turn = turn_of(game, states, np.array([0]), agent.view)
+            (values,), (visits,) = agent.action_values(turn)
+            legal = turn.action_mask[0] == 1
+            if legal.sum() == 1:
+                assert not visits.any()
+                assert agent.work[0] == worlds
+                continue
+            assert not visits[~legal].any()
+            np.testing.assert_array_equal(np.isfinite(values), visits > 0)
+            assert (np.abs(values[visits > 0]) <= 1.0).all()
+            (chosen,) = chosen_by(agent, game, states)
+            assert visits[chosen] == visits.max()
+            if isinstance(agent, TreeSearchAgent):
+                assert visits.sum() == ROLLOUTS == (agent.work[0] - worlds) // 2
+            else:
+                assert 2 <= visits.sum() <= ROLLOUTS
+                assert visits.max() == (agent.work[0] - worlds) // 2
+
+
+@each_game
 def test_without_better_ones_the_proposed_action_is_kept(game):
     """With a caution that no lead can satisfy, it is the proposer."""
     for agent in agents_of(game, caution=1e9):
@@ -161,7 +187,7 @@ def test_it_beats_its_own_rollouts(game, method):
         agent = TreeSearchAgent(game, rollouts=64, policy="random", seed=1)
     num_players = game.min_players
     table = [agent, *["random"] * (num_players - 1)]
-    deals = 60 if kit_of(game).is_own else 1000  # a small game is mostly luck, and short
+    deals = 60 if kit_of(game).is_own else 4000  # a small game is mostly luck, and short
     result = evaluate(game, table, deals=deals, seed=3, options={"max_steps": 300})
     assert result.agents[0].rank.interval[0] > 0.0
 
@@ -173,8 +199,6 @@ def test_observers_look_in_their_own_view(game):
     rng = np.random.default_rng(1)
     sizes = (game.num_actions, game.fields.size)
     weight = rng.standard_normal(sizes).astype(np.float32)
-    from card_envs.agents.network import Network
-
     network = Network([(weight, np.zeros(game.num_actions, np.float32))], "relu")
     blind = PolicyAgent(network, "blind", view)
     agent = SearchAgent(game, rollouts=4, policy="random", proposer=blind, caution=1e9)

@@ -14,13 +14,14 @@ from helpers import (
     kit_of,
     mean_length,
     module_of,
+    network_of,
     observation_of,
     play_on,
     positions_of,
 )
 
 import card_envs
-from card_envs.agents import Agent, FunctionAgent, RandomAgent
+from card_envs.agents import Agent, FunctionAgent, PolicyAgent, RandomAgent
 from card_envs.engine.arena import Arena
 from card_envs.engine.game import View
 from card_envs.engine.templates import NOBODY
@@ -126,6 +127,96 @@ def test_batches_and_single_seats_observe_in_their_view(game, view):
         own, _, terminated, truncated, info = single.step(info["action_mask"].argmax())
         if terminated or truncated:
             own, info = single.reset()
+
+
+# ---------------------------------------------------------------------------------------------
+# Whole units
+# ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("view", VIEWS, ids=lambda view: f"{view.memory}-{view.features}")
+@tables
+def test_units_are_the_values_times_their_scale(game, num_players, view):
+    """Whatever the buffer held before."""
+    units = np.full(game.fields.size, 77, np.uint8)
+    for states in positions_of(game, num_players):
+        for player in range(num_players):
+            game.observe(states, 0, player, *view.codes, units)
+            values = observation_of(game, states, player, *of(view))
+            assert (units / game.fields.scale).tobytes() == values.tobytes()
+
+
+@each_game
+def test_a_batch_in_units_plays_the_same_games(game):
+    batch = card_envs.make_vec(game.name, 9)
+    other = card_envs.make_vec(game.name, 9, observation_dtype="uint8")
+    (values, mask), (units, other_mask) = batch.reset(seed=3), other.reset(seed=3)
+    for _ in range(60):
+        assert units.dtype == np.uint8
+        assert (units / game.fields.scale).tobytes() == values.tobytes()
+        assert mask.tobytes() == other_mask.tobytes()
+        actions = mask.argmax(axis=1)
+        values, mask, *rest = batch.step(actions)
+        units, other_mask, *others_rest = other.step(actions)
+        for array, others_array in zip(rest, others_rest, strict=True):
+            assert array.tobytes() == others_array.tobytes()
+
+
+@pytest.mark.parametrize("mask", ["info", "observation"])
+@each_game
+def test_a_vector_in_units_plays_the_same_games(game, mask):
+    """Against agents that are asked, which get float32, and against networks, which do not."""
+
+    def first(observation, action_mask):
+        assert observation.dtype == np.float32
+        asked.append(observation.tobytes())
+        return action_mask.argmax(axis=1)
+
+    network = PolicyAgent(network_of(game, 1, [16]), "network")
+    sizes = range(max(3, game.min_players), game.max_players + 1)
+    opponents: Any = [first] + [network] * (sizes[0] - 2) if sizes else first
+    options = {"num_players": sizes[0]} if sizes else {}
+    made = []
+    for dtype in ("float32", "uint8"):
+        asked: list[bytes] = []
+        env = SingleSeatVectorEnv(
+            game.name, 6, opponents=opponents, mask=mask, observation_dtype=dtype, **options
+        )
+        observations, infos = env.reset(seed=2)
+        seen = []
+        for _ in range(50):
+            assert env.observation_space.contains(observations)
+            masks = env.action_masks()
+            seen.append((observations, masks))
+            observations, rewards, *flags, infos = env.step(masks.argmax(axis=1))
+            seen += [(rewards, *flags), *(last for last in infos.get("final_obs", ()))]
+        made.append((seen, asked))
+    (seen, asked), (units_seen, units_asked) = made
+    assert asked == units_asked
+    assert len(asked) > 10
+    assert_scaled(seen, units_seen, game.fields.scale)
+
+
+def assert_scaled(values: Any, units: Any, scale: np.ndarray) -> None:
+    """The same, but for arrays of uint8: those are units."""
+    if isinstance(values, dict):
+        values, units = list(values.values()), list(units.values())
+    if isinstance(values, (list, tuple)):
+        for value, unit in zip(values, units, strict=True):
+            assert_scaled(value, unit, scale)
+    elif values is None or units.dtype != np.uint8:
+        np.testing.assert_array_equal(values, units)
+    else:
+        assert (units / scale).tobytes() == values.tobytes()
+
+
+@pytest.mark.parametrize("wrong", ["float64", "int8", "", None, int, "no dtype"])
+def test_other_dtypes_are_refused(wrong):
+    message = "observation_dtype must be 'float32' or 'uint8', got"
+    with pytest.raises(ValueError, match=message):
+        card_envs.make_vec("beaver_gang", 2, observation_dtype=wrong)
+    with pytest.raises(ValueError, match=message):
+        SingleSeatVectorEnv("beaver_gang", 2, observation_dtype=wrong)
 
 
 def of(view: View) -> tuple[str, bool]:

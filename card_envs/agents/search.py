@@ -14,8 +14,15 @@ from card_envs.agents.network import PolicyAgent
 from card_envs.engine.agent import Agent, Turn
 from card_envs.engine.game import Game, View
 from card_envs.engine.jit import COMPILED
-from card_envs.engine.perceptron import join
-from card_envs.engine.search import MAX_DEPTH, NODE_SIZE, compile_search, search_games, search_tree
+from card_envs.engine.perceptron import SCRATCH_ROWS, join
+from card_envs.engine.search import (
+    MAX_DEPTH,
+    NODE_SIZE,
+    NUM_COUNTS,
+    compile_search,
+    search_games,
+    search_tree,
+)
 from card_envs.engine.seeds import check_seed
 from card_envs.engine.templates import HEURISTIC, NETWORK, RANDOM
 
@@ -27,7 +34,7 @@ _PREFIX = "search:"
 _KEYS = ("method", "policy", "candidates", "horizon", "caution", "exploration", "threads")
 
 
-class _Searcher(Agent):
+class Searcher(Agent):
     """What both searches share: rollouts, their horizon, worlds, seeds and threads."""
 
     _template: Callable[..., Any]
@@ -72,6 +79,8 @@ class _Searcher(Agent):
         self._policy = (kind, weights, layouts, codes, horizon == "round")
         self._seed = np.uint64(check_seed(seed))
         self._threads = threads
+        #: int64 (3,): worlds drawn, decisions taken in them, and network evaluations, so far.
+        self.work = np.zeros(NUM_COUNTS, np.int64)
         self._compile()
 
     def _compile(self) -> None:
@@ -87,7 +96,23 @@ class _Searcher(Agent):
 
     def act(self, turn: Turn) -> NDArray[np.int64]:
         """Legal actions (M,)."""
+        return self._run(turn)[0]
+
+    def action_values(self, turn: Turn) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+        """What the search finds out about each action.
+
+        Returns:
+            values: float64 (M, A), the mean reward of an action's rollouts; NaN without any.
+            visits: int64 (M, A), their number; all 0 where only one action is legal.
+        """
+        _, values, visits = self._run(turn)
+        return values, visits
+
+    def _run(self, turn: Turn) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.int64]]:
         actions = np.empty(len(turn), np.int64)
+        values = np.full(turn.action_mask.shape, np.nan, np.float64)
+        visits = np.zeros(turn.action_mask.shape, np.int64)
+        work = np.zeros((len(turn), NUM_COUNTS), np.int64)
         if self._threads > 1:
             numba.set_num_threads(self._threads)
         self._search(
@@ -100,9 +125,11 @@ class _Searcher(Agent):
             self._room(len(turn)),
             np.zeros((len(turn), self._game.max_players), np.float64),
             actions,
+            (values, visits, work),
             *self._settings(len(turn)),
         )
-        return actions
+        self.work += work.sum(axis=0)
+        return actions, values, visits
 
     @abstractmethod
     def _settings(self, count: int) -> tuple[Any, ...]:
@@ -112,14 +139,14 @@ class _Searcher(Agent):
         """Observations, masks, room for the networks, random streams."""
         game = self._game
         return (
-            np.empty((count, game.fields.size), np.float32),
+            np.empty((count, game.fields.size), np.uint8),
             np.empty((count, game.num_actions), np.int8),
-            np.zeros((count, 3, self._width), np.float32),
+            np.zeros((count, SCRATCH_ROWS, self._width), np.float32),
             np.empty(count, np.uint64),
         )
 
 
-class SearchAgent(_Searcher):
+class SearchAgent(Searcher):
     """Tries the likeliest actions in worlds that the player holds possible, and plays them on.
 
     The same worlds are used for all candidates, half of which are dropped again and again
@@ -177,7 +204,7 @@ class SearchAgent(_Searcher):
         )
 
 
-class TreeSearchAgent(_Searcher):
+class TreeSearchAgent(Searcher):
     """Information-set Monte Carlo tree search (Cowling, Powley and Whitehouse, 2012).
 
     Single observer: one tree over all players' decisions, in another world at each iteration;

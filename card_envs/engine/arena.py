@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from card_envs.engine.agent import Agent, Turn, checked_actions
+from card_envs.engine.fields import check_observation_dtype
 from card_envs.engine.game import Game, View
 from card_envs.engine.perceptron import join
 from card_envs.engine.seeds import next_seeds
@@ -38,8 +39,8 @@ class Arena:
         states: the games' records (N,).
         seating: int64 (N, max_players), which of the agents holds each seat.
         waiting: int64 (N,), the agent that is to be asked, or ``NOBODY`` where a game is over.
-        observation, action_mask: float32 (N, D), int8 (N, A), of the player to move, valid where
-            a game waits.
+        observation, action_mask: float32 or uint8 (N, D), int8 (N, A), of the player to move,
+            valid where a game waits.
         returns: float64 (N, max_players), rewards added up since they were last set to 0.
 
     Args:
@@ -48,6 +49,8 @@ class Arena:
         agents: Agents, or None for the caller.
         view: How the caller observes (None: the default view); agents observe by their own views.
         skip_forced: Whether the single legal action is taken without asking.
+        observation_dtype: ``"float32"``, or ``"uint8"``: the caller's observations are whole units
+            of ``game.fields.scale``. Agents get float32.
         **options: The game's options.
     """
 
@@ -59,6 +62,7 @@ class Arena:
         *,
         view: View | None = None,
         skip_forced: bool = False,
+        observation_dtype: str = "float32",
         **options: Any,
     ) -> None:
         self.game = game
@@ -70,7 +74,8 @@ class Arena:
         self.states = game.new_states(num_games)
         self.seating = np.zeros((num_games, game.max_players), np.int64)
         self.waiting = np.full(num_games, NOBODY, np.int64)
-        self.observation = np.zeros((num_games, game.fields.size), np.float32)
+        dtype = check_observation_dtype(observation_dtype)
+        self.observation = np.zeros((num_games, game.fields.size), dtype)
         self.action_mask = np.zeros((num_games, game.num_actions), np.int8)
         self.returns = np.zeros((num_games, game.max_players), np.float64)
         self._streams = np.zeros(num_games, np.uint64)
@@ -156,7 +161,10 @@ class Arena:
 
     def _ask(self, agent: Agent | None, games: NDArray[np.int64]) -> None:
         assert agent is not None
-        turn = Turn(self.game, self.states, games, self.observation[games], self.action_mask[games])
+        observation = self.observation[games]
+        if observation.dtype == np.uint8:
+            observation = observation / self.game.fields.scale
+        turn = Turn(self.game, self.states, games, observation, self.action_mask[games])
         actions = checked_actions(agent, turn, agent.act(turn))
         self._take_actions(self.states, games, actions, self.returns)
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypeAlias
 
 import numba
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from card_envs.engine.fields import check_observation_dtype
 from card_envs.engine.game import Game, View
 from card_envs.engine.jit import COMPILED
 from card_envs.engine.seeds import consecutive_seeds, draw_tables
@@ -20,8 +21,11 @@ from card_envs.engine.templates import (
 )
 from card_envs.engine.threads import OneThread, one_thread_at_a_time
 
+#: Observations (N, D) of either ``observation_dtype``.
+Observations: TypeAlias = NDArray[np.float32] | NDArray[np.uint8]
+
 # What the batch takes besides the game's options.
-_ARGUMENTS = ("num_players", "memory", "features", "num_threads", "copy")
+_ARGUMENTS = ("num_players", "memory", "features", "observation_dtype", "num_threads", "copy")
 
 
 class BatchEngine(OneThread):
@@ -48,6 +52,8 @@ class BatchEngine(OneThread):
             None: the game's default.
         memory: What observations hold: ``"perfect"`` recall, or ``"none"``.
         features: Whether derived fields are written, or left 0.
+        observation_dtype: ``"float32"``: values in [0, 1]; ``"uint8"``: the same in whole units,
+            ``value * game.fields.scale``.
         num_threads: Threads that share the games. More than one needs an OpenMP or TBB runtime
             for use from several Python threads; forking after its first use is not safe.
         copy: Whether to return fresh arrays.
@@ -65,6 +71,7 @@ class BatchEngine(OneThread):
         *,
         memory: str = "perfect",
         features: bool = True,
+        observation_dtype: str = "float32",
         num_threads: int = 1,
         copy: bool = False,
         **options: Any,
@@ -84,7 +91,8 @@ class BatchEngine(OneThread):
         self._copy = copy
         self._all = np.arange(self.num_envs)
         self._states = game.new_states(self.num_envs)
-        self._observation = np.zeros((self.num_envs, game.fields.size), np.float32)
+        dtype = check_observation_dtype(observation_dtype)
+        self._observation = np.zeros((self.num_envs, game.fields.size), dtype)
         self._action_mask = np.zeros((self.num_envs, game.num_actions), np.int8)
         self._rewards = np.zeros((self.num_envs, game.max_players), np.float64)
         self._terminated = np.zeros(self.num_envs, np.bool_)
@@ -128,14 +136,15 @@ class BatchEngine(OneThread):
         return self._give(self._states["seed"])
 
     @one_thread_at_a_time
-    def reset(self, seed: int | None = None) -> tuple[NDArray[np.float32], NDArray[np.int8]]:
+    def reset(self, seed: int | None = None) -> tuple[Observations, NDArray[np.int8]]:
         """Begin all games.
 
         Args:
             seed: Game i gets the seed ``seed + i``; None draws one from the operating system.
 
         Returns:
-            observation: float32 (N, D) in [0, 1], of the player to move in each game.
+            observation: float32 (N, D) in [0, 1], or uint8 (N, D), of the player to move in each
+            game.
             action_mask: int8 (N, A), 1 for each legal action.
         """
         seeds = consecutive_seeds(seed, self.num_envs)
@@ -151,7 +160,7 @@ class BatchEngine(OneThread):
     def step(
         self, actions: ArrayLike
     ) -> tuple[
-        NDArray[np.float32],
+        Observations,
         NDArray[np.int8],
         NDArray[np.float64],
         NDArray[np.bool_],
@@ -163,7 +172,7 @@ class BatchEngine(OneThread):
             actions: Whole numbers (N,), each legal for its game's player to move.
 
         Returns:
-            observation: float32 (N, D). action_mask: int8 (N, A).
+            observation: float32 or uint8 (N, D). action_mask: int8 (N, A).
             rewards: float64 (N, max_players), of the players by number (0 for seats that do not
             exist). terminated, truncated: bool (N,).
 

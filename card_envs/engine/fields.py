@@ -17,6 +17,26 @@ from numpy.typing import NDArray
 #: The greatest number of units of a value: units fit into a ``uint8``.
 MAX_SCALE = 255
 
+#: What observations can be written as: values in [0, 1], or whole units of ``Fields.scale``.
+OBSERVATION_DTYPES = ("float32", "uint8")
+
+
+def check_observation_dtype(observation_dtype: Any) -> np.dtype[Any]:
+    """The dtype of an option ``observation_dtype``, given as a name, a type or a dtype.
+
+    Raises:
+        ValueError: It is none of ``OBSERVATION_DTYPES``.
+    """
+    try:
+        dtype: np.dtype[Any] = np.dtype(observation_dtype)
+    except TypeError:
+        dtype = np.dtype(np.void)
+    if observation_dtype is None or dtype.name not in OBSERVATION_DTYPES:
+        raise ValueError(
+            f"observation_dtype must be 'float32' or 'uint8', got {observation_dtype!r}"
+        )
+    return dtype
+
 
 @dataclass(frozen=True)
 class Field:

@@ -389,7 +389,8 @@ class Game:
 
     @property
     def namespace(self) -> dict[str, Any]:
-        """The game's kernels, as the global names of the templates that are compiled for it."""
+        """The global names of the templates that are compiled for the game: its kernels, and the
+        scales of its observation."""
         return {
             "__name__": self.rules.__name__,
             "reset": self.rules.reset,
@@ -399,4 +400,5 @@ class Game:
             "observe": self.observe,
             "write_state": self.write_state,
             "heuristic": self.heuristic or no_heuristic,
+            "SCALE": self.fields.scale,
         }

@@ -8,6 +8,8 @@ Writing observations is most of a decision's time, so:
 - What depends on the cards is looked up or written as 0.0 or 1.0 rather than decided by an ``if``,
   which the processor would often predict wrongly.
 - A row of a table is copied by a loop of its own, which becomes one or two loads and stores.
+- ``out`` is float32 or uint8 (whole units), which is known when a kernel is compiled: ``share`` and
+  ``entry`` give the value to write for either. Constants that are 0 or 1 need neither.
 - All of ``out`` is set to 0 first, even if most of it is written: a whole row of a batch's array
   comes into the processor's cache faster than pieces of it one by one.
 - No slice of ``out`` is taken, and functions that are given ``out`` are ``@inline``: otherwise
@@ -18,15 +20,20 @@ Writing observations is most of a decision's time, so:
 
 from __future__ import annotations
 
-import numpy as np
-from numpy.typing import NDArray
+from typing import Any
 
-from card_envs.engine.fields import MAX_SCALE
+import numpy as np
+from numba import types
+from numba.extending import overload
+from numpy.typing import ArrayLike, NDArray
+
 from card_envs.engine.jit import inline, jit
 
 #: Values of an observer's ``memory``, and their names as an option.
 MEMORY_PERFECT, MEMORY_NONE = 0, 1
 MEMORY_MODES = ("perfect", "none")
+
+_INLINE: Any = {"forceinline": True, "error_model": "numpy"}
 
 
 @inline
@@ -42,15 +49,49 @@ def relative_seat(q, player, n):
     return places + (places >> 8 & n) & 7  # n more where negative
 
 
-def fractions(scale: int) -> NDArray[np.float32]:
-    """float32 (256,): entry k is ``k / scale``, at most 1."""
-    return np.minimum(np.arange(MAX_SCALE + 1) / scale, 1.0).astype(np.float32)
+def share(out, units, scale):
+    """What to write for a number of units, from 0 to ``scale``: ``units / scale``, or the units.
+
+    Multiplied in float64, which gives the same float32 as the division.
+    """
+    return units if out.dtype == np.uint8 else units * (1.0 / scale)
 
 
-def thermometers(length: int, *, above: int = 0) -> NDArray[np.float32]:
+@overload(share, jit_options=_INLINE)
+def _share(out, units, scale):
+    if out.dtype == types.uint8:
+        return lambda out, units, scale: units
+    return lambda out, units, scale: np.float64(np.float32(units)) * (1.0 / scale)
+
+
+def entry(out, table, place):
+    """What to write: an entry of one of ``table_of``'s tables."""
+    return table[int(out.dtype == np.uint8)][place]
+
+
+@overload(entry, jit_options=_INLINE)
+def _entry(out, table, place):
+    if out.dtype == types.uint8:
+        return lambda out, table, place: table[1][index(place)]
+    return lambda out, table, place: table[0][index(place)]
+
+
+def table_of(
+    units: ArrayLike, scale: ArrayLike = 1
+) -> tuple[NDArray[np.float32], NDArray[np.uint8]]:
+    """A table for ``entry``: what to write as float32, and as uint8.
+
+    Args:
+        units: Whole numbers from 0 to their scale, of any shape; the table is flat.
+        scale: Their scales, which broadcast to that shape.
+    """
+    array = np.asarray(units)
+    return (array / scale).astype(np.float32).reshape(-1), array.astype(np.uint8).reshape(-1)
+
+
+def thermometers(length: int, *, above: int = 0) -> tuple[NDArray[np.float32], NDArray[np.uint8]]:
     """A table for numbers from 0 to 31: ``length`` values from ``length * number`` on.
 
     Entry c is 1 if the number is more than ``above + c``.
     """
-    table = np.arange(32)[:, None] > above + np.arange(length)
-    return table.astype(np.float32).reshape(-1)
+    return table_of(np.arange(32)[:, None] > above + np.arange(length))

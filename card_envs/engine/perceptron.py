@@ -12,6 +12,8 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from numba import types
+from numba.extending import overload
 from numpy.typing import NDArray
 
 from card_envs.engine.jit import jit
@@ -27,12 +29,18 @@ MAX_LAYERS = 17
 _ACTIVATION, _DRAWS, LAYERS, _START, _SIZES = range(5)
 LAYOUT_SIZE = _SIZES + MAX_LAYERS + 1
 
+# Room for a forward pass: two layers' values, logits, and what is left over at a layer's end.
+_LOGITS, _SPARE = 2, 3
+SCRATCH_ROWS = 4
+
 _RELU = 0
-_LANES = 8  # partial sums of a dot product: what lets it be vectorized in a fixed order
+_GROUP = 8  # rows that are added to a layer's outputs at a time
+_FEW = 8  # values that are added one by one
 _LOG2_E = 1.4426950408889634
 _LN_2 = 0.6931471805599453
 _LOWEST = np.float32(np.finfo(np.float32).min)
 _ZERO = np.float32(0.0)
+_NO_SCALE = np.zeros(0, np.float32)
 
 
 def pack(
@@ -91,8 +99,8 @@ def join(
 
 
 def make_scratch(layouts: NDArray[np.int64]) -> NDArray[np.float32]:
-    """Room for a forward pass of any of these networks: float32 (3, widest layer)."""
-    return np.zeros((3, max(1, int(layouts[:, _SIZES + 1 :].max(initial=0)))), np.float32)
+    """Room for a forward pass of any of these networks: float32 (SCRATCH_ROWS, widest layer)."""
+    return np.zeros((SCRATCH_ROWS, int(layouts[:, _SIZES:].max(initial=0)) + 1), np.float32)
 
 
 @jit
@@ -106,63 +114,111 @@ def _activate(values, size, activation):
 
 
 @jit
-def _add_layer(weights, at, inputs, num_inputs, outputs, num_outputs):
-    """``outputs = inputs @ weight + bias``; rows of inputs that are 0 are skipped."""
+def _add_layer(weights, at, inputs, scale, num_inputs, outputs, num_outputs, nonzero):
+    """``outputs = inputs @ weight + bias``; rows of inputs that are 0 are skipped.
+
+    The others are added in groups of ``_GROUP``, which saves reading and writing the outputs.
+    """
     bias = at + num_inputs * num_outputs
-    outputs[:num_outputs] = weights[bias : bias + num_outputs]
+    for k in range(num_outputs):
+        outputs[k] = weights[bias + k]
+    count = 0
     for j in range(num_inputs):
-        value = inputs[j]
-        if value != _ZERO:
-            row = weights[at + j * num_outputs : at + (j + 1) * num_outputs]
-            for k in range(num_outputs):
-                outputs[k] += value * row[k]
+        nonzero[count] = j
+        count += inputs[j] != _ZERO
+    whole = count - count % _GROUP
+    for m in range(0, whole, _GROUP):
+        a, row_a = _row(weights, at, inputs, scale, num_outputs, nonzero[m])
+        b, row_b = _row(weights, at, inputs, scale, num_outputs, nonzero[m + 1])
+        c, row_c = _row(weights, at, inputs, scale, num_outputs, nonzero[m + 2])
+        d, row_d = _row(weights, at, inputs, scale, num_outputs, nonzero[m + 3])
+        e, row_e = _row(weights, at, inputs, scale, num_outputs, nonzero[m + 4])
+        f, row_f = _row(weights, at, inputs, scale, num_outputs, nonzero[m + 5])
+        g, row_g = _row(weights, at, inputs, scale, num_outputs, nonzero[m + 6])
+        h, row_h = _row(weights, at, inputs, scale, num_outputs, nonzero[m + 7])
+        for k in range(num_outputs):
+            first = (a * row_a[k] + b * row_b[k]) + (c * row_c[k] + d * row_d[k])
+            second = (e * row_e[k] + f * row_f[k]) + (g * row_g[k] + h * row_h[k])
+            outputs[k] += first + second
+    for m in range(whole, count):
+        a, row_a = _row(weights, at, inputs, scale, num_outputs, nonzero[m])
+        for k in range(num_outputs):
+            outputs[k] += a * row_a[k]
     return bias + num_outputs
 
 
 @jit
-def _dot(row, values, size):
-    """A dot product in ``_LANES`` partial sums, which are added up in a fixed order."""
-    a = b = c = d = e = f = g = h = _ZERO
-    whole = size - size % _LANES
-    for k in range(0, whole, _LANES):
-        a += row[k] * values[k]
-        b += row[k + 1] * values[k + 1]
-        c += row[k + 2] * values[k + 2]
-        d += row[k + 3] * values[k + 3]
-        e += row[k + 4] * values[k + 4]
-        f += row[k + 5] * values[k + 5]
-        g += row[k + 6] * values[k + 6]
-        h += row[k + 7] * values[k + 7]
-    for k in range(whole, size):
-        a += row[k] * values[k]
-    return ((a + e) + (c + g)) + ((b + f) + (d + h))
+def _row(weights, at, inputs, scale, num_outputs, j):
+    """Input ``j`` and its weights."""
+    begin = at + j * num_outputs
+    return _value(inputs, scale, j), weights[begin : begin + num_outputs]
+
+
+def _value(inputs, scale, j):
+    """Input ``j``, from units if the inputs are an observation in uint8."""
+    value = np.float32(inputs[j])
+    return value / scale[j] if inputs.dtype == np.uint8 else value
+
+
+@overload(_value)
+def _compiled_value(inputs, scale, j):
+    if inputs.dtype == types.uint8:
+        return lambda inputs, scale, j: np.float32(inputs[j]) / scale[j]
+    return lambda inputs, scale, j: inputs[j]
 
 
 @jit
-def write_logits(weights, layout, observation, action_mask, scratch):
-    """Write the logits of the legal actions into ``scratch[2]``."""
+def _dot(row, values, size, products):
+    """A dot product: the products' halves are added until few are left, in a fixed order."""
+    for k in range(size):
+        products[k] = row[k] * values[k]
+    while size > _FEW:
+        half = (size + 1) // 2
+        for k in range(size - half):
+            products[k] += products[k + half]
+        size = half
+    total = _ZERO
+    for k in range(size):
+        total += products[k]
+    return total
+
+
+@jit
+def write_logits(weights, layout, observation, scale, action_mask, scratch):
+    """Write the logits of the legal actions into ``scratch[2]``.
+
+    The observation is float32, or uint8: units of these scales. The logits are the same.
+    """
+    spare = scratch[_SPARE]
     layers = layout[LAYERS]
     at = layout[_START]
     size = layout[_SIZES]
-    inputs = observation
+    inputs = scratch[1]
+    if layers == 1:
+        for j in range(size):
+            inputs[j] = _value(observation, scale, j)
     for layer in range(layers - 1):
         outputs = scratch[layer % 2]
         width = layout[_SIZES + layer + 1]
-        at = _add_layer(weights, at, inputs, size, outputs, width)
+        nonzero = spare.view(np.int32)
+        if layer == 0:
+            at = _add_layer(weights, at, observation, scale, size, outputs, width, nonzero)
+        else:
+            at = _add_layer(weights, at, inputs, scale, size, outputs, width, nonzero)
         _activate(outputs, width, layout[_ACTIVATION])
         inputs, size = outputs, width
-    logits = scratch[2]
+    logits = scratch[_LOGITS]
     bias = at + len(action_mask) * size
     for action in range(len(action_mask)):
         if action_mask[action]:
             row = weights[at + action * size : at + (action + 1) * size]
-            logits[action] = max(_dot(row, inputs, size) + weights[bias + action], _LOWEST)
+            logits[action] = max(_dot(row, inputs, size, spare) + weights[bias + action], _LOWEST)
 
 
 @jit
-def choose_by_network(weights, layout, observation, action_mask, streams, i, scratch):
+def choose_by_network(weights, layout, observation, scale, action_mask, streams, i, scratch):
     """A network's action: the most probable legal one, or one drawn from ``streams[i]``."""
-    write_logits(weights, layout, observation, action_mask, scratch)
+    write_logits(weights, layout, observation, scale, action_mask, scratch)
     if layout[_DRAWS]:
         return draw_action(scratch[2], action_mask, streams, i)
     return most_probable(scratch[2], action_mask)
@@ -224,18 +280,18 @@ def exp(x):
 def act_on_observations(
     weights: Any, layout: Any, observation: Any, action_mask: Any, streams: Any, scratch: Any
 ) -> NDArray[np.int64]:
-    """A network's actions (M,) for observations (M, D) and masks (M, A)."""
+    """A network's actions (M,) for observations float32 (M, D) and masks (M, A)."""
     actions: NDArray[np.int64] = _act_on_observations(
-        weights, layout, observation, action_mask, streams, scratch
+        weights, layout, observation, _NO_SCALE, action_mask, streams, scratch
     )
     return actions
 
 
 @jit
-def _act_on_observations(weights, layout, observation, action_mask, streams, scratch):
+def _act_on_observations(weights, layout, observation, scale, action_mask, streams, scratch):
     actions = np.empty(len(observation), np.int64)
     for j in range(len(observation)):
         actions[j] = choose_by_network(
-            weights, layout, observation[j], action_mask[j], streams, 0, scratch
+            weights, layout, observation[j], scale, action_mask[j], streams, 0, scratch
         )
     return actions

@@ -27,22 +27,24 @@ MAX_DECISIONS = 400
 # A path in a tree is followed this far.
 MAX_DEPTH = 200
 
+# What a search counts: worlds drawn, decisions in them, evaluations of the network.
+WORLDS, DECISIONS, EVALUATIONS = range(3)
+NUM_COUNTS = 3
+
 _20 = np.uint64(20)
-_UNITS = np.float32(65536.0)
 
 
 @jit
 def hash_of(observation):
-    """A number that follows from an observation."""
+    """A number that follows from an observation, uint8 (D,)."""
     value = np.uint64(0)
     for k in range(len(observation)):
-        units = np.int64(observation[k] * _UNITS)
-        if units:
-            value = mix(value ^ np.uint64(units) << _20 ^ np.uint64(k))
+        if observation[k]:
+            value = mix(value ^ np.uint64(observation[k]) << _20 ^ np.uint64(k))
     return value
 
 
-def play_on(worlds, j, action, number, policy, room, gains):
+def play_on(worlds, j, action, number, policy, room, gains, work):
     """Take an action in a world and play on by the rollouts' policy, in the round ``number``.
 
     What each player gets is added to ``gains``; a negative action is none, and the policy begins.
@@ -53,6 +55,7 @@ def play_on(worlds, j, action, number, policy, room, gains):
     for _ in range(MAX_DECISIONS):
         if action >= 0:
             step(worlds, j, action)
+            work[DECISIONS] += 1
             for player in range(s.num_players):
                 gains[player] += s.rewards[player]
         if s.terminated or s.truncated:
@@ -67,8 +70,9 @@ def play_on(worlds, j, action, number, policy, room, gains):
                 action = most_probable(scratch[2], action_mask)
             elif kind == NETWORK:
                 observe(worlds, j, s.current_player, views[1, 0], views[1, 1], observation)
+                work[EVALUATIONS] += 1
                 action = choose_by_network(
-                    weights, layouts[1], observation, action_mask, streams, j, scratch
+                    weights, layouts[1], observation, SCALE, action_mask, streams, j, scratch
                 )
             else:
                 action = random_action(streams, j, action_mask, count)
@@ -89,7 +93,7 @@ def propose(states, i, policy, room, candidates):
     observe(states, i, states[i].current_player, views[0, 0], views[0, 1], observation)
     logits = scratch[2]
     if layouts[0, LAYERS] > 0:
-        write_logits(weights, layouts[0], observation, action_mask, scratch)
+        write_logits(weights, layouts[0], observation, SCALE, action_mask, scratch)
     else:
         for action in range(len(action_mask)):
             logits[action] = -action
@@ -103,13 +107,27 @@ def propose(states, i, policy, room, candidates):
 
 
 def search_one(
-    states, i, j, policy, rollouts, caution, seed, origins, worlds, room, gains, candidates, values
+    states,
+    i,
+    j,
+    policy,
+    rollouts,
+    caution,
+    seed,
+    origins,
+    worlds,
+    room,
+    gains,
+    found,
+    candidates,
+    values,
 ):
     """Choose an action in game ``i``: sequential halving over the same worlds for all candidates.
 
     The proposed action stays to the end, and is kept unless another one is ahead of it by
     ``caution`` standard errors.
     """
+    means, visits, work = found
     player = states[i].current_player
     tried = propose(states, i, policy, room, candidates)
     if tried == 1:
@@ -127,15 +145,21 @@ def search_one(
             world_seed = seed_in(stream, done)
             origins[j] = states[i]
             determinize(origins, j, player, world_seed)
+            work[WORLDS] += 1
             for c in range(racing):
                 worlds[j] = origins[j]
                 streams[j] = world_seed
                 gains[:] = 0.0
-                play_on(worlds, j, candidates[c], round_of(worlds, j), policy, room, gains)
+                play_on(worlds, j, candidates[c], round_of(worlds, j), policy, room, gains, work)
                 values[c, done] = gains[player]
+                visits[candidates[c]] += 1
             done += 1
             left -= racing
         racing = keep_best(candidates, values, racing, done)
+    for c in range(tried):
+        count = visits[candidates[c]]
+        if count > 0:
+            means[candidates[c]] = values[c, :count].sum() / count
     return decide(candidates, values, done, caution)
 
 
@@ -177,6 +201,7 @@ def search_games(
     room,
     gains,
     actions,
+    found,
     caution,
     origins,
     candidates,
@@ -195,16 +220,20 @@ def search_games(
         rollouts: How many rollouts for a decision.
         seed: Of all random choices.
         worlds: Records (M,), to be overwritten, as is all that follows.
-        room: float32 (M, D), int8 (M, A), float32 (M, 3, width), uint64 (M,): observations, masks,
-            the networks' layers, random streams.
+        room: uint8 (M, D), int8 (M, A), float32 (M, SCRATCH_ROWS, width), uint64 (M,):
+            observations, masks, the networks' layers, random streams.
         gains: float64 (M, max_players).
         actions: int64 (M,), the result.
+        found: What there is to know besides: float64 (M, A), the mean of each action's rollouts;
+            int64 (M, A), their number; int64 (M, NUM_COUNTS), to which the worlds that were drawn
+            are added, the decisions in rollouts, and the network's evaluations.
         caution: Standard errors by which another action must be ahead of the proposed one.
         origins: Records (M,).
         candidates: int64 (M, K), for the K actions that are tried at most; K <= rollouts.
         values: float32 (M, K, rollouts).
     """
     observation, action_mask, scratch, streams = room
+    means, visits, work = found
     for j in prange(len(indices)):
         actions[j] = search_one(
             states,
@@ -218,6 +247,7 @@ def search_games(
             worlds,
             (observation[j], action_mask[j], scratch[j], streams),
             gains[j],
+            (means[j], visits[j], work[j]),
             candidates[j],
             values[j],
         )
@@ -244,6 +274,7 @@ def search_tree(
     room,
     gains,
     actions,
+    found,
     exploration,
     nodes,
     totals,
@@ -261,12 +292,14 @@ def search_tree(
         room: As for ``search_games``.
         gains: float64 (M, max_players).
         actions: int64 (M,), the result: the most visited one.
+        found: As for ``search_games``.
         exploration: The weight of the second term of UCB1.
         nodes: int32 (M, rollouts + 1, NODE_SIZE).
         totals: float64 (M, rollouts + 1): what the player who chose the node got, summed up.
         path: int64 (M, MAX_DEPTH, 2).
     """
     observation, action_mask, scratch, streams = room
+    means, visits, work = found
     for j in prange(len(indices)):
         actions[j] = grow_tree(
             states,
@@ -279,6 +312,7 @@ def search_tree(
             worlds,
             (observation[j], action_mask[j], scratch[j], streams),
             gains[j],
+            (means[j], visits[j], work[j]),
             nodes[j],
             totals[j],
             path[j],
@@ -286,11 +320,25 @@ def search_tree(
 
 
 def grow_tree(
-    states, i, j, policy, rollouts, exploration, seed, worlds, room, gains, nodes, totals, path
+    states,
+    i,
+    j,
+    policy,
+    rollouts,
+    exploration,
+    seed,
+    worlds,
+    room,
+    gains,
+    found,
+    nodes,
+    totals,
+    path,
 ):
     """Search game ``i`` and return the most visited action."""
     _, _, _, views, to_round = policy
     observation, action_mask, scratch, streams = room
+    means, visits, work = found
     observer = states[i].current_player
     if legal_action_mask(states, i, action_mask) == 1:
         return most_probable(scratch[2], action_mask)
@@ -302,6 +350,7 @@ def grow_tree(
         world_seed = seed_in(stream, rollout)
         worlds[j] = states[i]
         determinize(worlds, j, observer, world_seed)
+        work[WORLDS] += 1
         streams[j] = world_seed
         s = worlds[j]
         number = round_of(worlds, j)
@@ -319,9 +368,10 @@ def grow_tree(
             path[depth, 0] = node
             depth += 1
             step(worlds, j, nodes[node, ACTION])
+            work[DECISIONS] += 1
             for player in range(s.num_players):
                 gains[player] += s.rewards[player]
-        play_on(worlds, j, -1, number, policy, room, gains)
+        play_on(worlds, j, -1, number, policy, room, gains, work)
         for k in range(depth):
             nodes[path[k, 0], VISITS] += 1
             totals[path[k, 0]] += gains[path[k, 1]]
@@ -329,6 +379,8 @@ def grow_tree(
     while child:
         if nodes[child, VISITS] > nodes[best, VISITS]:
             best = child
+        visits[nodes[child, ACTION]] = nodes[child, VISITS]
+        means[nodes[child, ACTION]] = totals[child] / nodes[child, VISITS]
         child = nodes[child, SIBLING]
     return nodes[best, ACTION]
 
@@ -391,6 +443,9 @@ def compile_search(
         "outlook": game.outlook or no_outlook,
         "HAS_HEURISTIC": game.heuristic is not None,
         "LAYERS": LAYERS,
+        "WORLDS": WORLDS,
+        "DECISIONS": DECISIONS,
+        "EVALUATIONS": EVALUATIONS,
         "MAX_DECISIONS": MAX_DECISIONS,
         "SCORE": SCORE,
         "HEURISTIC": HEURISTIC,

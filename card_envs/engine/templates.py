@@ -214,6 +214,7 @@ def advance_to_decision(
                         weights,
                         layouts[agent],
                         observation[i],
+                        SCALE,
                         action_mask[i],
                         streams,
                         i,

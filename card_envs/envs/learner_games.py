@@ -33,6 +33,7 @@ _ARGUMENTS = (
     "skip_forced",
     "mask",
     "on_illegal",
+    "observation_dtype",
     "render_mode",
     "render_perspective",
 )
@@ -58,6 +59,8 @@ class LearnerGames(OneThread):
         skip_forced: Whether forced moves (a single legal action) are made for the learner.
         on_illegal: ``"terminate"``: an illegal action ends its game with -1; ``"raise"``: it is
             an error, and no game changes.
+        observation_dtype: ``"float32"``, or ``"uint8"``: the learner's observations are whole
+            units of ``game.fields.scale``.
         **options: The game's options, and the learner's ``memory`` and ``features``.
 
     Raises:
@@ -74,6 +77,7 @@ class LearnerGames(OneThread):
         seat: int | None = None,
         skip_forced: bool = False,
         on_illegal: str = "terminate",
+        observation_dtype: str = "float32",
         **options: Any,
     ) -> None:
         if on_illegal not in ("terminate", "raise"):
@@ -89,7 +93,13 @@ class LearnerGames(OneThread):
         self._per_seat = isinstance(opponents, Sequence) and not isinstance(opponents, str)
         agents: list[Agent | None] = [None, *self._make_opponents(opponents)]
         self.arena = Arena(
-            game, self.num_envs, agents, view=view, skip_forced=bool(skip_forced), **checked
+            game,
+            self.num_envs,
+            agents,
+            view=view,
+            skip_forced=bool(skip_forced),
+            observation_dtype=observation_dtype,
+            **checked,
         )
         self.all = np.arange(self.num_envs)
         #: The learner's seat in each game (N,).

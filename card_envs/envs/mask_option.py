@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from gymnasium import spaces
 
+from card_envs.engine.fields import check_observation_dtype
 from card_envs.engine.game import Game
 
 
@@ -21,9 +22,19 @@ def is_mask_in_info(mask: Any) -> bool:
     return bool(mask == "info")
 
 
-def observation_space(game: Game, mask_in_info: bool) -> spaces.Space[Any]:
-    """What one seat observes: a Box, in a Dict with the action mask unless that is in ``info``."""
-    observation = spaces.Box(0.0, 1.0, (game.fields.size,), np.float32)
+def observation_space(
+    game: Game, mask_in_info: bool, observation_dtype: str = "float32"
+) -> spaces.Space[Any]:
+    """What one seat observes: a Box, in a Dict with the action mask unless that is in ``info``.
+
+    Raises:
+        ValueError: ``observation_dtype`` is neither ``"float32"`` nor ``"uint8"``.
+    """
+    if check_observation_dtype(observation_dtype) == np.uint8:
+        scale = game.fields.scale.astype(np.uint8)
+        observation: spaces.Box[Any] = spaces.Box(np.zeros_like(scale), scale, dtype=np.uint8)
+    else:
+        observation = spaces.Box(0.0, 1.0, (game.fields.size,), np.float32)
     if mask_in_info:
         return observation
     action_mask = spaces.Box(0, 1, (game.num_actions,), np.int8)

@@ -69,6 +69,8 @@ class SingleSeatVectorEnv(VectorEnv[Observation, NDArray[np.int64], NDArray[Any]
             - ``DISABLED``: by the caller, with ``reset(options={"reset_mask": ...})``. A step in
               which one of the games is over is an error.
         on_illegal: As for ``SingleSeatEnv``.
+        observation_dtype: ``"float32"``: values in [0, 1]; ``"uint8"``: the same in whole units,
+            ``value * game.fields.scale``.
         render_mode: As for ``SingleSeatEnv``.
         **own_options: The game's own options.
 
@@ -98,6 +100,7 @@ class SingleSeatVectorEnv(VectorEnv[Observation, NDArray[np.int64], NDArray[Any]
         mask: str = "info",
         autoreset_mode: AutoresetMode | str = AutoresetMode.SAME_STEP,
         on_illegal: str = "terminate",
+        observation_dtype: str = "float32",
         render_mode: str | None = None,
         render_perspective: int | str | None = None,
         **own_options: Any,
@@ -115,6 +118,7 @@ class SingleSeatVectorEnv(VectorEnv[Observation, NDArray[np.int64], NDArray[Any]
             seat=seat,
             skip_forced=skip_forced,
             on_illegal=on_illegal,
+            observation_dtype=observation_dtype,
             reward=reward,
             max_steps=max_steps,
             memory=memory,
@@ -133,7 +137,9 @@ class SingleSeatVectorEnv(VectorEnv[Observation, NDArray[np.int64], NDArray[Any]
         # The games that are over and not yet reset.
         self._over = np.zeros(self.num_envs, np.bool_)
         self._own_attributes: dict[str, tuple[Any, ...]] = {}
-        self.single_observation_space = observation_space(self.game, self._mask_in_info)
+        self.single_observation_space = observation_space(
+            self.game, self._mask_in_info, observation_dtype
+        )
         self.single_action_space = spaces.Discrete(self.game.num_actions)
         self.observation_space = batch_space(self.single_observation_space, self.num_envs)
         self.action_space = batch_space(self.single_action_space, self.num_envs)

@@ -9,9 +9,11 @@ from card_envs.engine.fields import Field, Fields
 from card_envs.engine.jit import inline, jit
 from card_envs.engine.observing import (
     MEMORY_PERFECT,
-    fractions,
+    entry,
     index,
     relative_seat,
+    share,
+    table_of,
     thermometers,
 )
 from card_envs.games.animalia.alternatives import (
@@ -284,30 +286,20 @@ STATE_AT = STATE_FIELDS.offsets()  # the same for the fields of the table
 _SIZE = FIELDS.size
 _STATE_SIZE = STATE_FIELDS.size
 
-# What is written for a number of cards, medals, and so on.
+# What is written for a number of cards.
 _SIZE_LOOK = thermometers(FULL)
-_PILE_SIZE_LOOK = fractions(NUM_CARDS)
-_SPIED_LOOK = fractions(CARDS_SPIED)
-_SEASONS_LOOK = fractions(MAX_SEASONS)
-_SEAT_LOOK = fractions(MAX_PLAYERS - 1)
-_POINTS_LOOK = fractions(_MOST_POINTS)
-_MEDALS_LOOK = fractions(_MOST_MEDALS)
-_SEASON_MEDALS_LOOK = fractions(_MOST_SEASON_MEDALS)
-_ELEGANCE_LOOK = fractions(_MOST_ELEGANCE - _LEAST_ELEGANCE)
-_BONUS_CARD = 1.0 / _MOST_BONUS  # a power of two: sums of it are exact
-_SEASON = 1.0 / MAX_SEASONS
 # For a set of four cards: 1 for each.
-_FOUR_LOOK = (np.arange(16)[:, None] >> np.arange(4) & 1).astype(np.float32).reshape(-1)
+_FOUR_LOOK = table_of(np.arange(16)[:, None] >> np.arange(4) & 1)
 # For a set of players: a byte for each, 0 or 1.
 _PLAYER_BYTES = (np.arange(64)[:, None] >> np.arange(8) & 1).astype(np.int8).view(np.int64)[:, 0]
 # For a card, from 16 * card on: one-hot family and member.
-_cards = np.zeros((NUM_CARDS, 16), np.float32)
+_cards = np.zeros((NUM_CARDS, 16), np.uint8)
 for _card in range(NUM_CARDS):
     _family, _member = divmod(_card, NUM_MEMBERS)
-    _cards[_card, _family] = 1.0
+    _cards[_card, _family] = 1
     if _family < NUM_FAMILIES:
-        _cards[_card, NUM_FAMILIES + 1 + _member] = 1.0
-_CARD_LOOK = _cards.reshape(-1)
+        _cards[_card, NUM_FAMILIES + 1 + _member] = 1
+_CARD_LOOK = table_of(_cards)
 
 
 @jit
@@ -442,21 +434,21 @@ def observe_table(s, player, bonus_places, out):
         out[index(AT.lot_size + count(s.lot) - 1)] = 1.0
         write_cards(s.lot, AT.lot, out)
     out[AT.last_season] = s.season == s.seasons
-    out[AT.seasons_left] = _SEASONS_LOOK[index(int(s.seasons) - int(s.season))]
-    out[AT.pile_size] = _PILE_SIZE_LOOK[index(int(s.deck_size) - int(s.drawn))]
+    out[AT.seasons_left] = share(out, int(s.seasons) - int(s.season), MAX_SEASONS)
+    out[AT.pile_size] = share(out, int(s.deck_size) - int(s.drawn), NUM_CARDS)
     spied = 0  # a byte for each player
     for k in range(CARDS_SPIED):
         spied += _PLAYER_BYTES[index(seen_in_pile(s, k))]
     for q in range(n):
         seat = relative_seat(q, player, n)
         out[index(AT.seats + seat)] = 1.0
-        out[index(AT.spied + seat)] = _SPIED_LOOK[index(spied >> 8 * q & 255)]
+        out[index(AT.spied + seat)] = share(out, spied >> 8 * q & 255, CARDS_SPIED)
     while bonus_places != 0:
         place = first_of(bonus_places)
         bonus_places &= bonus_places - 1
         seat = relative_seat(int(s.holder[index(place)]), player, n)
         age = int(s.season) - int(s.since[index(place)])
-        out[index(AT.bonus_cards + MAX_SEASONS * seat + age)] += _BONUS_CARD
+        out[index(AT.bonus_cards + MAX_SEASONS * seat + age)] += share(out, 1, _MOST_BONUS)
     first, collections = first_collection(s, player), num_collections(s)
     for place in range(collections):
         to = relative_seat(place, first, collections)
@@ -464,8 +456,10 @@ def observe_table(s, player, bonus_places, out):
         write_cards(cards, AT.collections + NUM_CARDS * to, out)
         size = FULL * count(cards)
         for c in range(FULL):
-            out[index(AT.size + FULL * to + c)] = _SIZE_LOOK[index(size + c)]
-        out[index(AT.elegance + to)] = _ELEGANCE_LOOK[index(elegance_of(cards) - _LEAST_ELEGANCE)]
+            out[index(AT.size + FULL * to + c)] = entry(out, _SIZE_LOOK, size + c)
+        out[index(AT.elegance + to)] = share(
+            out, elegance_of(cards) - _LEAST_ELEGANCE, _MOST_ELEGANCE - _LEAST_ELEGANCE
+        )
     if s.taken_into != NO_COLLECTION:
         out[index(AT.taken_into + relative_seat(int(s.taken_into), first, collections))] = 1.0
     out[AT.gift_follows] = s.may_give
@@ -486,7 +480,7 @@ def write_cards(cards, first, out):
     for four in range(0, NUM_CARDS, 4):
         row = 4 * (cards >> four & 15)
         for k in range(4):
-            out[index(first + four + k)] = _FOUR_LOOK[index(row + k)]
+            out[index(first + four + k)] = entry(out, _FOUR_LOOK, row + k)
 
 
 @inline
@@ -494,7 +488,7 @@ def write_card(card, first, out):
     """A single card's family and member; nothing for NO_CARD."""
     if card != NO_CARD:
         for k in range(_CARD_SIZE):
-            out[index(first + k)] = _CARD_LOOK[index(16 * card + k)]
+            out[index(first + k)] = entry(out, _CARD_LOOK, 16 * card + k)
 
 
 @inline
@@ -508,8 +502,8 @@ def observe_medals(s, player, remembers, first, out):
             of_season = int(s.season_medals[index(q), index(family)])
             medals = int(s.medals[index(q), index(family)]) if knows_all else of_season
             to = NUM_FAMILIES * seat + family
-            out[index(AT.season_medals + to)] = _SEASON_MEDALS_LOOK[index(of_season)]
-            out[index(first + to)] = _MEDALS_LOOK[index(medals)]
+            out[index(AT.season_medals + to)] = share(out, of_season, _MOST_SEASON_MEDALS)
+            out[index(first + to)] = share(out, medals, _MOST_MEDALS)
 
 
 @inline
@@ -526,8 +520,8 @@ def observe_points(s, player, out):
     """Everybody's points so far."""
     n = int(s.num_players)
     for q in range(n):
-        points = int(s.standing[index(q)]) // TIE_BREAK
-        out[index(AT.points + relative_seat(q, player, n))] = _POINTS_LOOK[index(points)]
+        points = min(int(s.standing[index(q)]) // TIE_BREAK, _MOST_POINTS)
+        out[index(AT.points + relative_seat(q, player, n))] = share(out, points, _MOST_POINTS)
 
 
 @inline
@@ -537,13 +531,13 @@ def observe_located(s, player, bonus_places, first, out):
     One that they hold, or have seen before another, was in the draw pile when its season began.
     """
     for card in range(NUM_CARDS):
-        out[index(first + card)] = last_located(s, player, card) * _SEASON
+        out[index(first + card)] = share(out, last_located(s, player, card), MAX_SEASONS)
     while bonus_places != 0:
         place = first_of(bonus_places)
         bonus_places &= bonus_places - 1
         if s.holder[index(place)] == player or s.seen[index(place)] >> player & 1:
             card = int(s.deck[index(place)])
-            out[index(first + card)] = (int(s.since[index(place)]) - 1) * _SEASON
+            out[index(first + card)] = share(out, int(s.since[index(place)]) - 1, MAX_SEASONS)
 
 
 @inline
@@ -562,18 +556,19 @@ def observe_spied_bonus_cards(s, player, bonus_places, out):
         spies = int(s.seen[index(place)]) & ~(1 << holder)
         if spies != 0:
             seat = relative_seat(holder, player, n)
-            out[index(AT.bonus_seen + seat)] += _BONUS_CARD
+            out[index(AT.bonus_seen + seat)] += share(out, 1, _MOST_BONUS)
             age = min(int(s.season) - int(s.since[index(place)]), _AGES - 1)
             for q in range(n):
                 to = MAX_PLAYERS * seat + relative_seat(q, player, n)
-                out[index(AT.bonus_spied + _AGES * to + age)] += (spies >> q & 1) * _BONUS_CARD
+                seen = share(out, spies >> q & 1, _MOST_BONUS)
+                out[index(AT.bonus_spied + _AGES * to + age)] += seen
             is_known = spies >> player & 1
             if is_known or holder == player:
                 card = int(s.deck[index(place)])
                 others = count(spies & ~(1 << player))
-                out[index(AT.spied_by + card)] = _SEAT_LOOK[index(others)]
+                out[index(AT.spied_by + card)] = share(out, others, MAX_PLAYERS - 1)
                 if is_known:
-                    out[index(AT.known_bonus + card)] = _SEAT_LOOK[index(seat)]
+                    out[index(AT.known_bonus + card)] = share(out, seat, MAX_PLAYERS - 1)
                     located |= 1 << card
     return located
 
@@ -637,7 +632,7 @@ def write_state(states, i, player, out):
         is_in_pile = s.drawn <= place < s.deck_size
         if is_in_pile:
             rank = place - int(s.drawn) + 1
-            out[index(STATE_AT.pile + card)] = _PILE_SIZE_LOOK[index(rank)]
+            out[index(STATE_AT.pile + card)] = share(out, rank, NUM_CARDS)
         if is_in_pile or s.holder[index(place)] != NOBODY:
             for q in range(n):
                 to = NUM_CARDS * relative_seat(q, me, n) + card

@@ -9,14 +9,20 @@ import numpy as np
 
 from card_envs.engine.fields import Field, Fields
 from card_envs.engine.jit import inline, jit
-from card_envs.engine.observing import MEMORY_PERFECT, fractions, index, relative_seat
+from card_envs.engine.observing import (
+    MEMORY_PERFECT,
+    entry,
+    index,
+    relative_seat,
+    share,
+    table_of,
+)
 from card_envs.games.beaver_gang.cards import (
     DECK,
     DECK_SIZE,
     DRAW_TWO,
     NO_CARD,
     NUM_KINDS,
-    PEEK,
     SWAP,
 )
 from card_envs.games.beaver_gang.knowledge import slot_is_hidden
@@ -46,6 +52,7 @@ _MOST_LEAD = 72  # two rounds of four nines
 _MOST_SCORE = 36
 _MOST_TOTAL = 216  # six rounds of four nines
 _MOST_ALIKE = 16  # more than there are of any kind
+_CARD_SCALES = (1, SWAP - 1, 1, DRAW_TWO - SWAP)
 
 # What lies open on the table: the same in a player's observation and in the full state.
 _TABLE_FIELDS = (
@@ -94,7 +101,7 @@ FIELDS = Fields(
         (MAX_PLAYERS, SLOTS, _LOOK_SIZE),
         "each card in the rows: 1 if the observer knows it; value of a number that they know; 1 "
         "for a special that they know; its kind (0 swap, 1 peek, 2 draw two)",
-        scale=(1, SWAP - 1, 1, DRAW_TWO - SWAP),
+        scale=_CARD_SCALES,
     ),
     Field(
         "older",
@@ -145,29 +152,23 @@ STATE_AT = STATE_FIELDS.offsets()  # the same for the fields of the table
 _SIZE = FIELDS.size
 _UNKNOWN_KIND = NUM_KINDS
 
-# Elsewhere units are multiplied by 1 / scale in float64, which gives the same float32: with large
-# batches every table that is looked up takes its place in the cache from the records.
-_PER_CARD_ALIKE = fractions(_MOST_ALIKE)
-_PER_KIND = fractions(NUM_KINDS)
-
 # What the field ``rows`` says of a card: four values from 4 * (kind + 16 if it is known).
-_looks = np.zeros((32, _LOOK_SIZE), np.float32)
-_looks[16 : 16 + NUM_KINDS, 0] = 1.0
-_looks[16 : 16 + SWAP, 1] = fractions(SWAP - 1)[:SWAP]
-_looks[16 + SWAP : 16 + NUM_KINDS, 2] = 1.0
-_looks[16 + PEEK, 3] = 0.5
-_looks[16 + DRAW_TWO, 3] = 1.0
-_LOOKS = _looks.reshape(-1)
+_looks = np.zeros((32, _LOOK_SIZE), np.uint8)
+_looks[16 : 16 + NUM_KINDS, 0] = 1
+_looks[16 : 16 + SWAP, 1] = np.arange(SWAP)
+_looks[16 + SWAP : 16 + NUM_KINDS, 2] = 1
+_looks[16 + SWAP : 16 + NUM_KINDS, 3] = np.arange(NUM_KINDS - SWAP)
+_LOOKS = table_of(_looks, _CARD_SCALES)
 
 # What the field ``last_turn`` says of a turn but for the other card of a swap: ten values from
 # 10 * (its number among NO_TURN, TOOK, ... DISCARDED).
-_turns = np.zeros((NUM_TURN_KINDS, _OTHER_SEAT), np.float32)
-_turns[NO_TURN, 0] = 1.0
-_turns[DISCARDED, _TURN_KINDS - 1] = 1.0
+_turns = np.zeros((NUM_TURN_KINDS, _OTHER_SEAT), np.uint8)
+_turns[NO_TURN, 0] = 1
+_turns[DISCARDED, _TURN_KINDS - 1] = 1
 for _turn in range(TOOK, DISCARDED):
-    _turns[_turn, 1 + (_turn - TOOK) // SLOTS] = 1.0
-    _turns[_turn, _TURN_KINDS + (_turn - TOOK) % SLOTS] = 1.0
-_TURNS = _turns.reshape(-1)
+    _turns[_turn, 1 + (_turn - TOOK) // SLOTS] = 1
+    _turns[_turn, _TURN_KINDS + (_turn - TOOK) % SLOTS] = 1
+_TURNS = table_of(_turns)
 
 
 @jit
@@ -243,18 +244,18 @@ def observe_table(s, player, out):
     if not (s.terminated or s.truncated):
         out[index(AT.phase + int(s.phase))] = 1.0
         out[index(AT.to_move + relative_seat(int(s.current_player), player, n))] = 1.0
-    out[AT.round] = int(_SHARES * int(s["round"]) / int(s.rounds)) * (1.0 / _SHARES)
+    out[AT.round] = share(out, int(_SHARES * int(s["round"]) / int(s.rounds)), _SHARES)
     out[AT.round + 1] = s["round"] == s.rounds - 1
-    out[AT.rounds] = min(int(s.rounds), _MOST_ROUNDS) * (1.0 / _MOST_ROUNDS)
+    out[AT.rounds] = share(out, min(int(s.rounds), _MOST_ROUNDS), _MOST_ROUNDS)
     knocker = int(s.knocker)
     out[index(AT.knocker + relative_seat(max(knocker, 0), player, n))] = knocker >= 0
     out[AT.knocker + MAX_PLAYERS] = knocker < 0
     out[AT.may_knock] = (knocker < 0) & (s.turns + 1 >= n)
-    out[AT.pile_sizes] = int(s.draw_size) * (1.0 / DECK_SIZE)
-    out[AT.pile_sizes + 1] = int(s.discard_size) * (1.0 / DECK_SIZE)
+    out[AT.pile_sizes] = share(out, int(s.draw_size), DECK_SIZE)
+    out[AT.pile_sizes + 1] = share(out, int(s.discard_size), DECK_SIZE)
     out[index(AT.discard_top + int(s.discard_top) - NO_CARD)] = 1.0
     out[AT.first_of_pair] = s.first_of_pair
-    out[AT.draw_twos] = int(s.draw_twos) * (1.0 / DECK[DRAW_TWO])
+    out[AT.draw_twos] = share(out, int(s.draw_twos), DECK[DRAW_TWO])
     lowest = int(s.scores[0])
     for q in range(1, n):
         lowest = min(lowest, int(s.scores[q]))
@@ -262,9 +263,9 @@ def observe_table(s, player, out):
         seat = relative_seat(q, player, n)
         lead = min(int(s.scores[q]) - lowest, _MOST_LEAD)
         out[index(AT.seats + seat)] = 1.0
-        out[index(AT.scores + seat)] = lead * (1.0 / _MOST_LEAD)
-        out[index(AT.totals + seat)] = min(int(s.scores[q]), _MOST_TOTAL) * (1.0 / _MOST_TOTAL)
-        out[index(AT.last_scores + seat)] = int(s.round_scores[q]) * (1.0 / _MOST_SCORE)
+        out[index(AT.scores + seat)] = share(out, lead, _MOST_LEAD)
+        out[index(AT.totals + seat)] = share(out, min(int(s.scores[q]), _MOST_TOTAL), _MOST_TOTAL)
+        out[index(AT.last_scores + seat)] = share(out, int(s.round_scores[q]), _MOST_SCORE)
         observe_last_turn(s, player, n, q, AT.last_turn + seat * _LAST_TURN_SIZE, out)
 
 
@@ -273,7 +274,7 @@ def observe_last_turn(s, player, n, q, first, out):
     """The last turn of player q."""
     turn = int(s.last_turn[q])
     for k in range(_OTHER_SEAT):
-        out[index(first + k)] = _TURNS[index(_OTHER_SEAT * turn + k)]
+        out[index(first + k)] = entry(out, _TURNS, _OTHER_SEAT * turn + k)
     swapped = SWAPPED <= turn < SWAPPED + SLOTS
     other = relative_seat(int(s.swapped_with[q]), player, n)
     out[index(first + _OTHER_SEAT + other)] = swapped
@@ -290,7 +291,7 @@ def observe_rows(s, player, known, out):
             is_known = known >> SLOTS * q + slot & 1
             look = _LOOK_SIZE * (int(s.row[q, slot]) | is_known << 4)
             for k in range(_LOOK_SIZE):
-                out[index(first + _LOOK_SIZE * slot + k)] = _LOOKS[index(look + k)]
+                out[index(first + _LOOK_SIZE * slot + k)] = entry(out, _LOOKS, look + k)
     for slot in range(SLOTS):
         is_known = known >> SLOTS * player + slot & 1
         first = AT.own_row + slot * (NUM_KINDS + 1)
@@ -316,7 +317,7 @@ def observe_knowledge(s, player, out):
         out[AT.known_to_owner + place] = known_to_owner >> place & 1
         out[AT.known_to_all + place] = known_to_all >> place & 1
     for kind in range(NUM_KINDS):
-        out[AT.discarded + kind] = int(s.discard_counts[kind]) * (1.0 / _MOST_ALIKE)
+        out[AT.discarded + kind] = share(out, int(s.discard_counts[kind]), _MOST_ALIKE)
     if s.filling > 0:
         observe_older_cards(s, player, out)
 
@@ -333,7 +334,7 @@ def observe_older_cards(s, player, out):
             if s.filling_of[q, slot] != s.filling:
                 out[index(AT.older + SLOTS * relative_seat(q, player, n) + slot)] = 1.0
                 if slot_is_hidden(s, player, q, slot):
-                    out[index(AT.unseen_older + int(s.row[q, slot]))] += 1.0 / _MOST_ALIKE
+                    out[index(AT.unseen_older + int(s.row[q, slot]))] += share(out, 1, _MOST_ALIKE)
 
 
 @jit
@@ -353,7 +354,7 @@ def write_state(states, i, player, out):
                 knows = int(s.known[knower]) >> SLOTS * q + slot & 1
                 out[STATE_AT.known_to + place * MAX_PLAYERS + seat] = knows
     for kind in range(NUM_KINDS):
-        out[STATE_AT.discarded + kind] = _PER_CARD_ALIKE[s.discard_counts[kind]]
+        out[STATE_AT.discarded + kind] = share(out, int(s.discard_counts[kind]), _MOST_ALIKE)
     for depth in range(s.draw_size):
         card = int(s.draw_pile[s.draw_size - 1 - depth])
-        out[STATE_AT.draw_pile + depth] = _PER_KIND[card + 1]
+        out[STATE_AT.draw_pile + depth] = share(out, card + 1, NUM_KINDS)

@@ -8,9 +8,11 @@ from card_envs.engine.fields import Field, Fields
 from card_envs.engine.jit import inline, jit
 from card_envs.engine.observing import (
     MEMORY_PERFECT,
-    fractions,
+    entry,
     index,
     relative_seat,
+    share,
+    table_of,
     thermometers,
 )
 from card_envs.games.franks_zoo.cards import (
@@ -186,22 +188,14 @@ AT = FIELDS.offsets()
 STATE_AT = STATE_FIELDS.offsets()
 _SIZE = FIELDS.size
 
-# What is written for a number of cards, points, and so on.
-_SEAT_LOOK = fractions(MAX_PLAYERS)
-_CARDS_LOOK = fractions(_MOST)
-_GIFT_LOOK = fractions(2)
-_HAND_SIZE_LOOK = fractions(MAX_HAND)
+# What is written for a number of cards.
 _FEW_LOOK = thermometers(_FEW)
 
 # Three values for each number of points that a seat lacks, from -_MORE_POINTS on: those of the
 # fields `needs`, `needs_more` and `beyond_target`.
 _needs = np.arange(-_MORE_POINTS, _POINTS + _MORE_POINTS + 1)
-_looks = [
-    np.clip(_needs, 0, _POINTS) / _POINTS,
-    np.maximum(_needs - _POINTS, 0) / _MORE_POINTS,
-    np.maximum(-_needs, 0) / _MORE_POINTS,
-]
-_NEEDS_LOOK = np.stack(_looks, axis=1).astype(np.float32).reshape(-1)
+_looks = [np.clip(_needs, 0, _POINTS), np.maximum(_needs - _POINTS, 0), np.maximum(-_needs, 0)]
+_NEEDS_LOOK = table_of(np.stack(_looks, axis=1), (_POINTS, _MORE_POINTS, _MORE_POINTS))
 
 # For a field of _MOST entries for each kind, entry by entry: the bits of the kind in packed counts,
 # and what they are if there are c cards of it (at entry c) and if there are c + 1.
@@ -317,28 +311,28 @@ def observe_table(s, player, out):
         out[index(AT.last_size + int(LAY_SIZE[last_set]) - 1)] = 1.0
         out[index(AT.owner + relative_seat(int(s.owner), player, n))] = 1.0
         for kind in range(NUM_KINDS):
-            out[AT.trick + kind] = _CARDS_LOOK[index(s.trick[kind])]
+            out[AT.trick + kind] = share(out, s.trick[kind], _MOST)
     request = index(s.request)
     if request != NO_LAY:
         out[index(AT.asker + relative_seat(int(s.asker), player, n))] = 1.0
         for kind in range(NUM_KINDS):
-            out[AT.request + kind] = _CARDS_LOOK[index(LAY_CARDS[request, kind])]
+            out[AT.request + kind] = share(out, LAY_CARDS[request, kind], _MOST)
     for q in range(n):
         seat = relative_seat(q, player, n)
         out[index(AT.seats + seat)] = 1.0
         needs = int(s.target_score) - int(s.totals[q])
         look = 3 * (min(max(needs, -_MORE_POINTS), _POINTS + _MORE_POINTS) + _MORE_POINTS)
-        out[index(AT.needs + seat)] = _NEEDS_LOOK[index(look)]
-        out[index(AT.needs_more + seat)] = _NEEDS_LOOK[index(look + 1)]
-        out[index(AT.beyond_target + seat)] = _NEEDS_LOOK[index(look + 2)]
-        out[index(AT.rank + seat)] = _SEAT_LOOK[index(int(s.rank[q]) + 1)]
-        out[index(AT.place + seat)] = _SEAT_LOOK[index(s.place[q])]
+        out[index(AT.needs + seat)] = entry(out, _NEEDS_LOOK, look)
+        out[index(AT.needs_more + seat)] = entry(out, _NEEDS_LOOK, look + 1)
+        out[index(AT.beyond_target + seat)] = entry(out, _NEEDS_LOOK, look + 2)
+        out[index(AT.rank + seat)] = share(out, int(s.rank[q]) + 1, MAX_PLAYERS)
+        out[index(AT.place + seat)] = share(out, s.place[q], MAX_PLAYERS)
         out[index(AT.has_passed + seat)] = s.has_passed[q]
         out[index(AT.senior + seat)] = s.is_senior[q]
         size = int(s.hand_size[q])
-        out[index(AT.hand_size + seat)] = _HAND_SIZE_LOOK[index(size)]
+        out[index(AT.hand_size + seat)] = share(out, size, MAX_HAND)
         for c in range(_FEW):
-            out[index(AT.few_cards + _FEW * seat + c)] = _FEW_LOOK[index(_FEW * size + c)]
+            out[index(AT.few_cards + _FEW * seat + c)] = entry(out, _FEW_LOOK, _FEW * size + c)
         partner = int(s.partner[q])
         if partner != NOBODY:
             partner_seat = relative_seat(partner, player, n)
@@ -408,11 +402,11 @@ def observe_memory(s, player, out):
     me = index(player)
     partner = int(s.partner[me])
     for kind in range(NUM_KINDS):
-        out[AT.given + kind] = _GIFT_LOOK[index(s.given[me, kind])]
-        out[AT.played + kind] = _CARDS_LOOK[index(s.played[kind])]
+        out[AT.given + kind] = share(out, s.given[me, kind], 2)
+        out[AT.played + kind] = share(out, s.played[kind], _MOST)
     if partner != NOBODY:
         for kind in range(NUM_KINDS):
-            out[AT.got + kind] = _GIFT_LOOK[index(s.given[index(partner), kind])]
+            out[AT.got + kind] = share(out, s.given[index(partner), kind], 2)
     for q in range(n):
         seat = relative_seat(q, player, n)
         observe_cards(s.captured, q, AT.captured + NUM_KINDS * seat, out)
@@ -424,14 +418,14 @@ def observe_memory(s, player, out):
     if partner != NOBODY:
         first = AT.known + NUM_KINDS * relative_seat(partner, player, n)
         for kind in range(NUM_KINDS):
-            out[index(first + kind)] = _CARDS_LOOK[index(known_of(s, player, partner, kind))]
+            out[index(first + kind)] = share(out, known_of(s, player, partner, kind), _MOST)
 
 
 @inline
 def observe_cards(counts, q, first, out):
     """Cards of each kind as fractions of five."""
     for kind in range(NUM_KINDS):
-        out[index(first + kind)] = _CARDS_LOOK[index(counts[q, kind])]
+        out[index(first + kind)] = share(out, counts[q, kind], _MOST)
 
 
 @jit
@@ -446,7 +440,7 @@ def write_state(states, i, player, out):
         seat = relative_seat(q, int(player), n)
         observe_counts(packed(s.hand, q), STATE_AT.hands + NUM_KINDS * _MOST * seat, out)
         for kind in range(NUM_KINDS):
-            given = _GIFT_LOOK[index(s.given[q, kind])]
+            given = share(out, s.given[q, kind], 2)
             out[index(STATE_AT.given + NUM_KINDS * seat + kind)] = given
         observe_cards(s.played_by, q, STATE_AT.played + NUM_KINDS * seat, out)
         observe_cards(s.captured, q, STATE_AT.captured + NUM_KINDS * seat, out)

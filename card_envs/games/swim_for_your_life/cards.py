@@ -46,3 +46,13 @@ ANIMAL_BITS = 5
 PACKED = (LAID_DOWN.astype(np.int64) << ANIMAL_BITS * np.arange(NUM_ANIMALS)).sum(axis=1)
 PACKED_DECK = sum(count << ANIMAL_BITS * animal for animal, count in enumerate(DECK))
 ENOUGH = sum(1 << ANIMAL_BITS * animal + 4 for animal in range(NUM_ANIMALS))
+
+# The same in 32 bits, of which a mask of all actions takes half the time: three bits for each
+# animal, the lowest c set for c cards. A fourth card has no bit. Actions of one row all lay down
+# equally many cards, so no two of them are the same; those that lay down four of an animal are
+# ``FOURS``.
+COUNT_BITS = 3
+SET_BITS = np.array([0, 1, 3] + [7] * (max(DECK) - 2), np.int32)
+LAID_BITS = (SET_BITS[LAID_DOWN] << COUNT_BITS * np.arange(NUM_ANIMALS)).sum(axis=1)
+LAID_BITS = LAID_BITS.astype(np.int32)
+FOURS = np.flatnonzero(LAID_DOWN.max(axis=1) == 4)

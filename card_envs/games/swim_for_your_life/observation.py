@@ -8,9 +8,10 @@ from card_envs.engine.fields import MAX_SCALE, Field, Fields
 from card_envs.engine.jit import inline, jit
 from card_envs.engine.observing import (
     MEMORY_PERFECT,
-    fractions,
+    entry,
     index,
     relative_seat,
+    share,
     thermometers,
 )
 from card_envs.games.swim_for_your_life.cards import (
@@ -137,13 +138,7 @@ AT = FIELDS.offsets()
 STATE_AT = STATE_FIELDS.offsets()
 _SIZE = FIELDS.size
 
-# What is written for a number of lives, turns or cards.
-_LIVES_LOOK = fractions(MAX_LIVES)
-_TURNS_LOOK = fractions(MAX_SCALE)
-_COUNT_LOOK = fractions(_MOST)
-_ROW_LOOK = fractions(NUM_ROWS)
-_SET_LOOK = fractions(_LARGEST_SET)
-_UNKNOWN_LOOK = fractions(HAND_SIZE)
+# What is written for a number of cards.
 _HAND_LOOK = thermometers(_MOST)
 _WITH_LOOK = thermometers(_WITH_ROW)
 _LEAD_LOOK = thermometers(_LEAD, above=15)  # by the lead plus 16
@@ -156,7 +151,6 @@ _turns[1 + np.arange(TAP), ROW_OF] = NUM_ROWS
 _turns[1 + TAP, NUM_ROWS] = NUM_ROWS
 _turns[1 : 1 + TAP, _LAID:] = LAID_DOWN
 _TURN_LOOK = _turns.reshape(-1)
-_UNIT = np.float32(1 / NUM_ROWS)
 
 
 @jit
@@ -199,18 +193,28 @@ def observe(states, i, player, memory, features, out):
     """
     s = states[i]
     me = int(player)
-    for k in range(_SIZE):
+    remembers = memory == MEMORY_PERFECT
+    # All but the fields from ``hand`` to ``lead``, which are written in full.
+    for k in range(AT.hand):
+        out[index(k)] = 0.0
+    for k in range(AT.unseen, _SIZE):
         out[index(k)] = 0.0
     observe_table(s, me, out)
     observe_hand(s, me, AT.hand, out)
     if features:
         observe_with_row(s, me, out)
-        if memory == MEMORY_PERFECT:
-            observe_lead(s, me, out)
-    if memory == MEMORY_PERFECT:
+    else:
+        for k in range(AT.with_row, AT.lead):
+            out[index(k)] = 0.0
+    if features and remembers:
+        observe_lead(s, me, out)
+    else:
+        for k in range(AT.lead, AT.unseen):
+            out[index(k)] = 0.0
+    if remembers:
         observe_least(s, me, AT.least, AT.most, out)
         observe_unknown(s, me, out)
-    observe_unseen(s, me, memory, out)
+    observe_unseen(s, me, remembers, out)
 
 
 @inline
@@ -223,18 +227,18 @@ def observe_table(s, player, out):
     tapper = int(s.tapper)
     out[index(AT.tapper + relative_seat(max(tapper, 0), player, n))] = tapper >= 0
     out[index(AT.tapper + MAX_PLAYERS)] = tapper < 0
-    out[index(AT.turns)] = _TURNS_LOOK[index(min(int(s.turns), MAX_SCALE))]
+    out[index(AT.turns)] = share(out, min(int(s.turns), MAX_SCALE), MAX_SCALE)
     out[index(AT.two_left)] = players_left(s) == 2
     out[index(AT.expert)] = s.expert
     for row in range(NUM_ROWS):
         for animal in range(NUM_ANIMALS):
-            look = _ROW_LOOK[index(int(s.row[row, animal]))]
+            look = share(out, int(s.row[row, animal]), NUM_ROWS)
             out[index(AT.rows + NUM_ANIMALS * row + animal)] = look
     for q in range(n):
         seat = relative_seat(q, player, n)
         out[index(AT.seats + seat)] = 1.0
         out[index(AT.in_game + seat)] = s.lives[q] > 0
-        out[index(AT.lives + seat)] = _LIVES_LOOK[index(int(s.lives[q]))]
+        out[index(AT.lives + seat)] = share(out, int(s.lives[q]), MAX_LIVES)
         out[index(AT.has_exchanged + seat)] = s.has_exchanged[q]
         observe_last_turn(s, q, AT.last_turn + seat * _LAST_TURN_SIZE, out)
 
@@ -244,9 +248,9 @@ def observe_last_turn(s, q, first, out):
     """The last turn of player q."""
     look = _TAKEN * (int(s.last_action[q]) + 1)
     for k in range(_TAKEN):
-        out[index(first + k)] = _UNIT * np.float32(_TURN_LOOK[index(look + k)])
+        out[index(first + k)] = share(out, _TURN_LOOK[index(look + k)], NUM_ROWS)
     for animal in range(NUM_ANIMALS):
-        taken = _ROW_LOOK[index(int(s.last_taken[q, animal]))]
+        taken = share(out, int(s.last_taken[q, animal]), NUM_ROWS)
         out[index(first + _TAKEN + animal)] = taken
 
 
@@ -256,7 +260,7 @@ def observe_hand(s, q, first, out):
     for animal in range(NUM_ANIMALS):
         look = _MOST * int(s.hand[q, animal])
         for c in range(_MOST):
-            out[index(first + _MOST * animal + c)] = _HAND_LOOK[index(look + c)]
+            out[index(first + _MOST * animal + c)] = entry(out, _HAND_LOOK, look + c)
 
 
 @inline
@@ -268,7 +272,7 @@ def observe_with_row(s, player, out):
             first = AT.with_row + _WITH_ROW * (NUM_ANIMALS * row + animal)
             look = _WITH_ROW * (hand + int(s.row[row, animal]))
             for c in range(_WITH_ROW):
-                out[index(first + c)] = _WITH_LOOK[index(look + c)]
+                out[index(first + c)] = entry(out, _WITH_LOOK, look + c)
 
 
 @inline
@@ -276,27 +280,26 @@ def observe_lead(s, player, out):
     """How far the hand would be ahead, with each row, of what the others are known to hold."""
     for animal in range(NUM_ANIMALS):
         others = 0
-        for k in range(1, MAX_PLAYERS):
-            others = max(others, int(s.least[(player + k) % MAX_PLAYERS, animal]))
+        for q in range(MAX_PLAYERS):
+            others = max(others, int(s.least[q, animal]) * (q != player))
         for row in range(NUM_ROWS):
             first = AT.lead + _LEAD * (NUM_ANIMALS * row + animal)
             lead = int(s.hand[player, animal]) + int(s.row[row, animal]) - others
             look = _LEAD * (lead + 16)
             for c in range(_LEAD):
-                out[index(first + c)] = _LEAD_LOOK[index(look + c)]
+                out[index(first + c)] = entry(out, _LEAD_LOOK, look + c)
 
 
 @inline
-def observe_unseen(s, player, memory, out):
+def observe_unseen(s, player, remembers, out):
     """The cards that are not in the player's hand, not in the rows and not known to be held."""
-    remembers = memory == MEMORY_PERFECT
     for animal in range(NUM_ANIMALS):
         unseen = int(DECK_COUNTS[animal]) - int(s.hand[player, animal])
         for row in range(NUM_ROWS):
             unseen -= int(s.row[row, animal])
-        for k in range(1, MAX_PLAYERS):
-            unseen -= int(s.least[(player + k) % MAX_PLAYERS, animal]) * remembers
-        out[index(AT.unseen + animal)] = _COUNT_LOOK[index(unseen)]
+        for q in range(MAX_PLAYERS):
+            unseen -= int(s.least[q, animal]) * (remembers & (q != player))
+        out[index(AT.unseen + animal)] = share(out, unseen, _MOST)
 
 
 @inline
@@ -306,10 +309,10 @@ def observe_least(s, player, least, most, out):
     for q in range(n):
         seat = relative_seat(q, player, n)
         for animal in range(NUM_ANIMALS):
-            count = _COUNT_LOOK[index(int(s.least[q, animal]))]
+            count = share(out, int(s.least[q, animal]), _MOST)
             out[index(least + NUM_ANIMALS * seat + animal)] = count
         for k in range(NUM_SETS):
-            out[index(most + NUM_SETS * seat + k)] = _SET_LOOK[index(int(s.most[q, k]))]
+            out[index(most + NUM_SETS * seat + k)] = share(out, int(s.most[q, k]), _LARGEST_SET)
 
 
 @inline
@@ -318,7 +321,7 @@ def observe_unknown(s, player, out):
     n = int(s.num_players)
     for q in range(n):
         seat = relative_seat(q, player, n)
-        out[index(AT.unknown + seat)] = _UNKNOWN_LOOK[index(unknown_cards(s, q))]
+        out[index(AT.unknown + seat)] = share(out, unknown_cards(s, q), HAND_SIZE)
 
 
 @jit
@@ -334,6 +337,6 @@ def write_state(states, i, player, out):
         seat = relative_seat(q, me, n)
         observe_hand(s, q, STATE_AT.hands + NUM_ANIMALS * _MOST * seat, out)
     for animal in range(NUM_ANIMALS):
-        count = _COUNT_LOOK[index(int(s.left_over[animal]))]
+        count = share(out, int(s.left_over[animal]), _MOST)
         out[index(STATE_AT.left_over + animal)] = count
     observe_least(s, me, STATE_AT.least, STATE_AT.most, out)

@@ -13,7 +13,7 @@ _LOSS = 0.8
 @jit
 def round_of(states, i):
     """How many rounds are finished."""
-    return int(states[i].round)
+    return int(states[i]["round"])
 
 
 @jit

@@ -7,23 +7,27 @@ allocated and nothing is kept outside the record. What players know of each othe
 
 from __future__ import annotations
 
+import numpy as np
+
 from card_envs.engine.cards import draw_card
 from card_envs.engine.jit import inline, jit
 from card_envs.engine.outcome import begin, begin_step, end_step, pay_points
 from card_envs.engine.rng import seed_stream
 from card_envs.engine.seat_order import to_the_left
 from card_envs.games.swim_for_your_life.cards import (
+    COUNT_BITS,
     DECK_COUNTS,
     DECK_SIZE,
-    ENOUGH,
     FIRST_ACTION,
+    FOURS,
     HARE,
+    LAID_BITS,
     LAID_DOWN,
     NUM_ANIMALS,
     NUM_ROWS,
     NUM_SETS,
-    PACKED,
     ROW_OF,
+    SET_BITS,
     TAP,
     VALUES,
 )
@@ -45,12 +49,14 @@ from card_envs.games.swim_for_your_life.state import (
     START_LIVES,
     clear,
     is_set,
-    packed,
     players_left,
 )
 
 # reward="score": what a life is worth; the most that can be lost in a round is two.
 SCORE_SCALE = 0.5
+
+# How many actions are counted in a byte.
+_BYTE_SUM = TAP // 5
 
 
 # ---------------------------------------------------------------------------------------------
@@ -124,22 +130,43 @@ def begin_hand(s, player):
 def legal_action_mask(states, i, out):
     """Write 1 for each action of the player to move that is legal, else 0; returns their number."""
     s = states[i]
-    out[:] = 0
     if s.terminated or s.truncated:
+        out[:] = 0
         return 0
     player = s.current_player
-    hand = packed(s.hand, player) | ENOUGH
-    count = 0
+    lacking = ~set_bits(s.hand, player)
     for row in range(NUM_ROWS):
-        present = packed(s.row, row)
+        present = set_bits(s.row, row)
         for action in range(FIRST_ACTION[row], FIRST_ACTION[row + 1]):
-            laid_down = PACKED[action]
+            laid_down = LAID_BITS[action]
             # SW-5: from the hand; SW-6: something other than what lies there.
-            legal = ((hand - laid_down) & ENOUGH == ENOUGH) & (laid_down != present)
-            out[action] = legal
-            count += legal
+            out[action] = (laid_down & lacking == 0) & (laid_down != present)
+    for animal in range(NUM_ANIMALS):
+        if s.hand[player, animal] == 3:  # too few for four
+            out[FOURS[animal]] = 0
     out[TAP] = s.has_exchanged[player]  # SW-7
-    return count + int(s.has_exchanged[player])
+    return count_legal(out)
+
+
+@inline
+def count_legal(mask):
+    """The number of legal actions: in bytes, in which many are added up at a time."""
+    count = int(mask[TAP])
+    for first in range(0, TAP, _BYTE_SUM):
+        number = np.uint8(0)
+        for action in range(first, first + _BYTE_SUM):
+            number = np.uint8(number + mask[action])
+        count += number
+    return count
+
+
+@jit
+def set_bits(counts, place):
+    """The counts ``counts[place]`` of all animals as in ``LAID_BITS``."""
+    bits = 0
+    for animal in range(NUM_ANIMALS):
+        bits |= int(SET_BITS[counts[place, animal]]) << COUNT_BITS * animal
+    return np.int32(bits)
 
 
 @jit

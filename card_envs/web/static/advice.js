@@ -17,7 +17,7 @@ export function drawAdvice(advice, played = null) {
       h("thead", {}, h("tr", {}, heads.map((head) => h("th", { scope: "col" }, head)))),
       h("tbody", {}, advice.opinions.map((opinion) => drawOpinion(opinion, advice, played, hasShares, hasValues)))),
     advice.others ? h("p", { class: "note" }, `${advice.others} other legal ${advice.others === 1 ? "action" : "actions"}${hasShares ? ", less likely" : hasValues ? ", not tried" : ""}`) : null,
-    hasValues ? h("p", { class: "note" }, "Value: the rank reward that the search expects, from −1 (last) to +1 (first).") : null,
+    hasValues ? h("p", { class: "note" }, "Value: the mean reward of the search's rollouts.") : null,
   );
 }
 

@@ -3,7 +3,7 @@
 import { drawAdvice, drawDisputes } from "./advice.js";
 import { ask, Talk, toFragment } from "./api.js";
 import { drawChoices } from "./choices.js";
-import { alertUser, capitalized, h, prefersCalm, speak } from "./dom.js";
+import { alertUser, capitalized, h, speak } from "./dom.js";
 import { letDrag } from "./drag.js";
 import { animate, placesIn } from "./motion.js";
 import { MoveList } from "./moves.js";
@@ -190,7 +190,7 @@ export class TablePage {
     this.drawPrompt(scene);
     this.drawKnown(scene);
     // On a small screen the bar with the choices lies over the end of the table.
-    if (isNew && matchMedia("(max-width: 62rem)").matches) this.parts.board.scrollIntoView({ block: "end", behavior: prefersCalm() ? "auto" : "smooth" });
+    if (isNew && matchMedia("(max-width: 62rem)").matches) this.parts.board.scrollIntoView({ block: "end" });
     if (focused) this.parts.board.parentElement.querySelector(`[data-key="${CSS.escape(focused)}"]`)?.focus();
   }
 

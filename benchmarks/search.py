@@ -1,0 +1,250 @@
+"""Strength of search agents among `ppo`, their decisions a second, and where their time goes.
+
+    python -m benchmarks.search [--game GAME] [--deals N] [--json FILE] [--readme]
+    python -m benchmarks.search --game franks_zoo --table 3 search:64 --table 4 search:256
+
+A table is a number of players and a search agent, which plays against `ppo` in all other seats.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from benchmarks import report
+from card_envs import command
+from card_envs.agents import Agent, Turn, make_agent
+from card_envs.agents.network import Network
+from card_envs.agents.search import Searcher
+from card_envs.docs import markdown_table
+from card_envs.engine.game import Game
+from card_envs.engine.perceptron import join
+from card_envs.engine.templates import compile_for
+from card_envs.evaluation import evaluate
+from card_envs.games import load_game
+
+PACKAGES = ("numba", "numpy")
+OPPONENT = "ppo"
+DEALS = 300
+MAX_STEPS = 3000
+
+#: Who searches at a game's smallest table unless the command says otherwise.
+DEFAULT_AGENT = "search:64"
+
+# Positions that the cost of a search's pieces is measured in, and how often each is repeated.
+_POSITIONS, _REPEATS = 256, 20
+_PIECES = ("determinize", "network", "observation", "rules")
+
+
+class StopwatchAgent(Agent):
+    """A search agent, with the CPU time of its decisions and some of its positions."""
+
+    def __init__(self, agent: Searcher, game: Game) -> None:
+        self.name, self.view = agent.name, agent.view
+        self.agent = agent
+        self.seconds = 0.0
+        self.decisions = 0
+        self.positions = game.new_states(0)
+
+    def act(self, turn: Turn) -> NDArray[np.int64]:
+        """The agent's actions (M,)."""
+        begun = time.thread_time()
+        actions = self.agent.act(turn)
+        self.seconds += time.thread_time() - begun
+        has_choice = turn.action_mask.sum(axis=1) > 1
+        self.decisions += int(has_choice.sum())
+        if len(self.positions) < _POSITIONS:
+            self.positions = np.concatenate([self.positions, turn.states[turn.indices[has_choice]]])
+        return actions
+
+
+def redraw_worlds(states, worlds, repeats):
+    """Redraw what the player to move cannot know, in a copy of each game."""
+    for k in range(repeats):
+        for i in range(len(states)):
+            worlds[i] = states[i]
+            determinize(worlds, i, states[i].current_player, k)
+
+
+def observe_units(states, repeats, observation, action_mask):
+    """Write the observation and mask of the player to move in each game, in units."""
+    for _ in range(repeats):
+        for i in range(len(states)):
+            observe(states, i, states[i].current_player, 0, 1, observation[i])
+            legal_action_mask(states, i, action_mask[i])
+
+
+def evaluate_network(weights, layout, observation, action_mask, streams, scratch, repeats):
+    """Choose an action for each observation."""
+    for _ in range(repeats):
+        for i in range(len(observation)):
+            choose_by_network(
+                weights, layout, observation[i], SCALE, action_mask[i], streams, i, scratch
+            )
+
+
+def measure_pieces(game: Game, network: Network, states: NDArray[np.void]) -> dict[str, float]:
+    """Seconds that a redrawn world, an observation and a network's evaluation take."""
+    count = len(states)
+    observation = np.zeros((count, game.fields.size), np.uint8)
+    action_mask = np.zeros((count, game.num_actions), np.int8)
+    weights, layouts, scratch = join([network.kernel])
+    scratch = np.zeros((len(scratch), max(scratch.shape[1], game.num_actions)), np.float32)
+    streams = np.zeros(count, np.uint64)
+    calls: dict[str, tuple[Any, ...]] = {
+        "determinize": (redraw_worlds, states, game.new_states(count), _REPEATS),
+        "observation": (observe_units, states, _REPEATS, observation, action_mask),
+        "network": (
+            *(evaluate_network, weights, layouts[0], observation, action_mask),
+            *(streams, scratch, _REPEATS),
+        ),
+    }
+    seconds = {}
+    for name, (template, *arguments) in calls.items():
+        compiled = compile_for(game, template)
+        compiled(*arguments)
+        begun = time.thread_time()
+        compiled(*arguments)
+        seconds[name] = (time.thread_time() - begun) / (count * _REPEATS)
+    return seconds
+
+
+def measure_table(game: Game, num_players: int, name: str, deals: int, seed: int) -> dict[str, Any]:
+    """Strength and speed of one search agent among `ppo`."""
+    searcher = make_agent(name, game, seed)
+    if not isinstance(searcher, Searcher):
+        raise ValueError(f"{name!r} is no search agent, such as search:64")
+    opponent: Any = make_agent(OPPONENT, game)
+    evaluate(game, [searcher, *[OPPONENT] * (num_players - 1)], 2, seed + 1, _options())  # compiles
+    searcher.work[:] = 0
+    agent = StopwatchAgent(searcher, game)
+    played = evaluate(game, [agent, *[OPPONENT] * (num_players - 1)], deals, seed, _options())
+    rank = played.agents[0].rank
+    worlds, steps, evaluations = (int(number) / agent.decisions for number in searcher.work)
+    seconds = agent.seconds / agent.decisions
+    pieces = measure_pieces(game, opponent.network, agent.positions)
+    shares = {
+        "determinize": worlds * pieces["determinize"] / seconds,
+        "network": evaluations * pieces["network"] / seconds,
+        "observation": evaluations * pieces["observation"] / seconds,
+    }
+    shares["rules"] = 1.0 - sum(shares.values())
+    return {
+        "num_players": num_players,
+        "agent": name,
+        "rank": rank.mean,
+        "rank_ci95": list(rank.interval),
+        "truncated": played.truncated,
+        "decisions": agent.decisions,
+        "decisions_per_second": 1.0 / seconds,
+        "worlds": worlds,
+        "rollout_decisions": steps,
+        "evaluations": evaluations,
+        "shares": shares,
+    }
+
+
+def _options() -> dict[str, Any]:
+    return {"max_steps": MAX_STEPS}
+
+
+def measure(
+    game_id: str, tables: Sequence[tuple[int, str]], deals: int, seed: int
+) -> dict[str, Any]:
+    """Measure search agents among `ppo`.
+
+    Args:
+        game_id: The game.
+        tables: Numbers of players, and names of search agents.
+        deals: Duplicate deals, each played in all cyclic seatings.
+        seed: Of the deals.
+
+    Returns:
+        The document that is written as JSON.
+
+    Raises:
+        ValueError: A number or a name is not allowed; the message says what is.
+    """
+    game = load_game(game_id)
+    rows = [measure_table(game, players, name, deals, seed) for players, name in tables]
+    arguments = ["--game", game.id, "--deals", str(deals), "--seed", str(seed)]
+    for players, name in tables:
+        arguments += ["--table", str(players), name]
+    return report.document(
+        "search",
+        game.id,
+        arguments,
+        PACKAGES,
+        {"deals": deals, "seed": seed, "opponent": OPPONENT, "max_steps": MAX_STEPS},
+        {"tables": rows},
+    )
+
+
+def table(measured: dict[str, Any]) -> str:
+    """The results in Markdown."""
+    rows = []
+    for row in measured["results"]["tables"]:
+        low, high = row["rank_ci95"]
+        rows.append(
+            [
+                str(row["num_players"]),
+                f"`{row['agent']}`",
+                f"{row['rank']:+.3f} ({low:+.3f} … {high:+.3f})",
+                report.three_digits(row["decisions_per_second"]),
+                report.three_digits(row["rollout_decisions"]),
+                *(f"{100 * row['shares'][piece]:.0f}%" for piece in _PIECES),
+            ]
+        )
+    header = ["players", "agent", "rank reward among `ppo`", "decisions a second"]
+    header += ["decisions in its rollouts", *_PIECES]
+    return "\n\n".join([markdown_table(header, rows, len(header) - 3), report.origin(measured)])
+
+
+def _main(argv: Sequence[str] | None) -> None:
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.search", description=(__doc__ or "").split("\n")[0]
+    )
+    parser.add_argument(
+        "--table",
+        nargs=2,
+        action="append",
+        metavar=("PLAYERS", "AGENT"),
+        help="a number of players and a search agent; may be repeated; default: search:64 at the "
+        "smallest table",
+    )
+    parser.add_argument("--deals", type=int, default=DEALS, help=f"default: {DEALS}")
+    parser.add_argument("--seed", type=int, default=0, help="of the deals; default: 0")
+    args = report.parse_arguments(parser, argv)
+    if args.table is None:
+        tables = [(load_game(args.game).min_players, DEFAULT_AGENT)]
+    else:
+        tables = [(_number(players), name) for players, name in args.table]
+    if args.deals < 2:
+        raise ValueError("--deals must be at least 2")
+    report.finish(
+        args,
+        lambda: measure(args.game, tables, args.deals, args.seed),
+        "search",
+        table,
+    )
+
+
+def _number(text: str) -> int:
+    try:
+        return int(text)
+    except ValueError:
+        raise ValueError(f"--table: PLAYERS must be a whole number, got {text!r}") from None
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """The command ``python -m benchmarks.search``; returns the exit status."""
+    return command.run("benchmarks.search", lambda: _main(argv))
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
