@@ -58,6 +58,7 @@ class AgentMenu:
     ) -> None:
         self._names: dict[str, dict[str, str]] = {}
         self._shared: dict[tuple[str, str], SharedPolicyAgent] = {}
+        self._advisers: dict[tuple[str, str], Agent] = {}
         files = _policy_files(policies)
         errors: dict[str, str] = {}
         fitting: set[str] = set()
@@ -85,6 +86,13 @@ class AgentMenu:
     def labels(self, game: Game) -> list[str]:
         """The labels of the agents for a game."""
         return list(self._names[game.name])
+
+    def adviser(self, label: str, game: Game) -> Agent:
+        """An agent that is asked for its opinion, made once; errors are those of :meth:`make`."""
+        adviser = self._advisers.get((game.name, label))
+        if adviser is None:
+            adviser = self._advisers.setdefault((game.name, label), self.make(label, game))
+        return adviser
 
     def make(self, label: str, game: Game, seed: int = 0) -> Agent:
         """The agent of that label.

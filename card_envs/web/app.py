@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
 
 import anyio
 import anyio.to_thread
+from anyio.abc import TaskGroup
 from pydantic import BaseModel, ValidationError
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
@@ -236,63 +237,78 @@ class _Server:
             await page.close(4503, str(error))
             return
         try:
-            with suppress(WebSocketDisconnect):
-                await self._talk(name, session, page)
+            async with anyio.create_task_group() as tasks:
+                with suppress(WebSocketDisconnect):
+                    await self._talk(name, session, page, tasks)
+                tasks.cancel_scope.cancel()
         finally:
             self._tables.leave(session, page)
 
-    async def _talk(self, name: str, session: Session, page: WebSocket) -> None:
+    async def _talk(self, name: str, session: Session, page: WebSocket, tasks: TaskGroup) -> None:
         table = session.table
         advisers = self.menu.labels(table.game)
         async with session.lock:
             welcome = await _in_thread(lambda: table.welcome(advisers).model_dump_json())
             await page.send_text(welcome)
             await self._play_on(session)
+        search = anyio.CancelScope()
         while True:
             text = await page.receive_text()
             if self._tables.get(name) is None:
                 await page.close(4404, _GONE)
                 return
-            try:
-                await self._answer(FROM_PAGE.validate_json(text), session, page)
-            except ValidationError as error:
-                await _send(page, Problem(message=in_words(error)))
-            except (ValueError, PermissionError) as error:
-                await _send(page, Problem(message=str(error)))
+            with _problems_told() as problems:
+                message = FROM_PAGE.validate_json(text)
+                if isinstance(message, FindDisputes):
+                    # It takes a while, during which the page can be used; there is one at a time.
+                    search.cancel()
+                    search = anyio.CancelScope()
+                    tasks.start_soon(self._find_disputes, table, message.agent, page, search)
+                else:
+                    await self._answer(message, session, page)
+            for problem in problems:
+                await _send(page, problem)
 
-    async def _answer(self, message: FromPage, session: Session, page: WebSocket) -> None:
-        table = session.table
-        match message:
-            case Act(step=step, action=action):
-                async with session.lock:
-                    table.check_step(step)
-                    await self._tell_all(session, await _in_thread(lambda: table.act(action)))
-                    await self._play_on(session)
-            case Advance(step=step):
-                async with session.lock:
-                    table.check_step(step)
-                    await self._tell_all(session, await _in_thread(table.let_agent_act))
-            case Undo(step=step):
-                async with session.lock:
-                    table.check_step(step)
-                    await self._tell_all(session, await _in_thread(table.undo))
-            case Hint(step=step, agent=label):
-                async with session.lock:
-                    table.check_step(step)
-                    adviser = self.menu.make(label, table.game)
-                    await _send(page, await _in_thread(lambda: table.hint(adviser, label)))
-            case Look(step=step, eyes=eyes):
-                async with session.lock:
-                    await _send(page, await _in_thread(lambda: table.look(step, eyes)))
-            case Analyse(step=step, agent=label):
-                async with session.lock:
-                    adviser = self.menu.make(label, table.game)
-                    await _send(page, await _in_thread(lambda: table.analyse(step, adviser, label)))
-            case FindDisputes(agent=label):
-                adviser = self.menu.make(label, table.game)
+    async def _find_disputes(
+        self, table: Table, label: str, page: WebSocket, scope: anyio.CancelScope
+    ) -> None:
+        with scope, suppress(WebSocketDisconnect, RuntimeError):
+            with _problems_told() as problems:
+                adviser = await _in_thread(lambda: self.menu.adviser(label, table.game))
                 found = table.find_disputes(adviser, label)
                 while (disputes := await _in_thread(lambda: next(found, None))) is not None:
                     await _send(page, disputes)
+            for problem in problems:
+                await _send(page, problem)
+
+    async def _answer(self, message: FromPage, session: Session, page: WebSocket) -> None:
+        table, game = session.table, session.table.game
+        answer: BaseModel | None = None
+        async with session.lock:
+            match message:
+                case Act(step=step, action=action):
+                    table.check_step(step)
+                    await self._tell_all(session, await _in_thread(lambda: table.act(action)))
+                    await self._play_on(session)
+                case Advance(step=step):
+                    table.check_step(step)
+                    await self._tell_all(session, await _in_thread(table.let_agent_act))
+                case Undo(step=step):
+                    table.check_step(step)
+                    await self._tell_all(session, await _in_thread(table.undo))
+                case Hint(step=step, agent=label):
+                    table.check_step(step)
+                    answer = await _in_thread(
+                        lambda: table.hint(self.menu.adviser(label, game), label)
+                    )
+                case Look(step=step, eyes=eyes):
+                    answer = await _in_thread(lambda: table.look(step, eyes))
+                case Analyse(step=step, agent=label):
+                    answer = await _in_thread(
+                        lambda: table.analyse(step, self.menu.adviser(label, game), label)
+                    )
+        if answer is not None:
+            await _send(page, answer)
 
     async def _play_on(self, session: Session) -> None:
         """Let the agents play until it is the person's turn, if a person plays."""
@@ -312,6 +328,18 @@ class _Server:
 
 
 _GONE = "there is no such table; it may have been idle for too long"
+
+
+@contextmanager
+def _problems_told() -> Iterator[list[Problem]]:
+    """Collects what is wrong with a message instead of raising it."""
+    problems: list[Problem] = []
+    try:
+        yield problems
+    except ValidationError as error:
+        problems.append(Problem(message=in_words(error)))
+    except (ValueError, PermissionError) as error:
+        problems.append(Problem(message=str(error)))
 
 
 async def _send(page: WebSocket, message: BaseModel) -> None:

@@ -65,7 +65,7 @@ export class TablePage {
     this.about = message;
     this.game = this.games.games.find(({ id }) => id === message.game);
     this.queue = [];
-    this.live = this.shown = message.state;
+    this.live = message.state;
     this.eyes = message.is_open ? "all" : message.seat;
     this.frame = message.state.frame;
     this.isBack = false;
@@ -156,7 +156,8 @@ export class TablePage {
   }
 
   get isDeciding() {
-    return this.live.legal.length > 0 && !this.queue.length && !this.isBack && !this.isWaiting;
+    const isOwnView = this.frame.scene.observer === this.about.seat && this.frame.step === this.live.steps;
+    return this.live.legal.length > 0 && isOwnView && !this.queue.length && !this.isBack && !this.isWaiting;
   }
 
   show(frame) {
