@@ -19,6 +19,7 @@ from training.records import with_tables
 pytest.importorskip("rlcard")
 pytest.importorskip("pygame")
 pytest.importorskip("sb3_contrib")
+pytest.importorskip("websockets")
 
 from benchmarks import decision, rendering, search, throughput, training, web
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import secrets
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Literal
 
 from card_envs.agents import Agent, choose
@@ -31,6 +32,12 @@ from card_envs.web.messages import (
 
 Kind = Literal["play", "watch", "replay"]
 _Eyes = int | Literal["all", "mover"]
+
+
+@lru_cache(1 << 16)
+def _name_of(game: Game, action: int) -> str:
+    """An action in words; hundreds may be legal, and each page is told all of them."""
+    return game.action_name(action)
 
 
 @dataclass(frozen=True)
@@ -148,7 +155,7 @@ class Table:
         scene = self.game.scene(env.states, 0, observer, 0, eyes == "all")
         told = None
         if decision is not None and self.is_revealed:
-            told = Decision(player=mover, action=decision, words=env.action_name(decision))
+            told = Decision(player=mover, action=decision, words=_name_of(self.game, decision))
         return Frame(
             step=step,
             scene=scene,
@@ -165,7 +172,7 @@ class Table:
         legal = env.legal_actions() if self.is_persons_turn else []
         return State(
             frame=self.frame(env, self.steps, self.seat),
-            legal=[LegalAction(action=action, words=env.action_name(action)) for action in legal],
+            legal=[LegalAction(action=a, words=_name_of(self.game, a)) for a in legal],
             steps=self.steps,
             is_over=self.is_over,
             is_revealed=self.is_revealed,
@@ -254,7 +261,7 @@ class Table:
         return self.state()
 
     def _note(self, action: int) -> None:
-        own = self.env.action_name(action)
+        own = _name_of(self.game, action)
         public = self.game.public_action_name(self.env.states, 0, action)
         self._moves.append(_Words(self.mover, own, public))
 
