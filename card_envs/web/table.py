@@ -135,8 +135,11 @@ class Table:
     def visible_words(self, step: int, eyes: _Eyes) -> Move:
         """A decision in words, as it is known through these eyes."""
         move, eyes = self._moves[step], self._allowed(eyes)
-        knows = eyes in ("all", move.player)
-        return Move(player=move.player, words=move.own if knows else move.public)
+        words = move.public
+        # Either may say more: which card is given away, or what "take it" is about.
+        if eyes in ("all", move.player) and move.own != move.public:
+            words = f"{move.public} ({move.own})"
+        return Move(player=move.player, words=words)
 
     def frame(self, env: CardEnv, step: int, eyes: _Eyes, decision: int | None = None) -> Frame:
         """The table before the decision ``step``.
@@ -170,8 +173,12 @@ class Table:
         """Where the table stands, for the viewer."""
         env = self.env
         legal = env.legal_actions() if self.is_persons_turn else []
+        frame = self.frame(env, self.steps, self.seat)
+        if self.steps:
+            told = self.visible_words(self.steps - 1, "all")
+            frame = frame.model_copy(update={"move": told})
         return State(
-            frame=self.frame(env, self.steps, self.seat),
+            frame=frame,
             legal=[LegalAction(action=a, words=_name_of(self.game, a)) for a in legal],
             steps=self.steps,
             is_over=self.is_over,

@@ -53,6 +53,18 @@ def is_over(page):
     return page.locator(".board .standing").count() > 0
 
 
+# What lies in a fan shows its left edge alone.
+LEFT = {"x": 4, "y": 12}
+
+
+def click_left(target):
+    target.click(position=LEFT)
+
+
+def tap_left(target):
+    target.tap(position=LEFT)
+
+
 def take_turn(page, rng, click):
     """Point at things until that is an action, or choose it from the list."""
     before = step_of(page)
@@ -107,11 +119,7 @@ def test_a_whole_game(visit, serve, screenshot, game, size):
     begin(page, game)
     rng = random.Random(0)
 
-    def click(target):
-        # What lies in a fan shows its left edge alone.
-        act = target.tap if size == "phone" else target.click
-        act(position={"x": 4, "y": 12})
-
+    click = tap_left if size == "phone" else click_left
     settle(page)
     turns = 0
     while not is_over(page):
@@ -171,7 +179,7 @@ def test_a_target_by_keyboard(visit, serve, game):
     for _ in range(20):
         if page.locator(TARGETS).count() or is_over(page):
             break
-        take_turn(page, random.Random(0), lambda target: target.click())
+        take_turn(page, random.Random(0), click_left)
         settle(page)
     if not page.locator(TARGETS).count():
         pytest.skip("this game's actions name nothing on the table")
@@ -215,7 +223,7 @@ def test_a_reload_in_mid_game_changes_nothing(visit, serve, game):
     settle(page)
     for _ in range(3):
         if not is_over(page):
-            take_turn(page, random.Random(1), lambda target: target.click(force=True))
+            take_turn(page, random.Random(1), click_left)
             settle(page)
     before = [page.locator(part).inner_text() for part in (".board", ".decide", ".moves")]
     page.reload()
@@ -235,7 +243,7 @@ def test_hint_and_undo(visit, serve, screenshot, game):
     screenshot(page, f"hint-{game.id}")
     before = [page.locator(part).inner_text() for part in (".board .table", ".decide")]
     moves = step_of(page)
-    take_turn(page, random.Random(2), lambda target: target.click(force=True))
+    take_turn(page, random.Random(2), click_left)
     settle(page)
     page.get_by_role("button", name="Undo").click()
     page.wait_for_function(
@@ -256,7 +264,7 @@ def test_cards_fly_unless_motion_is_unwanted(visit, serve):
         begin(page, GAME)
         page.wait_for_timeout(500)
         settle(page)
-        take_turn(page, random.Random(0), lambda target: target.click(force=True))
+        take_turn(page, random.Random(0), click_left)
         page.wait_for_timeout(2500)
         flew = page.evaluate("document.body.dataset.flew ?? 'no'")
         assert flew == ("yes" if motion == "no-preference" else "no")
@@ -309,7 +317,7 @@ def test_an_open_table_is_sent_as_a_link_and_analysed(visit, serve, screenshot, 
     assert "open table" in page.locator(".badges").inner_text()
     for _ in range(3):
         if not is_over(page):
-            take_turn(page, random.Random(3), lambda target: target.click(force=True))
+            take_turn(page, random.Random(3), click_left)
             settle(page)
     words = page.locator(".moves").inner_text()
     page.evaluate("() => { navigator.clipboard.writeText = () => Promise.reject(new Error()); }")

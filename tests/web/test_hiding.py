@@ -115,13 +115,14 @@ def test_the_private_words_of_a_decision_are_for_its_player_and_for_the_end():
         _Words(0, "give a bear", "give a card"),
         _Words(1, "give a fox", "give a card"),
     ]
-    assert [table.visible_words(step, "all").words for step in (0, 1)] == [
-        "give a bear",
-        "give a card",
-    ]
-    assert [move.words for move in table.welcome([]).moves] == ["give a bear", "give a card"]
+    own, public = "give a card (give a bear)", "give a card"
+    assert [table.visible_words(step, "all").words for step in (0, 1)] == [own, public]
+    assert [move.words for move in table.welcome([]).moves] == [own, public]
+    assert table.state().frame.move.words == public
     revealed = replace(table, is_open=True)
-    assert [move.words for move in revealed.welcome([]).moves] == ["give a bear", "give a fox"]
+    fox = "give a card (give a fox)"
+    assert [move.words for move in revealed.welcome([]).moves] == [own, fox]
+    assert revealed.state().frame.move.words == fox
     assert revealed.visible_words(1, 0).words == "give a card"
 
 
@@ -222,7 +223,8 @@ def test_what_is_redrawn_does_not_follow_from_what_lay_there(game, monkeypatch):
         env.determinize(f"player_{table.seat}", 1)
         table.act(table.env.legal_actions()[0])
         table.undo()
-        assert table.state().frame == table.frame(env, table.steps, table.seat)
+        redrawn = table.frame(env, table.steps, table.seat)
+        assert table.state().frame.scene == redrawn.scene
 
 
 def test_undo_is_for_practice_alone_and_needs_a_decision():
