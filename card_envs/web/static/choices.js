@@ -18,7 +18,8 @@ export function drawChoices(pointing, { onact, onclear }) {
     h("button", { type: "button", class: isMain ? "main" : null, data: { action }, onclick: () => onact(action) }, capitalized(words));
   const isPointed = pointing.chosen.size > 0;
   if (total <= FEW && !isPointed) return h("div", { class: "choices" }, meant.map((entry) => button(entry, total === 1)));
-  const shown = isPointed ? meant.slice(0, FEW) : [];
+  // What nothing on the table stands for, such as passing, is always there.
+  const shown = isPointed ? meant.slice(0, FEW) : meant.filter(({ needs }) => !needs.size).slice(0, FEW);
   const ready = pointing.complete;
   return h("div", { class: "choices" },
     shown.map((entry) => button(entry, entry === ready)),
