@@ -120,11 +120,10 @@ function drawCards(entry, place, zone, zoneKey, owner, style, options) {
       card(style, entry.name, entry.marks),
       !spreads && entry.count > 1 ? h("span", { class: "count", "aria-hidden": "true" }, `×${entry.count}`) : null,
       isSlot ? h("span", { class: "slot", "aria-hidden": "true" }, `${place}`) : null);
-    if (key) {
-      const isChosen = n < pointing.count(key);
+    const isChosen = key !== null && n < pointing.count(key);
+    if (isChosen || (key && pointing.canAdd(key))) {
       makeButton(box, key, `${label}, ${owner} ${zone.name}`, isChosen, () =>
         options.onpoint(key, pointing.count(key) + (isChosen ? -1 : 1)));
-      box.classList.toggle("can", isChosen || pointing.canAdd(key));
     }
     return box;
   };
