@@ -25,19 +25,17 @@ _TURN = ".decide.yours"
 _TABLE = {"x": 0, "y": 48, "width": 680, "height": 720}
 
 
-def quantized(data: bytes, width: int, palette: Image.Image | None = None) -> Image.Image:
-    """A screenshot in this width, with few colours, those of the palette if one is given."""
+def reduced(data: bytes, width: int) -> Image.Image:
+    """A screenshot in this width."""
     image = Image.open(io.BytesIO(data)).convert("RGB")
     height = round(image.height * width / image.width)
-    image = image.resize((width, height), Image.Resampling.LANCZOS)
-    if palette is None:
-        return image.quantize(256, method=Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE)
-    return image.quantize(palette=palette, dither=Image.Dither.NONE)
+    return image.resize((width, height), Image.Resampling.LANCZOS)
 
 
 def save(page: Page, name: str, width: int) -> None:
     """The page as ``images/web-<name>.png``."""
-    quantized(page.screenshot(), width).save(IMAGES / f"web-{name}.png", optimize=True)
+    image = reduced(page.screenshot(), width).quantize(256, kmeans=8, dither=Image.Dither.NONE)
+    image.save(IMAGES / f"web-{name}.png", optimize=True)
 
 
 def begin(page: Page, game: str, agent: str, practice: bool = False) -> None:
@@ -57,9 +55,8 @@ def follow_hint(page: Page) -> None:
     page.locator(".advice").wait_for(state="detached")
     page.get_by_role("button", name="Hint").click()
     words = page.locator(".advice em").inner_text()
-    page.locator(f"{_TURN} button[data-action]", has_text=re.compile(f"^{words}$", re.I)).evaluate(
-        "button => button.click()"
-    )
+    choice = page.locator(f"{_TURN} button[data-action]", has_text=re.compile(f"^{words}$", re.I))
+    choice.first.evaluate("button => button.click()")
 
 
 def take_pictures(page: Page) -> None:
@@ -103,7 +100,8 @@ def record_game(page: Page) -> None:
     def shoot(milliseconds: int) -> None:
         # One palette for all frames, so that what does not change takes no room.
         palette = frames[0] if frames else None
-        frame = quantized(page.screenshot(clip=_TABLE), 440, palette)
+        image = reduced(page.screenshot(clip=_TABLE), 440)
+        frame = image.quantize(256, kmeans=8, palette=palette, dither=Image.Dither.NONE)
         if frames and frame.tobytes() == frames[-1].tobytes():
             durations[-1] += milliseconds
         else:
