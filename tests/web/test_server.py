@@ -328,6 +328,14 @@ def test_an_open_table_says_so_and_shows_everything(visit):
         advice = page.ask("analyse", "advice", step=0, agent="ppo")
         shares = [opinion["probability"] for opinion in advice["opinions"]]
         assert 0.99 < sum(shares) < 1.01 or advice["others"]
+        found = page.ask("find_disputes", "disputes", agent="heuristic")
+        while found["done"] < found["total"]:
+            found = page.hear("disputes")
+        assert found["total"] == state["steps"]
+        assert all(dispute["step"] < state["steps"] for dispute in found["disputes"])
+        assert (
+            "no agent 'nobody'" in page.ask("find_disputes", "problem", agent="nobody")["message"]
+        )
 
 
 def test_a_link_holds_a_position_that_others_can_open(client, visit):
