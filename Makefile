@@ -5,7 +5,7 @@ GAMES := $(notdir $(patsubst %/RULES.md,%,$(wildcard card_envs/games/*/RULES.md)
 
 TRAIN := $(addprefix train-,$(GAMES))
 
-.PHONY: demo check test test-bounds test-lowest test-python test-wheel test-integrations release-check docs lint bench strength soak $(TRAIN)
+.PHONY: demo check test test-bounds test-lowest test-python test-wheel test-integrations test-web release-check docs lint bench strength soak $(TRAIN)
 
 demo: .venv/installed
 	rm -rf runs/demo
@@ -68,13 +68,22 @@ test-python:
 	test -x .venv-python/bin/python || $(PYTHON) -m venv .venv-python
 	.venv-python/bin/python -m pip install --quiet --upgrade "pip >= 25.1"
 	.venv-python/bin/python -m pip install --quiet --constraint constraints.txt \
-		--editable ".[evaluation,render]" --group train --group bench --group dev
+		--editable ".[evaluation,render,web]" --group train --group bench --group dev
 	.venv-python/bin/python tests/compile_rules.py
 	.venv-python/bin/python -m pytest -n 2
 
 # Tools of others, each in an environment of its own (.venvs/<tool>).
 test-integrations:
 	$(PYTHON) tests/integrations/run.py $(TOOLS)
+
+# The page in a real browser: Debian's package chromium, or the one that $CHROMIUM names. Screenshots
+# go to .venvs/screenshots.
+test-web:
+	test -x .venvs/web/bin/python || $(PYTHON) -m venv .venvs/web
+	.venvs/web/bin/python -m pip install --quiet --upgrade "pip >= 25.1"
+	.venvs/web/bin/python -m pip install --quiet --constraint constraints.txt \
+		--editable ".[web]" --group browser --group dev
+	.venvs/web/bin/python -m pytest tests/browser
 
 lint: .venv/installed
 	$(BIN)/ruff check .
@@ -108,6 +117,6 @@ $(TRAIN): train-%: .venv/installed
 .venv/installed: pyproject.toml constraints.txt
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
 	$(BIN)/python -m pip install --quiet --upgrade "pip >= 25.1"  # which knows dependency groups
-	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable ".[evaluation,render]" \
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable ".[evaluation,render,web]" \
 		--group train --group bench --group dev
 	touch $@

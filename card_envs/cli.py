@@ -1,4 +1,4 @@
-"""The program ``card-envs``: list, describe, play and evaluate games, and show replays."""
+"""The program ``card-envs``: list, describe, play, evaluate and serve games, and show replays."""
 
 from __future__ import annotations
 
@@ -25,6 +25,7 @@ from card_envs.games import GAMES, load_game
 from card_envs.render.video import check_video_name, write_video
 from card_envs.render.words import by_kind, counted, ranges, table
 from card_envs.replay import Replay
+from card_envs.web.command import add_serve
 
 _PROGRAM = "card-envs"
 _RULE = "-" * 80
@@ -121,6 +122,7 @@ def _parser() -> argparse.ArgumentParser:
 
     add_evaluate(commands)
     add_tournament(commands)
+    add_serve(commands)
 
     for subparser in commands.choices.values():
         add_games_argument(subparser)

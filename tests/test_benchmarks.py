@@ -19,8 +19,9 @@ from training.records import with_tables
 pytest.importorskip("rlcard")
 pytest.importorskip("pygame")
 pytest.importorskip("sb3_contrib")
+pytest.importorskip("websockets")
 
-from benchmarks import decision, rendering, search, throughput, training, training_speedup
+from benchmarks import decision, rendering, search, throughput, training, training_speedup, web
 
 BENCHMARKS = {
     "decision": decision,
@@ -28,6 +29,7 @@ BENCHMARKS = {
     "search": search,
     "throughput": throughput,
     "training": training,
+    "web": web,
 }
 slow_as_python = pytest.mark.skipif(not COMPILED, reason="takes too long as plain Python")
 
@@ -114,13 +116,36 @@ def check_decision(measured):
     assert len(cases) == len(set(cases)) == 4 * len({games for games, _, _ in cases})
 
 
+def check_web(measured):
+    check_origin(measured, "web")
+    *loads, without_pause = measured["results"]["loads"]
+    assert [row["games"] for row in loads] == measured["settings"]["games"]
+    assert without_pause["think_seconds"] == 0.0
+    for row in (*loads, without_pause):
+        assert row["errors"] == 0
+        assert row["actions_per_second"] > 0
+        assert 0 < row["first_ms"][0] <= row["first_ms"][1]
+        assert row["first_ms"][0] <= row["turn_ms"][0] <= row["turn_ms"][1]
+
+
 CHECKS = {
     "decision": check_decision,
     "rendering": check_rendering,
     "search": check_search,
     "throughput": check_throughput,
     "training": check_training,
+    "web": check_web,
 }
+
+
+@slow_as_python
+def test_web_runs(tmp_path, capsys):
+    path = tmp_path / "web.json"
+    load = ["--games", "3", "--think", "0.05", "--seconds", "6"]
+    assert web.main(["--game", SCRIPTED.id, *load, "--json", str(path)]) == 0
+    measured = json.loads(path.read_text())
+    check_web(measured)
+    assert web.table(measured) in capsys.readouterr().out
 
 
 def test_rendering_runs(tmp_path, capsys):

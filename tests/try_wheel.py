@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 import tempfile
+import zipfile
 from pathlib import Path
 
 MOST_BYTES = 6 * 2**20
@@ -40,6 +41,8 @@ def run(folder: str, *command: str) -> str:
 def main() -> None:
     (wheel,) = (Path(__file__).parent.parent / "dist").glob("card_envs-*.whl")
     assert wheel.stat().st_size < MOST_BYTES, f"{wheel.name} has {wheel.stat().st_size} bytes"
+    with zipfile.ZipFile(wheel) as files:
+        assert "card_envs/web/static/index.html" in files.namelist()
     program = str(Path(sys.executable).with_name("card-envs"))
     with tempfile.TemporaryDirectory() as folder:
         games = run(folder, sys.executable, "-c", CODE).split()[::3]

@@ -207,6 +207,15 @@ class PolicyAgent(Agent):
         """Legal actions (M,)."""
         return self.network.act(turn.observation, turn.action_mask, self._streams)
 
+    def probabilities(self, turn: Turn) -> NDArray[np.float64]:
+        """The policy's probabilities (M, A): a softmax over the legal actions, 0 for the others."""
+        logits = self.network.logits(turn.observation).astype(np.float64)
+        logits[turn.action_mask == 0] = -np.inf
+        logits -= logits.max(axis=1, keepdims=True)
+        weights = np.exp(logits)
+        shares: NDArray[np.float64] = weights / weights.sum(axis=1, keepdims=True)
+        return shares
+
 
 class NetworkAgent(PolicyAgent):
     """A policy file as an agent; it takes the most probable legal action, or draws one.

@@ -1,0 +1,1 @@
+"""``card-envs serve``: the games in a browser, with the extra ``web``."""

@@ -1,0 +1,132 @@
+"""The agents that the page offers by label; only the command line says which."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from threading import Lock
+
+import numpy as np
+from numpy.typing import NDArray
+
+from card_envs.agents import (
+    Agent,
+    NetworkAgent,
+    PolicyAgent,
+    Turn,
+    agent_names,
+    make_agent,
+)
+from card_envs.engine.game import Game
+
+#: Searches that are offered for every game.
+_SEARCHES = ("search:64", "search:256")
+
+
+class SharedPolicyAgent(PolicyAgent):
+    """A policy that all tables share: it takes the most probable action, and one caller at a time.
+
+    Args:
+        agent: The policy.
+    """
+
+    def __init__(self, agent: PolicyAgent) -> None:
+        super().__init__(agent.network, agent.name, agent.view)
+        self._lock = Lock()
+
+    def act(self, turn: Turn) -> NDArray[np.int64]:
+        """Legal actions (M,)."""
+        with self._lock:
+            return super().act(turn)
+
+
+class AgentMenu:
+    """Agents by game and label.
+
+    Args:
+        games: The games.
+        policies: A folder of policy files, searched with its subfolders; None: no further ones.
+        names: Names of further agents, as ``make_agent`` takes them.
+
+    Raises:
+        ValueError: A name stands for an agent of none of the games.
+        OSError: The folder is not there.
+    """
+
+    def __init__(
+        self, games: Sequence[Game], policies: Path | None = None, names: Sequence[str] = ()
+    ) -> None:
+        self._names: dict[str, dict[str, str]] = {}
+        self._shared: dict[tuple[str, str], SharedPolicyAgent] = {}
+        self._advisers: dict[tuple[str, str], Agent] = {}
+        files = _policy_files(policies)
+        errors: dict[str, str] = {}
+        fitting: set[str] = set()
+        for game in games:
+            offered = {name: name for name in (*agent_names(game), *_SEARCHES)}
+            for name in names:
+                try:
+                    make_agent(name, game)
+                except ValueError as error:
+                    errors[name] = str(error)
+                else:
+                    fitting.add(name)
+                    offered[name] = name
+            for label, path in files.items():
+                try:
+                    NetworkAgent(path, game)
+                except ValueError:
+                    continue  # of another game, or a training checkpoint
+                offered[label] = str(path)
+            self._names[game.name] = offered
+        for name in names:
+            if name not in fitting:
+                raise ValueError(f"--agent {name}: {errors[name]}")
+
+    def labels(self, game: Game) -> list[str]:
+        """The labels of the agents for a game."""
+        return list(self._names[game.name])
+
+    def adviser(self, label: str, game: Game) -> Agent:
+        """An agent that is asked for its opinion, made once; errors are those of :meth:`make`."""
+        adviser = self._advisers.get((game.name, label))
+        if adviser is None:
+            adviser = self._advisers.setdefault((game.name, label), self.make(label, game))
+        return adviser
+
+    def make(self, label: str, game: Game, seed: int = 0) -> Agent:
+        """The agent of that label.
+
+        Args:
+            label: One of :meth:`labels`.
+            game: The game.
+            seed: For agents that choose at random.
+
+        Raises:
+            ValueError: There is no such label for this game; the message lists them.
+        """
+        name = self._names[game.name].get(label)
+        if name is None:
+            raise ValueError(
+                f"there is no agent {label!r} for {game.id}; "
+                f"the agents are {', '.join(self.labels(game))}"
+            )
+        shared = self._shared.get((game.name, label))
+        if shared is not None:
+            return shared
+        agent = make_agent(name, game, seed)
+        if type(agent) is NetworkAgent:
+            agent.name = label
+            # The first one stays, should two threads have made one.
+            return self._shared.setdefault((game.name, label), SharedPolicyAgent(agent))
+        return agent
+
+
+def _policy_files(folder: Path | None) -> dict[str, Path]:
+    """Policy files by their path within the folder, without the suffix."""
+    if folder is None:
+        return {}
+    if not folder.is_dir():
+        raise NotADirectoryError(f"--policies: there is no folder {folder}")
+    paths = sorted(folder.rglob("*.safetensors"))
+    return {path.relative_to(folder).with_suffix("").as_posix(): path for path in paths}

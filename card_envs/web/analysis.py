@@ -1,0 +1,129 @@
+"""What agents think of decisions: probabilities, values, and where a searcher disagrees."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Protocol, runtime_checkable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from card_envs.agents import Agent, PolicyAgent, Turn
+from card_envs.engine.agent import checked_actions, turn_of
+from card_envs.engine.game import Game
+from card_envs.replay import Replay
+from card_envs.web.messages import Advice, Dispute, Disputes, Opinion
+
+#: Actions that are shown beside a decision.
+_SHOWN = 8
+
+
+@runtime_checkable
+class _Searcher(Protocol):
+    """An agent that tells what it found out of each action."""
+
+    def action_values(self, turn: Turn) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+        """Values (M, A), NaN for actions that were not tried, and numbers of rollouts (M, A)."""
+
+
+def advise(
+    agent: Agent,
+    label: str,
+    game: Game,
+    states: NDArray[np.void],
+    step: int,
+    played: int | None = None,
+) -> Advice:
+    """What an agent thinks of the present decision of ``states[0]``.
+
+    It is asked as the player to move: what it thinks follows from what that player knows.
+
+    Args:
+        agent: The agent.
+        label: Its label.
+        game: The game.
+        states: The record, in an array of one.
+        step: The decision's number.
+        played: The action that was played; None: not to be told.
+    """
+    turn = turn_of(game, states, np.array([0]), agent.view)
+    choice = int(checked_actions(agent, turn, agent.act(turn))[0])
+    legal = np.flatnonzero(turn.action_mask[0]).tolist()
+    opinions = {action: _opinion(game, action) for action in legal}
+    if isinstance(agent, PolicyAgent):
+        for action, share in enumerate(agent.probabilities(turn)[0].tolist()):
+            if action in opinions:
+                opinions[action]["probability"] = share
+    if isinstance(agent, _Searcher):
+        values, counts = agent.action_values(turn)
+        for action in np.flatnonzero(~np.isnan(values[0])).tolist():
+            opinions[action]["value"] = float(values[0, action])
+            opinions[action]["count"] = int(counts[0, action])
+    best = sorted(opinions.values(), key=lambda opinion: _rank(opinion, choice))
+    shown = best[:_SHOWN] + [o for o in best[_SHOWN:] if o["action"] == played]
+    if not any("value" in o or "probability" in o for o in shown):
+        shown = [o for o in shown if o["action"] in (choice, played)]
+    return Advice(
+        step=step,
+        agent=label,
+        choice=choice,
+        opinions=[Opinion(**opinion) for opinion in shown],
+        others=len(legal) - len(shown),
+    )
+
+
+def _opinion(game: Game, action: int) -> dict[str, Any]:
+    return {"action": action, "words": game.action_name(action)}
+
+
+def _rank(opinion: dict[str, Any], choice: int) -> tuple[bool, float, float, int]:
+    """The choice first, then by value, then by probability."""
+    return (
+        opinion["action"] != choice,
+        -opinion.get("value", -np.inf),
+        -opinion.get("probability", 0.0),
+        opinion["action"],
+    )
+
+
+def find_disputes(agent: Agent, label: str, replay: Replay) -> Iterator[Disputes]:
+    """Go through a game and look for the decisions at which a searcher disagrees.
+
+    Forced moves are skipped.
+
+    Args:
+        agent: The searcher, or any other agent.
+        label: Its label.
+        replay: The game.
+
+    Yields:
+        How far it has come, after each decision; at last the disputes, the greatest loss first,
+        then those whose loss is unknown.
+    """
+    total = sum(isinstance(entry, int) for entry in replay.actions)
+    found: list[Dispute] = []
+    for step, (env, played) in enumerate(replay.steps()):
+        if len(env.legal_actions()) > 1:
+            advice = advise(agent, label, env.game, env.states, step, played)
+            if advice.choice != played:
+                player = env.possible_agents.index(env.agent_selection)
+                found.append(_dispute(advice, player, played))
+        yield Disputes(agent=label, done=step, total=total)
+    # A searcher may keep an action that it values a little lower: no loss then.
+    found.sort(key=lambda dispute: (dispute.loss is None, -(dispute.loss or 0.0), dispute.step))
+    yield Disputes(agent=label, done=total, total=total, disputes=found)
+
+
+def _dispute(advice: Advice, player: int, played: int) -> Dispute:
+    by_action = {opinion.action: opinion for opinion in advice.opinions}
+    choice, actual = by_action[advice.choice], by_action[played]
+    loss = None
+    if choice.value is not None and actual.value is not None:
+        loss = choice.value - actual.value
+    return Dispute(
+        step=advice.step,
+        player=player,
+        played=actual.words,
+        preferred=choice.words,
+        loss=loss,
+    )

@@ -1,0 +1,405 @@
+"""The server's application: what it answers to requests, and the talk with a table's pages."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any, TypeVar
+
+import anyio
+import anyio.to_thread
+from anyio.abc import TaskGroup
+from pydantic import BaseModel, ValidationError
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.middleware import Middleware
+from starlette.middleware.gzip import GZipMiddleware
+from starlette.requests import Request
+from starlette.responses import FileResponse, JSONResponse, Response
+from starlette.routing import Mount, Route, WebSocketRoute
+from starlette.staticfiles import StaticFiles
+from starlette.websockets import WebSocket, WebSocketDisconnect
+
+import card_envs
+from card_envs.engine.game import Game, Option
+from card_envs.games import GAMES, load_game
+from card_envs.render.style import Style
+from card_envs.replay import Replay
+from card_envs.web.agents import AgentMenu
+from card_envs.web.guard import SameOriginMiddleware
+from card_envs.web.messages import (
+    FROM_PAGE,
+    Act,
+    Advance,
+    Again,
+    Analyse,
+    FindDisputes,
+    FromPage,
+    Hint,
+    Look,
+    NewTable,
+    OpenReplay,
+    Problem,
+    Undo,
+    in_words,
+)
+from card_envs.web.runs import read_runs
+from card_envs.web.sessions import Limits, Session, Tables, TooManyError
+from card_envs.web.starting import begin_again, begin_table
+from card_envs.web.table import Table
+
+_STATIC = Path(__file__).parent / "static"
+_FONTS = Path(card_envs.__file__).parent / "render" / "fonts"
+_SLOW_PAGE = 10.0  # seconds after which a page that takes no message is left out
+
+_Request = TypeVar("_Request", bound=BaseModel)
+_Result = TypeVar("_Result")
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What the command line says.
+
+    Args:
+        host: What the server listens to.
+        policies: A folder of policy files.
+        agents: Names of further agents.
+        runs: A folder of training runs.
+        is_open: Whether tables are begun as open ones.
+        limits: What is allowed.
+    """
+
+    host: str = "127.0.0.1"
+    policies: Path | None = None
+    agents: Sequence[str] = ()
+    runs: Path | None = None
+    is_open: bool = False
+    limits: Limits = field(default_factory=Limits)
+
+
+def create_app(settings: Settings) -> Starlette:
+    """The application.
+
+    Raises:
+        ValueError, OSError: A setting is wrong; the message says which.
+    """
+    server = _Server(settings)
+    app = Starlette(
+        routes=[
+            Route("/", server.index),
+            Route("/api/games", server.games),
+            Route("/api/tables", server.new_table, methods=["POST"]),
+            Route("/api/tables/{name}/again", server.again, methods=["POST"]),
+            Route("/api/tables/{name}/replay", server.replay),
+            Route("/api/runs", server.runs),
+            Route("/api/replays", server.open_replay, methods=["POST"]),
+            WebSocketRoute("/tables/{name}", server.talk),
+            Mount("/static", StaticFiles(directory=_STATIC)),
+            Mount("/fonts", StaticFiles(directory=_FONTS)),
+        ],
+        middleware=[
+            Middleware(SameOriginMiddleware, host=settings.host),
+            Middleware(GZipMiddleware, minimum_size=1000),
+        ],
+        exception_handlers={HTTPException: _problem},
+    )
+    app.state.menu = server.menu
+    return app
+
+
+async def _problem(request: Request, error: Exception) -> Response:
+    assert isinstance(error, HTTPException)
+    return JSONResponse({"problem": error.detail}, status_code=error.status_code)
+
+
+class _Server:
+    """The answers."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        self._limits = settings.limits
+        if settings.runs is not None and not settings.runs.is_dir():
+            raise NotADirectoryError(f"--runs: there is no folder {settings.runs}")
+        self._games = [load_game(name) for name in GAMES]
+        self.menu = AgentMenu(self._games, settings.policies, settings.agents)
+        self._tables = Tables(settings.limits)
+
+    # -----------------------------------------------------------------------------------------
+    # Requests
+    # -----------------------------------------------------------------------------------------
+
+    async def index(self, request: Request) -> Response:
+        return FileResponse(_STATIC / "index.html")
+
+    async def games(self, request: Request) -> Response:
+        about = {
+            "version": card_envs.__version__,
+            "is_open": self._settings.is_open,
+            "has_runs": self._settings.runs is not None,
+            "games": [_about(game, self.menu.labels(game), self._limits) for game in self._games],
+        }
+        return JSONResponse(about)
+
+    async def new_table(self, request: Request) -> Response:
+        wanted = await self._read(request, NewTable)
+        self._check_room()
+        table = await _tried(
+            lambda: begin_table(
+                wanted, self.menu, self._limits.decisions, is_open=self._settings.is_open
+            )
+        )
+        return self._added(table)
+
+    async def again(self, request: Request) -> Response:
+        wanted = await self._read(request, Again)
+        session = self._session(request)
+        self._check_room()
+        table = await _tried(
+            lambda: begin_again(session.table, self.menu, same_deal=wanted.same_deal)
+        )
+        return self._added(table)
+
+    async def open_replay(self, request: Request) -> Response:
+        wanted = await self._read(request, OpenReplay)
+        self._check_room()
+
+        def open_replay() -> Table:
+            replay = Replay.from_bytes(wanted.replay.strip().encode())
+            if len(replay.actions) > self._limits.replayed:
+                raise ValueError(f"a replay has at most {self._limits.replayed} decisions here")
+            return Table.of_replay(replay)
+
+        return self._added(await _tried(open_replay))
+
+    async def runs(self, request: Request) -> Response:
+        folder = self._settings.runs
+        if folder is None:
+            raise HTTPException(404, "the server was begun without --runs")
+        found = await _in_thread(lambda: read_runs(folder))
+        return Response(found.model_dump_json(), media_type="application/json")
+
+    async def replay(self, request: Request) -> Response:
+        table = self._session(request).table
+        replay = await _tried(table.replay)
+        name = f"{replay.game}.json"
+        return Response(
+            replay.to_json() + "\n",
+            media_type="application/json",
+            headers={
+                "Content-Disposition": f'attachment; filename="{name}"',
+                "Cache-Control": "no-store",
+            },
+        )
+
+    async def _read(self, request: Request, model: type[_Request]) -> _Request:
+        body = b""
+        async for chunk in request.stream():
+            body += chunk
+            if len(body) > self._limits.request_bytes:
+                raise HTTPException(413, "the request is too large")
+        try:
+            return model.model_validate_json(body)
+        except ValidationError as error:
+            raise HTTPException(422, in_words(error)) from None
+
+    def _session(self, request: Request) -> Session:
+        session = self._tables.get(request.path_params["name"])
+        if session is None:
+            raise HTTPException(404, _GONE)
+        return session
+
+    def _check_room(self) -> None:
+        try:
+            self._tables.check_room()
+        except TooManyError as error:
+            raise HTTPException(503, str(error)) from None
+
+    def _added(self, table: Table) -> Response:
+        self._check_room()
+        return JSONResponse({"table": self._tables.add(table)}, status_code=201)
+
+    # -----------------------------------------------------------------------------------------
+    # The talk with a page
+    # -----------------------------------------------------------------------------------------
+
+    async def talk(self, page: WebSocket) -> None:
+        name = page.path_params["name"]
+        session = self._tables.get(name)
+        await page.accept()
+        if session is None:
+            await page.close(4404, _GONE)
+            return
+        try:
+            self._tables.join(session, page)
+        except TooManyError as error:
+            await page.close(4503, str(error))
+            return
+        try:
+            async with anyio.create_task_group() as tasks:
+                with suppress(WebSocketDisconnect):
+                    await self._talk(name, session, page, tasks)
+                tasks.cancel_scope.cancel()
+        finally:
+            self._tables.leave(session, page)
+
+    async def _talk(self, name: str, session: Session, page: WebSocket, tasks: TaskGroup) -> None:
+        table = session.table
+        advisers = self.menu.labels(table.game)
+        async with session.lock:
+            welcome = await _in_thread(lambda: table.welcome(advisers).model_dump_json())
+            await page.send_text(welcome)
+            await self._play_on(session)
+        search = anyio.CancelScope()
+        while True:
+            text = await page.receive_text()
+            if self._tables.get(name) is None:
+                await page.close(4404, _GONE)
+                return
+            with _problems_told() as problems:
+                message = FROM_PAGE.validate_json(text)
+                if isinstance(message, FindDisputes):
+                    # It takes a while, during which the page can be used; there is one at a time.
+                    search.cancel()
+                    search = anyio.CancelScope()
+                    tasks.start_soon(self._find_disputes, table, message.agent, page, search)
+                else:
+                    await self._answer(message, session, page)
+            for problem in problems:
+                await _send(page, problem)
+
+    async def _find_disputes(
+        self, table: Table, label: str, page: WebSocket, scope: anyio.CancelScope
+    ) -> None:
+        with scope, suppress(WebSocketDisconnect, RuntimeError):
+            with _problems_told() as problems:
+                adviser = await _in_thread(lambda: self.menu.adviser(label, table.game))
+                found = table.find_disputes(adviser, label)
+                while (disputes := await _in_thread(lambda: next(found, None))) is not None:
+                    await _send(page, disputes)
+            for problem in problems:
+                await _send(page, problem)
+
+    async def _answer(self, message: FromPage, session: Session, page: WebSocket) -> None:
+        table, game = session.table, session.table.game
+        answer: BaseModel | None = None
+        async with session.lock:
+            match message:
+                case Act(step=step, action=action):
+                    table.check_step(step)
+                    await self._tell_all(session, await _in_thread(lambda: table.act(action)))
+                    await self._play_on(session)
+                case Advance(step=step):
+                    table.check_step(step)
+                    await self._tell_all(session, await _in_thread(table.let_agent_act))
+                case Undo(step=step):
+                    table.check_step(step)
+                    await self._tell_all(session, await _in_thread(table.undo))
+                case Hint(step=step, agent=label):
+                    table.check_step(step)
+                    answer = await _in_thread(
+                        lambda: table.hint(self.menu.adviser(label, game), label)
+                    )
+                case Look(step=step, eyes=eyes):
+                    answer = await _in_thread(lambda: table.look(step, eyes))
+                case Analyse(step=step, agent=label):
+                    answer = await _in_thread(
+                        lambda: table.analyse(step, self.menu.adviser(label, game), label)
+                    )
+        if answer is not None:
+            await _send(page, answer)
+
+    async def _play_on(self, session: Session) -> None:
+        """Let the agents play until it is the person's turn, if a person plays."""
+        table = session.table
+        while table.kind == "play" and table.waits_for_agent:
+            await self._tell_all(session, await _in_thread(table.let_agent_act))
+
+    async def _tell_all(self, session: Session, message: BaseModel) -> None:
+        text = message.model_dump_json()
+        for page in tuple(session.pages):
+            with anyio.move_on_after(_SLOW_PAGE) as waiting:
+                # A page that has gone is taken off the table by its own talk.
+                with suppress(WebSocketDisconnect, RuntimeError):
+                    await page.send_text(text)
+            if waiting.cancelled_caught:
+                session.pages.discard(page)
+
+
+_GONE = "there is no such table; it may have been idle for too long"
+
+
+@contextmanager
+def _problems_told() -> Iterator[list[Problem]]:
+    """Collects what is wrong with a message instead of raising it."""
+    problems: list[Problem] = []
+    try:
+        yield problems
+    except ValidationError as error:
+        problems.append(Problem(message=in_words(error)))
+    except (ValueError, PermissionError) as error:
+        problems.append(Problem(message=str(error)))
+
+
+async def _send(page: WebSocket, message: BaseModel) -> None:
+    await page.send_text(message.model_dump_json())
+
+
+async def _in_thread(work: Callable[[], _Result]) -> _Result:
+    """Do some work while other pages are answered."""
+    return await anyio.to_thread.run_sync(work)
+
+
+async def _tried(work: Callable[[], _Result]) -> _Result:
+    """Do what a request asks for; what is wrong with it is told."""
+    try:
+        return await _in_thread(work)
+    except PermissionError as error:
+        raise HTTPException(403, str(error)) from None
+    except (ValueError, TypeError) as error:
+        raise HTTPException(422, str(error)) from None
+
+
+# ---------------------------------------------------------------------------------------------
+# About the games
+# ---------------------------------------------------------------------------------------------
+
+
+def _about(game: Game, labels: Sequence[str], limits: Limits) -> dict[str, Any]:
+    return {
+        "id": game.id,
+        "title": game.title,
+        "players": {
+            "min": game.min_players,
+            "max": game.max_players,
+            "default": game.default_players,
+        },
+        "options": [_option(option, limits) for option in game.options],
+        "agents": list(labels),
+        "default_agent": "ppo" if "ppo" in labels else game.default_opponent,
+        "style": _style(game.style),
+    }
+
+
+def _option(option: Option, limits: Limits) -> dict[str, Any]:
+    default, maximum = option.default, option.maximum
+    if option.name == "max_steps":
+        maximum = limits.decisions
+        default = min(int(default or 0), maximum)
+    return {
+        "name": option.name,
+        "default": default,
+        "doc": option.doc,
+        "choices": list(option.choices),
+        "minimum": option.minimum,
+        "maximum": maximum,
+    }
+
+
+def _style(style: Style) -> Mapping[str, Any]:
+    return {
+        "table": style.table,
+        "back": style.back,
+        "faces": {name: asdict(face) for name, face in style.faces.items()},
+    }

@@ -1,0 +1,106 @@
+"""The command ``card-envs serve``."""
+
+from __future__ import annotations
+
+import argparse
+import socket
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from card_envs.extras import import_extra
+
+_LIBRARIES = ("pydantic", "yaml", "starlette", "uvicorn", "websockets")
+_BACKLOG = 1024
+
+
+def add_serve(commands: Any) -> None:
+    """Add the subcommand ``serve``.
+
+    Args:
+        commands: What ``add_subparsers`` has returned.
+    """
+    parser: argparse.ArgumentParser = commands.add_parser(
+        "serve", help="play, watch and replay games in a browser"
+    )
+    parser.add_argument(
+        "--host",
+        default="127.0.0.1",
+        help="the address to listen to (default: 127.0.0.1, this machine alone)",
+    )
+    parser.add_argument(
+        "--port", type=int, default=8000, help="the port; 0: a free one (default: 8000)"
+    )
+    parser.add_argument(
+        "--runs", type=Path, metavar="DIR", help="show the training runs in this folder"
+    )
+    parser.add_argument(
+        "--policies", type=Path, metavar="DIR", help="offer the policy files in this folder"
+    )
+    parser.add_argument(
+        "--agent",
+        nargs="+",
+        action="extend",
+        default=[],
+        metavar="NAME",
+        help="offer these agents too, such as search:1000 or the path of a policy file",
+    )
+    parser.add_argument(
+        "--open",
+        action="store_true",
+        help="begin open tables: all cards may be seen, and positions be sent, in mid-game",
+    )
+    parser.set_defaults(prepare=_prepare)
+
+
+def _prepare(args: argparse.Namespace) -> Callable[[], int]:
+    for library in _LIBRARIES:
+        import_extra(library, "web")
+    import uvicorn
+
+    from card_envs.web.app import Settings, create_app
+
+    if not 0 <= args.port < 2**16:
+        raise ValueError(f"--port must be from 0 to {2**16 - 1}, got {args.port}")
+    settings = Settings(
+        host=args.host,
+        policies=args.policies,
+        agents=tuple(args.agent),
+        runs=args.runs,
+        is_open=args.open,
+    )
+    app = create_app(settings)
+    config = uvicorn.Config(
+        app,
+        log_level="warning",
+        server_header=False,
+        ws="websockets-sansio",
+        ws_max_size=settings.limits.message_bytes,
+        ws_per_message_deflate=False,  # on the same machine it costs more than it saves
+    )
+
+    def serve() -> int:
+        with _listening(args.host, args.port) as listener:
+            port = listener.getsockname()[1]
+            host = f"[{args.host}]" if ":" in args.host else args.host
+            print(f"card_envs is at http://{host}:{port}/ (Ctrl-C ends it)", flush=True)
+            if args.open:
+                print("Tables are open: whoever looks at one can see all cards.", flush=True)
+            try:
+                uvicorn.Server(config).run(sockets=[listener])
+            except KeyboardInterrupt:
+                print()
+        return 0
+
+    return serve
+
+
+def _listening(host: str, port: int) -> socket.socket:
+    """A socket that listens; an address that is not there or taken is an OSError."""
+    try:
+        family, *_, address = socket.getaddrinfo(
+            host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+        )[0]
+        return socket.create_server(address[:2], family=family, backlog=_BACKLOG, reuse_port=False)
+    except OSError as error:
+        raise OSError(f"cannot listen to {host}, port {port}: {error.strerror}") from None

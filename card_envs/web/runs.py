@@ -1,0 +1,228 @@
+"""Training runs and results of evaluations in a folder, read anew for each request.
+
+A run is a folder with ``config.yaml`` and ``progress.jsonl``, as ``python -m training.train`` makes
+it; a leaderboard is a file that ``--json`` of ``evaluate`` or ``tournament`` has written. Whatever
+cannot be read is left out: a run may be writing at this moment.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator
+from itertools import pairwise
+from pathlib import Path
+from typing import Any, Literal
+
+import yaml
+from pydantic import BaseModel, ValidationError
+
+_DEPTH = 3  # folders within folders that are searched
+_MOST_RUNS = 100
+_MOST_BYTES = 4_000_000
+_CI = "_ci95"
+
+
+class Curve(BaseModel):
+    """A run's evaluations against one agent.
+
+    Args:
+        against: The agent's name.
+        mean: The mean rank reward at each evaluation.
+        interval: Its 95% interval.
+    """
+
+    against: str
+    mean: list[float]
+    interval: list[tuple[float, float]]
+
+
+class TrainingRun(BaseModel):
+    """A training run as far as it has come.
+
+    Args:
+        name: Its path in the folder.
+        game: The game's id.
+        state: Whether it is done, in training, or neither.
+        decisions: How many the learner has made.
+        target: How many it is to make.
+        seconds: How long that took.
+        rate: Decisions a second since the evaluation before; None: not known yet.
+        seconds_left: At that rate.
+        at: The decisions made at each evaluation.
+        curves: The evaluations.
+        truncated: The share of truncated games at the last one.
+    """
+
+    name: str
+    game: str
+    state: Literal["finished", "training", "stopped"]
+    decisions: int
+    target: int
+    seconds: float
+    rate: float | None
+    seconds_left: float | None
+    at: list[int]
+    curves: list[Curve]
+    truncated: float
+
+
+class Standing(BaseModel):
+    """An agent on a leaderboard; intervals are of 95%."""
+
+    name: str
+    rank: float
+    rank_ci95: tuple[float, float]
+    rating: float | None = None
+    rating_ci95: tuple[float, float] | None = None
+    win: float | None = None
+
+
+class Leaderboard(BaseModel):
+    """How strong agents are.
+
+    Args:
+        name: The file's path in the folder.
+        game: The game's id.
+        num_players: At tables of this size; None: of several.
+        deals: How many deals were played.
+        agents: The strongest first.
+    """
+
+    name: str
+    game: str
+    num_players: int | None = None
+    deals: int
+    agents: list[Standing]
+
+
+class RunsFolder(BaseModel):
+    """All that a folder of runs has to show."""
+
+    runs: list[TrainingRun]
+    leaderboards: list[Leaderboard]
+
+
+def read_runs(folder: Path) -> RunsFolder:
+    """All runs, those that changed last first, and all leaderboards.
+
+    Raises:
+        OSError: The folder is not there.
+    """
+    runs: list[TrainingRun] = []
+    leaderboards: list[Leaderboard] = []
+    paths = sorted(_files(folder, _DEPTH), key=_changed, reverse=True)
+    for path in paths:
+        name = path.relative_to(folder)
+        try:
+            if path.name == "progress.jsonl" and len(runs) < _MOST_RUNS:
+                runs.append(_read_run(path.parent, name.parent.as_posix()))
+            elif path.suffix == ".json" and len(leaderboards) < _MOST_RUNS:
+                leaderboards.append(_read_leaderboard(path, name.as_posix()))
+        except (OSError, ValueError, TypeError, KeyError, IndexError, yaml.YAMLError):
+            continue  # another kind of file, or one that is being written
+    return RunsFolder(runs=runs, leaderboards=leaderboards)
+
+
+def _files(folder: Path, depth: int) -> Iterator[Path]:
+    for entry in sorted(folder.iterdir()):
+        if entry.name.startswith("."):
+            continue
+        if entry.is_dir():
+            if depth:
+                yield from _files(entry, depth - 1)
+        elif entry.name == "progress.jsonl" or entry.suffix == ".json":
+            yield entry
+
+
+def _changed(path: Path) -> float:
+    try:
+        return path.stat().st_mtime
+    except OSError:
+        return 0.0
+
+
+def _text(path: Path) -> str:
+    if path.stat().st_size > _MOST_BYTES:
+        raise ValueError(f"{path} is too large")
+    return path.read_text(encoding="utf-8")
+
+
+def _read_run(folder: Path, name: str) -> TrainingRun:
+    config = yaml.safe_load(_text(folder / "config.yaml"))
+    # Behind the last line end is what is being written.
+    lines = _text(folder / "progress.jsonl").split("\n")[:-1]
+    entries: list[dict[str, Any]] = [json.loads(line) for line in lines]
+    last = entries[-1] if entries else {}
+    decisions, target = int(last.get("decisions", 0)), int(config["decisions"])
+    rate = _rate(entries)
+    left = max(target - decisions, 0)
+    return TrainingRun(
+        name=name,
+        game=config["game"],
+        state=_state(folder, config["name"]),
+        decisions=decisions,
+        target=target,
+        seconds=last.get("seconds", 0.0),
+        rate=rate,
+        seconds_left=left / rate if rate else None,
+        at=[entry["decisions"] for entry in entries],
+        curves=_curves(entries),
+        truncated=last.get("truncated", 0.0),
+    )
+
+
+def _rate(entries: list[dict[str, Any]]) -> float | None:
+    """Decisions a second between the last two evaluations; the clock stands still at a pause."""
+    for before, after in pairwise(reversed(entries)):
+        seconds = before["seconds"] - after["seconds"]
+        if seconds > 0.0:
+            return float((before["decisions"] - after["decisions"]) / seconds)
+    return None
+
+
+def _state(folder: Path, policy: str) -> Literal["finished", "training", "stopped"]:
+    """The exported policy is what a run leaves last; its process is noted beside the folder."""
+    owner = folder.with_name(f".{folder.name}.pid")
+    if owner.exists() and _is_process(owner.read_text(encoding="utf-8")):
+        return "training"
+    return "finished" if (folder / f"{policy}.safetensors").exists() else "stopped"
+
+
+def _is_process(text: str) -> bool:
+    try:
+        os.kill(int(text), 0)
+    except (ValueError, ProcessLookupError, OverflowError):
+        return False
+    except PermissionError:
+        return True
+    return True
+
+
+def _curves(entries: list[dict[str, Any]]) -> list[Curve]:
+    keys = [
+        k
+        for k in (entries[-1] if entries else {})
+        if k.startswith("vs_") and k + _CI in entries[-1]
+    ]
+    return [
+        Curve(
+            against=key.removeprefix("vs_"),
+            mean=[entry[key] for entry in entries],
+            interval=[entry[key + _CI] for entry in entries],
+        )
+        for key in keys
+    ]
+
+
+def _read_leaderboard(path: Path, name: str) -> Leaderboard:
+    data = json.loads(_text(path))
+    agents = data["overall"]["agents"] if "overall" in data else data["agents"]
+    try:
+        found = Leaderboard.model_validate({**data, "name": name, "agents": agents})
+    except ValidationError as error:
+        raise ValueError(str(error)) from None
+    if len(found.agents) < 2:
+        raise ValueError(f"{path} compares no agents")
+    found.agents.sort(key=lambda agent: -(agent.rank if agent.rating is None else agent.rating))
+    return found

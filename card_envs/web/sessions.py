@@ -1,0 +1,122 @@
+"""``Tables``: the games on the server, limited in number, size and idle time."""
+
+from __future__ import annotations
+
+import secrets
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+import anyio
+
+from card_envs.web.table import Table
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What the server allows.
+
+    Args:
+        tables: Games at a time.
+        decisions: Of a game that is played here: the greatest ``max_steps``.
+        replayed: Decisions of a replay.
+        pages: That look at one game at a time.
+        idle_seconds: After which a game that no message came for is forgotten.
+        request_bytes: Of a request; a replay has to fit.
+        message_bytes: Of a message over a WebSocket.
+    """
+
+    tables: int = 500
+    decisions: int = 2_000
+    replayed: int = 20_000
+    pages: int = 8
+    idle_seconds: float = 7200.0
+    request_bytes: int = 1_000_000
+    message_bytes: int = 4096
+
+
+class Page(Protocol):
+    """A page that looks at a table."""
+
+    async def send_text(self, data: str) -> None:
+        """Send a message."""
+
+
+@dataclass
+class Session:
+    """A table and the pages that look at it."""
+
+    table: Table
+    lock: anyio.Lock = field(default_factory=anyio.Lock)
+    pages: set[Any] = field(default_factory=set)
+    last_used: float = 0.0
+
+
+class TooManyError(Exception):
+    """A limit of the server has been reached."""
+
+
+class Tables:
+    """All sessions, by random ids that cannot be guessed.
+
+    Args:
+        limits: What is allowed.
+        clock: Seconds that pass.
+    """
+
+    def __init__(self, limits: Limits, clock: Callable[[], float] = time.monotonic) -> None:
+        self._limits = limits
+        self._clock = clock
+        self._sessions: dict[str, Session] = {}
+
+    def __len__(self) -> int:
+        return len(self._sessions)
+
+    def add(self, table: Table) -> str:
+        """Keep a table; returns its id.
+
+        Raises:
+            TooManyError: There are too many.
+        """
+        self.check_room()
+        name = secrets.token_urlsafe(16)
+        self._sessions[name] = Session(table, last_used=self._clock())
+        return name
+
+    def check_room(self) -> None:
+        """Forget idle tables; raise a TooManyError if there is no room for another one."""
+        oldest = self._clock() - self._limits.idle_seconds
+        idle = [name for name, s in self._sessions.items() if s.last_used < oldest]
+        for name in idle:
+            del self._sessions[name]
+        if len(self._sessions) >= self._limits.tables:
+            raise TooManyError(
+                f"there are {self._limits.tables} tables already; try again when one is free"
+            )
+
+    def get(self, name: str) -> Session | None:
+        """The session of that id; None: there is none, or it has been forgotten."""
+        session = self._sessions.get(name)
+        if session is None:
+            return None
+        now = self._clock()
+        if session.last_used < now - self._limits.idle_seconds:
+            del self._sessions[name]
+            return None
+        session.last_used = now
+        return session
+
+    def join(self, session: Session, page: Page) -> None:
+        """Let a page look at a table.
+
+        Raises:
+            TooManyError: Too many do already.
+        """
+        if len(session.pages) >= self._limits.pages:
+            raise TooManyError(f"{self._limits.pages} pages look at this table already")
+        session.pages.add(page)
+
+    def leave(self, session: Session, page: Page) -> None:
+        """A page no longer looks at a table."""
+        session.pages.discard(page)

@@ -1,0 +1,91 @@
+"""How a table is begun: a new game, or another one like it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from card_envs.agents import Agent
+from card_envs.engine.game import DEFAULT_MAX_STEPS
+from card_envs.engine.seeds import check_seed
+from card_envs.envs.aec import CardEnv
+from card_envs.games import load_game
+from card_envs.web.agents import AgentMenu
+from card_envs.web.messages import NewTable
+from card_envs.web.table import Table
+
+
+def begin_table(wanted: NewTable, menu: AgentMenu, decisions: int, *, is_open: bool) -> Table:
+    """A new game with a random seed.
+
+    Args:
+        wanted: What the page asks for.
+        menu: The agents.
+        decisions: The greatest ``max_steps``.
+        is_open: Whether it is an open table.
+
+    Raises:
+        ValueError, TypeError: A value is not allowed; the message says what is.
+    """
+    game = load_game(wanted.game)
+    num_players = game.check_num_players(wanted.num_players)
+    most = min(DEFAULT_MAX_STEPS, decisions)
+    options = game.check_options({"max_steps": most, **wanted.options})
+    if options["max_steps"] > decisions:
+        raise ValueError(f"max_steps must be at most {decisions} here, got {options['max_steps']}")
+    person = wanted.seat
+    for name, seat in (("seat", person), ("eyes", wanted.eyes)):
+        if seat is not None and seat >= num_players:
+            raise ValueError(f"{name} must be from 0 to {num_players - 1}, got {seat}")
+    if len(wanted.agents) != num_players:
+        raise ValueError(
+            f"agents must be one label for each of the {num_players} seats, "
+            f"got {len(wanted.agents)}"
+        )
+    for seat, label in enumerate(wanted.agents):
+        if (label is None) != (seat == person):
+            raise ValueError(f"agents[{seat}] must be a label, or None for the person's seat alone")
+    env = CardEnv(game.name, num_players=num_players, on_illegal="raise", **options)
+    env.reset(seed=check_seed(None))
+    return Table(
+        env,
+        "watch" if person is None else "play",
+        wanted.eyes if person is None else person,
+        _agents(env, menu, wanted.agents),
+        tuple(wanted.agents),
+        is_open=is_open,
+        practice=wanted.practice and person is not None,
+    )
+
+
+def begin_again(table: Table, menu: AgentMenu, *, same_deal: bool) -> Table:
+    """Another game with the same settings.
+
+    Args:
+        table: The table.
+        menu: The agents.
+        same_deal: Whether the cards are those of the table's game.
+
+    Raises:
+        PermissionError: The same deal is asked for while the cards are secret.
+        ValueError: The table shows a replay, whose agents are unknown.
+    """
+    if table.kind == "replay":
+        raise ValueError("nobody plays at this table; begin a new game")
+    seed = table.replay().seed if same_deal else check_seed(None)
+    env = CardEnv(
+        table.game.name, num_players=table.env.num_players, on_illegal="raise", **table.env.options
+    )
+    env.reset(seed=seed)
+    agents = _agents(env, menu, table.labels)
+    return replace(table, env=env, agents=agents, _moves=[])
+
+
+def _agents(env: CardEnv, menu: AgentMenu, labels: Sequence[str | None]) -> dict[int, Agent]:
+    """The agents by seat; those of one label make other random choices at each seat."""
+    seed, _ = env.history
+    return {
+        seat: menu.make(label, env.game, (seed + seat + 1) % 2**64)
+        for seat, label in enumerate(labels)
+        if label is not None
+    }

@@ -1,0 +1,62 @@
+/** What an agent thinks of a decision, as bars; and the decisions at which it disagrees. */
+
+import { capitalized, h } from "./dom.js";
+import { playerDot } from "./scene.js";
+
+const percent = (share) => (share < 0.005 ? (share > 0 ? "<1%" : "0%") : `${Math.round(100 * share)}%`);
+const signed = (value) => `${value < 0 ? "−" : "+"}${Math.abs(value).toFixed(2)}`;
+
+/** An advice; `played` is the action that was played, if that is known. */
+export function drawAdvice(advice, played = null) {
+  const hasShares = advice.opinions.some((opinion) => opinion.probability !== null);
+  const hasValues = advice.opinions.some((opinion) => opinion.value !== null);
+  const heads = ["action", hasShares ? "probability" : null, hasValues ? "value" : null].filter(Boolean);
+  return h("figure", { class: "advice" },
+    h("figcaption", {}, h("b", {}, advice.agent), " would ", h("em", {}, nameOf(advice, advice.choice)), "."),
+    h("table", {},
+      h("thead", {}, h("tr", {}, heads.map((head) => h("th", { scope: "col" }, head)))),
+      h("tbody", {}, advice.opinions.map((opinion) => drawOpinion(opinion, advice, played, hasShares, hasValues)))),
+    advice.others ? h("p", { class: "note" }, `${advice.others} other legal ${advice.others === 1 ? "action" : "actions"}${hasShares ? ", less likely" : hasValues ? ", not tried" : ""}`) : null,
+    hasValues ? h("p", { class: "note" }, "Value: the mean reward of the search's rollouts.") : null,
+  );
+}
+
+const nameOf = (advice, action) => advice.opinions.find((opinion) => opinion.action === action)?.words ?? `action ${action}`;
+
+function drawOpinion(opinion, advice, played, hasShares, hasValues) {
+  const isPlayed = opinion.action === played;
+  return h("tr", { class: isPlayed ? "played" : null },
+    h("th", { scope: "row" }, capitalized(opinion.words),
+      opinion.action === advice.choice ? h("span", { class: "tag choice" }, advice.agent) : null,
+      isPlayed ? h("span", { class: "tag" }, "played") : null),
+    hasShares ? h("td", {}, bar("share", 0, opinion.probability ?? 0), h("span", { class: "number" }, percent(opinion.probability ?? 0))) : null,
+    hasValues ? drawValue(opinion) : null);
+}
+
+function drawValue({ value, count }) {
+  if (value === null) return h("td", { class: "untried" }, "not tried");
+  const [low, high] = [Math.min(value, 0), Math.max(value, 0)].map((end) => (end + 1) / 2);
+  return h("td", { title: `${count} rollouts` }, bar(value < 0 ? "value loss" : "value gain", low, high), h("span", { class: "number" }, signed(value)));
+}
+
+function bar(kind, low, high) {
+  return h("span", { class: `bar ${kind}`, "aria-hidden": "true" },
+    h("i", { style: { "--low": `${Math.max(0, 100 * low)}%`, "--high": `${Math.min(100, 100 * high)}%` } }));
+}
+
+/** How far a search for disputes has come, or what it has found; `onjump(step)`. */
+export function drawDisputes(found, onjump) {
+  if (found.done < found.total) {
+    return h("div", { class: "disputes" },
+      h("label", {}, `${found.agent} looks at decision ${found.done + 1} of ${found.total} `,
+        h("progress", { max: found.total, value: found.done })));
+  }
+  if (!found.disputes.length) return h("p", { class: "note" }, `${found.agent} would have played the same at every decision.`);
+  return h("div", { class: "disputes" },
+    h("p", { class: "note" }, `${found.agent} disagrees with ${found.disputes.length} of ${found.total} decisions${found.disputes.some(({ loss }) => loss !== null) ? "; the greatest loss first" : ""}.`),
+    h("ol", {}, found.disputes.map((dispute) =>
+      h("li", {}, h("button", { type: "button", class: "quiet", onclick: () => onjump(dispute.step) },
+        playerDot(dispute.player),
+        h("span", {}, h("span", { class: "unseen" }, `Decision ${dispute.step + 1}, player ${dispute.player}: `), h("s", {}, dispute.played), h("span", { class: "unseen" }, ", rather "), " ", h("b", {}, dispute.preferred)),
+        dispute.loss === null ? null : h("span", { class: "number" }, signed(-dispute.loss)))))));
+}

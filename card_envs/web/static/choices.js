@@ -1,0 +1,47 @@
+/** The bar under the table: what is to be decided, and buttons for the actions. */
+
+import { capitalized, h } from "./dom.js";
+
+const FEW = 8; // actions that are all shown as buttons
+
+/**
+ * What the person can do now.
+ *
+ * Args:
+ *   pointing: What has been pointed at.
+ *   onact(action), onclear(): What the buttons do.
+ */
+export function drawChoices(pointing, { onact, onclear }) {
+  const { meant } = pointing;
+  const total = pointing.actions.length;
+  const button = ({ action, words }, isMain) =>
+    h("button", { type: "button", class: isMain ? "main" : null, data: { action }, onclick: () => onact(action) }, capitalized(words));
+  const isPointed = pointing.chosen.size > 0;
+  if (total <= FEW && !isPointed) return h("div", { class: "choices" }, meant.map((entry) => button(entry, total === 1)));
+  // What nothing on the table stands for, such as passing, is always there.
+  const shown = isPointed ? meant.slice(0, FEW) : meant.filter(({ needs }) => !needs.size).slice(0, FEW);
+  const ready = pointing.complete;
+  return h("div", { class: "choices" },
+    shown.map((entry) => button(entry, entry === ready)),
+    isPointed ? h("button", { type: "button", class: "quiet", data: { key: "clear" }, onclick: onclear }, "Clear") : null,
+    isPointed && meant.length > FEW ? h("span", { class: "hint" }, `and ${meant.length - FEW} more: point at more cards`) : null,
+    isPointed ? null : h("span", { class: "hint" }, "Point at cards and piles, or choose from the list."),
+    total > FEW ? drawList(pointing, button) : null,
+  );
+}
+
+/** All actions by kind: those that differ in what follows a colon, or in their numbers. */
+function drawList(pointing, button) {
+  const kinds = new Map();
+  for (const entry of pointing.actions) {
+    const kind = entry.words.includes(": ") ? `${entry.words.split(": ")[0]} …` : entry.words.replace(/\d+/g, "#");
+    if (!kinds.has(kind)) kinds.set(kind, []);
+    kinds.get(kind).push(entry);
+  }
+  const groups = [...kinds].map(([kind, entries]) =>
+    entries.length === 1
+      ? button(entries[0])
+      : h("details", {}, h("summary", {}, `${capitalized(kind)} (${entries.length})`),
+        h("div", { class: "choices" }, entries.map((entry) => button(entry)))));
+  return h("details", { class: "all" }, h("summary", {}, `All ${pointing.actions.length} actions`), h("div", { class: "kinds" }, groups));
+}

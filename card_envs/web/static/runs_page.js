@@ -1,0 +1,120 @@
+/** Training runs as they come along, and leaderboards. */
+
+import { ask } from "./api.js";
+import { alertUser, h, s } from "./dom.js";
+
+const MILLISECONDS = 5000; // between two looks
+const COLOURS = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#b8860b", "#4aa3df"];
+const SIZE = { width: 640, height: 260, left: 44, right: 12, top: 12, bottom: 34 };
+
+export class RunsPage {
+  constructor(page) {
+    this.found = h("div", { class: "found" });
+    page.replaceChildren(h("div", { class: "startpage runs" },
+      h("h1", {}, "Runs"),
+      h("p", { class: "lead" }, "Rank reward of one learner among copies of each agent, with 95% intervals. The page follows the files; TensorBoard shows everything else."),
+      this.found));
+    this.look();
+  }
+
+  leave() {
+    clearTimeout(this.timer);
+    this.hasLeft = true;
+  }
+
+  async look() {
+    try {
+      const folder = await ask("/api/runs");
+      const text = JSON.stringify(folder);
+      if (text !== this.text && !this.hasLeft) this.draw(folder);
+      this.text = text;
+    } catch (error) {
+      alertUser(error.message);
+    }
+    if (!this.hasLeft) this.timer = setTimeout(() => this.look(), MILLISECONDS);
+  }
+
+  draw({ runs, leaderboards }) {
+    this.found.replaceChildren(
+      ...(runs.length || leaderboards.length ? [] : [h("p", {}, "There is nothing in this folder yet.")]),
+      ...runs.map(drawRun),
+      ...(leaderboards.length ? [h("h2", {}, "Leaderboards"), ...leaderboards.map(drawLeaderboard)] : []));
+  }
+}
+
+const WORDS = { finished: "finished", training: "in training", stopped: "stopped" };
+const count = (number) => Math.round(number).toLocaleString("en");
+const signed = (value, digits) => `${value < 0 ? "−" : "+"}${Math.abs(value).toFixed(digits)}`;
+
+function duration(seconds) {
+  const minutes = Math.round(seconds / 60);
+  if (minutes < 1) return `${Math.round(seconds)} s`;
+  return minutes < 60 ? `${minutes} min` : `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
+}
+
+function drawRun(run) {
+  const fact = (name, value) => h("div", {}, h("dt", {}, name), h("dd", {}, value));
+  return h("article", { class: "panel run", data: { run: run.name } },
+    h("header", { class: "row" }, h("h2", {}, run.name), h("span", { class: `badge ${run.state}` }, WORDS[run.state]), h("span", { class: "note" }, run.game)),
+    h("progress", { max: run.target, value: run.decisions, "aria-label": "Decisions made" }),
+    h("dl", { class: "facts" },
+      fact("decisions", `${count(run.decisions)} of ${count(run.target)}`),
+      fact("time so far", duration(run.seconds)),
+      run.rate ? fact("decisions a second", count(run.rate)) : null,
+      run.state !== "finished" && run.seconds_left !== null ? fact("left", duration(run.seconds_left)) : null,
+      run.truncated ? fact("truncated games", `${(100 * run.truncated).toFixed(1)}%`) : null),
+    run.at.length ? drawCurves(run) : h("p", { class: "note" }, "No evaluation yet."));
+}
+
+function drawCurves(run) {
+  const { width, height, left, right, top, bottom } = SIZE;
+  const most = Math.max(run.target, ...run.at, 1);
+  const x = (decisions) => left + (decisions / most) * (width - left - right);
+  const y = (value) => top + ((1 - value) / 2) * (height - top - bottom);
+  const drawing = s("svg", { class: "curves", viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": `Learning curve of ${run.name}` });
+  for (const value of [-1, -0.5, 0, 0.5, 1]) {
+    drawing.append(
+      s("line", { class: value ? "tick" : "tick zero", x1: left, x2: width - right, y1: y(value), y2: y(value) }),
+      s("text", { x: left - 6, y: y(value) + 4, "text-anchor": "end" }, signed(value, 1)));
+  }
+  for (const share of [0, 0.25, 0.5, 0.75, 1]) {
+    drawing.append(s("text", { x: x(share * most), y: height - 14, "text-anchor": share === 1 ? "end" : "middle" }, `${(share * most / 1e6).toFixed(most < 1e7 ? 1 : 0)}M`));
+  }
+  drawing.append(s("text", { class: "axis", x: width / 2, y: height - 1, "text-anchor": "middle" }, "decisions of the learner"));
+  run.curves.forEach((curve, k) => {
+    const colour = COLOURS[k % COLOURS.length];
+    const upper = run.at.map((at, j) => `${x(at)},${y(curve.interval[j][1])}`);
+    const lower = run.at.map((at, j) => `${x(at)},${y(curve.interval[j][0])}`).reverse();
+    drawing.append(
+      s("polygon", { points: [...upper, ...lower].join(" "), fill: colour, opacity: 0.2 }),
+      s("polyline", { points: run.at.map((at, j) => `${x(at)},${y(curve.mean[j])}`).join(" "), fill: "none", stroke: colour, "stroke-width": 2 }),
+      ...run.at.map((at, j) => s("circle", { cx: x(at), cy: y(curve.mean[j]), r: 3, fill: colour },
+        s("title", {}, `${count(at)} decisions, against ${curve.against}: ${signed(curve.mean[j], 3)} (${curve.interval[j].map((end) => signed(end, 3)).join(" to ")})`))));
+  });
+  const legend = h("ul", { class: "curvekeys" }, run.curves.map((curve, k) => {
+    const [low, high] = curve.interval.at(-1);
+    return h("li", {}, h("i", { style: { "--player": COLOURS[k % COLOURS.length] } }), `against ${curve.against}: `, h("b", {}, signed(curve.mean.at(-1), 3)), ` (${signed(low, 3)} to ${signed(high, 3)})`);
+  }));
+  return h("figure", {}, drawing, h("figcaption", {}, legend));
+}
+
+function drawLeaderboard(board) {
+  const hasRatings = board.agents.some(({ rating }) => rating !== null);
+  const value = (agent) => (hasRatings ? agent.rating : agent.rank);
+  const interval = (agent) => (hasRatings ? agent.rating_ci95 : agent.rank_ci95) ?? [value(agent), value(agent)];
+  const ends = board.agents.flatMap(interval);
+  const [low, high] = [Math.min(...ends), Math.max(...ends)];
+  const at = (number) => `${(100 * (number - low)) / (high - low || 1)}%`;
+  const digits = hasRatings ? 0 : 3;
+  return h("article", { class: "panel" },
+    h("header", { class: "row" }, h("h3", {}, board.name), h("span", { class: "note" }, `${board.game}, ${board.num_players ? `${board.num_players} players` : "tables of several sizes"}, ${count(board.deals)} deals`)),
+    h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": board.name },
+      h("table", { class: "grid board" },
+        h("thead", {}, h("tr", {}, ["agent", hasRatings ? "rating" : "rank reward", "95% interval", hasRatings ? "rank reward" : null, "win share"].filter(Boolean).map((head) => h("th", { scope: "col" }, head)))),
+        h("tbody", {}, board.agents.map((agent) => h("tr", {},
+          h("th", { scope: "row" }, agent.name),
+          h("td", {}, h("b", {}, signed(value(agent), digits))),
+          h("td", {}, h("span", { class: "whisker", title: interval(agent).map((end) => signed(end, digits)).join(" to "), style: { "--low": at(interval(agent)[0]), "--high": at(interval(agent)[1]), "--mean": at(value(agent)) } }, h("i"), h("b"))),
+          hasRatings ? h("td", {}, signed(agent.rank, 3)) : null,
+          h("td", {}, agent.win === null ? "" : agent.win.toFixed(3))))))));
+}

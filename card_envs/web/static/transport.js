@@ -1,0 +1,121 @@
+/** Play, pause, step forward and back, speed, and whose eyes. */
+
+import { h, s } from "./dom.js";
+
+// What is drawn on the buttons, in a square of 16.
+const ICONS = {
+  first: "M3 3h2v10H3zM13 3v10L6 8z",
+  back: "M11 3v10L4 8z",
+  forward: "M5 3v10l7-5z",
+  last: "M11 3h2v10h-2zM3 3v10l7-5z",
+};
+const SPEEDS = { "½×": 2000, "1×": 1000, "2×": 500, "5×": 200 };
+
+export class Transport {
+  constructor(page) {
+    this.page = page;
+    this.speed = "1×";
+    this.isRunning = false;
+    this.isAsking = page.about.kind === "replay";
+    this.element = h("div", { class: "transport", role: "group", "aria-label": "Go through the game" });
+    this.drawn = "";
+  }
+
+  stop() {
+    this.isRunning = false;
+    clearTimeout(this.timer);
+  }
+
+  update() {
+    const { about, live, frame } = this.page;
+    this.element.hidden = about.kind === "play" && !live.is_over && !this.page.isBack;
+    const kind = `${live.is_revealed}`;
+    if (this.drawn !== kind) this.draw();
+    this.drawn = kind;
+    const step = this.page.isBack ? this.page.wanted : frame.step;
+    this.slider.max = live.steps;
+    this.slider.value = step;
+    this.slider.setAttribute("aria-valuetext", `decision ${step} of ${live.steps}`);
+    this.number.textContent = `${step} / ${live.steps}`;
+    this.run.textContent = this.isRunning ? "Pause" : "Play";
+    this.run.disabled = !this.canForward;
+    this.forward.disabled = !this.canForward;
+    this.first.disabled = this.back.disabled = step === 0;
+    this.last.disabled = step === live.steps;
+  }
+
+  /** Whether there is a later decision, or agents that can make one. */
+  get canForward() {
+    const { about, live, frame, isBack } = this.page;
+    return isBack || frame.step < live.steps || (about.kind === "watch" && !live.is_over);
+  }
+
+  draw() {
+    const { about, live, frame, eyes } = this.page;
+    const button = (icon, label, onclick) => h("button", { type: "button", "aria-label": label, title: label, onclick },
+      s("svg", { viewBox: "0 0 16 16", width: 16, height: 16, "aria-hidden": "true" }, s("path", { d: ICONS[icon], fill: "currentColor" })));
+    this.first = button("first", "To the beginning", () => this.go(0));
+    this.back = button("back", "One decision back", () => this.go(this.step - 1));
+    this.run = h("button", { type: "button", class: "run", onclick: () => this.toggle() }, "Play");
+    this.forward = button("forward", "One decision forward", () => { this.stop(); this.onward(); });
+    this.last = button("last", "To the latest decision", () => this.go(this.page.live.steps));
+    this.slider = h("input", { type: "range", min: 0, max: live.steps, value: frame.step, "aria-label": "Decision", oninput: () => this.go(Number(this.slider.value)) });
+    this.number = h("output", {});
+    const speeds = h("select", { "aria-label": "Speed", onchange: (event) => { this.speed = event.target.value; } },
+      Object.keys(SPEEDS).map((speed) => h("option", { value: speed, selected: speed === this.speed }, speed)));
+    const players = frame.scene.seats.map(({ player }) => player).sort((a, b) => a - b);
+    const choices = [["all", "all cards"], ["mover", "the player to move"], ...players.map((player) => [`${player}`, `player ${player}`])];
+    const chooser = h("select", { "aria-label": "Whose eyes", onchange: (event) => this.look(event.target.value) },
+      choices.map(([value, words]) => h("option", { value, selected: value === `${eyes}` }, words)));
+    const asking = h("input", { type: "checkbox", onchange: (event) => { this.isAsking = event.target.checked; this.page.lookAt(this.step); } });
+    asking.checked = this.isAsking;
+    this.element.replaceChildren(
+      h("div", { class: "row" }, this.first, this.back, this.run, this.forward, this.last, this.slider, this.number),
+      h("div", { class: "row" },
+        h("label", {}, "Speed ", speeds),
+        live.is_revealed ? h("label", {}, "Eyes ", chooser) : null,
+        live.is_revealed ? h("label", {}, asking, " Ask the adviser about each decision") : null,
+        about.kind === "play" && !live.is_over ? h("button", { type: "button", class: "quiet", onclick: () => this.go(this.page.live.steps) }, "Back to the game") : null));
+  }
+
+  get step() {
+    return this.page.isBack ? this.page.wanted : this.page.frame.step;
+  }
+
+  go(step) {
+    this.stop();
+    this.page.lookAt(step);
+    this.update();
+  }
+
+  look(value) {
+    this.page.eyes = /^\d+$/.test(value) ? Number(value) : value;
+    this.page.lookAt(this.step);
+  }
+
+  toggle() {
+    if (this.isRunning) this.stop();
+    else {
+      this.isRunning = true;
+      this.onward();
+      this.later();
+    }
+    this.update();
+  }
+
+  later() {
+    this.timer = setTimeout(() => {
+      if (!this.isRunning) return;
+      if (!this.canForward) this.stop();
+      else this.onward();
+      this.update();
+      if (this.isRunning) this.later();
+    }, SPEEDS[this.speed]);
+  }
+
+  onward() {
+    const { live } = this.page;
+    if (this.step < live.steps) this.page.lookAt(this.step + 1);
+    else if (this.canForward) this.page.advance();
+  }
+}

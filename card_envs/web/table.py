@@ -1,0 +1,343 @@
+"""``Table``: one game on the server, and what its viewer may see of it.
+
+Whatever leaves a table goes through :meth:`Table.frame` and :meth:`Table.visible_words`. As long as
+the game runs at a closed table these know one pair of eyes only; the seed and the actions, from
+which all cards follow, are given away by :meth:`Table.replay` when nothing is secret any more.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import Literal
+
+from card_envs.agents import Agent, choose
+from card_envs.engine.game import Game
+from card_envs.envs.aec import CardEnv
+from card_envs.render import text
+from card_envs.replay import Redraw, Replay
+from card_envs.web.analysis import advise, find_disputes
+from card_envs.web.messages import (
+    Advice,
+    Decision,
+    Disputes,
+    Frame,
+    LegalAction,
+    Move,
+    State,
+    Welcome,
+)
+
+Kind = Literal["play", "watch", "replay"]
+_Eyes = int | Literal["all", "mover"]
+
+
+@lru_cache(1 << 16)
+def _name_of(game: Game, action: int) -> str:
+    """An action in words; hundreds may be legal, and each page is told all of them."""
+    return game.action_name(action)
+
+
+@dataclass(frozen=True)
+class _Words:
+    """A decision in words: as its player knows it, and as the others learn it."""
+
+    player: int
+    own: str
+    public: str
+
+
+@dataclass
+class Table:
+    """A game, who plays it, and whose eyes the viewer has.
+
+    Args:
+        env: The environment, which has been reset.
+        kind: The person plays, watches agents, or looks at a replay.
+        seat: The person's seat, or the one whose eyes they have.
+        agents: The agents by seat.
+        labels: The label of each seat's agent; None: the person, or unknown.
+        is_open: Whether it was begun as an open table.
+        practice: Whether the person may ask for hints and undo.
+    """
+
+    env: CardEnv
+    kind: Kind
+    seat: int
+    agents: Mapping[int, Agent]
+    labels: tuple[str | None, ...]
+    is_open: bool = False
+    practice: bool = False
+    _moves: list[_Words] = field(default_factory=list)
+
+    @classmethod
+    def of_replay(cls, replay: Replay) -> Table:
+        """A table at which a replay is looked at; the viewer has its cards already.
+
+        Raises:
+            ValueError: An action of the replay is not legal.
+        """
+        env = replay.start(render_mode=None)
+        table = cls(env, "replay", 0, {}, (None,) * env.num_players, is_open=True)
+        for _, action in replay.steps(env):
+            table._note(action)
+        return table
+
+    # -----------------------------------------------------------------------------------------
+    # Where it stands
+    # -----------------------------------------------------------------------------------------
+
+    @property
+    def game(self) -> Game:
+        """The game."""
+        return self.env.game
+
+    @property
+    def steps(self) -> int:
+        """How many decisions have been made."""
+        return len(self._moves)
+
+    @property
+    def is_over(self) -> bool:
+        """Whether the game has ended."""
+        return not self.env.legal_actions()
+
+    @property
+    def is_revealed(self) -> bool:
+        """Whether nothing is secret any more."""
+        return self.is_open or self.is_over
+
+    @property
+    def mover(self) -> int:
+        """The player to move."""
+        return self.env.possible_agents.index(self.env.agent_selection)
+
+    @property
+    def is_persons_turn(self) -> bool:
+        """Whether the game waits for the person."""
+        return self.kind == "play" and not self.is_over and self.mover == self.seat
+
+    @property
+    def waits_for_agent(self) -> bool:
+        """Whether the game waits for an agent."""
+        return not self.is_over and self.mover in self.agents
+
+    # -----------------------------------------------------------------------------------------
+    # What the viewer sees
+    # -----------------------------------------------------------------------------------------
+
+    def _allowed(self, eyes: _Eyes) -> _Eyes:
+        """The eyes that were asked for, or the viewer's own as long as something is secret."""
+        return eyes if self.is_revealed else self.seat
+
+    def visible_words(self, step: int, eyes: _Eyes) -> Move:
+        """A decision in words, as it is known through these eyes."""
+        move, eyes = self._moves[step], self._allowed(eyes)
+        words = move.public
+        # Either may say more: which card is given away, or what "take it" is about.
+        if eyes in ("all", move.player) and move.own != move.public:
+            words = f"{move.public} ({move.own})"
+        return Move(player=move.player, words=words)
+
+    def frame(self, env: CardEnv, step: int, eyes: _Eyes, decision: int | None = None) -> Frame:
+        """The table before the decision ``step``.
+
+        Args:
+            env: The environment as it was then.
+            step: The number of decisions made before.
+            eyes: Whose eyes, if nothing is secret.
+            decision: What was decided here; told only if nothing is secret.
+        """
+        eyes = self._allowed(eyes)
+        mover = env.possible_agents.index(env.agent_selection)
+        observer = eyes if isinstance(eyes, int) else mover if eyes == "mover" else self.seat
+        if not 0 <= observer < env.num_players:
+            raise ValueError(f"eyes must be a seat from 0 to {env.num_players - 1}, got {observer}")
+        scene = self.game.scene(env.states, 0, observer, 0, eyes == "all")
+        told = None
+        if decision is not None and self.is_revealed:
+            told = Decision(player=mover, action=decision, words=_name_of(self.game, decision))
+        return Frame(
+            step=step,
+            scene=scene,
+            words=text.draw(scene),
+            move=self.visible_words(step - 1, observer if eyes == "mover" else eyes)
+            if step
+            else None,
+            decision=told,
+        )
+
+    def state(self, *, was_undone: bool = False) -> State:
+        """Where the table stands, for the viewer."""
+        env = self.env
+        legal = env.legal_actions() if self.is_persons_turn else []
+        frame = self.frame(env, self.steps, self.seat)
+        if self.steps:
+            told = self.visible_words(self.steps - 1, "all")
+            frame = frame.model_copy(update={"move": told})
+        return State(
+            frame=frame,
+            legal=[LegalAction(action=a, words=_name_of(self.game, a)) for a in legal],
+            steps=self.steps,
+            is_over=self.is_over,
+            is_revealed=self.is_revealed,
+            can_undo=self._undo_to() is not None,
+            was_undone=was_undone,
+        )
+
+    def welcome(self, advisers: list[str]) -> Welcome:
+        """All that a page needs to show the table."""
+        eyes: _Eyes = "all" if self.is_revealed else self.seat
+        return Welcome(
+            game=self.game.id,
+            kind=self.kind,
+            seat=self.seat,
+            is_open=self.is_open,
+            practice=self.practice,
+            agents=list(self.labels),
+            advisers=advisers,
+            moves=[self.visible_words(step, eyes) for step in range(self.steps)],
+            state=self.state(),
+        )
+
+    def look(self, step: int, eyes: _Eyes) -> Frame:
+        """The table as it was before the decision ``step``.
+
+        Raises:
+            ValueError: It has not come that far, or there is no such seat.
+        """
+        if step == self.steps:
+            return self.frame(self.env, step, eyes)
+        env, action = self._at(step)
+        return self.frame(env, step, eyes, action)
+
+    def _at(self, step: int) -> tuple[CardEnv, int]:
+        """The environment before the decision ``step``, and the action that was played."""
+        for number, (env, action) in enumerate(Replay.of(self.env).steps()):
+            if number == step:
+                return env, action
+        raise ValueError(f"step must be from 0 to {self.steps}, got {step}")
+
+    def replay(self) -> Replay:
+        """The game's seed and history.
+
+        Raises:
+            PermissionError: The game runs at a closed table.
+        """
+        if not self.is_revealed:
+            raise PermissionError("the cards of a closed table are secret until the game is over")
+        return Replay.of(self.env)
+
+    # -----------------------------------------------------------------------------------------
+    # What happens
+    # -----------------------------------------------------------------------------------------
+
+    def check_step(self, step: int) -> None:
+        """Raise a ValueError if a message is about another decision than the present one."""
+        if step != self.steps:
+            raise ValueError(f"the table is at decision {self.steps}, not {step}")
+
+    def act(self, action: int) -> State:
+        """Take the person's action.
+
+        Raises:
+            ValueError: It is not their turn, or the action is not legal; nothing has changed.
+        """
+        if not self.is_persons_turn:
+            raise ValueError("it is not your turn")
+        legal = self.env.legal_actions()
+        if action not in legal:
+            raise ValueError(f"action {action} is not legal here; legal actions: {legal}")
+        return self._step(action)
+
+    def let_agent_act(self) -> State:
+        """Let the agent to move take its action.
+
+        Raises:
+            ValueError: The game does not wait for an agent.
+        """
+        if not self.waits_for_agent:
+            raise ValueError("no agent is to move")
+        return self._step(choose(self.agents[self.mover], self.game, self.env.states))
+
+    def _step(self, action: int) -> State:
+        self._note(action)
+        self.env.step(action)
+        return self.state()
+
+    def _note(self, action: int) -> None:
+        own = _name_of(self.game, action)
+        public = self.game.public_action_name(self.env.states, 0, action)
+        self._moves.append(_Words(self.mover, own, public))
+
+    def _undo_to(self) -> int | None:
+        """The person's last decision; None: there is none, or undo is not allowed."""
+        if self.kind != "play" or not self.practice:
+            return None
+        own = (step for step in reversed(range(self.steps)) if self._is_own(step))
+        return next(own, None)
+
+    def _is_own(self, step: int) -> bool:
+        return self._moves[step].player == self.seat
+
+    def undo(self) -> State:
+        """Return to the person's last decision.
+
+        All that they could not know then is redrawn, so that what they have seen since tells
+        nothing about the cards as they lie now.
+
+        Raises:
+            ValueError: There is nothing to undo, or this is no practice table.
+        """
+        step = self._undo_to()
+        if step is None:
+            raise ValueError(
+                "you have decided nothing yet" if self.practice else "this is no practice table"
+            )
+        seed, entries = self.env.history
+        places = [k for k, entry in enumerate(entries) if not isinstance(entry, Redraw)]
+        redraw = Redraw(self.seat, secrets.randbits(64))
+        before = Replay.of(self.env)
+        replay = Replay(
+            before.game, before.version, before.options, seed, (*entries[: places[step]], redraw)
+        )
+        self.env = replay.play()
+        del self._moves[step:]
+        return self.state(was_undone=True)
+
+    # -----------------------------------------------------------------------------------------
+    # What agents think
+    # -----------------------------------------------------------------------------------------
+
+    def hint(self, agent: Agent, label: str) -> Advice:
+        """What an agent would do in the person's place.
+
+        Raises:
+            ValueError: It is not their turn, or this is no practice table.
+        """
+        if not self.practice:
+            raise ValueError("this is no practice table")
+        if not self.is_persons_turn:
+            raise ValueError("it is not your turn")
+        return advise(agent, label, self.game, self.env.states, self.steps)
+
+    def analyse(self, step: int, agent: Agent, label: str) -> Advice:
+        """What an agent thinks of a decision that was made.
+
+        Raises:
+            PermissionError: The game runs at a closed table.
+            ValueError: There is no such decision.
+        """
+        self.replay()
+        env, played = self._at(step)
+        return advise(agent, label, self.game, env.states, step, played)
+
+    def find_disputes(self, agent: Agent, label: str) -> Iterator[Disputes]:
+        """Where an agent disagrees with what was played, see :func:`analysis.find_disputes`.
+
+        Raises:
+            PermissionError: The game runs at a closed table.
+        """
+        return find_disputes(agent, label, self.replay())

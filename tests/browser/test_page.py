@@ -1,0 +1,405 @@
+"""The page, driven like a person drives it."""
+
+from __future__ import annotations
+
+import json
+import random
+import re
+
+import pytest
+import yaml
+from axe_playwright_python.sync_playwright import Axe
+from helpers import ALL_GAMES, EACH_GAME, kit_of
+
+each_game = pytest.mark.parametrize("game", EACH_GAME)
+GAME = ALL_GAMES[0]
+POINTED_TURNS = 8  # by pointing at cards; further ones are chosen from the list
+MOST_TURNS = 400
+TURN = ".decide.yours"
+TARGETS = '.board [data-key][role="button"], .board button.handle'
+
+
+def begin(page, game, agent="random", options=None, **checks):
+    """Fill in the form and begin a game."""
+    page.locator(f"#game-{game.id}").check(force=True)
+    for select in page.locator(".agents select").all():
+        select.select_option(agent)
+    values = kit_of(game).short_options if options is None else options
+    if values:
+        page.locator("details.options > summary").click()
+    for name, value in values.items():
+        control = page.locator(f"#option-{name}")
+        if control.evaluate("control => control.tagName") == "SELECT":
+            control.select_option(str(value).lower() if isinstance(value, bool) else str(value))
+        else:
+            control.fill(str(value))
+    for name, value in checks.items():
+        page.locator(f"#{name}").set_checked(value)
+    page.locator("#begin").click()
+    page.locator(".board .table").wait_for(timeout=90_000)  # the rules may have to be compiled
+
+
+def step_of(page):
+    """How many decisions are in the list of moves."""
+    return page.locator(".moves li").count()
+
+
+def settle(page):
+    """Wait until the person is to decide, or the game is over."""
+    page.locator(f"{TURN}, .board .standing").first.wait_for()
+
+
+def is_over(page):
+    return page.locator(".board .standing").count() > 0
+
+
+# What lies in a fan shows its left edge alone.
+LEFT = {"x": 4, "y": 12}
+
+
+def click_left(target):
+    target.click(position=LEFT)
+
+
+def tap_left(target):
+    target.tap(position=LEFT)
+
+
+def take_turn(page, rng, click):
+    """Point at things until that is an action, or choose it from the list."""
+    before = step_of(page)
+    for _ in range(20):
+        main = page.locator(f"{TURN} > .choices > button.main")
+        ready = page.locator(f"{TURN} > .choices > button[data-action]")
+        targets = page.locator(TARGETS).all()
+        unpressed = [t for t in targets if t.get_attribute("aria-pressed") == "false"]
+        if main.count() and (not unpressed or rng.random() < 0.7):
+            click(main.first)
+        elif unpressed and rng.random() < 0.7:
+            click(rng.choice(unpressed))
+        elif ready.count():
+            click(ready.nth(rng.randrange(ready.count())))
+        elif unpressed:
+            click(rng.choice(unpressed))
+        elif page.locator(f"{TURN} details").count():
+            page.locator(f"{TURN} details.all > summary").click()
+            page.locator(f"{TURN} details details > summary").last.click()
+            click(page.locator(f"{TURN} details details[open] button").last)
+        page.wait_for_function(
+            "before => document.querySelectorAll('.moves li').length > before "
+            "|| document.querySelector('.decide.yours')",
+            arg=before,
+        )
+        if step_of(page) > before:
+            return
+    raise AssertionError("no action came about")
+
+
+def check_fits(page):
+    """Nothing is wider than the page."""
+    wide = page.evaluate("document.documentElement.scrollWidth > innerWidth")
+    assert not wide, "the page can be scrolled sideways"
+
+
+def check_accessible(page):
+    # The order of headings is that of the table: a seat's is below the game's.
+    found = Axe().run(page)
+    assert found.violations_count == 0, found.generate_report()
+
+
+# ---------------------------------------------------------------------------------------------
+# Play
+# ---------------------------------------------------------------------------------------------
+
+
+@each_game
+@pytest.mark.parametrize("size", ["desktop", "phone"])
+def test_a_whole_game(visit, serve, screenshot, game, size):
+    page = visit(serve(), size)
+    begin(page, game)
+    rng = random.Random(0)
+
+    click = tap_left if size == "phone" else click_left
+    settle(page)
+    turns = 0
+    while not is_over(page):
+        assert turns < MOST_TURNS
+        if turns < POINTED_TURNS:
+            take_turn(page, rng, click)
+            check_fits(page)
+        else:  # the last kind of action is often what ends a round
+            buttons = f"{TURN} > .choices > button[data-action], {TURN} .kinds button"
+            chosen = -1 if rng.random() < 0.5 else rng.randrange(page.locator(buttons).count())
+            page.locator(buttons).nth(chosen).evaluate("button => button.click()")
+        settle(page)
+        turns += 1
+        if turns == 4:
+            screenshot(page, f"play-{game.id}-{size}")
+            check_accessible(page)
+    screenshot(page, f"end-{game.id}-{size}")
+    check_accessible(page)
+    check_fits(page)
+    assert "game over" in page.locator(".badges").inner_text()
+    with page.expect_download() as download:
+        page.get_by_role("link", name="Download replay").click()
+    replay = json.loads(download.value.path().read_text(encoding="utf-8"))
+    assert replay["game"] == game.name
+    assert len(replay["actions"]) == step_of(page)
+
+
+@each_game
+def test_a_turn_by_keyboard_alone(visit, serve, game):
+    page = visit(serve())
+    begin(page, game)
+    settle(page)
+    before = step_of(page)
+    for _ in range(300):
+        page.keyboard.press("Tab")
+        focused = page.evaluate(
+            "() => { const f = document.activeElement;"
+            "return f.closest('.decide') && (f.dataset.action ? 'action' : f.tagName) }"
+        )
+        if focused == "SUMMARY":
+            page.keyboard.press("Enter")
+        elif focused == "action":
+            page.keyboard.press("Enter")
+            break
+    page.wait_for_function(
+        "before => document.querySelectorAll('.moves li').length > before", arg=before
+    )
+    assert page.locator("#spoken p").count()  # what happened is told to screen readers
+
+
+@each_game
+def test_a_target_by_keyboard(visit, serve, game):
+    """What can be clicked can be pressed too, and says what it is."""
+    page = visit(serve())
+    begin(page, game)
+    settle(page)
+    for _ in range(20):
+        if page.locator(TARGETS).count() or is_over(page):
+            break
+        take_turn(page, random.Random(0), click_left)
+        settle(page)
+    if not page.locator(TARGETS).count():
+        pytest.skip("this game's actions name nothing on the table")
+    before = step_of(page)
+    target = page.locator(TARGETS).first
+    assert target.get_attribute("aria-label") or target.inner_text()
+    target.focus()
+    page.keyboard.press("Enter")
+    page.wait_for_function(
+        "before => document.querySelectorAll('.moves li').length > before"
+        "|| document.querySelector('.board [aria-pressed=true]')",
+        arg=before,
+    )
+
+
+def test_a_card_can_be_dragged(visit, serve):
+    """To a place that an action names together with it."""
+    cards = ".own .kind .place.can, .own .as-row .place.can"
+    for game in ALL_GAMES:
+        page = visit(serve())
+        begin(page, game)
+        settle(page)
+        row = page.locator(".middle .zone[data-key]").first
+        if page.locator(cards).count() and row.count():
+            break
+    before = step_of(page)
+    name = row.locator("h3").inner_text().lower()
+    for k in range(page.locator(cards).count()):
+        page.locator(cards).nth(k).drag_to(row, source_position={"x": 5, "y": 20})
+        page.wait_for_timeout(500)
+        if step_of(page) > before:
+            break
+        page.get_by_role("button", name="Clear").click()  # that one cannot be laid down there
+    assert name in page.locator(".moves li").nth(before).inner_text()
+
+
+@each_game
+def test_a_reload_in_mid_game_changes_nothing(visit, serve, game):
+    page = visit(serve())
+    begin(page, game)
+    settle(page)
+    for _ in range(3):
+        if not is_over(page):
+            take_turn(page, random.Random(1), click_left)
+            settle(page)
+    before = [page.locator(part).inner_text() for part in (".board", ".decide", ".moves")]
+    page.reload()
+    settle(page)
+    assert [page.locator(part).inner_text() for part in (".board", ".decide", ".moves")] == before
+
+
+@each_game
+def test_hint_and_undo(visit, serve, screenshot, game):
+    page = visit(serve())
+    begin(page, game, practice=True)
+    settle(page)
+    assert "practice" in page.locator(".badges").inner_text()
+    page.get_by_role("button", name="Hint").click()
+    page.locator(".advice").wait_for()
+    check_accessible(page)
+    screenshot(page, f"hint-{game.id}")
+    before = [page.locator(part).inner_text() for part in (".board .table", ".decide")]
+    moves = step_of(page)
+    take_turn(page, random.Random(2), click_left)
+    settle(page)
+    page.get_by_role("button", name="Undo").click()
+    page.wait_for_function(
+        "moves => document.querySelectorAll('.moves li').length === moves", arg=moves
+    )
+    settle(page)
+    assert [page.locator(part).inner_text() for part in (".board .table", ".decide")] == before
+
+
+def test_cards_fly_unless_motion_is_unwanted(visit, serve):
+    for motion in ("no-preference", "reduce"):
+        page = visit(serve(), reduced_motion=motion)
+        page.evaluate("sessionStorage.setItem('pace', 'slow')")
+        page.evaluate(
+            "new MutationObserver(() => { if (document.querySelector('.air .card'))"
+            "document.body.dataset.flew = 'yes' }).observe(document.body, {childList: true})"
+        )
+        begin(page, GAME)
+        page.wait_for_timeout(500)
+        settle(page)
+        take_turn(page, random.Random(0), click_left)
+        page.wait_for_timeout(2500)
+        flew = page.evaluate("document.body.dataset.flew ?? 'no'")
+        assert flew == ("yes" if motion == "no-preference" else "no")
+
+
+# ---------------------------------------------------------------------------------------------
+# Watch, look back, replay
+# ---------------------------------------------------------------------------------------------
+
+
+def forward(page):
+    page.get_by_role("button", name="One decision forward").click()
+
+
+@each_game
+def test_watch_agents(visit, serve, screenshot, game):
+    page = visit(f"{serve()}#watch")
+    begin(page, game)
+    page.locator(".transport").wait_for()
+    assert "closed table: player 0's eyes" in page.locator(".badges").inner_text()
+    for step in range(2):
+        if not is_over(page):
+            forward(page)
+            page.wait_for_function(
+                "step => document.querySelectorAll('.moves li').length > step", arg=step
+            )
+    page.get_by_role("button", name="One decision back").click()
+    page.wait_for_function(
+        "() => document.querySelector('.transport output').value.startsWith('1 /')"
+    )
+    page.get_by_label("Speed").select_option("5×")
+    if not is_over(page):
+        page.get_by_role("button", name="Play", exact=True).click()
+        page.wait_for_function(
+            "() => document.querySelectorAll('.moves li').length > 4"
+            "|| document.querySelector('.standing')"
+        )
+        page.get_by_role("button", name="One decision back").click()  # which stops it
+    screenshot(page, f"watch-{game.id}")
+    check_accessible(page)
+
+
+@each_game
+def test_an_open_table_is_sent_as_a_link_and_analysed(visit, serve, screenshot, game):
+    address = serve("--open")
+    page = visit(address)
+    assert "are open" in page.locator(".notice").inner_text()
+    begin(page, game)
+    settle(page)
+    assert "open table" in page.locator(".badges").inner_text()
+    for _ in range(3):
+        if not is_over(page):
+            take_turn(page, random.Random(3), click_left)
+            settle(page)
+    words = page.locator(".moves").inner_text()
+    page.evaluate("() => { navigator.clipboard.writeText = () => Promise.reject(new Error()); }")
+    page.get_by_role("button", name="Copy link").click()
+    link = page.locator("input.link").input_value()
+    assert link.startswith(f"{address}#replay=")
+
+    other = visit(link)
+    other.locator(".transport").wait_for()
+    assert other.locator(".moves").inner_text() == words
+    other.wait_for_function(
+        "() => document.querySelector('.transport output').value.startsWith('0 /')"
+    )
+    other.locator(".advice").wait_for()  # beside each decision
+    other.get_by_label("Adviser", exact=True).select_option("search:64")
+    other.wait_for_function(
+        "() => document.querySelector('.advice figcaption')?.innerText.startsWith('search:64')"
+    )
+    forward(other)
+    other.get_by_label("Whose eyes").select_option("mover")
+    other.get_by_role("button", name="Most disputed decisions").click()
+    other.locator(".opinion .disputes ol, .opinion > p").first.wait_for()
+    screenshot(other, f"replay-{game.id}")
+    check_accessible(other)
+    jump = other.locator(".disputes ol button")
+    if jump.count():
+        jump.first.click()
+        other.locator(".decide .decision").wait_for()
+
+
+def test_a_replay_file_is_opened(visit, serve, tmp_path):
+    page = visit(f"{serve()}#watch")
+    file = tmp_path / "damaged.json"
+    file.write_text("{}", encoding="utf-8")
+    with page.expect_response(re.compile("/api/replays")):
+        page.locator("#file").set_input_files(file)
+    page.locator("#alert", has_text="format").wait_for()
+
+
+# ---------------------------------------------------------------------------------------------
+# The other pages
+# ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("size", ["desktop", "phone"])
+def test_the_first_pages(visit, serve, screenshot, size, scheme):
+    for name in ("", "#watch"):
+        page = visit(f"{serve()}{name}", size, color_scheme=scheme)
+        check_fits(page)
+        check_accessible(page)
+        screenshot(page, f"start{name.replace('#', '-')}-{size}-{scheme}")
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_the_page_of_runs(visit, serve, screenshot, tmp_path_factory, scheme):
+    folder = tmp_path_factory.mktemp("runs")
+    run = folder / "demo"
+    run.mkdir()
+    config = {"game": GAME.id, "decisions": 1_800_000, "name": "ppo"}
+    (run / "config.yaml").write_text(yaml.safe_dump(config), encoding="utf-8")
+    lines = ""
+    for k in range(5):
+        line = {"decisions": 300_000 * k, "seconds": 20.0 * k, "truncated": 0.0}
+        for shift, agent in ((0.0, "heuristic"), (0.5, "random")):
+            mean = min(0.9, -0.7 + shift + 0.25 * k)
+            line |= {f"vs_{agent}": mean, f"vs_{agent}_ci95": [mean - 0.08, mean + 0.08]}
+        lines += json.dumps(line) + "\n"
+    (run / "progress.jsonl").write_text(lines, encoding="utf-8")
+    names = ("random", "heuristic", "ppo")
+    agents = [
+        {"name": name, "rank": mean, "rank_ci95": [mean - 0.05, mean + 0.05], "win": 0.3}
+        for name, mean in zip(names, (-0.6, 0.1, 0.5), strict=True)
+    ]
+    board = {"game": GAME.id, "num_players": 4, "deals": 100, "agents": agents}
+    (folder / "evaluation.json").write_text(json.dumps(board), encoding="utf-8")
+    address = serve("--runs", str(folder))
+    page = visit(f"{address}#runs", color_scheme=scheme)
+    page.locator('[data-run="demo"]').wait_for()
+    assert "1,200,000 of 1,800,000" in page.locator(".facts").inner_text()
+    check_accessible(page)
+    check_fits(page)
+    screenshot(page, f"runs-{scheme}")
+    (run / "progress.jsonl").write_text(lines.replace("1200000", "1300000"), encoding="utf-8")
+    page.wait_for_function("() => document.querySelector('.facts').innerText.includes('1,300,000')")

@@ -1,0 +1,112 @@
+"""What agents think of decisions: probabilities, values, disputes."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from helpers import ALL_GAMES, EACH_GAME, kit_of, mid_game
+
+from card_envs.agents import Agent, PolicyAgent, RandomAgent, agent_names, make_agent
+from card_envs.engine.agent import turn_of
+from card_envs.replay import Replay
+from card_envs.web.analysis import advise, find_disputes
+
+each_game = pytest.mark.parametrize("game", EACH_GAME)
+GAME = ALL_GAMES[0]
+WITH_POLICY = [p for p in EACH_GAME if "ppo" in agent_names(p.values[0])]
+
+
+class StubSearcher(Agent):
+    """A searcher that tried the first two legal actions and likes the second one better.
+
+    This is what a search agent offers: values with NaN where nothing was tried, and counts.
+    """
+
+    name = "stub"
+
+    def act(self, turn):
+        return np.array([np.flatnonzero(mask)[:2][-1] for mask in turn.action_mask])
+
+    def action_values(self, turn):
+        values = np.full(turn.action_mask.shape, np.nan)
+        counts = np.zeros(turn.action_mask.shape, np.int64)
+        for row, mask in enumerate(turn.action_mask):
+            for k, action in enumerate(np.flatnonzero(mask)[:2]):
+                values[row, action] = -0.25 + 0.5 * k
+                counts[row, action] = 10 + k
+        return values, counts
+
+
+@pytest.mark.parametrize("game", WITH_POLICY)
+def test_a_policys_probabilities_are_a_softmax_over_the_legal_actions(game):
+    agent = make_agent("ppo", game)
+    assert isinstance(agent, PolicyAgent)
+    env = mid_game(game, game.default_players)
+    turn = turn_of(game, env.states, np.array([0]), agent.view)
+    shares = agent.probabilities(turn)
+    assert shares.shape == turn.action_mask.shape
+    assert shares.dtype == np.float64
+    assert shares.sum() == pytest.approx(1.0)
+    assert (shares[turn.action_mask == 0] == 0.0).all()
+    logits = agent.network.logits(turn.observation)[0].astype(float)
+    legal = np.flatnonzero(turn.action_mask[0])
+    ratio = np.log(shares[0, legal[0]] / shares[0, legal[-1]])
+    assert ratio == pytest.approx(logits[legal[0]] - logits[legal[-1]])
+    assert shares[0].argmax() == agent.act(turn)[0]
+
+
+def test_an_advice_has_the_choice_first_then_the_likeliest():
+    env = mid_game(GAME, GAME.default_players)
+    advice = advise(make_agent("ppo", GAME), "ppo", GAME, env.states, 3)
+    assert (advice.step, advice.agent) == (3, "ppo")
+    assert advice.opinions[0].action == advice.choice
+    shares = [opinion.probability for opinion in advice.opinions]
+    assert shares == sorted(shares, reverse=True)
+    assert len(advice.opinions) + advice.others == len(env.legal_actions())
+    assert all(o.words == GAME.action_name(o.action) for o in advice.opinions)
+    assert all(o.value is None for o in advice.opinions)
+
+
+def test_an_agent_that_tells_nothing_but_its_choice_is_shown_with_what_was_played():
+    env = mid_game(GAME, GAME.default_players)
+    played = env.legal_actions()[-1]
+    advice = advise(RandomAgent(GAME), "random", GAME, env.states, 0, played)
+    assert {opinion.action for opinion in advice.opinions} == {advice.choice, played}
+
+
+def positions_with_choice(game):
+    for decisions in range(1, 30):
+        env = mid_game(game, game.default_players, decisions)
+        if len(env.legal_actions()) > 2:
+            return env
+    raise AssertionError("no such position")
+
+
+def test_a_searchers_values_are_shown_where_it_has_some():
+    env = positions_with_choice(GAME)
+    first, second, third, *_ = env.legal_actions()
+    advice = advise(StubSearcher(), "stub", GAME, env.states, 0, third)
+    found = {opinion.action: opinion for opinion in advice.opinions}
+    assert advice.choice == second
+    assert (found[second].value, found[second].count) == (0.25, 11)
+    assert (found[first].value, found[first].count) == (-0.25, 10)
+    assert (found[third].value, found[third].count) == (None, None)
+    assert [opinion.action for opinion in advice.opinions][:2] == [second, first]
+
+
+@each_game
+def test_disputes_are_the_decisions_at_which_the_searcher_disagrees(game):
+    env = mid_game(game, game.default_players, 12, **kit_of(game).short_options)
+    replay = Replay.of(env)
+    expected = {}
+    for step, (position, action) in enumerate(replay.steps()):
+        legal = position.legal_actions()
+        if len(legal) > 1 and action != legal[1]:
+            expected[step] = 0.5 if action == legal[0] else None
+    *progress, last = find_disputes(StubSearcher(), "stub", replay)
+    assert [found.done for found in progress] == list(range(len(replay.actions)))
+    assert last.done == last.total == len(replay.actions)
+    assert {dispute.step: dispute.loss for dispute in last.disputes} == expected
+    losses = [dispute.loss for dispute in last.disputes]
+    known = [loss for loss in losses if loss is not None]
+    assert losses == sorted(known, reverse=True) + [None] * (len(losses) - len(known))

@@ -1,0 +1,254 @@
+"""What a page is told of a running game at a closed table follows from what its seat knows.
+
+Every message is compared with that of another world, in which all that the seat cannot know has
+been redrawn, and seed, history and random stream are others.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from helpers import EACH_GAME, Habits, kit_of
+from visitor import begin, talk, wanted
+
+from card_envs.agents import RandomAgent, make_agent
+from card_envs.envs.aec import CardEnv
+from card_envs.replay import Redraw
+from card_envs.web.table import Table, _Words
+
+each_game = pytest.mark.parametrize("game", EACH_GAME)
+SEEDS = 2
+STEPS = 40
+
+
+def table_at(game, seat, seed, decisions, **settings):
+    """A table in mid-game, after habitual decisions of all players."""
+    env = CardEnv(game.name, on_illegal="raise", **kit_of(game).short_options)
+    env.reset(seed=seed)
+    agents = {q: RandomAgent(game, q) for q in range(env.num_players) if q != seat}
+    table = Table(env, "play", seat, agents, (None,) * env.num_players, **settings)
+    habits = Habits(game, seed)
+    for _ in range(decisions):
+        if table.is_over:
+            break
+        table._step(habits.choose(env.states))
+    return table
+
+
+def other_world(table, seed):
+    """The same table for the seat; everything that they cannot know is different."""
+    env = table.env.clone()
+    env.determinize(f"player_{table.seat}", seed)
+    env._seed ^= 0x5EED
+    return replace(table, env=env, _moves=list(table._moves))
+
+
+def tables_of(game, **settings):
+    for seed in range(SEEDS):
+        for decisions in (0, 1, 2, 3, 5, 9, 16, 27, STEPS):
+            seat = (seed + decisions) % game.default_players
+            table = table_at(game, seat, seed, decisions, **settings)
+            if not table.is_over:
+                yield table
+
+
+def said_by(table):
+    """All that a page can be told without doing anything."""
+    texts = [table.welcome(["ppo"]).model_dump_json(), table.state().model_dump_json()]
+    for eyes in (table.seat, (table.seat + 1) % table.env.num_players, "all", "mover"):
+        texts.append(table.look(table.steps, eyes).model_dump_json())
+    return texts
+
+
+@each_game
+def test_messages_are_the_same_in_every_world_that_the_seat_holds_possible(game):
+    has_secrets = False
+    for table in tables_of(game, practice=True):
+        for seed in range(2):
+            other = other_world(table, seed)
+            assert said_by(other) == said_by(table)
+            has_secrets |= other.env.states.tobytes() != table.env.states.tobytes()
+    assert has_secrets
+
+
+@each_game
+def test_hints_are_the_same_in_every_world_that_the_seat_holds_possible(game):
+    names = ["search:8"] if game.heuristic is None else ["heuristic", "ppo", "search:8"]
+    asked = 0
+    for table in tables_of(game, practice=True):
+        if not table.is_persons_turn or asked > 4:
+            continue
+        asked += 1
+        for name in names:
+            agent = make_agent(name, game)
+            expected = table.hint(agent, name).model_dump_json()
+            assert other_world(table, 1).hint(agent, name).model_dump_json() == expected
+    assert asked
+
+
+@each_game
+def test_what_another_player_does_is_told_as_the_seat_learns_it(game):
+    """In another world in which the same action is possible, it has the same words."""
+    told = 0
+    for table in tables_of(game):
+        if table.mover == table.seat:
+            continue
+        other = other_world(table, 7)
+        action = table.env.legal_actions()[-1]
+        if action not in other.env.legal_actions():
+            continue
+        for world in (table, other):
+            world._note(action)
+        eyes = (table.seat, "all", "mover")
+        words = [table.visible_words(table.steps - 1, e).words for e in eyes]
+        assert words == [other.visible_words(other.steps - 1, e).words for e in eyes]
+        assert len(set(words)) == 1  # as long as something is secret, there is one pair of eyes
+        told += 1
+    assert told
+
+
+def test_the_private_words_of_a_decision_are_for_its_player_and_for_the_end():
+    """A player who gives a card away knows which one."""
+    table = table_at(EACH_GAME[0].values[0], 0, 0, 0)
+    table._moves += [
+        _Words(0, "give a bear", "give a card"),
+        _Words(1, "give a fox", "give a card"),
+    ]
+    own, public = "give a card (give a bear)", "give a card"
+    assert [table.visible_words(step, "all").words for step in (0, 1)] == [own, public]
+    assert [move.words for move in table.welcome([]).moves] == [own, public]
+    assert table.state().frame.move.words == public
+    revealed = replace(table, is_open=True)
+    fox = "give a card (give a fox)"
+    assert [move.words for move in revealed.welcome([]).moves] == [own, fox]
+    assert revealed.state().frame.move.words == fox
+    assert revealed.visible_words(1, 0).words == "give a card"
+
+
+@each_game
+def test_looking_back_is_through_the_same_eyes(game):
+    for table in list(tables_of(game))[3:9]:
+        for step in {0, table.steps // 2}:
+            frames = [table.look(step, eyes) for eyes in (table.seat, "all", "mover", 0)]
+            assert all(frame == frames[0] for frame in frames)
+            assert frames[0].scene.observer == table.seat
+            assert frames[0].decision is None
+
+
+@each_game
+def test_seed_and_history_stay_on_the_server_until_the_end(client, game):
+    table = begin(client, wanted(game, practice=True, options=kit_of(game).short_options))
+    with talk(client, table) as page:
+        welcome = page.hear("welcome")
+        state = page.turn(welcome["state"])
+        heard = [welcome["state"]["frame"]["scene"]["observer"]]
+        turns = 0
+        while not state["is_over"]:
+            if turns < 3:
+                assert client.get(f"/api/tables/{table}/replay").status_code == 403
+                again = client.post(f"/api/tables/{table}/again", json={"same_deal": True})
+                assert again.status_code == 403
+                for kind in ("analyse", "find_disputes"):
+                    step = {"step": 0} if kind == "analyse" else {}
+                    answer = page.ask(kind, "problem", agent="random", **step)
+                    assert "until the game is over" in answer["message"]
+            turns += 1
+            action = state["legal"][turns % len(state["legal"])]["action"]
+            state = page.turn(page.ask("act", "state", step=state["steps"], action=action))
+            heard.append(state["frame"]["scene"]["observer"])
+        assert state["is_revealed"]
+        assert set(heard) == {0}
+        replay = client.get(f"/api/tables/{table}/replay").json()
+        before_the_end = page.heard[:-1]
+    assert before_the_end
+    assert not any(str(replay["seed"]) in text for text in before_the_end)
+    assert not any('"seed"' in text or '"actions"' in text for text in before_the_end)
+
+
+@each_game
+def test_a_watched_game_is_seen_through_one_seats_eyes_until_the_end(client, game):
+    seat = game.default_players - 1
+    table = begin(client, wanted(game, None, eyes=seat, options=kit_of(game).short_options))
+    with talk(client, table) as page:
+        state = page.hear("welcome")["state"]
+        assert not state["legal"]
+        for step in range(4):
+            if state["is_over"]:
+                break
+            frame = page.ask("look", "frame", step=step, eyes="all")
+            assert frame["scene"]["observer"] == seat
+            assert frame["decision"] is None
+            state = page.ask("advance", "state", step=step)
+            assert state["frame"]["scene"]["observer"] == seat
+
+
+# ---------------------------------------------------------------------------------------------
+# Undo
+# ---------------------------------------------------------------------------------------------
+
+
+@each_game
+def test_undo_shows_what_was_seen_and_redraws_the_rest(game):
+    undone = 0
+    for table in tables_of(game, practice=True):
+        if not table.is_persons_turn:
+            continue
+        before = table.state()
+        hidden = set()
+        for _ in range(6):
+            table.act(table.env.legal_actions()[-1])
+            while table.waits_for_agent:
+                table.let_agent_act()
+            state = table.undo()
+            assert state.was_undone
+            assert state.model_copy(update={"was_undone": False}) == before
+            entries = table.env.history[1]
+            assert isinstance(entries[-1], Redraw)
+            assert entries[-1].player == table.seat
+            hidden.add(table.env.states.tobytes())
+        undone += len(hidden) > 1
+    assert undone
+
+
+@each_game
+def test_what_is_redrawn_does_not_follow_from_what_lay_there(game, monkeypatch):
+    """With the same random number the redrawn world is the same, whichever the true one was."""
+    monkeypatch.setattr("card_envs.web.table.secrets.randbits", lambda bits: 1)
+    for table in list(tables_of(game, practice=True))[:6]:
+        if not table.is_persons_turn:
+            continue
+        env = table.env.clone()
+        env.determinize(f"player_{table.seat}", 99)
+        env.determinize(f"player_{table.seat}", 1)
+        table.act(table.env.legal_actions()[0])
+        table.undo()
+        redrawn = table.frame(env, table.steps, table.seat)
+        assert table.state().frame.scene == redrawn.scene
+
+
+def test_undo_is_for_practice_alone_and_needs_a_decision():
+    game = EACH_GAME[0].values[0]
+    table = table_at(game, 0, 0, 0, practice=True)
+    with pytest.raises(ValueError, match="decided nothing yet"):
+        table.undo()
+    table = table_at(game, 0, 0, 30)
+    with pytest.raises(ValueError, match="no practice table"):
+        table.undo()
+
+
+@each_game
+def test_a_game_with_undone_decisions_can_be_replayed(game):
+    table = table_at(game, 0, 1, 6, practice=True)
+    while not table.is_over:
+        if table.is_persons_turn:
+            table.act(table.env.legal_actions()[0])
+            if table.steps < 20 and table.steps % 2:
+                table.undo()
+                table.act(table.env.legal_actions()[0])
+        else:
+            table.let_agent_act()
+    copy = Table.of_replay(table.replay())
+    assert copy.env.states.tobytes() == table.env.states.tobytes()
+    assert copy.steps == table.steps
+    assert copy.visible_words(0, "all") == table.visible_words(0, "all")

@@ -1,0 +1,111 @@
+"""The page of training runs: what is in the folder now, and nothing that is half written."""
+
+from __future__ import annotations
+
+import json
+import os
+
+import pytest
+import yaml
+
+from card_envs.web.runs import read_runs
+
+
+def entry(decisions, seconds, rank):
+    return {
+        "decisions": decisions,
+        "seconds": seconds,
+        "vs_heuristic": rank,
+        "vs_heuristic_ci95": [rank - 0.1, rank + 0.1],
+        "truncated": 0.25,
+    }
+
+
+ENTRIES = [entry(0, 0.0, -0.5), entry(1000, 10.0, 0.0), entry(4000, 25.0, 0.25)]
+BOARD = {
+    "game": "some_game",
+    "num_players": 4,
+    "deals": 10,
+    "agents": [
+        {"name": "weak", "rank": -0.5, "rank_ci95": [-0.6, -0.4], "win": 0.1},
+        {"name": "strong", "rank": 0.5, "rank_ci95": [0.4, 0.6], "win": 0.9},
+    ],
+}
+
+
+@pytest.fixture
+def folder(tmp_path):
+    run = tmp_path / "tests" / "first"
+    run.mkdir(parents=True)
+    config = {"game": "some_game", "decisions": 10_000, "name": "ppo"}
+    (run / "config.yaml").write_text(yaml.safe_dump(config), encoding="utf-8")
+    lines = "".join(json.dumps(line) + "\n" for line in ENTRIES)
+    (run / "progress.jsonl").write_text(lines + '{"decisions": 50', encoding="utf-8")
+    return tmp_path
+
+
+def test_a_run_is_shown_as_far_as_it_has_come(folder):
+    (run,) = read_runs(folder).runs
+    assert (run.name, run.game, run.state) == ("tests/first", "some_game", "stopped")
+    assert (run.decisions, run.target, run.seconds) == (4000, 10_000, 25.0)
+    assert run.rate == 200.0  # 3000 decisions in 15 seconds
+    assert run.seconds_left == 30.0
+    assert run.at == [0, 1000, 4000]
+    (curve,) = run.curves
+    assert curve.against == "heuristic"
+    assert curve.mean == [-0.5, 0.0, 0.25]
+    assert curve.interval[2] == (0.15, 0.35)
+    assert run.truncated == 0.25
+
+
+def test_whether_a_run_is_training_or_finished(folder):
+    run = folder / "tests" / "first"
+    (run / "ppo.safetensors").touch()
+    assert read_runs(folder).runs[0].state == "finished"
+    owner = run.with_name(".first.pid")
+    owner.write_text(str(os.getpid()), encoding="utf-8")
+    assert read_runs(folder).runs[0].state == "training"
+    owner.write_text("0x", encoding="utf-8")
+    assert read_runs(folder).runs[0].state == "finished"
+
+
+def test_a_run_that_has_just_begun_has_no_curve(folder):
+    (folder / "tests" / "first" / "progress.jsonl").write_text("", encoding="utf-8")
+    (run,) = read_runs(folder).runs
+    assert (run.decisions, run.rate, run.seconds_left, run.curves) == (0, None, None, [])
+
+
+def test_what_is_no_run_is_left_out(folder):
+    for name, text in (
+        ("config.yaml", "{"),
+        ("progress.jsonl", "no JSON\n"),
+        ("config.yaml", "game: some_game"),
+    ):
+        other = folder / f"other {name} {len(text)}"
+        other.mkdir()
+        (other / "config.yaml").write_text("{game: a, decisions: 1, name: ppo}", encoding="utf-8")
+        (other / "progress.jsonl").write_text("", encoding="utf-8")
+        (other / name).write_text(text, encoding="utf-8")
+    assert [run.name for run in read_runs(folder).runs] == ["tests/first"]
+
+
+def test_leaderboards_are_sorted_by_strength(folder):
+    (folder / "result.json").write_text(json.dumps(BOARD), encoding="utf-8")
+    rated = [{**agent, "rating": -agent["rank"]} for agent in BOARD["agents"]]
+    overall = {"game": "some_game", "deals": 5, "overall": {"agents": rated}}
+    (folder / "strength.json").write_text(json.dumps(overall), encoding="utf-8")
+    for name, text in (("damaged", "{"), ("foreign", '{"agents": ["a", "b"]}'), ("list", "[]")):
+        (folder / f"{name}.json").write_text(text, encoding="utf-8")
+    boards = {board.name: board for board in read_runs(folder).leaderboards}
+    assert set(boards) == {"result.json", "strength.json"}
+    assert [agent.name for agent in boards["result.json"].agents] == ["strong", "weak"]
+    assert [agent.name for agent in boards["strength.json"].agents] == ["weak", "strong"]
+
+
+def test_the_server_shows_the_folder_that_it_was_begun_with(visit, folder):
+    assert visit().get("/api/runs").status_code == 404
+    client = visit(runs=folder)
+    assert client.get("/api/games").json()["has_runs"]
+    assert [run["name"] for run in client.get("/api/runs").json()["runs"]] == ["tests/first"]
+    with pytest.raises(OSError, match="--runs: there is no folder"):
+        visit(runs=folder / "nothing")

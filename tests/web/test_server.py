@@ -1,0 +1,415 @@
+"""What the server accepts and refuses: schema, mask, limits, origins, labels."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import re
+from pathlib import Path
+
+import pytest
+from helpers import ALL_GAMES, EACH_GAME, kit_of
+from starlette.websockets import WebSocketDisconnect
+from visitor import HOST, begin, talk, wanted
+
+import card_envs
+from card_envs.agents import NetworkAgent, make_agent, policy_path
+from card_envs.agents.network import write_policy
+from card_envs.engine.game import View
+from card_envs.web.sessions import Limits, Tables
+
+each_game = pytest.mark.parametrize("game", EACH_GAME)
+GAME = ALL_GAMES[0]
+PACKAGE = Path(card_envs.__file__).parent
+
+
+def refusal(answer, status=422):
+    assert answer.status_code == status, answer.text
+    return answer.json()["problem"]
+
+
+# ---------------------------------------------------------------------------------------------
+# The page
+# ---------------------------------------------------------------------------------------------
+
+
+def test_the_page_comes_with_all_that_it_needs_and_asks_no_other_server(client):
+    answer = client.get("/")
+    assert answer.headers["content-type"].startswith("text/html")
+    size = 0
+    seen = set()
+    waiting = ["/"]
+    while waiting:
+        path = waiting.pop()
+        if path in seen:
+            continue
+        seen.add(path)
+        answer = client.get(path)
+        assert answer.status_code == 200, path
+        size += len(gzip.compress(answer.content))
+        if path.endswith(".ttf"):
+            continue
+        # An SVG's namespace is a name, not an address that is asked for.
+        text = answer.text.replace("http://www.w3.org/2000/svg", "")
+        assert not re.search(r"https?://|<script>|<style|\son\w+=\"|style=\"", text), path
+        waiting += re.findall(r'(?:href|src)="(/[^"]*)"', text)
+        waiting += re.findall(r'url\("(/[^"]*)"\)', text)
+        waiting += [f"/static/{name}" for name in re.findall(r'from "\./([^"]+)"', text)]
+    assert {"/static/main.js", "/static/table_page.js", "/fonts/NotoEmoji-Bold.ttf"} <= seen
+    files = {path.name for path in (PACKAGE / "web" / "static").iterdir()}
+    assert files == {name.rpartition("/")[2] for name in seen if "/static/" in name} | {
+        "index.html"
+    }
+    assert size < 500_000
+
+
+def test_nothing_inline_and_nothing_from_elsewhere_is_allowed(client):
+    for path in ("/", "/api/games", "/static/main.js", "/nothing"):
+        policy = client.get(path).headers["content-security-policy"]
+        assert "default-src 'none'" in policy
+        assert "script-src 'self'" in policy
+        assert "unsafe" not in policy
+        assert client.get(path).headers["x-content-type-options"] == "nosniff"
+
+
+@each_game
+def test_the_page_is_told_of_every_game(client, game):
+    about = {entry["id"]: entry for entry in client.get("/api/games").json()["games"]}[game.id]
+    assert about["players"]["default"] == game.default_players
+    assert [option["name"] for option in about["options"]] == [o.name for o in game.options]
+    assert about["agents"] == [*client.app.state.menu.labels(game)]
+    assert about["default_agent"] in about["agents"]
+    assert set(about["style"]["faces"]) == set(game.style.faces)
+
+
+def test_the_page_knows_no_game(client):
+    """Its sources name no game, and nothing in them stands for one."""
+    words = [game.id for game in ALL_GAMES] + [game.title for game in ALL_GAMES]
+    words += ["beaver", "giraffe", "orca", "owl"]
+    for path in (PACKAGE / "web").rglob("*.*"):
+        if path.suffix in (".py", ".js", ".css", ".html"):
+            text = path.read_text(encoding="utf-8").lower()
+            assert not [word for word in words if re.search(rf"\b{word.lower()}\b", text)], path
+
+
+# ---------------------------------------------------------------------------------------------
+# Who may ask
+# ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "origin", [None, "null", "http://evil.example", "http://127.0.0.1:9000", "https://localhost"]
+)
+def test_changes_are_for_the_servers_own_pages(origin, visit):
+    client = visit()
+    headers = {} if origin is None else {"origin": origin}
+    client.headers.pop("origin")
+    problem = refusal(client.post("/api/tables", json=wanted(GAME), headers=headers), 403)
+    assert problem == "only this server's own pages may ask for that"
+    with (
+        pytest.raises(WebSocketDisconnect),
+        client.websocket_connect(f"ws://{HOST}/tables/x", headers=headers),
+    ):
+        pass
+    assert client.get("/api/games").status_code == 200  # which holds no secrets
+
+
+@pytest.mark.parametrize("host", ["evil.example", "evil.example:8000", "", "127.0.0.1.nip.io:8000"])
+def test_a_name_that_was_made_to_lead_here_is_refused(host, visit):
+    client = visit()
+    headers = {"host": host, "origin": f"http://{host}"}
+    for answer in (
+        client.get("/", headers=headers),
+        client.post("/api/tables", json=wanted(GAME), headers=headers),
+    ):
+        assert refusal(answer, 403) == "this server has another name"
+
+
+def test_a_server_for_all_addresses_has_addresses_as_names(visit):
+    client = visit(host="0.0.0.0")
+    for host, status in (("192.0.2.7:8000", 200), ("[2001:db8::1]", 200), ("evil.example", 403)):
+        assert client.get("/", headers={"host": host}).status_code == status
+
+
+# ---------------------------------------------------------------------------------------------
+# Bad input
+# ---------------------------------------------------------------------------------------------
+
+MOST = GAME.max_players
+
+
+@pytest.mark.parametrize(
+    ("change", "problem"),
+    [
+        ({"game": "chess"}, "there is no game 'chess'"),
+        ({"num_players": MOST + 1}, "is for"),
+        ({"num_players": "3"}, "num_players: Input should be a valid integer"),
+        ({"seat": MOST}, "seat must be from 0 to"),
+        ({"seat": -1}, "seat: Input should be greater than or equal to 0"),
+        ({"agents": ["random"]}, "agents must be one label for each"),
+        ({"agents": None}, "agents: Input should be a valid array"),
+        ({"agents": ["random"] * GAME.default_players}, "agents[0] must be a label, or None"),
+        ({"options": {"reward": "much"}}, "reward must be"),
+        ({"options": {"cheat": True}}, "has no option 'cheat'"),
+        ({"options": {"max_steps": 500_000}}, "max_steps must be at most 2000 here"),
+        ({"options": {"reward": [1]}}, "options.reward"),
+        ({"is_open": True}, "is_open: Extra inputs are not permitted"),
+        ({"seed": 1}, "seed: Extra inputs are not permitted"),
+    ],
+)
+def test_a_table_that_cannot_be_is_refused(client, change, problem):
+    assert problem in refusal(client.post("/api/tables", json={**wanted(GAME), **change}))
+
+
+@pytest.mark.parametrize("body", [b"", b"{", b"[]", b"\xff", b'{"game": 1}'])
+def test_what_is_no_request_is_refused(client, body):
+    refusal(client.post("/api/tables", content=body))
+    refusal(client.post("/api/replays", content=body))
+
+
+def test_agents_are_chosen_by_label_alone(client):
+    path = str(policy_path("ppo", GAME))
+    NetworkAgent(path, GAME)  # it is one
+    for name in (path, "search:100000", "search:64,threads=2", "../ppo", "cmd:ls"):
+        request = wanted(GAME, agent=name)
+        assert f"there is no agent {name!r}" in refusal(client.post("/api/tables", json=request))
+
+
+@each_game
+def test_what_is_not_possible_changes_nothing(client, game):
+    table = begin(client, wanted(game, options=kit_of(game).short_options))
+    with talk(client, table) as page:
+        state = page.turn(page.hear("welcome")["state"])
+        step = state["steps"]
+        legal = {entry["action"] for entry in state["legal"]}
+        illegal = next(a for a in range(game.num_actions + 1) if a not in legal)
+        for message, problem in (
+            ({"type": "act", "step": step, "action": illegal}, "is not legal here"),
+            ({"type": "act", "step": step, "action": -1}, "act.action: Input should be greater"),
+            ({"type": "act", "step": step, "action": "0"}, "act.action: Input should be a valid"),
+            ({"type": "act", "step": step, "action": True}, "act.action: Input should be a valid"),
+            ({"type": "act", "step": step + 1, "action": min(legal)}, "is at decision"),
+            ({"type": "act", "step": step, "action": 0, "seed": 1}, "Extra inputs"),
+            ({"type": "act"}, "act.step: Field required"),
+            ({"type": "cheat"}, "Input tag 'cheat'"),
+            ({}, "Unable to extract tag"),
+            ({"type": "advance", "step": step}, "no agent is to move"),
+            ({"type": "undo", "step": step}, "no practice table"),
+            ({"type": "hint", "step": step, "agent": "random"}, "no practice table"),
+            ({"type": "hint", "step": step, "agent": "nobody"}, "there is no agent 'nobody'"),
+            ({"type": "look", "step": 99999, "eyes": 0}, "step must be from 0"),
+            ({"type": "look", "step": 0, "eyes": "everybody"}, "look.eyes"),
+        ):
+            page.socket.send_text(json.dumps(message))
+            assert problem in page.hear("problem")["message"]
+        for text in ("", "act", "[]", "\x00", "{" * 500):
+            page.socket.send_text(text)
+            page.hear("problem")
+    with talk(client, table) as page:
+        assert page.hear("welcome")["state"] == state
+
+
+def test_a_look_with_eyes_that_are_not_there_is_refused(visit):
+    client = visit(is_open=True)
+    with talk(client, begin(client, wanted(GAME))) as page:
+        page.turn(page.hear("welcome")["state"])
+        problem = page.ask("look", "problem", step=0, eyes=GAME.default_players)
+        assert "eyes must be a seat from 0 to" in problem["message"]
+
+
+# ---------------------------------------------------------------------------------------------
+# Limits
+# ---------------------------------------------------------------------------------------------
+
+
+def test_tables_are_limited_in_number(visit):
+    client = visit(limits=Limits(tables=2))
+    tables = [begin(client, wanted(GAME)) for _ in range(2)]
+    assert "there are 2 tables already" in refusal(
+        client.post("/api/tables", json=wanted(GAME)), 503
+    )
+    answer = client.post(f"/api/tables/{tables[0]}/again", json={})
+    assert "there are 2 tables already" in refusal(answer, 503)
+
+
+def test_tables_that_nobody_asks_for_are_forgotten():
+    now = [0.0]
+    tables = Tables(Limits(tables=2, idle_seconds=10), clock=lambda: now[0])
+    first = tables.add(None)
+    now[0] = 9.0
+    second = tables.add(None)
+    assert tables.get(first) is not None
+    now[0] = 19.0
+    assert tables.get(first) is not None  # it was asked for at 9
+    now[0] = 20.0
+    assert tables.get(second) is None
+    now[0] = 40.0
+    third = tables.add(None)
+    assert len(tables) == 1
+    assert len({first, second, third}) == 3
+    assert all(len(name) >= 20 for name in (first, second, third))
+
+
+def test_a_table_that_is_gone_is_told(visit):
+    client = visit(limits=Limits(idle_seconds=0.0))
+    table = begin(client, wanted(GAME))
+    refusal(client.get(f"/api/tables/{table}/replay"), 404)
+    with talk(client, table) as page, pytest.raises(WebSocketDisconnect) as closed:
+        page.socket.receive_text()
+    assert (closed.value.code, closed.value.reason[:22]) == (4404, "there is no such table")
+
+
+def test_pages_at_a_table_are_limited(visit):
+    client = visit(limits=Limits(pages=1))
+    table = begin(client, wanted(GAME))
+    with talk(client, table) as page:
+        page.hear("welcome")
+        with talk(client, table) as other, pytest.raises(WebSocketDisconnect) as closed:
+            other.socket.receive_text()
+        assert closed.value.reason == "1 pages look at this table already"
+    with talk(client, table) as page:
+        page.hear("welcome")
+
+
+def test_requests_and_replays_are_limited_in_size(visit):
+    client = visit(limits=Limits(request_bytes=2000, replayed=3))
+    big = {"replay": "x" * 3000}
+    assert refusal(client.post("/api/replays", json=big), 413) == "the request is too large"
+    replay = replay_of(visit)
+    assert "a replay has at most 3 decisions" in refusal(
+        client.post("/api/replays", json={"replay": replay})
+    )
+
+
+def test_all_pages_of_a_table_are_told_the_same(visit):
+    client = visit()
+    table = begin(client, wanted(GAME))
+    with talk(client, table) as one, talk(client, table) as two:
+        state = one.turn(one.hear("welcome")["state"])
+        assert two.hear("welcome")["state"] == state
+        action = state["legal"][0]["action"]
+        one.say("act", step=state["steps"], action=action)
+        after = one.turn(one.hear("state"))
+        assert two.turn(two.hear("state")) == after
+
+
+# ---------------------------------------------------------------------------------------------
+# Open tables, links and replays
+# ---------------------------------------------------------------------------------------------
+
+
+def replay_of(visit):
+    """The replay of an open table after some decisions."""
+    open_client = visit(is_open=True)
+    table = begin(open_client, wanted(GAME))
+    with talk(open_client, table) as page:
+        state = page.turn(page.hear("welcome")["state"])
+        for _ in range(3):
+            action = state["legal"][0]["action"]
+            state = page.turn(page.ask("act", "state", step=state["steps"], action=action))
+    return open_client.get(f"/api/tables/{table}/replay").text
+
+
+def test_an_open_table_says_so_and_shows_everything(visit):
+    client = visit(is_open=True)
+    assert client.get("/api/games").json()["is_open"]
+    table = begin(client, wanted(GAME, options=kit_of(GAME).short_options))
+    with talk(client, table) as page:
+        welcome = page.hear("welcome")
+        assert welcome["is_open"]
+        assert welcome["state"]["is_revealed"]
+        state = page.turn(welcome["state"])
+        page.say("act", step=state["steps"], action=state["legal"][0]["action"])
+        state = page.turn(page.hear("state"))
+        frame = page.ask("look", "frame", step=state["steps"], eyes="all")
+        assert frame["scene"]["observer"] == 0
+        past = page.ask("look", "frame", step=0, eyes="mover")
+        assert past["decision"]["player"] == past["scene"]["observer"]
+        advice = page.ask("analyse", "advice", step=0, agent="ppo")
+        shares = [opinion["probability"] for opinion in advice["opinions"]]
+        assert 0.99 < sum(shares) < 1.01 or advice["others"]
+        found = page.ask("find_disputes", "disputes", agent="heuristic")
+        while found["done"] < found["total"]:
+            found = page.hear("disputes")
+        assert found["total"] == state["steps"]
+        assert all(dispute["step"] < state["steps"] for dispute in found["disputes"])
+        assert (
+            "no agent 'nobody'" in page.ask("find_disputes", "problem", agent="nobody")["message"]
+        )
+
+
+def test_a_link_holds_a_position_that_others_can_open(client, visit):
+    text = replay_of(visit)
+    answer = client.post("/api/replays", json={"replay": text})
+    with talk(client, answer.json()["table"]) as page:
+        welcome = page.hear("welcome")
+        assert welcome["kind"] == "replay"
+        assert welcome["is_open"]
+        assert not welcome["state"]["is_over"]
+        assert not welcome["state"]["legal"]
+        assert len(welcome["moves"]) == welcome["state"]["steps"] > 2
+        page.ask("advance", "problem", step=welcome["state"]["steps"])
+    table = answer.json()["table"]
+    assert json.loads(client.get(f"/api/tables/{table}/replay").text) == json.loads(text)
+    assert "nobody plays at this table" in refusal(
+        client.post(f"/api/tables/{table}/again", json={})
+    )
+
+
+def test_a_damaged_replay_is_refused(client, visit):
+    text = replay_of(visit)
+    for damaged in ("", text[:-20], text.replace('"seed": ', '"seed": 1'), "{}"):
+        refusal(client.post("/api/replays", json={"replay": damaged}))
+
+
+@each_game
+def test_the_same_deal_can_be_played_again_after_the_end(client, game):
+    table = begin(client, wanted(game, options=kit_of(game).short_options))
+    frames = []
+    for name in (table, None):
+        name = name or client.post(f"/api/tables/{table}/again", json={"same_deal": True}).json()
+        name = name if isinstance(name, str) else name["table"]
+        with talk(client, name) as page:
+            state = page.hear("welcome")["state"]
+            frames.append(state["frame"] if not state["steps"] else None)
+            state = page.turn(state)
+            while name == table and not state["is_over"]:
+                action = state["legal"][0]["action"]
+                state = page.turn(page.ask("act", "state", step=state["steps"], action=action))
+    assert frames[0] == frames[1]
+    again = client.post(f"/api/tables/{table}/again", json={}).json()["table"]
+    assert again != table
+    assert client.get(f"/api/tables/{again}/replay").status_code == 403
+
+
+# ---------------------------------------------------------------------------------------------
+# Agents of the command line
+# ---------------------------------------------------------------------------------------------
+
+
+def test_policy_files_of_a_folder_are_offered_by_their_path_in_it(tmp_path, visit):
+    policy = make_agent("ppo", GAME)
+    (tmp_path / "mine").mkdir()
+    write_policy(tmp_path / "mine" / "strong.safetensors", policy.network, GAME, View())
+    (tmp_path / "checkpoint.safetensors").write_bytes(b"something else")
+    client = visit(policies=tmp_path)
+    for about in client.get("/api/games").json()["games"]:
+        assert ("mine/strong" in about["agents"]) == (about["id"] == GAME.id)
+        assert "checkpoint" not in about["agents"]
+        assert not any(str(tmp_path) in label for label in about["agents"])
+    with talk(client, begin(client, wanted(GAME, agent="mine/strong"))) as page:
+        assert page.hear("welcome")["agents"][1] == "mine/strong"
+
+
+def test_further_agents_must_be_agents(visit):
+    assert "search:12" in visit(agents=["search:12"]).get("/api/games").text
+    with pytest.raises(ValueError, match="--agent nobody: there is no agent 'nobody'"):
+        visit(agents=["nobody"])
+    with pytest.raises(OSError, match="--policies: there is no folder"):
+        visit(policies=Path("/no/such/folder"))
+
+
+def test_tables_share_a_policy(client):
+    menu = client.app.state.menu
+    assert menu.make("ppo", GAME, 1) is menu.make("ppo", GAME, 2)
+    assert menu.make("random", GAME, 1) is not menu.make("random", GAME, 1)
