@@ -184,7 +184,7 @@ class SearchAgent(Searcher):
         proposer: PolicyAgent | None = None,
         candidates: int | None = 8,
         horizon: str | None = None,
-        caution: float = 1.0,
+        caution: float = 2.0,
         seed: int = 0,
         threads: int = 1,
     ) -> None:
