@@ -61,7 +61,7 @@ def share(out, units, scale):
 def _share(out, units, scale):
     if out.dtype == types.uint8:
         return lambda out, units, scale: units
-    return lambda out, units, scale: np.float64(np.float32(units)) * (1.0 / scale)
+    return lambda out, units, scale: units * (1.0 / scale)
 
 
 def entry(out, table, place):
