@@ -18,8 +18,7 @@ from numpy.typing import NDArray
 
 from benchmarks import report
 from card_envs import command
-from card_envs.agents import Agent, Turn, make_agent
-from card_envs.agents.network import Network
+from card_envs.agents import Agent, PolicyAgent, Turn, choose, make_agent
 from card_envs.agents.search import Searcher
 from card_envs.docs import markdown_table
 from card_envs.engine.game import Game
@@ -36,8 +35,9 @@ MAX_STEPS = 3000
 #: Who searches at a game's smallest table unless the command says otherwise.
 DEFAULT_AGENT = "search:64"
 
-# Positions that the cost of a search's pieces is measured in, and how often each is repeated.
-_POSITIONS, _REPEATS = 256, 20
+# Positions that the cost of a search's pieces is measured in, how far each is played on, and how
+# often everything is repeated.
+_POSITIONS, _ROLLOUT, _REPEATS = 64, 30, 20
 _PIECES = ("determinize", "network", "observation", "rules")
 
 
@@ -88,16 +88,36 @@ def evaluate_network(weights, layout, observation, action_mask, streams, scratch
             )
 
 
-def measure_pieces(game: Game, network: Network, states: NDArray[np.void]) -> dict[str, float]:
+def play_rollouts(game: Game, agent: PolicyAgent, states: NDArray[np.void]) -> NDArray[np.void]:
+    """The decisions of a rollout from each position, one after the other, forced ones left out.
+
+    Their order matters: weights that the last evaluation used are still in the cache.
+    """
+    found = []
+    mask = np.zeros(game.num_actions, np.int8)
+    for k in range(len(states)):
+        world = states[k : k + 1].copy()
+        for _ in range(_ROLLOUT):
+            legal = game.rules.legal_action_mask(world, 0, mask)
+            if legal == 0:
+                break
+            if legal > 1:
+                found.append(world.copy())
+            game.rules.step(world, 0, choose(agent, game, world))
+    return np.concatenate(found)
+
+
+def measure_pieces(game: Game, agent: PolicyAgent, positions: NDArray[np.void]) -> dict[str, float]:
     """Seconds that a redrawn world, an observation and a network's evaluation take."""
+    states = play_rollouts(game, agent, positions)
     count = len(states)
     observation = np.zeros((count, game.fields.size), np.uint8)
     action_mask = np.zeros((count, game.num_actions), np.int8)
-    weights, layouts, scratch = join([network.kernel])
+    weights, layouts, scratch = join([agent.network.kernel])
     scratch = np.zeros((len(scratch), max(scratch.shape[1], game.num_actions)), np.float32)
     streams = np.zeros(count, np.uint64)
     calls: dict[str, tuple[Any, ...]] = {
-        "determinize": (redraw_worlds, states, game.new_states(count), _REPEATS),
+        "determinize": (redraw_worlds, positions, game.new_states(len(positions)), _REPEATS),
         "observation": (observe_units, states, _REPEATS, observation, action_mask),
         "network": (
             *(evaluate_network, weights, layouts[0], observation, action_mask),
@@ -110,7 +130,8 @@ def measure_pieces(game: Game, network: Network, states: NDArray[np.void]) -> di
         compiled(*arguments)
         begun = time.thread_time()
         compiled(*arguments)
-        seconds[name] = (time.thread_time() - begun) / (count * _REPEATS)
+        calls_made = _REPEATS * (len(positions) if name == "determinize" else count)
+        seconds[name] = (time.thread_time() - begun) / calls_made
     return seconds
 
 
@@ -127,7 +148,7 @@ def measure_table(game: Game, num_players: int, name: str, deals: int, seed: int
     rank = played.agents[0].rank
     worlds, steps, evaluations = (int(number) / agent.decisions for number in searcher.work)
     seconds = agent.seconds / agent.decisions
-    pieces = measure_pieces(game, opponent.network, agent.positions)
+    pieces = measure_pieces(game, opponent, agent.positions[:_POSITIONS])
     shares = {
         "determinize": worlds * pieces["determinize"] / seconds,
         "network": evaluations * pieces["network"] / seconds,

@@ -9,7 +9,6 @@ import pytest
 from helpers import (
     EACH_GAME,
     MEMORY_MODES,
-    SCRIPTED,
     TABLES,
     VIEWS,
     kit_of,
@@ -227,11 +226,12 @@ def assert_scaled(values: Any, units: Any, scale: np.ndarray) -> None:
 
 
 @pytest.mark.parametrize("wrong", ["float64", "int8", "", None, int, "no dtype"])
-def test_other_dtypes_are_refused(wrong):
+@each_game
+def test_other_dtypes_are_refused(game, wrong):
     message = "observation_dtype must be 'float32' or 'uint8', got"
     for make in (card_envs.make_vec, SingleSeatVectorEnv):
         with pytest.raises(ValueError, match=message):
-            make(SCRIPTED.id, 2, observation_dtype=wrong)
+            make(game.name, 2, observation_dtype=wrong)
 
 
 def of(view: View) -> tuple[str, bool]:

@@ -156,7 +156,7 @@ def count_legal(mask):
         number = np.uint8(0)
         for action in range(first, first + _BYTE_SUM):
             number = np.uint8(number + mask[action])
-        count += number
+        count += int(number)
     return count
 
 
