@@ -130,6 +130,8 @@ def visit_closed(browser: Browser, address: str) -> None:
     phone = browser.new_page(viewport={"width": 360, "height": 740})
     phone.goto(page.url)
     phone.locator(_TURN).wait_for()
+    phone.evaluate("window.scrollTo({top: 0, behavior: 'instant'})")
+    phone.wait_for_timeout(1000)
     save(phone, "phone", 360)
     record_game(open_page(browser, address, 1040, 800))
 
