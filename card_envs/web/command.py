@@ -85,7 +85,7 @@ def _prepare(args: argparse.Namespace) -> Callable[[], int]:
             host = f"[{args.host}]" if ":" in args.host else args.host
             print(f"card_envs is at http://{host}:{port}/ (Ctrl-C ends it)", flush=True)
             if args.open:
-                print("Tables are open: whoever looks at one can see all cards.", flush=True)
+                print("Tables are open: everyone who looks at one can see all cards.", flush=True)
             try:
                 uvicorn.Server(config).run(sockets=[listener])
             except KeyboardInterrupt:

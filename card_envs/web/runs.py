@@ -1,4 +1,4 @@
-"""Training runs and results of evaluations in a folder, read anew for each request.
+"""Training runs and results of evaluations in a folder, read again for each request.
 
 A run is a folder with ``config.yaml`` and ``progress.jsonl``, as ``python -m training.train`` makes
 it; a leaderboard is a file that ``--json`` of ``evaluate`` or ``tournament`` has written. Whatever
