@@ -920,7 +920,7 @@ def test_checkpoints_of_other_rules_or_configurations_are_refused(tmp_path, monk
         other = tiny_run(SMALL, run.folder, override)
         env = make_env(other)
         with pytest.raises(ValueError, match="it is of another configuration"):
-            checkpoint.load(run.checkpoint_path, make_learner(other, env), env.games)
+            checkpoint.load(run.checkpoint_path, make_learner(other, env), env.games, "relu")
     monkeypatch.setattr(Game, "sources", "changed")
     with pytest.raises(ValueError, match=f"made with other sources of {SMALL.id}"):
         train.train(Run.reopen(run.folder, ["decisions=128"]), resume=True, quiet=True)

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import time
 import warnings
-from typing import Any
 
-import numpy as np
 from rich.console import Console
 from stable_baselines3.common.callbacks import BaseCallback, ProgressBarCallback
 from tqdm import TqdmExperimentalWarning
@@ -14,17 +12,13 @@ from tqdm.rich import tqdm
 
 from card_envs.agents import PolicyAgent
 from card_envs.agents.network import Network
-from card_envs.evaluation import deal_seeds, estimate_mean, play_one_against
-from card_envs.evaluation.display import short_names
 from training import checkpoint
 from training.checkpoint import Progress
 from training.export import policy_network
 from training.learner import Learner
+from training.periodic_evaluation import evaluate_learner
 from training.run import Run
 from training.selfplay import SelfPlayGames
-
-# Evaluations during training are on deals of their own, the same ones every time.
-_EVALUATION_SEED = 1_000_003
 
 
 class ProgressBar(ProgressBarCallback):
@@ -77,35 +71,20 @@ class SelfPlayCallback(BaseCallback):
 
     def network(self) -> Network:
         """The policy that is evaluated and exported."""
-        return policy_network(self.model.best_policy, self._games.activation)
+        return policy_network(self.model.best_policy, self._run.config.network.activation)
 
     def evaluate(self) -> None:
         """Play one learner against copies of each configured agent, at each configured size."""
         evaluation = self._run.config.evaluation
         while self.progress.next_evaluation <= self.num_timesteps:
             self.progress.next_evaluation += evaluation.every
-        game, options = self._run.game, dict(self._run.options)
-        del options["reward"]
         learner = PolicyAgent(self.network(), "learner", self._run.view)
-        seeds = deal_seeds(_EVALUATION_SEED, evaluation.deals)
-        entry: dict[str, Any] = {
-            "decisions": self.num_timesteps,
-            "seconds": round(self.seconds, 1),
-        }
-        truncated = []
-        for name, short in zip(evaluation.against, short_names(evaluation.against), strict=True):
-            agent = self._run.agents[name]
-            tables = play_one_against(game, learner, agent, evaluation.players, seeds, options)
-            played = [results for _, results in tables]
-            ranks = [results.rank[..., 0].mean(axis=1) for results in played]
-            rank = estimate_mean(np.mean(ranks, axis=0))
-            entry[f"vs_{short}"] = rank.mean
-            entry[f"vs_{short}_ci95"] = rank.interval
-            truncated += [results.truncated_share for results in played]
-            self.logger.record(f"evaluation/rank_vs_{short}", rank.mean)
-        entry["truncated"] = float(np.mean(truncated))
-        self.logger.record("evaluation/truncated", entry["truncated"])
+        evaluated = evaluate_learner(self._run, learner)
+        for key, value in evaluated.items():
+            if not key.endswith("_ci95"):
+                self.logger.record(f"evaluation/{key.replace('vs_', 'rank_vs_', 1)}", value)
         self.logger.dump(self.num_timesteps)
+        entry = {"decisions": self.num_timesteps, "seconds": round(self.seconds, 1), **evaluated}
         self._run.add_progress(entry)
 
     def save(self) -> None:

@@ -81,13 +81,14 @@ def save(path: Path, model: Learner, games: SelfPlayGames, progress: Progress) -
         raise
 
 
-def load(path: Path, model: Learner, games: SelfPlayGames) -> Progress:
+def load(path: Path, model: Learner, games: SelfPlayGames, activation: str) -> Progress:
     """Bring a newly made model and its games to the checkpoint's state.
 
     Args:
         path: The file.
         model: The learner, as the run's configuration describes it.
         games: Its games.
+        activation: Of the snapshots' hidden layers.
 
     Returns:
         How far the run had come.
@@ -114,7 +115,7 @@ def load(path: Path, model: Learner, games: SelfPlayGames) -> Progress:
             f"cannot resume from {path}: it was made with other sources of {games.game.id}"
         )
     try:
-        return _restore(arrays, state, model, games)
+        return _restore(arrays, state, model, games, activation)
     except (ValueError, KeyError, TypeError, RuntimeError) as error:
         raise ValueError(
             f"cannot resume from {path}, it is of another configuration: {error!r}"
@@ -160,7 +161,11 @@ def _arrays(model: Learner, games: SelfPlayGames) -> _Arrays:
 
 
 def _restore(
-    arrays: _Arrays, state: dict[str, Any], model: Learner, games: SelfPlayGames
+    arrays: _Arrays,
+    state: dict[str, Any],
+    model: Learner,
+    games: SelfPlayGames,
+    activation: str,
 ) -> Progress:
     def those_of(prefix: str) -> _Arrays:
         return {k.removeprefix(prefix): v for k, v in arrays.items() if k.startswith(prefix)}
@@ -191,7 +196,7 @@ def _restore(
     for k in range(len({name.split(".")[0] for name in those_of("pool.")})):
         layers = those_of(f"pool.{k}.")
         pairs = [(layers[f"{j}.weight"], layers[f"{j}.bias"]) for j in range(len(layers) // 2)]
-        games.add_snapshot(Network(pairs, games.activation))
+        games.add_snapshot(Network(pairs, activation))
     model._last_obs = arrays["last_obs"]
     model._last_episode_starts = arrays["last_episode_starts"]
     model.num_timesteps = state["num_timesteps"]

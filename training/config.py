@@ -8,7 +8,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Annotated, Any, Literal, TypeVar, get_args, get_origin
+from typing import Annotated, Any, Literal, Self, TypeVar, get_args, get_origin
 
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
@@ -186,22 +186,67 @@ class EvaluationSection(Section):
     )
 
 
-class Config(Section):
-    """A training run."""
+class GameConfig(Section):
+    """What a training run and a run of expert iteration share."""
 
     game: str = Field(description="the game's id")
     seed: int = Field(0, ge=0, lt=2**31, description="runs of different seeds play other deals")
-    decisions: int = Field(ge=1, description="learner decisions in all")
     name: str = Field(
         "ppo",
         pattern=r"^[A-Za-z0-9_]+$",
         description="name of the exported policy: its file's, and an agent's once it is shipped",
     )
-    device: Literal["auto", "cpu", "cuda"] = Field(
-        "auto", description="auto: a GPU where torch can use one"
-    )
     threads: int | None = Field(
         None, ge=1, le=512, description="torch's CPU threads; null: torch decides"
+    )
+    environment: EnvironmentSection
+    opponents: OpponentsSection
+    evaluation: EvaluationSection
+
+    @model_validator(mode="before")
+    @classmethod
+    def _fill_in_defaults_of_the_game(cls, data: Any) -> Any:
+        if not isinstance(data, dict) or not isinstance(data.get("game"), str):
+            raise ValueError("game: a game's id is needed")
+        filled = dict(data)
+        for name, defaults in _defaults_of(load_game(data["game"])).items():
+            section = data.get(name, {})
+            if name in cls.model_fields and isinstance(section, dict):
+                filled[name] = {**defaults, **section}
+        return filled
+
+    @model_validator(mode="after")
+    def _can_be_named(self) -> Self:
+        if self.name in _TAKEN_NAMES:
+            taken = ", ".join(_TAKEN_NAMES)
+            raise ValueError(f"name must not be one of {taken}, got {self.name!r}")
+        return self
+
+    @model_validator(mode="after")
+    def _fits_the_game(self) -> Self:
+        game = load_game(self.game)
+        low, high = game.check_player_range(self.environment.num_players)
+        weights = self.environment.table_weights
+        if weights is not None and (len(weights) != high - low + 1 or sum(weights) <= 0):
+            raise ValueError(
+                f"environment.table_weights: one number of at least 0 for each of {low} to {high} "
+                f"players is needed, one of them above 0, got {list(weights)}"
+            )
+        try:
+            game.split_options(self.environment.options)
+        except TypeError as error:
+            raise ValueError(str(error)) from None
+        for players in self.evaluation.players:
+            game.check_num_players(players)
+        return self
+
+
+class Config(GameConfig):
+    """A training run."""
+
+    decisions: int = Field(ge=1, description="learner decisions in all")
+    device: Literal["auto", "cpu", "cuda"] = Field(
+        "auto", description="auto: a GPU where torch can use one"
     )
     ema_decay: float = Field(
         0.0,
@@ -214,31 +259,9 @@ class Config(Section):
     checkpoint_every: int = Field(
         2_000_000, ge=1, description="learner decisions between two checkpoints"
     )
-    environment: EnvironmentSection
-    opponents: OpponentsSection
     network: NetworkSection = NetworkSection()
     imitation: ImitationSection
     ppo: PPOSection = PPOSection()
-    evaluation: EvaluationSection
-
-    @model_validator(mode="before")
-    @classmethod
-    def _fill_in_defaults_of_the_game(cls, data: Any) -> Any:
-        if not isinstance(data, dict) or not isinstance(data.get("game"), str):
-            raise ValueError("game: a game's id is needed")
-        filled = dict(data)
-        for name, defaults in _defaults_of(load_game(data["game"])).items():
-            section = data.get(name, {})
-            if isinstance(section, dict):
-                filled[name] = {**defaults, **section}
-        return filled
-
-    @model_validator(mode="after")
-    def _can_be_named(self) -> Config:
-        if self.name in _TAKEN_NAMES:
-            taken = ", ".join(_TAKEN_NAMES)
-            raise ValueError(f"name must not be one of {taken}, got {self.name!r}")
-        return self
 
     @model_validator(mode="after")
     def _has_no_batch_of_one(self) -> Config:
@@ -252,15 +275,8 @@ class Config(Section):
         return self
 
     @model_validator(mode="after")
-    def _fits_the_game(self) -> Config:
+    def _has_a_network_for_the_game(self) -> Config:
         game = load_game(self.game)
-        low, high = game.check_player_range(self.environment.num_players)
-        weights = self.environment.table_weights
-        if weights is not None and (len(weights) != high - low + 1 or sum(weights) <= 0):
-            raise ValueError(
-                f"environment.table_weights: one number of at least 0 for each of {low} to {high} "
-                f"players is needed, one of them above 0, got {list(weights)}"
-            )
         fields = [field.name for field in game.fields]
         for name in self.network.ablated_fields:
             if name not in fields:
@@ -270,12 +286,6 @@ class Config(Section):
                 )
         if self.network.critic_playout and game.heuristic is None:
             raise ValueError(f"network.critic_playout: {game.id} has no heuristic")
-        try:
-            game.split_options(self.environment.options)
-        except TypeError as error:
-            raise ValueError(str(error)) from None
-        for players in self.evaluation.players:
-            game.check_num_players(players)
         return self
 
 

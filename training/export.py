@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from sb3_contrib.common.maskable.policies import MaskableActorCriticPolicy
@@ -9,7 +10,7 @@ from sb3_contrib.common.maskable.policies import MaskableActorCriticPolicy
 from card_envs.agents.network import Network, write_policy
 from card_envs.command import write_json
 from training.policy import ActionFeaturesLayer, actor_layers
-from training.run import Run
+from training.run_folder import RunFolder
 
 
 def policy_network(policy: MaskableActorCriticPolicy, activation: str) -> Network:
@@ -19,9 +20,19 @@ def policy_network(policy: MaskableActorCriticPolicy, activation: str) -> Networ
         policy: The torch policy.
         activation: Of its hidden layers: ``"relu"`` or ``"tanh"``.
     """
+    return network_of(actor_layers(policy), activation)
+
+
+def network_of(layers: Sequence[Any], activation: str) -> Network:
+    """Torch's linear layers as a NumPy network; the weights are copies.
+
+    Args:
+        layers: From the observation to the logits.
+        activation: Of the hidden layers: ``"relu"`` or ``"tanh"``.
+    """
     linear = [
         layer.as_linear() if isinstance(layer, ActionFeaturesLayer) else (layer.weight, layer.bias)
-        for layer in actor_layers(policy)
+        for layer in layers
     ]
     return Network(
         [
@@ -32,7 +43,7 @@ def policy_network(policy: MaskableActorCriticPolicy, activation: str) -> Networ
     )
 
 
-def export_policy(network: Network, run: Run, card: dict[str, Any]) -> None:
+def export_policy(network: Network, run: RunFolder[Any], card: dict[str, Any]) -> None:
     """Write a run's policy file and its card.
 
     The policy file comes last, and whole: a run that has one is finished.

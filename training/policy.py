@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -71,8 +72,8 @@ class SplitExtractor(nn.Module):
         self._observed = observed
         self._inputs = inputs
         self._critics = 0 if critic_observes else observed
-        self.policy_net = _perceptron(observed, hidden, activation)
-        self.value_net = _perceptron(inputs - self._critics, hidden, activation)
+        self.policy_net = perceptron(observed, hidden, activation)
+        self.value_net = perceptron(inputs - self._critics, hidden, activation)
         self.latent_dim_pi, self.latent_dim_vf = (
             (hidden[-1], hidden[-1]) if hidden else (observed, inputs - self._critics)
         )
@@ -98,7 +99,14 @@ def _columns(inputs: Inputs, first: int, stop: int) -> Inputs:
     return inputs[:, first:stop]
 
 
-def _perceptron(inputs: int, hidden: list[int], activation: Any) -> nn.Sequential:
+def perceptron(inputs: int, hidden: Sequence[int], activation: Any) -> nn.Sequential:
+    """Hidden layers, each with its activation.
+
+    Args:
+        inputs: Size of the input: SparseRows, or a tensor.
+        hidden: Sizes of the layers.
+        activation: The class of their activation.
+    """
     layers: list[nn.Module] = []
     for k, size in enumerate(hidden):
         layers += [(Linear if k else InputLayer)(inputs, size), activation()]
@@ -260,7 +268,10 @@ class AsymmetricPolicy(MaskableActorCriticPolicy):
         Raises:
             ValueError: Its logits are not sums over action features, as this policy's are.
         """
-        others = [*network.layers[:-1], self._last_layer(*network.layers[-1])]
+        last = network.layers[-1]
+        if self._action_features is not None:
+            last = sums_over_features(*last, self._action_features)
+        others = [*network.layers[:-1], last]
         with torch.no_grad():
             layers = actor_layers(self)
             for layer, (weight, bias) in zip(layers, others, strict=True):
@@ -270,16 +281,27 @@ class AsymmetricPolicy(MaskableActorCriticPolicy):
                 layer.bias[:size] = torch.as_tensor(bias)
             layers[0].weight[:, self._ablated] = 0.0
 
-    def _last_layer(
-        self, weight: NDArray[np.float32], bias: NDArray[np.float32]
-    ) -> tuple[NDArray[Any], NDArray[Any]]:
-        """Weight and bias of this policy's last layer for logits of actions (weight, bias)."""
-        if self._action_features is None:
-            return weight, bias
-        whole = np.column_stack([weight, bias]).astype(np.float64)
-        found = np.linalg.lstsq(self._action_features, whole, rcond=None)[0]
-        if not np.allclose(self._action_features @ found, whole, atol=1e-4):
-            raise ValueError(
-                "the weights cannot be copied: the logits are not sums over action features"
-            )
-        return found[:, :-1], found[:, -1]
+
+def sums_over_features(
+    weight: NDArray[np.float32], bias: NDArray[np.float32], action_features: NDArray[Any]
+) -> tuple[NDArray[Any], NDArray[Any]]:
+    """A last layer of logits of actions, as one of logits of action features.
+
+    Args:
+        weight: (actions, inputs).
+        bias: (actions,).
+        action_features: (actions, features), see ``Game.action_features``.
+
+    Returns:
+        Weight (features, inputs) and bias (features,).
+
+    Raises:
+        ValueError: The logits are not sums over action features.
+    """
+    whole = np.column_stack([weight, bias]).astype(np.float64)
+    found = np.linalg.lstsq(action_features, whole, rcond=None)[0]
+    if not np.allclose(action_features @ found, whole, atol=1e-4):
+        raise ValueError(
+            "the weights cannot be copied: the logits are not sums over action features"
+        )
+    return found[:, :-1], found[:, -1]

@@ -19,6 +19,7 @@ from card_envs.engine.templates import compile_for, play_out, write_full_states
 from card_envs.envs.learner_games import LearnerGames
 from card_envs.integrations.sb3 import CardVecEnv
 from training.run import Run
+from training.run_folder import RunFolder
 
 
 class SelfPlayGames(LearnerGames):
@@ -28,7 +29,7 @@ class SelfPlayGames(LearnerGames):
         run: The run.
     """
 
-    def __init__(self, run: Run) -> None:
+    def __init__(self, run: RunFolder[Any]) -> None:
         environment = run.config.environment
         super().__init__(
             run.game,
@@ -43,7 +44,6 @@ class SelfPlayGames(LearnerGames):
         threadpool_limits(1, "blas")
         self._opponents = run.config.opponents
         self._table_weights = environment.table_weights
-        self.activation = run.config.network.activation
         self.rng = np.random.default_rng([run.config.seed, 1])
         self.arena.agents = [None, *(run.agents[name] for name in self._opponents.agents)]
         self._first_snapshot = len(self.arena.agents)

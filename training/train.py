@@ -68,7 +68,7 @@ def _train(run: Run, resume: bool, command_line: str, quiet: bool) -> Path:
     model.set_logger(configure(str(run.folder / "tensorboard"), ["tensorboard"]))
     progress = None
     if resume:
-        progress = checkpoint.load(run.checkpoint_path, model, env.games)
+        progress = checkpoint.load(run.checkpoint_path, model, env.games, config.network.activation)
         if model.num_timesteps >= config.decisions and run.policy_path.exists():
             raise ValueError(
                 f"the run in {run.folder} is finished: {model.num_timesteps} decisions"

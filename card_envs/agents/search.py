@@ -52,6 +52,7 @@ class Searcher(Agent):
         horizon: str | None,
         seed: int,
         threads: int,
+        unfinished: float = 0.0,
     ) -> None:
         if rollouts < 2:
             raise ValueError(f"rollouts must be at least 2, got {rollouts}")
@@ -79,7 +80,7 @@ class Searcher(Agent):
         views = [View() if agent is None else agent.view for agent in (proposer, player)]
         self.view = views[0]
         codes = np.array([view.codes for view in views], np.int64)
-        self._policy = (kind, weights, layouts, codes, horizon == "round")
+        self._policy = (kind, weights, layouts, codes, horizon == "round", float(unfinished))
         self._seed = np.uint64(check_seed(seed))
         self._threads = threads
         #: int64 (3,): worlds drawn, decisions taken in them, and network evaluations, so far.
@@ -168,6 +169,10 @@ class SearchAgent(Searcher):
         horizon: Where rollouts end: ``"round"`` (valued by ``Game.outlook``; the default of games
             that have one) or ``"game"``.
         caution: In standard errors. None: 2 if a policy or the heuristic proposes, else 0.
+        halving: False: all candidates are tried in all worlds, of which there are ``rollouts //
+            candidates``, so that all of ``action_values`` are equally sure.
+        unfinished: What each player gets for a rollout that is cut, besides what their standing
+            promises.
         seed: Of all random choices.
         threads: How many games are searched at a time, if it is asked for several.
 
@@ -188,6 +193,8 @@ class SearchAgent(Searcher):
         candidates: int | None = 8,
         horizon: str | None = None,
         caution: float | None = None,
+        halving: bool = True,
+        unfinished: float = 0.0,
         seed: int = 0,
         threads: int = 1,
     ) -> None:
@@ -197,13 +204,15 @@ class SearchAgent(Searcher):
             is_proposed = proposer is not None or game.heuristic is not None
             caution = _CAUTION if is_proposed else 0.0
         self._caution = _at_least_0("caution", caution)
-        super().__init__(game, name, rollouts, policy, proposer, horizon, seed, threads)
+        self._halving = bool(halving)
+        super().__init__(game, name, rollouts, policy, proposer, horizon, seed, threads, unfinished)
         most = max(2, rollouts // 2)
         self._candidates = min(candidates or game.num_actions, game.num_actions, most)
 
     def _settings(self, count: int) -> tuple[Any, ...]:
         return (
             self._caution,
+            self._halving,
             self._game.new_states(count),
             np.empty((count, self._candidates), np.int64),
             np.empty((count, self._candidates, self._rollouts), np.float32),

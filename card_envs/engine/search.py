@@ -49,7 +49,7 @@ def play_on(worlds, j, action, number, policy, room, gains, work):
 
     What each player gets is added to ``gains``; a negative action is none, and the policy begins.
     """
-    kind, weights, layouts, views, to_round = policy
+    kind, weights, layouts, views, to_round, unfinished = policy
     observation, action_mask, scratch, streams = room
     s = worlds[j]
     for _ in range(MAX_DECISIONS):
@@ -76,6 +76,9 @@ def play_on(worlds, j, action, number, policy, room, gains, work):
                 )
             else:
                 action = random_action(streams, j, action_mask, count)
+    else:
+        for player in range(s.num_players):
+            gains[player] += unfinished
     if s.reward_mode != SCORE:
         for player in range(s.num_players):
             gains[player] += outlook(worlds, j, player)
@@ -87,7 +90,7 @@ def propose(states, i, policy, room, candidates):
     They are the network's likeliest; without a network, the heuristic's action and then the legal
     actions in their order.
     """
-    _, weights, layouts, views, _ = policy
+    _, weights, layouts, views, _, _ = policy
     observation, action_mask, scratch, _ = room
     count = legal_action_mask(states, i, action_mask)
     observe(states, i, states[i].current_player, views[0, 0], views[0, 1], observation)
@@ -113,6 +116,7 @@ def search_one(
     policy,
     rollouts,
     caution,
+    is_halving,
     seed,
     origins,
     worlds,
@@ -134,10 +138,11 @@ def search_one(
         return candidates[0]
     observation, _, _, streams = room
     stream = mix(seed ^ hash_of(observation))
-    phases = 0
-    while 1 << phases < tried:
+    phases = 1
+    while is_halving and 1 << phases < tried:
         phases += 1
-    left, done, racing = rollouts, 0, tried
+    # Without halving there are as many worlds as there would be for all candidates.
+    left, done, racing = rollouts if is_halving else rollouts // len(candidates) * tried, 0, tried
     for phase in range(phases):
         for _ in range(max(1, left // ((phases - phase) * racing))):
             if left < racing:
@@ -203,6 +208,7 @@ def search_games(
     actions,
     found,
     caution,
+    is_halving,
     origins,
     candidates,
     values,
@@ -215,8 +221,8 @@ def search_games(
         policy: Who proposes and who plays the rollouts: the rollouts' kind (``RANDOM``,
             ``HEURISTIC`` or ``NETWORK``); weights and layouts (2, LAYOUT_SIZE) as from
             ``perceptron.join``, the proposer's first, without layers where there is no network;
-            int64 (2, 2), memory and features of their observations; and whether rollouts end with
-            the round, or with the game.
+            int64 (2, 2), memory and features of their observations; whether rollouts end with
+            the round, or with the game; and what each player gets if a rollout is cut.
         rollouts: How many rollouts for a decision.
         seed: Of all random choices.
         worlds: Records (M,), to be overwritten, as is all that follows.
@@ -228,6 +234,7 @@ def search_games(
             int64 (M, A), their number; int64 (M, NUM_COUNTS), to which the worlds that were drawn
             are added, the decisions in rollouts, and the network's evaluations.
         caution: Standard errors by which another action must be ahead of the proposed one.
+        is_halving: Whether half of the candidates are dropped again and again.
         origins: Records (M,).
         candidates: int64 (M, K), for the K actions that are tried at most; K <= rollouts.
         values: float32 (M, K, rollouts).
@@ -242,6 +249,7 @@ def search_games(
             policy,
             rollouts,
             caution,
+            is_halving,
             seed,
             origins,
             worlds,
@@ -336,7 +344,7 @@ def grow_tree(
     path,
 ):
     """Search game ``i`` and return the most visited action."""
-    _, _, _, views, to_round = policy
+    _, _, _, views, to_round, _ = policy
     observation, action_mask, scratch, streams = room
     means, visits, work = found
     observer = states[i].current_player

@@ -1,0 +1,262 @@
+"""Improve a policy by expert iteration: search finds what it could do better, and it learns that.
+
+    python -m training.improve configs/improve/beaver_gang.yaml [--set KEY=VALUE …] [--out DIR]
+    python -m training.improve --resume DIR
+
+In each iteration the policy's likely actions are played out by the policy itself, at positions of
+its games (labels); then it is fitted to what they turned out to be worth. The folder DIR gets
+config.yaml, progress.jsonl, the labels of the iteration under way, the policy of each iteration,
+and at the end <name>.safetensors and <name>.json.
+"""
+
+from __future__ import annotations
+
+import argparse
+import platform
+import shutil
+import time
+from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import joblib
+import torch
+from rich.console import Console
+from rich.progress import track
+
+from card_envs import command
+from card_envs.agents import NetworkAgent, PolicyAgent
+from card_envs.agents.network import write_policy
+from training.arguments import add_set_argument
+from training.export import export_policy
+from training.improvement import fit_policy
+from training.improvement_config import ImprovementConfig, load_improvement_config
+from training.labels import join_labels, label_positions, read_labels, write_labels
+from training.periodic_evaluation import evaluate_learner
+from training.records import command_as_typed, machine
+from training.run_folder import RunFolder
+
+
+@dataclass(frozen=True)
+class ImprovementRun(RunFolder[ImprovementConfig]):
+    """A run of expert iteration."""
+
+    @classmethod
+    def open(cls, config: ImprovementConfig, folder: Path) -> ImprovementRun:
+        """Resolve a configuration; nothing is written.
+
+        Args:
+            config: The configuration.
+            folder: The run's folder.
+
+        Raises:
+            ValueError: There is no such agent, or the first one is no policy of this view.
+        """
+        run = cls._resolve(config, folder, [config.agent])
+        policy = run.agents[config.agent]
+        if not isinstance(policy, PolicyAgent):
+            raise ValueError(f"agent: {config.agent!r} is not a policy")
+        if policy.view != run.view:
+            raise ValueError(
+                f"agent: {config.agent!r} observes with {policy.view}, environment.options say "
+                f"{run.view}"
+            )
+        return run
+
+    @property
+    def shards(self) -> Path:
+        """The folder of the labels of the iteration under way."""
+        return self.folder / "labels"
+
+    def policy_of(self, iteration: int) -> Path:
+        """The policy after an iteration."""
+        return self.folder / "policies" / f"{iteration}.safetensors"
+
+
+def improve(
+    run: ImprovementRun,
+    *,
+    workers: int = 1,
+    ray: str | None = None,
+    resume: bool = False,
+    command_line: str = "",
+    quiet: bool = False,
+) -> Path:
+    """Iterate, and export the policy.
+
+    Args:
+        run: The run; its folder must be new or empty unless ``resume``.
+        workers: Processes that label positions; they change no result.
+        ray: The address of a Ray cluster that labels positions instead; ``"local"`` starts one.
+        resume: Whether to resume: finished shards and iterations are not made again.
+        command_line: For the policy's card.
+        quiet: Whether to show no progress bar.
+
+    Returns:
+        The path of the policy.
+
+    Raises:
+        ValueError: The folder is not empty, belongs to another process or another configuration, or
+            a file in it is damaged.
+    """
+    with run.lock():
+        if not resume:
+            run.begin(command_line)
+        elif not run.has_begun():
+            raise ValueError(f"there is no run in {run.folder}")
+        if run.config.threads is not None:
+            torch.set_num_threads(run.config.threads)
+        run.shards.mkdir(exist_ok=True)
+        run.policy_of(0).parent.mkdir(exist_ok=True)
+        with _backend(ray):
+            _iterate(run, workers, quiet)
+    return run.policy_path
+
+
+def _backend(ray: str | None) -> AbstractContextManager[Any]:
+    """Where joblib runs what is parallel."""
+    if ray is None:
+        return nullcontext()
+    import ray as ray_package
+    from ray.util.joblib import register_ray
+
+    ray_package.init(address=None if ray == "local" else ray, ignore_reinit_error=True)
+    register_ray()
+    backend: AbstractContextManager[Any] = joblib.parallel_config(backend="ray")
+    return backend
+
+
+def _iterate(run: ImprovementRun, workers: int, quiet: bool) -> None:
+    config = run.config
+    entries = run.progress
+    policy: Any = run.agents[config.agent]
+    if entries:
+        policy = NetworkAgent(run.policy_of(len(entries)), run.game, name="learner")
+    while len(entries) < config.iterations and not (entries and entries[-1]["epoch"] == 0):
+        iteration = len(entries) + 1
+        begun = time.monotonic()
+        _make_shards(run, policy, iteration, workers, quiet)
+        shards = [read_labels(path) for path in _paths(run, iteration)]
+        judged = max(1, round(config.fit.held_out * len(shards)))
+        network, found = fit_policy(
+            policy.network,
+            run.game,
+            join_labels(shards[judged:]),
+            join_labels(shards[:judged]),
+            config.fit,
+            config.seed + iteration,
+        )
+        policy = PolicyAgent(network, "learner", run.view)
+        write_policy(run.policy_of(iteration), network, run.game, run.view)
+        evaluated = evaluate_learner(run, policy)
+        seconds = round(time.monotonic() - begun, 1)
+        run.add_progress({"iteration": iteration, "seconds": seconds, **found, **evaluated})
+        entries = run.progress
+        shutil.rmtree(run.shards)
+        run.shards.mkdir()
+    export_policy(policy.network, run, _card(run))
+
+
+def _paths(run: ImprovementRun, iteration: int) -> list[Path]:
+    return [run.shards / f"{iteration}_{k}.npz" for k in range(run.config.num_shards)]
+
+
+def _make_shards(
+    run: ImprovementRun, policy: PolicyAgent, iteration: int, workers: int, quiet: bool
+) -> None:
+    missing = [k for k, path in enumerate(_paths(run, iteration)) if not path.exists()]
+    made = joblib.Parallel(n_jobs=workers, return_as="generator_unordered")(
+        joblib.delayed(_label_shard)(run.config, policy, iteration, k) for k in missing
+    )
+    console = Console(stderr=True)
+    text = f"iteration {iteration}: labels"
+    for k, labels in track(made, text, len(missing), console=console, disable=quiet):
+        write_labels(_paths(run, iteration)[k], labels)
+
+
+def _label_shard(config: ImprovementConfig, policy: PolicyAgent, iteration: int, shard: int) -> Any:
+    """What a worker does; it resolves the configuration itself."""
+    run = ImprovementRun.open(config, Path())
+    return shard, label_positions(run, policy, iteration, shard)
+
+
+def _card(run: ImprovementRun) -> dict[str, Any]:
+    config, progress = run.config, run.progress
+    packages = ("numpy", "numba", "torch")
+    return {
+        "name": config.name,
+        "game": run.game.name,
+        "memory": run.view.memory,
+        "features": run.view.features,
+        "agents": list(run.identities.values()),
+        "algorithm": f"expert iteration, from {config.agent}",
+        "commands": run.commands,
+        "config": config.model_dump(mode="json"),
+        "seed": config.seed,
+        "labels": config.num_shards * config.labels.shard * len(progress),
+        "iterations": len(progress),
+        "hours": round(sum(entry["seconds"] for entry in progress) / 3600, 2),
+        "machine": f"{machine()}; {torch.get_num_threads()} threads, cpu",
+        "versions": {"python": platform.python_version(), **{p: version(p) for p in packages}},
+        "last_evaluation": progress[-1],
+    }
+
+
+def _main(argv: Sequence[str] | None) -> None:
+    parser = argparse.ArgumentParser(
+        prog="python -m training.improve", description=(__doc__ or "").split("\n")[0]
+    )
+    parser.add_argument("config", nargs="?", help="a YAML file, see configs/improve/")
+    add_set_argument(parser)
+    parser.add_argument(
+        "--out",
+        type=Path,
+        metavar="DIR",
+        help="the run's folder; default: runs/improve_<config's name>",
+    )
+    parser.add_argument("--resume", type=Path, metavar="DIR", help="resume the run in DIR")
+    parser.add_argument(
+        "--workers", type=int, default=1, metavar="N", help="processes that label; default: 1"
+    )
+    parser.add_argument(
+        "--ray", metavar="ADDRESS", help="label on a Ray cluster; local starts one on this machine"
+    )
+    command.add_games_argument(parser)
+    args = command.parse_arguments(parser, argv)
+    if args.workers < 1:
+        raise ValueError(f"--workers must be at least 1, got {args.workers}")
+    games = [word for module in args.games_from for word in ("--games-from", module)]
+    if args.resume:
+        if args.config or args.out or args.set:
+            raise ValueError("--resume DIR takes its configuration from DIR: give no other")
+        run = ImprovementRun.open(load_improvement_config(args.resume / "config.yaml"), args.resume)
+        words = ["--resume", str(args.resume), *games]
+    elif args.config:
+        config = load_improvement_config(args.config, args.set)
+        folder = args.out or Path("runs") / f"improve_{Path(args.config).stem}"
+        run = ImprovementRun.open(config, folder)
+        words = [args.config, *(["--set", *args.set] if args.set else []), *games]
+    else:
+        raise ValueError(
+            "give a configuration, such as configs/improve/beaver_gang.yaml, or --resume DIR"
+        )
+    path = improve(
+        run,
+        workers=args.workers,
+        ray=args.ray,
+        resume=args.resume is not None,
+        command_line=command_as_typed("training.improve", *words),
+    )
+    print(f"The policy is in {path}.")
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """The command ``python -m training.improve``; returns the exit status."""
+    return command.run("training.improve", lambda: _main(argv))
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,102 @@
+"""The configuration of a run of expert iteration, checked key by key."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from pydantic import Field, model_validator
+
+from training.config import GameConfig, Section, check, read_yaml, with_overrides
+
+
+class LabelsSection(Section):
+    """Which positions are labeled, and how."""
+
+    count: int = Field(100_000, ge=100, description="labeled positions of an iteration")
+    shard: int = Field(
+        5_000, ge=10, description="positions of a shard, which one worker labels and one file holds"
+    )
+    worlds: int = Field(
+        8,
+        ge=1,
+        description="redrawn worlds of a position, in each of which all candidates are tried",
+    )
+    candidates: int = Field(8, ge=2, description="the policy's likeliest actions that are tried")
+    drawn: float = Field(
+        0.5,
+        ge=0,
+        le=1,
+        description="share of the learner's actions in its games that are drawn from the policy; "
+        "the others are its likeliest",
+    )
+    unfinished: float = Field(
+        0.0,
+        ge=-10,
+        le=0,
+        description="what every player gets for a rollout that is cut, besides what their standing "
+        "promises; below 0 for games that good play must finish",
+    )
+
+
+class FitSection(Section):
+    """How the policy is fitted to the labels."""
+
+    epochs: int = Field(10, ge=1, description="passes over the labels at most")
+    batch_size: int = Field(1024, ge=2, description="labels of a minibatch")
+    learning_rate: float = Field(3e-4, gt=0, le=1, description="at the start; it decays to 0")
+    kl_coef: float = Field(
+        0.005,
+        ge=0,
+        le=1e3,
+        description="weight of the KL divergence from the policy before",
+    )
+    held_out: float = Field(
+        0.1,
+        gt=0,
+        le=0.5,
+        description="share of the shards that the fit is judged by: the epoch with the greatest "
+        "gain there is kept",
+    )
+
+
+class ImprovementConfig(GameConfig):
+    """A run of expert iteration."""
+
+    agent: str = Field(description="the policy to begin with: a name, or the path of a file")
+    iterations: int = Field(
+        4,
+        ge=1,
+        description="iterations at most; the run ends with the first one that gains nothing on "
+        "what was held out",
+    )
+    labels: LabelsSection = LabelsSection()
+    fit: FitSection = FitSection()
+
+    @model_validator(mode="after")
+    def _has_shards_to_hold_out(self) -> ImprovementConfig:
+        shards = -(-self.labels.count // self.labels.shard)
+        if shards < 2:
+            raise ValueError(
+                f"labels.shard: {self.labels.shard} must be below labels.count, "
+                f"{self.labels.count}: one shard is held out"
+            )
+        return self
+
+    @property
+    def num_shards(self) -> int:
+        """Shards of an iteration."""
+        return -(-self.labels.count // self.labels.shard)
+
+
+def load_improvement_config(path: str | Path, overrides: Sequence[str] = ()) -> ImprovementConfig:
+    """Read a YAML file and apply overrides.
+
+    Args:
+        path: The file.
+        overrides: ``KEY=VALUE``; KEY is dotted, such as ``labels.count``, VALUE is YAML.
+
+    Raises:
+        ValueError: The file cannot be read, or a key or value is wrong; the message names it.
+    """
+    return check(ImprovementConfig, with_overrides(read_yaml(path), overrides), path)

@@ -1,0 +1,146 @@
+"""Labels for expert iteration: what rollouts find each likely action to be worth.
+
+The positions are those of a learner's games. In each the policy's likeliest actions are played out
+by the policy itself, in the same redrawn worlds for all of them.
+"""
+
+from __future__ import annotations
+
+import zipfile
+from dataclasses import dataclass, fields, replace
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from card_envs.agents import PolicyAgent, SearchAgent
+from card_envs.engine.agent import Turn
+from training.improvement_config import ImprovementConfig
+from training.run_folder import RunFolder
+from training.selfplay import SelfPlayGames
+
+# Steps of all games before the first label: positions are then of any stage of a game.
+_BURN_IN = 200
+
+# One in this many of a learner's decisions is labeled: neighbours in a game tell much the same.
+_STRIDE = 8
+
+
+@dataclass(frozen=True)
+class Labels:
+    """Labeled positions.
+
+    Attributes:
+        observation: uint8 (M, D), in units of ``game.fields.scale``.
+        action_mask: int8 (M, A).
+        actions: int16 (M, K), the actions that were tried, in the order of their numbers; -1: none.
+        values: float32 (M, K), the mean reward of each one's rollouts.
+    """
+
+    observation: NDArray[np.uint8]
+    action_mask: NDArray[np.int8]
+    actions: NDArray[np.int16]
+    values: NDArray[np.float32]
+
+    def __len__(self) -> int:
+        return len(self.actions)
+
+
+def join_labels(shards: list[Labels]) -> Labels:
+    """The labels of several shards, in their order."""
+    return Labels(
+        *(
+            np.concatenate([getattr(shard, field.name) for shard in shards])
+            for field in fields(Labels)
+        )
+    )
+
+
+def write_labels(path: Path, labels: Labels) -> None:
+    """Write a shard atomically."""
+    new = path.with_name(path.name + ".new")
+    with new.open("wb") as file:
+        np.savez_compressed(file, **{f.name: getattr(labels, f.name) for f in fields(Labels)})
+    new.replace(path)
+
+
+def read_labels(path: Path) -> Labels:
+    """Read a shard.
+
+    Raises:
+        ValueError: The file is damaged.
+    """
+    try:
+        with np.load(path, allow_pickle=False) as arrays:
+            return Labels(**{name: arrays[name] for name in arrays.files})
+    except (OSError, ValueError, TypeError, zipfile.BadZipFile) as error:
+        raise ValueError(f"{path} is damaged, delete it to make it again: {error}") from None
+
+
+def label_positions(
+    run: RunFolder[ImprovementConfig], policy: PolicyAgent, iteration: int, shard: int
+) -> Labels:
+    """Label one shard's positions; they follow from the run, the policy and the two numbers.
+
+    Args:
+        run: The run.
+        policy: The policy of this iteration; it holds the learner's seat, and those of the opponent
+            pool.
+        iteration: The iteration.
+        shard: The shard.
+    """
+    config = run.config
+    rng = np.random.default_rng([config.seed, iteration, shard])
+    seed = int(rng.integers(2**31))
+    own = replace(run, config=config.model_copy(update={"seed": seed}))
+    games = SelfPlayGames(own)
+    games.add_snapshot(policy.network)
+    games.reset(seed)
+    drawing = PolicyAgent(policy.network, policy.name, policy.view, seed)
+    searcher = SearchAgent(
+        run.game,
+        rollouts=config.labels.worlds * config.labels.candidates,
+        policy=policy,
+        proposer=policy,
+        candidates=config.labels.candidates,
+        halving=False,
+        unfinished=config.labels.unfinished,
+        seed=seed,
+    )
+    found: list[Labels] = []
+    wanted, step = config.labels.shard, 0
+    while wanted > 0:
+        if step >= _BURN_IN:
+            chosen = np.flatnonzero(rng.random(games.num_envs) < 1.0 / _STRIDE)[:wanted]
+            found.append(_label(games, searcher, chosen, config.labels.candidates))
+            wanted -= len(chosen)
+        is_drawn = rng.random(games.num_envs) < config.labels.drawn
+        turn = _turn(games, games.all)
+        _, terminated, truncated = games.step(
+            np.where(is_drawn, drawing.act(turn), policy.act(turn))
+        )
+        games.reset_next(np.flatnonzero(terminated | truncated))
+        step += 1
+    return join_labels(found)
+
+
+def _turn(games: SelfPlayGames, indices: NDArray[np.int64]) -> Turn:
+    arena = games.arena
+    seen = arena.observation[indices], arena.action_mask[indices]
+    return Turn(games.game, arena.states, indices, *seen)
+
+
+def _label(
+    games: SelfPlayGames, searcher: SearchAgent, indices: NDArray[np.int64], candidates: int
+) -> Labels:
+    turn = _turn(games, indices)
+    values, visits = searcher.action_values(turn)
+    order = np.argsort(visits == 0, axis=1, kind="stable")[:, :candidates]
+    tried = np.take_along_axis(visits, order, axis=1) > 0
+    units = np.rint(turn.observation * games.game.fields.scale)
+    return Labels(
+        units.astype(np.uint8),
+        turn.action_mask,
+        np.where(tried, order, -1).astype(np.int16),
+        np.where(tried, np.take_along_axis(values, order, axis=1), 0.0).astype(np.float32),
+    )

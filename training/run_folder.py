@@ -1,0 +1,204 @@
+"""A run's folder: what every long run writes, notes and resumes from."""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Generic, Self, TypeVar
+
+import yaml
+from filelock import FileLock, Timeout
+
+from card_envs.agents import Agent, make_agent
+from card_envs.command import write_json
+from card_envs.engine.game import Game, View
+from card_envs.games import load_game
+from training.config import GameConfig, check, read_yaml
+from training.records import identity, read_json
+
+logger = logging.getLogger("card_envs")
+
+_Config = TypeVar("_Config", bound=GameConfig)
+
+
+@dataclass(frozen=True)
+class RunFolder(Generic[_Config]):
+    """A run: its configuration, game, agents and folder, each resolved once.
+
+    Attributes:
+        config: The configuration.
+        game: The game.
+        options: The game's options with defaults filled in, ``reward`` among them.
+        view: How the learner observes.
+        agents: The agents that take part, by the names that the configuration uses.
+        identities: The same agents' names, for policies with the SHA-256 of their files.
+        folder: Where the run's files are, or will be.
+    """
+
+    config: _Config
+    game: Game
+    options: dict[str, Any]
+    view: View
+    agents: dict[str, Agent]
+    identities: dict[str, str]
+    folder: Path
+
+    @classmethod
+    def _resolve(cls, config: _Config, folder: Path, others: list[str]) -> Self:
+        """The run of a configuration, in which these agents take part besides its opponents."""
+        game = load_game(config.game)
+        options, view = game.split_options(config.environment.options)
+        names = sorted({*config.opponents.agents, *others, *config.evaluation.against})
+        agents = {name: make_agent(name, game) for name in names}
+        identities = {name: identity(name, game) for name in names}
+        return cls(config, game, options, view, agents, identities, folder)
+
+    def _read_config(self) -> _Config:
+        """The configuration in the folder."""
+        path = self.folder / "config.yaml"
+        return check(type(self.config), read_yaml(path), path)
+
+    @property
+    def rules(self) -> dict[str, Any]:
+        """The run's options that are rules of the game: neither ``reward`` nor ``max_steps``."""
+        return {k: v for k, v in self.options.items() if k not in ("reward", "max_steps")}
+
+    @property
+    def policy_path(self) -> Path:
+        """The exported policy, which is the last file that a run leaves."""
+        return self.folder / f"{self.config.name}.safetensors"
+
+    @property
+    def card_path(self) -> Path:
+        """The exported policy's card."""
+        return self.policy_path.with_suffix(".json")
+
+    @property
+    def progress_path(self) -> Path:
+        """The periodic evaluations, one JSON object a line."""
+        return self.folder / "progress.jsonl"
+
+    @property
+    def checkpoint_path(self) -> Path:
+        """The checkpoint from which the run resumes."""
+        return self.folder / "checkpoint.safetensors"
+
+    @property
+    def commands(self) -> list[str]:
+        """The commands that began the run, or gave it more decisions."""
+        return (self.folder / "command.txt").read_text(encoding="utf-8").splitlines()
+
+    @property
+    def progress(self) -> list[dict[str, Any]]:
+        """The periodic evaluations so far."""
+        if not self.progress_path.exists():
+            return []
+        *lines, last = self.progress_path.read_text(encoding="utf-8").split("\n")
+        if last:  # its writer was interrupted
+            logger.warning(
+                "ignoring the last line of %s, which is not complete", self.progress_path
+            )
+        return [json.loads(line) for line in lines]
+
+    @contextmanager
+    def lock(self) -> Iterator[None]:
+        """Lock the folder: it belongs to one process at a time.
+
+        Raises:
+            ValueError: Another process holds it; the message names both.
+        """
+        folder = self.folder.resolve()
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        owner = folder.with_name(f".{folder.name}.pid")
+        lock = FileLock(folder.with_name(f".{folder.name}.lock"), is_singleton=True)
+        try:
+            lock.acquire(timeout=0)
+        except Timeout:
+            process = owner.read_text(encoding="utf-8") if owner.exists() else "unknown"
+            raise ValueError(
+                f"{self.folder} belongs to another process, which is training in it: {process}"
+            ) from None
+        try:
+            owner.write_text(str(os.getpid()), encoding="utf-8")
+            yield
+        finally:
+            owner.unlink(missing_ok=True)
+            lock.release()
+
+    def has_begun(self) -> bool:
+        """Whether the folder holds this run.
+
+        Raises:
+            ValueError: It holds one of another configuration, other rules or other agents.
+        """
+        if not (self.folder / "config.yaml").exists():
+            return False
+        if self._read_config() != self.config:
+            raise ValueError(
+                f"the run in {self.folder} is of another configuration; choose another folder"
+            )
+        if self._noted() != self._origin():
+            raise ValueError(
+                f"the run in {self.folder} was begun with other rules or agents; "
+                "choose another folder"
+            )
+        return True
+
+    def begin(self, command_line: str) -> None:
+        """Create the folder, and note what the run begins with.
+
+        Raises:
+            ValueError: The folder is not empty.
+        """
+        if self.folder.exists() and any(self.folder.iterdir()):
+            raise ValueError(
+                f"{self.folder} is not empty; choose another folder, or --resume {self.folder}"
+            )
+        self.folder.mkdir(parents=True, exist_ok=True)
+        write_json(self.folder / "agents.json", self._origin())
+        self._note(command_line)
+
+    def check_agents(self) -> None:
+        """Raise a ValueError if the run was begun with other agents under the same names."""
+        if self._noted().get("agents") != self.identities:
+            raise ValueError(
+                f"the run in {self.folder} was begun with other agents under the same names"
+            )
+
+    def resume(self, command_line: str, decisions: int) -> None:
+        """Note the command if it changes the configuration, and forget later evaluations.
+
+        Args:
+            command_line: The command.
+            decisions: Those of the checkpoint; the run makes later evaluations again.
+        """
+        kept = [entry for entry in self.progress if entry["decisions"] <= decisions]
+        new = self.progress_path.with_name(self.progress_path.name + ".new")
+        new.write_text("".join(json.dumps(entry) + "\n" for entry in kept), encoding="utf-8")
+        new.replace(self.progress_path)
+        if self._read_config() != self.config:
+            self._note(command_line)
+
+    def add_progress(self, entry: dict[str, Any]) -> None:
+        """Append a periodic evaluation."""
+        with self.progress_path.open("a", encoding="utf-8") as file:
+            file.write(json.dumps(entry) + "\n")
+
+    def _note(self, command_line: str) -> None:
+        text = yaml.safe_dump(self.config.model_dump(mode="json"))
+        (self.folder / "config.yaml").write_text(text, encoding="utf-8")
+        with (self.folder / "command.txt").open("a", encoding="utf-8") as file:
+            file.write(command_line + "\n")
+
+    def _origin(self) -> dict[str, Any]:
+        """What a run depends on besides its configuration: the game's sources, and its agents."""
+        return {"game": self.game.sources, "agents": self.identities}
+
+    def _noted(self) -> dict[str, Any]:
+        path = self.folder / "agents.json"
+        return dict(read_json(path)) if path.exists() else {}
