@@ -7,6 +7,7 @@ from pathlib import Path
 
 from pydantic import Field, model_validator
 
+from card_envs.agents.search import MAX_DECISIONS
 from training.config import GameConfig, Section, check, read_yaml, with_overrides
 
 
@@ -29,6 +30,9 @@ class LabelsSection(Section):
         le=1,
         description="share of the learner's actions in its games that are drawn from the policy; "
         "the others are its likeliest",
+    )
+    max_decisions: int = Field(
+        MAX_DECISIONS, ge=1, description="decisions after which a rollout is cut"
     )
     unfinished: float = Field(
         0.0,

@@ -104,6 +104,7 @@ def label_positions(
         proposer=policy,
         candidates=config.labels.candidates,
         halving=False,
+        max_decisions=config.labels.max_decisions,
         unfinished=config.labels.unfinished,
         seed=seed,
     )

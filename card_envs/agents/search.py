@@ -27,6 +27,7 @@ from card_envs.engine.seeds import check_seed
 from card_envs.engine.templates import HEURISTIC, NETWORK, RANDOM
 
 HORIZONS = ("round", "game")
+MAX_DECISIONS = 400
 METHODS = ("halving", "tree")
 
 _KINDS = {"random": RANDOM, "heuristic": HEURISTIC}
@@ -52,6 +53,7 @@ class Searcher(Agent):
         horizon: str | None,
         seed: int,
         threads: int,
+        max_decisions: int = MAX_DECISIONS,
         unfinished: float = 0.0,
     ) -> None:
         if rollouts < 2:
@@ -80,7 +82,8 @@ class Searcher(Agent):
         views = [View() if agent is None else agent.view for agent in (proposer, player)]
         self.view = views[0]
         codes = np.array([view.codes for view in views], np.int64)
-        self._policy = (kind, weights, layouts, codes, horizon == "round", float(unfinished))
+        end = (horizon == "round", int(max_decisions), float(unfinished))
+        self._policy = (kind, weights, layouts, codes, *end)
         self._seed = np.uint64(check_seed(seed))
         self._threads = threads
         #: int64 (3,): worlds drawn, decisions taken in them, and network evaluations, so far.
@@ -171,6 +174,7 @@ class SearchAgent(Searcher):
         caution: In standard errors. None: 2 if a policy or the heuristic proposes, else 0.
         halving: False: all candidates are tried in all worlds, of which there are ``rollouts //
             candidates``, so that all of ``action_values`` are equally sure.
+        max_decisions: A rollout is cut after this many decisions: endless play may be legal.
         unfinished: What each player gets for a rollout that is cut, besides what their standing
             promises.
         seed: Of all random choices.
@@ -194,6 +198,7 @@ class SearchAgent(Searcher):
         horizon: str | None = None,
         caution: float | None = None,
         halving: bool = True,
+        max_decisions: int = MAX_DECISIONS,
         unfinished: float = 0.0,
         seed: int = 0,
         threads: int = 1,
@@ -205,7 +210,18 @@ class SearchAgent(Searcher):
             caution = _CAUTION if is_proposed else 0.0
         self._caution = _at_least_0("caution", caution)
         self._halving = bool(halving)
-        super().__init__(game, name, rollouts, policy, proposer, horizon, seed, threads, unfinished)
+        super().__init__(
+            game,
+            name,
+            rollouts,
+            policy,
+            proposer,
+            horizon,
+            seed,
+            threads,
+            max_decisions,
+            unfinished,
+        )
         most = max(2, rollouts // 2)
         self._candidates = min(candidates or game.num_actions, game.num_actions, most)
 

@@ -21,9 +21,6 @@ from card_envs.engine.rng import mix, seed_in
 from card_envs.engine.seeds import random_action
 from card_envs.engine.templates import HEURISTIC, NETWORK
 
-# A rollout is cut after this many decisions: endless play may be legal.
-MAX_DECISIONS = 400
-
 # A path in a tree is followed this far.
 MAX_DEPTH = 200
 
@@ -49,10 +46,10 @@ def play_on(worlds, j, action, number, policy, room, gains, work):
 
     What each player gets is added to ``gains``; a negative action is none, and the policy begins.
     """
-    kind, weights, layouts, views, to_round, unfinished = policy
+    kind, weights, layouts, views, to_round, max_decisions, unfinished = policy
     observation, action_mask, scratch, streams = room
     s = worlds[j]
-    for _ in range(MAX_DECISIONS):
+    for _ in range(max_decisions):
         if action >= 0:
             step(worlds, j, action)
             work[DECISIONS] += 1
@@ -90,7 +87,7 @@ def propose(states, i, policy, room, candidates):
     They are the network's likeliest; without a network, the heuristic's action and then the legal
     actions in their order.
     """
-    _, weights, layouts, views, _, _ = policy
+    _, weights, layouts, views, _, _, _ = policy
     observation, action_mask, scratch, _ = room
     count = legal_action_mask(states, i, action_mask)
     observe(states, i, states[i].current_player, views[0, 0], views[0, 1], observation)
@@ -222,7 +219,8 @@ def search_games(
             ``HEURISTIC`` or ``NETWORK``); weights and layouts (2, LAYOUT_SIZE) as from
             ``perceptron.join``, the proposer's first, without layers where there is no network;
             int64 (2, 2), memory and features of their observations; whether rollouts end with
-            the round, or with the game; and what each player gets if a rollout is cut.
+            the round, or with the game; after how many decisions a rollout is cut, and what each
+            player then gets.
         rollouts: How many rollouts for a decision.
         seed: Of all random choices.
         worlds: Records (M,), to be overwritten, as is all that follows.
@@ -344,7 +342,7 @@ def grow_tree(
     path,
 ):
     """Search game ``i`` and return the most visited action."""
-    _, _, _, views, to_round, _ = policy
+    _, _, _, views, to_round, _, _ = policy
     observation, action_mask, scratch, streams = room
     means, visits, work = found
     observer = states[i].current_player
@@ -454,7 +452,6 @@ def compile_search(
         "WORLDS": WORLDS,
         "DECISIONS": DECISIONS,
         "EVALUATIONS": EVALUATIONS,
-        "MAX_DECISIONS": MAX_DECISIONS,
         "SCORE": SCORE,
         "HEURISTIC": HEURISTIC,
         "NETWORK": NETWORK,
