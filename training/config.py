@@ -259,6 +259,12 @@ class Config(GameConfig):
     checkpoint_every: int = Field(
         2_000_000, ge=1, description="learner decisions between two checkpoints"
     )
+    truncation: Literal["bootstrap", "loss", "draw"] = Field(
+        "bootstrap",
+        description="what the learner gets when a game is truncated: what the reward says, the "
+        "value being bootstrapped if that is `score`; -1 (`loss`), which teaches to finish games "
+        "that nothing else ends; or 0 (`draw`)",
+    )
     network: NetworkSection = NetworkSection()
     imitation: ImitationSection
     ppo: PPOSection = PPOSection()

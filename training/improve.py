@@ -1,19 +1,18 @@
 """Improve a policy by expert iteration: search finds what it could do better, and it learns that.
 
     python -m training.improve configs/improve/beaver_gang.yaml [--set KEY=VALUE …] [--out DIR]
-    python -m training.improve --resume DIR
+    python -m training.improve --resume DIR [--set iterations=N]
 
 In each iteration the policy's likely actions are played out by the policy itself, at positions of
 its games (labels); then it is fitted to what they turned out to be worth. The folder DIR gets
-config.yaml, progress.jsonl, the labels of the iteration under way, the policy of each iteration,
-and at the end <name>.safetensors and <name>.json.
+config.yaml, progress.jsonl, the labels of the last iterations, the policy of each iteration, and at
+the end <name>.safetensors and <name>.json.
 """
 
 from __future__ import annotations
 
 import argparse
 import platform
-import shutil
 import time
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
@@ -30,11 +29,12 @@ from rich.progress import track
 from card_envs import command
 from card_envs.agents import NetworkAgent, PolicyAgent
 from card_envs.agents.network import write_policy
+from card_envs.engine.game import Game
 from training.arguments import add_set_argument
 from training.export import export_policy
 from training.improvement import fit_policy
 from training.improvement_config import ImprovementConfig, load_improvement_config
-from training.labels import join_labels, label_positions, read_labels, write_labels
+from training.labels import Labels, join_labels, label_positions, read_labels, write_labels
 from training.periodic_evaluation import evaluate_learner
 from training.records import command_as_typed, machine
 from training.run_folder import RunFolder
@@ -66,9 +66,28 @@ class ImprovementRun(RunFolder[ImprovementConfig]):
             )
         return run
 
+    @classmethod
+    def reopen(cls, folder: Path, overrides: Sequence[str] = ()) -> ImprovementRun:
+        """The run in a folder, perhaps with more iterations.
+
+        Args:
+            folder: The folder.
+            overrides: ``iterations=N`` or nothing.
+
+        Raises:
+            ValueError: The folder holds no run, something other than more iterations is asked for,
+                or as for :meth:`open`.
+        """
+        before = load_improvement_config(folder / "config.yaml")
+        config = load_improvement_config(folder / "config.yaml", overrides)
+        is_more = config.iterations >= before.iterations
+        if not is_more or config.model_copy(update={"iterations": before.iterations}) != before:
+            raise ValueError("a resumed run can be given more iterations, and nothing else")
+        return cls.open(config, folder)
+
     @property
     def shards(self) -> Path:
-        """The folder of the labels of the iteration under way."""
+        """The folder of the last iterations' labels."""
         return self.folder / "labels"
 
     def policy_of(self, iteration: int) -> Path:
@@ -103,10 +122,11 @@ def improve(
             a file in it is damaged.
     """
     with run.lock():
-        if not resume:
+        if resume:
+            run.check_agents()
+            run.note_if_changed(command_line)
+        else:
             run.begin(command_line)
-        elif not run.has_begun():
-            raise ValueError(f"there is no run in {run.folder}")
         if run.config.threads is not None:
             torch.set_num_threads(run.config.threads)
         run.shards.mkdir(exist_ok=True)
@@ -141,6 +161,8 @@ def _iterate(run: ImprovementRun, workers: int, quiet: bool) -> None:
         _make_shards(run, policy, iteration, workers, quiet)
         shards = [read_labels(path) for path in _paths(run, iteration)]
         judged = max(1, round(config.fit.held_out * len(shards)))
+        for earlier in range(max(1, iteration - config.fit.window + 1), iteration):
+            shards += [read_labels(path) for path in _paths(run, earlier)]
         network, found = fit_policy(
             policy.network,
             run.game,
@@ -155,8 +177,8 @@ def _iterate(run: ImprovementRun, workers: int, quiet: bool) -> None:
         seconds = round(time.monotonic() - begun, 1)
         run.add_progress({"iteration": iteration, "seconds": seconds, **found, **evaluated})
         entries = run.progress
-        shutil.rmtree(run.shards)
-        run.shards.mkdir()
+        for path in _paths(run, iteration - config.fit.window + 1):
+            path.unlink(missing_ok=True)
     export_policy(policy.network, run, _card(run))
 
 
@@ -169,7 +191,7 @@ def _make_shards(
 ) -> None:
     missing = [k for k, path in enumerate(_paths(run, iteration)) if not path.exists()]
     made = joblib.Parallel(n_jobs=workers, return_as="generator_unordered")(
-        joblib.delayed(_label_shard)(run.config, policy, iteration, k) for k in missing
+        joblib.delayed(_label_shard)(run.game, run.config, policy, iteration, k) for k in missing
     )
     console = Console(stderr=True)
     text = f"iteration {iteration}: labels"
@@ -177,8 +199,10 @@ def _make_shards(
         write_labels(_paths(run, iteration)[k], labels)
 
 
-def _label_shard(config: ImprovementConfig, policy: PolicyAgent, iteration: int, shard: int) -> Any:
-    """What a worker does; it resolves the configuration itself."""
+def _label_shard(
+    game: Game, config: ImprovementConfig, policy: PolicyAgent, iteration: int, shard: int
+) -> tuple[int, Labels]:
+    """What a worker does; a process that does not know the game yet learns of it."""
     run = ImprovementRun.open(config, Path())
     return shard, label_positions(run, policy, iteration, shard)
 
@@ -229,16 +253,17 @@ def _main(argv: Sequence[str] | None) -> None:
     if args.workers < 1:
         raise ValueError(f"--workers must be at least 1, got {args.workers}")
     games = [word for module in args.games_from for word in ("--games-from", module)]
+    changes = ["--set", *args.set] if args.set else []
     if args.resume:
-        if args.config or args.out or args.set:
+        if args.config or args.out:
             raise ValueError("--resume DIR takes its configuration from DIR: give no other")
-        run = ImprovementRun.open(load_improvement_config(args.resume / "config.yaml"), args.resume)
-        words = ["--resume", str(args.resume), *games]
+        run = ImprovementRun.reopen(args.resume, args.set)
+        words = ["--resume", str(args.resume), *changes, *games]
     elif args.config:
         config = load_improvement_config(args.config, args.set)
         folder = args.out or Path("runs") / f"improve_{Path(args.config).stem}"
         run = ImprovementRun.open(config, folder)
-        words = [args.config, *(["--set", *args.set] if args.set else []), *games]
+        words = [args.config, *changes, *games]
     else:
         raise ValueError(
             "give a configuration, such as configs/improve/beaver_gang.yaml, or --resume DIR"

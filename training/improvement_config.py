@@ -14,9 +14,9 @@ from training.config import GameConfig, Section, check, read_yaml, with_override
 class LabelsSection(Section):
     """Which positions are labeled, and how."""
 
-    count: int = Field(100_000, ge=100, description="labeled positions of an iteration")
+    count: int = Field(100_000, ge=2, description="labeled positions of an iteration")
     shard: int = Field(
-        5_000, ge=10, description="positions of a shard, which one worker labels and one file holds"
+        5_000, ge=1, description="positions of a shard, which one worker labels and one file holds"
     )
     worlds: int = Field(
         8,
@@ -46,6 +46,12 @@ class LabelsSection(Section):
 class FitSection(Section):
     """How the policy is fitted to the labels."""
 
+    window: int = Field(
+        3,
+        ge=1,
+        description="iterations whose labels the policy is fitted to: the present one and those "
+        "before it",
+    )
     epochs: int = Field(10, ge=1, description="passes over the labels at most")
     batch_size: int = Field(1024, ge=2, description="labels of a minibatch")
     learning_rate: float = Field(3e-4, gt=0, le=1, description="at the start; it decays to 0")

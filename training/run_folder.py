@@ -181,6 +181,10 @@ class RunFolder(Generic[_Config]):
         new = self.progress_path.with_name(self.progress_path.name + ".new")
         new.write_text("".join(json.dumps(entry) + "\n" for entry in kept), encoding="utf-8")
         new.replace(self.progress_path)
+        self.note_if_changed(command_line)
+
+    def note_if_changed(self, command_line: str) -> None:
+        """Note the command if it changes the configuration."""
         if self._read_config() != self.config:
             self._note(command_line)
 

@@ -27,9 +27,10 @@ class SelfPlayGames(LearnerGames):
 
     Args:
         run: The run.
+        truncation: What the learner gets when a game is truncated, see ``Config.truncation``.
     """
 
-    def __init__(self, run: RunFolder[Any]) -> None:
+    def __init__(self, run: RunFolder[Any], truncation: str = "bootstrap") -> None:
         environment = run.config.environment
         super().__init__(
             run.game,
@@ -42,11 +43,26 @@ class SelfPlayGames(LearnerGames):
         )
         # The snapshots' matrices are small: several threads would only wait for each other.
         threadpool_limits(1, "blas")
+        pays_standing = self.arena.options["reward"] != "score"
+        #: Whether the value of a truncated game is bootstrapped: its standing has not been paid.
+        self.is_bootstrapped = truncation == "bootstrap" and not pays_standing
+        self._forgets_standing = truncation != "bootstrap" and pays_standing
+        self._truncation_reward = -1.0 if truncation == "loss" else 0.0
         self._opponents = run.config.opponents
         self._table_weights = environment.table_weights
         self.rng = np.random.default_rng([run.config.seed, 1])
         self.arena.agents = [None, *(run.agents[name] for name in self._opponents.agents)]
         self._first_snapshot = len(self.arena.agents)
+
+    def step(
+        self, actions: NDArray[np.int64], indices: NDArray[np.int64] | None = None
+    ) -> tuple[NDArray[np.float64], NDArray[np.bool_], NDArray[np.bool_]]:
+        """As LearnerGames does; what a truncated game pays is the run's own."""
+        rewards, terminated, truncated = super().step(actions, indices)
+        if self._forgets_standing:
+            rewards[truncated] = 0.0
+        rewards[truncated] += self._truncation_reward
+        return rewards, terminated, truncated
 
     @property
     def pool(self) -> list[PolicyAgent]:
@@ -144,10 +160,9 @@ class SelfPlayVecEnv(CardVecEnv):
     def _final_infos(
         self, ended: NDArray[np.int64], truncated: NDArray[np.bool_]
     ) -> list[dict[str, Any]]:
-        # The value of a truncated game is bootstrapped, unless its standing has been paid. Nobody
-        # looks at the last observations of the other games.
+        # Nobody looks at the last observations of other games than those that are bootstrapped.
         infos: list[dict[str, Any]] = [{} for _ in ended]
-        if self.games.arena.options["reward"] == "score":
+        if self.games.is_bootstrapped:
             cut = np.flatnonzero(truncated)
             for k, info in zip(cut, super()._final_infos(ended[cut], truncated[cut]), strict=True):
                 infos[k] = info
@@ -158,7 +173,7 @@ def make_env(run: Run) -> SelfPlayVecEnv:
     """The games that a run's configuration describes, and what else its critic sees."""
     network = run.config.network
     return SelfPlayVecEnv(
-        SelfPlayGames(run),
+        SelfPlayGames(run, run.config.truncation),
         with_state=network.critic == "state",
         with_playout=network.critic_playout,
     )

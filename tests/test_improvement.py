@@ -1,0 +1,353 @@
+"""Expert iteration: labels, the fit, and a run that resumes."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from helpers import EACH_GAME, network_of
+from tiny_runs import SCRIPTED, SMALL, policy_file, random_network
+
+from card_envs.agents import PolicyAgent, SearchAgent, make_agent
+from card_envs.engine.agent import turn_of
+from card_envs.engine.game import Game, View
+from training import improve
+from training.config import check, with_overrides
+from training.improve import ImprovementRun
+from training.improvement import Actor, _advantages, fit_policy
+from training.improvement_config import FitSection, ImprovementConfig, load_improvement_config
+from training.labels import Labels, join_labels, label_positions, read_labels, write_labels
+
+ROOT = Path(__file__).parent.parent
+
+
+def tiny_config(game: Game, folder: Path, *overrides: str) -> ImprovementConfig:
+    """A run that takes a moment, from a policy of random weights."""
+    data = {
+        "game": game.id,
+        "agent": policy_file(game, folder / "first.safetensors"),
+        "iterations": 2,
+        "environment": {"num_envs": 16},
+        "opponents": {"agents": {"random": 1.0}, "pool": 1.0},
+        "labels": {"count": 120, "shard": 40, "worlds": 2, "candidates": 3},
+        "fit": {"epochs": 2, "batch_size": 16},
+        "evaluation": {"deals": 2, "players": [game.min_players], "against": ["random"]},
+    }
+    return check(ImprovementConfig, with_overrides(data, overrides), "here")
+
+
+def tiny_run(game: Game, folder: Path, *overrides: str) -> ImprovementRun:
+    """Such a run; nothing of it is written yet."""
+    return ImprovementRun.open(tiny_config(game, folder, *overrides), folder / "run")
+
+
+def some_labels(game: Game, tmp_path: Path, count: int = 200) -> tuple[PolicyAgent, Labels]:
+    """Labels of a policy of random weights, and the policy."""
+    run = tiny_run(game, tmp_path, f"labels.count={2 * count}", f"labels.shard={count}")
+    policy = run.agents[run.config.agent]
+    return policy, label_positions(run, policy, 1, 0)
+
+
+# ---------------------------------------------------------------------------------------------
+# Configurations
+# ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "path", sorted((ROOT / "configs" / "improve").glob("*.yaml")), ids=lambda path: path.stem
+)
+def test_every_configuration_is_valid(path, monkeypatch):
+    monkeypatch.chdir(ROOT)
+    run = ImprovementRun.open(load_improvement_config(path), Path("unused"))
+    assert path.stem == run.game.id
+
+
+@pytest.mark.parametrize(
+    ("override", "message"),
+    [
+        ("labels.worlds=0", "labels.worlds: "),
+        ("labels.shard=120", "labels.shard: 120 must be below labels.count, 120"),
+        ("labels.rollouts=5", "unknown key 'labels.rollouts'; allowed here are count, shard"),
+        ("ppo.gamma=1", "unknown key 'ppo'; allowed here are game, seed, name"),
+        ("name=heuristic", "name must not be one of"),
+        ("environment.num_players=77", "num_players"),
+    ],
+)
+def test_wrong_keys_and_values(override, message, tmp_path):
+    with pytest.raises(ValueError, match=message):
+        tiny_config(SMALL, tmp_path, override)
+
+
+def test_it_begins_with_a_policy_of_its_own_view(tmp_path):
+    with pytest.raises(ValueError, match="agent: 'random' is not a policy"):
+        tiny_run(SMALL, tmp_path, "agent=random")
+    with pytest.raises(ValueError, match=r"agent: .* observes with .*, environment\.options say"):
+        tiny_run(SMALL, tmp_path, "environment.options={memory: none}")
+
+
+# ---------------------------------------------------------------------------------------------
+# Labels
+# ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("game", EACH_GAME)
+def test_labels_are_what_rollouts_of_the_likeliest_actions_gave(game, tmp_path):
+    policy, labels = some_labels(game, tmp_path, 40)
+    assert len(labels) == 40
+    assert labels.observation.dtype == np.uint8
+    assert labels.action_mask.shape == (40, game.num_actions)
+    tried = labels.actions >= 0
+    assert (tried.sum(axis=1) == np.minimum(labels.action_mask.sum(axis=1), 3)).all()
+    assert (labels.values[~tried] == 0).all()
+    assert np.isfinite(labels.values).all()
+    assert (labels.values[:, 1:] != labels.values[:, :1])[tried[:, 1:]].any()
+    logits = policy.network.logits(labels.observation / game.fields.scale)
+    for k in range(40):
+        legal = np.flatnonzero(labels.action_mask[k])
+        assert len(legal) > 1  # a forced move teaches nothing
+        likeliest = legal[np.argsort(-logits[k][legal], kind="stable")][:3]
+        assert sorted(likeliest) == labels.actions[k][tried[k]].tolist()
+
+
+def test_labels_follow_from_the_run_and_the_shard(tmp_path):
+    run = tiny_run(SMALL, tmp_path)
+    policy = run.agents[run.config.agent]
+    again = tiny_run(SMALL, tmp_path)
+    labels = label_positions(run, policy, 1, 0)
+    for other, is_same in ((again, True), (tiny_run(SMALL, tmp_path, "seed=5"), False)):
+        found = label_positions(other, policy, 1, 0)
+        assert (found.values.tobytes() == labels.values.tobytes()) == is_same
+    for place in ((1, 1), (2, 0)):
+        assert label_positions(run, policy, *place).values.tobytes() != labels.values.tobytes()
+
+
+def test_shards_are_files_without_code(tmp_path):
+    _, labels = some_labels(SMALL, tmp_path, 20)
+    path = tmp_path / "shard.npz"
+    write_labels(path, labels)
+    assert [path.name] == [p.name for p in tmp_path.glob("shard*")]
+    found = join_labels([read_labels(path), labels])
+    assert len(found) == 40
+    for name in ("observation", "action_mask", "actions", "values"):
+        array = getattr(found, name)
+        assert array[:20].tobytes() == array[20:].tobytes() == getattr(labels, name).tobytes()
+    whole = path.read_bytes()
+    for damaged in (b"", whole[: len(whole) // 2], b"x" * 100):
+        path.write_bytes(damaged)
+        with pytest.raises(ValueError, match=r"shard\.npz is damaged, delete it"):
+            read_labels(path)
+    objects = np.empty(1, object)
+    np.savez(path, **{**labels.__dict__, "values": objects}, allow_pickle=True)
+    with pytest.raises(ValueError, match="is damaged"):
+        read_labels(path)
+
+
+@pytest.mark.parametrize("game", EACH_GAME)
+def test_an_unfinished_rollout_costs_what_was_said(game):
+    """All rollouts are cut after one decision: the values differ by the cost alone."""
+    games = game.new_states(1)
+    game.rules.reset(games, 0, 3, game.default_players, *game.encode_options({"reward": "rank"}))
+    policy = PolicyAgent(network_of(game), "policy")
+    turn = turn_of(game, games, np.zeros(1, np.int64), View())
+
+    def values(cost, max_decisions):
+        agent = SearchAgent(
+            game,
+            rollouts=8,
+            policy=policy,
+            proposer=policy,
+            candidates=2,
+            halving=False,
+            max_decisions=max_decisions,
+            unfinished=cost,
+        )
+        found, visits = agent.action_values(turn)
+        assert visits[visits > 0].tolist() == [4] * min(2, int(turn.action_mask.sum()))
+        return found[visits > 0]
+
+    assert values(-0.5, 1) == pytest.approx(values(0.0, 1) - 0.5)
+    assert values(-0.5, 10_000) == pytest.approx(values(0.0, 10_000))
+
+
+# ---------------------------------------------------------------------------------------------
+# The fit
+# ---------------------------------------------------------------------------------------------
+
+
+def test_advantages():
+    """Against the policy's own mean; what was not tried counts as the worst that was."""
+    labels = Labels(
+        np.zeros((2, 1), np.uint8),
+        np.ones((2, 4), np.int8),
+        np.array([[0, 2, -1], [0, 1, 3]], np.int16),
+        np.array([[0.5, 1.0, 0.0], [0.0, 0.0, 1.0]], np.float32),
+    )
+    shares = torch.tensor([[0.6, 0.1, 0.2, 0.1], [0.25, 0.25, 0.25, 0.25]])
+    found = _advantages(labels, np.arange(2), shares.log())
+    mean = (0.6 * 0.5 + 0.2 * 1.0) / 0.8
+    worst = 0.5 - mean
+    assert found[0].numpy() == pytest.approx([worst, worst, 1.0 - mean, worst])
+    assert found[1].numpy() == pytest.approx([-1 / 3, -1 / 3, -1 / 3, 2 / 3])
+    assert _advantages(labels, np.array([1]), shares.log()[1:]).equal(found[1:])
+
+
+@pytest.mark.parametrize("game", EACH_GAME)
+@pytest.mark.parametrize("sums", [True, False])
+def test_the_torch_policy_is_the_network(game, sums, tmp_path):
+    network = random_network(game) if sums else network_of(game, activation="relu")
+    _, labels = some_labels(game, tmp_path, 20)
+    actor = Actor(network, game)
+    assert len(actor.action.weight) == (game.action_features.shape[1] if sums else game.num_actions)
+    batch = improvement_inputs(labels, game)
+    with torch.no_grad():
+        found = actor(*batch).exp().numpy()
+    expected = network.logits(labels.observation / game.fields.scale).astype(np.float64)
+    expected[labels.action_mask == 0] = -np.inf
+    expected = np.exp(expected - expected.max(axis=1, keepdims=True))
+    expected /= expected.sum(axis=1, keepdims=True)
+    assert found == pytest.approx(expected, abs=1e-4)
+
+
+def improvement_inputs(labels, game):
+    from training.sparse import SparseRows
+
+    rows = SparseRows.of(labels.observation / game.fields.scale)
+    return rows, torch.from_numpy(labels.action_mask)
+
+
+@pytest.fixture(scope="module")
+def preferring(tmp_path_factory):
+    """A policy, and labels of which the action with the greatest number is the best."""
+    policy, labels = some_labels(SCRIPTED, tmp_path_factory.mktemp("labels"), 300)
+    best = labels.actions == labels.actions.max(axis=1, keepdims=True)
+    return policy, replace(labels, values=best.astype(np.float32))
+
+
+def fitted(preferring, **keys):
+    policy, labels = preferring
+    rest = replace(labels, **{k: v[:100] for k, v in labels.__dict__.items()})
+    fit = FitSection(learning_rate=5e-3, batch_size=64, **keys)
+    return fit_policy(policy.network, SCRIPTED, labels, rest, fit, 0)
+
+
+def test_the_policy_learns_what_is_better(preferring):
+    policy, labels = preferring
+    network, found = fitted(preferring)
+    assert found["gain_held_out"] > 0.3
+    assert found["gain_greedy"] > 0.3
+    assert found["epoch"] > 1
+    logits = [
+        np.where(labels.action_mask, n.logits(labels.observation / SCRIPTED.fields.scale), -np.inf)
+        for n in (policy.network, network)
+    ]
+    before, after = ((x.argmax(axis=1) == labels.actions.max(axis=1)).mean() for x in logits)
+    assert after > before + 0.3
+
+
+def test_the_policy_stays_near_to_itself(preferring):
+    _, free = fitted(preferring, kl_coef=0.0)
+    _, held = fitted(preferring, kl_coef=0.5)
+    _, bound = fitted(preferring, kl_coef=50.0)
+    assert free["kl"] > 2 * held["kl"] > 2 * bound.get("kl", 0.0)
+
+
+def test_what_does_not_hold_elsewhere_is_not_learned(preferring):
+    """On what is held out the opposite is true: no epoch is kept."""
+    policy, labels = preferring
+    opposite = replace(labels, values=-labels.values)
+    fit = FitSection(learning_rate=5e-3, batch_size=64)
+    network, found = fit_policy(policy.network, SCRIPTED, labels, opposite, fit, 0)
+    assert network is policy.network
+    assert found == {"epoch": 0, "gain_held_out": 0.0}
+
+
+# ---------------------------------------------------------------------------------------------
+# A run
+# ---------------------------------------------------------------------------------------------
+
+
+def test_a_run_leaves_an_agent(tmp_path):
+    run = tiny_run(SCRIPTED, tmp_path)
+    path = improve.improve(run, command_line="python -m training.improve X", quiet=True)
+    agent = make_agent(str(path), SCRIPTED)
+    assert agent.view == View()
+    card = json.loads(run.card_path.read_text())
+    assert card["commands"] == ["python -m training.improve X"]
+    assert card["labels"] == 120 * card["iterations"]
+    assert [entry["iteration"] for entry in run.progress] == list(range(1, card["iterations"] + 1))
+    assert all("vs_random" in entry for entry in run.progress)
+    kept = {path.name.split("_")[0] for path in run.shards.iterdir()}
+    assert kept == {str(entry["iteration"]) for entry in run.progress[-run.config.fit.window :]}
+    with pytest.raises(ValueError, match="is not empty; choose another folder, or --resume"):
+        improve.improve(run, quiet=True)
+
+
+@pytest.mark.parametrize("after", ["labels", "fit"])
+def test_a_run_resumes_bit_for_bit(after, tmp_path, monkeypatch):
+    whole, broken = (tmp_path / name for name in ("whole", "broken"))
+    for folder in (whole, broken):
+        folder.mkdir()
+    expected = improve.improve(tiny_run(SCRIPTED, whole), quiet=True).read_bytes()
+    run = tiny_run(SCRIPTED, broken)
+    name = {"labels": "fit_policy", "fit": "evaluate_learner"}[after]
+
+    def interrupted(*args):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(improve, name, interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            improve.improve(run, quiet=True)
+    shard = run.shards / "1_0.npz"
+    assert shard.exists()
+    (run.shards / "1_1.npz").unlink()
+    labels = shard.read_bytes()
+    shard.write_bytes(labels[:50])
+    with pytest.raises(ValueError, match="is damaged, delete it to make it again"):
+        improve.improve(run, resume=True, quiet=True)
+    shard.write_bytes(labels)
+    monkeypatch.setattr(improve, "_label_shard", counted := Counted(improve._label_shard))
+    resumed = improve.improve(run, resume=True, quiet=True)
+    assert resumed.read_bytes() == expected
+    assert counted.shards[:1] == [(1, 1)] or counted.shards[0][0] == 2
+
+
+class Counted:
+    """A function that notes which shards it labeled."""
+
+    def __init__(self, function):
+        self.function = function
+        self.shards = []
+
+    def __call__(self, game, config, policy, iteration, shard):
+        self.shards.append((iteration, shard))
+        return self.function(game, config, policy, iteration, shard)
+
+
+def test_workers_change_nothing(tmp_path):
+    found = []
+    for workers in (1, 2):
+        folder = tmp_path / str(workers)
+        folder.mkdir()
+        run = tiny_run(SMALL, folder, "iterations=1")
+        found.append(improve.improve(run, workers=workers, quiet=True).read_bytes())
+    assert found[0] == found[1]
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ([], "give a configuration"),
+        (["nowhere.yaml"], "cannot read the configuration nowhere.yaml"),
+        (["--resume", "nowhere"], "cannot read the configuration nowhere"),
+        (["nowhere.yaml", "--workers", "0"], "--workers must be at least 1"),
+        (["x.yaml", "--resume", "nowhere"], "--resume DIR takes its configuration from DIR"),
+    ],
+)
+def test_wrong_commands_give_one_line(words, message, capsys):
+    assert improve.main(words) != 0
+    error = capsys.readouterr().err
+    assert message in error
+    assert "Traceback" not in error
