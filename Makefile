@@ -4,8 +4,9 @@ BIN := .venv/bin
 GAMES := $(notdir $(patsubst %/RULES.md,%,$(wildcard card_envs/games/*/RULES.md)))
 
 TRAIN := $(addprefix train-,$(GAMES))
+IMPROVE := $(addprefix improve-,$(GAMES))
 
-.PHONY: demo check test test-bounds test-lowest test-python test-wheel test-integrations test-web release-check docs lint bench strength soak $(TRAIN)
+.PHONY: demo check test test-bounds test-lowest test-python test-wheel test-integrations test-web release-check docs lint bench strength soak $(TRAIN) $(IMPROVE)
 
 demo: .venv/installed
 	rm -rf runs/demo
@@ -113,6 +114,9 @@ soak: .venv/installed
 
 $(TRAIN): train-%: .venv/installed
 	$(BIN)/python -m training.train configs/$*.yaml
+
+$(IMPROVE): improve-%: .venv/installed
+	$(BIN)/python -m training.improve configs/improve/$*.yaml --workers 2
 
 .venv/installed: pyproject.toml constraints.txt
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv

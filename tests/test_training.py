@@ -26,13 +26,14 @@ from card_envs.engine.agent import turn_of
 from card_envs.engine.game import Game, View
 from card_envs.engine.templates import write_full_states
 from card_envs.envs.aec import CardEnv
-from training import checkpoint, ship, train
+from training import checkpoint, config_tables, ship, train
 from training import config as config_module
 from training.callback import SelfPlayCallback
 from training.config import Config, ImitationSection, load_config
 from training.distribution import MaskedCategorical
 from training.export import export_policy, policy_network
 from training.imitation import Teacher, imitate
+from training.improvement_config import ImprovementConfig
 from training.learner import Learner, make_learner
 from training.policy import ActionFeaturesLayer
 from training.records import predecessors
@@ -86,13 +87,18 @@ def test_a_game_alone_is_a_configuration(game):
     assert run.view == View()
 
 
-def test_the_table_of_keys_is_the_codes():
-    """All keys are in it, with what they mean."""
-    table = config_module.config_table()
-    assert f"<!-- config -->\n\n{table}\n\n<!-- end -->" in config_module.README.read_text()
+@pytest.mark.parametrize(
+    ("place", "model"), [("config", Config), ("improvement", ImprovementConfig)]
+)
+def test_the_tables_of_keys_are_the_codes(place, model):
+    """All keys are in them, with what they mean."""
+    table = config_tables.config_table(model)
+    assert f"<!-- {place} -->\n\n{table}\n\n<!-- end -->" in config_tables.README.read_text()
     rows = [line.split(" | ") for line in table.splitlines()[2:]]
     keys = [row[0].removeprefix("| ").strip("`") for row in rows]
-    config = tiny_config(SMALL).model_dump()
+    data = {"game": SMALL.id, "agent": "ppo", "decisions": 1}
+    given = {name: value for name, value in data.items() if name in model.model_fields}
+    config = config_module.check(model, given, "here").model_dump()
     expected = [
         f"{name}.{key}" if isinstance(value, dict) else name
         for name, value in config.items()
@@ -101,10 +107,11 @@ def test_the_table_of_keys_is_the_codes():
     assert sorted(keys) == sorted(expected)
     assert all(row[3].removesuffix(" |") for row in rows)
     by_key = dict(zip(keys, rows, strict=True))
-    assert by_key["ppo.clip_range"][1:3] == ["number > 0, ≤ 1000", "`0.2`"]
-    assert by_key["network.critic"][1] == "`observation` or `state`"
     assert by_key["threads"][1:3] == ["whole number ≥ 1, ≤ 512 or null", "`null`"]
     assert by_key["game"][2] == "(required)"
+    if model is Config:
+        assert by_key["ppo.clip_range"][1:3] == ["number > 0, ≤ 1000", "`0.2`"]
+        assert by_key["network.critic"][1] == "`observation` or `state`"
 
 
 @pytest.mark.parametrize(

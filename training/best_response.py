@@ -26,7 +26,7 @@ from card_envs.evaluation import deal_seeds, evaluate
 from card_envs.evaluation.display import short_names
 from card_envs.games import load_game
 from training.arguments import add_set_argument
-from training.config import Config, OpponentsSection, check, load_config, read_yaml, with_overrides
+from training.config import Config, PoolSection, check, load_config, read_yaml, with_overrides
 from training.records import command_as_typed, identity, read_json
 from training.run import Run
 from training.train import train_or_resume
@@ -68,7 +68,7 @@ def response_config(
         "against": [against],
     }
     config = check(Config, with_overrides(data, overrides), path)
-    expected = OpponentsSection(pool=0, agents={against: 1})
+    expected = PoolSection(pool=0, agents={against: 1})
     opponents = config.opponents
     if (config.game, config.environment.num_players, opponents) != (game.id, players, expected):
         raise ValueError("--set: the table is chosen by --against and --players")

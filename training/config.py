@@ -1,30 +1,19 @@
-"""The configuration of a training run: a YAML file, checked key by key.
-
-``python -m training.config`` renews the table of keys in ``training/README.md``.
-"""
+"""The configuration of a training run: a YAML file, checked key by key."""
 
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any, Literal, Self, TypeVar, get_args, get_origin
+from typing import Annotated, Any, Literal, Self, TypeVar
 
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
-from pydantic.fields import FieldInfo
 
-from card_envs import command
-from card_envs.docs import markdown_table, with_section
 from card_envs.engine.game import Game
 from card_envs.games import load_game
 
-README = Path(__file__).with_name("README.md")
-
 _Model = TypeVar("_Model", bound=BaseModel)
-
-_NULL = " or null"
-_END = "...\n"  # of a YAML document that is a text or a number
 
 # Names of files in a run's folder, and of agents that are not policies.
 _TAKEN_NAMES = ("random", "heuristic", "agents")
@@ -79,14 +68,19 @@ class OpponentsSection(Section):
         le=1,
         description="share of games in which one agent holds all other seats, as in evaluations",
     )
-    pool_size: int = Field(8, ge=1, description="snapshots in a full pool")
-    snapshot_every: int = Field(10, ge=1, description="iterations between two snapshots")
 
     @model_validator(mode="after")
-    def _has_weight(self) -> OpponentsSection:
+    def _has_weight(self) -> Self:
         if sum(self.agents.values()) <= 0:
             raise ValueError("one of agents must be above 0: the first games have no snapshots")
         return self
+
+
+class PoolSection(OpponentsSection):
+    """The same, with a pool that grows during training."""
+
+    pool_size: int = Field(8, ge=1, description="snapshots in a full pool")
+    snapshot_every: int = Field(10, ge=1, description="iterations between two snapshots")
 
 
 class NetworkSection(Section):
@@ -173,17 +167,22 @@ class PPOSection(Section):
 
 
 class EvaluationSection(Section):
-    """Periodic evaluation: one learner against copies of each of some agents (1 vs n-1)."""
+    """Evaluation: one learner against copies of each of some agents (1 vs n-1)."""
 
     against: tuple[str, ...] = Field(
         description="the agents: names, or paths of policy files",
         json_schema_extra=_by_game("heuristic, random; random without a heuristic"),
     )
-    every: int = Field(1_000_000, ge=1, description="learner decisions between two evaluations")
     deals: int = Field(100, ge=2, description="deals at each table size, each in all seatings")
     players: Annotated[tuple[int, ...], Field(min_length=1)] = Field(
         description="table sizes", json_schema_extra=_by_game("all table sizes of the game")
     )
+
+
+class PeriodicEvaluationSection(EvaluationSection):
+    """The same, again and again."""
+
+    every: int = Field(1_000_000, ge=1, description="learner decisions between two evaluations")
 
 
 class GameConfig(Section):
@@ -265,9 +264,11 @@ class Config(GameConfig):
         "value being bootstrapped if that is `score`; -1 (`loss`), which teaches to finish games "
         "that nothing else ends; or 0 (`draw`)",
     )
+    opponents: PoolSection
     network: NetworkSection = NetworkSection()
     imitation: ImitationSection
     ppo: PPOSection = PPOSection()
+    evaluation: PeriodicEvaluationSection
 
     @model_validator(mode="after")
     def _has_no_batch_of_one(self) -> Config:
@@ -411,74 +412,3 @@ def _explain(entry: Any, model: type[BaseModel]) -> str:
         return f"unknown key {where!r}; allowed here are {', '.join(section.model_fields)}"
     message = entry["msg"].removeprefix("Value error, ")  # pydantic's words before a validator's
     return f"{where}: {message}"
-
-
-def config_table() -> str:
-    """All keys, their values, defaults and meanings, as a Markdown table."""
-    rows = [
-        [f"`{key}`", _values_of(field), _default_of(field), field.description or ""]
-        for key, field in _keys_of(Config)
-    ]
-    return markdown_table(["key", "values", "default", "meaning"], rows, 0)
-
-
-def _keys_of(model: type[BaseModel], prefix: str = "") -> Iterator[tuple[str, FieldInfo]]:
-    for name, field in model.model_fields.items():
-        section = field.annotation
-        if isinstance(section, type) and issubclass(section, BaseModel):
-            yield from _keys_of(section, f"{prefix}{name}.")
-        else:
-            yield prefix + name, field
-
-
-def _values_of(field: FieldInfo) -> str:
-    """A key's type in the words of YAML, and its limits."""
-    limits = []
-    for limit in field.metadata:
-        for name, sign in (("ge", "≥"), ("gt", ">"), ("le", "≤"), ("lt", "<")):
-            if (bound := getattr(limit, name, None)) is not None:
-                limits.append(f"{sign} {'2^31' if bound == 2**31 else f'{bound:g}'}")
-    words = _type_in_words(field.annotation)
-    null = _NULL if words.endswith(_NULL) else ""
-    return f"{words.removesuffix(_NULL)} {', '.join(limits)}".strip() + null
-
-
-def _type_in_words(kind: Any) -> str:
-    words = {int: "whole number", float: "number", str: "text", bool: "true or false"}
-    if kind in words:
-        return words[kind]
-    origin, arguments = get_origin(kind), get_args(kind)
-    if origin is Literal:
-        return " or ".join(f"`{choice}`" for choice in arguments)
-    if origin is Annotated:
-        return _type_in_words(arguments[0])
-    if origin is tuple:
-        return "pair" if arguments[-1] is not ... else "list"
-    if origin is dict:
-        return "section"
-    return " or ".join("null" if x is type(None) else _type_in_words(x) for x in arguments)
-
-
-def _default_of(field: FieldInfo) -> str:
-    if isinstance(field.json_schema_extra, dict):
-        return str(field.json_schema_extra["default"])
-    if field.is_required():
-        return "(required)"
-    default = field.get_default(call_default_factory=True)
-    shown = list(default) if isinstance(default, tuple) else default
-    text = yaml.safe_dump(shown, default_flow_style=True, width=1000)
-    return f"`{text.removesuffix(_END).strip()}`"
-
-
-def main(argv: Sequence[str] | None = None) -> int:
-    """The command ``python -m training.config``; returns the exit status."""
-
-    def renew() -> None:
-        text = README.read_text(encoding="utf-8")
-        README.write_text(with_section(text, "config", config_table()), encoding="utf-8")
-
-    return command.run("training.config", renew)
-
-
-if __name__ == "__main__":
-    raise SystemExit(main())

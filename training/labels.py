@@ -94,7 +94,7 @@ def label_positions(
     seed = int(rng.integers(2**31))
     own = replace(run, config=config.model_copy(update={"seed": seed}))
     games = SelfPlayGames(own)
-    games.add_snapshot(policy.network)
+    games.arena.agents.append(policy)  # the opponent pool
     games.reset(seed)
     drawing = PolicyAgent(policy.network, policy.name, policy.view, seed)
     searcher = SearchAgent(

@@ -1,0 +1,99 @@
+"""The tables of keys in ``training/README.md``, made from the configurations themselves.
+
+python -m training.config_tables     # renews them
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Annotated, Any, Literal, get_args, get_origin
+
+import yaml
+from pydantic import BaseModel
+from pydantic.fields import FieldInfo
+
+from card_envs import command
+from card_envs.docs import markdown_table, with_section
+from training.config import Config
+from training.improvement_config import ImprovementConfig
+
+README = Path(__file__).with_name("README.md")
+
+_NULL = " or null"
+_END = "...\n"  # of a YAML document that is a text or a number
+
+
+def config_table(model: type[BaseModel] = Config) -> str:
+    """All keys, their values, defaults and meanings, as a Markdown table; sections come last."""
+    shown = sorted(_keys_of(model), key=lambda entry: "." in entry[0])
+    rows = [
+        [f"`{key}`", _values_of(field), _default_of(field), field.description or ""]
+        for key, field in shown
+    ]
+    return markdown_table(["key", "values", "default", "meaning"], rows, 0)
+
+
+def _keys_of(model: type[BaseModel], prefix: str = "") -> Iterator[tuple[str, FieldInfo]]:
+    for name, field in model.model_fields.items():
+        section = field.annotation
+        if isinstance(section, type) and issubclass(section, BaseModel):
+            yield from _keys_of(section, f"{prefix}{name}.")
+        else:
+            yield prefix + name, field
+
+
+def _values_of(field: FieldInfo) -> str:
+    """A key's type in the words of YAML, and its limits."""
+    limits = []
+    for limit in field.metadata:
+        for name, sign in (("ge", "≥"), ("gt", ">"), ("le", "≤"), ("lt", "<")):
+            if (bound := getattr(limit, name, None)) is not None:
+                limits.append(f"{sign} {'2^31' if bound == 2**31 else f'{bound:g}'}")
+    words = _type_in_words(field.annotation)
+    null = _NULL if words.endswith(_NULL) else ""
+    return f"{words.removesuffix(_NULL)} {', '.join(limits)}".strip() + null
+
+
+def _type_in_words(kind: Any) -> str:
+    words = {int: "whole number", float: "number", str: "text", bool: "true or false"}
+    if kind in words:
+        return words[kind]
+    origin, arguments = get_origin(kind), get_args(kind)
+    if origin is Literal:
+        return " or ".join(f"`{choice}`" for choice in arguments)
+    if origin is Annotated:
+        return _type_in_words(arguments[0])
+    if origin is tuple:
+        return "pair" if arguments[-1] is not ... else "list"
+    if origin is dict:
+        return "section"
+    return " or ".join("null" if x is type(None) else _type_in_words(x) for x in arguments)
+
+
+def _default_of(field: FieldInfo) -> str:
+    if isinstance(field.json_schema_extra, dict):
+        return str(field.json_schema_extra["default"])
+    if field.is_required():
+        return "(required)"
+    default = field.get_default(call_default_factory=True)
+    shown = list(default) if isinstance(default, tuple) else default
+    text = yaml.safe_dump(shown, default_flow_style=True, width=1000)
+    return f"`{text.removesuffix(_END).strip()}`"
+
+
+def renew() -> None:
+    """Renew the tables of keys."""
+    text = README.read_text(encoding="utf-8")
+    for name, model in (("config", Config), ("improvement", ImprovementConfig)):
+        text = with_section(text, name, config_table(model))
+    README.write_text(text, encoding="utf-8")
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """The command ``python -m training.config_tables``; returns the exit status."""
+    return command.run("training.config_tables", renew)
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
