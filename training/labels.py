@@ -73,7 +73,7 @@ def read_labels(path: Path) -> Labels:
     try:
         with np.load(path, allow_pickle=False) as arrays:
             return Labels(**{name: arrays[name] for name in arrays.files})
-    except (OSError, ValueError, TypeError, zipfile.BadZipFile) as error:
+    except (OSError, EOFError, ValueError, TypeError, zipfile.BadZipFile) as error:
         raise ValueError(f"{path} is damaged, delete it to make it again: {error}") from None
 
 
