@@ -22,6 +22,19 @@ from card_envs.render.renderer import FPS, TableRenderer
 #: The longest answer of the action space; ``step`` reads longer ones too.
 MAX_ANSWER = 10_000
 
+# What the environment takes besides the game's options.
+_ARGUMENTS = (
+    "num_players",
+    "opponents",
+    "seat",
+    "skip_forced",
+    "memory",
+    "max_tries",
+    "on_illegal",
+    "render_mode",
+    "render_perspective",
+)
+
 
 class TextSeatEnv(OneThread, gymnasium.Env[str, str]):
     """One seat of a card game in words against opponents, who move between the learner's decisions.
@@ -100,6 +113,9 @@ class TextSeatEnv(OneThread, gymnasium.Env[str, str]):
     ) -> None:
         self.render_mode = render_mode
         self.game = load_game(game)
+        options = self.game.check_options(
+            {"reward": reward, "max_steps": max_steps, **own_options}, _ARGUMENTS
+        )
         # Draws the tables and makes the opponents; the games are played here, one by one, since
         # what the opponents do is told.
         self._tables = LearnerGames(
@@ -108,10 +124,8 @@ class TextSeatEnv(OneThread, gymnasium.Env[str, str]):
             num_players=num_players,
             opponents=opponents,
             seat=seat,
-            reward=reward,
-            max_steps=max_steps,
             memory=memory,
-            **own_options,
+            **options,
         )
         self._game = TextGame(
             self.game,
@@ -119,7 +133,7 @@ class TextSeatEnv(OneThread, gymnasium.Env[str, str]):
             memory=memory,
             max_tries=max_tries,
             on_illegal=on_illegal,
-            options=self._tables.arena.options,
+            options=options,
         )
         self._skip_forced = bool(skip_forced)
         self._renderer = TableRenderer(
@@ -203,13 +217,14 @@ class TextSeatEnv(OneThread, gymnasium.Env[str, str]):
             self._game.play(action)
 
     def _opponents_action(self) -> int | None:
-        """The action of the player to move, as the compiled loop has it; None: it is the learner's
-        to choose."""
+        """The action of the player to move, as the compiled loop chooses it; None: it is the
+        learner's to choose."""
         env, player = self._game.env, self._game.player
         legal = env.legal_actions()
         agent = None if player == self._seat else self._tables.arena.agents[self._seating[player]]
-        is_forced = self._skip_forced and len(legal) == 1
-        if is_forced or (agent is not None and agent.kernel == RANDOM):
+        is_random = agent is not None and agent.kernel == RANDOM
+        is_asked = agent is None or (agent.kernel is None and agent.network_kernel is None)
+        if is_random or (is_asked and self._skip_forced and len(legal) == 1):
             mask = np.zeros(self.game.num_actions, np.int8)
             mask[legal] = 1
             return int(random_action(self._streams, 0, mask, len(legal)))
