@@ -50,7 +50,8 @@ def _fill_last_turn(s: Any, player: int, text: str) -> None:
     match = re.match(r"row (\d): laid down (.*); took (.*)", text)
     if match:
         laid_down, taken = (Zone(match[k].split(", ")).counts(_ANIMALS) for k in (2, 3))
-        is_it = (laid_down == LAID_DOWN).all(axis=1) & (int(match[1]) - 1 == ROW_OF)
+        is_row = int(match[1]) - 1 == ROW_OF
+        is_it = np.equal(LAID_DOWN, laid_down).all(axis=1) & is_row
         s["last_action"][player] = np.flatnonzero(is_it)[0]
         s["last_taken"][player] = taken
     s["has_exchanged"][player] = s["last_action"][player] != NO_ACTION

@@ -15,9 +15,9 @@ from card_envs.render.words import by_kind, counted, filled
 MOST_LISTED = 40
 #: What has happened since a player's last turn is told in at most so many characters; where that
 #: is not enough, the first decisions are only counted.
-MOST_NEWS = 6_000
+MOST_NEWS = 4_000
 #: The table is not longer than this: the package's games stay far below (docs/text.md).
-MOST_TABLE = 12_000
+MOST_TABLE = 10_000
 
 _QUOTED = 100  # characters of an answer that a message repeats
 _CANDIDATES = 8  # actions that a message names

@@ -253,6 +253,12 @@ def test_a_text_says_nothing_that_the_player_cannot_know(game, num_players, memo
     assert changed
 
 
+@each_game
+def test_no_text_tells_the_seed(game):
+    env = text_env(game, 9_876_543_210_123)
+    assert not any("9876543210123" in text for _, text in play(env, 1))
+
+
 # ---------------------------------------------------------------------------------------------
 # Wrong answers
 # ---------------------------------------------------------------------------------------------
@@ -411,7 +417,7 @@ def test_what_is_left_out_of_long_news_is_counted():
 @each_game
 def test_a_table_that_is_too_long_is_an_error_and_not_cut(game):
     assert turn.table("short", game) == "short"
-    with pytest.raises(ValueError, match=f"the table of {game.id} takes 12001 characters"):
+    with pytest.raises(ValueError, match=f"the table of {game.id} takes 10001 characters"):
         turn.table("x" * (turn.MOST_TABLE + 1), game)
 
 
