@@ -30,7 +30,7 @@ def transcript() -> str:
         lines += [f"=== player {player} reads:", "", text, "", f"=== player {player} answers:", ""]
         lines += [answer, ""]
         env.step(answer)
-    return "\n".join(["```text", *lines[:-1], "```", ""])
+    return "\n".join(["```text", *lines[:-1], "```"])
 
 
 def lengths() -> str:
@@ -59,7 +59,7 @@ def lengths() -> str:
         "one player's game, longest",
         "bound of a text",
     ]
-    return markdown_table(header, rows, len(header) - 1) + "\n"
+    return markdown_table(header, rows, len(header) - 1)
 
 
 def page(text: str) -> str:

@@ -18,8 +18,12 @@ scripted_tables = pytest.mark.parametrize(("game", "num_players"), SCRIPTED)
 
 
 def positions(game, num_players, seed, decisions=150):
-    """Texts and records along a habitual game."""
-    env = card_envs.make_text(game.name, num_players=num_players, **kit_of(game).short_options)
+    """Texts and records along a habitual game; every third seed with the options turned round."""
+    options = dict(kit_of(game).short_options)
+    if seed % 3 == 2:
+        own = game.own_options
+        options |= {o.name: not o.default for o in own if isinstance(o.default, bool)}
+    env = card_envs.make_text(game.name, num_players=num_players, **options)
     env.reset(seed=seed)
     habits = Habits(game, seed)
     for _ in range(decisions):
