@@ -96,7 +96,8 @@ bench: .venv/installed
 		$(BIN)/python -m benchmarks.throughput --game $$game && \
 		$(BIN)/python -m benchmarks.decision --game $$game && \
 		$(BIN)/python -m benchmarks.training --game $$game && \
-		$(BIN)/python -m benchmarks.rendering --game $$game || exit 1; \
+		$(BIN)/python -m benchmarks.rendering --game $$game && \
+		$(BIN)/python -m benchmarks.text --game $$game || exit 1; \
 	done
 
 strength: .venv/installed

@@ -12,14 +12,15 @@ from card_envs.interrupts import say_interrupted
 if Path(sys.argv[0]).stem == "card-envs":  # before the imports that take long
     say_interrupted()
 
-from card_envs.engine.game import DEFAULT_MAX_STEPS, Game, gymnasium_id
+from card_envs.engine.game import DEFAULT_MAX_STEPS, Game, gymnasium_id, gymnasium_text_id
 from card_envs.games import GAMES, load_game
 
 if TYPE_CHECKING:
     from card_envs.engine.batch import BatchEngine
     from card_envs.envs.aec import CardEnv
+    from card_envs.envs.text import TextEnv
 
-__all__ = ["GAMES", "load_game", "make", "make_vec", "register"]
+__all__ = ["GAMES", "load_game", "make", "make_text", "make_vec", "register"]
 
 try:
     __version__ = version("card_envs")
@@ -122,6 +123,47 @@ def make_vec(
     )
 
 
+def make_text(
+    game: str,
+    *,
+    num_players: int | None = None,
+    reward: str = "rank",
+    max_steps: int = DEFAULT_MAX_STEPS,
+    memory: str = "perfect",
+    max_tries: int = 3,
+    on_illegal: str = "terminate",
+    **own_options: Any,
+) -> TextEnv:
+    """The game in words, with the calls of TextArena: players read texts and answer with texts.
+
+    Args:
+        game: An id of ``GAMES`` (its newest version), or a versioned name.
+        num_players: Number of players, unless ``reset`` says otherwise; None: the game's default.
+        reward: ``"rank"``, ``"win"`` or ``"score"``.
+        max_steps: Decisions after which a game is truncated.
+        memory: What texts hold: with ``"perfect"`` recall, or ``"none"``.
+        max_tries: How many answers a player may give to one decision.
+        on_illegal: What follows when all of them are wrong: ``"terminate"`` (the game ends, with -1
+            for the player) or ``"random"`` (a random legal action is taken).
+        **own_options: The game's own options.
+
+    Raises:
+        ValueError, TypeError: An argument is wrong; the message says what is allowed.
+    """
+    from card_envs.envs.text import TextEnv
+
+    return TextEnv(
+        game,
+        num_players=num_players,
+        reward=reward,
+        max_steps=max_steps,
+        memory=memory,
+        max_tries=max_tries,
+        on_illegal=on_illegal,
+        **own_options,
+    )
+
+
 def register(game: Game) -> None:
     """Register another package's game in ``GAMES``, Gymnasium's registry and PettingZoo's.
 
@@ -146,6 +188,11 @@ def _register_environments(name: str) -> None:
         id=env_id,
         entry_point="card_envs.envs.single_seat:SingleSeatEnv",
         vector_entry_point="card_envs.envs.single_seat_vector:SingleSeatVectorEnv",
+        kwargs={"game": name},
+    )
+    gymnasium.register(
+        id=gymnasium_text_id(name),
+        entry_point="card_envs.envs.text_seat:TextSeatEnv",
         kwargs={"game": name},
     )
     if hasattr(pettingzoo, "register"):  # PettingZoo has a registry from 1.26 on

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import re
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -15,6 +14,7 @@ from numpy.typing import NDArray
 
 from card_envs import command
 from card_envs.agents import Agent, agent_names, choose, make_agent, shipped_policies
+from card_envs.answers import meant, near
 from card_envs.command import add_games_argument, parse_arguments
 from card_envs.compilation import compile_game
 from card_envs.engine.game import VIEW_OPTIONS, Game
@@ -31,8 +31,6 @@ _PROGRAM = "card-envs"
 _RULE = "-" * 80
 # Of more actions than this only their kinds are shown, so that the table stays on the screen.
 _SCREENFUL = 20
-_WORD = re.compile(r"[^\s,;:]+")
-_WORD_OR_COLON = re.compile(f"{_WORD.pattern}|:")
 
 #: What a command does once its arguments have been checked; returns the exit code.
 _Command = Callable[[], int]
@@ -356,11 +354,11 @@ class _Session:
                 answer = "this"
             if answer.lower() == "q":
                 return None
-            meant = _meant(answer, names)
-            if len(meant) == 1:
-                print(f"You: {names[meant[0]]}.")
-                return meant[0]
-            print(_explain(answer, meant, names))
+            found = meant(answer, names)
+            if len(found) == 1:
+                print(f"You: {names[found[0]]}.")
+                return found[0]
+            print(_explain(answer, found, names))
 
     def _show_result(self) -> None:
         places = [self._env.infos[agent]["place"] for agent in self._env.possible_agents]
@@ -394,60 +392,16 @@ def _kinds(names: Mapping[int, str]) -> str:
     )
 
 
-def _meant(answer: str, names: Mapping[int, str]) -> list[int]:
-    """The actions that an answer may mean: the one of this number or name, or all with its words.
-
-    The answer's words, which may be cut short, must occur in the name in the same order, and a
-    number after a word must directly follow it there, or follow a colon. An answer without any
-    letter has no words.
-    """
-    for action, name in names.items():
-        if answer in (str(action), name):
-            return [action]
-    words = _words(answer)
-    if named := [action for action, name in names.items() if words and words == _words(name)]:
-        return named
-    pattern = ""
-    for k, word in enumerate(words):
-        is_close = word.isdigit() and k > 0 and not words[k - 1].isdigit()
-        pattern += f" {'(?:[^:]*: )?' if is_close else '(?:.* )?'}{_beginning(word)}"
-    return [a for a, name in names.items() if words and re.match(pattern, _spaced(name))]
-
-
-def _explain(answer: str, meant: Sequence[int], names: Mapping[int, str]) -> str:
+def _explain(answer: str, found: Sequence[int], names: Mapping[int, str]) -> str:
     """What to say to an answer that is not one action."""
     if answer == "?":
         return _listed(names, names)
-    if meant:
-        return f"{_listed(meant, names)}\n{answer!r} could mean any of these."
-    if near := _near(answer, names):
-        return f"{_listed(near, names)}\n{answer!r} has the words of these, but in another order."
+    if found:
+        return f"{_listed(found, names)}\n{answer!r} could mean any of these."
+    if others := near(answer, names):
+        return f"{_listed(others, names)}\n{answer!r} has the words of these, but in another order."
     possible = "what ? shows" if len(names) > _SCREENFUL else ranges(list(names))
     return f"{answer!r} is not possible here; you can enter {possible}, or q to quit."
-
-
-def _near(answer: str, names: Mapping[int, str]) -> list[int]:
-    """The actions with all words of an answer, in any order."""
-    patterns = [f" {_beginning(word)}" for word in _words(answer)]
-    return [
-        action
-        for action, name in names.items()
-        if patterns and all(re.search(pattern, _spaced(name)) for pattern in patterns)
-    ]
-
-
-def _words(answer: str) -> list[str]:
-    return _WORD.findall(answer.lower()) if any(map(str.isalpha, answer)) else []
-
-
-def _beginning(word: str) -> str:
-    """A pattern for words that begin like this one, or for the same number."""
-    return re.escape(word) + ("(?= )" if word.isdigit() else "[^ ]*")
-
-
-def _spaced(name: str) -> str:
-    """A name with one space before and after each word and colon."""
-    return f" {' '.join(_WORD_OR_COLON.findall(name.lower()))} "
 
 
 # ---------------------------------------------------------------------------------------------

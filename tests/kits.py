@@ -75,6 +75,9 @@ class Kit:
     largest_score: float = 2.0
     #: A mean ``"rank"`` reward that one heuristic exceeds among random players.
     heuristic_reward: float = 0.0
+    #: Observation fields with bounds that the table in words only tells where they say more than
+    #: the other numbers do.
+    beyond_words: Collection[str] = ()
     #: The most kinds of actions in words (``card_envs.render.words.by_kind``).
     most_kinds: int = 20
     #: How many values of an observation field are the same in all positions. None: of ``seats``

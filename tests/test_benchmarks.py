@@ -9,11 +9,12 @@ import sys
 from pathlib import Path
 
 import pytest
+from helpers import table_sizes
 from tiny_runs import SCRIPTED, SMALL
 
 from benchmarks import report
 from card_envs.engine.jit import COMPILED
-from card_envs.games import GAMES
+from card_envs.games import GAMES, load_game
 from training.records import with_tables
 
 pytest.importorskip("rlcard")
@@ -22,11 +23,13 @@ pytest.importorskip("sb3_contrib")
 pytest.importorskip("websockets")
 
 from benchmarks import decision, rendering, search, throughput, training, training_speedup, web
+from benchmarks import text as in_words
 
 BENCHMARKS = {
     "decision": decision,
     "rendering": rendering,
     "search": search,
+    "text": in_words,
     "throughput": throughput,
     "training": training,
     "web": web,
@@ -116,6 +119,23 @@ def check_decision(measured):
     assert len(cases) == len(set(cases)) == 4 * len({games for games, _, _ in cases})
 
 
+def check_text(measured):
+    check_origin(measured, "text")
+    results = measured["results"]
+    game = load_game(measured["game"])
+    assert [row["num_players"] for row in results["strength"]] == list(table_sizes(game))
+    for row in results["strength"]:
+        low, high = row["difference_ci95"]
+        assert -0.03 <= low <= row["difference"] <= high <= 0.03
+        assert row["different_actions"] == 0 < row["decisions"]
+    speed = results["decisions_per_second"]
+    assert all(row["per_second"] > 0 for row in speed)
+    assert {row["interface"] for row in speed} == {"TextEnv", "TextSeatEnv"}
+    for row in results["characters"]:
+        assert row["later_mean"] <= row["later_most"] <= row["first_most"] <= row["bound"]
+        assert row["game_mean"] <= row["game_most"]
+
+
 def check_web(measured):
     check_origin(measured, "web")
     *loads, without_pause = measured["results"]["loads"]
@@ -132,6 +152,7 @@ CHECKS = {
     "decision": check_decision,
     "rendering": check_rendering,
     "search": check_search,
+    "text": check_text,
     "throughput": check_throughput,
     "training": check_training,
     "web": check_web,
@@ -146,6 +167,16 @@ def test_web_runs(tmp_path, capsys):
     measured = json.loads(path.read_text())
     check_web(measured)
     assert web.table(measured) in capsys.readouterr().out
+
+
+@slow_as_python
+def test_text_runs(tmp_path, capsys):
+    path = tmp_path / "text.json"
+    arguments = ["--game", SCRIPTED.id, "--deals", "2", "--seconds", "0.1", "--json", str(path)]
+    assert in_words.main(arguments) == 0
+    measured = json.loads(path.read_text())
+    check_text(measured)
+    assert in_words.table(measured) in capsys.readouterr().out
 
 
 def test_rendering_runs(tmp_path, capsys):
@@ -304,6 +335,8 @@ def test_readme_alone_rewrites_tables_and_nothing_else(tmp_path, monkeypatch):
         ("rendering", ["--pictures", "1"]),
         ("decision", ["--games", "0"]),
         ("decision", ["--repetitions", "0"]),
+        ("text", ["--deals", "1"]),
+        ("text", ["--seconds", "nan"]),
         ("search", ["--deals", "1"]),
         ("search", ["--table", "two", "search:4"]),
         ("search", ["--table", "2", "random"]),

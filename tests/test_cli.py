@@ -27,7 +27,8 @@ from person import PlayingPerson, story_of
 
 import card_envs
 from card_envs.agents import agent_names, choose
-from card_envs.cli import _explain, _meant, _seat_opponents, main
+from card_envs.answers import meant
+from card_envs.cli import _explain, _seat_opponents, main
 from card_envs.engine.game import VIEW_OPTIONS
 from card_envs.games import GAMES
 from card_envs.render.words import WIDTH, by_kind
@@ -263,8 +264,8 @@ def test_an_answer_that_fits_several_actions_is_asked_again(game, capsys, person
         names = {action: env.action_name(action) for action in env.legal_actions()}
         words = [name.split()[0].strip(":") for name in names.values()]
         answer = max(words, key=words.count)
-        meant = _meant(answer, names)
-        if len(meant) > 1:
+        found = meant(answer, names)
+        if len(found) > 1:
             break
     else:
         pytest.skip("no two actions begin with the same word")
@@ -273,8 +274,8 @@ def test_an_answer_that_fits_several_actions_is_asked_again(game, capsys, person
     assert main(["play", game.id, "--seed", str(seed), "--seat", str(seat)]) == 0
     *_, listed, left = capsys.readouterr().out.split("Your action (")
     *_, listed = listed.partition("q to quit): ")
-    found = re.findall(r"^ *(\d+)  (.*)$", listed, re.MULTILINE)
-    assert [(int(action), name) for action, name in found] == [(a, names[a]) for a in meant]
+    told = re.findall(r"^ *(\d+)  (.*)$", listed, re.MULTILINE)
+    assert [(int(action), name) for action, name in told] == [(a, names[a]) for a in found]
     assert f"{answer!r} could mean any of these." in listed
     assert "You left the game." in left
 
@@ -370,14 +371,14 @@ NAMES = [
     ],
 )
 def test_answers_may_be_words(answer, names):
-    assert [NAMES[action] for action in _meant(answer, dict(enumerate(NAMES)))] == names
+    assert [NAMES[action] for action in meant(answer, dict(enumerate(NAMES)))] == names
 
 
 def test_a_number_in_an_answer_is_no_beginning_of_another():
     names = {3: "take slot 1", 4: "take slot 10", 5: "take slot 1 twice"}
-    assert _meant("slot 1", names) == [3, 5]
-    assert _meant("take slot 1", names) == [3]
-    assert _meant("slot 10", names) == [4]
+    assert meant("slot 1", names) == [3, 5]
+    assert meant("take slot 1", names) == [3]
+    assert meant("slot 10", names) == [4]
 
 
 def test_an_answer_is_explained():
@@ -400,7 +401,7 @@ def test_an_answer_is_explained():
 def test_every_action_can_be_chosen_by_its_name_and_by_its_number(game):
     names = {action: game.action_name(action) for action in range(game.num_actions)}
     for action, name in names.items():
-        assert _meant(name, names) == _meant(str(action), names) == [action]
+        assert meant(name, names) == meant(str(action), names) == [action]
 
 
 @each_game

@@ -55,7 +55,9 @@ def test_every_game_is_listed_once_under_its_name():
     assert len(GAMES) == len(ALL_GAMES)
     assert GAMES.names == tuple(game.name for game in ALL_GAMES)
     registered = {name for name in gymnasium.registry if name.startswith("card_envs/")}
-    assert registered == {game.gymnasium_id for game in ALL_GAMES}
+    assert registered == {
+        name for game in ALL_GAMES for name in (game.gymnasium_id, game.gymnasium_text_id)
+    }
     with pytest.raises(KeyError):
         GAMES["chess"]
 

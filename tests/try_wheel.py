@@ -27,6 +27,9 @@ for game_id in card_envs.GAMES:
     _, infos = envs.reset(seed=1)
     for _ in range(20):
         _, _, _, _, infos = envs.step(infos["action_mask"].argmax(axis=1))
+    words = card_envs.make_text(game_id)
+    words.reset(seed=1)
+    assert len(words.get_observation()[1]) > 4000, "the rules are not there"
     print(game_id, "is there")
 """
 

@@ -105,6 +105,12 @@ def gymnasium_id(name: str) -> str:
     return f"card_envs/{camel}-v{version}"
 
 
+def gymnasium_text_id(name: str) -> str:
+    """The id of the same game in words, e.g. ``"card_envs/BeaverGangText-v0"``."""
+    game, _, version = gymnasium_id(name).rpartition("-")
+    return f"{game}Text-{version}"
+
+
 #: Options of every game, in the order in which ``reset`` takes them.
 COMMON_OPTIONS = (
     Option(
@@ -248,6 +254,11 @@ class Game:
     def gymnasium_id(self) -> str:
         """E.g. ``"card_envs/BeaverGang-v0"``."""
         return gymnasium_id(self.name)
+
+    @property
+    def gymnasium_text_id(self) -> str:
+        """E.g. ``"card_envs/BeaverGangText-v0"``: the game in words."""
+        return gymnasium_text_id(self.name)
 
     @property
     def default_opponent(self) -> str:

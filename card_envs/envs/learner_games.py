@@ -22,8 +22,8 @@ from card_envs.engine.threads import OneThread, one_thread_at_a_time
 #: What the learner gets for an illegal action with ``on_illegal="terminate"``.
 ILLEGAL_REWARD = -1.0
 
-# Games in a row that may end before the learner's first decision.
-_TRIES = 1000
+#: Games in a row that may end before the learner's first decision.
+TRIES = 1000
 
 # What the environments take besides the game's options.
 _ARGUMENTS = (
@@ -144,12 +144,8 @@ class LearnerGames(OneThread):
         self.restart(indices, next_seeds(self.game_seeds[indices]))
 
     def _begin(self, indices: NDArray[np.int64], seeds: NDArray[np.uint64]) -> None:
-        for _ in range(_TRIES):
-            num_players, learner_seats = self._draw_tables(seeds)
-            if self._seat is not None:
-                learner_seats[:] = self._seat
-            seating = self._seat_opponents(num_players, learner_seats)
-            seating[np.arange(len(indices)), learner_seats] = _LEARNER
+        for _ in range(TRIES):
+            num_players, learner_seats, seating = self.draw(seeds)
             self.learner_seats[indices] = learner_seats
             self.game_seeds[indices] = seeds
             self.arena.start(indices, seeds, num_players, seating)
@@ -159,9 +155,25 @@ class LearnerGames(OneThread):
             if not len(indices):
                 return
         raise ValueError(
-            f"{_TRIES} games in a row ended before the learner's first decision: "
+            f"{TRIES} games in a row ended before the learner's first decision: "
             f"max_steps={self.arena.options['max_steps']} is too small"
         )
+
+    def draw(
+        self, seeds: NDArray[np.uint64]
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+        """The tables of the games with these seeds.
+
+        Returns:
+            The number of players (M,), the learner's seat (M,), and who sits where
+            (M, max_players): indices into the arena's agents, 0 for the learner.
+        """
+        num_players, learner_seats = self._draw_tables(seeds)
+        if self._seat is not None:
+            learner_seats[:] = self._seat
+        seating = self._seat_opponents(num_players, learner_seats)
+        seating[np.arange(len(seeds)), learner_seats] = _LEARNER
+        return num_players, learner_seats, seating
 
     def _draw_tables(
         self, seeds: NDArray[np.uint64]

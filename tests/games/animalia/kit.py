@@ -236,6 +236,7 @@ def open_cells(states: np.ndarray, player: int) -> tuple[np.ndarray, np.ndarray]
 # What can happen
 # ---------------------------------------------------------------------------------------------
 
+BEYOND_WORDS = ("located",)
 USUAL_LENGTH = 220
 
 

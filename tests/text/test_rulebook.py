@@ -1,0 +1,43 @@
+"""The rules that players read are those of RULES.md, whole and in plain words."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from helpers import EACH_GAME
+
+from card_envs.docs import rules_file
+from card_envs.render.rulebook import as_ascii, rules_in_words
+
+each_game = pytest.mark.parametrize("game", EACH_GAME)
+
+
+@each_game
+def test_every_rule_is_there_once_and_whole(game):
+    source = rules_file(game).read_text(encoding="utf-8")
+    text = rules_in_words(game)
+    rules = re.findall(r"^\*\*([A-Z]{2}-\d+)\b", source, re.MULTILINE)
+    assert re.findall(r"^([A-Z]{2}-\d+)\b", text, re.MULTILINE) == rules
+    words = re.findall(r"[A-Za-z]+", as_ascii(text))
+    for rule in re.split(r"\n(?=\*\*[A-Z]{2}-\d)", source.partition("\n## Rewards")[0])[1:]:
+        first_paragraph = rule.partition("\n\n")[0]
+        wanted = re.findall(r"[A-Za-z]+", as_ascii(first_paragraph.replace("player_", "player ")))
+        assert " ".join(wanted) in " ".join(words)
+
+
+@each_game
+def test_nothing_but_rules_is_there(game):
+    text = rules_in_words(game)
+    assert text.isascii()
+    assert text.startswith(f"# {game.title}")
+    assert len(text) < 9_000
+    for sign in ("`", "<!--", "](", "| ---", "*Ruling", "**"):
+        assert sign not in text
+    for heading in ("Options", "Actions", "Observation", "Who knows what"):
+        assert f"## {heading}" not in text
+
+
+def test_other_letters_become_ascii():
+    assert as_ascii("Sébastien, Matthäus: −1 × “two”…") == 'Sebastien, Matthaus: -1 x "two"...'
+    assert as_ascii("猫") == "?"

@@ -1,0 +1,143 @@
+"""One seat in words: Gymnasium's contract, and the same games as ``SingleSeatEnv``."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+
+import gymnasium
+import numpy as np
+import pytest
+from gymnasium.utils.env_checker import check_env
+from helpers import EACH_GAME, TABLES, kit_of
+
+from card_envs.agents import make_agent
+from card_envs.envs.single_seat import SingleSeatEnv
+from card_envs.envs.text_seat import TextSeatEnv
+
+each_game = pytest.mark.parametrize("game", EACH_GAME)
+tables = pytest.mark.parametrize(("game", "num_players"), TABLES)
+
+
+@pytest.mark.filterwarnings("ignore:.*is out of date.*:DeprecationWarning")
+@each_game
+def test_gymnasiums_checker(game):
+    env = gymnasium.make(game.gymnasium_text_id)
+    assert isinstance(env.unwrapped, TextSeatEnv)
+    check_env(env.unwrapped, skip_render_check=True)
+    text, _ = env.reset(seed=1)
+    assert text in env.observation_space
+    assert env.action_space.sample() in env.action_space
+    assert env.observation_space.max_length == env.unwrapped.max_chars
+
+
+@pytest.mark.parametrize("skip_forced", [False, True])
+@pytest.mark.parametrize("opponents", [None, "random", "mixed"])
+@tables
+def test_the_games_are_those_of_the_single_seat(game, num_players, opponents, skip_forced):
+    if opponents == "mixed":
+        opponents = [["random", game.default_opponent][k % 2] for k in range(num_players - 1)]
+    options = {
+        "num_players": num_players,
+        "opponents": opponents,
+        "skip_forced": skip_forced,
+        "reward": "score",
+        **kit_of(game).short_options,
+    }
+    seat, words = SingleSeatEnv(game.name, **options), TextSeatEnv(game.name, **options)
+    rng = np.random.default_rng(1)
+    for seed in (5, None, None):
+        _, info = seat.reset(seed=seed)
+        text, told = words.reset(seed=seed)
+        for _ in range(40):
+            legal = np.flatnonzero(info["action_mask"])
+            assert told["legal_actions"] == [game.action_name(a) for a in legal.tolist()]
+            assert told["seat"] == words.seat == seat.seat == info["seat"]
+            assert words.num_players == num_players
+            action = int(rng.choice(legal))
+            _, reward, terminated, truncated, info = seat.step(action)
+            text, *rest, told = words.step(f"[{action}]")
+            assert rest == [pytest.approx(reward), terminated, truncated]
+            assert told["action"] == action
+            if terminated or truncated:
+                assert "The final standing" in text or "truncated after" in text
+                assert told["legal_actions"] == []
+                with pytest.raises(gymnasium.error.ResetNeeded, match="the game is over"):
+                    words.step("[0]")
+                break
+
+
+@each_game
+def test_tables_of_several_sizes_and_given_seats(game):
+    low, high = game.min_players, game.max_players
+    seat = SingleSeatEnv(game.name, num_players=(low, high), seat=low - 1)
+    words = TextSeatEnv(game.name, num_players=(low, high), seat=low - 1)
+    sizes = set()
+    for seed in range(12):
+        seat.reset(seed=seed)
+        text, info = words.reset(seed=seed)
+        assert words.num_players == seat.num_players
+        assert info["seat"] == words.seat == low - 1
+        assert len(text) <= words.max_chars
+        sizes.add(words.num_players)
+    assert sizes == set(range(low, high + 1)) or high - low > 3
+
+
+@each_game
+def test_wrong_answers(game):
+    env = TextSeatEnv(game.name, max_tries=2)
+    env.reset(seed=3)
+    text, reward, terminated, truncated, info = env.step("nothing")
+    assert (reward, terminated, truncated) == (0.0, False, False)
+    assert text.startswith(info["message"])
+    assert info["action"] is None
+    text, reward, terminated, truncated, info = env.step("nothing")
+    assert (reward, terminated, truncated) == (-1.0, True, False)
+    assert text.startswith(info["message"])
+    assert "you have lost it" in info["message"]
+    env = TextSeatEnv(game.name, max_tries=1, on_illegal="random")
+    legal = env.reset(seed=3)[1]["legal_actions"]
+    text, *_, info = env.step("nothing")
+    assert game.action_name(info["action"]) in legal
+    assert text.startswith(info["message"])
+
+
+@each_game
+def test_calls_in_the_wrong_order_and_wrong_arguments(game):
+    env = TextSeatEnv(game.name)
+    with pytest.raises(gymnasium.error.ResetNeeded):
+        env.step("[0]")
+    for attribute in ("seat", "num_players"):
+        with pytest.raises(AttributeError, match="before reset"):
+            getattr(env, attribute)
+    for name in ("mask", "features", "observation_dtype"):
+        with pytest.raises(TypeError, match=f"unexpected keyword argument '{name}'"):
+            TextSeatEnv(game.name, **{name: "info"})
+    with pytest.raises(ValueError, match="on_illegal must be 'terminate' or 'random'"):
+        TextSeatEnv(game.name, on_illegal="raise")
+    with pytest.raises(ValueError, match="seat must be"):
+        TextSeatEnv(game.name, seat=99)
+    with pytest.raises(ValueError, match="there is no agent"):
+        TextSeatEnv(game.name, opponents="nobody")
+    env.reset(seed=1)
+    with pytest.raises(TypeError, match="an answer is a str"):
+        env.step(0)
+
+
+@each_game
+def test_games_that_are_too_short_are_an_error(game):
+    env = TextSeatEnv(game.name, max_steps=1, seat=game.min_players - 1, opponents="random")
+    with pytest.raises(ValueError, match="max_steps=1 is too small"):
+        env.reset(seed=1)
+
+
+@each_game
+def test_it_is_copied_pickled_and_rendered(game):
+    env = TextSeatEnv(game.name, opponents=make_agent("random", game), render_mode="ansi")
+    assert env.render() is None
+    text, info = env.reset(seed=6)
+    assert env.render() in text
+    for twin in (copy.deepcopy(env), pickle.loads(pickle.dumps(env))):
+        answer = f"[{info['legal_actions'][-1]}]"
+        assert twin.step(answer) == copy.deepcopy(env).step(answer)
+    env.close()
