@@ -105,9 +105,8 @@ class RecordedGames:
         compile_for(self.game, count_decisions)(
             states, self.actions, self.decisions, self.seats, counts
         )
-        sizes = np.where(counts > 0, counts + 1, 0)
-        ends = np.cumsum(sizes)
-        rows = ends - sizes
+        ends = np.cumsum(counts + 1)
+        rows = ends - counts - 1
         total = int(ends[-1])
         observation = np.zeros((total, self.game.fields.size), np.float32)
         action_mask = np.zeros((total, self.game.num_actions), np.int8)
@@ -191,9 +190,10 @@ class Recording:
         self.games = int(games)
         self.seed = check_seed(seed)
         # Agents without repetitions are asked once for all their seats.
-        distinct = list(dict.fromkeys(agents))
-        self._agents = [as_agent(agent, self.game, self.seed) for agent in distinct]
-        self._indices = np.array([distinct.index(agent) for agent in agents])
+        keys = [agent if isinstance(agent, str) else id(agent) for agent in agents]
+        distinct = dict(zip(keys, agents, strict=True))
+        self._agents = [as_agent(agent, self.game, self.seed) for agent in distinct.values()]
+        self._indices = np.array([list(distinct).index(key) for key in keys])
 
     def __len__(self) -> int:
         return -(-self.games // _GAMES_AT_ONCE)

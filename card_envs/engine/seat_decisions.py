@@ -33,7 +33,7 @@ def write_decisions(
 
     Game i's decisions are written from row ``rows[i]`` on: what the seat observes and may do, what
     they do, and their rewards from then until their next decision or the end of the game. One row
-    more holds what they observe at the end. A game without decisions has no rows.
+    more holds what they observe at the end, if they had a decision.
     """
     for i in range(len(states)):
         s = states[i]
