@@ -69,7 +69,7 @@ test-python:
 	test -x .venv-python/bin/python || $(PYTHON) -m venv .venv-python
 	.venv-python/bin/python -m pip install --quiet --upgrade "pip >= 25.1"
 	.venv-python/bin/python -m pip install --quiet --constraint constraints.txt \
-		--editable ".[evaluation,render,web]" --group train --group bench --group dev
+		--editable ".[evaluation,render,web,datasets]" --group train --group bench --group dev
 	.venv-python/bin/python tests/compile_rules.py
 	.venv-python/bin/python -m pytest -n 2
 
@@ -122,6 +122,6 @@ $(IMPROVE): improve-%: .venv/installed
 .venv/installed: pyproject.toml constraints.txt
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
 	$(BIN)/python -m pip install --quiet --upgrade "pip >= 25.1"  # which knows dependency groups
-	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable ".[evaluation,render,web]" \
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable ".[evaluation,render,web,datasets]" \
 		--group train --group bench --group dev
 	touch $@

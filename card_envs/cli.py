@@ -17,6 +17,7 @@ from card_envs.agents import Agent, agent_names, choose, make_agent, shipped_pol
 from card_envs.answers import meant, near
 from card_envs.command import add_games_argument, parse_arguments
 from card_envs.compilation import compile_game
+from card_envs.datasets.command import add_record
 from card_envs.engine.game import VIEW_OPTIONS, Game
 from card_envs.engine.seeds import check_seed
 from card_envs.envs.aec import CardEnv
@@ -100,6 +101,13 @@ def _parser() -> argparse.ArgumentParser:
     replay = commands.add_parser("replay", help="show a replay file, as each player to move saw it")
     replay.add_argument("file", metavar="FILE")
     replay.add_argument(
+        "--game",
+        type=int,
+        default=1,
+        metavar="K",
+        help="which game of a file with several, from 1 (default: 1)",
+    )
+    replay.add_argument(
         "--video",
         type=command.output_file,
         metavar="FILE",
@@ -120,6 +128,7 @@ def _parser() -> argparse.ArgumentParser:
 
     add_evaluate(commands)
     add_tournament(commands)
+    add_record(commands)
     add_serve(commands)
 
     for subparser in commands.choices.values():
@@ -431,7 +440,7 @@ def _prepare_replay(args: argparse.Namespace) -> _Command:
     perspective = int(args.perspective) if str(args.perspective).isdigit() else args.perspective
     if args.video:
         check_video_name(args.video)
-    replay = Replay.load(args.file)
+    replay = Replay.load(args.file, args.game)
     env = replay.start("rgb_array" if args.video else "ansi", perspective)
     decisions = sum(isinstance(action, int) for action in replay.actions)
 

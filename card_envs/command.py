@@ -11,9 +11,10 @@ import importlib
 import json
 import os
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import card_envs
 from card_envs.engine.game import Game
@@ -144,10 +145,55 @@ def output_file(text: str) -> Path:
     return path
 
 
-def write_output(path: str | Path, data: bytes) -> None:
-    """Write a file atomically: if that fails, the old file is still there.
+def new_output_file(text: str) -> Path:
+    """The type of an argument that names a file to be written, which must not exist yet.
 
+    What is no regular file, such as a pipe, may exist.
+
+    Raises:
+        argparse.ArgumentTypeError: As for :func:`output_file`, or the file exists.
+    """
+    path = output_file(text)
+    if path.is_file():
+        raise argparse.ArgumentTypeError(f"{text} exists already and is not overwritten")
+    return path
+
+
+@contextmanager
+def open_output(path: str | Path) -> Iterator[IO[bytes]]:
+    """Open a file that appears, or replaces the old one, once all of it is written.
+
+    If that fails, or the program is interrupted, the old file is still there and nothing else.
     Symbolic links are followed; anything but a regular file, such as a device, is written directly.
+
+    Args:
+        path: The file; its folder is made if needed.
+
+    Yields:
+        The file, open for writing bytes.
+
+    Raises:
+        OSError: The file cannot be written.
+    """
+    path = Path(path)
+    if path.exists() and not path.is_file():
+        with path.open("wb") as file:
+            yield file
+        return
+    path = path.resolve()
+    path.parent.mkdir(parents=True, exist_ok=True)
+    new = path.with_name(path.name + ".new")
+    try:
+        with new.open("wb") as file:
+            yield file
+        new.replace(path)
+    except BaseException:
+        new.unlink(missing_ok=True)
+        raise
+
+
+def write_output(path: str | Path, data: bytes) -> None:
+    """Write a file atomically, as :func:`open_output` does.
 
     Args:
         path: The file; its folder is made if needed.
@@ -156,18 +202,8 @@ def write_output(path: str | Path, data: bytes) -> None:
     Raises:
         OSError: The file cannot be written.
     """
-    path = Path(path).resolve()
-    if path.exists() and not path.is_file():
-        path.write_bytes(data)
-        return
-    path.parent.mkdir(parents=True, exist_ok=True)
-    new = path.with_name(path.name + ".new")
-    try:
-        new.write_bytes(data)
-        new.replace(path)
-    except OSError:
-        new.unlink(missing_ok=True)
-        raise
+    with open_output(path) as file:
+        file.write(data)
 
 
 def write_json(path: str | Path, data: Any) -> None:

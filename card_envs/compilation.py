@@ -5,6 +5,7 @@ from __future__ import annotations
 import numba
 
 import card_envs
+from card_envs.datasets import Recording
 from card_envs.engine.game import Game
 from card_envs.engine.jit import COMPILED
 from card_envs.envs.single_seat_vector import SingleSeatVectorEnv
@@ -32,3 +33,5 @@ def compile_game(game: Game) -> None:
     games = SingleSeatVectorEnv(game.name, num_envs=2)
     _, infos = games.reset(seed=1)
     games.step(infos["action_mask"].argmax(axis=1))
+    for recorded in Recording(game, ["random"] * game.default_players, games=1, seed=1):
+        list(recorded.first_agents_decisions())

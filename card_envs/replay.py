@@ -168,18 +168,52 @@ class Replay:
         return json.dumps({**data, "checksum": _checksum(data)}, ensure_ascii=False)
 
     @classmethod
-    def load(cls, path: str | Path) -> Replay:
-        """Read a replay file and play it through.
+    def load(cls, path: str | Path, game: int = 1) -> Replay:
+        """Read a game of a replay file and play it through.
+
+        Args:
+            path: The file: one game a line.
+            game: Which of its games, from 1; those before are not checked.
 
         Raises:
-            ValueError: As for :meth:`from_json`; the message names the file.
+            ValueError: As for :meth:`from_json`, or the file has no such game; the message names
+                the file.
             OSError: The file cannot be read.
         """
+        if game < 1:
+            raise ValueError(f"games are counted from 1, got {game}")
+        lines = 0
+        with Path(path).open("rb") as file:
+            for lines, line in enumerate(file, 1):
+                if lines == game:
+                    return cls._read(path, lines, line)
+        if game > 1:
+            raise ValueError(f"{path} has {lines} lines, so no game {game}")
+        return cls._read(path, 1, b"")
+
+    @classmethod
+    def load_all(cls, path: str | Path) -> Iterator[Replay]:
+        """Read the games of a replay file one after the other, each played through.
+
+        Args:
+            path: The file: one game a line.
+
+        Raises:
+            ValueError: As for :meth:`from_json`; the message names the file and the line.
+            OSError: The file cannot be read.
+        """
+        with Path(path).open("rb") as file:
+            for number, line in enumerate(file, 1):
+                yield cls._read(path, number, line)
+
+    @classmethod
+    def _read(cls, path: str | Path, number: int, line: bytes) -> Replay:
         try:
-            replay = cls.from_bytes(Path(path).read_bytes())
+            replay = cls.from_bytes(line)
             replay.play()
         except ValueError as error:
-            raise ValueError(f"{path}: {error}") from None
+            place = path if number == 1 else f"{path}, line {number}"
+            raise ValueError(f"{place}: {error}") from None
         return replay
 
     def save(self, path: str | Path) -> None:

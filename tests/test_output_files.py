@@ -91,12 +91,10 @@ def test_a_file_that_cannot_be_written_is_as_it_was(tmp_path, monkeypatch):
     path = tmp_path / "result.json"
     path.write_text("before")
 
-    def full(self, data):
-        with self.open("wb") as file:
-            file.write(data[:3])
+    def full(descriptor):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(type(path), "write_bytes", full)
+    monkeypatch.setattr(type(path), "replace", lambda self, target: full(0))
     with pytest.raises(OSError, match="No space left"):
         command.write_json(path, {"some": "data"})
     assert path.read_text() == "before"

@@ -18,6 +18,7 @@ from card_envs.engine.perceptron import join
 from card_envs.engine.seeds import next_seeds
 from card_envs.engine.templates import (
     ASKED,
+    FULL,
     NETWORK,
     NOBODY,
     advance_to_decision,
@@ -25,6 +26,9 @@ from card_envs.engine.templates import (
     reset_games,
     take_actions,
 )
+
+# Decisions of a game that there is room for at first, where actions are recorded.
+_ROOM = 128
 
 
 class Arena:
@@ -42,6 +46,8 @@ class Arena:
         observation, action_mask: float32 or uint8 (N, D), int8 (N, A), of the player to move,
             valid where a game waits.
         returns: float64 (N, max_players), rewards added up since they were last set to 0.
+        recorded: int64 (N, decisions), each game's actions in order with ``record``, of which the
+            first ``states["steps"]`` are its own; otherwise empty.
 
     Args:
         game: The game.
@@ -51,6 +57,7 @@ class Arena:
         skip_forced: Whether the single legal action is taken without asking.
         observation_dtype: ``"float32"``, or ``"uint8"``: the caller's observations are whole units
             of ``game.fields.scale``. Agents get float32.
+        record: Whether actions are recorded.
         **options: The game's options.
     """
 
@@ -63,6 +70,7 @@ class Arena:
         view: View | None = None,
         skip_forced: bool = False,
         observation_dtype: str = "float32",
+        record: bool = False,
         **options: Any,
     ) -> None:
         self.game = game
@@ -78,6 +86,7 @@ class Arena:
         self.observation = np.zeros((num_games, game.fields.size), dtype)
         self.action_mask = np.zeros((num_games, game.num_actions), np.int8)
         self.returns = np.zeros((num_games, game.max_players), np.float64)
+        self.recorded = np.zeros((num_games, _ROOM if record else 0), np.int64)
         self._streams = np.zeros(num_games, np.uint64)
         self._networks: list[Any] = []
         self._joined = join([])
@@ -122,7 +131,7 @@ class Arena:
         Raises:
             ValueError: As for :meth:`start`.
         """
-        self._take_actions(self.states, indices, actions, self.returns)
+        self._take(indices, actions)
         self._play(indices)
 
     def _play(self, indices: NDArray[np.int64]) -> None:
@@ -149,9 +158,13 @@ class Arena:
                 self.waiting,
                 self.observation,
                 self.action_mask,
+                self.recorded,
             )
             waiting = self.waiting[indices]
             still_playing = []
+            if (waiting == FULL).any():
+                self.recorded = np.hstack([self.recorded, np.zeros_like(self.recorded)])
+                still_playing.append(indices[waiting == FULL])
             for k in asked:
                 games = indices[waiting == k]
                 if len(games):
@@ -165,7 +178,11 @@ class Arena:
         if observation.dtype == np.uint8:
             observation = observation / self.game.fields.scale
         turn = Turn(self.game, self.states, games, observation, self.action_mask[games])
-        actions = checked_actions(agent, turn, agent.act(turn))
+        self._take(games, checked_actions(agent, turn, agent.act(turn)))
+
+    def _take(self, games: NDArray[np.int64], actions: NDArray[np.int64]) -> None:
+        if self.recorded.size:
+            self.recorded[games, self.states["steps"][games]] = actions
         self._take_actions(self.states, games, actions, self.returns)
 
 

@@ -26,8 +26,8 @@ PAID, OVER = 16, 32
 # How an agent comes to its action in advance_to_decision: it is asked for it, or it is a kernel.
 ASKED, RANDOM, HEURISTIC, NETWORK = 0, 1, 2, 3
 
-# What advance_to_decision writes for a game that waits for nobody.
-NOBODY = -1
+# What advance_to_decision writes for a game that waits for nobody, or for room to record it.
+NOBODY, FULL = -1, -3
 
 _HELPERS = {
     "prange": numba.prange,
@@ -42,6 +42,7 @@ _HELPERS = {
     "HEURISTIC": HEURISTIC,
     "NETWORK": NETWORK,
     "NOBODY": NOBODY,
+    "FULL": FULL,
 }
 
 
@@ -180,18 +181,24 @@ def advance_to_decision(
     waiting,
     observation,
     action_mask,
+    recorded,
 ):
     """Advance the games ``indices`` until an agent must be asked, or they are over.
 
     Agents observe by their own ``views[agent]``: memory and features. Networks are those of
-    ``perceptron.join``.
+    ``perceptron.join``. Actions are written to ``recorded`` (N, decisions), unless it is empty; a
+    game that has no room left there stops.
     """
+    records = recorded.size > 0
     for j in range(len(indices)):
         i = indices[j]
         s = states[i]
         while True:
             if s.terminated or s.truncated:
                 waiting[i] = NOBODY
+                break
+            if records and s.steps >= recorded.shape[1]:
+                waiting[i] = FULL
                 break
             agent = seating[i, s.current_player]
             if kernels[agent] == HEURISTIC:
@@ -220,6 +227,8 @@ def advance_to_decision(
                         i,
                         scratch,
                     )
+            if records:
+                recorded[i, s.steps] = action
             step(states, i, action)
             for player in range(s.num_players):
                 returns[i, player] += s.rewards[player]

@@ -1,0 +1,154 @@
+"""Minari datasets: one agent's decisions with action masks, for offline learning."""
+
+from __future__ import annotations
+
+import copy
+import shutil
+import warnings
+from collections.abc import Sequence
+from types import TracebackType
+from typing import Any
+
+import gymnasium
+
+import card_envs
+from card_envs.datasets.recording import RecordedGames, Recording, SeatDecisions
+from card_envs.engine.game import View
+from card_envs.envs.observation_space import observation_space
+from card_envs.extras import import_extra
+
+_EXTRA = "datasets"
+
+
+class MinariWriter:
+    """Writes the decisions of a recording's first agent as a Minari dataset, batch by batch.
+
+    An episode is a game: what the environment that ``recover_environment`` gives would return for
+    the same seed and actions. It is a context: if what is in it fails or is interrupted, or there
+    was no decision, no dataset is left.
+
+    Args:
+        name: The dataset's id, such as ``"beaver_gang/heuristic-v0"``; it must not exist yet.
+        recording: The games that will be given to :meth:`add`.
+        agents: The agents' names, in the recording's order.
+        view: How the first agent's seat observes.
+
+    Raises:
+        ValueError: The name is not one of Minari's, or there is such a dataset.
+        MissingExtraError: minari is not installed.
+    """
+
+    def __init__(self, name: str, recording: Recording, agents: Sequence[str], view: View) -> None:
+        self._minari = import_extra("minari", _EXTRA)
+        import_extra("h5py", _EXTRA)
+        import_extra("PIL", _EXTRA)  # Minari's storage imports it
+        datasets = import_extra("minari.dataset.minari_dataset", _EXTRA)
+        parts = datasets.DATASET_ID_RE.fullmatch(name)
+        if parts is None or parts["version"] is None:
+            raise ValueError(
+                f"a Minari dataset is called NAME-v0 or GROUP/NAME-v0, with letters, digits, _ "
+                f"and -, got {name!r}"
+            )
+        paths = import_extra("minari.storage.datasets_root_dir", _EXTRA)
+        self.path = paths.get_dataset_path(name)
+        if self.path.exists():
+            raise ValueError(f"the Minari dataset {name} exists already: {self.path}")
+        self._name = name
+        self._recording = recording
+        self._agents = list(agents)
+        self._view = view
+        self._dataset: Any = None
+
+    @property
+    def episodes(self) -> int:
+        """How many episodes have been written."""
+        return 0 if self._dataset is None else int(self._dataset.storage.total_episodes)
+
+    def __enter__(self) -> MinariWriter:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        if kind is not None:
+            shutil.rmtree(self.path, ignore_errors=True)
+        elif self._dataset is None:
+            raise ValueError(
+                f"no Minari dataset was written: all games ended before the first decision of "
+                f"{self._agents[0]}: max_steps={self._recording.options['max_steps']} is too small"
+            )
+
+    def add(self, games: RecordedGames) -> None:
+        """Write the first agent's decisions in these games."""
+        episodes = [
+            self._episode(decisions) for decisions in games.first_agents_decisions(self._view)
+        ]
+        if not episodes:
+            return
+        if self._dataset is None:
+            self._dataset = self._create(episodes)
+        else:
+            self._dataset.storage.update_episodes(episodes)
+
+    def _episode(self, decisions: SeatDecisions) -> Any:
+        last = [*[False] * (len(decisions.actions) - 1), True]
+        return self._minari.data_collector.EpisodeBuffer(
+            seed=decisions.seed,
+            observations={
+                "observation": decisions.observation,
+                "action_mask": decisions.action_mask,
+            },
+            actions=decisions.actions,
+            rewards=decisions.rewards,
+            terminations=[end and decisions.terminated for end in last],
+            truncations=[end and decisions.truncated for end in last],
+        )
+
+    def _create(self, episodes: list[Any]) -> Any:
+        recording = self._recording
+        game = recording.game
+        view = {"memory": self._view.memory, "features": self._view.features}
+        spec = copy.deepcopy(gymnasium.spec(game.gymnasium_id))
+        spec.kwargs = {
+            **spec.kwargs,
+            "num_players": recording.num_players,
+            "opponents": self._agents[1:],
+            **recording.options,
+            **view,
+            "mask": "observation",
+        }
+        with warnings.catch_warnings():
+            # About an author, an address and the like, which are the user's to add.
+            warnings.simplefilter("ignore", UserWarning)
+            dataset = self._minari.create_dataset_from_buffers(
+                self._name,
+                episodes,
+                env=spec,
+                observation_space=observation_space(game, mask_in_info=False),
+                action_space=gymnasium.spaces.Discrete(game.num_actions),
+                algorithm_name=self._agents[0],
+                description=(
+                    f"{game.name}, {recording.num_players} players: the decisions of "
+                    f"{self._agents[0]} against {', '.join(self._agents[1:])}"
+                ),
+                requirements=[f"card_envs=={card_envs.__version__}"],
+                data_format="hdf5",
+            )
+        dataset.storage.update_metadata(
+            {
+                "card_envs": {
+                    "game": game.name,
+                    "version": card_envs.__version__,
+                    "fingerprint": game.fields.fingerprint,
+                    "options": {"num_players": recording.num_players, **recording.options},
+                    "view": view,
+                    "agents": self._agents,
+                    "seed": recording.seed,
+                    "games": recording.games,
+                }
+            }
+        )
+        return dataset

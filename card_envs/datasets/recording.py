@@ -1,0 +1,226 @@
+"""``Recording``: games between agents, played in the compiled loop with their actions recorded."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+import card_envs
+from card_envs.agents import AgentLike, as_agent
+from card_envs.engine.arena import Arena
+from card_envs.engine.game import Game, View
+from card_envs.engine.rng import mix
+from card_envs.engine.seat_decisions import count_decisions, write_decisions
+from card_envs.engine.seeds import check_seed, draw_tables
+from card_envs.engine.templates import compile_for, reset_games
+from card_envs.games import load_game
+from card_envs.replay import Replay
+
+_GAMES_AT_ONCE = 256
+
+# Recorded games are none of those that ``evaluate`` deals from the same seed.
+_RECORDED = np.uint64(0x9FB21C651E98DF25)
+
+
+@dataclass(frozen=True)
+class SeatDecisions:
+    """All decisions of one seat in one game, in their order: T of them.
+
+    Attributes:
+        seed: The game's seed.
+        observation: float32 (T + 1, D) in [0, 1]: before each decision, and at the end.
+        action_mask: int8 (T + 1, A), 1 for each legal action; at the end all 0.
+        actions: int64 (T,).
+        rewards: float64 (T,): from a decision until the seat's next one, or the end of the game.
+        terminated: Whether the game is over.
+        truncated: Whether it ended at ``max_steps``.
+    """
+
+    seed: int
+    observation: NDArray[np.float32]
+    action_mask: NDArray[np.int8]
+    actions: NDArray[np.int64]
+    rewards: NDArray[np.float64]
+    terminated: bool
+    truncated: bool
+
+
+@dataclass(frozen=True)
+class RecordedGames:
+    """M games that have been played to their ends.
+
+    Attributes:
+        game: The game.
+        num_players: The number of players.
+        options: All options of the game.
+        seeds: uint64 (M,), the games' seeds.
+        seats: int64 (M,), the seat of the first agent; the others follow to the left.
+        actions: int64 (M, K), the actions of all players in order, of which the first
+            ``decisions`` count.
+        decisions: int64 (M,), how many there are.
+        truncated: bool (M,), games that ended at ``max_steps``.
+    """
+
+    game: Game
+    num_players: int
+    options: Mapping[str, Any]
+    seeds: NDArray[np.uint64]
+    seats: NDArray[np.int64]
+    actions: NDArray[np.int64]
+    decisions: NDArray[np.int64]
+    truncated: NDArray[np.bool_]
+
+    def __len__(self) -> int:
+        return len(self.seeds)
+
+    def replays(self) -> Iterator[Replay]:
+        """The games as replays, in their order."""
+        options = {"num_players": self.num_players, **self.options}
+        for seed, actions, decisions in zip(
+            self.seeds.tolist(), self.actions, self.decisions, strict=True
+        ):
+            yield Replay(
+                self.game.name,
+                card_envs.__version__,
+                options,
+                seed,
+                tuple(actions[:decisions].tolist()),
+            )
+
+    def first_agents_decisions(self, view: View | None = None) -> Iterator[SeatDecisions]:
+        """The first agent's decisions in each game.
+
+        Rewards before their first decision are not included. A game that ended before it is left
+        out.
+
+        Args:
+            view: How the seat observes (None: the default view).
+        """
+        states = self._begun()
+        counts = np.zeros(len(self), np.int64)
+        compile_for(self.game, count_decisions)(
+            states, self.actions, self.decisions, self.seats, counts
+        )
+        ends = np.cumsum(counts + 1)
+        rows = ends - counts - 1
+        total = int(ends[-1])
+        observation = np.zeros((total, self.game.fields.size), np.float32)
+        action_mask = np.zeros((total, self.game.num_actions), np.int8)
+        actions, rewards = np.zeros(total, np.int64), np.zeros(total)
+        states = self._begun()
+        compile_for(self.game, write_decisions)(
+            states,
+            self.actions,
+            self.decisions,
+            self.seats,
+            rows,
+            *(view or View()).codes,
+            observation,
+            action_mask,
+            actions,
+            rewards,
+        )
+        for i in np.flatnonzero(counts):
+            own = slice(rows[i], ends[i])
+            decisions = slice(rows[i], ends[i] - 1)
+            yield SeatDecisions(
+                int(self.seeds[i]),
+                observation[own],
+                action_mask[own],
+                actions[decisions],
+                rewards[decisions],
+                bool(states["terminated"][i]),
+                bool(states["truncated"][i]),
+            )
+
+    def _begun(self) -> NDArray[np.void]:
+        """The games' records at their beginning."""
+        states = self.game.new_states(len(self))
+        everything = np.arange(len(self))
+        counts = np.full(len(self), self.num_players)
+        encoded = self.game.encode_options(self.options)
+        compile_for(self.game, reset_games)(states, everything, self.seeds, counts, encoded)
+        return states
+
+
+class Recording:
+    """Games between the agents of one table, played as they are iterated over.
+
+    The table is the agents' in their order around it: in each game the first one has the seat that
+    ``SingleSeatEnv`` draws from the game's seed, and the others follow to the left. So every agent
+    has each seat equally often, and ``SingleSeatEnv(game, num_players=n, opponents=agents[1:])``
+    has the same table, cards and seats for the same seed. Games of different ``seed`` differ, and
+    none is a deal of ``evaluate``.
+
+    Iterating gives the games in batches of up to 256 (:class:`RecordedGames`), the same each time;
+    ``len`` is the number of batches.
+
+    Args:
+        game: The game, or its name.
+        agents: The agents of the table (names, agents, or functions of observations and masks);
+            their number is the number of players.
+        games: How many games, at least 1.
+        seed: What the games' seeds are drawn from, and the seed of agents that choose at random; a
+            whole number from 0 to 2**64 - 1.
+        options: The game's options.
+
+    Raises:
+        ValueError: An agent, a number or an option is wrong; or, while playing, an agent's action
+            is illegal.
+        TypeError: There is no such option, or something given as an agent is not one.
+    """
+
+    def __init__(
+        self,
+        game: Game | str,
+        agents: Sequence[AgentLike],
+        games: int,
+        seed: int = 0,
+        options: Mapping[str, Any] | None = None,
+    ) -> None:
+        self.game = game if isinstance(game, Game) else load_game(game)
+        self.num_players = self.game.check_num_players(len(agents))
+        self.options = self.game.check_options(options or {})
+        if isinstance(games, bool) or not isinstance(games, (int, np.integer)) or games < 1:
+            raise ValueError(f"games must be a whole number of at least 1, got {games!r}")
+        self.games = int(games)
+        self.seed = check_seed(seed)
+        # Agents without repetitions are asked once for all their seats.
+        keys = [agent if isinstance(agent, str) else id(agent) for agent in agents]
+        distinct = dict(zip(keys, agents, strict=True))
+        self._agents = [as_agent(agent, self.game, self.seed) for agent in distinct.values()]
+        self._indices = np.array([list(distinct).index(key) for key in keys])
+
+    def __len__(self) -> int:
+        return -(-self.games // _GAMES_AT_ONCE)
+
+    def __iter__(self) -> Iterator[RecordedGames]:
+        start = mix(np.uint64(self.seed) ^ _RECORDED)
+        for first in range(0, self.games, _GAMES_AT_ONCE):
+            numbers = range(first, min(first + _GAMES_AT_ONCE, self.games))
+            yield self._play(np.array([mix(start ^ np.uint64(k)) for k in numbers], np.uint64))
+
+    def _play(self, seeds: NDArray[np.uint64]) -> RecordedGames:
+        games, n = len(seeds), self.num_players
+        counts, seats = np.zeros((2, games), np.int64)
+        draw_tables(seeds, n, n, counts, seats)
+        seating = np.zeros((games, self.game.max_players), np.int64)
+        places = (seats[:, None] + np.arange(n)) % n
+        np.put_along_axis(seating, places, self._indices[None], axis=1)
+        arena = Arena(self.game, games, self._agents, record=True, **self.options)
+        arena.start(np.arange(games), seeds, counts, seating)
+        states = arena.states
+        return RecordedGames(
+            self.game,
+            n,
+            self.options,
+            seeds,
+            seats,
+            arena.recorded,
+            states["steps"].astype(np.int64),
+            states["truncated"].astype(np.bool_),
+        )

@@ -1,0 +1,53 @@
+"""Clone an agent from a Minari dataset of its decisions: python behaviour_cloning.py NAME."""
+
+import sys
+
+import minari
+import numpy as np
+import torch
+from torch import nn
+
+from card_envs.evaluation import evaluate
+
+name, epochs, deals = sys.argv[1], *map(int, sys.argv[2:] or (10, 1000))
+torch.manual_seed(0)
+torch.set_num_threads(1)
+
+dataset = minari.load_dataset(name)
+data = []
+for episode in dataset.iterate_episodes():
+    seen, legal = (episode.observations[key][:-1] for key in ("observation", "action_mask"))
+    free = legal.sum(axis=1) > 1  # forced moves teach nothing
+    data.append((seen[free], legal[free], episode.actions[free]))
+columns = zip(*data, strict=True)
+seen, legal, actions = (torch.from_numpy(np.concatenate(column)) for column in columns)
+
+network = nn.Sequential(nn.Linear(seen.shape[1], 256), nn.ReLU(), nn.Linear(256, 256), nn.ReLU())
+network.append(nn.Linear(256, legal.shape[1]))
+optimizer = torch.optim.Adam(network.parameters(), lr=1e-3)
+batches = -(-len(actions) // 512)
+decay = torch.optim.lr_scheduler.LinearLR(optimizer, 1.0, 0.0, epochs * batches)
+for epoch in range(1, epochs + 1):
+    total = 0.0
+    for rows in torch.randperm(len(actions)).chunk(batches):
+        logits = network(seen[rows]).masked_fill(legal[rows] == 0, -torch.inf)
+        loss = nn.functional.cross_entropy(logits, actions[rows])
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        decay.step()
+        total += loss.item()
+    print(f"epoch {epoch}: cross-entropy {total / batches:.4f}", flush=True)
+
+
+def clone(observation, action_mask):
+    """The clone as an agent."""
+    with torch.no_grad():
+        logits = network(torch.from_numpy(observation)).numpy()
+    return np.where(action_mask == 1, logits, -np.inf).argmax(axis=1)
+
+
+table = dataset.storage.metadata["card_envs"]
+for agent in (clone, table["agents"][0]):  # each on the same deals, against the others of the table
+    result = evaluate(table["game"], [agent, *table["agents"][1:]], deals=deals, seed=1)
+    print(f"{result.agents[0].name}: rank reward {result.agents[0].rank}")

@@ -1,0 +1,458 @@
+"""Datasets: recorded games are the games that the environments play, whoever plays them."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+
+import gymnasium
+import numpy as np
+import pytest
+from helpers import ALL_GAMES, EACH_GAME, TABLES, kit_of, module_of, needs_training
+
+import card_envs
+from card_envs.agents import agent_names, choose, make_agent
+from card_envs.cli import main
+from card_envs.datasets import Recording, recording
+from card_envs.engine.game import View
+from card_envs.engine.seeds import seat_of
+from card_envs.envs.single_seat import SingleSeatEnv
+from card_envs.evaluation import deal_seeds
+from card_envs.replay import Replay
+
+each_game = pytest.mark.parametrize("game", EACH_GAME)
+needs_minari = pytest.mark.skipif(
+    find_spec("minari") is None, reason="the extra datasets is not installed"
+)
+
+ROOT = Path(__file__).parent.parent
+GAME = ALL_GAMES[0]  # where any game will do
+
+
+def last_legal(observation, action_mask):
+    return action_mask.shape[1] - 1 - action_mask[:, ::-1].argmax(axis=1)
+
+
+def table_of(game, num_players):
+    """Different kinds of agents: kernels, and one that is asked."""
+    known = [last_legal, game.default_opponent, *agent_names(game)]
+    return [known[k % len(known)] for k in range(num_players)]
+
+
+def record(game, agents, games=5, seed=3, **options):
+    return list(Recording(game, agents, games, seed, {**kit_of(game).short_options, **options}))
+
+
+def lines_of(batches):
+    return [replay.to_json() for batch in batches for replay in batch.replays()]
+
+
+def command(*more, game=GAME, agents=None):
+    agents = agents or ["random"] * game.min_players
+    return ["record", game.id, "--agents", *agents, "--games", "3", *map(str, more)]
+
+
+# ---------------------------------------------------------------------------------------------
+# Games
+# ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("game", "num_players"), TABLES)
+def test_a_line_is_what_the_environment_saves(game, num_players):
+    [batch] = record(game, table_of(game, num_players), reward="score")
+    lines = lines_of([batch])
+    assert len(lines) == len(batch) == 5
+    for line, seed in zip(lines, batch.seeds.tolist(), strict=True):
+        replay = Replay.from_json(line)
+        env = module_of(game).raw_env(
+            num_players=num_players, **{**kit_of(game).short_options, "reward": "score"}
+        )
+        env.reset(seed=seed)
+        for action in replay.actions:
+            env.step(action)
+        assert not env.legal_actions()
+        assert env.save().decode() == line
+
+
+@each_game
+def test_everybody_sits_where_the_seed_says_and_plays_their_own_actions(game):
+    n = game.max_players
+    agents = [last_legal, *[game.default_opponent] * (n - 1)]
+    [batch] = record(game, agents, 20)
+    assert batch.seats.tolist() == [seat_of(seed, n) for seed in batch.seeds]
+    assert len(set(batch.seats.tolist())) > 1
+    heuristic = make_agent("heuristic", game) if game.heuristic else None
+    for replay, seat in zip(batch.replays(), batch.seats, strict=True):
+        for env, action in replay.steps():
+            if env.agent_selection == f"player_{seat}":
+                assert action == env.legal_actions()[-1]
+            elif heuristic is not None:
+                assert action == choose(heuristic, game, env.states)
+
+
+@each_game
+def test_the_same_seed_gives_the_same_games_however_they_are_batched(game, monkeypatch):
+    agents = table_of(game, game.max_players)
+    lines = lines_of(record(game, agents, 7))
+    monkeypatch.setattr(recording, "_GAMES_AT_ONCE", 3)
+    monkeypatch.setattr("card_envs.engine.arena._ROOM", 1)  # it grows as games go on
+    batches = record(game, agents, 7)
+    assert [len(batch) for batch in batches] == [3, 3, 1]
+    assert lines_of(batches) == lines
+    assert lines_of(record(game, agents, 4)) == lines[:4]
+
+
+def test_other_seeds_give_other_games_and_none_is_a_deal_of_an_evaluation():
+    seeds = [
+        seed
+        for start in (0, 1, 2)
+        for batch in Recording(GAME, ["random"] * GAME.min_players, 300, start)
+        for seed in batch.seeds.tolist()
+    ]
+    assert len(set(seeds)) == len(seeds) == 900
+    assert not set(seeds) & {
+        seed for start in (0, 1, 2) for seed in deal_seeds(start, 300).tolist()
+    }
+
+
+@pytest.mark.parametrize("games", [0, -1, 2.0, True, "3", None])
+def test_a_wrong_number_of_games(games):
+    with pytest.raises(ValueError, match=f"at least 1, got {games!r}"):
+        Recording(GAME, ["random"] * GAME.min_players, games)
+
+
+# ---------------------------------------------------------------------------------------------
+# Decisions
+# ---------------------------------------------------------------------------------------------
+
+
+def check_decisions(env, decisions):
+    """The environment returns the same for the same seed and actions."""
+    observation, _ = env.reset(seed=decisions.seed)
+    rows = [observation]
+    for action, reward in zip(decisions.actions, decisions.rewards, strict=True):
+        observation, paid, terminated, truncated, _ = env.step(action)
+        rows.append(observation)
+        assert paid == reward
+        last = len(rows) == len(decisions.observation)
+        assert (terminated, truncated) == (
+            last and decisions.terminated,
+            last and decisions.truncated,
+        )
+    for key, written in (
+        ("observation", decisions.observation),
+        ("action_mask", decisions.action_mask),
+    ):
+        assert np.array_equal(np.stack([row[key] for row in rows]), written)
+        assert rows[0][key].dtype == written.dtype
+
+
+@pytest.mark.parametrize("view", [View(), View("none", False)])
+@each_game
+def test_decisions_are_those_of_a_single_seat(game, view):
+    n = game.max_players
+    opponents = [game.default_opponent, *[last_legal] * (n - 2)]
+    agents = [last_legal if game.heuristic is None else "heuristic", *opponents]
+    options = {**kit_of(game).short_options, "reward": "score"}
+    if game.heuristic is None:
+        agents[1] = opponents[0] = last_legal  # a random one draws in another order
+    [batch] = record(game, agents, 10, **options)
+    env = SingleSeatEnv(
+        game.name,
+        num_players=n,
+        opponents=opponents,
+        memory=view.memory,
+        features=view.features,
+        mask="observation",
+        **options,
+    )
+    episodes = list(batch.first_agents_decisions(view))
+    assert [decisions.seed for decisions in episodes] == batch.seeds.tolist()
+    for decisions in episodes:
+        check_decisions(env, decisions)
+
+
+@each_game
+def test_a_game_without_a_decision_is_left_out(game):
+    n = game.max_players
+    [batch] = record(game, ["random"] * n, 40, max_steps=1)
+    starts = [
+        int(batch.seats[k])
+        == module_of(game).env().possible_agents.index(next(replay.steps())[0].agent_selection)
+        for k, replay in enumerate(batch.replays())
+    ]
+    assert 0 < sum(starts) < 40
+    episodes = list(batch.first_agents_decisions())
+    assert [d.seed for d in episodes] == batch.seeds[starts].tolist()
+    for decisions in episodes:
+        assert len(decisions.actions) == 1
+        assert decisions.truncated or decisions.terminated
+
+
+# ---------------------------------------------------------------------------------------------
+# Minari
+# ---------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def minari(tmp_path, monkeypatch):
+    monkeypatch.setenv("MINARI_DATASETS_PATH", str(tmp_path / "minari"))
+    return pytest.importorskip("minari")
+
+
+@each_game
+def test_a_minari_dataset_brings_its_environment(game, minari, capsys, monkeypatch):
+    monkeypatch.setattr(recording, "_GAMES_AT_ONCE", 2)  # it is written batch by batch
+    n = game.min_players
+    agent = "random" if game.heuristic is None else "heuristic"
+    options = {**kit_of(game).short_options, "reward": "score", "memory": "none"}
+    arguments = command(
+        "--minari", "some/test-v0", "--option", *(f"{k}={v}" for k, v in options.items()),
+        game=game, agents=[agent] * n,
+    )  # fmt: skip
+    arguments += ["--games-from", game.package] * (not kit_of(game).is_own)
+    assert main(arguments) == 0
+    assert f"3 episodes of {agent}" in capsys.readouterr().err.replace("\n", "")
+    dataset = minari.load_dataset("some/test-v0")
+    del options["memory"]
+    batches = record(game, [agent] * n, 3, 0, **options)
+    expected = [d for batch in batches for d in batch.first_agents_decisions(View("none"))]
+    episodes = list(dataset.iterate_episodes())
+    assert len(episodes) == len(expected) == dataset.total_episodes == 3
+    seeds = [metadata["seed"] for metadata in dataset.storage.get_episode_metadata(range(3))]
+    assert seeds == [decisions.seed for decisions in expected]
+    for episode, decisions in zip(episodes, expected, strict=True):
+        assert np.array_equal(episode.observations["observation"], decisions.observation)
+        assert np.array_equal(episode.observations["action_mask"], decisions.action_mask)
+        assert np.array_equal(episode.actions, decisions.actions)
+        assert np.array_equal(episode.rewards, decisions.rewards)
+        assert episode.terminations.tolist()[:-1] == [False] * (len(decisions.actions) - 1)
+        assert (episode.terminations[-1], episode.truncations[-1]) == (
+            decisions.terminated,
+            decisions.truncated,
+        )
+    env = dataset.recover_environment()
+    assert isinstance(env, gymnasium.Env)
+    assert env.observation_space == dataset.observation_space
+    assert env.action_space == dataset.action_space
+    if agent != "random":  # which draws in another order when the learner does not
+        for decisions in expected:
+            check_decisions(env, decisions)
+    table = dataset.storage.metadata["card_envs"]
+    assert table["game"] == game.name
+    assert table["agents"] == [agent] * n
+    assert table["fingerprint"] == game.fields.fingerprint
+
+
+def test_an_existing_minari_dataset_is_refused(minari, capsys):
+    assert main(command("--minari", "test-v0")) == 0
+    before = minari.load_dataset("test-v0").total_steps
+    error = error_of(command("--minari", "test-v0", "--seed", 1), capsys)
+    assert "the Minari dataset test-v0 exists already: " in error
+    assert minari.load_dataset("test-v0").total_steps == before
+
+
+@pytest.mark.parametrize(
+    "name", ["test", "", "a-vb", "../test-v0", "a b-v0", "/test-v0", "test-v0/"]
+)
+def test_a_wrong_name_of_a_minari_dataset(minari, name, capsys, tmp_path):
+    error = error_of(command("--minari", name), capsys)
+    assert "a Minari dataset is called NAME-v0 or GROUP/NAME-v0" in error
+    assert repr(name) in error
+
+
+def test_no_minari_dataset_is_left_by_what_failed(minari, capsys, monkeypatch, tmp_path):
+    from card_envs.datasets.minari_dataset import MinariWriter
+
+    def add(self, games):
+        original(self, games)
+        raise OSError(28, "No space left on device")
+
+    original = MinariWriter.add
+    monkeypatch.setattr(MinariWriter, "add", add)
+    out = tmp_path / "games.jsonl"
+    assert "No space left" in error_of(command("--minari", "test-v0", "--out", out), capsys)
+    assert not minari.list_local_datasets()
+    assert not out.exists()
+
+
+def test_without_any_decision_there_is_no_minari_dataset(minari, capsys):
+    n = GAME.max_players
+    seed = next(
+        seed
+        for seed in range(100)
+        if not any(
+            list(batch.first_agents_decisions())
+            for batch in Recording(GAME, ["random"] * n, 1, seed, {"max_steps": 1})
+        )
+    )
+    arguments = ["record", GAME.id, "--agents", *["random"] * n, "--games", "1"]
+    arguments += ["--minari", "test-v0", "--seed", str(seed), "--option", "max_steps=1"]
+    assert "max_steps=1 is too small" in error_of(arguments, capsys)
+    assert not minari.list_local_datasets()
+
+
+def test_without_minari_the_extra_is_named(capsys, monkeypatch):
+    monkeypatch.setitem(sys.modules, "minari", None)
+    assert "card_envs[datasets]" in error_of(command("--minari", "test-v0"), capsys)
+
+
+# ---------------------------------------------------------------------------------------------
+# The command
+# ---------------------------------------------------------------------------------------------
+
+
+def error_of(arguments, capsys):
+    """The last line on stderr, after the usage or the progress bar."""
+    try:
+        status = main(arguments)
+    except SystemExit as stop:
+        status = stop.code
+    assert status == 2
+    return capsys.readouterr().err.splitlines()[-1]
+
+
+@pytest.mark.parametrize(
+    ("agents", "more", "message"),
+    [
+        (["nobody"] * GAME.min_players, [], "there is no agent 'nobody'"),
+        (["random"] * (GAME.max_players + 1), [], "players, got num_players="),
+        (None, ["--games", 0], "at least 1, got 0"),
+        (None, ["--seed", -1], "seed must be from 0"),
+        (None, ["--option", "colour=red"], "no option 'colour'"),
+        (None, ["--option", "memory=none"], "it is for --minari"),
+    ],
+)  # fmt: skip
+def test_wrong_arguments(agents, more, message, capsys, tmp_path):
+    out = tmp_path / "games.jsonl"
+    assert message in error_of(command(*more, "--out", out, agents=agents), capsys)
+    assert not list(tmp_path.iterdir())
+
+
+def test_it_needs_something_to_write(capsys):
+    assert "needs --out FILE, --minari NAME-v0, or both" in error_of(command(), capsys)
+
+
+def test_no_file_is_overwritten(capsys, tmp_path):
+    out = tmp_path / "games.jsonl"
+    out.write_text("kept")
+    link = tmp_path / "link.jsonl"
+    link.symlink_to(out)
+    for path in (out, link):
+        assert "exists already" in error_of(command("--out", path), capsys)
+    assert "is a folder" in error_of(command("--out", tmp_path), capsys)
+    assert out.read_text() == "kept"
+
+
+def test_an_interrupted_recording_leaves_nothing(capsys, tmp_path, monkeypatch):
+    def interrupt(self):
+        yield from original(self)
+        raise KeyboardInterrupt
+
+    original = Recording.__iter__
+    monkeypatch.setattr(Recording, "__iter__", interrupt)
+    assert main(command("--out", tmp_path / "games.jsonl")) == 130
+    assert not list(tmp_path.iterdir())
+
+
+def test_the_same_command_writes_the_same_bytes(capsys, tmp_path):
+    for name in ("one.jsonl", "two.jsonl"):
+        assert main(command("--out", tmp_path / "new" / name)) == 0
+    one, two = sorted((tmp_path / "new").iterdir())
+    assert one.read_bytes() == two.read_bytes()
+    assert one.read_text(encoding="utf-8").splitlines() == lines_of(
+        Recording(GAME, ["random"] * GAME.min_players, 3)
+    )
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/stdout"), reason="there is no /dev/stdout")
+def test_the_standard_output_gets_lines_only():
+    done = subprocess.run(
+        [sys.executable, "-m", "card_envs.cli", *command("--out", "/dev/stdout")],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    lines = done.stdout.splitlines()
+    assert len(lines) == 3
+    assert [Replay.from_json(line).to_json() for line in lines] == lines
+
+
+def test_without_rich_there_is_no_progress_bar(capsys, tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "rich.console", None)
+    assert main(command("--out", tmp_path / "games.jsonl")) == 0
+    assert capsys.readouterr().err.startswith("3 games of ")
+
+
+# ---------------------------------------------------------------------------------------------
+# Files of several games
+# ---------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def file(tmp_path):
+    path = tmp_path / "games.jsonl"
+    assert main(command("--out", path)) == 0
+    return path
+
+
+def test_a_game_of_a_file_is_chosen_by_its_number(file, capsys):
+    replays = list(Replay.load_all(file))
+    assert [replay.to_json() for replay in replays] == file.read_text("utf-8").splitlines()
+    assert Replay.load(file) == replays[0]
+    for number, replay in enumerate(replays, 1):
+        assert Replay.load(file, number) == replay
+        capsys.readouterr()
+        assert main(["replay", str(file), "--game", str(number)]) == 0
+        assert f"seed {replay.seed}, " in capsys.readouterr().out
+    for number, message in ((4, "has 3 lines, so no game 4"), (0, "counted from 1, got 0")):
+        assert message in error_of(["replay", str(file), "--game", str(number)], capsys)
+
+
+def test_a_damaged_line_is_named(file, capsys):
+    lines = file.read_text("utf-8").splitlines()
+    lines[1] = lines[1].replace('"seed": ', '"seed": 1')
+    file.write_text("\n".join(lines), "utf-8")
+    assert Replay.load(file, 3) == Replay.from_json(lines[2])
+    for read in (lambda: list(Replay.load_all(file)), lambda: Replay.load(file, 2)):
+        with pytest.raises(ValueError, match=r"games\.jsonl, line 2: .*damaged"):
+            read()
+
+
+# ---------------------------------------------------------------------------------------------
+# The page
+# ---------------------------------------------------------------------------------------------
+
+
+def test_the_page_shows_the_script_and_it_is_short():
+    script = (ROOT / "docs" / "behaviour_cloning.py").read_text(encoding="utf-8")
+    assert f"```py\n{script}```" in (ROOT / "docs" / "datasets.md").read_text(encoding="utf-8")
+    assert len(script.splitlines()) - script.count("\n\n") <= 45
+
+
+@needs_training
+@needs_minari
+def test_behaviour_cloning(minari, capsys, tmp_path):
+    arguments = command("--minari", "clone-v0", agents=["heuristic"] * GAME.min_players)
+    assert main(arguments) == 0
+    done = subprocess.run(
+        [sys.executable, str(ROOT / "docs" / "behaviour_cloning.py"), "clone-v0", "2", "2"],
+        capture_output=True,
+        text=True,
+        check=True,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+    )
+    losses = [float(loss) for loss in re.findall(r"cross-entropy ([\d.]+)", done.stdout)]
+    assert len(losses) == 2
+    assert losses[1] < losses[0]
+    assert re.search(r"^clone: rank reward MeanEstimate", done.stdout, re.MULTILINE)
+
+
+def test_the_package_does_not_import_minari():
+    code = "import sys, card_envs.cli, card_envs.datasets; sys.exit('minari' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+    assert card_envs.__version__
