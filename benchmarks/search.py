@@ -88,50 +88,70 @@ def evaluate_network(weights, layout, observation, action_mask, streams, scratch
             )
 
 
-def play_rollouts(game: Game, agent: PolicyAgent, states: NDArray[np.void]) -> NDArray[np.void]:
-    """The decisions of a rollout from each position, one after the other, forced ones left out.
+def replay_rollouts(positions, actions, worlds, action_mask, repeats):
+    """Play recorded rollouts: the rules alone, as a rollout has them."""
+    for _ in range(repeats):
+        for i in range(len(positions)):
+            worlds[i] = positions[i]
+            for action in actions[i]:
+                if action >= 0:
+                    legal_action_mask(worlds, i, action_mask[i])
+                    step(worlds, i, action)
 
-    Their order matters: weights that the last evaluation used are still in the cache.
+
+def play_rollouts(
+    game: Game, agent: PolicyAgent, positions: NDArray[np.void]
+) -> tuple[NDArray[np.void], NDArray[np.int64]]:
+    """Roll out each position.
+
+    Returns:
+        The states in which there was a choice, one after the other (their order matters: weights
+        that the last evaluation used are still in the cache), and the actions (P, R), -1: none.
     """
     found = []
+    actions = np.full((len(positions), _ROLLOUT), -1, np.int64)
     mask = np.zeros(game.num_actions, np.int8)
-    for k in range(len(states)):
-        world = states[k : k + 1].copy()
-        for _ in range(_ROLLOUT):
+    for k in range(len(positions)):
+        world = positions[k : k + 1].copy()
+        for step in range(_ROLLOUT):
             legal = game.rules.legal_action_mask(world, 0, mask)
             if legal == 0:
                 break
             if legal > 1:
                 found.append(world.copy())
-            game.rules.step(world, 0, choose(agent, game, world))
-    return np.concatenate(found)
+            actions[k, step] = choose(agent, game, world)
+            game.rules.step(world, 0, actions[k, step])
+    return np.concatenate(found), actions
 
 
 def measure_pieces(game: Game, agent: PolicyAgent, positions: NDArray[np.void]) -> dict[str, float]:
-    """Seconds that a redrawn world, an observation and a network's evaluation take."""
-    states = play_rollouts(game, agent, positions)
+    """Seconds of a redrawn world, an observation, a network's evaluation, a decision's rules."""
+    states, actions = play_rollouts(game, agent, positions)
     count = len(states)
     observation = np.zeros((count, game.fields.size), np.uint8)
     action_mask = np.zeros((count, game.num_actions), np.int8)
     weights, layouts, scratch = join([agent.network.kernel])
     scratch = np.zeros((len(scratch), max(scratch.shape[1], game.num_actions)), np.float32)
     streams = np.zeros(count, np.uint64)
+    worlds = game.new_states(len(positions))
     calls: dict[str, tuple[Any, ...]] = {
-        "determinize": (redraw_worlds, positions, game.new_states(len(positions)), _REPEATS),
+        "determinize": (redraw_worlds, positions, worlds, _REPEATS),
+        "rules": (replay_rollouts, positions, actions, worlds, action_mask, _REPEATS),
         "observation": (observe_units, states, _REPEATS, observation, action_mask),
         "network": (
             *(evaluate_network, weights, layouts[0], observation, action_mask),
             *(streams, scratch, _REPEATS),
         ),
     }
+    made = {"determinize": len(positions), "rules": int((actions >= 0).sum())}
+    made |= {"observation": count, "network": count}
     seconds = {}
     for name, (template, *arguments) in calls.items():
         compiled = compile_for(game, template)
         compiled(*arguments)
         begun = time.thread_time()
         compiled(*arguments)
-        calls_made = _REPEATS * (len(positions) if name == "determinize" else count)
-        seconds[name] = (time.thread_time() - begun) / calls_made
+        seconds[name] = (time.thread_time() - begun) / (_REPEATS * made[name])
     return seconds
 
 
@@ -149,12 +169,10 @@ def measure_table(game: Game, num_players: int, name: str, deals: int, seed: int
     worlds, steps, evaluations = (int(number) / agent.decisions for number in searcher.work)
     seconds = agent.seconds / agent.decisions
     pieces = measure_pieces(game, opponent, agent.positions[:_POSITIONS])
-    shares = {
-        "determinize": worlds * pieces["determinize"] / seconds,
-        "network": evaluations * pieces["network"] / seconds,
-        "observation": evaluations * pieces["observation"] / seconds,
-    }
-    shares["rules"] = 1.0 - sum(shares.values())
+    calls = {"determinize": worlds, "network": evaluations, "observation": evaluations}
+    calls["rules"] = steps
+    times = {name: calls[name] * pieces[name] for name in _PIECES}
+    shares = {name: times[name] / sum(times.values()) for name in _PIECES}
     return {
         "num_players": num_players,
         "agent": name,
