@@ -26,8 +26,9 @@ PAID, OVER = 16, 32
 # How an agent comes to its action in advance_to_decision: it is asked for it, or it is a kernel.
 ASKED, RANDOM, HEURISTIC, NETWORK = 0, 1, 2, 3
 
-# What advance_to_decision writes for a game that waits for nobody.
-NOBODY = -1
+# What advance_to_decision writes for a game that waits for nobody, and for one in which a kernel's
+# action is to be carried out by the caller.
+NOBODY, CHOSEN = -1, -2
 
 _HELPERS = {
     "prange": numba.prange,
@@ -42,6 +43,7 @@ _HELPERS = {
     "HEURISTIC": HEURISTIC,
     "NETWORK": NETWORK,
     "NOBODY": NOBODY,
+    "CHOSEN": CHOSEN,
 }
 
 
@@ -176,6 +178,8 @@ def advance_to_decision(
     scratch,
     streams,
     skip_forced,
+    is_followed,
+    chosen,
     returns,
     waiting,
     observation,
@@ -184,7 +188,8 @@ def advance_to_decision(
     """Advance the games ``indices`` until an agent must be asked, or they are over.
 
     Agents observe by their own ``views[agent]``: memory and features. Networks are those of
-    ``perceptron.join``.
+    ``perceptron.join``. Where a game is followed, a kernel's action is not carried out but written
+    to ``chosen``.
     """
     for j in range(len(indices)):
         i = indices[j]
@@ -220,6 +225,10 @@ def advance_to_decision(
                         i,
                         scratch,
                     )
+            if is_followed[i]:
+                chosen[i] = action
+                waiting[i] = CHOSEN
+                break
             step(states, i, action)
             for player in range(s.num_players):
                 returns[i, player] += s.rewards[player]

@@ -13,6 +13,7 @@ from card_envs.agents import (
     Agent,
     NetworkAgent,
     PolicyAgent,
+    ProgramAgent,
     Turn,
     agent_names,
     make_agent,
@@ -57,7 +58,7 @@ class AgentMenu:
         self, games: Sequence[Game], policies: Path | None = None, names: Sequence[str] = ()
     ) -> None:
         self._names: dict[str, dict[str, str]] = {}
-        self._shared: dict[tuple[str, str], SharedPolicyAgent] = {}
+        self._shared: dict[tuple[str, str], Agent] = {}
         self._advisers: dict[tuple[str, str], Agent] = {}
         files = _policy_files(policies)
         errors: dict[str, str] = {}
@@ -119,6 +120,10 @@ class AgentMenu:
             agent.name = label
             # The first one stays, should two threads have made one.
             return self._shared.setdefault((game.name, label), SharedPolicyAgent(agent))
+        if isinstance(agent, ProgramAgent):
+            # One process for all tables; a game that a person plays goes on without it.
+            agent.on_fault = "random"
+            return self._shared.setdefault((game.name, label), agent)
         return agent
 
 
