@@ -18,7 +18,13 @@ from card_envs.engine.game import Game
 from card_envs.engine.rng import mix
 from card_envs.engine.seeds import check_seed, random_action
 from card_envs.programs import messages
-from card_envs.programs.faults import GIVEN_UP, NO_START, TOO_SLOW, ProgramFault
+from card_envs.programs.faults import (
+    GIVEN_UP,
+    NO_START,
+    OUT_OF_TIME,
+    TOO_SLOW,
+    ProgramFault,
+)
 from card_envs.programs.names import read_name
 from card_envs.programs.process import Process
 from card_envs.programs.records import FaultCount, ProgramRecord
@@ -133,13 +139,11 @@ class ProgramAgent(FollowingAgent):
     def _ask(self, seat: _Seat, options: Mapping[str, Any] | None, turn: Turn, j: int) -> int:
         process = self._running()
         limits = self.limits
-        left = min(limits.seconds, limits.game_seconds - seat.seconds)
+        left = limits.game_seconds - seat.seconds
+        out_of_time = f"it has used up the {limits.game_seconds:.3g} seconds of a game"
         if left <= 0.0:
-            raise ProgramFault(
-                TOO_SLOW,
-                f"its {limits.game_seconds:.3g} seconds of a game are over",
-                is_fatal=False,
-            )
+            raise ProgramFault(OUT_OF_TIME, out_of_time, is_fatal=False)
+        is_last = left < limits.seconds and seat.seconds > 0.0
         legal = {
             action: self._names[action] for action in np.flatnonzero(turn.action_mask[j]).tolist()
         }
@@ -156,7 +160,11 @@ class ProgramAgent(FollowingAgent):
         self._unsent.clear()
         begun = time.monotonic()
         try:
-            line = process.ask(data, left)
+            line = process.ask(data, min(limits.seconds, left))
+        except ProgramFault as fault:
+            if is_last and fault.kind == TOO_SLOW:
+                raise ProgramFault(OUT_OF_TIME, out_of_time) from None
+            raise
         finally:
             taken = time.monotonic() - begun
             seat.seconds += taken
@@ -228,7 +236,8 @@ class ProgramAgent(FollowingAgent):
         count = known.count + 1
         self._faults[fault.kind] = FaultCount(known.fault, count, known.first, known.last_words)
         if fault.is_fatal and fault.kind != GIVEN_UP:
-            self._in_a_row = min(self._in_a_row + 1, _FAULTS_IN_A_ROW)
+            # One that thinks for too long in game after game does play.
+            self._in_a_row += fault.kind != OUT_OF_TIME
             self._stop()
 
     def _stop(self) -> None:

@@ -6,6 +6,7 @@ from __future__ import annotations
 NO_START = "did not start"
 CRASHED = "ended"
 TOO_SLOW = "no answer in time"
+OUT_OF_TIME = "its time of a game is over"
 TOO_MUCH = "too much output"
 NO_ANSWER = "not an answer"
 ILLEGAL = "illegal action"
