@@ -281,7 +281,9 @@ class ProgramFollower(Follower):
 
     def __init__(self, agent: ProgramAgent, options: Mapping[str, Any] | None) -> None:
         self._agent = agent
-        self._options = options
+        # What is paid is no rule of the game, and evaluations ask for several at once.
+        own = None if options is None else {k: v for k, v in options.items() if k != "reward"}
+        self._options = own
         self._seats: dict[int, dict[int, _Seat]] = {}  # by game and player
 
     def begin(self, states: NDArray[np.void], i: int, players: Sequence[int]) -> None:

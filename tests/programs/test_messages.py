@@ -22,8 +22,9 @@ from helpers import (
 from hidden import redrawn
 from programs import program
 
-from card_envs.agents import ProgramAgent, choose, make_agent
+from card_envs.agents import ProgramAgent, agent_names, choose, make_agent
 from card_envs.engine.agent import turn_of
+from card_envs.engine.arena import Arena
 from card_envs.engine.followed_game import FollowedGame
 from card_envs.evaluation import deal_seeds, play_deals
 from card_envs.games import load_game
@@ -246,7 +247,7 @@ def test_each_seat_hears_of_everything_once_and_of_the_end(game, listen):
     agent.close()
     decisions, ends = listener.messages("decide"), listener.messages("end")
     assert {m["game"] for m in ends} == {m["game"] for m in decisions}
-    assert all(m["options"] == {**options, "reward": "score"} for m in decisions)
+    assert all(m["options"] == options for m in decisions)
     for end in ends:
         own = [m for m in decisions if m["game"] == end["game"]]
         events = [event for m in (*own, end) for event in m["events"]]
@@ -341,3 +342,24 @@ def test_a_program_by_name_is_made_of_its_name():
     assert isinstance(agent, ProgramAgent)
     assert agent.name == program("last", seconds=2, on_fault="random")
     assert agent.limits.seconds == 2.0
+
+
+@each_game
+def test_what_agents_in_the_compiled_loop_do_is_told_too(game, listen):
+    """Every decision of a game, whoever makes it."""
+    n = game.default_players
+    for other in agent_names(game):
+        agent, listener = listen(game)
+        arena = Arena(game, 2, [agent, make_agent(other, game)], max_steps=30 * n)
+        seating = np.ones((2, game.max_players), np.int64)
+        seating[:, n - 1] = 0
+        arena.start(np.arange(2), np.array([5, 6], np.uint64), np.full(2, n), seating)
+        agent.close()
+        told = {}
+        for message in (*listener.messages("decide"), *listener.messages("end")):
+            told.setdefault(message["game"], []).extend(message["events"])
+        for number, events in told.items():
+            assert len(events) == arena.states["steps"][number]
+            assert {event["player"] for event in events} <= set(range(n))
+            assert any(event["player"] != n - 1 for event in events)
+        assert told
