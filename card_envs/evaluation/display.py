@@ -12,6 +12,7 @@ import numpy as np
 
 from card_envs.command import output_file, write_output
 from card_envs.extras import import_extra
+from card_envs.programs import is_program
 
 #: The share of truncated games above which an evaluation warns.
 MUCH_TRUNCATION = 0.01
@@ -19,7 +20,10 @@ MUCH_TRUNCATION = 0.01
 
 def short_names(names: Sequence[str]) -> list[str]:
     """Agents' names with policy files named by their stems, unless two would have the same."""
-    short = [Path(name).stem if name.endswith(".safetensors") else name for name in names]
+    short = [
+        Path(name).stem if name.endswith(".safetensors") and not is_program(name) else name
+        for name in names
+    ]
     return short if len(set(short)) == len(set(names)) else list(names)
 
 

@@ -3,9 +3,9 @@
     python -I -S guard.py LIFELINE MEMORY PROGRAM ARGS …
 
 LIFELINE is the reading end of a pipe whose other end only the starter holds: its end of file means
-that the starter has closed it or has ended, however that came about. MEMORY is the program's limit
-in bytes, 0 for none. The guard's exit status is the program's own, or 128 and the signal that ended
-it. It stands alone: it needs nothing of the package, so that it starts quickly.
+that the starter has closed it or has ended, however that came about. MEMORY is the limit of the
+program's data in bytes, on Linux; 0 is none. The guard's exit status is the program's own, or 128
+and the signal that ended it. It needs nothing of the package, so that it starts quickly.
 """
 
 from __future__ import annotations
@@ -60,12 +60,11 @@ def _become(program: list[str], memory: int, close: tuple[int, ...]) -> None:
     try:
         os.setsid()  # a group of its own, which can be ended as a whole
         _prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
-        if memory:
-            # Address space is reserved far more generously than used; data is what counts.
-            limit = resource.RLIMIT_DATA if _IS_LINUX else resource.RLIMIT_AS
-            _, most = resource.getrlimit(limit)
+        if memory and _IS_LINUX:
+            # Address space is reserved far more generously than used: data is what counts.
+            _, most = resource.getrlimit(resource.RLIMIT_DATA)
             memory = memory if most == resource.RLIM_INFINITY else min(memory, most)
-            resource.setrlimit(limit, (memory, memory))
+            resource.setrlimit(resource.RLIMIT_DATA, (memory, memory))
         signal.set_wakeup_fd(-1)
         for number in (signal.SIGCHLD, signal.SIGPIPE, *_IGNORED):
             signal.signal(number, signal.SIG_DFL)

@@ -34,7 +34,7 @@ class Process:
 
     Args:
         argv: The program and its arguments.
-        memory: The limit of its memory in bytes; 0: none.
+        memory: The limit of its data in bytes, on Linux; 0: none.
 
     Raises:
         ProgramFault: It cannot be started.
@@ -146,6 +146,10 @@ class Process:
         self._read += data
         return True
 
+    def _drain_errors(self) -> bool:
+        """Read once from its standard error, unless that is closed; whether something was there."""
+        return self._err in self._selector.get_map() and self._drain(self._err)
+
     def _ended(self) -> ProgramFault:
         """What to say of a program whose input or output is closed."""
         with suppress(subprocess.TimeoutExpired):
@@ -162,11 +166,8 @@ class Process:
     @property
     def last_words(self) -> tuple[str, ...]:
         """The last lines that it has written to its standard error."""
-        for _ in range(_KEPT_OF_ERRORS):  # one that goes on writing is not read forever
-            try:
-                if self._err not in self._selector.get_map() or not self._drain(self._err):
-                    break
-            except ValueError:
+        for _ in range(_LAST_LINES):  # one that goes on writing is not read forever
+            if not self._drain_errors():
                 break
         text = self._errors.decode(errors="replace")
         return tuple(printable(line) for line in text.splitlines()[-_LAST_LINES:])
@@ -203,7 +204,8 @@ class Process:
                     is_closed = True
                 if is_closed and self._guard.poll() is not None:
                     return
-                if self._drain(self._out):  # nobody reads it any more
+                self._drain_errors()
+                if self._drain(self._out):  # nobody is interested in it any more
                     self._read = b""
                 time.sleep(0.002)
 

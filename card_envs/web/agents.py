@@ -19,6 +19,7 @@ from card_envs.agents import (
     make_agent,
 )
 from card_envs.engine.game import Game
+from card_envs.web.messages import MAX_LABEL
 
 #: Searches that are offered for every game.
 _SEARCHES = ("search:64", "search:256")
@@ -66,6 +67,8 @@ class AgentMenu:
         for game in games:
             offered = {name: name for name in (*agent_names(game), *_SEARCHES)}
             for name in names:
+                if len(name) > MAX_LABEL:
+                    raise ValueError(f"--agent {name}: a name has at most {MAX_LABEL} characters")
                 try:
                     make_agent(name, game)
                 except ValueError as error:

@@ -52,6 +52,8 @@ def test_a_page_cannot_name_a_program(visit, tmp_path):
 def test_a_program_of_the_command_line_plays_at_tables(visit):
     name = program("first")
     client = visit(agents=[name])
+    with pytest.raises(ValueError, match="at most 200 characters"):
+        visit(agents=[program("first", "x" * 200)])
     games = client.get("/api/games").json()["games"]
     assert all(name in game["agents"] for game in games)
     table = begin(client, wanted(GAME, agent=name, practice=True))
