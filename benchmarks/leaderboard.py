@@ -41,6 +41,13 @@ def table(measured: dict[str, Any]) -> str:
     if measured["overall"].get("truncated"):
         share = measured["overall"]["truncated"]
         lines.append(f"{share:.1%} of the games were truncated at `max_steps`.")
+    faults = [
+        [f"`{row['name']}`", fault["fault"], str(fault["count"]), fault["first"]]
+        for row in measured["overall"].get("programs", [])
+        for fault in row["faults"]
+    ]
+    if faults:
+        lines.append(markdown_table(["program", "fault", "count", "first"], faults))
     lines.append(f"`{measured['command']}`")
     lines.append(f"![Ratings and pairwise results](results/strength_{measured['game']}.png)")
     return "\n\n".join(lines)

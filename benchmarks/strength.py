@@ -78,13 +78,17 @@ def play_table(
                 agents[name] = NetworkAgent(file, game, name=name)
             else:
                 agents[name] = make_agent(name, game, seed=seed)
-    with threadpool_limits(1, "blas"):  # several threads sum in an order of their own
-        return play_deals(
-            game,
-            [agents[name] for name in names],
-            deal_seeds(seed, deals),
-            orders=random_orders(seed, deals, len(names)),
-        )
+    try:
+        with threadpool_limits(1, "blas"):  # several threads sum in an order of their own
+            return play_deals(
+                game,
+                [agents[name] for name in names],
+                deal_seeds(seed, deals),
+                orders=random_orders(seed, deals, len(names)),
+            )
+    finally:
+        for agent in agents.values():
+            agent.close()
 
 
 class Cache:
@@ -112,7 +116,8 @@ class Cache:
         return self._folder / f"{hashlib.sha256(key.encode()).hexdigest()}.safetensors"
 
     def load(self, table: Sequence[str]) -> MatchResults | None:
-        """The table's results, or None if they are not there.
+        """The table's results, or None if they are not there: those of a program never are, whose
+        name does not say what it does.
 
         Raises:
             ValueError: They are damaged.
@@ -127,11 +132,14 @@ class Cache:
             raise ValueError(f"the finished table {path} is damaged, delete it: {error}") from None
 
     def save(self, table: Sequence[str], played: MatchResults) -> None:
-        """Keep the table's results."""
+        """Keep the table's results, unless a program took part."""
+        if played.programs:
+            return
         self._folder.mkdir(parents=True, exist_ok=True)
         path = self._path(table)
         new = path.with_suffix(".new")
-        save_file(vars(played), new)
+        arrays = {"standing": played.standing, "score": played.score, "truncated": played.truncated}
+        save_file(arrays, new)
         new.replace(path)
 
 

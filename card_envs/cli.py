@@ -7,17 +7,25 @@ import json
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, cast
+from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from card_envs import command
-from card_envs.agents import Agent, agent_names, choose, make_agent, shipped_policies
+from card_envs.agents import (
+    Agent,
+    GameForfeitedError,
+    agent_names,
+    make_agent,
+    shipped_policies,
+)
 from card_envs.answers import meant, near
 from card_envs.command import add_games_argument, parse_arguments
 from card_envs.compilation import compile_game
 from card_envs.datasets.command import add_record
+from card_envs.description import describe_game
+from card_envs.engine.followed_game import FollowedGame
 from card_envs.engine.game import VIEW_OPTIONS, Game
 from card_envs.engine.seeds import check_seed
 from card_envs.envs.aec import CardEnv
@@ -82,8 +90,8 @@ def _parser() -> argparse.ArgumentParser:
         default=[],
         metavar="A",
         help="an agent for all other seats, or one for each from your left: random, heuristic, "
-        "a shipped policy, search:N or the path of a policy file (default: heuristic, if the game "
-        "has one)",
+        "a shipped policy, search:N, cmd:PROGRAM or the path of a policy file (default: heuristic, "
+        "if the game has one)",
     )
     play.add_argument(
         "--seed", type=int, metavar="S", help="the game's seed (default: a random one)"
@@ -166,54 +174,13 @@ def _prepare_info(args: argparse.Namespace) -> _Command:
 
     def command() -> int:
         if args.json:
-            print(json.dumps(_game_as_json(game), indent=2, ensure_ascii=False))
+            about = {**describe_game(game), "agents": agent_names(game)}
+            print(json.dumps(about, indent=2, ensure_ascii=False))
         else:
             print(_describe_game(game))
         return 0
 
     return command
-
-
-def _game_as_json(game: Game) -> dict[str, Any]:
-    return {
-        "id": game.id,
-        "name": game.name,
-        "title": game.title,
-        "pettingzoo": f"card_envs.{game.name}",
-        "gymnasium": game.gymnasium_id,
-        "players": {
-            "min": game.min_players,
-            "max": game.max_players,
-            "default": game.default_players,
-        },
-        "agents": agent_names(game),
-        "options": [
-            {
-                "name": option.name,
-                "default": option.default,
-                "allowed": option.allowed,
-                "meaning": option.doc,
-            }
-            for option in (*game.options, *VIEW_OPTIONS)
-        ],
-        "actions": [game.action_name(action) for action in range(game.num_actions)],
-        "observation": {
-            "size": game.fields.size,
-            "fingerprint": game.fields.fingerprint,
-            "fields": [
-                {
-                    "name": field.name,
-                    "start": game.fields.offset(field.name),
-                    "shape": field.shape,
-                    "scale": field.scale,
-                    "remembered": field.remembered,
-                    "derived": field.derived,
-                    "meaning": field.meaning,
-                }
-                for field in game.fields
-            ],
-        },
-    }
 
 
 def _describe_game(game: Game) -> str:
@@ -296,6 +263,7 @@ class _Session:
         self._seed = seed
         self._seat = seat
         self._opponents = opponents
+        self._followed = FollowedGame(env.game, opponents, env.options)
         self._path = path
         # What the others did since the person's last decision, as they may know it: player and
         # actions in words.
@@ -308,7 +276,15 @@ class _Session:
 
     def play(self) -> int:
         """Play to the end, or until the person quits."""
+        try:
+            return self._play()
+        finally:
+            for agent in self._opponents.values():
+                agent.close()
+
+    def _play(self) -> int:
         self._introduce()
+        self._followed.begin(self._env.states)
         has_quit = False
         while not has_quit and self._env.legal_actions():
             player = self._env.possible_agents.index(self._env.agent_selection)
@@ -316,10 +292,18 @@ class _Session:
                 action = self._ask()
                 has_quit = action is None
             else:
-                action = choose(self._opponents[player], self._env.game, self._env.states)
+                try:
+                    action = self._followed.choose(self._env.states)
+                except GameForfeitedError as error:
+                    print(f"The game is over. Player {player}, {error}.")
+                    self._followed.end(self._env.states, player)
+                    return self._finish()
                 self._remember(player, action)
             if action is not None:
+                self._followed.watch(self._env.states, action)
                 self._env.step(action)
+        if not has_quit:
+            self._followed.end(self._env.states)
         if has_quit:
             print("You left the game.")
         else:

@@ -1,4 +1,5 @@
-"""Agents: ``random``, ``heuristic``, shipped policies such as ``ppo``, policy files, functions."""
+"""Agents: ``random``, ``heuristic``, shipped policies such as ``ppo``, policy files, functions,
+searches, programs."""
 
 from __future__ import annotations
 
@@ -11,16 +12,30 @@ from card_envs.agents.function import FunctionAgent
 from card_envs.agents.network import NetworkAgent, PolicyAgent
 from card_envs.agents.scripted import HeuristicAgent, RandomAgent
 from card_envs.agents.search import SearchAgent, TreeSearchAgent, is_search, make_search_agent
-from card_envs.engine.agent import Agent, Turn, choose
+from card_envs.engine.agent import (
+    FORFEIT,
+    Agent,
+    Follower,
+    FollowingAgent,
+    GameForfeitedError,
+    Turn,
+    choose,
+)
 from card_envs.engine.game import Game
+from card_envs.programs import ProgramAgent, is_program
 
 __all__ = [
+    "FORFEIT",
     "Agent",
     "AgentLike",
+    "Follower",
+    "FollowingAgent",
     "FunctionAgent",
+    "GameForfeitedError",
     "HeuristicAgent",
     "NetworkAgent",
     "PolicyAgent",
+    "ProgramAgent",
     "RandomAgent",
     "SearchAgent",
     "TreeSearchAgent",
@@ -61,14 +76,16 @@ def make_agent(name: str, game: Game, seed: int = 0) -> Agent:
     """The agent of that name for a game.
 
     Args:
-        name: ``random``, ``heuristic``, a shipped policy (``ppo``), the path of a policy file, or
-            ``search:N`` (see ``card_envs.agents.search``).
+        name: ``random``, ``heuristic``, a shipped policy (``ppo``), the path of a policy file,
+            ``search:N`` (see ``card_envs.agents.search``), or ``cmd:PROGRAM ARGS`` (see
+            ``ProgramAgent``).
         game: The game that it is to play.
         seed: For agents that choose at random.
 
     Raises:
-        ValueError: There is no such agent for this game, a search agent's name cannot be read, or
-            the policy file is damaged or made for another game or observation.
+        ValueError: There is no such agent for this game, the name of a search or a program cannot
+            be read, there is no such program, or the policy file is damaged or made for another
+            game or observation.
     """
     if name == "random":
         return RandomAgent(game, seed)
@@ -76,12 +93,15 @@ def make_agent(name: str, game: Game, seed: int = 0) -> Agent:
         return HeuristicAgent(game)
     if is_search(name):
         return make_search_agent(name, game, seed, make_agent)
+    if is_program(name):
+        return ProgramAgent(name, game, seed)
     path = policy_path(name, game)
     if path is not None:
         return NetworkAgent(path, game, name=name)
     raise ValueError(
         f"there is no agent {name!r} for {game.id}; "
-        f"the agents are {', '.join(agent_names(game))}, search:N, or the path of a policy file"
+        f"the agents are {', '.join(agent_names(game))}, search:N, "
+        "cmd:PROGRAM, or the path of a policy file"
     )
 
 

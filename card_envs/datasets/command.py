@@ -37,7 +37,7 @@ def add_record(subparsers: Any) -> None:
         required=True,
         metavar="A",
         help="the table, one agent for each player: random, heuristic, ppo, search:N, "
-        "a policy file, …",
+        "cmd:PROGRAM, a policy file, …",
     )
     parser.add_argument("--games", type=int, required=True, metavar="N", help="number of games")
     parser.add_argument(
@@ -75,21 +75,26 @@ def _prepare_record(args: argparse.Namespace) -> Callable[[], int]:
         minari = MinariWriter(args.minari, recording, args.agents, view)
 
     def record() -> int:
-        decisions = truncated = 0
+        decisions = truncated = forfeited = 0
         with ExitStack() as stack:
             file = None if args.out is None else stack.enter_context(command.open_output(args.out))
             writer = None if minari is None else stack.enter_context(minari)
             for games in _with_progress(recording):
                 decisions += int(games.decisions.sum())
                 truncated += int(games.truncated.sum())
+                forfeited += games.forfeited
                 if file is not None:
                     file.writelines(f"{replay.to_json()}\n".encode() for replay in games.replays())
                 if writer is not None:
                     writer.add(games)
         # The file itself may be the standard output.
-        about = f"{counted(recording.games, 'game')} of {game.name}, {decisions} decisions"
+        about = (
+            f"{counted(recording.games - forfeited, 'game')} of {game.name}, {decisions} decisions"
+        )
         if truncated:
             about += f", {counted(truncated, 'game')} truncated at max_steps"
+        if forfeited:
+            about += f"; {counted(forfeited, 'game')} that a program forfeited left out"
         print(f"{about}.", file=sys.stderr)
         if args.out is not None:
             print(f"{args.out}: a line of JSON for each game.", file=sys.stderr)

@@ -16,7 +16,7 @@ from card_envs.engine.game import Game, View
 from card_envs.engine.rng import mix
 from card_envs.engine.seat_decisions import count_decisions, write_decisions
 from card_envs.engine.seeds import check_seed, draw_tables
-from card_envs.engine.templates import compile_for, reset_games
+from card_envs.engine.templates import NOBODY, compile_for, reset_games
 from card_envs.games import load_game
 from card_envs.replay import Replay
 
@@ -63,6 +63,7 @@ class RecordedGames:
             ``decisions`` count.
         decisions: int64 (M,), how many there are.
         truncated: bool (M,), games that ended at ``max_steps``.
+        forfeited: How many more there were that a program forfeited; they are left out.
     """
 
     game: Game
@@ -73,6 +74,7 @@ class RecordedGames:
     actions: NDArray[np.int64]
     decisions: NDArray[np.int64]
     truncated: NDArray[np.bool_]
+    forfeited: int = 0
 
     def __len__(self) -> int:
         return len(self.seeds)
@@ -100,6 +102,8 @@ class RecordedGames:
         Args:
             view: How the seat observes (None: the default view).
         """
+        if not len(self):
+            return
         states = self._begun()
         counts = np.zeros(len(self), np.int64)
         compile_for(self.game, count_decisions)(
@@ -213,14 +217,16 @@ class Recording:
         np.put_along_axis(seating, places, self._indices[None], axis=1)
         arena = Arena(self.game, games, self._agents, record=True, **self.options)
         arena.start(np.arange(games), seeds, counts, seating)
-        states = arena.states
+        whole = arena.forfeited == NOBODY
+        states = arena.states[whole]
         return RecordedGames(
             self.game,
             n,
             self.options,
-            seeds,
-            seats,
-            arena.recorded,
+            seeds[whole],
+            seats[whole],
+            arena.recorded[whole],
             states["steps"].astype(np.int64),
             states["truncated"].astype(np.bool_),
+            int((~whole).sum()),
         )

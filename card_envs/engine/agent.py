@@ -3,12 +3,24 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from card_envs.engine.game import Game, View
+
+#: What a ``Follower`` answers in place of an action where it gives up a game.
+FORFEIT = -1
+
+#: What that costs its player, as an illegal action does in an environment; the others get 0.
+FORFEIT_REWARD = -1.0
+
+
+class GameForfeitedError(ValueError):
+    """An agent gave up the game that it was asked about."""
 
 
 @dataclass(frozen=True)
@@ -54,6 +66,51 @@ class Agent(ABC):
     def act(self, turn: Turn) -> NDArray[np.int64]:
         """A legal action (M,) for each game of the turn."""
 
+    def close(self) -> None:  # noqa: B027 (most agents hold nothing)
+        """Release what it holds, such as a process. It can still be used: it then begins anew."""
+
+
+class Follower(ABC):
+    """What a :class:`FollowingAgent` knows of the games of one table or one batch.
+
+    Games are named by their index into the same array of states. Whatever it is told, it may use
+    what its seats can know and nothing else.
+    """
+
+    @abstractmethod
+    def begin(self, states: NDArray[np.void], i: int, players: Sequence[int]) -> None:
+        """The game ``states[i]`` begins; the agent holds the seats of ``players``."""
+
+    @abstractmethod
+    def watch(self, states: NDArray[np.void], i: int, action: int) -> None:
+        """The player to move in ``states[i]``, whoever it is, is about to take an action."""
+
+    @abstractmethod
+    def decide(self, turn: Turn) -> NDArray[np.int64]:
+        """For each game of the turn a legal action, or ``FORFEIT`` (M,)."""
+
+    @abstractmethod
+    def end(self, states: NDArray[np.void], i: int, loser: int | None = None) -> None:
+        """The game is over; or it ends now because the player ``loser`` forfeits it."""
+
+
+class FollowingAgent(Agent):
+    """An agent that is told what happens in its games, and may give up a game.
+
+    Games at whose tables one sits are advanced decision by decision. Asked by :meth:`act` it knows
+    the present position alone.
+    """
+
+    reason: str = ""  #: why it gave up a game last
+
+    @abstractmethod
+    def follow(self, options: Mapping[str, Any] | None) -> Follower:
+        """One that follows games with these options; None: they are unknown."""
+
+    def act(self, turn: Turn) -> NDArray[np.int64]:
+        """A legal action, or ``FORFEIT``, for each game of the turn (M,)."""
+        return self.follow(None).decide(turn)
+
 
 def turn_of(game: Game, states: NDArray[np.void], indices: NDArray[np.int64], view: View) -> Turn:
     """The turn of the players to move in the games ``indices``, observed in a view."""
@@ -72,13 +129,24 @@ def choose(agent: Agent, game: Game, states: NDArray[np.void], i: int = 0) -> in
 
     Raises:
         ValueError: It is not legal, or not a single whole number.
+        GameForfeitedError: It gives up the game, which a ``FollowingAgent`` may.
     """
     turn = turn_of(game, states, np.array([i]), agent.view)
-    return int(checked_actions(agent, turn, agent.act(turn))[0])
+    return checked_choice(agent, turn, agent.act(turn))
+
+
+def checked_choice(agent: Agent, turn: Turn, actions: object) -> int:
+    """An agent's action in the only game of a turn; errors are those of :func:`choose`."""
+    action = int(checked_actions(agent, turn, actions)[0])
+    if isinstance(agent, FollowingAgent) and action == FORFEIT:
+        raise GameForfeitedError(f"{agent.name} loses the game: {agent.reason}")
+    return action
 
 
 def checked_actions(agent: Agent, turn: Turn, actions: object) -> NDArray[np.int64]:
     """An agent's actions as int64 (M,); kernels would take anything.
+
+    A ``FollowingAgent`` may also answer ``FORFEIT``.
 
     Raises:
         ValueError: One is not legal, or the array's shape or dtype is wrong.
@@ -92,6 +160,8 @@ def checked_actions(agent: Agent, turn: Turn, actions: object) -> NDArray[np.int
     is_action = (array >= 0) & (array < turn.game.num_actions)
     is_wrong = ~is_action
     is_wrong[is_action] = turn.action_mask[is_action, array[is_action]] == 0
+    if isinstance(agent, FollowingAgent):
+        is_wrong &= array != FORFEIT
     if is_wrong.any():
         first = int(is_wrong.argmax())
         legal = np.flatnonzero(turn.action_mask[first]).tolist()

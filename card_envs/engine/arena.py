@@ -11,13 +11,22 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from card_envs.engine.agent import Agent, Turn, checked_actions
+from card_envs.engine.agent import (
+    FORFEIT,
+    FORFEIT_REWARD,
+    Agent,
+    Follower,
+    FollowingAgent,
+    Turn,
+    checked_actions,
+)
 from card_envs.engine.fields import check_observation_dtype
 from card_envs.engine.game import Game, View
 from card_envs.engine.perceptron import join
 from card_envs.engine.seeds import next_seeds
 from card_envs.engine.templates import (
     ASKED,
+    CHOSEN,
     FULL,
     NETWORK,
     NOBODY,
@@ -36,13 +45,16 @@ class Arena:
 
     Agents that are kernels play inside the compiled loop, the others are asked for all games at
     once that wait for them. The agent None stands for the caller: games that wait for it are left
-    to :meth:`act`.
+    to :meth:`act`. A ``FollowingAgent`` is told what happens in its games; if it forfeits one, that
+    game ends there: -1 for its player, as for an illegal action in an environment.
 
     Attributes:
         agents: the agents; the list may be changed between calls.
         states: the games' records (N,).
         seating: int64 (N, max_players), which of the agents holds each seat.
         waiting: int64 (N,), the agent that is to be asked, or ``NOBODY`` where a game is over.
+        forfeited: int64 (N,), the player who gave up the game, or ``NOBODY``; the record of such a
+            game stays as it was.
         observation, action_mask: float32 or uint8 (N, D), int8 (N, A), of the player to move,
             valid where a game waits.
         returns: float64 (N, max_players), rewards added up since they were last set to 0.
@@ -82,6 +94,12 @@ class Arena:
         self.states = game.new_states(num_games)
         self.seating = np.zeros((num_games, game.max_players), np.int64)
         self.waiting = np.full(num_games, NOBODY, np.int64)
+        self.forfeited = np.full(num_games, NOBODY, np.int64)
+        # Of games at which an agent follows: which they are, who does, and a kernel's action.
+        self._is_followed = np.zeros(num_games, np.bool_)
+        self._at_table: dict[int, list[Follower]] = {}
+        self._followers: list[tuple[Agent, Follower]] = []
+        self._chosen = np.zeros(num_games, np.int64)
         dtype = check_observation_dtype(observation_dtype)
         self.observation = np.zeros((num_games, game.fields.size), dtype)
         self.action_mask = np.zeros((num_games, game.num_actions), np.int8)
@@ -123,6 +141,8 @@ class Arena:
         self.seating[indices] = seating
         self.returns[indices] = 0.0
         self._streams[indices] = next_seeds(seeds)
+        self.forfeited[indices] = NOBODY
+        self._seat_followers(indices)
         self._play(indices)
 
     def act(self, indices: NDArray[np.int64], actions: NDArray[np.int64]) -> None:
@@ -154,6 +174,8 @@ class Arena:
                 *self._joined,
                 self._streams,
                 self._skip_forced,
+                self._is_followed,
+                self._chosen,
                 self.returns,
                 self.waiting,
                 self.observation,
@@ -165,25 +187,81 @@ class Arena:
             if (waiting == FULL).any():
                 self.recorded = np.hstack([self.recorded, np.zeros_like(self.recorded)])
                 still_playing.append(indices[waiting == FULL])
+            if self._at_table:
+                games = indices[waiting == CHOSEN]
+                self._take(games, self._chosen[games])
+                still_playing.append(games)
             for k in asked:
                 games = indices[waiting == k]
                 if len(games):
-                    self._ask(self.agents[k], games)
-                    still_playing.append(games)
+                    still_playing.append(self._ask(self.agents[k], games))
             indices = np.concatenate(still_playing) if still_playing else indices[:0]
 
-    def _ask(self, agent: Agent | None, games: NDArray[np.int64]) -> None:
+    def _ask(self, agent: Agent | None, games: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Take an agent's actions in the games; those that it has not forfeited."""
         assert agent is not None
         observation = self.observation[games]
         if observation.dtype == np.uint8:
             observation = observation / self.game.fields.scale
         turn = Turn(self.game, self.states, games, observation, self.action_mask[games])
-        self._take(games, checked_actions(agent, turn, agent.act(turn)))
+        if not isinstance(agent, FollowingAgent):
+            self._take(games, checked_actions(agent, turn, agent.act(turn)))
+            return games
+        actions = checked_actions(agent, turn, self._follower_of(agent).decide(turn))
+        goes_on = actions != FORFEIT
+        for i in games[~goes_on].tolist():
+            player = int(self.states["current_player"][i])
+            self.forfeited[i] = player
+            self.waiting[i] = NOBODY
+            self.returns[i, player] += FORFEIT_REWARD
+            for follower in self._at_table.pop(i, ()):
+                follower.end(self.states, i, player)
+        games = games[goes_on]
+        self._take(games, actions[goes_on])
+        return games
 
     def _take(self, games: NDArray[np.int64], actions: NDArray[np.int64]) -> None:
+        """Carry out the actions, record them, and tell those who follow."""
         if self.recorded.size:
             self.recorded[games, self.states["steps"][games]] = actions
+        followed = [] if not self._at_table else np.flatnonzero(self._is_followed[games]).tolist()
+        for j in followed:
+            i = int(games[j])
+            for follower in self._at_table.get(i, ()):
+                follower.watch(self.states, i, int(actions[j]))
         self._take_actions(self.states, games, actions, self.returns)
+        for j in followed:
+            i = int(games[j])
+            if self.states["terminated"][i] or self.states["truncated"][i]:
+                for follower in self._at_table.pop(i, ()):
+                    follower.end(self.states, i)
+
+    def _seat_followers(self, indices: NDArray[np.int64]) -> None:
+        """Tell the agents that follow which games begin, and remember who does."""
+        following = [k for k, agent in enumerate(self.agents) if isinstance(agent, FollowingAgent)]
+        self._is_followed[indices] = False
+        if not following and not self._at_table:
+            return
+        for i in indices.tolist():
+            seating = self.seating[i, : int(self.states["num_players"][i])]
+            there = []
+            for k in following:
+                players = np.flatnonzero(seating == k).tolist()
+                if players:
+                    there.append(self._follower_of(self.agents[k]))
+                    there[-1].begin(self.states, i, players)
+            self._at_table.pop(i, None)  # of a game that was not played to its end
+            if there:
+                self._at_table[i] = there
+                self._is_followed[i] = True
+
+    def _follower_of(self, agent: Agent | None) -> Follower:
+        for known, follower in self._followers:
+            if known is agent:
+                return follower
+        assert isinstance(agent, FollowingAgent)
+        self._followers.append((agent, agent.follow(self.options)))
+        return self._followers[-1][1]
 
 
 def _kernel_of(agent: Agent | None) -> int:

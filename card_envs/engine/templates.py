@@ -26,8 +26,9 @@ PAID, OVER = 16, 32
 # How an agent comes to its action in advance_to_decision: it is asked for it, or it is a kernel.
 ASKED, RANDOM, HEURISTIC, NETWORK = 0, 1, 2, 3
 
-# What advance_to_decision writes for a game that waits for nobody, or for room to record it.
-NOBODY, FULL = -1, -3
+# What advance_to_decision writes for a game that waits for nobody, for one in which a kernel's
+# action is to be carried out by the caller, and for one that needs room to be recorded.
+NOBODY, CHOSEN, FULL = -1, -2, -3
 
 _HELPERS = {
     "prange": numba.prange,
@@ -42,6 +43,7 @@ _HELPERS = {
     "HEURISTIC": HEURISTIC,
     "NETWORK": NETWORK,
     "NOBODY": NOBODY,
+    "CHOSEN": CHOSEN,
     "FULL": FULL,
 }
 
@@ -177,6 +179,8 @@ def advance_to_decision(
     scratch,
     streams,
     skip_forced,
+    is_followed,
+    chosen,
     returns,
     waiting,
     observation,
@@ -186,8 +190,9 @@ def advance_to_decision(
     """Advance the games ``indices`` until an agent must be asked, or they are over.
 
     Agents observe by their own ``views[agent]``: memory and features. Networks are those of
-    ``perceptron.join``. Actions are written to ``recorded`` (N, decisions), unless it is empty; a
-    game that has no room left there stops.
+    ``perceptron.join``. Where a game is followed, a kernel's action is not carried out but written
+    to ``chosen``. Actions are written to ``recorded`` (N, decisions), unless it is empty; a game
+    that has no room left there stops.
     """
     records = recorded.size > 0
     for j in range(len(indices)):
@@ -227,6 +232,10 @@ def advance_to_decision(
                         i,
                         scratch,
                     )
+            if is_followed[i]:
+                chosen[i] = action
+                waiting[i] = CHOSEN
+                break
             if records:
                 recorded[i, s.steps] = action
             step(states, i, action)

@@ -117,9 +117,12 @@ class LearnerGames(OneThread):
                 f"{_in_words(self.player_range)} players"
             )
         try:
-            return [as_agent(entry, self.game) for entry in entries]
+            agents = [as_agent(entry, self.game) for entry in entries]
         except TypeError as error:
             raise TypeError(f"opponents: {error}") from None
+        pairs = zip(entries, agents, strict=True)
+        self._own_agents = [agent for entry, agent in pairs if agent is not entry]
+        return agents
 
     def _check_seat(self, seat: int | None) -> int | None:
         low = self.player_range[0]
@@ -154,10 +157,10 @@ class LearnerGames(OneThread):
             indices, seeds = indices[ended], next_seeds(seeds[ended])
             if not len(indices):
                 return
-        raise ValueError(
-            f"{TRIES} games in a row ended before the learner's first decision: "
-            f"max_steps={self.arena.options['max_steps']} is too small"
-        )
+        about = f"{TRIES} games in a row ended before the learner's first decision"
+        if (self.arena.forfeited[indices] != NOBODY).any():
+            raise ValueError(f"{about}: an opponent forfeits them")
+        raise ValueError(f"{about}: max_steps={self.arena.options['max_steps']} is too small")
 
     def draw(
         self, seeds: NDArray[np.uint64]
@@ -226,7 +229,8 @@ class LearnerGames(OneThread):
         else:
             arena.act(games[legal], actions[legal])
         rewards = arena.returns[games, self.learner_seats[games]]
-        terminated = arena.states["terminated"][games] | ~legal
+        forfeited = arena.forfeited[games] != NOBODY
+        terminated = arena.states["terminated"][games] | forfeited | ~legal
         rewards[~legal] = ILLEGAL_REWARD
         return rewards, terminated, arena.states["truncated"][games] & legal
 
@@ -236,6 +240,11 @@ class LearnerGames(OneThread):
         if self._on_illegal == "raise":
             raise ValueError(message)
         gymnasium.logger.warn(f"{message}. The game ends with {ILLEGAL_REWARD} for the offender.")
+
+    def close(self) -> None:
+        """Close the agents that were given by name."""
+        for agent in self._own_agents:
+            agent.close()
 
     def observe_ended(self, indices: NDArray[np.int64]) -> None:
         """Write the learner's last observation, and an empty mask, of games that are over."""

@@ -224,5 +224,6 @@ class SingleSeatEnv(gymnasium.Env[Observation, np.int64]):
         return self._renderer.render(arena.states, 0, seat, arena.view.codes[0])
 
     def close(self) -> None:
-        """Close the window, if there is one."""
+        """Close the window, if there is one, and end the opponents' programs."""
         self._renderer.close()
+        self._games.close()

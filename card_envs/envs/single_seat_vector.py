@@ -385,6 +385,10 @@ class SingleSeatVectorEnv(VectorEnv[Observation, NDArray[np.int64], NDArray[Any]
             raise ValueError(f"{len(values)} values are given for {self.num_envs} games")
         self._own_attributes[name] = tuple(values)
 
+    def close_extras(self, **kwargs: Any) -> None:
+        """End the opponents' programs; called by ``close``."""
+        self._games.close()
+
     def render(self) -> tuple[Any, ...] | None:
         """Every table, in words or as a picture, by ``render_mode``.
 

@@ -108,7 +108,7 @@ def _add_evaluate_arguments(parser: argparse.ArgumentParser, program: str) -> No
         required=True,
         metavar="A",
         help="the table, one agent for each player: random, heuristic, ppo, search:N, "
-        "a policy file, …",
+        "cmd:PROGRAM, a policy file, …",
     )
     parser.add_argument("--deals", type=int, default=1000, metavar="N", help="default: 1000")
     parser.add_argument("--seed", type=int, default=0, metavar="S", help="default: 0")

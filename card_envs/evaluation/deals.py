@@ -7,20 +7,24 @@ means are independent, and intervals are over those.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from card_envs.agents import Agent, AgentLike, as_agent
+from card_envs.agents import Agent, AgentLike, FollowingAgent, ProgramAgent, as_agent
 from card_envs.engine.arena import Arena
 from card_envs.engine.game import Game
 from card_envs.engine.rng import mix
 from card_envs.engine.seeds import check_seed
+from card_envs.engine.templates import NOBODY
 from card_envs.games import load_game
+from card_envs.programs import ProgramRecord
 
 _GAMES_AT_ONCE = 4096
+_FOLLOWED_AT_ONCE = 128  # of which everything is kept that has happened
 
 
 @dataclass(frozen=True)
@@ -31,11 +35,13 @@ class MatchResults:
         standing: float64 (deals, seatings, agents): the higher the better, equal is level.
         score: float64 (deals, seatings, agents), what ``reward="score"`` paid in all.
         truncated: bool (deals, seatings), games that ended at ``max_steps``.
+        programs: How the programs among the agents did.
     """
 
     standing: NDArray[np.float64]
     score: NDArray[np.float64]
     truncated: NDArray[np.bool_]
+    programs: tuple[ProgramRecord, ...] = ()
 
     @property
     def rank(self) -> NDArray[np.float64]:
@@ -90,6 +96,8 @@ def play_deals(
 ) -> MatchResults:
     """Play every deal in all cyclic seatings.
 
+    A game that a program forfeits ends there: it is last, and the others are level.
+
     Args:
         game: The game, or its name.
         agents: The agents of the table (names, agents, or functions of observations and masks);
@@ -110,21 +118,35 @@ def play_deals(
     game = as_game(game)
     n = game.check_num_players(len(agents))
     checked = check_evaluation_options(game, options or {})
-    distinct, index_of = _distinct(game, agents, agent_seed)
     if orders is None:
         orders = np.tile(np.arange(n), (len(seeds), 1))
+    with ExitStack() as stack:
+        distinct, index_of = _distinct(game, agents, agent_seed, stack)
+        return _play_deals(game, distinct, index_of, seeds, checked, orders)
+
+
+def _play_deals(
+    game: Game,
+    distinct: Sequence[Agent],
+    index_of: NDArray[np.int64],
+    seeds: NDArray[np.uint64],
+    options: Mapping[str, Any],
+    orders: NDArray[np.int64],
+) -> MatchResults:
+    n = len(index_of)
     seats_of = (np.arange(n)[:, None] + orders[:, None, :]) % n  # (deal, seating, agent)
     seating = np.zeros((len(seeds), n, game.max_players), np.int64)  # (deal, seating, seat): agent
     np.put_along_axis(seating, seats_of, index_of[None, None], axis=2)
     standing = np.zeros((len(seeds), n, n))
     score = np.zeros((len(seeds), n, n))
     truncated = np.zeros((len(seeds), n), np.bool_)
-    deals_at_once = max(1, _GAMES_AT_ONCE // n)
+    is_followed = any(isinstance(agent, FollowingAgent) for agent in distinct)
+    deals_at_once = max(1, (_FOLLOWED_AT_ONCE if is_followed else _GAMES_AT_ONCE) // n)
     for first in range(0, len(seeds), deals_at_once):
         these = slice(first, first + deals_at_once)
         chunk = seeds[these]
         games = len(chunk) * n
-        arena = Arena(game, games, distinct, **checked, reward="score")
+        arena = Arena(game, games, distinct, **options, reward="score")
         arena.start(
             np.arange(games),
             np.repeat(chunk, n),
@@ -132,13 +154,20 @@ def play_deals(
             seating[these].reshape(games, game.max_players),
         )
         truncated[these] = arena.states["truncated"].reshape(len(chunk), n)
+        final = arena.states["standing"][:, :n].astype(np.float64)
+        lost = np.flatnonzero(arena.forfeited != NOBODY)
+        final[lost] = 0.0
+        final[lost, arena.forfeited[lost]] = -1.0
         for results, by_seat in (
-            (standing, arena.states["standing"][:, :n]),
+            (standing, final),
             (score, arena.returns[:, :n]),
         ):
             by_seating = by_seat.reshape(len(chunk), n, n)
             results[these] = np.take_along_axis(by_seating, seats_of[these], axis=2)
-    return MatchResults(standing, score, truncated)
+    programs = [agent for agent in distinct if isinstance(agent, ProgramAgent)]
+    return MatchResults(
+        standing, score, truncated, tuple(agent.take_record() for agent in programs)
+    )
 
 
 def play_one_against(
@@ -166,9 +195,10 @@ def play_one_against(
         ValueError, TypeError: As for :func:`play_deals`.
     """
     game = as_game(game)
-    one, rest = as_agent(agent, game), as_agent(others, game)
-    for players in sizes:
-        yield players, play_deals(game, [one, *[rest] * (players - 1)], seeds, options)
+    with ExitStack() as stack:
+        one, rest = (made_agent(entry, game, 0, stack) for entry in (agent, others))
+        for players in sizes:
+            yield players, play_deals(game, [one, *[rest] * (players - 1)], seeds, options)
 
 
 def as_game(game: Game | str) -> Game:
@@ -198,8 +228,16 @@ def agent_name(agent: AgentLike) -> str:
     return str(own)
 
 
+def made_agent(agent: AgentLike, game: Game, seed: int, stack: ExitStack) -> Agent:
+    """The agent, as ``as_agent`` makes it; one that is made here is closed with the stack."""
+    made = as_agent(agent, game, seed)
+    if made is not agent:
+        stack.callback(made.close)
+    return made
+
+
 def _distinct(
-    game: Game, agents: Sequence[AgentLike], seed: int
+    game: Game, agents: Sequence[AgentLike], seed: int, stack: ExitStack
 ) -> tuple[list[Agent], NDArray[np.int64]]:
     """The agents without repetitions, asked once for all their seats, and the index of each."""
     made: dict[object, int] = {}
@@ -209,6 +247,6 @@ def _distinct(
         key = agent if isinstance(agent, str) else id(agent)
         if key not in made:
             made[key] = len(distinct)
-            distinct.append(as_agent(agent, game, seed))
+            distinct.append(made_agent(agent, game, seed, stack))
         indices.append(made[key])
     return distinct, np.array(indices)

@@ -12,6 +12,7 @@ import numpy as np
 
 from card_envs.command import output_file, write_output
 from card_envs.extras import import_extra
+from card_envs.programs import is_program
 
 #: The share of truncated games above which an evaluation warns.
 MUCH_TRUNCATION = 0.01
@@ -19,7 +20,10 @@ MUCH_TRUNCATION = 0.01
 
 def short_names(names: Sequence[str]) -> list[str]:
     """Agents' names with policy files named by their stems, unless two would have the same."""
-    short = [Path(name).stem if name.endswith(".safetensors") else name for name in names]
+    short = [
+        Path(name).stem if name.endswith(".safetensors") and not is_program(name) else name
+        for name in names
+    ]
     return short if len(set(short)) == len(set(names)) else list(names)
 
 
@@ -45,13 +49,14 @@ def show_evaluation(result: Mapping[str, Any]) -> None:
     )
     for row in result["agents"]:
         table.add_row(
-            row["name"],
+            _name(row["name"]),
             f"{row['rank']:+.3f} ± {row['rank_ci95'][1] - row['rank']:.3f}",
             f"{row['win']:.3f} ± {row['win_ci95'][1] - row['win']:.3f}",
             f"{row['score']:+.3f}",
         )
     _print(table)
     _print_truncated(result)
+    _print_programs(result)
 
 
 def show_tournament(result: Mapping[str, Any]) -> None:
@@ -69,14 +74,14 @@ def show_tournament(result: Mapping[str, Any]) -> None:
     )
     for row in sorted(result["agents"], key=lambda row: -row["rating"]):
         table.add_row(
-            row["name"],
+            _name(row["name"]),
             f"{row['rating']:+.0f}",
             rating_interval(row),
             f"{row['rank']:+.3f}",
             "{:+.3f} … {:+.3f}".format(*row["rank_ci95"]),
         )
     _print(table)
-    names = short_names([row["name"] for row in result["agents"]])
+    names = [_name(name) for name in short_names([row["name"] for row in result["agents"]])]
     matrix = _table("how often the row is ahead of the column (level: half)", ("", *names))
     for name, shares in zip(names, result["pairwise"], strict=True):
         cells = [
@@ -85,6 +90,7 @@ def show_tournament(result: Mapping[str, Any]) -> None:
         matrix.add_row(name, *cells)
     _print(matrix)
     _print_truncated(result)
+    _print_programs(result)
 
 
 def plot_ratings(result: Mapping[str, Any], picture: str | Path, title: str) -> None:
@@ -168,6 +174,11 @@ def _table(title: str, headings: Sequence[str]) -> Any:
     return table
 
 
+def _name(name: str) -> str:
+    """An agent's name as it is: what is in brackets is no markup."""
+    return str(import_extra("rich.markup", "evaluation").escape(name))
+
+
 def _print(content: Any) -> None:
     import_extra("rich.console", "evaluation").Console().print(content)
 
@@ -176,3 +187,31 @@ def _print_truncated(result: Mapping[str, Any]) -> None:
     if result["truncated"]:
         warning = "Warning: " if result["truncated"] > MUCH_TRUNCATION else ""
         _print(f"{warning}{result['truncated']:.1%} of the games were truncated at max_steps.")
+
+
+def _print_programs(result: Mapping[str, Any]) -> None:
+    """Print how the programs did, if any took part, and a table of their faults."""
+    programs = result.get("programs", [])
+    if not programs:
+        return
+    table = _table("programs", ("program", "decisions", "time per decision", "faults"))
+    for row in programs:
+        seconds = row["seconds_per_decision"]
+        table.add_row(
+            _name(row["name"]),
+            str(row["decisions"]),
+            "-" if seconds is None else f"{1000 * seconds:.2f} ms",
+            str(sum(fault["count"] for fault in row["faults"])),
+        )
+    _print(table)
+    if not any(row["faults"] for row in programs):
+        return
+    faults = _table("faults of programs", ("program", "fault", "count", "first"))
+    for row in programs:
+        cost = "games lost" if row["on_fault"] == "lose" else "random actions"
+        for fault in row["faults"]:
+            words = "\n".join([fault["first"], *fault["last_words"][-3:]])
+            faults.add_row(
+                _name(row["name"]), fault["fault"], f"{fault['count']} {cost}", _name(words)
+            )
+    _print(faults)

@@ -16,6 +16,7 @@ from card_envs.evaluation.deals import (
     play_deals,
 )
 from card_envs.evaluation.statistics import MeanEstimate, estimate_mean
+from card_envs.programs import ProgramRecord
 
 
 @dataclass(frozen=True)
@@ -58,6 +59,7 @@ class EvaluationResult:
         options: The game's options but ``reward``.
         agents: The agents' results, in the order in which they were given.
         truncated: The share of games that ended at ``max_steps``.
+        programs: How the programs among the agents did.
     """
 
     game: str
@@ -67,9 +69,13 @@ class EvaluationResult:
     options: Mapping[str, Any]
     agents: tuple[AgentResult, ...]
     truncated: float
+    programs: tuple[ProgramRecord, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
-        """The result as JSON data; the same seed gives the same bytes."""
+        """The result as JSON data; the same seed gives the same bytes.
+
+        Where programs play there is also ``programs``, with measured times.
+        """
         return {
             "game": self.game,
             "num_players": self.num_players,
@@ -78,7 +84,13 @@ class EvaluationResult:
             "options": dict(self.options),
             "agents": [agent.to_json() for agent in self.agents],
             "truncated": self.truncated,
+            **programs_as_json(self.programs),
         }
+
+
+def programs_as_json(programs: Sequence[ProgramRecord]) -> dict[str, Any]:
+    """``{"programs": [...]}``, or nothing where no program plays."""
+    return {"programs": [program.to_json() for program in programs]} if programs else {}
 
 
 def evaluate(
@@ -120,5 +132,12 @@ def evaluate(
         for k, agent in enumerate(agents)
     ]
     return EvaluationResult(
-        game.name, len(agents), deals, seed, checked, tuple(results), played.truncated_share
+        game.name,
+        len(agents),
+        deals,
+        seed,
+        checked,
+        tuple(results),
+        played.truncated_share,
+        played.programs,
     )

@@ -8,6 +8,7 @@ each deal the agents' order is drawn, and it is played in all cyclic seatings of
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from itertools import combinations_with_replacement
 from typing import Any
@@ -15,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from card_envs.agents import Agent, AgentLike, as_agent
+from card_envs.agents import AgentLike
 from card_envs.engine.game import Game
 from card_envs.evaluation.deals import (
     MatchResults,
@@ -23,12 +24,15 @@ from card_envs.evaluation.deals import (
     as_game,
     check_evaluation_options,
     deal_seeds,
+    made_agent,
     play_deals,
     random_orders,
 )
+from card_envs.evaluation.matches import programs_as_json
 from card_envs.evaluation.ratings import MAX_AGENTS, Rankings
 from card_envs.evaluation.statistics import MeanEstimate, estimate_mean
 from card_envs.extras import import_extra
+from card_envs.programs import ProgramRecord, merged
 
 _BOOTSTRAPS = 200
 
@@ -102,20 +106,23 @@ class TournamentSummary:
             level counting half.
         tables: The results of each table.
         truncated: The share of games that ended at ``max_steps``, of all tables alike.
+        programs: How the programs among the agents did, at all tables.
     """
 
     agents: tuple[RatedAgentResult, ...]
     pairwise: NDArray[np.float64]
     tables: tuple[TableResult, ...]
     truncated: float
+    programs: tuple[ProgramRecord, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
-        """The summary as JSON data."""
+        """The summary as JSON data, with ``programs`` where programs play."""
         return {
             "agents": [agent.to_json() for agent in self.agents],
             "pairwise": self.pairwise.tolist(),
             "tables": [table.to_json() for table in self.tables],
             "truncated": self.truncated,
+            **programs_as_json(self.programs),
         }
 
 
@@ -199,12 +206,13 @@ def run_tournament(
     checked = check_evaluation_options(game, options or {})
     seeds = deal_seeds(seed, deals)
     orders = random_orders(seed, deals, players)
-    made: list[Agent] = [as_agent(agent, game, seed) for agent in agents]
-    tables = tables_of(len(made), players)
-    played = [
-        play_deals(game, [made[k] for k in table], seeds, checked, orders)
-        for table in (track(tables, "tables") if progress else tables)
-    ]
+    tables = tables_of(len(agents), players)
+    with ExitStack() as stack:
+        made = [made_agent(agent, game, seed, stack) for agent in agents]
+        played = [
+            play_deals(game, [made[k] for k in table], seeds, checked, orders)
+            for table in (track(tables, "tables") if progress else tables)
+        ]
     summary = summarize(names, tables, played, seed)
     return TournamentResult(game.name, players, deals, seed, checked, summary)
 
@@ -271,7 +279,10 @@ def summarize(
         for table, result in zip(tables, played, strict=True)
     ]
     truncated = float(np.concatenate([result.truncated.ravel() for result in played]).mean())
-    return TournamentSummary(tuple(agents), pairwise.mean(axis=0), tuple(of_tables), truncated)
+    programs = merged(record for result in played for record in result.programs)
+    return TournamentSummary(
+        tuple(agents), pairwise.mean(axis=0), tuple(of_tables), truncated, programs
+    )
 
 
 def _of_agents(

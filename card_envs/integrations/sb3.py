@@ -146,4 +146,5 @@ class CardVecEnv(VecEnv):
         return [False for _ in self._get_indices(indices)]
 
     def close(self) -> None:
-        """Nothing is held open."""
+        """End the opponents' programs, if there are any."""
+        self.games.close()

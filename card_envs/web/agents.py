@@ -13,11 +13,13 @@ from card_envs.agents import (
     Agent,
     NetworkAgent,
     PolicyAgent,
+    ProgramAgent,
     Turn,
     agent_names,
     make_agent,
 )
 from card_envs.engine.game import Game
+from card_envs.web.messages import MAX_LABEL
 
 #: Searches that are offered for every game.
 _SEARCHES = ("search:64", "search:256")
@@ -57,7 +59,7 @@ class AgentMenu:
         self, games: Sequence[Game], policies: Path | None = None, names: Sequence[str] = ()
     ) -> None:
         self._names: dict[str, dict[str, str]] = {}
-        self._shared: dict[tuple[str, str], SharedPolicyAgent] = {}
+        self._shared: dict[tuple[str, str], Agent] = {}
         self._advisers: dict[tuple[str, str], Agent] = {}
         files = _policy_files(policies)
         errors: dict[str, str] = {}
@@ -65,6 +67,8 @@ class AgentMenu:
         for game in games:
             offered = {name: name for name in (*agent_names(game), *_SEARCHES)}
             for name in names:
+                if len(name) > MAX_LABEL:
+                    raise ValueError(f"--agent {name}: a name has at most {MAX_LABEL} characters")
                 try:
                     make_agent(name, game)
                 except ValueError as error:
@@ -119,6 +123,10 @@ class AgentMenu:
             agent.name = label
             # The first one stays, should two threads have made one.
             return self._shared.setdefault((game.name, label), SharedPolicyAgent(agent))
+        if isinstance(agent, ProgramAgent):
+            # One process for all tables; a game that a person plays goes on without it.
+            agent.on_fault = "random"
+            return self._shared.setdefault((game.name, label), agent)
         return agent
 
 

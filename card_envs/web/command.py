@@ -43,7 +43,7 @@ def add_serve(commands: Any) -> None:
         action="extend",
         default=[],
         metavar="NAME",
-        help="offer these agents too, such as search:1000 or the path of a policy file",
+        help="offer these agents too, such as search:1000, cmd:PROGRAM or a policy file's path",
     )
     parser.add_argument(
         "--open",

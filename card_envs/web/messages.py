@@ -13,11 +13,11 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 from card_envs.render.scene import Scene
 
 #: The most characters of a name or a label.
-_NAME = 200
+MAX_LABEL = 200
 _PLAYERS = 16
 _STEPS = 1_000_000
 
-Label = Annotated[str, Field(max_length=_NAME)]
+Label = Annotated[str, Field(max_length=MAX_LABEL)]
 #: Whose eyes: a seat, all (every card face up), or the player to move.
 Eyes = Annotated[int, Field(ge=0, lt=_PLAYERS)] | Literal["all", "mover"]
 Step = Annotated[int, Field(ge=0, le=_STEPS)]

@@ -13,7 +13,8 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Literal
 
-from card_envs.agents import Agent, choose
+from card_envs.agents import Agent
+from card_envs.engine.followed_game import FollowedGame
 from card_envs.engine.game import Game
 from card_envs.envs.aec import CardEnv
 from card_envs.render import text
@@ -71,6 +72,20 @@ class Table:
     is_open: bool = False
     practice: bool = False
     _moves: list[_Words] = field(default_factory=list)
+    _followed: FollowedGame = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        self._followed = FollowedGame(self.game, self.agents, self.env.options)
+        self._follow_history()
+
+    def _follow_history(self) -> None:
+        """Tell the agents that follow what has happened so far."""
+        if self._followed.is_followed:
+            replay = Replay.of(self.env)
+            env = replay.start(render_mode=None)
+            self._followed.begin(env.states)
+            for _, action in replay.steps(env):
+                self._followed.watch(env.states, action)
 
     @classmethod
     def of_replay(cls, replay: Replay) -> Table:
@@ -260,11 +275,14 @@ class Table:
         """
         if not self.waits_for_agent:
             raise ValueError("no agent is to move")
-        return self._step(choose(self.agents[self.mover], self.game, self.env.states))
+        return self._step(self._followed.choose(self.env.states))
 
     def _step(self, action: int) -> State:
         self._note(action)
+        self._followed.watch(self.env.states, action)
         self.env.step(action)
+        if self.is_over:
+            self._followed.end(self.env.states)
         return self.state()
 
     def _note(self, action: int) -> None:
@@ -305,6 +323,7 @@ class Table:
         )
         self.env = replay.play()
         del self._moves[step:]
+        self._follow_history()
         return self.state(was_undone=True)
 
     # -----------------------------------------------------------------------------------------
