@@ -125,8 +125,9 @@ def test_threads_change_nothing(game):
 @each_game
 def test_there_are_no_more_rollouts_than_that(game, candidates, rollouts, monkeypatch):
     agent = SearchAgent(game, rollouts=rollouts, candidates=candidates)
-    caution, origins, tried, values = agent._settings(1)
-    monkeypatch.setattr(agent, "_settings", lambda count: (caution, origins, tried, values))
+    settings = agent._settings(1)
+    values = settings[-1]
+    monkeypatch.setattr(agent, "_settings", lambda count: settings)
     for states in positions_in(game, 3):
         values[:] = np.nan
         chosen_by(agent, game, states)
