@@ -308,6 +308,34 @@ def test_the_value_of_a_truncated_game_is_bootstrapped_unless_its_end_was_paid(r
     assert (model.rollout_buffer.rewards > 40).any() == (reward == "score")
 
 
+@pytest.mark.parametrize("reward", ["score", "rank", "win"])
+def test_what_a_truncated_game_pays_is_the_runs_own(reward):
+    """Nothing else changes, and no value is bootstrapped any more."""
+    paid = {}
+    for truncation in ("bootstrap", "draw", "loss"):
+        options = f"environment.options={{reward: {reward}, max_steps: 40}}"
+        env = make_env(tiny_run(SCRIPTED, HERE, options, f"truncation={truncation}"))
+        env.seed(1)
+        env.reset()
+        paid[truncation] = []
+        for _ in range(60):
+            _, rewards, dones, infos = env.step(env.games.arena.action_mask.argmax(axis=1))
+            is_cut = np.array(["TimeLimit.truncated" in info for info in infos])
+            assert truncation == "bootstrap" or not is_cut.any()
+            paid[truncation].append(np.where(dones, rewards, np.nan))
+    before, draw, loss = (np.array(paid[name]) for name in ("bootstrap", "draw", "loss"))
+    cut = draw != loss
+    cut &= np.isfinite(draw)
+    assert cut.sum() > 3
+    np.testing.assert_allclose(loss[cut], draw[cut] - 1.0, atol=1e-6)
+    np.testing.assert_array_equal(loss[~cut], before[~cut])
+    if reward == "score":  # what was paid before is kept
+        np.testing.assert_array_equal(draw, before)
+    else:
+        assert (draw[cut] == 0.0).all()
+        assert (before[cut] != 0.0).any()
+
+
 def test_runs_of_different_seeds_play_different_deals():
     dealt = []
     for seed in (0, 1, 2, 3):

@@ -28,9 +28,12 @@ from card_envs.engine.game import Game
 from card_envs.evaluation import deal_seeds, estimate_mean, play_one_against
 from card_envs.evaluation.display import short_names
 from card_envs.games import GAMES, load_game
-from training.config import load_config
+from training.config import load_config, read_yaml
+from training.improve import ImprovementRun
+from training.improvement_config import load_improvement_config
 from training.records import machine, predecessors, read_json
 from training.run import Run
+from training.run_folder import RunFolder
 
 _ROOT = Path(__file__).parent.parent
 README = _ROOT / "README.md"
@@ -181,6 +184,18 @@ def updated_pages(cards: Mapping[str, dict[str, Any]]) -> dict[Path, str]:
     return {RESULTS: results, README: readme}
 
 
+def open_run(folder: Path) -> RunFolder[Any]:
+    """The run in a folder, of training or of expert iteration.
+
+    Raises:
+        ValueError: The folder holds no run.
+    """
+    path = folder / "config.yaml"
+    if "iterations" in read_yaml(path):
+        return ImprovementRun.open(load_improvement_config(path), folder)
+    return Run.open(load_config(path), folder)
+
+
 def _main(argv: Sequence[str] | None) -> None:
     parser = argparse.ArgumentParser(
         prog="python -m training.ship", description=(__doc__ or "").split("\n")[0]
@@ -196,7 +211,7 @@ def _main(argv: Sequence[str] | None) -> None:
         return
     if args.run is None:
         raise ValueError("give the folder of a finished training run, or --readme")
-    run = Run.open(load_config(args.run / "config.yaml"), args.run)
+    run = open_run(args.run)
     if not (run.card_path.exists() and run.policy_path.exists()):
         raise ValueError(f"the run in {args.run} is not finished: there is no {run.policy_path}")
     card = read_json(run.card_path)
