@@ -13,7 +13,7 @@ from tiny_runs import SCRIPTED, SMALL, policy_file, random_network
 from card_envs.agents import PolicyAgent, SearchAgent, make_agent
 from card_envs.engine.agent import turn_of
 from card_envs.engine.game import Game, View
-from training import improve
+from training import improve, ship
 from training.config import check, with_overrides
 from training.improve import ImprovementRun
 from training.improvement import Actor, _advantages, fit_policy
@@ -284,6 +284,29 @@ def test_a_run_leaves_an_agent(tmp_path):
     assert kept == {str(entry["iteration"]) for entry in run.progress[-run.config.fit.window :]}
     with pytest.raises(ValueError, match="is not empty; choose another folder, or --resume"):
         improve.improve(run, quiet=True)
+    found = ship.open_run(run.folder)
+    assert isinstance(found, ImprovementRun)
+    assert (found.config, found.identities) == (run.config, run.identities)
+
+
+def test_a_finished_run_can_be_given_more_iterations(tmp_path):
+    folders = [tmp_path / name for name in ("whole", "more")]
+    for folder in folders:
+        folder.mkdir()
+    whole, begun = (
+        tiny_run(SMALL, folder, f"iterations={k}")
+        for folder, k in zip(folders, (3, 1), strict=True)
+    )
+    expected = improve.improve(whole, quiet=True).read_bytes()
+    first = improve.improve(begun, command_line="one", quiet=True).read_bytes()
+    assert first != expected
+    with pytest.raises(ValueError, match="can be given more iterations, and nothing else"):
+        ImprovementRun.reopen(begun.folder, ["fit.epochs=1"])
+    more = ImprovementRun.reopen(begun.folder, ["iterations=3"])
+    assert (
+        improve.improve(more, resume=True, command_line="two", quiet=True).read_bytes() == expected
+    )
+    assert more.commands == ["one", "two"]
 
 
 @pytest.mark.parametrize("after", ["labels", "fit"])
