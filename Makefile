@@ -117,7 +117,7 @@ $(TRAIN): train-%: .venv/installed
 	$(BIN)/python -m training.train configs/$*.yaml
 
 $(IMPROVE): improve-%: .venv/installed
-	$(BIN)/python -m training.improve configs/improve/$*.yaml --workers 2
+	$(BIN)/python -m training.improve configs/improve/$*.yaml
 
 .venv/installed: pyproject.toml constraints.txt
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv

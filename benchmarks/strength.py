@@ -15,22 +15,15 @@ import argparse
 import hashlib
 import inspect
 import json
-import logging
-import os
-import socket
-import sys
-from collections.abc import Iterator, Mapping, Sequence
-from itertools import islice
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-import joblib
 from safetensors import SafetensorError
 from safetensors.numpy import load_file, save_file
 from threadpoolctl import threadpool_limits
 
-import card_envs
 from benchmarks import leaderboard, report
 from card_envs import command
 from card_envs.agents import (
@@ -47,24 +40,17 @@ from card_envs.evaluation import MatchResults, deal_seeds, play_deals, random_or
 from card_envs.evaluation.tournament import check_entrants, tables_of, track
 from card_envs.games import load_game
 from training.records import command_as_typed, identity, predecessors
-
-logger = logging.getLogger("card_envs")
-
-# How long a Ray cluster may take to answer, and to finish another table before it is reported, and
-# given up. A worker's first table may have to compile the game.
-_SECONDS_TO_CONNECT = 10
-_SECONDS_TO_REPORT = 60
-_SECONDS_TO_GIVE_UP = 1800
+from training.tasks import add_arguments, do_tasks
 
 
 def play_table(
-    game: Game, names: Sequence[str], policies: Mapping[str, bytes], deals: int, seed: int
+    names: Sequence[str], game: Game, policies: Mapping[str, bytes], deals: int, seed: int
 ) -> MatchResults:
     """Play one table, perhaps on another machine, which gets the policies' files.
 
     Args:
-        game: The game.
         names: The table's agents.
+        game: The game.
         policies: What is in the files of those that are policies.
         deals: How many deals.
         seed: The deals' seed.
@@ -184,8 +170,15 @@ def measure(
             played[table] = result
     missing = [table for table in tables if table not in played]
     seated = [[names[k] for k in table] for table in missing]
-    play = _play_on_ray if backend == "ray" else _play_here
-    results = play(game, seated, policies, deals, seed, jobs)
+    results = do_tasks(
+        play_table,
+        seated,
+        (game, policies, deals, seed),
+        game,
+        jobs=jobs,
+        backend=backend,
+        patience=deals,
+    )
     # Table by table, so that what is finished is kept when the rest is not.
     for _, (i, result) in zip(track(range(len(missing)), "tables"), results, strict=True):
         finished.save(seated[i], result)
@@ -218,102 +211,6 @@ def measure(
     }
 
 
-def _play_here(
-    game: Game,
-    tables: Sequence[Sequence[str]],
-    policies: Mapping[str, bytes],
-    deals: int,
-    seed: int,
-    jobs: int,
-) -> Iterator[tuple[int, MatchResults]]:
-    """Play tables in this machine's processes: a table's index and results, one after another."""
-    pool = joblib.Parallel(n_jobs=jobs, return_as="generator")
-    yield from enumerate(
-        pool(joblib.delayed(play_table)(game, table, policies, deals, seed) for table in tables)
-    )
-
-
-def _play_on_ray(
-    game: Game,
-    tables: Sequence[Sequence[str]],
-    policies: Mapping[str, bytes],
-    deals: int,
-    seed: int,
-    jobs: int,
-) -> Iterator[tuple[int, MatchResults]]:
-    """Play tables on a Ray cluster: a table's index and results, as they are finished.
-
-    Raises:
-        ValueError: Ray is missing, the cluster does not answer or cannot play, or it has not
-            finished a table for too long.
-    """
-    try:
-        import ray
-    except ImportError:
-        raise ValueError("--backend ray needs Ray: pip install --group cluster") from None
-    if jobs < 1 and jobs != -1:
-        raise ValueError(f"with --backend ray, jobs must be -1 or at least 1, got {jobs}")
-    if not tables:
-        return
-    # Never Ray's default, the cluster that was last started on this machine: if that was killed,
-    # Ray waits for it for a quarter of an hour.
-    address = os.environ.get("RAY_ADDRESS") or "local"
-    _check_answers(address)
-    with ray.init(address, runtime_env={"py_modules": _packages(game)}):
-        shared = ray.put(dict(policies))
-        task = ray.remote(play_table)
-        waiting = iter(range(len(tables)))
-        running: dict[Any, int] = {}
-        silent = 0.0
-        while True:
-            for i in islice(waiting, jobs - len(running) if jobs > 0 else None):
-                running[task.remote(game, tables[i], shared, deals, seed)] = i
-            if not running:
-                return
-            done, _ = ray.wait(list(running), timeout=_SECONDS_TO_REPORT)
-            if done:
-                silent = 0.0
-                try:
-                    result = ray.get(done[0])
-                except ray.exceptions.RayError as error:
-                    raise ValueError(f"the Ray cluster cannot play a table: {error}") from None
-                yield running.pop(done[0]), result
-                continue
-            silent += _SECONDS_TO_REPORT
-            free, total = ray.available_resources(), ray.cluster_resources()
-            state = (
-                f"no table was finished within {silent:.0f} s: {len(running)} are running or wait, "
-                f"{free.get('CPU', 0):.0f} of the cluster's {total.get('CPU', 0):.0f} CPUs are free"
-            )
-            if silent >= _SECONDS_TO_GIVE_UP + deals:
-                raise ValueError(state)
-            logger.warning("%s", state)
-
-
-def _check_answers(address: str) -> None:
-    """Check that something listens at a cluster's address, if it is ``[ray://]host:port``.
-
-    Raises:
-        ValueError: Nothing does.
-    """
-    host, _, port = address.removeprefix("ray://").rpartition(":")
-    if host and port.isdigit():
-        try:
-            socket.create_connection((host, int(port)), timeout=_SECONDS_TO_CONNECT).close()
-        except OSError as error:
-            raise ValueError(f"no Ray cluster answers at RAY_ADDRESS={address}: {error}") from None
-
-
-def _packages(game: Game) -> list[str]:
-    """The folders of the packages that a worker imports: the repository's, and the game's own."""
-    root = Path(__file__).parent.parent
-    folders = {root / package for package in ("card_envs", "training", "benchmarks")}
-    package = sys.modules[game.package.partition(".")[0]]
-    if package is not card_envs:  # a game of another package
-        folders.add(Path(str(package.__file__)).parent)
-    return sorted(map(str, folders))
-
-
 def default_agents(game: Game) -> list[str]:
     """Random, the heuristic if the game has one, and all policies of the game."""
     scripted_ones = ["heuristic"] if game.heuristic is not None else []
@@ -332,10 +229,7 @@ def _main(argv: Sequence[str] | None) -> None:
     )
     parser.add_argument("--deals", type=int, default=100, metavar="N", help="default: 100")
     parser.add_argument("--seed", type=int, default=0, metavar="S", help="default: 0")
-    parser.add_argument("--jobs", type=int, default=-1, metavar="N", help="default: all cores")
-    parser.add_argument(
-        "--backend", choices=["loky", "ray"], default="loky", help="this machine, or a Ray cluster"
-    )
+    add_arguments(parser, "tables")
     parser.add_argument(
         "--cache",
         type=Path,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import pickle
 from functools import cache
 
 import numpy as np
@@ -569,3 +570,17 @@ def test_the_arena_leaves_the_callers_seats_to_them(game):
     assert decisions >= games
     assert arena.states["terminated"].all()
     assert arena.returns.sum(axis=1) == pytest.approx(np.zeros(games), abs=1e-9)
+
+
+@each_game
+def test_a_policy_that_comes_out_of_a_pickle_plays_on(game):
+    """Also where its arrays are read-only, as in another process."""
+    agent = PolicyAgent(network_of(game, activation="relu"), "policy", seed=3)
+    states = positions_of(game, game.min_players)[0]
+    turn = turn_of(game, states, np.zeros(1, np.int64), View())
+    buffers = []
+    data = pickle.dumps(agent, protocol=5, buffer_callback=buffers.append)
+    again = pickle.loads(data, buffers=[bytes(buffer) for buffer in buffers])
+    assert not again.network.layers[0][0].flags.writeable
+    for _ in range(5):
+        assert again.act(turn).tolist() == agent.act(turn).tolist()

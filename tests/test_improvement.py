@@ -346,18 +346,18 @@ class Counted:
         self.function = function
         self.shards = []
 
-    def __call__(self, game, config, policy, iteration, shard):
+    def __call__(self, shard, run, policy, iteration):
         self.shards.append((iteration, shard))
-        return self.function(game, config, policy, iteration, shard)
+        return self.function(shard, run, policy, iteration)
 
 
-def test_workers_change_nothing(tmp_path):
+def test_jobs_change_nothing(tmp_path):
     found = []
-    for workers in (1, 2):
-        folder = tmp_path / str(workers)
+    for jobs in (1, 2):
+        folder = tmp_path / str(jobs)
         folder.mkdir()
         run = tiny_run(SMALL, folder, "iterations=1")
-        found.append(improve.improve(run, workers=workers, quiet=True).read_bytes())
+        found.append(improve.improve(run, jobs=jobs, quiet=True).read_bytes())
     assert found[0] == found[1]
 
 
@@ -367,7 +367,6 @@ def test_workers_change_nothing(tmp_path):
         ([], "give a configuration"),
         (["nowhere.yaml"], "cannot read the configuration nowhere.yaml"),
         (["--resume", "nowhere"], "cannot read the configuration nowhere"),
-        (["nowhere.yaml", "--workers", "0"], "--workers must be at least 1"),
         (["x.yaml", "--resume", "nowhere"], "--resume DIR takes its configuration from DIR"),
     ],
 )

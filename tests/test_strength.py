@@ -102,7 +102,7 @@ def test_finished_tables_are_not_played_again(played, measured_with, monkeypatch
     assert len(files) == sum(len(tables_of(3, n)) for n in table_sizes(SCRIPTED))
     calls = []
     play = strength.play_table
-    monkeypatch.setattr(strength, "play_table", lambda *a: calls.append(a[1]) or play(*a))
+    monkeypatch.setattr(strength, "play_table", lambda *a: calls.append(a[0]) or play(*a))
     status, path = measured_with(folder, "--jobs", "1")
     assert (status, calls) == (0, [])
     assert path.read_bytes() == before

@@ -15,13 +15,11 @@ import argparse
 import platform
 import time
 from collections.abc import Sequence
-from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-import joblib
 import torch
 from rich.console import Console
 from rich.progress import track
@@ -29,7 +27,6 @@ from rich.progress import track
 from card_envs import command
 from card_envs.agents import NetworkAgent, PolicyAgent
 from card_envs.agents.network import write_policy
-from card_envs.engine.game import Game
 from training.arguments import add_set_argument
 from training.export import export_policy
 from training.improvement import fit_policy
@@ -38,6 +35,7 @@ from training.labels import Labels, join_labels, label_positions, read_labels, w
 from training.periodic_evaluation import evaluate_learner
 from training.records import command_as_typed, machine
 from training.run_folder import RunFolder
+from training.tasks import add_arguments, do_tasks
 
 
 @dataclass(frozen=True)
@@ -98,8 +96,8 @@ class ImprovementRun(RunFolder[ImprovementConfig]):
 def improve(
     run: ImprovementRun,
     *,
-    workers: int = 1,
-    ray: str | None = None,
+    jobs: int = 1,
+    backend: str = "loky",
     resume: bool = False,
     command_line: str = "",
     quiet: bool = False,
@@ -108,8 +106,8 @@ def improve(
 
     Args:
         run: The run; its folder must be new or empty unless ``resume``.
-        workers: Processes that label positions; they change no result.
-        ray: The address of a Ray cluster that labels positions instead; ``"local"`` starts one.
+        jobs: Shards that are labeled at a time; -1: as many as there are cores.
+        backend: Where: ``"loky"`` (this machine) or ``"ray"`` (a cluster), see ``do_tasks``.
         resume: Whether to resume: finished shards and iterations are not made again.
         command_line: For the policy's card.
         quiet: Whether to show no progress bar.
@@ -131,25 +129,11 @@ def improve(
             torch.set_num_threads(run.config.threads)
         run.shards.mkdir(exist_ok=True)
         run.policy_of(0).parent.mkdir(exist_ok=True)
-        with _backend(ray):
-            _iterate(run, workers, quiet)
+        _iterate(run, jobs, backend, quiet)
     return run.policy_path
 
 
-def _backend(ray: str | None) -> AbstractContextManager[Any]:
-    """Where joblib runs what is parallel."""
-    if ray is None:
-        return nullcontext()
-    import ray as ray_package
-    from ray.util.joblib import register_ray
-
-    ray_package.init(address=None if ray == "local" else ray, ignore_reinit_error=True)
-    register_ray()
-    backend: AbstractContextManager[Any] = joblib.parallel_config(backend="ray")
-    return backend
-
-
-def _iterate(run: ImprovementRun, workers: int, quiet: bool) -> None:
+def _iterate(run: ImprovementRun, jobs: int, backend: str, quiet: bool) -> None:
     config = run.config
     entries = run.progress
     policy: Any = run.agents[config.agent]
@@ -158,7 +142,7 @@ def _iterate(run: ImprovementRun, workers: int, quiet: bool) -> None:
     while len(entries) < config.iterations and not (entries and entries[-1]["epoch"] == 0):
         iteration = len(entries) + 1
         begun = time.monotonic()
-        _make_shards(run, policy, iteration, workers, quiet)
+        _make_shards(run, policy, iteration, jobs, backend, quiet)
         shards = [read_labels(path) for path in _paths(run, iteration)]
         judged = max(1, round(config.fit.held_out * len(shards)))
         for earlier in range(max(1, iteration - config.fit.window + 1), iteration):
@@ -187,24 +171,21 @@ def _paths(run: ImprovementRun, iteration: int) -> list[Path]:
 
 
 def _make_shards(
-    run: ImprovementRun, policy: PolicyAgent, iteration: int, workers: int, quiet: bool
+    run: ImprovementRun, policy: PolicyAgent, iteration: int, jobs: int, backend: str, quiet: bool
 ) -> None:
     missing = [k for k, path in enumerate(_paths(run, iteration)) if not path.exists()]
-    made = joblib.Parallel(n_jobs=workers, return_as="generator_unordered")(
-        joblib.delayed(_label_shard)(run.game, run.config, policy, iteration, k) for k in missing
+    made = do_tasks(
+        _label_shard, missing, (run, policy, iteration), run.game, jobs=jobs, backend=backend
     )
     console = Console(stderr=True)
     text = f"iteration {iteration}: labels"
     for k, labels in track(made, text, len(missing), console=console, disable=quiet):
-        write_labels(_paths(run, iteration)[k], labels)
+        write_labels(_paths(run, iteration)[missing[k]], labels)
 
 
-def _label_shard(
-    game: Game, config: ImprovementConfig, policy: PolicyAgent, iteration: int, shard: int
-) -> tuple[int, Labels]:
-    """What a worker does; a process that does not know the game yet learns of it."""
-    run = ImprovementRun.open(config, Path())
-    return shard, label_positions(run, policy, iteration, shard)
+def _label_shard(shard: int, run: ImprovementRun, policy: PolicyAgent, iteration: int) -> Labels:
+    """What a worker does."""
+    return label_positions(run, policy, iteration, shard)
 
 
 def _card(run: ImprovementRun) -> dict[str, Any]:
@@ -242,16 +223,9 @@ def _main(argv: Sequence[str] | None) -> None:
         help="the run's folder; default: runs/improve_<config's name>",
     )
     parser.add_argument("--resume", type=Path, metavar="DIR", help="resume the run in DIR")
-    parser.add_argument(
-        "--workers", type=int, default=1, metavar="N", help="processes that label; default: 1"
-    )
-    parser.add_argument(
-        "--ray", metavar="ADDRESS", help="label on a Ray cluster; local starts one on this machine"
-    )
+    add_arguments(parser, "shards of labels")
     command.add_games_argument(parser)
     args = command.parse_arguments(parser, argv)
-    if args.workers < 1:
-        raise ValueError(f"--workers must be at least 1, got {args.workers}")
     games = [word for module in args.games_from for word in ("--games-from", module)]
     changes = ["--set", *args.set] if args.set else []
     if args.resume:
@@ -270,8 +244,8 @@ def _main(argv: Sequence[str] | None) -> None:
         )
     path = improve(
         run,
-        workers=args.workers,
-        ray=args.ray,
+        jobs=args.jobs,
+        backend=args.backend,
         resume=args.resume is not None,
         command_line=command_as_typed("training.improve", *words),
     )

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -42,6 +43,10 @@ class Network:
         self.kernel = pack(layers, activation)
         self._scratch = make_scratch(self.kernel[1][None])
         self._transposed = [(np.ascontiguousarray(weight.T), bias) for weight, bias in layers]
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Arrays that come out of a pickle may be read-only, and only the layers are needed.
+        return Network, (self.layers, self.activation)
 
     def logits(self, observation: NDArray[np.float32]) -> NDArray[np.float32]:
         """Unmasked logits (M, A) for observations (M, D)."""

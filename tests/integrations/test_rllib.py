@@ -20,6 +20,7 @@ from ray.rllib.env.multi_agent_episode import MultiAgentEpisode
 import card_envs
 from benchmarks import strength
 from card_envs.integrations.rllib import CardMultiAgentEnv, register_game
+from training import improve, tasks
 
 ROOT = Path(__file__).parents[2]
 NODE = {"num_cpus": 1, "object_store_memory": 100_000_000}
@@ -238,10 +239,38 @@ def test_clusters_that_cannot_play_name_the_mistake(tmp_path, monkeypatch, capsy
     head = {**NODE, "num_cpus": 0, "include_dashboard": False}
     without_cpus = Cluster(initialize_head=True, head_node_args=head)
     monkeypatch.setenv("RAY_ADDRESS", without_cpus.address)
-    monkeypatch.setattr(strength, "_SECONDS_TO_REPORT", 1)
-    monkeypatch.setattr(strength, "_SECONDS_TO_GIVE_UP", 0)
+    monkeypatch.setattr(tasks, "_SECONDS_TO_REPORT", 1)
+    monkeypatch.setattr(tasks, "_SECONDS_TO_GIVE_UP", 0)
     assert strength.main(argv) == 2
     without_cpus.shutdown()
-    assert "no table was finished within 1 s: " in caplog.text
-    stalled = "no table was finished within 2 s: 15 are running or wait, 0 of the cluster's 0 CPUs"
+    assert "no task was finished within 1 s: " in caplog.text
+    stalled = "no task was finished within 2 s: 15 are running or wait, 0 of the cluster's 0 CPUs"
     assert stalled in capsys.readouterr().err
+
+
+# ---------------------------------------------------------------------------------------------
+# Expert iteration
+# ---------------------------------------------------------------------------------------------
+
+
+def test_a_cluster_makes_the_same_policy(cluster, tmp_path):
+    config = {
+        "game": "beaver_gang",
+        "agent": "ppo",
+        "iterations": 1,
+        "environment": {"num_envs": 8, "num_players": 2},
+        "labels": {"count": 60, "shard": 20, "worlds": 1, "candidates": 2},
+        "fit": {"epochs": 1},
+        "evaluation": {"deals": 2, "players": [2], "against": ["random"]},
+    }
+    path = tmp_path / "tiny.yaml"
+    path.write_text(json.dumps(config))
+    made = []
+    for backend in ("loky", "ray"):
+        folder = tmp_path / backend
+        words = [str(path), "--out", str(folder), "--jobs", "1", "--backend", backend]
+        assert improve.main(words) == 0
+        shards = sorted((folder / "labels").iterdir())
+        assert len(shards) == 3
+        made.append([x.read_bytes() for x in (*shards, folder / "ppo.safetensors")])
+    assert made[0] == made[1]
