@@ -203,6 +203,11 @@ class PolicyAgent(Agent):
         weights, layout = network.kernel
         self._kernel = (weights, layout if seed is None else drawing(layout))
 
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        if self._streams is not None:
+            self._streams = self._streams.copy()  # it may be read-only
+
     @property
     def network_kernel(self) -> tuple[NDArray[np.float32], NDArray[np.int64]] | None:
         """Its network, unless a subclass chooses otherwise."""
