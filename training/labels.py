@@ -94,7 +94,8 @@ def label_positions(
     seed = int(rng.integers(2**31))
     own = replace(run, config=config.model_copy(update={"seed": seed}))
     games = SelfPlayGames(own)
-    games.arena.agents.append(policy)  # the opponent pool
+    # The opponent pool; its actions are drawn, as in training.
+    games.arena.agents.append(PolicyAgent(policy.network, policy.name, policy.view, seed=0))
     games.reset(seed)
     drawing = PolicyAgent(policy.network, policy.name, policy.view, seed)
     searcher = SearchAgent(
