@@ -31,8 +31,10 @@ SWAP_GAIN = 1.5
 LEAST_SWAP_GAIN = 0.5
 # How many points an opponent still gains in their turn after somebody knocked.
 LAST_TURN_GAIN = 1.5
-# How many points the expected total must be ahead of the best opponent's to knock.
-KNOCK_MARGIN = 0.0
+# How many points the expected total must be ahead of the best opponent's to knock, with two players
+# and with more: each of the others has a turn to get ahead, and the player who knocked has none.
+KNOCK_MARGIN_OF_TWO = 0.0
+KNOCK_MARGIN = 3.0
 
 
 @jit
@@ -167,11 +169,12 @@ def heuristic(states, i):
 
 @jit
 def is_ahead(s, player, mean):
-    """Whether the player expects to be lowest after everybody else's one more turn."""
+    """Whether the player expects to be lowest, by the margin, after everybody else's last turn."""
     own = expected_total(s, player, player, mean)
+    margin = KNOCK_MARGIN_OF_TWO if s.num_players == 2 else KNOCK_MARGIN
     for other in range(s.num_players):
         if other != player:
             total = expected_total(s, player, other, mean)
-            if own + KNOCK_MARGIN > total - LAST_TURN_GAIN:
+            if own + margin > total - LAST_TURN_GAIN:
                 return False
     return True

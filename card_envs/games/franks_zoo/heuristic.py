@@ -1,13 +1,12 @@
 """A sensible scripted player of Frank's Zoo, who uses only what their seat knows.
 
-They see their hand as groups of equal animals. What a group costs is how hard it is to get rid of:
-a set that nobody is likely to beat costs little, for it keeps the lead, and so do animals that beat
-many others; all others cost a lead. The most expensive group is nearly free: it goes out last, when
-nobody needs to be beaten any more. Of all that they may do they do what leaves the cheapest hand,
-counting what it is worth to win the trick.
+They see their hand as groups of equal animals, each of which takes a lead to get rid of, and less
+if it is strong: animals that beat many others, groups of several cards, the joker. They spend cards
+where that wins the trick, or costs little: winning is worth most to a player who can then lead
+all that they have left, or when somebody is about to go out. They hold back lions and hedgehogs
+until these are likely to be captured by themselves, and beat tricks in which lions lie.
 
-A kernel allocates nothing, so what is worked out for a decision is held in tuples: rows of one
-value for each size of a set, from 1 to 7.
+How likely a set is to win is in ``chances.py``.
 """
 
 from __future__ import annotations
@@ -15,6 +14,7 @@ from __future__ import annotations
 import numpy as np
 
 from card_envs.engine.jit import inline, jit
+from card_envs.engine.scratch import scratch
 from card_envs.games.franks_zoo.cards import (
     HEDGEHOG,
     IS_BEATEN_BY,
@@ -22,6 +22,7 @@ from card_envs.games.franks_zoo.cards import (
     JOKER_ALONE,
     KIND_BITS,
     LAY_ANIMAL,
+    LAY_CARDS,
     LAY_SIZE,
     LAYS_TO_ASK,
     LAYS_TO_PLAY,
@@ -37,8 +38,9 @@ from card_envs.games.franks_zoo.cards import (
     PACKED,
     TOGETHER,
 )
+from card_envs.games.franks_zoo.chances import CHANCES, write_chances_to_win
 from card_envs.games.franks_zoo.knowledge import count_elsewhere
-from card_envs.games.franks_zoo.rules import holds, may_ask
+from card_envs.games.franks_zoo.rules import holds, may_ask, players_with_cards
 from card_envs.games.franks_zoo.state import (
     ANSWER,
     ASK,
@@ -51,36 +53,36 @@ from card_envs.games.franks_zoo.state import (
     packed,
 )
 
-# All in units of the lead that it takes to get rid of a group. How much less a group costs if
-# nobody can beat it, and if its animal beats four others (the most there are).
-UNBEATEN_GAIN = 0.8
-FOLLOW_GAIN = 0.3
-# How much of its cost the most expensive group is spared.
-LAST_GROUP = 0.9
-# Winning the trick.
-LEAD_GAIN = 0.5
-# The joker in the hand; a hand of nothing else, which cannot be played; no hand any more.
-JOKER_GAIN = 0.8
-STUCK_COST = 2.0
-OUT_GAIN = 1.0
-# A lion in the trick; the first hedgehog (FZ-22, FZ-23).
-LION_GAIN = 0.15
-HEDGEHOG_GAIN = 0.5
-# Leaving the trick to the partner; getting rid of cards by asking, at least; the partner's cards
-# that go out with one's own, and their winning the trick.
-PARTNER_OWNS_GAIN = 0.8
-LEAST_ASK_GAIN = 0.2
-HELP_GAIN = 0.3
+# All in units of the lead that it takes to get rid of a group. How much less a group costs if its
+# animal is one of those that beat the most others, and if it has several cards.
+STRONG_GAIN = 0.8
+SEVERAL_GAIN = 0.55
+# In the hand: the joker; a lion, while they count; the joker alone, which cannot be played. And no
+# hand any more.
+JOKER_GAIN = 1.1
+LION_HELD_GAIN = 0.22
+STUCK_COST = 1.0
+OUT_GAIN = 1.1
+# Winning a trick: the more, the fewer cards the next opponent to go out has; for a hand that goes
+# out on this lead; less for each group that is likely to be beaten.
+RACE_GAIN = 1.7
+RUN_GAIN = 1.0
+LOSER_COST = 0.16
+# A point for captured lions (FZ-22), of which a single one promises this share; each lion that is
+# left to an opponent; one's own hedgehog that others capture, while one has none (FZ-23).
+LION_GAIN = 0.5
+FIRST_LION = 0.4
+LION_LEFT_COST = 0.35
+HEDGEHOG_LOST_COST = 0.75
+# Beating the partner's set; winning the trick by helping.
+PARTNER_COST = 0.7
 HELP_WINS_GAIN = 0.2
 
-_ROW = 7  # sets have one to seven cards
-_ONES = (1.0,) * _ROW
-# An argument that is taken from an array is no literal: for each of those Numba would compile the
-# function again.
-_ANIMALS = np.arange(NUM_ANIMALS)
+_NO_OPPONENT = 99  # more cards than any hand has
 
-#: float64 (12,): the share of an animal in the most animals that one beats.
-BEATS_SHARE = IS_BEATEN_BY.sum(axis=0) / 4.0
+#: float64 (12,): near 1 for the animals that beat four others, the most there are; near 0 for those
+#: that beat one or two.
+STRENGTH = (IS_BEATEN_BY.sum(axis=0) / 4.0) ** 4
 
 
 @jit
@@ -91,14 +93,16 @@ def heuristic(states, i):
     hand = packed(s.hand, player)
     if s.phase == TURN and s.last_set != NO_LAY and must_pass(s, player, hand):
         return PASS
-    wins = chances_to_win(s, player, count_elsewhere(s, player, hand, True))
+    few = scratch(CHANCES)
+    wins = scratch(CHANCES)
+    write_chances_to_win(s, player, count_elsewhere(s, player, hand, True), few, wins)
     if s.phase == EXCHANGE:
-        return GIVE + choose_gift(s, player, hand, wins)
+        return GIVE + choose_gift(s, player, hand)
     if s.phase == ANSWER:
         return choose_answer(s, hand, wins)
     action = choose_set(s, player, hand, wins)
     if action == PASS and s.last_set != NO_LAY and may_ask(s, player):
-        return choose_request(s, hand, wins)
+        return choose_request(s, hand)
     return action
 
 
@@ -117,204 +121,163 @@ def must_pass(s, player, hand):
 
 
 # ---------------------------------------------------------------------------------------------
-# Chances
+# What a hand, a lead and animals are worth
 # ---------------------------------------------------------------------------------------------
 
 
 @jit
-def chances_to_win(s, player, elsewhere):
-    """The chances that no opponent can beat a set (FZ-8): the rows of all animals in one tuple."""
-    total = 0
-    for kind in range(NUM_KINDS):
-        total += elsewhere >> KIND_BITS * kind & 7
-    nobody = (
-        chances_of_few(s, player, elsewhere, total, _ANIMALS[0]),
-        chances_of_few(s, player, elsewhere, total, _ANIMALS[1]),
-        chances_of_few(s, player, elsewhere, total, _ANIMALS[2]),
-        chances_of_few(s, player, elsewhere, total, _ANIMALS[3]),
-        chances_of_few(s, player, elsewhere, total, _ANIMALS[4]),
-        chances_of_few(s, player, elsewhere, total, _ANIMALS[5]),
-        chances_of_few(s, player, elsewhere, total, _ANIMALS[6]),
-        chances_of_few(s, player, elsewhere, total, _ANIMALS[7]),
-        chances_of_few(s, player, elsewhere, total, _ANIMALS[8]),
-        chances_of_few(s, player, elsewhere, total, _ANIMALS[9]),
-        chances_of_few(s, player, elsewhere, total, _ANIMALS[10]),
-        chances_of_few(s, player, elsewhere, total, _ANIMALS[11]),
-    )
-    return (
-        unbeaten(_ANIMALS[0], nobody)
-        + unbeaten(_ANIMALS[1], nobody)
-        + unbeaten(_ANIMALS[2], nobody)
-        + unbeaten(_ANIMALS[3], nobody)
-        + unbeaten(_ANIMALS[4], nobody)
-        + unbeaten(_ANIMALS[5], nobody)
-        + unbeaten(_ANIMALS[6], nobody)
-        + unbeaten(_ANIMALS[7], nobody)
-        + unbeaten(_ANIMALS[8], nobody)
-        + unbeaten(_ANIMALS[9], nobody)
-        + unbeaten(_ANIMALS[10], nobody)
-        + unbeaten(_ANIMALS[11], nobody)
-    )
-
-
-@jit
-def chances_of_few(s, player, elsewhere, total, animal):
-    """A row of the chances that each opponent holds fewer cards of the animal.
-
-    As if the cards that nobody has located were dealt at random; jokers are not considered. Of a
-    hand that must hold some of them, any number is expected.
-    """
-    row = _ONES
-    if elsewhere >> KIND_BITS * animal & 7 == 0:
-        return row
-    for q in range(s.num_players):
-        if q != player and q != s.partner[player]:
-            known = int(s.known[q, animal])
-            hidden = (elsewhere >> KIND_BITS * animal & 7) - known
-            draws = int(s.hand_size[q]) - known
-            chance = 1.0  # that none of the hidden ones is in the hand; then one, two, ...
-            for k in range(draws):
-                chance *= max(0, total - hidden - k) / max(1, total - k)
-            fewer = 0.0
-            few = _ONES
-            for k in range(-known, _ROW - known):
-                if k >= 0:
-                    fewer += chance
-                    rest = total - hidden - draws + k + 1
-                    if k < hidden and k < draws and rest > 0:
-                        chance *= (hidden - k) * (draws - k) / ((k + 1) * rest)
-                    else:
-                        chance = 0.0
-                few = few[1:] + (fewer,)  # noqa: RUF005  # Numba cannot unpack it here
-            row = times(row, few)
-    return row
-
-
-@jit
-def unbeaten(animal, nobody):
-    """A row of the chances that no opponent can beat sets of the animal: with one card more of it,
-    or with the same number of an animal that beats it."""
-    row = nobody[animal]
-    row = row[1:] + row[-1:]
-    for other in range(NUM_ANIMALS):
-        if IS_BEATEN_BY[animal, other]:
-            row = times(row, nobody[other])
-    return row
+def value_of(hand, animals_count):
+    """What a packed hand is worth: the less, the more it costs to get rid of it."""
+    if hand == 0:
+        return OUT_GAIN
+    if hand == PACKED[JOKER_ALONE]:
+        return -STUCK_COST
+    total = JOKER_GAIN if number_of(hand, JOKER) > 0 else 0.0
+    for animal in range(NUM_ANIMALS):
+        size = number_of(hand, animal)
+        if size > 0:
+            total += STRONG_GAIN * STRENGTH[animal] - 1.0
+            if size > 1:
+                total += SEVERAL_GAIN
+    if animals_count:
+        total += LION_HELD_GAIN * number_of(hand, LION)
+    return total
 
 
 @inline
-def times(row, other):
-    """Two rows, multiplied."""
-    return (
-        row[0] * other[0],
-        row[1] * other[1],
-        row[2] * other[2],
-        row[3] * other[3],
-        row[4] * other[4],
-        row[5] * other[5],
-        row[6] * other[6],
-    )
-
-
-# ---------------------------------------------------------------------------------------------
-# What a hand is worth, and choices
-# ---------------------------------------------------------------------------------------------
+def number_of(hand, kind):
+    """How many cards of a kind there are in a packed hand."""
+    return hand >> KIND_BITS * kind & 7
 
 
 @jit
-def value_of(hand, wins):
-    """What a packed hand is worth: the less, the more it costs to get rid of it."""
-    total = 0.0
-    most = 0.0
+def value_of_lead(hand, wins, least):
+    """What it is worth to lead with a packed hand, where the opponents' smallest has ``least``
+    cards: all groups but the last need to win."""
+    losers = 0.0
+    worst = 0.0
     for animal in range(NUM_ANIMALS):
-        size = hand >> KIND_BITS * animal & 7
+        size = number_of(hand, animal)
         if size > 0:
-            group = (
-                1.0
-                - UNBEATEN_GAIN * wins[_ROW * animal + size - 1]
-                - FOLLOW_GAIN * BEATS_SHARE[animal]
-            )
-            total -= group
-            most = max(most, group)
-    total += LAST_GROUP * most
-    if hand == 0:
-        total += OUT_GAIN
-    elif hand == PACKED[JOKER_ALONE]:
-        total -= STUCK_COST
-    elif hand >> KIND_BITS * JOKER & 7 > 0:
-        total += JOKER_GAIN
+            loses = 1.0 - wins[animal, size]
+            losers += loses
+            worst = max(worst, loses)
+    run = max(0.0, 1.0 - (losers - worst))
+    return RACE_GAIN / (1 + least) + RUN_GAIN * run - LOSER_COST * losers
+
+
+@jit
+def fewest_cards(s, player):
+    """The number of cards in the smallest hand of an opponent who is not out."""
+    least = _NO_OPPONENT
+    for q in range(s.num_players):
+        if q != player and q != s.partner[player] and s.hand_size[q] > 0:
+            least = min(least, int(s.hand_size[q]))
+    return least
+
+
+@jit
+def lion_points(lions):
+    """FZ-22: what captured lions are worth; a single one may find others."""
+    return float(lions) if lions > 1 else FIRST_LION * lions
+
+
+@jit
+def value_of_animals(s, player, lay, chance):
+    """FZ-22, FZ-23: what it means for the player's lions and hedgehogs to play a set that wins the
+    trick with this chance."""
+    total = 0.0
+    lions = int(s.captured[player, LION])
+    more = int(s.trick[LION]) + int(LAY_CARDS[lay, LION])
+    total += LION_GAIN * chance * (lion_points(lions + more) - lion_points(lions))
+    if s.captured[player, HEDGEHOG] == 0 and LAY_CARDS[lay, HEDGEHOG] > 0:
+        total -= HEDGEHOG_LOST_COST * (1.0 - chance)
     return total
 
 
 @inline
 def win_chance(lay, wins):
     """The chance that no opponent can beat a set."""
-    return wins[_ROW * int(LAY_ANIMAL[lay]) + int(LAY_SIZE[lay]) - 1]
+    return wins[int(LAY_ANIMAL[lay]), int(LAY_SIZE[lay])]
+
+
+# ---------------------------------------------------------------------------------------------
+# Choices
+# ---------------------------------------------------------------------------------------------
 
 
 @jit
-def choose_gift(s, player, hand, wins):
-    """FZ-18: the cards without which the hand is worth most; for a player alone, a hedgehog."""
-    if s.gift != NO_CARD:
-        hand -= 1 << KIND_BITS * int(s.gift)
+def choose_gift(s, player, hand):
+    """FZ-18: the cards without which the hand is worth most; for a player alone, also what it is
+    worth that lions and a hedgehog are captured."""
+    first = int(s.gift)
+    if first != NO_CARD:
+        hand -= 1 << KIND_BITS * first
     best, best_score = NO_CARD, -np.inf
     for kind in range(NUM_KINDS):
-        if hand >> KIND_BITS * kind & 7 > 0:
+        if number_of(hand, kind) > 0:
             left = hand - (1 << KIND_BITS * kind)
-            score = value_of(left, wins)
-            if s.gift == NO_CARD:
-                # Two cards are one pair in either order; only a hedgehog matters as the first.
-                second = 0 if kind == HEDGEHOG else kind
-                score = best_value_without_one(left, second, wins)
-            if player == s.alone and kind == HEDGEHOG and s.gift != HEDGEHOG:
-                score += HEDGEHOG_GAIN
+            if first != NO_CARD:
+                score = value_of_gift(s, player, left, kind, first)
+            else:
+                score = -np.inf
+                for second in range(kind, NUM_KINDS):  # two cards are one pair in either order
+                    if number_of(left, second) > 0:
+                        rest = left - (1 << KIND_BITS * second)
+                        score = max(score, value_of_gift(s, player, rest, kind, second))
             if score > best_score:
                 best, best_score = kind, score
     return best
 
 
 @jit
-def best_value_without_one(hand, first, wins):
-    """What the hand is worth without the best card to give of those kinds from ``first`` on."""
-    best = -np.inf
-    for kind in range(first, NUM_KINDS):
-        if hand >> KIND_BITS * kind & 7 > 0:
-            best = max(best, value_of(hand - (1 << KIND_BITS * kind), wins))
-    return best
+def value_of_gift(s, player, left, kind, other):
+    """What it is worth to give cards of these two kinds and to have the others left."""
+    score = value_of(left, True)
+    if player == s.alone:
+        score += LION_GAIN * lion_points((kind == LION) + (other == LION))
+        if kind == HEDGEHOG or other == HEDGEHOG:
+            score += HEDGEHOG_LOST_COST
+    return score
 
 
 @jit
 def choose_set(s, player, hand, wins):
     """The best set to play, or to pass (FZ-7, FZ-8)."""
-    win_gain = LEAD_GAIN
-    if counts_animals(s):
-        win_gain += LION_GAIN * s.trick[LION]
-        if s.trick[HEDGEHOG] > 0 and s.captured[player, HEDGEHOG] == 0:
-            win_gain += HEDGEHOG_GAIN
+    animals_count = counts_animals(s)
+    least = fewest_cards(s, player)
     leads = s.last_set == NO_LAY
+    partners = not leads and s.owner == s.partner[player]
     best, best_score = PASS, -np.inf
     if not leads:
-        best_score = value_of(hand, wins)
-        if s.owner == s.partner[player]:
-            best_score += PARTNER_OWNS_GAIN * win_chance(s.last_set, wins)
+        best_score = value_of(hand, animals_count)
+        if partners:
+            best_score += PARTNER_COST
+        elif animals_count:
+            best_score -= LION_LEFT_COST * s.trick[LION]
     for k in range(NUM_SETS if leads else NUM_TO_PLAY[s.last_set]):
         lay = k if leads else int(LAYS_TO_PLAY[s.last_set, k])
         if holds(hand, lay):
-            score = value_of(hand - PACKED[lay], wins)
-            score += win_gain * win_chance(lay, wins)
+            left = hand - PACKED[lay]
+            chance = win_chance(lay, wins)
+            if left == 0 and players_with_cards(s) == 2:  # FZ-11: it ends the hand
+                chance = 1.0
+            score = value_of(left, animals_count) + chance * value_of_lead(left, wins, least)
+            if animals_count:
+                score += value_of_animals(s, player, lay, chance)
             if score > best_score:
                 best, best_score = lay, score
     return best
 
 
 @jit
-def choose_request(s, hand, wins):
+def choose_request(s, hand):
     """FZ-19: ask with the cards without which the hand is worth most, rather than pass."""
-    best, best_score = PASS, value_of(hand, wins) + LEAST_ASK_GAIN
+    best, best_score = PASS, value_of(hand, True)
     for k in range(NUM_TO_ASK[s.last_set]):
         lay = int(LAYS_TO_ASK[s.last_set, k])
         if holds(hand, lay):
-            score = value_of(hand - PACKED[lay], wins)
+            score = value_of(hand - PACKED[lay], True)
             if score > best_score:
                 best, best_score = ASK + lay, score
     return best
@@ -323,13 +286,11 @@ def choose_request(s, hand, wins):
 @jit
 def choose_answer(s, hand, wins):
     """FZ-19: help, unless it spoils the hand for more than it is worth."""
-    best, best_score = PASS, value_of(hand, wins)
-    if s.owner == s.current_player:  # the trick would be their own
-        best_score += PARTNER_OWNS_GAIN
+    best, best_score = PASS, value_of(hand, True)
     for lay in range(NUM_LAYS):
         whole = TOGETHER[s.request, lay]
         if MAY_PLAY[s.last_set, min(whole, JOKER_ALONE)] and holds(hand, lay):
-            score = value_of(hand - PACKED[lay], wins) + HELP_GAIN
+            score = value_of(hand - PACKED[lay], True)
             score += HELP_WINS_GAIN * win_chance(whole, wins)
             if s.hand_size[s.asker] == 0:
                 score += OUT_GAIN

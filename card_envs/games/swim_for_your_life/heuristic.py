@@ -107,21 +107,26 @@ def estimate_hand(s, q, animal, unseen, fewer):
     unknown = int(unknown_cards(s, q))
     least = int(s.least[q, animal])
     hidden = count_in(unseen, animal)
-    chance = 1.0  # of no hidden card of the animal, then of one, two, ...
-    for k in range(hidden):
-        chance *= (size - unknown - k) / (size - k)
+    fewest = max(0, unknown + hidden - size)  # of these: too few other cards are elsewhere
+    chance = 1.0  # of the fewest hidden cards of the animal, then of one more, and so on
+    if fewest == 0:
+        for k in range(hidden):
+            chance *= (size - unknown - k) / (size - k)
+    else:
+        for k in range(size - unknown):
+            chance *= (hidden - k) / (size - k)
     for k in range(least + 1):
         fewer[q, k] = 0.0
     total = 0.0
     for k in range(_COUNTS - least):
-        total += chance
+        if k >= fewest:
+            total += chance
+            if k < hidden:
+                chance *= (hidden - k) * (unknown - k)
+                chance /= (k + 1) * (size - unknown - hidden + k + 1)
+            else:
+                chance = 0.0
         fewer[q, least + k + 1] = total
-        if k < hidden:
-            chance *= (hidden - k) * (unknown - k)
-            # 0 / 0 where q must hold some of them, as nobody else has room: no error, but NaN.
-            chance /= np.float64((k + 1) * (size - unknown - hidden + k + 1))
-        else:
-            chance = 0.0
     if animal >= HARE and animal < HARE + NUM_SETS:
         possible = fewer[q, int(s.most[q, animal - HARE]) + 1]
         for k in range(_BOUNDS):

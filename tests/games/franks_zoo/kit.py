@@ -484,7 +484,7 @@ SHOWN = {
     r"^Action: \d+ \(ask for help with: ": 20,
     r"^Action: 271 \(pass\)": 200,
     r"^Your turn: help .*\n\n.*\nAction: 271 \(pass\)": 8,
-    r"^Your turn: help .*\n\n.*\nAction: \d+ \(play: ": 8,
+    r"^Your turn: help .*\n\n.*\nAction: \d+ \(play: ": 4,
     r"^Your turn: give away the second .*; the first is 1 ": 10,
     r"^Your turn: lay down the second .*; the first is 1 ": 2,
     r"^Request: .* \(player \d asks you for help\)\.": 8,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import sys
 
 import numpy as np
 import pytest
@@ -12,21 +11,23 @@ from helpers import is_over, mask_of
 
 from card_envs.games import load_game
 from card_envs.games.franks_zoo.cards import BEATEN_BY, KIND_BITS
+from card_envs.games.franks_zoo.chances import CHANCES, write_chances_to_win
 
 GAME = load_game("franks_zoo")
-# The package exports a function of the same name as the module.
-chances_to_win = sys.modules["card_envs.games.franks_zoo.heuristic"].chances_to_win
 NAMES = list(BEATEN_BY)
-JOKER = SIGNS.index("J")
+ELEPHANT, MOSQUITO, JOKER = (SIGNS.index(sign) for sign in "EQJ")
+
+
+def chances_to_win(states: np.ndarray, player: int, elsewhere: list[int]) -> np.ndarray:
+    """By animal and size from 1, as the heuristic reckons."""
+    cards = sum(count << KIND_BITS * kind for kind, count in enumerate(elsewhere))
+    few, wins = np.zeros(CHANCES), np.zeros(CHANCES)
+    write_chances_to_win(GAME.as_states(states)[0], player, cards, few, wins)
+    return wins[:, 1:8]
 
 
 def chance_of_fewer(number: int, cards: int, draws: int, total: int) -> float:
-    """Hypergeometric: of ``draws`` out of ``total``, fewer than ``number`` of these cards.
-
-    Of a hand that must hold some of them the heuristic expects any number.
-    """
-    if cards + draws > total:
-        return 0.0
+    """Hypergeometric: of ``draws`` out of ``total``, fewer than ``number`` of these cards."""
     ways = sum(
         math.comb(cards, k) * math.comb(total - cards, draws - k)
         for k in range(max(0, number))
@@ -42,12 +43,17 @@ def expected_chances(states: np.ndarray, player: int, elsewhere: list[int]) -> n
     nobody = np.ones((12, 9))
     for q in range(s["num_players"]):
         if q not in (player, s["partner"][player]):
+            size = int(s["hand_size"][q])
+            no_joker = chance_of_fewer(1, elsewhere[JOKER], size, total)
+            no_mosquito = chance_of_fewer(1, elsewhere[MOSQUITO], size, total)
             for animal in range(12):
                 known = int(s["known"][q, animal])
-                hidden, draws = elsewhere[animal] - known, int(s["hand_size"][q]) - known
-                for size in range(1, 9):
-                    chance = chance_of_fewer(size - known, hidden, draws, total)
-                    nobody[animal, size] *= chance
+                hidden, draws = elsewhere[animal] - known, size - known
+                fewer = [chance_of_fewer(k - known, hidden, draws, total - known) for k in range(9)]
+                helper = 1 - no_joker * (no_mosquito if animal == ELEPHANT else 1)
+                nobody[animal, 1] *= fewer[1]
+                for k in range(2, 9):
+                    nobody[animal, k] *= fewer[k] - helper * (fewer[k] - fewer[k - 1])
     wins = np.zeros((12, 7))
     for animal, name in enumerate(NAMES):
         for size in range(1, 8):
@@ -71,11 +77,9 @@ def test_the_chances_are_those_of_cards_dealt_at_random(num_players):
                 if s["alone"] not in (-1, player):
                     elsewhere += s["given"][s["alone"]]
                 counts = [int(count) for count in elsewhere]
-                cards = sum(count << KIND_BITS * kind for kind, count in enumerate(counts))
-                records = GAME.as_states(states)
-                found = chances_to_win(records[0], player, cards)
+                found = chances_to_win(states, player, counts)
                 expected = expected_chances(states, player, counts)
-                np.testing.assert_allclose(np.reshape(found, (12, 7)), expected, atol=1e-12)
+                np.testing.assert_allclose(found, expected, atol=1e-12)
                 known += np.delete(s["known"], player, axis=0).any()
                 seen += 1
             legal = np.flatnonzero(mask_of(GAME, states))
@@ -119,6 +123,42 @@ def test_plain_choices(hands, last, player, expected):
         assert GAME.heuristic(table.states, 0) == put("H")
 
 
+def test_strong_cards_are_held_back():
+    """Two orcas would win the trick, and leave weak cards to lead."""
+    hands = ("CBLL", "OEBBJ", "OOCCHIM")
+    table = Table.lay_out(*hands, last="II", owner=0, player=2, captured=("EELLHHMM", "EFFF", ""))
+    assert GAME.heuristic(table.states, 0) == PASS
+    # With no more than two others left they go out on the lead.
+    table = Table.lay_out("CBLL", "OEBBJ", "OOCC", last="II", owner=0, player=2)
+    assert GAME.heuristic(table.states, 0) == put("OO")
+
+
+def test_lions_are_played_to_be_captured():
+    """FZ-22: where no elephants are left they win the trick; with four of these they are lost."""
+    table = Table.lay_out("CBLL", "OBBSS", "OOCCHIM", player=0)
+    assert GAME.heuristic(table.states, 0) == put("LL")
+    table = Table.lay_out("CBLL", "OEEBS", "EECCHIM", player=0)
+    assert GAME.heuristic(table.states, 0) != put("LL")
+
+
+def test_a_mosquito_stands_in_for_an_elephant():
+    """FZ-6: an elephant and a mosquito beat two lions."""
+    chances = []
+    for others in ("ES", "EQ"):
+        states = Table.lay_out("LL", others, "", player=0).states
+        elsewhere = [int(count) for count in states[0]["hand"][1]]
+        chances.append(chances_to_win(states, 0, elsewhere)[NAMES.index("lion"), 1])
+    assert chances == [1.0, 0.0]
+
+
+def test_a_hand_that_holds_all_other_cards_is_known():
+    states = Table.lay_out("PPS", "CB", "", player=0).states
+    wins = chances_to_win(states, 0, [int(count) for count in states[0]["hand"][1]])
+    perch = NAMES.index("perch")
+    assert wins[perch, 0] == 0.0
+    assert wins[perch, 1] == 1.0
+
+
 def test_the_player_alone_lays_down_a_hedgehog():
     """FZ-18, FZ-23: it counts as captured."""
     table = Table.deal_out("", "", "HOOOEEECCCBBB"[:12], "", "", hand_number=2)
@@ -127,3 +167,13 @@ def test_the_player_alone_lays_down_a_hedgehog():
     first = GAME.heuristic(table.states, 0)
     table.play(first)
     assert give("H") in (first, GAME.heuristic(table.states, 0))
+
+
+def test_the_player_alone_lays_down_two_lions():
+    """FZ-18, FZ-22: they count as captured."""
+    table = Table.deal_out("", "", "LLOOEEECCCBB", "", "", hand_number=2)
+    while table.current_player != 2:
+        table.play(table.legal()[0])
+    for _ in range(2):
+        assert GAME.heuristic(table.states, 0) == give("L")
+        table.play(give("L"))
