@@ -485,6 +485,51 @@ def test_sampling_follows_the_masked_distribution(game):
 
 
 @each_game
+def test_draws_that_follow_from_the_position(game, tmp_path):
+    """The same action asked alone, with others, from units, in the loop; as often as it should."""
+    path = tmp_path / "policy.safetensors"
+    network = network_of(game, activation="relu")
+    write_policy(path, network, game, draws=True)
+    agent = make_agent(str(path), game, seed=4)
+    turn = turn_in(game)
+    actions = agent.act(turn)
+    assert agent.act(turn).tolist() == actions.tolist()
+    for k in range(len(turn)):
+        alone = Turn(
+            game,
+            turn.states,
+            turn.indices[k : k + 1],
+            turn.observation[k : k + 1],
+            turn.action_mask[k : k + 1],
+        )
+        assert agent.act(alone).tolist() == actions[k : k + 1].tolist()
+    assert not np.array_equal(actions, NetworkAgent(path, game, draw_seed=5).act(turn))
+    write_policy(path, network, game)
+    likeliest = make_agent(str(path), game, seed=4).act(turn)
+    assert not np.array_equal(actions, likeliest)
+    # In the compiled loop, from units and from floats.
+    n = game.default_players
+    ends = []
+    for asked in (False, True):
+        player = FunctionAgent("asked", lambda o, m: agent.network.act(o, m, None, 4))
+        arena = Arena(game, 20, [player if asked else agent], max_steps=60)
+        seats = np.zeros((20, game.max_players), np.int64)
+        arena.start(np.arange(20), np.arange(20, dtype=np.uint64), np.full(20, n), seats)
+        ends.append(arena.states.tobytes())
+    assert ends[0] == ends[1]
+    # Over many seeds each action is drawn as often as the policy says.
+    k = int(np.argmax(turn.action_mask.sum(axis=1)))
+    row = slice(k, k + 1)
+    counts = np.zeros(game.num_actions)
+    draws = 2000
+    for seed in range(draws):
+        counts[network.act(turn.observation[row], turn.action_mask[row], None, seed)] += 1
+    alone = Turn(game, turn.states, turn.indices[row], turn.observation[row], turn.action_mask[row])
+    expected = draws * PolicyAgent(network, "policy").probabilities(alone)[0]
+    assert (np.abs(counts - expected) <= 4.5 * np.sqrt(np.maximum(expected, 1.0))).all()
+
+
+@each_game
 def test_an_agent_with_a_seed_samples_and_one_without_does_not(game, tmp_path):
     path = tmp_path / "policy.safetensors"
     view = View("none", False)

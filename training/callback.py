@@ -10,7 +10,6 @@ from stable_baselines3.common.callbacks import BaseCallback, ProgressBarCallback
 from tqdm import TqdmExperimentalWarning
 from tqdm.rich import tqdm
 
-from card_envs.agents import PolicyAgent
 from card_envs.agents.network import Network
 from training import checkpoint
 from training.checkpoint import Progress
@@ -78,7 +77,7 @@ class SelfPlayCallback(BaseCallback):
         evaluation = self._run.config.evaluation
         while self.progress.next_evaluation <= self.num_timesteps:
             self.progress.next_evaluation += evaluation.every
-        learner = PolicyAgent(self.network(), "learner", self._run.view)
+        learner = self._run.learner(self.network())
         evaluated = evaluate_learner(self._run, learner)
         for key, value in evaluated.items():
             if not key.endswith("_ci95"):

@@ -195,6 +195,11 @@ class GameConfig(Section):
         pattern=r"^[A-Za-z0-9_]+$",
         description="name of the exported policy: its file's, and an agent's once it is shipped",
     )
+    draws: bool = Field(
+        False,
+        description="whether the policy plays by drawing its actions, where it is evaluated and as "
+        "it is exported, rather than taking the most probable ones",
+    )
     threads: int | None = Field(
         None, ge=1, le=512, description="torch's CPU threads; null: torch decides"
     )

@@ -57,4 +57,4 @@ def export_policy(network: Network, run: RunFolder[Any], card: dict[str, Any]) -
         OSError: A file cannot be written.
     """
     write_json(run.card_path, card)
-    write_policy(run.policy_path, network, run.game, run.view)
+    write_policy(run.policy_path, network, run.game, run.view, run.config.draws)

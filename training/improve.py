@@ -155,8 +155,8 @@ def _iterate(run: ImprovementRun, jobs: int, backend: str, quiet: bool) -> None:
             config.fit,
             config.seed + iteration,
         )
-        policy = PolicyAgent(network, "learner", run.view)
-        write_policy(run.policy_of(iteration), network, run.game, run.view)
+        policy = run.learner(network)
+        write_policy(run.policy_of(iteration), network, run.game, run.view, config.draws)
         evaluated = evaluate_learner(run, policy)
         seconds = round(time.monotonic() - begun, 1)
         run.add_progress({"iteration": iteration, "seconds": seconds, **found, **evaluated})
@@ -196,6 +196,7 @@ def _card(run: ImprovementRun) -> dict[str, Any]:
         "game": run.game.name,
         "memory": run.view.memory,
         "features": run.view.features,
+        "draws": config.draws,
         "agents": list(run.identities.values()),
         "algorithm": f"expert iteration, from {config.agent}",
         "commands": run.commands,

@@ -14,7 +14,8 @@ from typing import Any, Generic, Self, TypeVar
 import yaml
 from filelock import FileLock, Timeout
 
-from card_envs.agents import Agent, make_agent
+from card_envs.agents import Agent, PolicyAgent, make_agent
+from card_envs.agents.network import Network
 from card_envs.command import write_json
 from card_envs.engine.game import Game, View
 from card_envs.games import load_game
@@ -57,6 +58,11 @@ class RunFolder(Generic[_Config]):
         agents = {name: make_agent(name, game) for name in names}
         identities = {name: identity(name, game) for name in names}
         return cls(config, game, options, view, agents, identities, folder)
+
+    def learner(self, network: Network) -> PolicyAgent:
+        """The learner with this network, playing as its policy will be exported."""
+        draw_seed = 0 if self.config.draws else None
+        return PolicyAgent(network, "learner", self.view, draw_seed=draw_seed)
 
     def _read_config(self) -> _Config:
         """The configuration in the folder."""

@@ -120,6 +120,7 @@ def _card(run: Run, model: Learner, seconds: float) -> dict[str, Any]:
         "game": run.game.name,
         "memory": run.view.memory,
         "features": run.view.features,
+        "draws": config.draws,
         "agents": list(run.identities.values()),
         "algorithm": "MaskablePPO, self-play"
         + (f", after imitation of {imitation.agent}" if imitation.decisions else ""),

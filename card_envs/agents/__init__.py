@@ -97,7 +97,7 @@ def make_agent(name: str, game: Game, seed: int = 0) -> Agent:
         return ProgramAgent(name, game, seed)
     path = policy_path(name, game)
     if path is not None:
-        return NetworkAgent(path, game, name=name)
+        return NetworkAgent(path, game, name=name, draw_seed=seed)
     raise ValueError(
         f"there is no agent {name!r} for {game.id}; "
         f"the agents are {', '.join(agent_names(game))}, search:N, "

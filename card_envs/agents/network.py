@@ -3,8 +3,9 @@
 A policy file holds a multilayer perceptron: float32 tensors ``hidden.K.weight`` (out, in) and
 ``hidden.K.bias`` for K = 0, 1, ..., then ``action.weight`` and ``action.bias``. Its metadata hold,
 as JSON under the key ``card_envs``: the format, the game, the activation, the fingerprint of the
-observation's layout (``Fields.fingerprint``), and the view that it was made for (``memory``,
-``features``). Nothing in it is ever executed.
+observation's layout (``Fields.fingerprint``), the view that it was made for (``memory``,
+``features``), and whether the policy plays by drawing its actions (``draws``; false if it is
+missing). Nothing in it is ever executed.
 """
 
 from __future__ import annotations
@@ -66,6 +67,7 @@ class Network:
         observation: NDArray[np.float32],
         action_mask: NDArray[np.int8],
         streams: NDArray[np.uint64] | None = None,
+        draw_seed: int | None = None,
     ) -> NDArray[np.int64]:
         """Legal actions (M,): the most probable, or drawn from the policy.
 
@@ -76,18 +78,21 @@ class Network:
             observation: float32 (M, D).
             action_mask: int8 (M, A).
             streams: uint64 (1,), the random stream that actions are drawn from.
+            draw_seed: Draw actions that follow from this seed and the observation instead.
         """
         weights, layout = self.kernel
+        if draw_seed is not None:
+            layout = drawing(layout, draw_seed)
+        elif streams is not None:
+            layout = drawing(layout)
         if streams is None:
             streams = _NO_STREAM
-        else:
-            layout = drawing(layout)
         return act_on_observations(
             weights, layout, observation, action_mask, streams, self._scratch
         )
 
 
-def metadata_of(game: Game, activation: str, view: View) -> dict[str, str]:
+def metadata_of(game: Game, activation: str, view: View, draws: bool = False) -> dict[str, str]:
     """The metadata of a policy file.
 
     One key only: safetensors writes several in no particular order, and the same policy is to give
@@ -100,11 +105,14 @@ def metadata_of(game: Game, activation: str, view: View) -> dict[str, str]:
         "fields": game.fields.fingerprint,
         "memory": view.memory,
         "features": view.features,
+        **({"draws": True} if draws else {}),
     }
     return {METADATA_KEY: json.dumps(about, sort_keys=True)}
 
 
-def write_policy(path: str | Path, network: Network, game: Game, view: View = View()) -> None:
+def write_policy(
+    path: str | Path, network: Network, game: Game, view: View = View(), draws: bool = False
+) -> None:
     """Write a policy file atomically: if that fails, the old file is still there.
 
     Args:
@@ -112,6 +120,7 @@ def write_policy(path: str | Path, network: Network, game: Game, view: View = Vi
         network: Its weights; the sizes must be those of the game.
         game: The game that it is for.
         view: The view that it was made for.
+        draws: Whether it plays by drawing its actions, rather than taking the most probable ones.
 
     Raises:
         ValueError: The weights do not fit the game.
@@ -126,11 +135,11 @@ def write_policy(path: str | Path, network: Network, game: Game, view: View = Vi
     _layers(dict(tensors), game)
     path = Path(path)
     new = path.with_name(path.name + ".new")
-    new.write_bytes(save(tensors, metadata_of(game, network.activation, view)))
+    new.write_bytes(save(tensors, metadata_of(game, network.activation, view, draws)))
     new.replace(path)
 
 
-def _read(path: Path, game: Game) -> tuple[Network, View]:
+def _read(path: Path, game: Game) -> tuple[Network, View, bool]:
     try:
         with safe_open(path, framework="numpy") as file:
             metadata = json.loads((file.metadata() or {}).get(METADATA_KEY, "{}"))
@@ -149,7 +158,10 @@ def _read(path: Path, game: Game) -> tuple[Network, View]:
         network = Network(_layers(tensors, game), metadata.get("activation", ""))
     except ValueError as error:
         raise ValueError(f"{path}: {error}") from None
-    return network, view
+    draws = metadata.get("draws", False)
+    if not isinstance(draws, bool):
+        raise ValueError(f"{path}: draws must be true or false, got {draws!r}")
+    return network, view, draws
 
 
 def _layers(
@@ -191,17 +203,27 @@ class PolicyAgent(Agent):
         view: How it observes.
         seed: Draw actions from the policy instead of taking the most probable: asked, from a stream
             of this seed; inside the compiled loop, from the games' own.
+        draw_seed: Draw actions that follow from this seed and from what is observed: the same ones
+            in the same position, however they are asked for.
     """
 
     def __init__(
-        self, network: Network, name: str, view: View = View(), seed: int | None = None
+        self,
+        network: Network,
+        name: str,
+        view: View = View(),
+        seed: int | None = None,
+        draw_seed: int | None = None,
     ) -> None:
         self.network = network
         self.name = name
         self.view = view
         self._streams = None if seed is None else np.array([mix(np.uint64(seed))], np.uint64)
+        self._draw_seed = draw_seed
         weights, layout = network.kernel
-        self._kernel = (weights, layout if seed is None else drawing(layout))
+        if seed is not None or draw_seed is not None:
+            layout = drawing(layout, draw_seed)
+        self._kernel = (weights, layout)
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
@@ -215,7 +237,7 @@ class PolicyAgent(Agent):
 
     def act(self, turn: Turn) -> NDArray[np.int64]:
         """Legal actions (M,)."""
-        return self.network.act(turn.observation, turn.action_mask, self._streams)
+        return self.network.act(turn.observation, turn.action_mask, self._streams, self._draw_seed)
 
     def probabilities(self, turn: Turn) -> NDArray[np.float64]:
         """The policy's probabilities (M, A): a softmax over the legal actions, 0 for the others."""
@@ -228,15 +250,16 @@ class PolicyAgent(Agent):
 
 
 class NetworkAgent(PolicyAgent):
-    """A policy file as an agent; it takes the most probable legal action, or draws one.
+    """A policy file as an agent, in the view that it was made for.
 
-    It observes in the view that the file says it was made for.
+    It takes the most probable legal action, or draws one if the file says that the policy does.
 
     Args:
         path: The safetensors file.
         game: The game that it is to play.
         name: What to call it; the path unless given.
-        seed: Draw actions from the policy instead of taking the most probable, see ``PolicyAgent``.
+        seed: Draw actions from the policy in any case, see ``PolicyAgent``.
+        draw_seed: Of the draws of a policy that draws, see ``PolicyAgent``.
 
     Raises:
         ValueError: The file is damaged, or it does not fit the game.
@@ -249,6 +272,13 @@ class NetworkAgent(PolicyAgent):
         *,
         name: str | None = None,
         seed: int | None = None,
+        draw_seed: int = 0,
     ) -> None:
-        network, view = _read(Path(path), game)
-        super().__init__(network, name or str(path), view, seed)
+        network, view, draws = _read(Path(path), game)
+        super().__init__(
+            network,
+            name or str(path),
+            view,
+            seed,
+            draw_seed if draws and seed is None else None,
+        )

@@ -17,7 +17,7 @@ from numba.extending import overload
 from numpy.typing import NDArray
 
 from card_envs.engine.jit import jit
-from card_envs.engine.rng import draw_unit_from
+from card_envs.engine.rng import draw_unit_from, mix, unit_of
 
 #: Activations by their codes.
 ACTIVATIONS = ("relu", "tanh")
@@ -25,15 +25,21 @@ ACTIVATIONS = ("relu", "tanh")
 #: Layers that a network can have: hidden ones and the last.
 MAX_LAYERS = 17
 
-# A layout: activation, whether actions are drawn, number of layers, where the weights begin, sizes.
-_ACTIVATION, _DRAWS, LAYERS, _START, _SIZES = range(5)
+# A layout: activation, how actions are chosen and the seed of that, number of layers, where the
+# weights begin, sizes.
+_ACTIVATION, _CHOICE, _SEED, LAYERS, _START, _SIZES = range(6)
 LAYOUT_SIZE = _SIZES + MAX_LAYERS + 1
 
 # Room for a forward pass: two layers' values, logits, and what is left over at a layer's end.
 _LOGITS, _SPARE = 2, 3
 SCRATCH_ROWS = 4
 
+# How actions are chosen: the most probable one, one drawn from a stream, or one drawn with a number
+# that follows from a seed and from the position.
+_LIKELIEST, _FROM_STREAM, _BY_POSITION = range(3)
+
 _RELU = 0
+_20 = np.uint64(20)
 _GROUP = 8  # rows that are added to a layer's outputs at a time
 _FEW = 8  # values that are added one by one
 _LOG2_E = 1.4426950408889634
@@ -75,10 +81,17 @@ def pack(
     return np.concatenate(arrays), layout
 
 
-def drawing(layout: NDArray[np.int64]) -> NDArray[np.int64]:
-    """The layout of the same network that draws its actions."""
+def drawing(layout: NDArray[np.int64], seed: int | None = None) -> NDArray[np.int64]:
+    """The layout of the same network that draws its actions.
+
+    Args:
+        layout: The network's layout.
+        seed: None: it draws from a stream. A seed: the same action in the same position, however it
+            is asked for; seeds that are equal modulo 2**63 are the same.
+    """
     layout = layout.copy()
-    layout[_DRAWS] = 1
+    layout[_CHOICE] = _FROM_STREAM if seed is None else _BY_POSITION
+    layout[_SEED] = 0 if seed is None else seed % 2**63
     return layout
 
 
@@ -217,11 +230,25 @@ def write_logits(weights, layout, observation, scale, action_mask, scratch):
 
 @jit
 def choose_by_network(weights, layout, observation, scale, action_mask, streams, i, scratch):
-    """A network's action: the most probable legal one, or one drawn from ``streams[i]``."""
+    """A network's action: the most probable legal one, or one drawn as the layout says."""
     write_logits(weights, layout, observation, scale, action_mask, scratch)
-    if layout[_DRAWS]:
-        return draw_action(scratch[2], action_mask, streams, i)
-    return most_probable(scratch[2], action_mask)
+    logits = scratch[_LOGITS]
+    if layout[_CHOICE] == _FROM_STREAM:
+        return draw_action(logits, action_mask, draw_unit_from(streams, i))
+    if layout[_CHOICE] == _BY_POSITION:
+        return draw_action(logits, action_mask, unit_of_logits(logits, action_mask, layout[_SEED]))
+    return most_probable(logits, action_mask)
+
+
+@jit
+def unit_of_logits(logits, action_mask, seed):
+    """A number in [0, 1) that follows from a seed and the logits of the legal actions."""
+    bits = logits.view(np.uint32)
+    value = mix(np.uint64(seed))
+    for action in range(len(action_mask)):
+        if action_mask[action]:
+            value = mix(value ^ np.uint64(bits[action]) << _20 ^ np.uint64(action))
+    return unit_of(value)
 
 
 @jit
@@ -235,14 +262,17 @@ def most_probable(logits, action_mask):
 
 
 @jit
-def draw_action(logits, action_mask, streams, i):
-    """A legal action drawn with the probabilities that the logits stand for."""
+def draw_action(logits, action_mask, unit):
+    """A legal action drawn with the probabilities that the logits stand for.
+
+    ``unit`` is the random number in [0, 1) that decides.
+    """
     highest = float(logits[most_probable(logits, action_mask)])
     total = 0.0
     for action in range(len(action_mask)):
         if action_mask[action]:
             total += exp(logits[action] - highest)
-    threshold = total * draw_unit_from(streams, i)
+    threshold = total * unit
     chosen = -1
     for action in range(len(action_mask)):
         if action_mask[action]:

@@ -52,9 +52,15 @@ def draw_below_from(streams, i, bound):
 @jit
 def draw_unit_from(streams, i):
     """A uniform number in [0, 1) from an array of streams."""
-    value = mix(streams[i]) >> _11
+    value = mix(streams[i])
     streams[i] = streams[i] + _GAMMA
-    return np.float64(value) * _TO_UNIT
+    return unit_of(value)
+
+
+@jit
+def unit_of(value):
+    """The number in [0, 1) that 64 random bits stand for."""
+    return np.float64(value >> _11) * _TO_UNIT
 
 
 @jit
