@@ -96,7 +96,7 @@ def test_masks_are_exact(game, num_players):
     """raw_env takes every action of the mask, and refuses every other without any change."""
     accepted = []
 
-    @settings(max_examples=12)
+    @settings(max_examples=20)
     @given(
         seed=seeds,
         player_seed=player_seeds,

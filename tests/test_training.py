@@ -67,7 +67,12 @@ def test_what_training_needs_is_what_its_group_and_the_extra_install():
     assert sorted(found) == sorted(wanted)
 
 
-@pytest.mark.parametrize("path", sorted((ROOT / "configs").glob("*.yaml")), ids=lambda p: p.stem)
+CONFIGS = sorted(
+    [*(ROOT / "configs").glob("*.yaml"), *(ROOT / "configs/candidates").glob("*.yaml")]
+)
+
+
+@pytest.mark.parametrize("path", CONFIGS, ids=lambda path: f"{path.parent.stem}-{path.stem}")
 def test_every_configuration_is_valid(path, monkeypatch):
     monkeypatch.chdir(ROOT)
     run = Run.open(load_config(path), HERE)

@@ -406,8 +406,8 @@ CONSTANT_VALUES = {
 
 def special_positions() -> Iterator[tuple[int, np.ndarray]]:
     """All cards of an animal in one hand, and nobody can beat them; one card of each animal; the
-    largest sets that there are; and totals far from the target."""
-    from games.franks_zoo.table import Table
+    largest sets that there are; totals far from the target; and a gift of each animal."""
+    from games.franks_zoo.table import Table, give
 
     signs = "OECBLSFPHIMQ"
     for animal, sign in enumerate(signs):
@@ -419,6 +419,10 @@ def special_positions() -> Iterator[tuple[int, np.ndarray]]:
         yield 4, Table.lay_out("F", "O", "C", "M", last=large_set, owner=0).states
     totals = [25, 14, 5, -2, -20, -40, -100]
     yield 7, Table.deal_out(*[""] * 7, hand_number=2, totals=totals).states
+    for sign in signs[:11]:
+        table = Table.deal_out(*[sign] * 4, hand_number=2)
+        table.play(give(sign))
+        yield 4, table.states
 
 
 # ---------------------------------------------------------------------------------------------
