@@ -1,4 +1,4 @@
-"""Datasets: recorded games are the games that the environments play, whoever plays them."""
+"""Datasets: recorded games are the games that the environments play, with any agents."""
 
 from __future__ import annotations
 

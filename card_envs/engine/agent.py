@@ -67,7 +67,7 @@ class Agent(ABC):
         """A legal action (M,) for each game of the turn."""
 
     def close(self) -> None:  # noqa: B027 (most agents hold nothing)
-        """Release what it holds, such as a process. It can still be used: it then begins anew."""
+        """Release what it holds, such as a process. It can still be used: it then starts again."""
 
 
 class Follower(ABC):
@@ -83,7 +83,7 @@ class Follower(ABC):
 
     @abstractmethod
     def watch(self, states: NDArray[np.void], i: int, action: int) -> None:
-        """The player to move in ``states[i]``, whoever it is, is about to take an action."""
+        """The player to move in ``states[i]`` is about to take an action."""
 
     @abstractmethod
     def decide(self, turn: Turn) -> NDArray[np.int64]:

@@ -1,4 +1,4 @@
-"""Runs a program and ends it, with all its descendants, when whoever started it is gone.
+"""Runs a program and ends it, with all its descendants, when the process that started it is gone.
 
     python -I -S guard.py LIFELINE MEMORY PROGRAM ARGS …
 

@@ -295,7 +295,7 @@ def test_a_program_that_stays_is_killed(mark):
     agent.close()
     assert 1.0 < time.monotonic() - begun < 6.0
     assert none_left(mark, 1.0)
-    choose(agent, GAME, begin(GAME, N, 1))  # it begins anew
+    choose(agent, GAME, begin(GAME, N, 1))  # it starts again
     assert processes(mark)
     del agent
     assert none_left(mark, 5.0)

@@ -346,7 +346,7 @@ def test_a_program_by_name_is_made_of_its_name():
 
 @each_game
 def test_what_agents_in_the_compiled_loop_do_is_told_too(game, listen):
-    """Every decision of a game, whoever makes it."""
+    """Every decision of a game, of all its players."""
     n = game.default_players
     for other in agent_names(game):
         agent, listener = listen(game)
