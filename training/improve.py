@@ -34,7 +34,7 @@ from training.improvement_config import ImprovementConfig, load_improvement_conf
 from training.labels import Labels, join_labels, label_positions, read_labels, write_labels
 from training.periodic_evaluation import evaluate_learner
 from training.records import command_as_typed, machine
-from training.run_folder import RunFolder
+from training.run_folder import RunFolder, load_resumed
 from training.tasks import add_arguments, do_tasks
 
 
@@ -76,11 +76,7 @@ class ImprovementRun(RunFolder[ImprovementConfig]):
             ValueError: The folder holds no run, something other than more iterations is asked for,
                 or as for :meth:`open`.
         """
-        before = load_improvement_config(folder / "config.yaml")
-        config = load_improvement_config(folder / "config.yaml", overrides)
-        is_more = config.iterations >= before.iterations
-        if not is_more or config.model_copy(update={"iterations": before.iterations}) != before:
-            raise ValueError("a resumed run can be given more iterations, and nothing else")
+        config = load_resumed(load_improvement_config, folder, overrides, "iterations")
         return cls.open(config, folder)
 
     @property

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from card_envs.agents import PolicyAgent
 from training.config import Config, load_config
-from training.run_folder import RunFolder
+from training.run_folder import RunFolder, load_resumed
 
 
 @dataclass(frozen=True)
@@ -48,12 +48,7 @@ class Run(RunFolder[Config]):
             ValueError: The folder holds no run, something other than more decisions is asked for,
                 or as for :meth:`open`.
         """
-        before = load_config(folder / "config.yaml")
-        config = load_config(folder / "config.yaml", overrides)
-        is_more = config.decisions >= before.decisions
-        if not is_more or config.model_copy(update={"decisions": before.decisions}) != before:
-            raise ValueError("a resumed run can be given more decisions, and nothing else")
-        return cls.open(config, folder)
+        return cls.open(load_resumed(load_config, folder, overrides, "decisions"), folder)
 
     def _check_memory(self) -> None:
         """What the rollout and the networks take at least must fit into the machine's memory."""

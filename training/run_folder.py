@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import logging
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,6 +25,31 @@ from training.records import identity, read_json
 logger = logging.getLogger("card_envs")
 
 _Config = TypeVar("_Config", bound=GameConfig)
+
+
+def load_resumed(
+    load: Callable[[Path, Sequence[str]], _Config],
+    folder: Path,
+    overrides: Sequence[str],
+    length: str,
+) -> _Config:
+    """The configuration in a run's folder, perhaps with a greater length.
+
+    Args:
+        load: Reads a configuration, with overrides.
+        folder: The folder.
+        overrides: ``LENGTH=N`` or nothing.
+        length: The key that may grow, such as ``"decisions"``.
+
+    Raises:
+        ValueError: The folder holds no run, or something else is asked for.
+    """
+    path = folder / "config.yaml"
+    before, config = load(path, ()), load(path, overrides)
+    old = getattr(before, length)
+    if getattr(config, length) < old or config.model_copy(update={length: old}) != before:
+        raise ValueError(f"a resumed run can be given more {length}, and nothing else")
+    return config
 
 
 @dataclass(frozen=True)
