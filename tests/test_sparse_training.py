@@ -13,7 +13,7 @@ from torch import nn
 from training.distribution import MaskedCategorical
 from training.layers import InputLayer, Linear
 from training.learner import make_learner
-from training.legal_actions import draw_actions, evaluate_actions
+from training.legal_actions import divergences, draw_actions, evaluate_actions
 from training.rollouts import SparseRolloutBuffer
 from training.selfplay import make_env
 from training.sparse import SparseRows, SparseRowsBuffer, as_dense
@@ -119,12 +119,13 @@ def random_masks(size, actions, share, seed=0):
 @pytest.mark.parametrize("game", [SMALL, SCRIPTED], ids=lambda game: game.id)
 @pytest.mark.parametrize("size", [1, 30])
 def test_legal_actions_alone_give_what_all_actions_give(game, size):
-    """Log probabilities, entropies and gradients with respect to the logits of features."""
+    """Log probabilities, entropies, divergences and gradients with respect to feature logits."""
     torch.manual_seed(0)
     masks = random_masks(size, game.num_actions, 0.3)
     chosen = torch.from_numpy(masks.argmax(axis=1))
     features = torch.from_numpy(game.action_features).float()
-    slopes = torch.randn(2, size)
+    slopes = torch.randn(3, size)
+    reference = torch.randn(size, features.shape[1])
     results = []
     for is_sparse in (True, False):
         logits = torch.linspace(-3, 3, size * features.shape[1]).reshape(size, -1).sin() * 3
@@ -132,12 +133,17 @@ def test_legal_actions_alone_give_what_all_actions_give(game, size):
         if is_sparse:
             rows = SparseRows.of(game.action_features), SparseRows.of(masks)
             log_prob, entropy = evaluate_actions(logits, *rows, chosen)
+            divergence = divergences(logits, reference, *rows)
         else:
-            distribution = MaskedCategorical(game.num_actions)
-            distribution.proba_distribution(logits @ features.T).apply_masking(masks)
-            log_prob, entropy = distribution.log_prob(chosen), distribution.entropy()
-        (slopes[0] * log_prob + slopes[1] * entropy).sum().backward()
-        results.append((log_prob, entropy, logits.grad))
+            own, other = (MaskedCategorical(game.num_actions) for _ in range(2))
+            own.proba_distribution(logits @ features.T).apply_masking(masks)
+            other.proba_distribution(reference @ features.T).apply_masking(masks)
+            log_prob, entropy = own.log_prob(chosen), own.entropy()
+            divergence = (own.probs * (own.log_probs - other.log_probs)).sum(dim=1)
+        slopes_and_terms = zip(slopes, (log_prob, entropy, divergence), strict=True)
+        sum((slope * term).sum() for slope, term in slopes_and_terms).backward()
+        assert divergence[0] == 0  # one legal action
+        results.append((log_prob, entropy, divergence, logits.grad))
     for own, expected in zip(*results, strict=True):
         assert torch.allclose(own, expected, atol=1e-5)
 
@@ -202,10 +208,18 @@ class NoCallback(BaseCallback):
         return True
 
 
-@pytest.mark.parametrize("network", ["{hidden: [16, 8]}", "{hidden: [16], logits: actions}"])
-def test_an_update_is_that_of_dense_rows(network, monkeypatch):
+@pytest.mark.parametrize(
+    "changes",
+    [
+        ["network={hidden: [16, 8]}"],
+        ["network={hidden: [16], logits: actions}"],
+        ["ppo.kl_coef=0.5", "ppo.n_epochs=3", "ema_decay=0.9"],
+    ],
+    ids=str,
+)
+def test_an_update_is_that_of_dense_rows(changes, monkeypatch):
     """The same rollout in both buffers, as one minibatch: the same weights, but for rounding."""
-    overrides = (f"network={network}", "ppo.batch_size=64", "ppo.max_grad_norm=1e+6")
+    overrides = (*changes, "ppo.batch_size=64", "ppo.max_grad_norm=1e+6")
     models = []
     for is_sparse in (True, False):
         with monkeypatch.context() as patch:
@@ -232,6 +246,26 @@ def test_an_update_is_that_of_dense_rows(network, monkeypatch):
     for old, own, expected in pairs:
         assert not torch.equal(old, own)
         assert torch.allclose(own, expected, atol=1e-6)
+
+
+def test_a_kl_term_keeps_the_policy_near_to_its_average():
+    """With a great weight of it an update changes the probabilities far less."""
+    changes = []
+    for kl_coef in (0, 100):
+        overrides = (f"ppo.kl_coef={kl_coef}", "ppo.n_epochs=20", "ema_decay=0.9")
+        run = tiny_run(SCRIPTED, HERE, *overrides)
+        model = make_learner(run, make_env(run))
+        _, callback = model._setup_learn(64, NoCallback())
+        buffer = model.rollout_buffer
+        assert model.collect_rollouts(model.env, callback, buffer, model.n_steps)
+        model.train()
+        sample = next(buffer.get())
+        _, log_prob, _ = model.policy.evaluate_actions(
+            sample.observations, sample.actions, sample.action_masks
+        )
+        changes.append((log_prob - sample.old_log_prob).abs().mean().item())
+    without, with_term = changes
+    assert 0 < with_term < without / 3
 
 
 def test_what_a_rollout_keeps_of_the_policy_is_what_the_policy_says():

@@ -139,6 +139,7 @@ def test_the_tables_of_keys_are_the_codes(place, model):
         ("network.hidden=[-1]", "network.hidden.0"),
         ("network.hidden=[0]", "network.hidden.0"),
         ("network.logits=parts", "network.logits"),
+        ("ppo.kl_coef=0.1", "ema_decay must be above 0"),
         ("ppo.batch_size=1", "ppo.batch_size"),
         ("ppo.batch_size=63", "batches of 63 leave a batch of one"),
         ("name=v2/ppo", "name"),
@@ -843,17 +844,17 @@ def contents(run: Run) -> tuple[bytes, list, dict]:
 
 @pytest.mark.parametrize("saves", [2, 3])
 @pytest.mark.parametrize(
-    ("game", "override"),
+    ("game", "overrides"),
     [
-        pytest.param(SMALL, "ema_decay=0", id="small"),
-        pytest.param(SCRIPTED, "ema_decay=0.5", id="scripted"),
+        pytest.param(SMALL, [], id="small"),
+        pytest.param(SCRIPTED, ["ema_decay=0.5", "ppo.kl_coef=0.1"], id="scripted"),
     ],
 )
-def test_resumed_run_is_the_same_run(tmp_path, monkeypatch, game, override, saves):
+def test_resumed_run_is_the_same_run(tmp_path, monkeypatch, game, overrides, saves):
     """To the byte, whether it was interrupted behind a checkpoint or just before the next one."""
-    straight = tiny_run(game, tmp_path / "straight", override, "decisions=256")
+    straight = tiny_run(game, tmp_path / "straight", *overrides, "decisions=256")
     train.train(straight, quiet=True)
-    run = tiny_run(game, tmp_path / "halves", override, "decisions=256")
+    run = tiny_run(game, tmp_path / "halves", *overrides, "decisions=256")
     save = SelfPlayCallback.save
     calls = []
 

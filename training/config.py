@@ -157,6 +157,13 @@ class PPOSection(Section):
     gae_lambda: float = Field(0.95, ge=0, le=1, description="of generalized advantage estimation")
     clip_range: float = Field(0.2, gt=0, le=1e3, description="of the policy's probability ratio")
     ent_coef: float = Field(0.01, ge=0, le=1e3, description="weight of the entropy in the loss")
+    kl_coef: float = Field(
+        0.0,
+        ge=0,
+        le=1e3,
+        description="weight in the loss of the KL divergence from the moving average of the "
+        "policy, which `ema_decay` must be above 0 for",
+    )
     vf_coef: float = Field(0.5, ge=0, le=1e3, description="weight of the value's loss")
     max_grad_norm: float = Field(
         0.5, gt=0, le=1e6, description="gradients are clipped to this norm"
@@ -274,6 +281,15 @@ class Config(GameConfig):
     imitation: ImitationSection
     ppo: PPOSection = PPOSection()
     evaluation: PeriodicEvaluationSection
+
+    @model_validator(mode="after")
+    def _has_an_average(self) -> Config:
+        if self.ppo.kl_coef and not self.ema_decay:
+            raise ValueError(
+                f"ppo.kl_coef is {self.ppo.kl_coef}: ema_decay must be above 0, there is no moving "
+                "average without it"
+            )
+        return self
 
     @model_validator(mode="after")
     def _has_no_batch_of_one(self) -> Config:

@@ -219,3 +219,55 @@ def evaluate_actions_backward(
             for k in range(starts[action], starts[action + 1]):
                 gradient[features[k]] += slope
             at += 1
+
+
+@jit
+def measure_divergences(
+    logits,
+    reference_logits,
+    starts,
+    features,
+    begins,
+    ends,
+    actions,
+    reference,
+    probs,
+    log_ratios,
+    divergence,
+):
+    """The KL divergence of each row's distribution from that of the reference's logits.
+
+    ``probs`` and ``log_ratios`` of all actions, row after row, are what the gradient needs;
+    ``reference`` has room for all actions of a row.
+    """
+    at = 0
+    for i in range(len(begins)):
+        begin, end = begins[i], ends[i]
+        count = end - begin
+        of_row, logs_of_row = probs[at : at + count], log_ratios[at : at + count]
+        write_log_probs(
+            reference_logits[i], starts, features, begin, end, actions, of_row, reference
+        )
+        write_log_probs(logits[i], starts, features, begin, end, actions, of_row, logs_of_row)
+        total = _ZERO
+        for k in range(count):
+            logs_of_row[k] -= reference[k]
+            total += of_row[k] * logs_of_row[k]
+        divergence[i] = total
+        at += count
+
+
+@jit
+def measure_divergences_backward(
+    starts, features, begins, ends, actions, probs, log_ratios, divergence, gradient, out
+):
+    """The gradient with respect to the logits of features, added to ``out``."""
+    at = 0
+    for i in range(len(begins)):
+        of_row = out[i]
+        for place in range(begins[i], ends[i]):
+            action = actions[place]
+            slope = gradient[i] * probs[at] * (log_ratios[at] - divergence[i])
+            for k in range(starts[action], starts[action + 1]):
+                of_row[features[k]] += slope
+            at += 1

@@ -17,7 +17,7 @@ from torch.optim.swa_utils import AveragedModel, get_ema_multi_avg_fn
 
 from card_envs.engine.game import Game
 from training.config import Config
-from training.policy import AsymmetricPolicy
+from training.policy import AsymmetricPolicy, Regularization
 from training.rollouts import SparseRolloutBuffer
 from training.run import Run
 from training.selfplay import SelfPlayVecEnv
@@ -38,14 +38,21 @@ class Learner(MaskablePPO):
     Args:
         *args: As for MaskablePPO.
         ema_decay: The average's decay at each update; 0: there is no average.
+        kl_coef: Weight in the loss of the KL divergence from the average; 0: it is not computed.
+            SB3's ``entropy_loss`` is then the sum of both terms.
         **kwargs: As for MaskablePPO.
     """
 
-    def __init__(self, *args: Any, ema_decay: float, **kwargs: Any) -> None:
+    def __init__(self, *args: Any, ema_decay: float, kl_coef: float, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.average: AveragedModel | None = None
         if ema_decay:
             self.average = AveragedModel(self.policy, multi_avg_fn=get_ema_multi_avg_fn(ema_decay))
+        if kl_coef:
+            assert self.average is not None
+            policy: Any = self.policy
+            policy.regularization = Regularization(self.average.module, self.ent_coef, kl_coef)
+            self.ent_coef = 1.0  # the policy weights both terms
 
     def collect_rollouts(
         self,
@@ -99,6 +106,10 @@ class Learner(MaskablePPO):
 
     def train(self) -> None:
         """One update, the average's included."""
+        policy: Any = self.policy
+        if policy.regularization is not None and self.average is not None:
+            if not self.average.n_averaged:  # nearness to the weights that training begins with
+                self.average.update_parameters(self.policy)
         super().train()
         if self.average is not None:
             self.average.update_parameters(self.policy)
@@ -174,6 +185,7 @@ def make_learner(run: Run, env: SelfPlayVecEnv) -> Learner:
         rollout_buffer_class=rollout_buffer_class(config),
         policy_kwargs=policy_kwargs,
         ema_decay=config.ema_decay,
+        kl_coef=config.ppo.kl_coef,
         **ppo_arguments(config),
     )
 

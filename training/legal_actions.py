@@ -56,6 +56,21 @@ def evaluate_actions(
     return evaluation
 
 
+def divergences(
+    logits: torch.Tensor, reference: torch.Tensor, features: SparseRows, legal: SparseRows
+) -> torch.Tensor:
+    """The KL divergences (M,) of distributions over legal actions from others.
+
+    Args:
+        logits: As for :func:`draw_actions`; gradients flow to them.
+        reference: The others' logits, float32 (M, F); none flow to them.
+        features: As for :func:`draw_actions`.
+        legal: As for :func:`draw_actions`.
+    """
+    divergence: torch.Tensor = _diverge(logits, reference, features, legal)
+    return divergence
+
+
 def _arguments(features: SparseRows, legal: SparseRows) -> tuple[Any, ...]:
     starts = np.append(features.begins, features.ends[-1:])
     return starts, features.columns, legal.begins, legal.ends, legal.columns
@@ -91,3 +106,41 @@ class _Evaluation(torch.autograd.Function):
 
 
 _evaluate: Any = _Evaluation.apply
+
+
+class _Divergence(torch.autograd.Function):
+    @staticmethod
+    def forward(
+        ctx: Any,
+        logits: torch.Tensor,
+        reference: torch.Tensor,
+        features: SparseRows,
+        legal: SparseRows,
+    ) -> torch.Tensor:
+        counts = legal.ends - legal.begins
+        probs, log_ratios = (np.empty(int(counts.sum()), np.float32) for _ in range(2))
+        divergence = torch.empty(len(legal))
+        arguments = _arguments(features, legal)
+        kernels.measure_divergences(
+            logits.detach().contiguous().numpy(),
+            reference.detach().contiguous().numpy(),
+            *arguments,
+            np.empty(int(counts.max(initial=0)), np.float32),
+            probs,
+            log_ratios,
+            divergence.numpy(),
+        )
+        ctx.size = logits.shape
+        ctx.arguments = (*arguments, probs, log_ratios, divergence.numpy())
+        return divergence
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: torch.Tensor) -> Any:
+        out = torch.zeros(ctx.size)
+        kernels.measure_divergences_backward(
+            *ctx.arguments, gradients[0].contiguous().numpy(), out.numpy()
+        )
+        return out, None, None, None
+
+
+_diverge: Any = _Divergence.apply

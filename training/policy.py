@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,7 @@ from torch import nn
 from card_envs.agents.network import Network
 from training.distribution import MaskedCategorical
 from training.layers import InputLayer, Linear, linear
-from training.legal_actions import draw_actions, evaluate_actions
+from training.legal_actions import divergences, draw_actions, evaluate_actions
 from training.sparse import SparseRows
 
 #: What the networks see: dense rows, or sparse ones on a CPU.
@@ -120,6 +121,21 @@ def actor_layers(policy: MaskableActorCriticPolicy) -> list[Any]:
     return [*hidden, policy.action_net]
 
 
+@dataclass(frozen=True)
+class Regularization:
+    """What is added to a policy's objective: its entropy, and nearness to another policy.
+
+    Attributes:
+        reference: The other policy.
+        ent_coef: Weight of the entropy.
+        kl_coef: Weight of the KL divergence from the other policy.
+    """
+
+    reference: AsymmetricPolicy
+    ent_coef: float
+    kl_coef: float
+
+
 class AsymmetricPolicy(MaskableActorCriticPolicy):
     """An actor that sees the observation alone, and a critic that may see more.
 
@@ -165,6 +181,8 @@ class AsymmetricPolicy(MaskableActorCriticPolicy):
         super()._build(lr_schedule)
         if self._action_features is not None:
             self._sum_over_features(lr_schedule)
+        #: Takes the place of the entropy in what ``evaluate_actions`` returns.
+        self.regularization: Regularization | None = None
         self._features_of_actions = SparseRows.of(
             np.eye(self.action_space.n, dtype=np.float32)  # type: ignore[attr-defined]
             if self._action_features is None
@@ -219,19 +237,34 @@ class AsymmetricPolicy(MaskableActorCriticPolicy):
     ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor | None]:
         """Values, log probabilities of the actions and entropies, as SB3 has them.
 
+        With a regularization its sum stands in the place of the entropies.
+
         Args:
             obs: Inputs: SparseRows, or a tensor.
             actions: int64 (M,).
             action_masks: SparseRows (M, actions) if the inputs are, otherwise as in SB3.
         """
+        added = self.regularization
         if not isinstance(obs, SparseRows):
-            dense: tuple[torch.Tensor, torch.Tensor, torch.Tensor | None]
-            dense = super().evaluate_actions(obs, actions, action_masks)
-            return dense
+            values, log_prob, entropy = super().evaluate_actions(obs, actions, action_masks)
+            if added is not None:
+                own: Any = self.get_distribution(obs, action_masks)
+                with torch.no_grad():
+                    other: Any = added.reference.get_distribution(obs, action_masks)
+                divergence = (own.probs * (own.log_probs - other.log_probs)).sum(dim=1)
+                entropy = added.ent_coef * entropy - added.kl_coef * divergence
+            return values, log_prob, entropy
         latent_pi, latent_vf = self.mlp_extractor(obs)
         logits = self._feature_logits(latent_pi)
-        evaluated = evaluate_actions(logits, self._features_of_actions, action_masks, actions)
-        return self.value_net(latent_vf), *evaluated
+        features = self._features_of_actions
+        log_prob, entropy = evaluate_actions(logits, features, action_masks, actions)
+        if added is not None:
+            with torch.no_grad():
+                latent = added.reference.mlp_extractor.forward_actor(obs)
+                other = added.reference._feature_logits(latent)
+            divergence = divergences(logits, other, features, action_masks)
+            entropy = added.ent_coef * entropy - added.kl_coef * divergence
+        return self.value_net(latent_vf), log_prob, entropy
 
     def _feature_logits(self, latent: torch.Tensor) -> torch.Tensor:
         layer: Any = self.action_net
