@@ -137,9 +137,9 @@ def _arrays(model: Learner, games: SelfPlayGames) -> _Arrays:
     for index, state in model.policy.optimizer.state_dict()["state"].items():
         for name, tensor in state.items():
             arrays[f"optimizer.{index}.{name}"] = tensor.cpu().numpy()
-    if model.average is not None:
-        for name, tensor in model.average.state_dict().items():
-            arrays[f"average.{name}"] = tensor.cpu().numpy()
+    for kind, average in model.averages.items():
+        for name, tensor in average.state_dict().items():
+            arrays[f"{kind}.{name}"] = tensor.cpu().numpy()
     arena = games.arena
     arrays["arena.states"] = np.frombuffer(arena.states.tobytes(), np.uint8)
     for name in _ARENA_ARRAYS:
@@ -183,10 +183,10 @@ def _restore(
             if moment.shape == parameter.shape:
                 moments[k][key] = torch.empty_like(parameter).copy_(moment)
     optimizer.load_state_dict({**optimizer.state_dict(), "state": moments})
-    if model.average is not None:
-        averaged = {k: torch.from_numpy(v) for k, v in those_of("average.").items()}
+    for kind, average in model.averages.items():
+        averaged = {k: torch.from_numpy(v) for k, v in those_of(f"{kind}.").items()}
         averaged["n_averaged"] = averaged["n_averaged"].reshape(())
-        model.average.load_state_dict(averaged)
+        average.load_state_dict(averaged)
     arena = games.arena
     arena.states.view(np.ndarray).view(np.uint8)[:] = arrays["arena.states"]
     for name in _ARENA_ARRAYS:

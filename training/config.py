@@ -156,13 +156,21 @@ class PPOSection(Section):
     gamma: float = Field(1.0, gt=0, le=1, description="discount factor")
     gae_lambda: float = Field(0.95, ge=0, le=1, description="of generalized advantage estimation")
     clip_range: float = Field(0.2, gt=0, le=1e3, description="of the policy's probability ratio")
-    ent_coef: float = Field(0.01, ge=0, le=1e3, description="weight of the entropy in the loss")
+    ent_coef: float = Field(
+        0.01, ge=0, le=1e3, description="weight of the entropy in the loss, at the start"
+    )
+    final_ent_coef: float | None = Field(
+        None, ge=0, le=1e3, description="at the end, decaying linearly; null: constant"
+    )
     kl_coef: float = Field(
         0.0,
         ge=0,
         le=1e3,
-        description="weight in the loss of the KL divergence from the moving average of the "
-        "policy, which `ema_decay` must be above 0 for",
+        description="weight in the loss of the KL divergence from the anchor, a slowly moving "
+        "average of the policy",
+    )
+    kl_decay: float = Field(
+        0.99, ge=0, lt=1, description="the anchor's decay at each update; the average is exponential"
     )
     vf_coef: float = Field(0.5, ge=0, le=1e3, description="weight of the value's loss")
     max_grad_norm: float = Field(
@@ -255,7 +263,7 @@ class GameConfig(Section):
 class Config(GameConfig):
     """A training run."""
 
-    decisions: int = Field(ge=1, description="learner decisions in all")
+    decisions: int = Field(ge=0, description="learner decisions in all; 0: imitation alone")
     device: Literal["auto", "cpu", "cuda"] = Field(
         "auto", description="auto: a GPU where torch can use one"
     )
@@ -283,12 +291,9 @@ class Config(GameConfig):
     evaluation: PeriodicEvaluationSection
 
     @model_validator(mode="after")
-    def _has_an_average(self) -> Config:
-        if self.ppo.kl_coef and not self.ema_decay:
-            raise ValueError(
-                f"ppo.kl_coef is {self.ppo.kl_coef}: ema_decay must be above 0, there is no moving "
-                "average without it"
-            )
+    def _learns(self) -> Config:
+        if not self.decisions and not self.imitation.decisions:
+            raise ValueError("decisions and imitation.decisions must not both be 0")
         return self
 
     @model_validator(mode="after")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
@@ -38,21 +38,35 @@ class Learner(MaskablePPO):
     Args:
         *args: As for MaskablePPO.
         ema_decay: The average's decay at each update; 0: there is no average.
-        kl_coef: Weight in the loss of the KL divergence from the average; 0: it is not computed.
-            SB3's ``entropy_loss`` is then the sum of both terms.
+        entropy_weight: The weight of the entropy in the loss, given the share of the training that
+            is left.
+        kl_coef: Weight in the loss of the KL divergence from the anchor, another such average; 0:
+            there is none. SB3's ``entropy_loss`` is then the sum of both terms.
+        kl_decay: The anchor's decay at each update.
         **kwargs: As for MaskablePPO.
     """
 
-    def __init__(self, *args: Any, ema_decay: float, kl_coef: float, **kwargs: Any) -> None:
+    def __init__(
+        self,
+        *args: Any,
+        ema_decay: float,
+        entropy_weight: Callable[[float], float],
+        kl_coef: float,
+        kl_decay: float,
+        **kwargs: Any,
+    ) -> None:
         super().__init__(*args, **kwargs)
-        self.average: AveragedModel | None = None
-        if ema_decay:
-            self.average = AveragedModel(self.policy, multi_avg_fn=get_ema_multi_avg_fn(ema_decay))
-        if kl_coef:
-            assert self.average is not None
-            policy: Any = self.policy
-            policy.regularization = Regularization(self.average.module, self.ent_coef, kl_coef)
-            self.ent_coef = 1.0  # the policy weights both terms
+        self._entropy_weight = entropy_weight
+        self._kl_coef = kl_coef
+        #: The moving averages, by name: ``average`` and ``anchor``.
+        self.averages = {
+            name: AveragedModel(self.policy, multi_avg_fn=get_ema_multi_avg_fn(decay))
+            for name, decay, is_wanted in (
+                ("average", ema_decay, ema_decay),
+                ("anchor", kl_decay, kl_coef),
+            )
+            if is_wanted
+        }
 
     def collect_rollouts(
         self,
@@ -105,40 +119,48 @@ class Learner(MaskablePPO):
         return values
 
     def train(self) -> None:
-        """One update, the average's included."""
+        """One update, the averages' included."""
         policy: Any = self.policy
-        if policy.regularization is not None and self.average is not None:
-            if not self.average.n_averaged:  # nearness to the weights that training begins with
-                self.average.update_parameters(self.policy)
+        self.ent_coef = self._entropy_weight(self._current_progress_remaining)
+        anchor = self.averages.get("anchor")
+        if anchor is not None:
+            if not anchor.n_averaged:  # what training begins with
+                anchor.update_parameters(self.policy)
+            module: Any = anchor.module
+            policy.regularization = Regularization(module, self.ent_coef, self._kl_coef)
+            self.ent_coef = 1.0  # the policy weights both terms
         super().train()
-        if self.average is not None:
-            self.average.update_parameters(self.policy)
+        for average in self.averages.values():
+            average.update_parameters(self.policy)
 
     @property
     def best_policy(self) -> Any:
         """The average, or the policy itself where there is none yet."""
-        if self.average is None or not self.average.n_averaged:
-            return self.policy
-        return self.average.module
+        average = self.averages.get("average")
+        return self.policy if average is None or not average.n_averaged else average.module
+
+
+def linear_schedule(start: float, final: float | None) -> Callable[[float], float]:
+    """A value that goes linearly from one to another with the share of the training that is left.
+
+    Args:
+        start: At the start.
+        final: At the end; None: it stays the same.
+    """
+    return lambda remaining: start if final is None else final + (start - final) * remaining
 
 
 def ppo_arguments(config: Config) -> dict[str, Any]:
     """MaskablePPO's arguments but policy and environment, from a run's configuration."""
     ppo = config.ppo
-    start, final = ppo.learning_rate, ppo.final_learning_rate
-
-    def falling_rate(remaining: float) -> float:
-        return start if final is None else final + (start - final) * remaining
-
     return {
-        "learning_rate": falling_rate,
+        "learning_rate": linear_schedule(ppo.learning_rate, ppo.final_learning_rate),
         "n_steps": ppo.n_steps,
         "batch_size": ppo.batch_size,
         "n_epochs": ppo.n_epochs,
         "gamma": ppo.gamma,
         "gae_lambda": ppo.gae_lambda,
         "clip_range": ppo.clip_range,
-        "ent_coef": ppo.ent_coef,
         "vf_coef": ppo.vf_coef,
         "max_grad_norm": ppo.max_grad_norm,
         "target_kl": ppo.target_kl,
@@ -185,7 +207,9 @@ def make_learner(run: Run, env: SelfPlayVecEnv) -> Learner:
         rollout_buffer_class=rollout_buffer_class(config),
         policy_kwargs=policy_kwargs,
         ema_decay=config.ema_decay,
+        entropy_weight=linear_schedule(config.ppo.ent_coef, config.ppo.final_ent_coef),
         kl_coef=config.ppo.kl_coef,
+        kl_decay=config.ppo.kl_decay,
         **ppo_arguments(config),
     )
 

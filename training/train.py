@@ -84,6 +84,7 @@ def _train(run: Run, resume: bool, command_line: str, quiet: bool) -> Path:
             callback=[callback] if quiet else [callback, ProgressBar()],
             reset_num_timesteps=not resume,
         )
+    if not run.progress or run.progress[-1]["decisions"] < model.num_timesteps:
         callback.evaluate()
         callback.save()
     plot_learning_curve(run.progress, run.folder / "learning_curve.png", run.game.title)

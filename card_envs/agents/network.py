@@ -235,6 +235,11 @@ class PolicyAgent(Agent):
         """Its network, unless a subclass chooses otherwise."""
         return self._kernel if type(self).act is PolicyAgent.act else None
 
+    @property
+    def draws(self) -> bool:
+        """Whether it draws its actions, rather than taking the most probable ones."""
+        return self._streams is not None or self._draw_seed is not None
+
     def act(self, turn: Turn) -> NDArray[np.int64]:
         """Legal actions (M,)."""
         return self.network.act(turn.observation, turn.action_mask, self._streams, self._draw_seed)

@@ -1,0 +1,168 @@
+"""The algorithms that ``benchmarks.algorithms`` compares: a file that lists them, and their runs."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any
+
+from pydantic import Field, field_validator
+
+from card_envs.command import write_json
+from card_envs.engine.game import Game
+from training.config import Section, check, read_yaml
+from training.records import read_json
+
+
+class Algorithm(Section):
+    """An algorithm: the commands that make its policy."""
+
+    about: str = Field(description="what it is, for the table")
+    decisions: int = Field(
+        ge=1, description="decisions that it may use, of which its commands are told"
+    )
+    commands: Annotated[tuple[str, ...], Field(min_length=1)] = Field(
+        description="commands, one after the other, from the current folder; {python}, {game}, "
+        "{players}, {seed}, {decisions}, {out} and the file's variables are replaced"
+    )
+    policy: str = Field(
+        "{out}/policy.safetensors", description="the policy file that the commands leave"
+    )
+
+
+class AlgorithmsFile(Section):
+    """Algorithms that are compared with each other."""
+
+    variables: dict[str, dict[str, str | int]] = Field(
+        default_factory=dict, description="further words of the commands, by name and game"
+    )
+    algorithms: Annotated[dict[str, Algorithm], Field(min_length=1)] = Field(
+        description="the algorithms by name"
+    )
+
+    @field_validator("algorithms")
+    @classmethod
+    def _are_names(cls, algorithms: dict[str, Algorithm]) -> dict[str, Algorithm]:
+        for name in algorithms:
+            if not name.isidentifier():
+                raise ValueError(f"a name is made of letters, digits and _, not {name!r}")
+        return algorithms
+
+
+def load_algorithms(path: Path) -> AlgorithmsFile:
+    """Read a list of algorithms.
+
+    Raises:
+        ValueError: It cannot be read, or something in it is wrong.
+    """
+    return check(AlgorithmsFile, read_yaml(path), path)
+
+
+@dataclass(frozen=True)
+class AlgorithmRun:
+    """One run of an algorithm: a game, a number of players and a seed.
+
+    Attributes:
+        name: The algorithm's.
+        algorithm: The algorithm.
+        words: What its commands' placeholders stand for.
+        folder: The run's folder; ``{out}`` is the folder ``run`` in it.
+    """
+
+    name: str
+    algorithm: Algorithm
+    words: Mapping[str, str]
+    folder: Path
+
+    @property
+    def policy(self) -> Path:
+        """The policy file."""
+        return Path(self._filled(self.algorithm.policy))
+
+    def commands(self) -> list[list[str]]:
+        """The words of each command.
+
+        Raises:
+            ValueError: A placeholder stands for nothing.
+        """
+        return [shlex.split(self._filled(text)) for text in self.algorithm.commands]
+
+    def _filled(self, text: str) -> str:
+        try:
+            return text.format_map(self.words)
+        except KeyError as error:
+            raise ValueError(
+                f"{self.name}: nothing is known for {{{error.args[0]}}} in {text!r}; known are "
+                f"{', '.join(self.words)}"
+            ) from None
+
+    def finish(self) -> float:
+        """Run the commands, unless that is done.
+
+        Returns:
+            How many seconds they took.
+
+        Raises:
+            ValueError: A command failed, or left no policy.
+        """
+        finished = self.folder / "finished.json"
+        how = {"commands": self.commands()}
+        if finished.exists() and self.policy.exists():
+            noted = read_json(finished)
+            if noted["how"] == how:
+                return float(noted["seconds"])
+        shutil.rmtree(self.folder, ignore_errors=True)
+        self.folder.mkdir(parents=True)
+        log = self.folder / "log.txt"
+        begun = time.monotonic()
+        with log.open("w") as file:
+            for words in self.commands():
+                # Runs of several seeds go side by side: one core each.
+                environment = {**os.environ, "OMP_NUM_THREADS": "1"}
+                try:
+                    failed = subprocess.run(
+                        words, stdout=file, stderr=subprocess.STDOUT, env=environment, check=False
+                    ).returncode
+                except OSError as error:
+                    raise ValueError(f"{self.name}: cannot run {words[0]}: {error}") from None
+                if failed:
+                    raise ValueError(f"{self.name}: {shlex.join(words)} failed, see {log}")
+        if not self.policy.exists():
+            raise ValueError(f"{self.name}: its commands left no policy {self.policy}, see {log}")
+        seconds = time.monotonic() - begun
+        write_json(finished, {"how": how, "seconds": round(seconds, 1)})
+        return seconds
+
+
+def run_of(
+    listed: AlgorithmsFile, name: str, game: Game, players: int, seed: int, root: Path
+) -> AlgorithmRun:
+    """The run of an algorithm.
+
+    Args:
+        listed: The file's algorithms.
+        name: The algorithm's.
+        game: The game.
+        players: The number of players.
+        seed: The run's seed.
+        root: The folder of all runs.
+    """
+    algorithm = listed.algorithms[name]
+    folder = root / game.id / name / str(seed)
+    words: dict[str, Any] = {
+        "python": shlex.quote(sys.executable),
+        "game": game.id,
+        "players": players,
+        "seed": seed,
+        "decisions": algorithm.decisions,
+        "out": shlex.quote(str(folder / "run")),
+        **{name: by[game.id] for name, by in listed.variables.items() if game.id in by},
+    }
+    return AlgorithmRun(name, algorithm, {k: str(v) for k, v in words.items()}, folder)

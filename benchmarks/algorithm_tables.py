@@ -1,0 +1,125 @@
+"""How the comparison of algorithms is shown: tables and pictures."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from benchmarks import report
+from card_envs.docs import markdown_table
+from card_envs.evaluation.display import write_picture
+from card_envs.extras import import_extra
+from card_envs.games import load_game
+from training.records import read_json
+
+
+def table(measured: dict[str, Any]) -> str:
+    """The comparison as Markdown, with its picture.
+
+    Args:
+        measured: What ``benchmarks.algorithms`` writes.
+    """
+    settings = measured["settings"]
+    algorithms = measured["results"]["algorithms"]
+    first = next(iter(algorithms.values()))["runs"][0]
+    header = ["algorithm", "decisions", *(f"among `{name}`" for name in settings["opponents"])]
+    if "search" in first:
+        header.append(f"gain of `{settings['search']}`")
+    if "exploitability" in first:
+        header.append("exploitability")
+    header.append("minutes")
+    rows = []
+    for name, result in algorithms.items():
+        runs = result["runs"]
+        cells = [f"`{name}`: {result['about']}", f"{result['decisions']:,}"]
+        for opponent in settings["opponents"]:
+            cells.append(_spread([run["against"][opponent]["rank"] for run in runs]))
+        if "search" in first:
+            cells.append(_spread([run["search"]["rank"] for run in runs]))
+        if "exploitability" in first:
+            cells.append(_spread([run["exploitability"] for run in runs], sign=""))
+        cells.append(f"{np.mean([run['seconds'] for run in runs]) / 60:.1f}")
+        rows.append(cells)
+    lines = [
+        markdown_table(header, rows, len(header) - 1),
+        f"{settings['num_players']} players, {len(settings['seeds'])} seeds: the mean (lowest … "
+        f"highest). Rank rewards over {settings['deals']} deals in all seatings, of the search over "
+        f"{settings['search_deals']}.",
+        report.origin(measured),
+        f"![Comparison of algorithms](results/{picture_name(measured)})",
+    ]
+    return "\n\n".join(lines)
+
+
+def _spread(values: Sequence[float], sign: str = "+") -> str:
+    low, high = (f"{value:{sign}.3f}" for value in (min(values), max(values)))
+    return f"{np.mean(values):{sign}.3f} ({low} … {high})"
+
+
+def picture_name(measured: dict[str, Any]) -> str:
+    """The file name of the picture of a game."""
+    return f"algorithms_{measured['game']}.png"
+
+
+def draw(measured: dict[str, Any], picture: Path) -> None:
+    """Draw strength against the given agents, seed by seed, and the cross-play matrix.
+
+    Args:
+        measured: What ``benchmarks.algorithms`` writes.
+        picture: The file to write.
+
+    Raises:
+        OSError: The file cannot be written.
+    """
+    figures = import_extra("matplotlib.figure", "evaluation")
+    algorithms, settings = measured["results"]["algorithms"], measured["settings"]
+    names = list(algorithms)
+    count = len(names)
+    figure = figures.Figure(figsize=(7 + 0.9 * count, 2.8 + 0.5 * count), layout="constrained")
+    left, right = figure.subplots(1, 2)
+    for k, opponent in enumerate(settings["opponents"]):
+        shift = 0.16 * (k - (len(settings["opponents"]) - 1) / 2)
+        for at, name in enumerate(names):
+            ranks = [run["against"][opponent]["rank"] for run in algorithms[name]["runs"]]
+            left.plot(
+                [min(ranks), max(ranks)], [at + shift] * 2, color=f"C{k}", linewidth=1, alpha=0.6
+            )
+            label = f"among {opponent}" if at == 0 else None
+            left.plot(ranks, [at + shift] * len(ranks), f"C{k}o", markersize=5, label=label)
+    left.axvline(0.0, color="grey", linewidth=0.8)
+    left.set_yticks(range(count), names)
+    left.set_ylim(count - 0.5, -0.5)
+    left.set_xlabel("rank reward, each seed")
+    left.legend(loc="best", fontsize="small")
+    matrices = measured["results"]["cross_play"]
+    cells = np.array(
+        [
+            [
+                np.nan if one == other else np.mean([m[one][other] for m in matrices])
+                for other in names
+            ]
+            for one in names
+        ]
+    )
+    right.imshow(cells, cmap="RdYlGn", vmin=-1.0, vmax=1.0)
+    for row in range(count):
+        for column in range(count):
+            if row != column:
+                text = f"{cells[row, column]:+.2f}"
+                right.text(column, row, text, ha="center", va="center", fontsize="small")
+    right.set_xticks(range(count), names, rotation=30, ha="right")
+    right.set_yticks(range(count), names)
+    right.set_title("rank reward of one (row) among copies (column)", fontsize="medium")
+    title = load_game(measured["game"]).title
+    figure.suptitle(f"{title}, {settings['num_players']} players")
+    write_picture(figure, picture)
+
+
+def draw_all() -> None:
+    """Draw the pictures of all results."""
+    for path in sorted(report.RESULTS.glob("algorithms_*.json")):
+        measured = read_json(path)
+        draw(measured, path.with_name(picture_name(measured)))

@@ -1,0 +1,56 @@
+"""The arguments of a learner, and how it leaves its policy."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from torch import nn
+
+from card_envs.agents.network import Network, write_policy
+from card_envs.engine.game import Game
+from card_envs.games import load_game
+
+#: Units of the two hidden layers, with ReLU, as in ``configs/algorithms``.
+HIDDEN = (128, 128)
+
+
+def parse_arguments(
+    module: str, doc: str, argv: Sequence[str] | None = None
+) -> tuple[argparse.Namespace, Game]:
+    """A learner's arguments, and the game.
+
+    Args:
+        module: The learner's module.
+        doc: Its docstring.
+        argv: The arguments; None: those of the process.
+    """
+    parser = argparse.ArgumentParser(prog=f"python -m {module}", description=doc.split("\n")[0])
+    parser.add_argument("--game", required=True, help="the game's id")
+    parser.add_argument("--players", type=int, required=True, help="number of players")
+    parser.add_argument("--seed", type=int, required=True, help="of weights, deals and actions")
+    parser.add_argument("--decisions", type=int, required=True, help="to learn from")
+    parser.add_argument("--out", type=Path, required=True, help="the folder of policy.safetensors")
+    args = parser.parse_args(argv)
+    return args, load_game(args.game)
+
+
+def write_layers(out: Path, layers: Sequence[Any], game: Game) -> Network:
+    """Write linear layers with ReLU between them as a policy file, and return the network.
+
+    Args:
+        out: The folder.
+        layers: ``nn.Linear`` modules, from the observation to a number for each action.
+        game: The game.
+
+    Raises:
+        ValueError: They do not fit the game.
+    """
+    weights = [(layer.weight, layer.bias) for layer in layers if isinstance(layer, nn.Linear)]
+    arrays = [(w.detach().cpu().numpy(), b.detach().cpu().numpy()) for w, b in weights]
+    network = Network(arrays, "relu")
+    out.mkdir(parents=True, exist_ok=True)
+    write_policy(out / "policy.safetensors", network, game)
+    return network

@@ -1,0 +1,106 @@
+"""Tianshou's DQN by self-play: it learns in one seat, and its newest weights hold all others.
+
+    .venvs/tianshou/bin/python -m benchmarks.learners.tianshou_dqn --game beaver_gang --players 4 \
+        --seed 1 --decisions 500000 --out DIR
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import gymnasium
+import numpy as np
+import torch
+from tianshou.algorithm import DQN
+from tianshou.algorithm.modelfree.dqn import DiscreteQLearningPolicy
+from tianshou.algorithm.optim import AdamOptimizerFactory
+from tianshou.data import Batch, Collector, VectorReplayBuffer
+from tianshou.env import DummyVectorEnv
+from tianshou.trainer import OffPolicyTrainerParams
+from tianshou.utils.net.common import Net
+
+from benchmarks.learners.arguments import HIDDEN, parse_arguments, write_layers
+
+GAMES = 32
+BUFFER = 200_000
+
+
+class MaskInObservation(gymnasium.ObservationWrapper):
+    """Observations as Tianshou reads them: ``obs`` and ``mask``."""
+
+    def __init__(self, env: gymnasium.Env[Any, Any]) -> None:
+        super().__init__(env)
+        mask_space = gymnasium.spaces.MultiBinary(int(env.action_space.n))  # type: ignore[attr-defined]
+        self.observation_space = gymnasium.spaces.Dict(obs=env.observation_space, mask=mask_space)
+
+    def observation(self, observation: Any) -> dict[str, Any]:
+        """The observation with the mask of legal actions."""
+        return {"obs": observation, "mask": self.unwrapped.action_masks() == 1}  # type: ignore[attr-defined]
+
+
+def main() -> None:
+    """Train, and write the policy."""
+    args, game = parse_arguments("benchmarks.learners.tianshou_dqn", __doc__ or "")
+    torch.set_num_threads(1)
+    torch.manual_seed(args.seed)
+    np.random.seed(args.seed)  # noqa: NPY002 (Tianshou's generator)
+    net = Net(
+        state_shape=(game.fields.size,),
+        action_shape=game.num_actions,
+        hidden_sizes=list(HIDDEN),
+    )
+
+    @torch.no_grad()
+    def latest(observation: Any, action_mask: Any) -> Any:
+        values, _ = net(torch.from_numpy(observation))
+        return values.masked_fill(torch.from_numpy(action_mask) == 0, -torch.inf).argmax(1).numpy()
+
+    def make_env() -> Any:
+        return MaskInObservation(
+            gymnasium.make(
+                game.gymnasium_id, num_players=args.players, opponents=latest, max_steps=1000
+            )
+        )
+
+    envs = DummyVectorEnv([make_env for _ in range(GAMES)])
+    envs.seed([args.seed * GAMES + k for k in range(GAMES)])
+    policy = DiscreteQLearningPolicy(
+        model=net,
+        action_space=envs.action_space[0],
+        eps_training=0.1,
+    )
+    algorithm = DQN(
+        policy=policy,
+        optim=AdamOptimizerFactory(lr=5e-4),
+        gamma=1.0,
+        n_step_return_horizon=3,
+        target_update_freq=1000,
+    )
+    collector: Any = Collector(
+        algorithm, envs, VectorReplayBuffer(BUFFER, GAMES), exploration_noise=True
+    )
+    collector.reset()
+    algorithm.run_training(
+        OffPolicyTrainerParams(
+            training_collector=collector,
+            max_epochs=1,
+            epoch_num_steps=args.decisions,
+            collection_step_num_env_steps=GAMES * 16,
+            update_step_num_gradient_steps_per_sample=1 / 16,
+            batch_size=256,
+            show_progress=False,
+            verbose=False,
+        )
+    )
+    layers = [layer for layer in net.modules() if isinstance(layer, torch.nn.Linear)]
+    network = write_layers(args.out, layers, game)
+    sample = np.random.default_rng(0).random((4, game.fields.size), np.float32)
+    with torch.no_grad():
+        values, _ = net(torch.from_numpy(sample))
+    assert np.allclose(network.logits(sample), values.numpy(), atol=1e-4)
+    batch = Batch(obs=Batch(obs=sample, mask=np.ones((4, game.num_actions), bool)), info=Batch())
+    assert (policy(batch).act == network.logits(sample).argmax(1)).all()
+
+
+if __name__ == "__main__":
+    main()
