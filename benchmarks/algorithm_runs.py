@@ -1,4 +1,4 @@
-"""The algorithms that ``benchmarks.algorithms`` compares: a file that lists them, and their runs."""
+"""The algorithms that ``benchmarks.algorithms`` compares: lists of them, and their runs."""
 
 from __future__ import annotations
 

@@ -46,8 +46,8 @@ def table(measured: dict[str, Any]) -> str:
     lines = [
         markdown_table(header, rows, len(header) - 1),
         f"{settings['num_players']} players, {len(settings['seeds'])} seeds: the mean (lowest … "
-        f"highest). Rank rewards over {settings['deals']} deals in all seatings, of the search over "
-        f"{settings['search_deals']}.",
+        f"highest). Rank rewards over {settings['deals']} deals in all seatings, of the search "
+        f"over {settings['search_deals']}.",
         report.origin(measured),
         f"![Comparison of algorithms](results/{picture_name(measured)})",
     ]

@@ -4,11 +4,12 @@
     python -m benchmarks.algorithms --game beaver_gang --algorithms MINE.yaml --json FILE
 
 A file lists algorithms, each as the commands that make a policy file; the default is
-``configs/algorithms/list.yaml``. Every algorithm is run with several seeds at one table size, in folders
-below ``--out``; finished runs are not repeated. Each policy then plays alone among copies of other
-agents, on the same deals: the scripted player, ``ppo``, and each other algorithm's policy of the
-same seed. Search with its own rollouts plays among its copies: what that gains is a lower bound of
-its exploitability. Where ``--exact`` gives seeds of all deals, the exploitability is computed.
+``configs/algorithms/list.yaml``. Every algorithm is run with several seeds at one table size, in
+folders below ``--out``; finished runs are not repeated. Each policy then plays alone among copies
+of other agents, on the same deals: the scripted player, ``ppo``, and each other algorithm's policy
+of the same seed. Search with its own rollouts plays among its copies: what that gains is a lower
+bound of its exploitability. Where ``--exact`` gives seeds of all deals, the exploitability itself
+is computed.
 """
 
 from __future__ import annotations

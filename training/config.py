@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any, Literal, Self, TypeVar
+from typing import Annotated, Any, Literal, Self, TypeVar, get_args, get_origin
 
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
@@ -170,7 +170,10 @@ class PPOSection(Section):
         "average of the policy",
     )
     kl_decay: float = Field(
-        0.99, ge=0, lt=1, description="the anchor's decay at each update; the average is exponential"
+        0.99,
+        ge=0,
+        lt=1,
+        description="the anchor's decay at each update; the average is exponential",
     )
     vf_coef: float = Field(0.5, ge=0, le=1e3, description="weight of the value's loss")
     max_grad_norm: float = Field(
@@ -434,7 +437,10 @@ def _explain(entry: Any, model: type[BaseModel]) -> str:
     if entry["type"] == "extra_forbidden":
         section: Any = model
         for key in entry["loc"][:-1]:
-            section = section.model_fields[key].annotation
+            if get_origin(section) is dict:
+                section = get_args(section)[1]
+            else:
+                section = section.model_fields[key].annotation
         return f"unknown key {where!r}; allowed here are {', '.join(section.model_fields)}"
     message = entry["msg"].removeprefix("Value error, ")  # pydantic's words before a validator's
     return f"{where}: {message}"

@@ -247,7 +247,7 @@ class AsymmetricPolicy(MaskableActorCriticPolicy):
         added = self.regularization
         if not isinstance(obs, SparseRows):
             values, log_prob, entropy = super().evaluate_actions(obs, actions, action_masks)
-            if added is not None:
+            if added is not None and entropy is not None:
                 own: Any = self.get_distribution(obs, action_masks)
                 with torch.no_grad():
                     other: Any = added.reference.get_distribution(obs, action_masks)

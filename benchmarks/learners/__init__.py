@@ -1,1 +1,1 @@
-"""Learners of other libraries, as ``benchmarks.algorithms`` runs them: each leaves a policy file."""
+"""Learners of other libraries, run by ``benchmarks.algorithms``: each leaves a policy file."""

@@ -9,6 +9,7 @@ from typing import Any
 
 from torch import nn
 
+from card_envs import command
 from card_envs.agents.network import Network, write_policy
 from card_envs.engine.game import Game
 from card_envs.games import load_game
@@ -33,16 +34,21 @@ def parse_arguments(
     parser.add_argument("--seed", type=int, required=True, help="of weights, deals and actions")
     parser.add_argument("--decisions", type=int, required=True, help="to learn from")
     parser.add_argument("--out", type=Path, required=True, help="the folder of policy.safetensors")
-    args = parser.parse_args(argv)
+    parser.add_argument(
+        "--draws", action="store_true", help="let the policy draw its actions when it plays"
+    )
+    command.add_games_argument(parser)
+    args = command.parse_arguments(parser, argv)
     return args, load_game(args.game)
 
 
-def write_layers(out: Path, layers: Sequence[Any], game: Game) -> Network:
+def write_layers(args: argparse.Namespace, layers: Sequence[Any], game: Game) -> Network:
     """Write linear layers with ReLU between them as a policy file, and return the network.
 
     Args:
-        out: The folder.
-        layers: ``nn.Linear`` modules, from the observation to a number for each action.
+        args: The learner's arguments.
+        layers: Modules, of which the ``nn.Linear`` ones lead from the observation to a number for
+            each action.
         game: The game.
 
     Raises:
@@ -51,6 +57,6 @@ def write_layers(out: Path, layers: Sequence[Any], game: Game) -> Network:
     weights = [(layer.weight, layer.bias) for layer in layers if isinstance(layer, nn.Linear)]
     arrays = [(w.detach().cpu().numpy(), b.detach().cpu().numpy()) for w, b in weights]
     network = Network(arrays, "relu")
-    out.mkdir(parents=True, exist_ok=True)
-    write_policy(out / "policy.safetensors", network, game)
+    args.out.mkdir(parents=True, exist_ok=True)
+    write_policy(args.out / "policy.safetensors", network, game, draws=args.draws)
     return network

@@ -30,7 +30,7 @@ def main() -> None:
     config = (
         PPOConfig()
         .environment(
-            register_game(args.game),
+            register_game(game.id),
             env_config={"num_players": args.players, "max_steps": 1000},
             disable_env_checking=True,  # the check acts at random, without the mask
         )
@@ -65,7 +65,7 @@ def main() -> None:
         print(f"{sampled} decisions", flush=True)
     module = algorithm.get_module("shared")
     layers = [*module.encoder.actor_encoder.modules(), *module.pi.modules()]
-    write_layers(args.out, layers, game)
+    write_layers(args, layers, game)
     algorithm.stop()
     ray.shutdown()
 

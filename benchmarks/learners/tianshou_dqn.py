@@ -14,7 +14,7 @@ import torch
 from tianshou.algorithm import DQN
 from tianshou.algorithm.modelfree.dqn import DiscreteQLearningPolicy
 from tianshou.algorithm.optim import AdamOptimizerFactory
-from tianshou.data import Batch, Collector, VectorReplayBuffer
+from tianshou.data import Collector, VectorReplayBuffer
 from tianshou.env import DummyVectorEnv
 from tianshou.trainer import OffPolicyTrainerParams
 from tianshou.utils.net.common import Net
@@ -85,21 +85,14 @@ def main() -> None:
             training_collector=collector,
             max_epochs=1,
             epoch_num_steps=args.decisions,
-            collection_step_num_env_steps=GAMES * 16,
+            collection_step_num_env_steps=GAMES * 64,
             update_step_num_gradient_steps_per_sample=1 / 16,
             batch_size=256,
             show_progress=False,
             verbose=False,
         )
     )
-    layers = [layer for layer in net.modules() if isinstance(layer, torch.nn.Linear)]
-    network = write_layers(args.out, layers, game)
-    sample = np.random.default_rng(0).random((4, game.fields.size), np.float32)
-    with torch.no_grad():
-        values, _ = net(torch.from_numpy(sample))
-    assert np.allclose(network.logits(sample), values.numpy(), atol=1e-4)
-    batch = Batch(obs=Batch(obs=sample, mask=np.ones((4, game.num_actions), bool)), info=Batch())
-    assert (policy(batch).act == network.logits(sample).argmax(1)).all()
+    write_layers(args, list(net.modules()), game)
 
 
 if __name__ == "__main__":
