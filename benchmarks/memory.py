@@ -1,0 +1,181 @@
+"""What perfect recall is worth: learners that are given it, that have none, and that remember.
+
+    python -m benchmarks.memory --game beaver_gang --json FILE
+
+The same PPO learns in one seat among scripted players: with ``memory="perfect"``, with
+``memory="none"``, and with ``memory="none"`` and a recurrent network, which may remember what it
+has seen at its own decisions. Each then plays the same games, taking its most probable actions.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections.abc import Sequence
+from typing import Any
+
+import joblib
+import numpy as np
+import torch
+
+from benchmarks import report
+from benchmarks.recurrent_ppo import Hyperparameters, play, train
+from card_envs import command
+from card_envs.docs import markdown_table
+from card_envs.engine.game import Game
+from card_envs.evaluation import estimate_mean
+from card_envs.games import load_game
+
+PACKAGES = ("numba", "numpy", "torch")
+
+#: What is compared: memory, and the network's core.
+LEARNERS = (("perfect", "feedforward"), ("none", "feedforward"), ("none", "recurrent"))
+
+# Games that nothing is learned from.
+_GAMES_SEED = 10**9
+
+
+def measure_learner(
+    game: Game, num_players: int, memory: str, core: str, decisions: int, games: int, seed: int
+) -> dict[str, Any]:
+    """Train a learner with one seed, and let it play.
+
+    Returns:
+        ``seed``, ``rank``, ``rank_ci95`` (over games) and ``seconds`` of training.
+    """
+    torch.set_num_threads(1)
+    begun = time.monotonic()
+    network = train(game, num_players, memory, core, decisions, seed)
+    seconds = time.monotonic() - begun
+    rank = estimate_mean(play(network, game, num_players, memory, games, _GAMES_SEED))
+    return {
+        "seed": seed,
+        "rank": rank.mean,
+        "rank_ci95": list(rank.interval),
+        "seconds": round(seconds, 1),
+    }
+
+
+def measure(
+    game_id: str,
+    *,
+    players: int | None,
+    decisions: int,
+    games: int,
+    seeds: Sequence[int],
+    jobs: int,
+) -> dict[str, Any]:
+    """Train and measure all learners.
+
+    Args:
+        game_id: The game.
+        players: The number of players; None: the game's default.
+        decisions: Learner decisions of each run.
+        games: Games that each learner then plays.
+        seeds: Of the runs of each learner.
+        jobs: Runs at a time; -1: as many as there are cores.
+
+    Returns:
+        The document that is written as JSON.
+
+    Raises:
+        ValueError: A number is not allowed.
+    """
+    game = load_game(game_id)
+    table_size = game.check_num_players(players)
+    tasks = [(memory, core, seed) for memory, core in LEARNERS for seed in seeds]
+    measured = joblib.Parallel(n_jobs=jobs)(
+        joblib.delayed(measure_learner)(game, table_size, memory, core, decisions, games, seed)
+        for memory, core, seed in tasks
+    )
+    rows = [
+        {
+            "memory": memory,
+            "core": core,
+            "runs": [
+                result
+                for task, result in zip(tasks, measured, strict=True)
+                if task[:2] == (memory, core)
+            ],
+        }
+        for memory, core in LEARNERS
+    ]
+    settings = {
+        "num_players": table_size,
+        "decisions": decisions,
+        "games": games,
+        "seeds": list(seeds),
+        "opponents": game.default_opponent,
+        "hyperparameters": vars(Hyperparameters()),
+    }
+    arguments = ["--game", game.id, "--players", str(table_size), "--decisions", str(decisions)]
+    arguments += ["--games", str(games), "--seeds", *map(str, seeds)]
+    return report.document("memory", game.id, arguments, PACKAGES, settings, {"learners": rows})
+
+
+def table(measured: dict[str, Any]) -> str:
+    """The results in Markdown."""
+    settings = measured["settings"]
+    rows = []
+    for row in measured["results"]["learners"]:
+        ranks = [run["rank"] for run in row["runs"]]
+        seconds = np.mean([run["seconds"] for run in row["runs"]])
+        rows.append(
+            [
+                f'`memory="{row["memory"]}"`',
+                row["core"],
+                f"{np.mean(ranks):+.3f} ({min(ranks):+.3f} … {max(ranks):+.3f})",
+                f"{settings['decisions'] / seconds:,.0f}",
+            ]
+        )
+    header = ["observation", "network", "rank reward", "learner decisions a second"]
+    note = (
+        f"{settings['num_players']} players, among `{settings['opponents']}`; "
+        f"{settings['decisions']:,} decisions of training; the mean over {len(settings['seeds'])} "
+        f"seeds (lowest … highest), {settings['games']:,} games each."
+    )
+    return "\n\n".join([markdown_table(header, rows, 2), note, report.origin(measured)])
+
+
+def _main(argv: Sequence[str] | None) -> None:
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.memory", description=(__doc__ or "").split("\n")[0]
+    )
+    parser.add_argument(
+        "--players", type=int, metavar="N", help="number of players; default: the game's"
+    )
+    parser.add_argument(
+        "--decisions", type=int, default=1_000_000, metavar="N", help="default: 1,000,000"
+    )
+    parser.add_argument("--games", type=int, default=4000, metavar="N", help="default: 4,000")
+    parser.add_argument(
+        "--seeds", nargs="+", type=int, default=[1, 2, 3], metavar="S", help="default: 1 2 3"
+    )
+    parser.add_argument("--jobs", type=int, default=-1, metavar="N", help="default: all cores")
+    args = report.parse_arguments(parser, argv)
+    if len(set(args.seeds)) != len(args.seeds) or min(args.seeds) < 0:
+        raise ValueError(f"--seeds must be different numbers of at least 0, got {args.seeds}")
+    if args.decisions < 1 or args.games < 2:
+        raise ValueError("--decisions must be at least 1, and --games at least 2")
+    report.finish(
+        args,
+        lambda: measure(
+            args.game,
+            players=args.players,
+            decisions=args.decisions,
+            games=args.games,
+            seeds=args.seeds,
+            jobs=args.jobs,
+        ),
+        "memory",
+        table,
+    )
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """The command ``python -m benchmarks.memory``; returns the exit status."""
+    return command.run("benchmarks.memory", lambda: _main(argv))
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
