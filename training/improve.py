@@ -1,6 +1,6 @@
 """Improve a policy by expert iteration: search finds what it could do better, and it learns that.
 
-    python -m training.improve configs/improve/beaver_gang.yaml [--set KEY=VALUE …] [--out DIR]
+    python -m training.improve configs/improve/franks_zoo.yaml [--set KEY=VALUE …] [--out DIR]
     python -m training.improve --resume DIR [--set iterations=N]
 
 In each iteration the policy's likely actions are played out by the policy itself, at positions of
@@ -27,13 +27,13 @@ from rich.progress import track
 from card_envs import command
 from card_envs.agents import NetworkAgent, PolicyAgent
 from card_envs.agents.network import write_policy
-from training.arguments import add_set_argument
+from training.arguments import add_run_arguments, run_of
 from training.export import export_policy
 from training.improvement import fit_policy
 from training.improvement_config import ImprovementConfig, load_improvement_config
 from training.labels import Labels, join_labels, label_positions, read_labels, write_labels
 from training.periodic_evaluation import evaluate_learner
-from training.records import command_as_typed, machine
+from training.records import machine
 from training.run_folder import RunFolder, load_resumed
 from training.tasks import add_arguments, do_tasks
 
@@ -211,41 +211,20 @@ def _main(argv: Sequence[str] | None) -> None:
     parser = argparse.ArgumentParser(
         prog="python -m training.improve", description=(__doc__ or "").split("\n")[0]
     )
-    parser.add_argument("config", nargs="?", help="a YAML file, see configs/improve/")
-    add_set_argument(parser)
-    parser.add_argument(
-        "--out",
-        type=Path,
-        metavar="DIR",
-        help="the run's folder; default: runs/improve_<config's name>",
-    )
-    parser.add_argument("--resume", type=Path, metavar="DIR", help="resume the run in DIR")
+    add_run_arguments(parser, "configs/improve", "runs/improve_<config's name>")
     add_arguments(parser, "shards of labels")
-    command.add_games_argument(parser)
     args = command.parse_arguments(parser, argv)
-    games = [word for module in args.games_from for word in ("--games-from", module)]
-    changes = ["--set", *args.set] if args.set else []
-    if args.resume:
-        if args.config or args.out:
-            raise ValueError("--resume DIR takes its configuration from DIR: give no other")
-        run = ImprovementRun.reopen(args.resume, args.set)
-        words = ["--resume", str(args.resume), *changes, *games]
-    elif args.config:
-        config = load_improvement_config(args.config, args.set)
-        folder = args.out or Path("runs") / f"improve_{Path(args.config).stem}"
-        run = ImprovementRun.open(config, folder)
-        words = [args.config, *changes, *games]
-    else:
-        raise ValueError(
-            "give a configuration, such as configs/improve/beaver_gang.yaml, or --resume DIR"
-        )
-    path = improve(
-        run,
-        jobs=args.jobs,
-        backend=args.backend,
-        resume=args.resume is not None,
-        command_line=command_as_typed("training.improve", *words),
+    run, how = run_of(
+        args,
+        "training.improve",
+        lambda path, changes: ImprovementRun.open(
+            load_improvement_config(path, changes),
+            args.out or Path("runs") / f"improve_{Path(path).stem}",
+        ),
+        ImprovementRun.reopen,
+        "configs/improve/franks_zoo.yaml",
     )
+    path = improve(run, jobs=args.jobs, backend=args.backend, **how)
     print(f"The policy is in {path}.")
 
 

@@ -22,14 +22,14 @@ from stable_baselines3.common.logger import configure
 
 from card_envs import command
 from training import checkpoint
-from training.arguments import add_set_argument
+from training.arguments import add_run_arguments, run_of
 from training.callback import ProgressBar, SelfPlayCallback
 from training.config import load_config
 from training.curve import plot_learning_curve
 from training.export import export_policy
 from training.imitation import imitate
 from training.learner import Learner, make_learner
-from training.records import command_as_typed, machine
+from training.records import machine
 from training.run import Run
 from training.selfplay import make_env
 
@@ -140,29 +140,18 @@ def _main(argv: Sequence[str] | None) -> None:
     parser = argparse.ArgumentParser(
         prog="python -m training.train", description=(__doc__ or "").split("\n")[0]
     )
-    parser.add_argument("config", nargs="?", help="a YAML file, see configs/")
-    add_set_argument(parser)
-    parser.add_argument(
-        "--out", type=Path, metavar="DIR", help="the run's folder; default: runs/<config's name>"
-    )
-    parser.add_argument("--resume", type=Path, metavar="DIR", help="resume the run in DIR")
-    command.add_games_argument(parser)
+    add_run_arguments(parser, "configs", "runs/<config's name>")
     args = command.parse_arguments(parser, argv)
-    games = [word for module in args.games_from for word in ("--games-from", module)]
-    changes = ["--set", *args.set] if args.set else []
-    if args.resume:
-        if args.config or args.out:
-            raise ValueError("--resume DIR takes its configuration from DIR: give no other")
-        run = Run.reopen(args.resume, args.set)
-        words = ["--resume", str(args.resume), *changes, *games]
-    elif args.config:
-        config = load_config(args.config, args.set)
-        run = Run.open(config, args.out or Path("runs") / Path(args.config).stem)
-        words = [args.config, *changes, *games]
-    else:
-        raise ValueError("give a configuration, such as configs/quickstart.yaml, or --resume DIR")
-    command_line = command_as_typed("training.train", *words)
-    path = train(run, resume=args.resume is not None, command_line=command_line)
+    run, how = run_of(
+        args,
+        "training.train",
+        lambda path, changes: Run.open(
+            load_config(path, changes), args.out or Path("runs") / Path(path).stem
+        ),
+        Run.reopen,
+        "configs/quickstart.yaml",
+    )
+    path = train(run, **how)
     print(f"The policy is in {path}; its learning curve is {run.folder / 'learning_curve.png'}.")
 
 
