@@ -68,7 +68,11 @@ def test_what_training_needs_is_what_its_group_and_the_extra_install():
 
 
 CONFIGS = sorted(
-    [*(ROOT / "configs").glob("*.yaml"), *(ROOT / "configs/candidates").glob("*.yaml")]
+    [
+        *(ROOT / "configs").glob("*.yaml"),
+        *(ROOT / "configs").glob("ppo_v*/*.yaml"),
+        *(ROOT / "configs/stages").glob("*/*.yaml"),
+    ]
 )
 
 
@@ -76,7 +80,8 @@ CONFIGS = sorted(
 def test_every_configuration_is_valid(path, monkeypatch):
     monkeypatch.chdir(ROOT)
     run = Run.open(load_config(path), HERE)
-    assert path.stem in ("quickstart", run.game.id)
+    if path.stem != "quickstart":
+        assert run.game.id in (path.stem, path.parent.stem)
 
 
 @pytest.mark.parametrize("game", EACH_GAME)

@@ -151,6 +151,7 @@ def summary_table(cards: Mapping[str, dict[str, Any]]) -> str:
         }
         columns += [name for name in means if name not in columns]
         rows.append((load_game(game_id).title, means))
+    columns.sort(key=lambda name: (name == "random", name))
     return markdown_table(
         ["one `ppo` against …", *(f"`{name}`" for name in columns)],
         [[title, *(means.get(name, "–") for name in columns)] for title, means in rows],

@@ -52,7 +52,7 @@ def test_a_policys_probabilities_are_a_softmax_over_the_legal_actions(game):
     legal = np.flatnonzero(turn.action_mask[0])
     ratio = np.log(shares[0, legal[0]] / shares[0, legal[-1]])
     assert ratio == pytest.approx(logits[legal[0]] - logits[legal[-1]])
-    assert shares[0].argmax() == agent.act(turn)[0]
+    assert agent.draws or shares[0].argmax() == agent.act(turn)[0]
 
 
 def test_an_advice_has_the_choice_first_then_the_likeliest():
