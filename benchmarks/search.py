@@ -84,7 +84,7 @@ def evaluate_network(weights, layout, observation, action_mask, streams, scratch
     for _ in range(repeats):
         for i in range(len(observation)):
             choose_by_network(
-                weights, layout, observation[i], SCALE, action_mask[i], streams, i, scratch
+                weights, layout, observation[i], SCALE, action_mask[i], 0, streams, i, scratch
             )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import pickle
+from dataclasses import replace
 from functools import cache
 
 import numpy as np
@@ -440,7 +441,7 @@ def test_networks_joined_are_those_networks(game):
             for k in range(len(turn)):
                 observation, action_mask = turn.observation[k], turn.action_mask[k]
                 chosen = choose_by_network(
-                    weights, layout, observation, NO_SCALE, action_mask, streams, 0, scratch
+                    weights, layout, observation, NO_SCALE, action_mask, 0, streams, 0, scratch
                 )
                 assert chosen == expected[k]
 
@@ -484,6 +485,13 @@ def test_sampling_follows_the_masked_distribution(game):
         assert (np.abs(counts - expected) <= 4.5 * spread).all()
 
 
+class AskedPolicy(PolicyAgent):
+    """A policy that is asked, in the compiled loop as well."""
+
+    def act(self, turn):
+        return super().act(turn)
+
+
 @each_game
 def test_draws_that_follow_from_the_position(game, tmp_path):
     """The same action asked alone, with others, from units, in the loop; as often as it should."""
@@ -504,6 +512,10 @@ def test_draws_that_follow_from_the_position(game, tmp_path):
         )
         assert agent.act(alone).tolist() == actions[k : k + 1].tolist()
     assert not np.array_equal(actions, NetworkAgent(path, game, draw_seed=5).act(turn))
+    # Where a position comes again, the game has taken more decisions: it need not go in circles.
+    later = game.as_states(turn.states.copy())
+    later["steps"] += 1
+    assert not np.array_equal(actions, agent.act(replace(turn, states=later)))
     write_policy(path, network, game)
     likeliest = make_agent(str(path), game, seed=4).act(turn)
     assert not np.array_equal(actions, likeliest)
@@ -511,8 +523,8 @@ def test_draws_that_follow_from_the_position(game, tmp_path):
     n = game.default_players
     ends = []
     for asked in (False, True):
-        player = FunctionAgent("asked", lambda o, m: agent.network.act(o, m, None, 4))
-        arena = Arena(game, 20, [player if asked else agent], max_steps=60)
+        player = AskedPolicy(agent.network, "asked", draw_seed=4) if asked else agent
+        arena = Arena(game, 20, [player], max_steps=60)
         seats = np.zeros((20, game.max_players), np.int64)
         arena.start(np.arange(20), np.arange(20, dtype=np.uint64), np.full(20, n), seats)
         ends.append(arena.states.tobytes())

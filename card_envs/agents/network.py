@@ -68,6 +68,7 @@ class Network:
         action_mask: NDArray[np.int8],
         streams: NDArray[np.uint64] | None = None,
         draw_seed: int | None = None,
+        steps: NDArray[Any] | None = None,
     ) -> NDArray[np.int64]:
         """Legal actions (M,): the most probable, or drawn from the policy.
 
@@ -78,7 +79,9 @@ class Network:
             observation: float32 (M, D).
             action_mask: int8 (M, A).
             streams: uint64 (1,), the random stream that actions are drawn from.
-            draw_seed: Draw actions that follow from this seed and the observation instead.
+            draw_seed: Draw actions that follow from this seed, the observation and the steps
+                instead.
+            steps: whole numbers (M,), the decisions that each game has taken; None: 0.
         """
         weights, layout = self.kernel
         if draw_seed is not None:
@@ -87,8 +90,10 @@ class Network:
             layout = drawing(layout)
         if streams is None:
             streams = _NO_STREAM
+        if steps is None:
+            steps = np.zeros(len(observation), np.int32)
         return act_on_observations(
-            weights, layout, observation, action_mask, streams, self._scratch
+            weights, layout, observation, action_mask, steps, streams, self._scratch
         )
 
 
@@ -203,8 +208,9 @@ class PolicyAgent(Agent):
         view: How it observes.
         seed: Draw actions from the policy instead of taking the most probable: asked, from a stream
             of this seed; inside the compiled loop, from the games' own.
-        draw_seed: Draw actions that follow from this seed and from what is observed: the same ones
-            in the same position, however they are asked for.
+        draw_seed: Draw actions that follow from this seed, from what is observed and from the
+            number of decisions that the game has taken: the same ones in the same position, however
+            they are asked for, and others if the position comes again.
     """
 
     def __init__(
@@ -242,7 +248,10 @@ class PolicyAgent(Agent):
 
     def act(self, turn: Turn) -> NDArray[np.int64]:
         """Legal actions (M,)."""
-        return self.network.act(turn.observation, turn.action_mask, self._streams, self._draw_seed)
+        steps = turn.states["steps"][turn.indices] if self._draw_seed is not None else None
+        return self.network.act(
+            turn.observation, turn.action_mask, self._streams, self._draw_seed, steps
+        )
 
     def probabilities(self, turn: Turn) -> NDArray[np.float64]:
         """The policy's probabilities (M, A): a softmax over the legal actions, 0 for the others."""

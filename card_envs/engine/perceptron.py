@@ -86,8 +86,9 @@ def drawing(layout: NDArray[np.int64], seed: int | None = None) -> NDArray[np.in
 
     Args:
         layout: The network's layout.
-        seed: None: it draws from a stream. A seed: the same action in the same position, however it
-            is asked for; seeds that are equal modulo 2**63 are the same.
+        seed: None: it draws from a stream. A seed: the same action in the same position after the
+            same number of decisions, however it is asked for; seeds that are equal modulo 2**63 are
+            the same.
     """
     layout = layout.copy()
     layout[_CHOICE] = _FROM_STREAM if seed is None else _BY_POSITION
@@ -229,22 +230,27 @@ def write_logits(weights, layout, observation, scale, action_mask, scratch):
 
 
 @jit
-def choose_by_network(weights, layout, observation, scale, action_mask, streams, i, scratch):
-    """A network's action: the most probable legal one, or one drawn as the layout says."""
+def choose_by_network(weights, layout, observation, scale, action_mask, steps, streams, i, scratch):
+    """A network's action: the most probable legal one, or one drawn as the layout says.
+
+    ``steps`` are the decisions that the game has taken: where a position comes again, draws that
+    follow from it are others.
+    """
     write_logits(weights, layout, observation, scale, action_mask, scratch)
     logits = scratch[_LOGITS]
     if layout[_CHOICE] == _FROM_STREAM:
         return draw_action(logits, action_mask, draw_unit_from(streams, i))
     if layout[_CHOICE] == _BY_POSITION:
-        return draw_action(logits, action_mask, unit_of_logits(logits, action_mask, layout[_SEED]))
+        unit = unit_of_logits(logits, action_mask, layout[_SEED], steps)
+        return draw_action(logits, action_mask, unit)
     return most_probable(logits, action_mask)
 
 
 @jit
-def unit_of_logits(logits, action_mask, seed):
-    """A number in [0, 1) that follows from a seed and the logits of the legal actions."""
+def unit_of_logits(logits, action_mask, seed, steps):
+    """A number in [0, 1) that follows from these numbers and the logits of the legal actions."""
     bits = logits.view(np.uint32)
-    value = mix(np.uint64(seed))
+    value = mix(np.uint64(seed) ^ mix(np.uint64(steps)))
     for action in range(len(action_mask)):
         if action_mask[action]:
             value = mix(value ^ np.uint64(bits[action]) << _20 ^ np.uint64(action))
@@ -308,20 +314,26 @@ def exp(x):
 
 
 def act_on_observations(
-    weights: Any, layout: Any, observation: Any, action_mask: Any, streams: Any, scratch: Any
+    weights: Any,
+    layout: Any,
+    observation: Any,
+    action_mask: Any,
+    steps: Any,
+    streams: Any,
+    scratch: Any,
 ) -> NDArray[np.int64]:
-    """A network's actions (M,) for observations float32 (M, D) and masks (M, A)."""
+    """A network's actions (M,) for observations float32 (M, D), masks (M, A) and steps (M,)."""
     actions: NDArray[np.int64] = _act_on_observations(
-        weights, layout, observation, _NO_SCALE, action_mask, streams, scratch
+        weights, layout, observation, _NO_SCALE, action_mask, steps, streams, scratch
     )
     return actions
 
 
 @jit
-def _act_on_observations(weights, layout, observation, scale, action_mask, streams, scratch):
+def _act_on_observations(weights, layout, observation, scale, action_mask, steps, streams, scratch):
     actions = np.empty(len(observation), np.int64)
     for j in range(len(observation)):
         actions[j] = choose_by_network(
-            weights, layout, observation[j], scale, action_mask[j], streams, 0, scratch
+            weights, layout, observation[j], scale, action_mask[j], steps[j], streams, 0, scratch
         )
     return actions

@@ -69,7 +69,15 @@ def play_on(worlds, j, action, number, policy, room, gains, work):
                 observe(worlds, j, s.current_player, views[1, 0], views[1, 1], observation)
                 work[EVALUATIONS] += 1
                 action = choose_by_network(
-                    weights, layouts[1], observation, SCALE, action_mask, streams, j, scratch
+                    weights,
+                    layouts[1],
+                    observation,
+                    SCALE,
+                    action_mask,
+                    s.steps,
+                    streams,
+                    j,
+                    scratch,
                 )
             else:
                 action = random_action(streams, j, action_mask, count)

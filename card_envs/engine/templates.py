@@ -228,6 +228,7 @@ def advance_to_decision(
                         observation[i],
                         SCALE,
                         action_mask[i],
+                        s.steps,
                         streams,
                         i,
                         scratch,
