@@ -231,6 +231,11 @@ class PolicyAgent(Agent):
             self._streams = self._streams.copy()  # it may be read-only
 
     @property
+    def draws(self) -> bool:
+        """Whether it draws its actions, rather than taking the most probable ones."""
+        return self._streams is not None or self._draw_seed is not None
+
+    @property
     def network_kernel(self) -> tuple[NDArray[np.float32], NDArray[np.int64]] | None:
         """Its network, unless a subclass chooses otherwise."""
         return self._kernel if type(self).act is PolicyAgent.act else None
