@@ -24,7 +24,7 @@ from card_envs.engine.templates import compile_for
 from card_envs.games import load_game
 
 # How many games are played to their ends with each of the settings; the last two cut them short.
-GAMES = (16, 16, 18, 25, 25)
+GAMES = (10, 10, 16, 32, 32)
 NUM_ENVS = 5
 SAMPLE = 19  # every how many steps hidden cards are redrawn, and the heuristic and a network asked
 
@@ -38,8 +38,8 @@ def settings(game: Game) -> list[dict[str, Any]]:
         {"num_players": whole, **short},
         {"num_players": whole, "memory": "none", "reward": "score", **short},
         {"num_players": sizes[0], "features": False, "reward": "win", **short},
-        {"num_players": whole, "observation_dtype": "uint8", **short, "max_steps": 40},
-        {"num_players": sizes[-1], "copy": True, "reward": "score", **short, "max_steps": 60},
+        {"num_players": whole, "observation_dtype": "uint8", **short, "max_steps": 30},
+        {"num_players": sizes[-1], "copy": True, "reward": "score", **short, "max_steps": 45},
     ]
 
 

@@ -65,8 +65,11 @@ class DeviceLoops:
             self._gpu.compile_for_gpu(self.game, template)(count, *arrays)
 
     def _as_array(self, argument: Any) -> Any:
-        is_here = isinstance(argument, torch.Tensor) and argument.device.type == "cpu"
-        return argument.numpy() if is_here else argument
+        if not isinstance(argument, torch.Tensor):
+            return argument
+        if argument.device.type == "cpu":
+            return argument.numpy()
+        return self._gpu.cuda.as_cuda_array(argument)  # the same memory
 
     def new_states(self, count: int) -> Any:
         """Blank records (count,) on the device."""
