@@ -6,7 +6,7 @@ GAMES := $(notdir $(patsubst %/RULES.md,%,$(wildcard card_envs/games/*/RULES.md)
 TRAIN := $(addprefix train-,$(GAMES))
 IMPROVE := $(addprefix improve-,$(GAMES))
 
-.PHONY: demo check test test-bounds test-lowest test-python test-wheel test-integrations test-web release-check docs lint bench strength soak $(TRAIN) $(IMPROVE)
+.PHONY: demo check test test-bounds test-lowest test-python test-wheel test-integrations test-web test-cuda release-check docs lint bench strength soak $(TRAIN) $(IMPROVE)
 
 demo: .venv/installed
 	rm -rf runs/demo
@@ -85,6 +85,16 @@ test-web:
 	.venvs/web/bin/python -m pip install --quiet --constraint constraints.txt \
 		--editable ".[web]" --group browser --group dev
 	.venvs/web/bin/python -m pytest tests/browser
+
+# The rules on a GPU, in an environment of their own. Without a GPU: compiled for one, and in Numba's
+# simulator.
+test-cuda:
+	test -x .venvs/cuda/bin/python || $(PYTHON) -m venv .venvs/cuda
+	.venvs/cuda/bin/python -m pip install --quiet --upgrade "pip >= 25.1"
+	.venvs/cuda/bin/python -m pip install --quiet --constraint constraints.txt \
+		--constraint constraints-cuda.txt --editable ".[cuda]" hypothesis pytest pytest-xdist
+	.venvs/cuda/bin/python -m pytest -n 2 tests/cuda
+	NUMBA_ENABLE_CUDASIM=1 NUMBA_DISABLE_JIT=1 .venvs/cuda/bin/python -m pytest -n 2 tests/cuda
 
 lint: .venv/installed
 	$(BIN)/ruff check .

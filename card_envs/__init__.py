@@ -88,6 +88,7 @@ def make_vec(
     observation_dtype: str = "float32",
     num_threads: int = 1,
     copy: bool = False,
+    device: str = "cpu",
     **options: Any,
 ) -> BatchEngine:
     """The raw batch: ``num_envs`` games that take a decision each at every step.
@@ -103,24 +104,32 @@ def make_vec(
             ``value * game.fields.scale``: a quarter of the memory, and faster in large batches.
         num_threads: Threads that share the games.
         copy: Whether to return fresh arrays, not buffers that the next step overwrites.
+        device: ``"cpu"``, or ``"cuda"``: the games and all arrays are on an NVIDIA GPU
+            (``card_envs.engine.cuda_batch.CudaBatchEngine``, with the extra ``cuda``).
         **options: The game's options.
 
     Raises:
-        ValueError, TypeError: An argument is wrong; the message says what is allowed.
+        ValueError, TypeError: An argument is wrong, or there is no GPU; the message says what is
+            allowed.
     """
+    if device not in ("cpu", "cuda"):
+        raise ValueError(f"device must be 'cpu' or 'cuda', got {device!r}")
+    arguments = {
+        "memory": memory,
+        "features": features,
+        "observation_dtype": observation_dtype,
+        "copy": copy,
+        **options,
+    }
+    if device == "cuda":
+        if num_threads != 1:
+            raise ValueError(f"num_threads is for device='cpu', got {num_threads!r}")
+        from card_envs.engine.cuda_batch import CudaBatchEngine
+
+        return CudaBatchEngine(load_game(game), num_envs, num_players, **arguments)
     from card_envs.engine.batch import BatchEngine
 
-    return BatchEngine(
-        load_game(game),
-        num_envs,
-        num_players,
-        memory=memory,
-        features=features,
-        observation_dtype=observation_dtype,
-        num_threads=num_threads,
-        copy=copy,
-        **options,
-    )
+    return BatchEngine(load_game(game), num_envs, num_players, num_threads=num_threads, **arguments)
 
 
 def make_text(

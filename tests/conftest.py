@@ -11,7 +11,13 @@ from pettingzoo.utils.env_logger import EnvLogger
 collect_ignore = (
     []
     if helpers.HAS_TRAINING
-    else ["test_benchmarks.py", "test_evaluation.py", "test_strength.py", "test_training.py"]
+    else [
+        "test_benchmarks.py",
+        "test_device_training.py",
+        "test_evaluation.py",
+        "test_strength.py",
+        "test_training.py",
+    ]
 )
 
 settings.register_profile(

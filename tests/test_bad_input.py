@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import pickle
 from fractions import Fraction
+from importlib.util import find_spec
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -22,6 +23,7 @@ from card_envs.agents.network import FORMAT, METADATA_KEY
 from card_envs.engine.game import VIEW_OPTIONS, Game, View
 from card_envs.envs.single_seat import SingleSeatEnv
 from card_envs.envs.single_seat_vector import SingleSeatVectorEnv
+from card_envs.extras import MissingExtraError
 
 each_game = pytest.mark.parametrize("game", EACH_GAME)
 
@@ -190,6 +192,18 @@ def test_wrong_sizes_of_the_batch(game):
     for wrong in (0, threads + 1, -1, None, 1.0):
         with pytest.raises(ValueError, match=f"num_threads must be from 1 to {threads}, got"):
             card_envs.make_vec(game.name, 2, num_threads=wrong)
+
+
+@each_game
+def test_wrong_devices_of_the_batch(game):
+    for wrong in ("gpu", "cuda:0", None, 0):
+        with pytest.raises(ValueError, match="device must be 'cpu' or 'cuda', got"):
+            card_envs.make_vec(game.name, 2, device=wrong)
+    with pytest.raises(ValueError, match="num_threads is for device='cpu', got 2"):
+        card_envs.make_vec(game.name, 2, device="cuda", num_threads=2)
+    if find_spec("numba_cuda") is None:
+        with pytest.raises(MissingExtraError, match=r"pip install 'card_envs\[cuda\]'"):
+            card_envs.make_vec(game.name, 2, device="cuda")
 
 
 def wrong_actions(game: Game, mask: np.ndarray) -> dict[str, list[Any]]:

@@ -27,11 +27,14 @@ README = (ROOT / "README.md").read_text(encoding="utf-8")
 DOCUMENTS = [*PAGES, *(ROOT / name for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md"))]
 DOCUMENTS += [ROOT / "training" / "README.md", ROOT / "benchmarks" / "README.md"]
 
-#: Pages of tools run in environments of their own: tests/integrations.
+#: Pages of tools run in environments of their own: tests/integrations. That of the GPU needs one:
+#: tests/cuda.
 WITH_CODE = [
     page
     for page in PAGES
-    if page.parent.name != "tools" and "```python" in page.read_text(encoding="utf-8")
+    if page.parent.name != "tools"
+    and page.name != "gpu.md"
+    and "```python" in page.read_text(encoding="utf-8")
 ]
 OWN_GAMES = [param for param in EACH_GAME if kit_of(param.values[0]).is_own]
 

@@ -27,7 +27,6 @@ from training.selfplay import SelfPlayGames
 
 FORMAT = "card_envs checkpoint 1"
 _METADATA_KEY = "card_envs"
-_ARENA_ARRAYS = ("seating", "waiting", "observation", "action_mask", "returns", "_streams")
 _Arrays = dict[str, NDArray[Any]]
 
 
@@ -140,18 +139,18 @@ def _arrays(model: Learner, games: SelfPlayGames) -> _Arrays:
     for kind, average in model.averages.items():
         for name, tensor in average.state_dict().items():
             arrays[f"{kind}.{name}"] = tensor.cpu().numpy()
-    arena = games.arena
-    arrays["arena.states"] = np.frombuffer(arena.states.tobytes(), np.uint8)
-    for name in _ARENA_ARRAYS:
-        arrays[f"arena.{name}"] = getattr(arena, name)
+    arrays.update(games.running())
     arrays["games.learner_seats"] = games.learner_seats
     arrays["games.seeds"] = games.game_seeds
     for k, snapshot in enumerate(games.pool):
         for j, (weight, bias) in enumerate(snapshot.network.layers):
             arrays[f"pool.{k}.{j}.weight"] = weight
             arrays[f"pool.{k}.{j}.bias"] = bias
-    arrays["last_obs"] = model._last_obs
-    arrays["last_episode_starts"] = model._last_episode_starts
+    for name, last in (
+        ("last_obs", model._last_obs),
+        ("last_episode_starts", model._last_episode_starts),
+    ):
+        arrays[name] = last.cpu().numpy() if isinstance(last, torch.Tensor) else last
     arrays["rng.torch"] = torch.get_rng_state().numpy()
     if model.device.type == "cuda":
         arrays["rng.cuda"] = torch.cuda.get_rng_state(model.device).numpy()
@@ -187,18 +186,14 @@ def _restore(
         averaged = {k: torch.from_numpy(v) for k, v in those_of(f"{kind}.").items()}
         averaged["n_averaged"] = averaged["n_averaged"].reshape(())
         average.load_state_dict(averaged)
-    arena = games.arena
-    arena.states.view(np.ndarray).view(np.uint8)[:] = arrays["arena.states"]
-    for name in _ARENA_ARRAYS:
-        getattr(arena, name)[:] = arrays[f"arena.{name}"]
     games.learner_seats[:] = arrays["games.learner_seats"]
     games.game_seeds[:] = arrays["games.seeds"]
+    games.restore({k: v for k, v in arrays.items() if k.startswith("arena.")})
     for k in range(len({name.split(".")[0] for name in those_of("pool.")})):
         layers = those_of(f"pool.{k}.")
         pairs = [(layers[f"{j}.weight"], layers[f"{j}.bias"]) for j in range(len(layers) // 2)]
         games.add_snapshot(Network(pairs, activation))
-    model._last_obs = arrays["last_obs"]
-    model._last_episode_starts = arrays["last_episode_starts"]
+    model.resume_from(arrays["last_obs"], arrays["last_episode_starts"])
     model.num_timesteps = state["num_timesteps"]
     model._n_updates = state["n_updates"]
     games.rng.bit_generator.state = state["rng.games"]

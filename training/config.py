@@ -268,7 +268,8 @@ class Config(GameConfig):
 
     decisions: int = Field(ge=0, description="learner decisions in all; 0: imitation alone")
     device: Literal["auto", "cpu", "cuda"] = Field(
-        "auto", description="auto: a GPU where torch can use one"
+        "auto",
+        description="cuda: games and networks on a GPU; auto: networks, where torch can use one",
     )
     ema_decay: float = Field(
         0.0,

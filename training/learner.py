@@ -10,6 +10,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 from sb3_contrib import MaskablePPO
+from sb3_contrib.common.maskable.buffers import MaskableRolloutBuffer
 from stable_baselines3.common.callbacks import BaseCallback
 from stable_baselines3.common.utils import get_device, obs_as_tensor
 from torch import nn
@@ -17,6 +18,9 @@ from torch.optim.swa_utils import AveragedModel, get_ema_multi_avg_fn
 
 from card_envs.engine.game import Game
 from training.config import Config
+from training.device_loops import device_of, has_games_on_device
+from training.device_rollouts import DeviceRolloutBuffer
+from training.device_selfplay import DeviceVecEnv
 from training.policy import AsymmetricPolicy, Regularization
 from training.rollouts import SparseRolloutBuffer
 from training.run import Run
@@ -76,7 +80,12 @@ class Learner(MaskablePPO):
         n_rollout_steps: int,
         use_masking: bool = True,
     ) -> bool:
-        """As MaskablePPO does; sparse rows are made once, for the networks and for the buffer."""
+        """As MaskablePPO does; sparse rows are made once, for the networks and for the buffer.
+
+        On a device nothing leaves it but the numbers of games that are over.
+        """
+        if isinstance(rollout_buffer, DeviceRolloutBuffer):
+            return self._collect_on_device(env, callback, rollout_buffer, n_rollout_steps)
         if not isinstance(rollout_buffer, SparseRolloutBuffer):
             return super().collect_rollouts(
                 env, callback, rollout_buffer, n_rollout_steps, use_masking
@@ -108,14 +117,55 @@ class Learner(MaskablePPO):
         callback.on_rollout_end()
         return True
 
-    def values(self, observation: NDArray[np.float32]) -> torch.Tensor:
+    def _collect_on_device(
+        self,
+        env: DeviceVecEnv,
+        callback: BaseCallback,
+        buffer: DeviceRolloutBuffer,
+        n_rollout_steps: int,
+    ) -> bool:
+        policy: Any = self.policy
+        policy.set_training_mode(False)
+        buffer.reset()
+        callback.on_rollout_start()
+        observation: Any = self._last_obs
+        starts: Any = self._last_episode_starts
+        for _ in range(n_rollout_steps):
+            action_masks = env.games.on_device.action_mask.clone()
+            with torch.no_grad():
+                actions, values, log_probs = policy(observation, action_masks=action_masks)
+            following, rewards, dones, (cut, last) = env.step(actions)
+            self.num_timesteps += env.num_envs
+            callback.update_locals(locals())
+            if not callback.on_step():
+                return False
+            if len(cut):
+                rewards[cut] += self.gamma * self.values(last).flatten()
+            step = observation, actions, rewards, starts, values, log_probs
+            buffer.add(*step, action_masks=action_masks)
+            observation, starts = following, dones
+            self._last_obs, self._last_episode_starts = observation, starts
+        buffer.compute_returns_and_advantage(self.values(observation), starts)
+        callback.on_rollout_end()
+        return True
+
+    def resume_from(self, observation: NDArray[Any], episode_starts: NDArray[Any]) -> None:
+        """Go on from what the last step of a checkpoint gave."""
+        last: Any = observation, episode_starts
+        if isinstance(self.rollout_buffer, DeviceRolloutBuffer):
+            last = tuple(torch.from_numpy(array).to(self.device) for array in last)
+        self._last_obs, self._last_episode_starts = last
+
+    def values(self, observation: NDArray[np.float32] | torch.Tensor) -> torch.Tensor:
         """The values (N, 1) of what the critic sees (N, inputs)."""
         policy: Any = self.policy
-        is_sparse = isinstance(self.rollout_buffer, SparseRolloutBuffer)
+        inputs: Any = observation
+        if isinstance(self.rollout_buffer, SparseRolloutBuffer):
+            inputs = SparseRows.of(inputs)
+        elif not isinstance(inputs, torch.Tensor):
+            inputs = obs_as_tensor(inputs, self.device)
         with torch.no_grad():
-            values: torch.Tensor = policy.predict_values(
-                SparseRows.of(observation) if is_sparse else obs_as_tensor(observation, self.device)
-            )
+            values: torch.Tensor = policy.predict_values(inputs)
         return values
 
     def train(self) -> None:
@@ -165,15 +215,17 @@ def ppo_arguments(config: Config) -> dict[str, Any]:
         "max_grad_norm": ppo.max_grad_norm,
         "target_kl": ppo.target_kl,
         "seed": config.seed,
-        "device": config.device,
+        "device": device_of(config),
     }
 
 
-def rollout_buffer_class(config: Config) -> type[SparseRolloutBuffer] | None:
+def rollout_buffer_class(config: Config) -> type[MaskableRolloutBuffer] | None:
     """The buffer of a run; None: SB3's own, of dense rows.
 
     A GPU takes dense rows, and so does a network without hidden layers: it has no input layer.
     """
+    if has_games_on_device(config):
+        return DeviceRolloutBuffer
     is_sparse = get_device(config.device).type == "cpu" and config.network.hidden
     return SparseRolloutBuffer if is_sparse else None
 
@@ -189,8 +241,6 @@ def make_learner(run: Run, env: SelfPlayVecEnv) -> Learner:
         ValueError: Its device is not available.
     """
     config, game = run.config, run.game
-    if config.device == "cuda" and not torch.cuda.is_available():
-        raise ValueError("device: there is no GPU that torch can use; take auto or cpu")
     by_features = config.network.logits == "features"
     policy_kwargs = {
         "observed": game.fields.size,

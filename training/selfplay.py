@@ -18,8 +18,11 @@ from card_envs.agents.network import Network
 from card_envs.engine.templates import compile_for, play_out, write_full_states
 from card_envs.envs.learner_games import LearnerGames
 from card_envs.integrations.sb3 import CardVecEnv
+from training.config import NetworkSection
 from training.run import Run
 from training.run_folder import RunFolder
+
+_ARENA_ARRAYS = ("seating", "waiting", "observation", "action_mask", "returns", "_streams")
 
 
 class SelfPlayGames(LearnerGames):
@@ -78,6 +81,20 @@ class SelfPlayGames(LearnerGames):
         else:
             place = self._first_snapshot + self.rng.integers(self._opponents.pool_size)
             self.arena.agents[place] = snapshot
+
+    def running(self) -> dict[str, NDArray[Any]]:
+        """The games that are being played, for a checkpoint."""
+        arena = self.arena
+        states = np.frombuffer(arena.states.tobytes(), np.uint8)
+        others = {f"arena.{name}": getattr(arena, name) for name in _ARENA_ARRAYS}
+        return {"arena.states": states, **others}
+
+    def restore(self, arrays: dict[str, NDArray[Any]]) -> None:
+        """Bring the games to what ``running`` gave; the learner's seats are set already."""
+        arena = self.arena
+        arena.states.view(np.ndarray).view(np.uint8)[:] = arrays["arena.states"]
+        for name in _ARENA_ARRAYS:
+            getattr(arena, name)[:] = arrays[f"arena.{name}"]
 
     def _draw_tables(
         self, seeds: NDArray[np.uint64]
@@ -171,9 +188,11 @@ class SelfPlayVecEnv(CardVecEnv):
 
 def make_env(run: Run) -> SelfPlayVecEnv:
     """The games that a run's configuration describes, and what else its critic sees."""
-    network = run.config.network
     return SelfPlayVecEnv(
-        SelfPlayGames(run, run.config.truncation),
-        with_state=network.critic == "state",
-        with_playout=network.critic_playout,
+        SelfPlayGames(run, run.config.truncation), **critic_inputs(run.config.network)
     )
+
+
+def critic_inputs(network: NetworkSection) -> dict[str, bool]:
+    """What a critic sees besides the observation, as arguments of ``SelfPlayVecEnv``."""
+    return {"with_state": network.critic == "state", "with_playout": network.critic_playout}

@@ -26,6 +26,8 @@ from training.arguments import add_run_arguments, run_of
 from training.callback import ProgressBar, SelfPlayCallback
 from training.config import load_config
 from training.curve import plot_learning_curve
+from training.device_loops import has_games_on_device
+from training.device_selfplay import make_device_env
 from training.export import export_policy
 from training.imitation import imitate
 from training.learner import Learner, make_learner
@@ -63,7 +65,8 @@ def _train(run: Run, resume: bool, command_line: str, quiet: bool) -> Path:
         run.begin(command_line)
     if config.threads is not None:
         torch.set_num_threads(config.threads)
-    env = make_env(run)
+    on_device = has_games_on_device(config)
+    env = make_device_env(run) if on_device else make_env(run)
     model = make_learner(run, env)
     model.set_logger(configure(str(run.folder / "tensorboard"), ["tensorboard"]))
     progress = None
@@ -77,7 +80,10 @@ def _train(run: Run, resume: bool, command_line: str, quiet: bool) -> Path:
     callback = SelfPlayCallback(run, env.games, progress)
     callback.init_callback(model)
     if not resume and config.imitation.decisions:
-        imitate(model, env, run.agents[config.imitation.agent], config.imitation, quiet)
+        # The imitated agent may be one that plays on the CPU alone.
+        taught = make_env(run) if on_device else env
+        taught.seed(config.seed)
+        imitate(model, taught, run.agents[config.imitation.agent], config.imitation, quiet)
     if model.num_timesteps < config.decisions:
         model.learn(
             config.decisions - model.num_timesteps,

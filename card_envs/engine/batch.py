@@ -6,7 +6,7 @@ from typing import Any, TypeAlias
 
 import numba
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from card_envs.engine.fields import check_observation_dtype
 from card_envs.engine.game import Game, View
@@ -25,7 +25,15 @@ from card_envs.engine.threads import OneThread, one_thread_at_a_time
 Observations: TypeAlias = NDArray[np.float32] | NDArray[np.uint8]
 
 # What the batch takes besides the game's options.
-_ARGUMENTS = ("num_players", "memory", "features", "observation_dtype", "num_threads", "copy")
+_ARGUMENTS = (
+    "num_players",
+    "memory",
+    "features",
+    "observation_dtype",
+    "num_threads",
+    "copy",
+    "device",
+)
 
 
 class BatchEngine(OneThread):
@@ -89,16 +97,25 @@ class BatchEngine(OneThread):
         self.view = View(memory, features)
         self._encoded = game.encode_options(options)
         self._copy = copy
-        self._all = np.arange(self.num_envs)
-        self._states = game.new_states(self.num_envs)
-        dtype = check_observation_dtype(observation_dtype)
-        self._observation = np.zeros((self.num_envs, game.fields.size), dtype)
-        self._action_mask = np.zeros((self.num_envs, game.num_actions), np.int8)
-        self._rewards = np.zeros((self.num_envs, game.max_players), np.float64)
-        self._terminated = np.zeros(self.num_envs, np.bool_)
-        self._truncated = np.zeros(self.num_envs, np.bool_)
         self._ready = False
+        self._allocate(check_observation_dtype(observation_dtype))
         self._compile()
+
+    def _allocate(self, dtype: np.dtype[Any]) -> None:
+        game, zeros = self.game, self._zeros
+        self._states: NDArray[np.void] = self._new_states()
+        self._all = np.arange(self.num_envs)
+        self._observation = zeros((self.num_envs, game.fields.size), dtype)
+        self._action_mask = zeros((self.num_envs, game.num_actions), np.int8)
+        self._rewards = zeros((self.num_envs, game.max_players), np.float64)
+        self._terminated = zeros(self.num_envs, np.bool_)
+        self._truncated = zeros(self.num_envs, np.bool_)
+
+    def _zeros(self, shape: int | tuple[int, ...], dtype: DTypeLike) -> Any:
+        return np.zeros(shape, dtype)
+
+    def _new_states(self) -> Any:
+        return self.game.new_states(self.num_envs)
 
     def _compile(self) -> None:
         parallel = COMPILED and self.num_threads > 1

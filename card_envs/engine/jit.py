@@ -49,12 +49,12 @@ def jit(
     )(function)
     package = package_of(function.__module__)
     if package is not None and not inline:
-        _cache_in(cache_folder(package), dispatcher)
+        cache_in(cache_folder(package), dispatcher)
     kernel: Callable[..., Any] = dispatcher
     return kernel
 
 
-def _cache_in(folder: Path, dispatcher: Any) -> None:
+def cache_in(folder: Path, dispatcher: Any) -> None:
     """Let the compiled function be cached in a folder, if that can be written."""
     if not prepare(folder):
         return
@@ -80,6 +80,13 @@ def specialize(
     cache again; one whose *globals* are the game's functions is.
     """
     name = template.__name__ + ("_parallel" if parallel else "")
+    return jit(in_namespace(template, namespace, name), parallel=parallel)
+
+
+def in_namespace(
+    template: Callable[..., Any], namespace: dict[str, Any], name: str
+) -> Callable[..., Any]:
+    """A template's code as a function of this name, with its global names from a namespace."""
     function = types.FunctionType(template.__code__, namespace, name)
     function.__qualname__ = name  # the cache's files are named after it
-    return jit(function, parallel=parallel)
+    return function

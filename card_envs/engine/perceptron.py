@@ -297,7 +297,7 @@ def exp(x):
     """
     if x < -700.0:
         return 0.0
-    whole = int(np.floor(x * _LOG2_E + 0.5))
+    whole = math.floor(x * _LOG2_E + 0.5)
     rest = (x - whole * _LN_2) / 32.0
     # Taylor's series to the 7th power, of a number below 0.011; then five squarings.
     value = 1.0 / 5040.0

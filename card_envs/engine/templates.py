@@ -30,7 +30,8 @@ ASKED, RANDOM, HEURISTIC, NETWORK = 0, 1, 2, 3
 # action is to be carried out by the caller, and for one that needs room to be recorded.
 NOBODY, CHOSEN, FULL = -1, -2, -3
 
-_HELPERS = {
+#: Global names of all templates besides those of the game.
+HELPERS = {
     "prange": numba.prange,
     "next_seed": next_seed,
     "players_of": players_of,
@@ -53,12 +54,12 @@ def compile_for(
     game: Game, template: Callable[..., Any], parallel: bool = False
 ) -> Callable[..., Any]:
     """The template compiled for one game; the same function for the same arguments."""
-    return specialize(template, {**_HELPERS, **game.namespace}, parallel=parallel)
+    return specialize(template, {**HELPERS, **game.namespace}, parallel=parallel)
 
 
 def reset_games(states, indices, seeds, num_players, options):
     """Begin the games ``indices``; seeds and numbers of players are in the same order."""
-    for j in range(len(indices)):
+    for j in prange(len(indices)):
         reset(states, indices[j], seeds[j], num_players[j], *options)
 
 
@@ -86,22 +87,27 @@ def step_and_observe(states, i, action, memory, features, observation, action_ma
 
 def write_states(states, indices, players, out):
     """Write the full state of the games ``indices``, seats relative to one of its players."""
-    for j in range(len(indices)):
+    for j in prange(len(indices)):
         write_state(states, indices[j], players[j], out[j])
 
 
-def play_out(states, indices, players, scratch, out):
+def play_out(states, indices, players, rooms, out):
     """A player's next reward in each game if all players follow the heuristic.
 
-    The games ``indices`` are continued in ``scratch``, an array of one, and do not change; where
-    no reward is left it is 0.
+    The games ``indices`` are continued in ``rooms``, and do not change: one record, or on a GPU one
+    for each of them. Where no reward is left it is 0.
     """
-    for j in range(len(indices)):
-        scratch[0] = states[indices[j]]
-        s = scratch[0]
-        s.rewards[:] = 0.0
-        while not (s.rewards.any() or s.terminated or s.truncated):
-            step(scratch, 0, heuristic(scratch, 0))
+    for j in prange(len(indices)):
+        room = j % len(rooms)
+        rooms[room] = states[indices[j]]
+        s = rooms[room]
+        is_paid = False
+        for player in range(s.num_players):
+            s.rewards[player] = 0.0
+        while not (is_paid or s.terminated or s.truncated):
+            step(rooms, room, heuristic(rooms, room))
+            for player in range(s.num_players):
+                is_paid |= s.rewards[player] != 0.0
         out[j] = s.rewards[players[j]]
 
 
@@ -111,6 +117,29 @@ def find_illegal(actions, action_mask):
         if not 0 <= actions[i] < action_mask.shape[1] or action_mask[i, actions[i]] == 0:
             return i
     return -1
+
+
+def replace_illegal(actions, action_mask, legal_actions, refused):
+    """Copy the actions; an illegal one is replaced by the game's lowest legal one.
+
+    ``refused[0]`` becomes one of the games whose action was not legal, if there are any.
+    """
+    for i in prange(len(actions)):
+        action = actions[i]
+        if not 0 <= action < action_mask.shape[1] or action_mask[i, action] == 0:
+            refused[0] = i
+            action = 0
+            while action_mask[i, action] == 0 and action < action_mask.shape[1] - 1:
+                action += 1
+        legal_actions[i] = action
+
+
+def copy_tables(states, current_player, num_players, seeds):
+    """Write each game's player to move, its number of players and its seed."""
+    for i in prange(len(states)):
+        current_player[i] = states[i].current_player
+        num_players[i] = states[i].num_players
+        seeds[i] = states[i].seed
 
 
 def step_games(
@@ -161,7 +190,7 @@ def play_random(
 
 def take_actions(states, indices, actions, returns):
     """Carry out the actions in the games ``indices`` and add up the rewards."""
-    for j in range(len(indices)):
+    for j in prange(len(indices)):
         i = indices[j]
         step(states, i, actions[j])
         for player in range(states[i].num_players):
@@ -195,7 +224,7 @@ def advance_to_decision(
     that has no room left there stops.
     """
     records = recorded.size > 0
-    for j in range(len(indices)):
+    for j in prange(len(indices)):
         i = indices[j]
         s = states[i]
         while True:

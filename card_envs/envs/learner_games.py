@@ -151,9 +151,8 @@ class LearnerGames(OneThread):
             num_players, learner_seats, seating = self.draw(seeds)
             self.learner_seats[indices] = learner_seats
             self.game_seeds[indices] = seeds
-            self.arena.start(indices, seeds, num_players, seating)
             # Games that ended before the learner had a decision are skipped.
-            ended = self.arena.waiting[indices] == NOBODY
+            ended = self._start(indices, seeds, num_players, seating)
             indices, seeds = indices[ended], next_seeds(seeds[ended])
             if not len(indices):
                 return
@@ -161,6 +160,18 @@ class LearnerGames(OneThread):
         if (self.arena.forfeited[indices] != NOBODY).any():
             raise ValueError(f"{about}: an opponent forfeits them")
         raise ValueError(f"{about}: max_steps={self.arena.options['max_steps']} is too small")
+
+    def _start(
+        self,
+        indices: NDArray[np.int64],
+        seeds: NDArray[np.uint64],
+        num_players: NDArray[np.int64],
+        seating: NDArray[np.int64],
+    ) -> NDArray[np.bool_]:
+        """Begin games as the arena does; returns which of them (M,) are over already."""
+        self.arena.start(indices, seeds, num_players, seating)
+        over: NDArray[np.bool_] = self.arena.waiting[indices] == NOBODY
+        return over
 
     def draw(
         self, seeds: NDArray[np.uint64]

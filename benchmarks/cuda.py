@@ -1,0 +1,198 @@
+"""Decisions a second on an NVIDIA GPU, against all cores of the same machine and against Pgx.
+
+    python -m benchmarks.cuda [--game beaver_gang] [--seconds 2] [--json FILE] [--pgx]
+
+Random play; observations and masks are written at each decision, and finished games are reset
+within the measured time. On the GPU a kernel also chooses the actions within it, and so does Pgx,
+whose steps are compiled into one loop. It needs the extra ``cuda``; ``--pgx`` needs ``pgx`` and a
+JAX that finds the GPU.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from typing import Any
+
+import numba
+import numpy as np
+
+import card_envs
+from benchmarks import report
+from benchmarks.throughput import Case, batch_case, measure_cases, repeat
+from card_envs import command
+from card_envs.docs import markdown_table
+from card_envs.engine.game import Game
+from card_envs.games import load_game
+
+BATCHES = tuple(2**k for k in range(10, 21, 2))
+CPU_BATCHES = (4096, 16384)
+PACKAGES = ("numba", "numba-cuda", "numpy")
+PGX_GAMES = ("leduc_holdem", "sparrow_mahjong")
+#: Steps between two looks at the clock, which wait for the GPU.
+CHUNK = 100
+
+
+def choose_actions(streams, action_mask, actions):
+    """A template: a random legal action in each game."""
+    for i in prange(len(actions)):
+        count = 0
+        for action in range(action_mask.shape[1]):
+            count += action_mask[i, action]
+        actions[i] = random_action(streams, i, action_mask[i], count)
+
+
+def gpu_case(game: Game, num_envs: int) -> Case:
+    """The raw batch on the GPU."""
+    from card_envs.engine.cuda_jit import compile_for_gpu, cuda, zeros
+
+    batch = card_envs.make_vec(game.name, num_envs, device="cuda")
+    _, action_mask = batch.reset(seed=0)
+    choose = compile_for_gpu(game, choose_actions)
+    streams: Any = cuda.to_device(np.arange(num_envs, dtype=np.uint64))
+    actions = zeros(num_envs, np.int64)
+
+    def chunk() -> int:
+        for _ in range(CHUNK):
+            choose(num_envs, streams, action_mask, actions)
+            batch.step(actions)
+        cuda.synchronize()
+        return CHUNK * num_envs
+
+    return Case(game.name, 'make_vec(device="cuda")', num_envs, 0, repeat(chunk))
+
+
+def pgx_case(name: str, num_envs: int) -> Case:
+    """A game of Pgx, reset where it is over."""
+    import jax
+    import pgx
+    from pgx.experimental import auto_reset
+
+    env = pgx.make(name)
+    init, step = jax.vmap(env.init), jax.vmap(auto_reset(env.step, env.init))
+
+    def decide(carried: Any, key: Any) -> tuple[Any, None]:
+        choice, reset = jax.random.split(key)
+        logits = jax.numpy.where(carried.legal_action_mask, 0.0, -jax.numpy.inf)
+        actions = jax.random.categorical(choice, logits)
+        return step(carried, actions, jax.random.split(reset, num_envs)), None
+
+    play = jax.jit(lambda state, keys: jax.lax.scan(decide, state, keys)[0])
+    state = jax.jit(init)(jax.random.split(jax.random.key(0), num_envs))
+    keys = jax.random.split(jax.random.key(1), CHUNK)
+
+    def chunk() -> int:
+        nonlocal state, keys
+        state = jax.block_until_ready(play(state, keys))
+        keys = jax.vmap(jax.random.fold_in, (0, None))(keys, 1)
+        return CHUNK * num_envs
+
+    return Case(f"pgx {name}", "vmap(step), auto_reset", num_envs, 0, repeat(chunk))
+
+
+def memory_of(game: Game, num_envs: int) -> int:
+    """Bytes of the GPU's memory that a batch takes."""
+    from card_envs.engine.cuda_jit import cuda
+
+    context = cuda.current_context()
+    before = context.get_memory_info().free
+    batch = card_envs.make_vec(game.name, num_envs, device="cuda")
+    batch.reset(seed=0)
+    cuda.synchronize()
+    return int(before - context.get_memory_info().free)
+
+
+def measure(
+    game_id: str, seconds: float, repetitions: int, batches: Sequence[int], with_pgx: bool
+) -> dict[str, Any]:
+    """Measure one game.
+
+    Raises:
+        ValueError: There is no GPU that Numba can use.
+        MissingExtraError: The extra ``cuda`` is not installed.
+    """
+    from card_envs.engine.cuda_jit import check_gpu, cuda
+
+    check_gpu()
+    game = load_game(game_id)
+    threads = numba.config.NUMBA_NUM_THREADS  # type: ignore[attr-defined]
+    memory = {num_envs: memory_of(game, num_envs) for num_envs in batches}
+    cases = [gpu_case(game, num_envs) for num_envs in batches]
+    cases += [batch_case(game, num_envs, threads) for num_envs in CPU_BATCHES]
+    if with_pgx:
+        cases += [pgx_case(name, num_envs) for name in PGX_GAMES for num_envs in batches]
+    arguments = ["--game", game_id, "--seconds", f"{seconds:g}", "--repetitions", str(repetitions)]
+    arguments += ["--games", *map(str, batches), *(["--pgx"] if with_pgx else [])]
+    return report.document(
+        "cuda",
+        game.id,
+        arguments,
+        (*PACKAGES, *(("jax", "pgx") if with_pgx else ())),
+        {"num_players": game.default_players, "seconds": seconds, "repetitions": repetitions},
+        {
+            "gpu": str(cuda.get_current_device().name),
+            "memory_bytes": memory,
+            "decisions_per_second": measure_cases(cases, seconds, repetitions),
+        },
+    )
+
+
+def table(measured: dict[str, Any]) -> str:
+    """The results in Markdown."""
+    results = measured["results"]
+    memory = {int(games): size for games, size in results["memory_bytes"].items()}
+    rows = [
+        [
+            row["environment"],
+            row["interface"],
+            f"{row['games']:,}",
+            str(row["threads"] or results["gpu"]),
+            report.three_digits(row["median"]),
+            report.three_digits(row["best"]),
+        ]
+        for row in results["decisions_per_second"]
+    ]
+    header = ["environment", "interface", "games", "threads", "decisions a second", "best"]
+    taken = ", ".join(f"{size / 2**20:,.0f} MiB for {games:,}" for games, size in memory.items())
+    return "\n\n".join(
+        [
+            markdown_table(header, rows, 4),
+            f"Memory of the GPU: {taken} games.",
+            report.origin(measured),
+        ]
+    )
+
+
+def _main(argv: Sequence[str] | None) -> None:
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.cuda", description=(__doc__ or "").split("\n")[0]
+    )
+    parser.add_argument(
+        "--seconds", type=float, default=2.0, help="of one repetition of one case; default: 2"
+    )
+    parser.add_argument("--repetitions", type=int, default=5, help="default: 5")
+    parser.add_argument(
+        "--games",
+        type=int,
+        nargs="+",
+        default=BATCHES,
+        metavar="N",
+        help="sizes of the batches; default: " + " ".join(map(str, BATCHES)),
+    )
+    parser.add_argument("--pgx", action="store_true", help="measure Pgx's card games too")
+    args = report.parse_arguments(parser, argv)
+    report.finish(
+        args,
+        lambda: measure(args.game, args.seconds, args.repetitions, args.games, args.pgx),
+        "cuda",
+        table,
+    )
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """The command ``python -m benchmarks.cuda``; returns the exit status."""
+    return command.run("benchmarks.cuda", lambda: _main(argv))
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

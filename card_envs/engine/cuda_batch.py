@@ -1,0 +1,237 @@
+"""``CudaBatchEngine``: the raw batch on an NVIDIA GPU."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import DTypeLike
+
+from card_envs.engine.batch import BatchEngine
+from card_envs.engine.cuda_jit import check_gpu, compile_for_gpu, cuda, on_gpu, zeros
+from card_envs.engine.game import Game
+from card_envs.engine.seeds import consecutive_seeds, draw_tables
+from card_envs.engine.templates import (
+    copy_tables,
+    observe_games,
+    replace_illegal,
+    reset_games,
+    step_games,
+)
+from card_envs.engine.threads import one_thread_at_a_time
+
+_NOBODY = -1  # no game's action was refused
+
+
+class CudaBatchEngine(BatchEngine):
+    """The raw batch on an NVIDIA GPU: a ``BatchEngine`` whose arrays are all there.
+
+    Cards, observations, masks, rewards and all seeds are those of the CPU's batch, byte for byte.
+    What is different:
+
+    - All arrays returned are arrays of Numba on the GPU, with ``__cuda_array_interface__``:
+      ``torch.as_tensor(array, device="cuda")`` is a tensor of the same memory, without a copy, and
+      ``array.copy_to_host()`` a NumPy array. They can be written to, but must not be.
+    - ``step`` takes actions on the GPU as they are: any whole numbers with
+      ``__cuda_array_interface__``, such as a tensor. Others are copied there first.
+    - Calls return before the GPU has done the work, which it does in order (on the default stream,
+      as PyTorch's usual work). Nothing waits for it, so ``step`` raises no error for an illegal
+      action: the game's lowest legal one is taken instead, and :meth:`check_actions` reports that.
+
+    Args:
+        game: The game.
+        num_envs: Number of games, at least 1.
+        num_players: As for ``BatchEngine``.
+        memory: As for ``BatchEngine``.
+        features: As for ``BatchEngine``.
+        observation_dtype: As for ``BatchEngine``.
+        copy: As for ``BatchEngine``.
+        **options: The game's options (reward, max_steps and its own).
+
+    Raises:
+        ValueError, TypeError: An argument or an option is wrong; the message says what is allowed.
+            Or there is no GPU.
+    """
+
+    def __init__(
+        self,
+        game: Game,
+        num_envs: int,
+        num_players: int | tuple[int, int] | None = None,
+        *,
+        memory: str = "perfect",
+        features: bool = True,
+        observation_dtype: str = "float32",
+        copy: bool = False,
+        **options: Any,
+    ) -> None:
+        check_gpu()
+        super().__init__(
+            game,
+            num_envs,
+            num_players,
+            memory=memory,
+            features=features,
+            observation_dtype=observation_dtype,
+            copy=copy,
+            **options,
+        )
+
+    def _zeros(self, shape: int | tuple[int, ...], dtype: DTypeLike) -> Any:
+        return zeros(shape, dtype)
+
+    def _new_states(self) -> Any:
+        return zeros(self.num_envs, self.game.state_dtype)
+
+    def _allocate(self, dtype: np.dtype[Any]) -> None:
+        super()._allocate(dtype)
+        count = self.num_envs
+        self._indices = cuda.to_device(self._all)
+        self._legal_actions = zeros(count, np.int64)
+        self._refused = cuda.to_device(np.array([_NOBODY]))
+        self._current_player = zeros(count, np.int8)
+        self._num_players = zeros(count, np.int8)
+        self._seeds = zeros(count, np.uint64)
+
+    def _compile(self) -> None:
+        self._reset_games = compile_for_gpu(self.game, reset_games)
+        self._observe_games = compile_for_gpu(self.game, observe_games)
+        self._replace_illegal = compile_for_gpu(self.game, replace_illegal)
+        self._step_games = compile_for_gpu(self.game, step_games)
+        self._copy_tables = compile_for_gpu(self.game, copy_tables)
+
+    def __getstate__(self) -> dict[str, Any]:
+        compiled = {"_replace_illegal", "_copy_tables"}
+        return {
+            name: value if on_gpu(value) is None else _OnTheHost(value.copy_to_host())
+            for name, value in super().__getstate__().items()
+            if name not in compiled
+        }
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(
+            {
+                name: cuda.to_device(value.array) if isinstance(value, _OnTheHost) else value
+                for name, value in state.items()
+            }
+        )
+
+    @property
+    def current_player(self) -> Any:
+        """The player to move in each game, int8 (N,)."""
+        return self._tables()[0]
+
+    @property
+    def num_players(self) -> Any:
+        """The number of players of each game, int8 (N,)."""
+        return self._tables()[1]
+
+    @property
+    def game_seeds(self) -> Any:
+        """The seed of each game, uint64 (N,)."""
+        return self._tables()[2]
+
+    def _tables(self) -> list[Any]:
+        tables = [self._current_player, self._num_players, self._seeds]
+        self._copy_tables(self.num_envs, self._states, *tables)
+        return [self._give(table) for table in tables]
+
+    @one_thread_at_a_time
+    def reset(self, seed: int | None = None) -> tuple[Any, Any]:
+        """Begin all games, as ``BatchEngine.reset`` does."""
+        count = self.num_envs
+        seeds = consecutive_seeds(seed, count)
+        num_players = np.empty(count, np.int64)
+        draw_tables(seeds, *self.player_range, num_players, np.empty_like(num_players))
+        self._reset_games(
+            count,
+            self._states,
+            self._indices,
+            cuda.to_device(seeds),
+            cuda.to_device(num_players),
+            self._encoded,
+        )
+        self._observe_games(
+            count, self._states, *self.view.codes, self._observation, self._action_mask
+        )
+        self._ready = True
+        return self._give(self._observation), self._give(self._action_mask)
+
+    @one_thread_at_a_time
+    def step(self, actions: Any) -> tuple[Any, Any, Any, Any, Any]:
+        """Take one decision in every game, as ``BatchEngine.step`` does.
+
+        Args:
+            actions: Whole numbers (N,), on the GPU or not. Where one is not legal for its game's
+                player to move, the lowest legal action is taken: see :meth:`check_actions`.
+
+        Returns:
+            observation, action_mask, rewards, terminated and truncated, as of ``BatchEngine.step``.
+
+        Raises:
+            ValueError: The array's shape or dtype is wrong; no game has changed.
+            RuntimeError: ``reset`` was not called first, or another thread is using the batch.
+        """
+        if not self._ready:
+            raise RuntimeError("reset() needs to be called before step")
+        count = self.num_envs
+        given = on_gpu(actions)
+        array = np.asarray(actions) if given is None else given
+        if tuple(array.shape) != (count,) or array.dtype.kind not in "iu":
+            raise ValueError(
+                f"actions must be whole numbers of shape ({count},), "
+                f"got {array.dtype} of shape {tuple(array.shape)}"
+            )
+        if given is None:
+            array = cuda.to_device(np.ascontiguousarray(array, np.int64))
+        self._replace_illegal(count, array, self._action_mask, self._legal_actions, self._refused)
+        self._step_games(
+            count,
+            self._states,
+            self._legal_actions,
+            *self.player_range,
+            self._encoded,
+            *self.view.codes,
+            self._observation,
+            self._action_mask,
+            self._rewards,
+            self._terminated,
+            self._truncated,
+        )
+        return (
+            self._give(self._observation),
+            self._give(self._action_mask),
+            self._give(self._rewards),
+            self._give(self._terminated),
+            self._give(self._truncated),
+        )
+
+    @one_thread_at_a_time
+    def check_actions(self) -> None:
+        """Wait for the GPU, and report whether all actions since the last call were legal.
+
+        Raises:
+            ValueError: One was not, and its game's lowest legal action was taken instead; the
+                message names one such game.
+        """
+        refused = int(self._refused.copy_to_host()[0])
+        if refused != _NOBODY:
+            self._refused = cuda.to_device(np.array([_NOBODY]))
+            raise ValueError(
+                f"an action was not legal in game {refused}: its lowest legal action was taken "
+                "instead"
+            )
+
+    def _give(self, array: Any) -> Any:
+        if not self._copy:
+            return array
+        copy = cuda.device_array(array.shape, array.dtype)
+        copy.copy_to_device(array)
+        return copy
+
+
+class _OnTheHost:
+    """An array of the GPU while its batch is pickled or copied."""
+
+    def __init__(self, array: Any) -> None:
+        self.array = array

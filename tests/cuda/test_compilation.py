@@ -1,0 +1,173 @@
+"""All kernels compile to machine code for a GPU, which needs none; and what happens without one."""
+
+from __future__ import annotations
+
+import re
+import runpy
+from pathlib import Path
+from types import SimpleNamespace
+
+import gpu_templates
+import numpy as np
+import pytest
+from helpers import ALL_GAMES, EACH_GAME
+from numba import types
+from numba.cuda import codegen, dispatcher
+from numba.cuda.np.numpy_support import from_dtype
+
+import card_envs
+from card_envs.engine import code_cache, cuda_jit, templates
+
+# The oldest architecture that CUDA 13 knows (Turing), and Hopper.
+OLDEST, NEW = (7, 5), (9, 0)
+
+# The package would ask for torch.
+_FILE = Path(__file__).parent.parent.parent / "training" / "device_templates.py"
+device_templates = SimpleNamespace(**runpy.run_path(str(_FILE)))
+
+each_game = pytest.mark.parametrize("game", EACH_GAME)
+
+
+@pytest.fixture(autouse=True)
+def _gpu(monkeypatch, tmp_path):
+    """All that compiling asks the GPU for; the code is linked, but not loaded."""
+    monkeypatch.setattr(
+        dispatcher, "get_current_device", lambda: SimpleNamespace(compute_capability=NEW)
+    )
+    monkeypatch.setattr(codegen.CUDACodeLibrary, "_ensure_cc", lambda self, cc: cc or NEW)
+    monkeypatch.setattr(codegen.JITCUDACodegen, "magic_tuple", lambda self: NEW)
+    monkeypatch.setattr(dispatcher._Kernel, "bind", lambda self: self._codelibrary.get_cubin())
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    code_cache.cache_folder.cache_clear()
+    cuda_jit.compile_for_gpu.cache_clear()
+    yield
+    code_cache.cache_folder.cache_clear()
+    cuda_jit.compile_for_gpu.cache_clear()
+
+
+def array(dtype, dimensions=1):
+    return types.Array(from_dtype(np.dtype(dtype)), dimensions, "C")
+
+
+def arguments_of(game, template, observation_dtype=np.float32):
+    """The types of a template's arguments."""
+    numbers, tables = array(np.int64), array(np.int64, 2)
+    whole = types.int64
+    by_name = {
+        "states": array(game.state_dtype),
+        "rooms": array(game.state_dtype),
+        "scratch": array(np.float32, 2),
+        "seating": tables,
+        "new_seating": tables,
+        "views": tables,
+        "recorded": tables,
+        "returns": array(np.float64, 2),
+        "skip_forced": types.boolean,
+        "is_followed": array(np.bool_),
+        "out": array(np.float32, 1 if template is templates.play_out else 2),
+        "options": types.UniTuple(whole, len(game.options)),
+        "observation": array(observation_dtype, 2),
+        "action_mask": array(np.int8, 2),
+        "rewards": array(np.float64, 2),
+        "terminated": array(np.bool_),
+        "truncated": array(np.bool_),
+        "low": whole,
+        "high": whole,
+        "memory": whole,
+        "features": whole,
+        "seed": types.uint64,
+        "seeds": array(np.uint64),
+        "streams": array(np.uint64),
+        "weights": array(np.float32),
+        "layouts": tables,
+    }
+    if template is gpu_templates.choose_by_networks:
+        by_name["scratch"] = array(np.float32, 3)
+    names = template.__code__.co_varnames[: template.__code__.co_argcount]
+    return tuple(by_name.get(name, numbers) for name in names)
+
+
+def compiled(game, template, observation_dtype=np.float32):
+    """The kernel for the new architecture."""
+    loop = cuda_jit.compile_for_gpu(game, template)
+    return loop.kernel.compile(arguments_of(game, template, observation_dtype))
+
+
+def check(kernel, architectures=(NEW,), *, allowed=frozenset()):
+    """It is linked for the new architecture, and its code is exact; also for others, if named."""
+    library = kernel._codelibrary
+    assert len(library.get_cubin().code) > 1000
+    for architecture in architectures:
+        with cuda_jit.compiler_settings():
+            code = library.get_asm_str(cc=architecture)
+        assert code.count(".target sm_{}{}".format(*architecture)) == 1
+        # Products and sums are rounded as the CPU rounds them: neither joined nor left to be.
+        assert set(re.findall(r"\bfma\.\S*|\b(?:mul|add|sub)\.f\d+", code)) <= allowed
+        assert set(re.findall(r"\b(?:div|sqrt)\.(?:approx|full)\S*", code)) == set()
+
+
+@each_game
+def test_whole_decisions_compile(game):
+    check(compiled(game, templates.step_games), (OLDEST, NEW))
+
+
+@each_game
+def test_observations_in_whole_units_compile(game):
+    check(compiled(game, templates.observe_games, np.uint8))
+
+
+@each_game
+@pytest.mark.parametrize(
+    "template",
+    [
+        templates.reset_games,
+        templates.copy_tables,
+        templates.replace_illegal,
+        gpu_templates.redraw,
+        templates.write_states,
+        device_templates.begin_games,
+        device_templates.copy_ends,
+        device_templates.observe_players,
+    ],
+    ids=lambda template: template.__name__,
+)
+def test_kernels_compile(game, template):
+    if template is templates.write_states and not game.write_state:
+        pytest.skip("the game does not write its full state")
+    check(compiled(game, template))
+
+
+@each_game
+def test_games_of_a_learner_compile(game):
+    """With the scripted players, and with networks: products and sums are joined in tanh alone."""
+    check(compiled(game, templates.advance_to_decision), allowed={"fma.rn.f32"})
+
+
+@pytest.mark.parametrize("template", [templates.play_out, templates.take_actions])
+def test_loops_that_hold_nothing_new_compile(template):
+    """They are made of what the loops above are made of."""
+    scripted = next(game for game in ALL_GAMES if game.heuristic is not None)
+    check(compiled(scripted, template))
+
+
+def test_networks_compile():
+    """Products and sums are joined in CUDA's own tanh alone, which is not the CPU's either."""
+    check(compiled(ALL_GAMES[0], gpu_templates.choose_by_networks), allowed={"fma.rn.f32"})
+
+
+def test_a_compiled_kernel_is_found_in_the_cache(monkeypatch):
+    """As on a GPU, but for loading it there."""
+    game = ALL_GAMES[0]
+    kernel = compiled(game, templates.copy_tables)
+    cuda_jit.compile_for_gpu.cache_clear()
+    monkeypatch.setattr(dispatcher._Kernel, "__init__", None)  # it is not compiled again
+    again = compiled(game, templates.copy_tables)
+    assert again is not kernel
+    assert again._codelibrary.get_cubin().code == kernel._codelibrary.get_cubin().code
+
+
+def test_without_a_gpu_there_is_one_clear_error():
+    if cuda_jit.cuda.is_available():
+        pytest.skip("there is a GPU")
+    with pytest.raises(ValueError, match="device='cuda': Numba finds no GPU; take device='cpu'"):
+        card_envs.make_vec("beaver_gang", 2, device="cuda")

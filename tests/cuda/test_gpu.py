@@ -1,0 +1,72 @@
+"""On a GPU: every byte is the CPU's, over ten million decisions of each game."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import gpu_templates
+import numpy as np
+import pytest
+from helpers import EACH_GAME
+
+import card_envs
+from card_envs.engine.cuda_jit import compile_for_gpu, cuda
+from card_envs.engine.templates import compile_for
+
+pytestmark = pytest.mark.skipif(not cuda.is_available(), reason="Numba finds no GPU")
+
+NUM_ENVS, STEPS = 10_000, 1_000
+SAMPLE = 50  # every how many steps records and the heuristic's choices are compared
+
+
+@pytest.mark.parametrize("game", EACH_GAME)
+def test_ten_million_decisions_are_those_of_the_cpu(game):
+    arguments = {"num_players": (game.min_players, game.max_players), "reward": "score"}
+    gpu, cpu = (
+        card_envs.make_vec(game.name, NUM_ENVS, device=device, **arguments)
+        for device in ("cuda", "cpu")
+    )
+    ours, theirs = gpu.reset(seed=1), cpu.reset(seed=1)
+    rng = np.random.default_rng(1)
+    for step in range(STEPS):
+        for one, other in zip(ours, theirs, strict=True):
+            assert one.copy_to_host().tobytes() == other.tobytes(), f"step {step}"
+        mask = theirs[1]
+        if step % SAMPLE == 0:
+            records = gpu.states.copy_to_host()
+            for name in game.state_dtype.names:
+                assert records[name].tobytes() == cpu.states[name].tobytes(), f"{name}, step {step}"
+            chosen = [np.zeros(NUM_ENVS, np.int64) for _ in range(2)]
+            if game.heuristic is not None:
+                compile_for(game, gpu_templates.choose_by_heuristic)(cpu.states, chosen[0])
+                there = cuda.to_device(chosen[1])
+                compile_for_gpu(game, gpu_templates.choose_by_heuristic)(
+                    NUM_ENVS, gpu.states, there
+                )
+                assert there.copy_to_host().tobytes() == chosen[0].tobytes(), f"step {step}"
+        count = (rng.random(NUM_ENVS) * mask.sum(axis=1)).astype(np.int64)
+        actions = (mask.cumsum(axis=1, dtype=np.int64) > count[:, None]).argmax(axis=1)
+        ours, theirs = gpu.step(actions), cpu.step(actions)
+    gpu.check_actions()
+
+
+def test_tensors_share_the_memory_of_the_batch():
+    torch = pytest.importorskip("torch")
+    batch = card_envs.make_vec("beaver_gang", 64, device="cuda")
+    observation, action_mask = batch.reset(seed=1)
+    tensors = [torch.as_tensor(array, device="cuda") for array in (observation, action_mask)]
+    again = torch.from_dlpack(torch.utils.dlpack.to_dlpack(tensors[0]))
+    batch.step(tensors[1].argmax(dim=1))  # actions that are on the GPU already
+    batch.check_actions()
+    for tensor, array in zip(
+        [*tensors, again], [observation, action_mask, observation], strict=True
+    ):
+        assert (tensor.cpu().numpy() == array.copy_to_host()).all()
+
+
+def test_the_code_of_the_page_runs():
+    pytest.importorskip("torch")
+    page = Path(__file__).parent.parent.parent / "docs" / "gpu.md"
+    blocks = re.findall(r"^```python\n(.*?)^```", page.read_text("utf-8"), re.DOTALL | re.MULTILINE)
+    exec(compile("\n".join(blocks), page.name, "exec"), {"__name__": "page"})
