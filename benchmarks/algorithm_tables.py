@@ -10,7 +10,7 @@ import numpy as np
 
 from benchmarks import report
 from card_envs.docs import markdown_table
-from card_envs.evaluation.display import write_picture
+from card_envs.evaluation.display import draw_matrix, write_picture
 from card_envs.extras import import_extra
 from card_envs.games import load_game
 from training.records import read_json
@@ -104,14 +104,7 @@ def draw(measured: dict[str, Any], picture: Path) -> None:
             for one in names
         ]
     )
-    right.imshow(cells, cmap="RdYlGn", vmin=-1.0, vmax=1.0)
-    for row in range(count):
-        for column in range(count):
-            if row != column:
-                text = f"{cells[row, column]:+.2f}"
-                right.text(column, row, text, ha="center", va="center", fontsize="small")
-    right.set_xticks(range(count), names, rotation=30, ha="right")
-    right.set_yticks(range(count), names)
+    draw_matrix(right, names, cells, -1.0, 1.0, "+.2f")
     right.set_title("rank reward of one (row) among copies (column)", fontsize="medium")
     title = load_game(measured["game"]).title
     figure.suptitle(f"{title}, {settings['num_players']} players")

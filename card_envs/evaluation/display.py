@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from card_envs.command import output_file, write_output
 from card_envs.extras import import_extra
@@ -107,32 +108,52 @@ def plot_ratings(result: Mapping[str, Any], picture: str | Path, title: str) -> 
         ValueError: There is no such format.
     """
     figures = import_extra("matplotlib.figure", "evaluation")
-    rows = result["agents"]
+    order = np.argsort([-row["rating"] for row in result["agents"]], kind="stable")
+    rows = [result["agents"][k] for k in order]
     names = short_names([row["name"] for row in rows])
     size = (5 + 1.1 * len(rows), 3.2 + 0.4 * len(rows))
     figure = figures.Figure(figsize=size, layout="constrained")
     left, right = figure.subplots(1, 2)
-    order = sorted(range(len(rows)), key=lambda k: rows[k]["rating"])
-    ratings = np.array([rows[k]["rating"] for k in order])
+    ratings = np.array([row["rating"] for row in rows])
     # An open end is not drawn.
-    ends = [[rows[k]["rating"] if x is None else x for x in rows[k]["rating_ci95"]] for k in order]
+    ends = [[row["rating"] if x is None else x for x in row["rating_ci95"]] for row in rows]
     errors = np.abs(np.array(ends) - ratings[:, None]).T
-    left.errorbar(ratings, range(len(order)), xerr=errors, fmt="o", capsize=4)
-    left.set_yticks(range(len(order)), [names[k] for k in order])
-    left.set_ylim(-0.5, len(order) - 0.5)
+    left.errorbar(ratings, range(len(rows)), xerr=errors, fmt="o", capsize=4)
+    left.set_yticks(range(len(rows)), names)
+    left.set_ylim(len(rows) - 0.5, -0.5)  # the strongest at the top
     left.set_xlabel("rating (Elo scale, 95% interval)")
-    pairwise = np.array(result["pairwise"])
-    np.fill_diagonal(pairwise, np.nan)
-    right.imshow(pairwise, cmap="RdYlGn", vmin=0.0, vmax=1.0)
-    for a in range(len(rows)):
-        for b in range(len(rows)):
-            if a != b:
-                right.text(b, a, f"{pairwise[a, b]:.2f}", ha="center", va="center")
-    right.set_xticks(range(len(rows)), names, rotation=30, ha="right")
-    right.set_yticks(range(len(rows)), names)
+    pairwise = np.array(result["pairwise"])[np.ix_(order, order)]
+    draw_matrix(right, names, pairwise, 0.0, 1.0, ".2f")
     right.set_title("row ahead of column", fontsize="medium")
     figure.suptitle(title)
     write_picture(figure, picture)
+
+
+def draw_matrix(
+    axes: Any, names: Sequence[str], cells: NDArray[Any], low: float, high: float, style: str
+) -> None:
+    """Draw what each agent has to do with each other one, in colours from red to green.
+
+    Args:
+        axes: matplotlib's.
+        names: The agents.
+        cells: (agents, agents); the diagonal is left empty.
+        low: The value of the deepest red.
+        high: The value of the deepest green.
+        style: The numbers' format, such as ``".2f"``.
+    """
+    cells = cells.astype(np.float64)
+    np.fill_diagonal(cells, np.nan)
+    axes.imshow(cells, cmap="RdYlGn", vmin=low, vmax=high)
+    middle, reach = (low + high) / 2, (high - low) / 2
+    for a in range(len(names)):
+        for b in range(len(names)):
+            if a != b:
+                is_dark = abs(cells[a, b] - middle) > 0.75 * reach
+                color = "white" if is_dark else "black"
+                axes.text(b, a, f"{cells[a, b]:{style}}", ha="center", va="center", color=color)
+    axes.set_xticks(range(len(names)), names, rotation=30, ha="right")
+    axes.set_yticks(range(len(names)), names)
 
 
 def write_picture(figure: Any, picture: str | Path) -> None:
