@@ -240,7 +240,12 @@ def test_a_command_that_leaves_no_policy_is_named(listed, tmp_path, capsys):
 
 
 @pytest.mark.parametrize(
-    "path", sorted((ROOT / "configs" / "algorithms").glob("*.yaml")), ids=lambda path: path.stem
+    "path",
+    [
+        *sorted((ROOT / "configs" / "algorithms").glob("*.yaml")),
+        ROOT / "tests" / "fixtures" / KUHN.id / "algorithms.yaml",
+    ],
+    ids=lambda path: path.stem,
 )
 def test_the_lists_and_their_configurations_are_valid(path, tmp_path):
     if path.stem == "ppo":
@@ -250,7 +255,8 @@ def test_the_lists_and_their_configurations_are_valid(path, tmp_path):
         load_improvement_config(path)
         return
     listed = algorithm_runs.load_algorithms(path)
-    games = [KUHN] if path.stem == KUHN.id else [game for game in ALL_GAMES if game is not KUHN]
+    is_of_kuhn = path.parent.name == KUHN.id
+    games = [KUHN] if is_of_kuhn else [game for game in ALL_GAMES if game is not KUHN]
     for game in games:
         for name in listed.algorithms:
             run = algorithm_runs.run_of(listed, name, game, 4, 1, tmp_path)
