@@ -1,17 +1,21 @@
 """Decisions a second on an NVIDIA GPU, against all cores of the same machine and against Pgx.
 
-    python -m benchmarks.cuda [--game beaver_gang] [--seconds 2] [--json FILE] [--pgx]
+    python -m benchmarks.cuda [--game beaver_gang] [--seconds 2] [--json FILE] [--pgx] [--training]
 
 Random play; observations and masks are written at each decision, and finished games are reset
 within the measured time. On the GPU a kernel also chooses the actions within it, and so does Pgx,
 whose steps are compiled into one loop. It needs the extra ``cuda``; ``--pgx`` needs ``pgx`` and a
-JAX that finds the GPU.
+JAX that finds the GPU. ``--training`` measures learner decisions a second of the shipped
+configuration's training, on the GPU with more games at a time and on the CPU, rollout by rollout in
+turns.
 """
 
 from __future__ import annotations
 
 import argparse
+import statistics
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import numba
@@ -20,10 +24,18 @@ import numpy as np
 import card_envs
 from benchmarks import report
 from benchmarks.throughput import Case, batch_case, measure_cases, repeat
+from benchmarks.training import CONFIGS, Trainer
 from card_envs import command
 from card_envs.docs import markdown_table
 from card_envs.engine.game import Game
 from card_envs.games import load_game
+from training.config import load_config
+from training.device_loops import has_games_on_device
+from training.device_selfplay import make_device_env
+from training.export import policy_network
+from training.learner import make_learner
+from training.run import Run
+from training.selfplay import make_env
 
 BATCHES = tuple(2**k for k in range(10, 21, 2))
 CPU_BATCHES = (4096, 16384)
@@ -31,6 +43,8 @@ PACKAGES = ("numba", "numba-cuda", "numpy")
 PGX_GAMES = ("leduc_holdem", "sparrow_mahjong")
 #: Steps between two looks at the clock, which wait for the GPU.
 CHUNK = 100
+#: Games played at a time in training, on the GPU and on the CPU.
+TRAINING_GAMES, CPU_TRAINING_GAMES = 2**14, 2**10
 
 
 def choose_actions(streams, action_mask, actions):
@@ -102,8 +116,57 @@ def memory_of(game: Game, num_envs: int) -> int:
     return int(before - context.get_memory_info().free)
 
 
+def make_trainer(game: Game, device: str, num_envs: int) -> Trainer:
+    """Training with the shipped policy's configuration and a full pool of snapshots.
+
+    Args:
+        game: The game.
+        device: ``"cuda"``: games and networks on the GPU; or ``"cpu"``.
+        num_envs: Games played at a time; minibatches grow with them.
+    """
+    path = CONFIGS / f"{game.id}.yaml"
+    shipped = load_config(path)
+    factor = num_envs / shipped.environment.num_envs
+    config = load_config(
+        path,
+        [
+            f"device={device}",
+            "imitation={}",
+            f"environment.num_envs={num_envs}",
+            f"ppo.batch_size={max(2, round(shipped.ppo.batch_size * factor))}",
+        ],
+    )
+    run = Run.open(config, Path("runs"))  # nothing is written
+    env = make_device_env(run) if has_games_on_device(config) else make_env(run)
+    model = make_learner(run, env)
+    for _ in range(config.opponents.pool_size):
+        env.games.add_snapshot(policy_network(model.policy, config.network.activation))
+    return Trainer(model)
+
+
+def measure_training(trainers: dict[str, Trainer], rollouts: int) -> dict[str, Any]:
+    """Learner decisions a second of trainers by name: medians over rollouts, taken in turns."""
+    for k in range(rollouts + 1):
+        for trainer in trainers.values():
+            trainer.iterate()
+            if k == 0:  # it compiles
+                trainer.forget()
+    return {
+        name: {
+            "collecting": statistics.median(trainer.collecting),
+            "whole": statistics.median(trainer.whole),
+        }
+        for name, trainer in trainers.items()
+    }
+
+
 def measure(
-    game_id: str, seconds: float, repetitions: int, batches: Sequence[int], with_pgx: bool
+    game_id: str,
+    seconds: float,
+    repetitions: int,
+    batches: Sequence[int],
+    with_pgx: bool,
+    with_training: bool,
 ) -> dict[str, Any]:
     """Measure one game.
 
@@ -123,6 +186,14 @@ def measure(
         cases += [pgx_case(name, num_envs) for name in PGX_GAMES for num_envs in batches]
     arguments = ["--game", game_id, "--seconds", f"{seconds:g}", "--repetitions", str(repetitions)]
     arguments += ["--games", *map(str, batches), *(["--pgx"] if with_pgx else [])]
+    training: dict[str, Any] = {}
+    if with_training:
+        arguments.append("--training")
+        trainers = {
+            device: make_trainer(game, device, num_envs)
+            for device, num_envs in (("cuda", TRAINING_GAMES), ("cpu", CPU_TRAINING_GAMES))
+        }
+        training = measure_training(trainers, repetitions)
     return report.document(
         "cuda",
         game.id,
@@ -133,6 +204,7 @@ def measure(
             "gpu": str(cuda.get_current_device().name),
             "memory_bytes": memory,
             "decisions_per_second": measure_cases(cases, seconds, repetitions),
+            "training": training,
         },
     )
 
@@ -153,11 +225,17 @@ def table(measured: dict[str, Any]) -> str:
         for row in results["decisions_per_second"]
     ]
     header = ["environment", "interface", "games", "threads", "decisions a second", "best"]
+    trained = [
+        [device, report.three_digits(row["collecting"]), report.three_digits(row["whole"])]
+        for device, row in results["training"].items()
+    ]
+    training_header = ["learner decisions a second", "collecting rollouts", "whole training"]
     taken = ", ".join(f"{size / 2**20:,.0f} MiB for {games:,}" for games, size in memory.items())
     return "\n\n".join(
         [
             markdown_table(header, rows, 4),
             f"Memory of the GPU: {taken} games.",
+            *([markdown_table(training_header, trained, 2)] if trained else []),
             report.origin(measured),
         ]
     )
@@ -180,10 +258,13 @@ def _main(argv: Sequence[str] | None) -> None:
         help="sizes of the batches; default: " + " ".join(map(str, BATCHES)),
     )
     parser.add_argument("--pgx", action="store_true", help="measure Pgx's card games too")
+    parser.add_argument("--training", action="store_true", help="measure training too")
     args = report.parse_arguments(parser, argv)
     report.finish(
         args,
-        lambda: measure(args.game, args.seconds, args.repetitions, args.games, args.pgx),
+        lambda: measure(
+            args.game, args.seconds, args.repetitions, args.games, args.pgx, args.training
+        ),
         "cuda",
         table,
     )

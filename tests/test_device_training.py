@@ -18,8 +18,10 @@ from helpers import needs_training
 from sb3_contrib.common.maskable.buffers import MaskableRolloutBuffer
 from tiny_runs import SCRIPTED, SMALL, policy_file, tiny_run
 
+from benchmarks import cuda
 from training import device_selfplay, learner, train
 from training.callback import SelfPlayCallback
+from training.config import load_config
 from training.device_rollouts import DeviceRolloutBuffer
 from training.device_selfplay import make_device_env
 from training.run import Run
@@ -99,6 +101,21 @@ def test_policies_play_as_on_the_cpu(on_device, tmp_path):
     table = f"opponents.agents={{{agents[0]}: 0.5, {agents[1]}: 0.4, heuristic: 0.1}}"
     ended, _ = check_same_games(SCRIPTED, on_device, table, "opponents.pool=0", steps=40)
     assert ended > 0
+
+
+def test_the_benchmark_trains_on_both(on_device, monkeypatch):
+    monkeypatch.setattr(cuda, "load_config", lambda path, changes=(): small_config(path, changes))
+    trainers = {device: cuda.make_trainer(SCRIPTED, device, 16) for device in ("cuda", "cpu")}
+    measured = cuda.measure_training(trainers, 2)
+    assert list(measured) == ["cuda", "cpu"]
+    for speeds in measured.values():
+        assert 0 < speeds["whole"] < speeds["collecting"]
+
+
+def small_config(path, changes):
+    """A shipped configuration with a few games, a small pool and short rollouts."""
+    smaller = ["opponents.pool_size=1", "ppo.n_steps=4", "network.hidden=[8]"]
+    return load_config(path, [*changes, *smaller])
 
 
 def test_agents_that_play_on_the_cpu_alone_are_refused(on_device):
