@@ -15,7 +15,6 @@ from __future__ import annotations
 import argparse
 import statistics
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import numba
@@ -24,18 +23,12 @@ import numpy as np
 import card_envs
 from benchmarks import report
 from benchmarks.throughput import Case, batch_case, measure_cases, repeat
-from benchmarks.training import CONFIGS, Trainer
+from benchmarks.training import CONFIGS, Trainer, our_trainer
 from card_envs import command
 from card_envs.docs import markdown_table
 from card_envs.engine.game import Game
 from card_envs.games import load_game
 from training.config import load_config
-from training.device_loops import has_games_on_device
-from training.device_selfplay import make_device_env
-from training.export import policy_network
-from training.learner import make_learner
-from training.run import Run
-from training.selfplay import make_env
 
 BATCHES = tuple(2**k for k in range(10, 21, 2))
 CPU_BATCHES = (4096, 16384)
@@ -136,12 +129,7 @@ def make_trainer(game: Game, device: str, num_envs: int) -> Trainer:
             f"ppo.batch_size={max(2, round(shipped.ppo.batch_size * factor))}",
         ],
     )
-    run = Run.open(config, Path("runs"))  # nothing is written
-    env = make_device_env(run) if has_games_on_device(config) else make_env(run)
-    model = make_learner(run, env)
-    for _ in range(config.opponents.pool_size):
-        env.games.add_snapshot(policy_network(model.policy, config.network.activation))
-    return Trainer(model)
+    return our_trainer(config)
 
 
 def measure_training(trainers: dict[str, Trainer], rollouts: int) -> dict[str, Any]:

@@ -34,6 +34,8 @@ from benchmarks.training_worker import StopwatchCallback
 from card_envs import command
 from card_envs.docs import markdown_table
 from training.config import Config, load_config
+from training.device_loops import has_games_on_device
+from training.device_selfplay import make_device_env
 from training.export import policy_network
 from training.learner import ACTIVATIONS, make_learner, ppo_arguments
 from training.run import Run
@@ -130,7 +132,7 @@ def make_config(game_id: str, num_envs: int, n_steps: int) -> Config:
 def our_trainer(config: Config) -> Trainer:
     """Self-play with a pool of snapshots that is full from the beginning."""
     run = Run.open(config, Path("runs"))  # nothing is written
-    env = make_env(run)
+    env = make_device_env(run) if has_games_on_device(config) else make_env(run)
     model = make_learner(run, env)
     for _ in range(config.opponents.pool_size):
         env.games.add_snapshot(policy_network(model.policy, config.network.activation))
