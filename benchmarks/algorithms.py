@@ -208,12 +208,7 @@ def _main(argv: Sequence[str] | None) -> None:
         metavar="FILE",
         help=f"the list of algorithms; default: {ALGORITHMS}",
     )
-    parser.add_argument(
-        "--players", type=int, metavar="N", help="number of players; default: the game's"
-    )
-    parser.add_argument(
-        "--seeds", nargs="+", type=int, default=[1, 2, 3], metavar="S", help="default: 1 2 3"
-    )
+    report.add_run_arguments(parser)
     parser.add_argument(
         "--deals", type=int, default=500, metavar="N", help="default: 500; half of it in cross-play"
     )
@@ -242,10 +237,8 @@ def _main(argv: Sequence[str] | None) -> None:
         metavar="DIR",
         help="the folder of the runs; default: runs/algorithms",
     )
-    parser.add_argument("--jobs", type=int, default=-1, metavar="N", help="default: all cores")
     args = report.parse_arguments(parser, argv)
-    if len(set(args.seeds)) != len(args.seeds) or min(args.seeds) < 0:
-        raise ValueError(f"--seeds must be different numbers of at least 0, got {args.seeds}")
+    report.check_seeds(args.seeds)
     if args.search_deals != 0 and args.search_deals < 2:
         raise ValueError("--search-deals must be 0 or at least 2")
     report.finish(

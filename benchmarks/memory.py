@@ -141,20 +141,13 @@ def _main(argv: Sequence[str] | None) -> None:
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks.memory", description=(__doc__ or "").split("\n")[0]
     )
-    parser.add_argument(
-        "--players", type=int, metavar="N", help="number of players; default: the game's"
-    )
+    report.add_run_arguments(parser)
     parser.add_argument(
         "--decisions", type=int, default=1_000_000, metavar="N", help="default: 1,000,000"
     )
     parser.add_argument("--games", type=int, default=4000, metavar="N", help="default: 4,000")
-    parser.add_argument(
-        "--seeds", nargs="+", type=int, default=[1, 2, 3], metavar="S", help="default: 1 2 3"
-    )
-    parser.add_argument("--jobs", type=int, default=-1, metavar="N", help="default: all cores")
     args = report.parse_arguments(parser, argv)
-    if len(set(args.seeds)) != len(args.seeds) or min(args.seeds) < 0:
-        raise ValueError(f"--seeds must be different numbers of at least 0, got {args.seeds}")
+    report.check_seeds(args.seeds)
     if args.decisions < 1 or args.games < 2:
         raise ValueError("--decisions must be at least 1, and --games at least 2")
     report.finish(

@@ -52,6 +52,27 @@ def parse_arguments(
     return args
 
 
+def add_run_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of benchmarks that train: table size, seeds and runs at a time."""
+    parser.add_argument(
+        "--players", type=int, metavar="N", help="number of players; default: the game's"
+    )
+    parser.add_argument(
+        "--seeds", nargs="+", type=int, default=[1, 2, 3], metavar="S", help="default: 1 2 3"
+    )
+    parser.add_argument("--jobs", type=int, default=-1, metavar="N", help="default: all cores")
+
+
+def check_seeds(seeds: Sequence[int]) -> None:
+    """Check the seeds of runs.
+
+    Raises:
+        ValueError: Some are equal, or one is below 0.
+    """
+    if len(set(seeds)) != len(seeds) or min(seeds) < 0:
+        raise ValueError(f"--seeds must be different numbers of at least 0, got {list(seeds)}")
+
+
 def document(
     benchmark: str,
     game: str,

@@ -16,6 +16,7 @@ from card_envs.engine.templates import compile_for
 
 pytestmark = pytest.mark.skipif(not cuda.is_available(), reason="Numba finds no GPU")
 
+GAME = next(iter(card_envs.GAMES))
 NUM_ENVS, STEPS = 10_000, 1_000
 SAMPLE = 50  # every how many steps records and the heuristic's choices are compared
 
@@ -53,7 +54,7 @@ def test_ten_million_decisions_are_those_of_the_cpu(game):
 
 def test_tensors_share_the_memory_of_the_batch():
     torch = pytest.importorskip("torch")
-    batch = card_envs.make_vec("beaver_gang", 64, device="cuda")
+    batch = card_envs.make_vec(GAME, 64, device="cuda")
     observation, action_mask = batch.reset(seed=1)
     tensors = [torch.as_tensor(array, device="cuda") for array in (observation, action_mask)]
     again = torch.from_dlpack(torch.utils.dlpack.to_dlpack(tensors[0]))

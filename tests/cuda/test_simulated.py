@@ -18,7 +18,7 @@ from helpers import EACH_GAME
 
 import card_envs
 
-GAME = "beaver_gang"
+GAME = next(iter(card_envs.GAMES))
 
 
 @pytest.fixture(scope="session")
