@@ -398,6 +398,8 @@ def test_ctrl_c_ends_an_evaluation_and_its_programs(mark):
         [sys.executable, "-m", "card_envs.cli", *argv, *["random"] * (N - 1)],
         stderr=subprocess.PIPE,
         env=env,
+        # A run of the tests in a shell's background ignores Ctrl+C, and so would this process.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
     until = time.monotonic() + 60
     while len(processes(mark)) < 3 and time.monotonic() < until:
