@@ -226,6 +226,10 @@ class BatchEngine(OneThread):
             self._terminated,
             self._truncated,
         )
+        return self._outcome()
+
+    def _outcome(self) -> tuple[Any, Any, Any, Any, Any]:
+        """What a step returns."""
         return (
             self._give(self._observation),
             self._give(self._action_mask),

@@ -198,13 +198,7 @@ class CudaBatchEngine(BatchEngine):
             self._terminated,
             self._truncated,
         )
-        return (
-            self._give(self._observation),
-            self._give(self._action_mask),
-            self._give(self._rewards),
-            self._give(self._terminated),
-            self._give(self._truncated),
-        )
+        return self._outcome()
 
     @one_thread_at_a_time
     def check_actions(self) -> None:
