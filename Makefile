@@ -115,9 +115,12 @@ strength: .venv/installed
 		$(BIN)/python -m benchmarks.strength --game $$game \
 			--json benchmarks/results/strength_$$game.json && \
 		$(BIN)/python -m training.best_response configs/$$game.yaml \
-			--json benchmarks/results/best_response_$$game.json || exit 1; \
+			--json benchmarks/results/best_response_$$game.json && \
+		$(BIN)/python -m benchmarks.search_strength --game $$game \
+			--json benchmarks/results/search_strength_$$game.json || exit 1; \
 	done
 	$(BIN)/python -m benchmarks.strength --readme
+	$(BIN)/python -m benchmarks.search_strength --readme
 
 soak: .venv/installed
 	$(BIN)/python -m benchmarks.soak --decisions 1000000000 \

@@ -42,9 +42,9 @@ _PIECES = ("determinize", "network", "observation", "rules")
 
 
 class StopwatchAgent(Agent):
-    """A search agent, with the CPU time of its decisions and some of its positions."""
+    """An agent, with the CPU time of its decisions and some of its positions."""
 
-    def __init__(self, agent: Searcher, game: Game) -> None:
+    def __init__(self, agent: Agent, game: Game) -> None:
         self.name, self.view = agent.name, agent.view
         self.agent = agent
         self.seconds = 0.0

@@ -33,8 +33,10 @@ from card_envs.agents import (
     network,
     policy_path,
     scripted,
+    search,
     shipped_policies,
 )
+from card_envs.engine import search as search_kernels
 from card_envs.engine.game import Game
 from card_envs.evaluation import MatchResults, deal_seeds, play_deals, random_orders, summarize
 from card_envs.evaluation.tournament import check_entrants, tables_of, track
@@ -92,7 +94,7 @@ class Cache:
         self._folder = folder
         self.identities = {name: identity(name, game) for name in names}
         players = hashlib.sha256()
-        for source in (network, scripted, MatchResults, play_deals):
+        for source in (network, scripted, search, search_kernels, MatchResults, play_deals):
             players.update(inspect.getsource(source).encode())
         # Old results must not pass for those of new rules, observations or agents.
         self._about = [game.sources, players.hexdigest(), deals, seed]
@@ -129,31 +131,35 @@ class Cache:
         new.replace(path)
 
 
-def measure(
-    game_id: str,
+def play_tables(
+    game: Game,
     names: Sequence[str],
+    tables: Sequence[tuple[int, ...]],
     deals: int,
     seed: int,
     *,
     cache: Path,
     jobs: int,
     backend: str,
-) -> dict[str, Any]:
-    """Play what has not been played, and return what ``--json`` writes.
+) -> tuple[list[MatchResults], list[str]]:
+    """Play what has not been played.
 
     Args:
-        game_id: The game.
+        game: The game.
         names: Two or more different agents.
+        tables: The agents at each table's places, as indices of ``names``.
         deals: Deals of every table, each played in all cyclic seatings; at least 2.
         seed: The deals' seed.
         cache: The folder of finished tables.
         jobs: Tables at a time; -1: as many as there are cores.
         backend: ``loky`` (this machine) or ``ray`` (a cluster).
 
+    Returns:
+        The tables' results, and the agents' identities.
+
     Raises:
         ValueError: An agent or a number is wrong, or a finished table is damaged.
     """
-    game = load_game(game_id)
     check_entrants(names)
     deal_seeds(seed, deals)
     for name in names:
@@ -161,8 +167,6 @@ def measure(
     paths = {name: policy_path(name, game) for name in names}
     policies = {name: path.read_bytes() for name, path in paths.items() if path is not None}
     finished = Cache(cache, game, names, deals, seed)
-    sizes = range(game.min_players, game.max_players + 1)
-    tables = [table for players in sizes for table in tables_of(len(names), players)]
     played: dict[tuple[int, ...], MatchResults] = {}
     for table in tables:
         result = finished.load([names[k] for k in table])
@@ -183,13 +187,46 @@ def measure(
     for _, (i, result) in zip(track(range(len(missing)), "tables"), results, strict=True):
         finished.save(seated[i], result)
         played[missing[i]] = result
+    return [played[table] for table in tables], [finished.identities[name] for name in names]
+
+
+def measure(
+    game_id: str,
+    names: Sequence[str],
+    deals: int,
+    seed: int,
+    *,
+    cache: Path,
+    jobs: int,
+    backend: str,
+) -> dict[str, Any]:
+    """Play all tables, and return what ``--json`` writes.
+
+    Args:
+        game_id: The game.
+        names: As for :func:`play_tables`, as are the others.
+        deals: Deals of every table.
+        seed: The deals' seed.
+        cache: The folder of finished tables.
+        jobs: Tables at a time.
+        backend: Where they are played.
+
+    Raises:
+        ValueError: As for :func:`play_tables`.
+    """
+    game = load_game(game_id)
+    sizes = range(game.min_players, game.max_players + 1)
+    tables = [table for players in sizes for table in tables_of(len(names), players)]
+    played, identities = play_tables(
+        game, names, tables, deals, seed, cache=cache, jobs=jobs, backend=backend
+    )
     by_size = {}
     with threadpool_limits(1, "blas"):
         for players in sizes:
-            own = [table for table in tables if len(table) == players]
-            summary = summarize(names, own, [played[t] for t in own], seed)
+            own = [k for k, table in enumerate(tables) if len(table) == players]
+            summary = summarize(names, [tables[k] for k in own], [played[k] for k in own], seed)
             by_size[str(players)] = summary.to_json()
-        overall = summarize(names, tables, [played[t] for t in tables], seed).to_json()
+        overall = summarize(names, tables, played, seed).to_json()
     del overall["tables"]  # they are with their sizes
     return {
         "benchmark": "strength",
@@ -203,7 +240,7 @@ def measure(
             *("--deals", str(deals)),
             *("--seed", str(seed)),
         ),
-        "agents": [finished.identities[name] for name in names],
+        "agents": identities,
         "deals": deals,
         "seed": seed,
         "overall": overall,
@@ -217,6 +254,25 @@ def default_agents(game: Game) -> list[str]:
     return ["random", *scripted_ones, *shipped_policies(game), *predecessors(game)]
 
 
+def add_match_arguments(parser: argparse.ArgumentParser, deals: int) -> None:
+    """Add the arguments that say how many games are played, and where.
+
+    Args:
+        parser: The command's.
+        deals: The default number of deals.
+    """
+    parser.add_argument("--deals", type=int, default=deals, metavar="N", help=f"default: {deals}")
+    parser.add_argument("--seed", type=int, default=0, metavar="S", help="default: 0")
+    add_arguments(parser, "tables")
+    parser.add_argument(
+        "--cache",
+        type=Path,
+        default=Path("runs") / "strength",
+        metavar="DIR",
+        help="where finished tables are kept; default: runs/strength",
+    )
+
+
 def _main(argv: Sequence[str] | None) -> None:
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks.strength", description=(__doc__ or "").split("\n")[0]
@@ -227,16 +283,7 @@ def _main(argv: Sequence[str] | None) -> None:
         metavar="A",
         help="names or policy files; default: random, heuristic and all policies of the game",
     )
-    parser.add_argument("--deals", type=int, default=100, metavar="N", help="default: 100")
-    parser.add_argument("--seed", type=int, default=0, metavar="S", help="default: 0")
-    add_arguments(parser, "tables")
-    parser.add_argument(
-        "--cache",
-        type=Path,
-        default=Path("runs") / "strength",
-        metavar="DIR",
-        help="where finished tables are kept; default: runs/strength",
-    )
+    add_match_arguments(parser, deals=100)
     args = report.parse_arguments(parser, argv)
     game = load_game(args.game)
     names = args.agents or default_agents(game)

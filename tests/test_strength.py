@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import json
 import sys
+from itertools import combinations
 
 import numpy as np
 import pytest
 from helpers import ALL_GAMES, table_sizes
 from tiny_runs import SCRIPTED, SMALL, TINY, policy_file
 
-from benchmarks import leaderboard, report, strength
-from card_envs.agents import policy_path, shipped_policies
+from benchmarks import leaderboard, report, search_strength, strength
+from card_envs.agents import make_agent, policy_path, shipped_policies
 from card_envs.evaluation import tables_of
 from card_envs.evaluation.display import short_names
 from training import best_response, study, train
@@ -177,6 +178,69 @@ def test_wrong_leaderboards_name_the_mistake(tmp_path, capsys, monkeypatch):
 
 
 # ---------------------------------------------------------------------------------------------
+# The leaderboard with search
+# ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("count", "players"), [(2, 2), (5, 2), (4, 3), (10, 3), (10, 4), (3, 5)])
+def test_every_two_agents_meet_and_all_play_about_as_often(count, players):
+    tables = search_strength.covering_tables(count, players)
+    assert set(tables) <= set(tables_of(count, players))
+    assert len(tables) == len(set(tables))
+    pairs = [pair for table in tables for pair in combinations(sorted(set(table)), 2)]
+    assert set(pairs) == set(combinations(range(count), 2))
+    if players == 2:
+        assert len(pairs) == len(set(pairs))
+    seen = np.bincount([agent for table in tables for agent in set(table)])
+    assert seen.max() - seen.min() <= 1
+
+
+def test_searches_of_each_kind_take_part_by_default():
+    for game in ALL_GAMES:
+        names = search_strength.agents_and_searches(game)
+        assert set(names) > set(strength.default_agents(game))
+        assert len(names) == len(set(short_names(names)))
+        kinds = {"random", *["heuristic"] * (game.heuristic is not None)}
+        rollouts = {make_agent(name, game)._policy[0] for name in names if "search" in name}
+        assert len(rollouts) == len(kinds) + ("ppo" in names)
+
+
+def test_a_leaderboard_with_search(tmp_path, monkeypatch, capsys):
+    path = tmp_path / "search.json"
+    agents = ["random", "heuristic", "search:4", "search:4,method=tree"]
+    argv = ["--game", SCRIPTED.id, "--agents", *agents, "--deals", "2", "--jobs", "1"]
+    argv += ["--cache", str(tmp_path / "cache"), "--json", str(path)]
+    assert search_strength.main(argv) == 0
+    shown = capsys.readouterr().out
+    measured = read_json(path)
+    rows = {row["name"]: row for row in measured["results"]["agents"]}
+    assert list(rows) == agents
+    for name, row in rows.items():
+        assert f"| `{name}` | " in shown
+        assert row["unfinished"] == 0
+        assert row["decision_ms"] > 0
+    assert rows["search:4"]["rating"] > rows["random"]["rating"]
+    assert measured["settings"]["num_players"] == SCRIPTED.min_players
+    assert len(measured["results"]["tables"]) == 6
+    monkeypatch.setattr(strength, "play_table", None)  # finished tables are not played again
+    assert search_strength.main(argv) == 0
+    again = read_json(path)["results"]
+    assert again["pairwise"] == measured["results"]["pairwise"]
+    assert search_strength.main([*argv, "--players", "1"]) == 2
+    assert "num_players" in capsys.readouterr().err
+
+
+def test_a_search_with_another_policy_is_another_agent(tmp_path):
+    path = policy_file(SMALL, tmp_path / "mine.safetensors")
+    name = f"search:4,policy={path}"
+    first = identity(name, SMALL)
+    assert first.startswith(f"{name} ")
+    policy_file(SMALL, tmp_path / "mine.safetensors", seed=1)
+    assert identity(name, SMALL) != first
+    assert short_names([name, path]) == [name, "mine"]
+
+
+# ---------------------------------------------------------------------------------------------
 # What is committed
 # ---------------------------------------------------------------------------------------------
 
@@ -186,6 +250,7 @@ def test_tables_are_those_of_the_results():
     text = report.README.read_text()
     assert with_tables(text, "strength", report.RESULTS, leaderboard.table) == text
     assert with_tables(text, "best_response", report.RESULTS, leaderboard.response_table) == text
+    assert with_tables(text, "search_strength", report.RESULTS, search_strength.table) == text
     text = study.README.read_text()
     assert with_tables(text, "study", study.RESULTS, study.study_table) == text
 

@@ -12,7 +12,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from card_envs.agents import policy_path
+from card_envs.agents import make_agent, policy_path
+from card_envs.agents.search import is_search
 from card_envs.docs import with_section
 from card_envs.engine.game import Game
 
@@ -44,13 +45,22 @@ def machine() -> str:
 
 
 def identity(name: str, game: Game) -> str:
-    """An agent's name, and for a policy also the SHA-256 of its file.
+    """An agent's name, and a SHA-256: for a policy that of its file, for a search that of its
+    policies' weights.
 
     Raises:
         OSError: The policy's file cannot be read.
+        ValueError: The name of a search cannot be read.
     """
     path = policy_path(name, game)
-    return name if path is None else f"{name} {hashlib.sha256(path.read_bytes()).hexdigest()}"
+    if path is not None:
+        content = path.read_bytes()
+    elif is_search(name):
+        searcher: Any = make_agent(name, game)
+        content = searcher.weights.tobytes()
+    else:
+        return name
+    return f"{name} {hashlib.sha256(content).hexdigest()}"
 
 
 def read_json(path: Path) -> Any:

@@ -77,13 +77,14 @@ class Searcher(Agent):
         kind = NETWORK if isinstance(policy, PolicyAgent) else _KINDS[policy]
         player = policy if isinstance(policy, PolicyAgent) else None
         networks = [None if a is None else a.network.kernel for a in (proposer, player)]
-        weights, layouts, scratch = join(networks)
+        #: float32: the weights of its policies, the proposer's first; empty without any.
+        self.weights, layouts, scratch = join(networks)
         self._width = max(scratch.shape[1], game.num_actions)
         views = [View() if agent is None else agent.view for agent in (proposer, player)]
         self.view = views[0]
         codes = np.array([view.codes for view in views], np.int64)
         end = (horizon == "round", int(max_decisions), float(unfinished))
-        self._policy = (kind, weights, layouts, codes, *end)
+        self._policy = (kind, self.weights, layouts, codes, *end)
         self._seed = np.uint64(check_seed(seed))
         self._threads = threads
         #: int64 (3,): worlds drawn, decisions taken in them, and network evaluations, so far.

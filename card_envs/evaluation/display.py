@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from card_envs.agents.search import is_search
 from card_envs.command import output_file, write_output
 from card_envs.extras import import_extra
 from card_envs.programs import is_program
@@ -22,7 +23,9 @@ MUCH_TRUNCATION = 0.01
 def short_names(names: Sequence[str]) -> list[str]:
     """Agents' names with policy files named by their stems, unless two would have the same."""
     short = [
-        Path(name).stem if name.endswith(".safetensors") and not is_program(name) else name
+        name
+        if is_program(name) or is_search(name) or not name.endswith(".safetensors")
+        else Path(name).stem
         for name in names
     ]
     return short if len(set(short)) == len(set(names)) else list(names)

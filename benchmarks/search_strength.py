@@ -1,0 +1,216 @@
+"""The leaderboard with search: all agents of a game at one table size, and what a decision costs.
+
+    python -m benchmarks.search_strength --game beaver_gang --json FILE
+
+Besides the agents of ``benchmarks.strength`` there are searches: with each kind of rollouts, with
+more of them, and as a tree. They are too slow for all tables, so tables are chosen such that every
+two agents meet at one of them; with two players these are all. Ratings take into account who met
+whom. Finished tables are read from ``--cache``. How long a decision takes is measured in games
+among ``ppo``.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from itertools import combinations
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from threadpoolctl import threadpool_limits
+
+from benchmarks import report
+from benchmarks.search import StopwatchAgent
+from benchmarks.strength import add_match_arguments, default_agents, play_tables
+from card_envs import command
+from card_envs.agents import make_agent, shipped_policies
+from card_envs.docs import markdown_table
+from card_envs.engine.game import Game
+from card_envs.evaluation import evaluate, summarize
+from card_envs.evaluation.display import plot_ratings, rating_interval, short_names
+from card_envs.evaluation.tournament import tables_of
+from card_envs.games import load_game
+from training.records import read_json
+
+PACKAGES = ("numba", "numpy")
+
+# Deals in which the time of a decision is measured.
+_TIMED_DEALS = 2
+
+
+def agents_and_searches(game: Game) -> list[str]:
+    """The agents of ``benchmarks.strength``, and searches."""
+    kinds = ["heuristic"] * (game.heuristic is not None) + ["random"]
+    others = kinds if "ppo" in shipped_policies(game) else kinds[1:]
+    return [
+        *default_agents(game),
+        *(f"search:64,policy={kind}" for kind in others),
+        *("search:64", "search:256", "search:1000", "search:256,method=tree"),
+    ]
+
+
+def covering_tables(count: int, players: int) -> list[tuple[int, ...]]:
+    """Tables of ``players`` places at which every two of ``count`` agents meet, as indices.
+
+    Each is the one with the most new pairs; of several, the one whose agents were at the fewest
+    tables so far.
+    """
+    missing = set(combinations(range(count), 2))
+    tables: list[tuple[int, ...]] = []
+    seen = np.zeros(count, np.int64)
+    while missing:
+        table = max(
+            tables_of(count, players),
+            key=lambda t: (len(missing & {*combinations(t, 2)}), -seen[list(t)].sum()),
+        )
+        missing -= {*combinations(table, 2)}
+        seen[list(table)] += 1
+        tables.append(table)
+    return sorted(tables)
+
+
+def decision_seconds(game: Game, name: str, num_players: int, seed: int) -> float:
+    """The CPU time of one of an agent's decisions, where it has a choice, on one core."""
+    opponent = "ppo" if "ppo" in shipped_policies(game) else game.default_opponent
+    agent = make_agent(name, game, seed)
+    for attempt in (seed + 1, seed):  # the first may compile
+        watched = StopwatchAgent(agent, game)
+        with threadpool_limits(1, "blas"):
+            evaluate(game, [watched, *[opponent] * (num_players - 1)], _TIMED_DEALS, attempt)
+    return watched.seconds / watched.decisions
+
+
+def measure(
+    game_id: str,
+    names: Sequence[str] | None,
+    players: int | None,
+    deals: int,
+    seed: int,
+    *,
+    cache: Path,
+    jobs: int,
+    backend: str,
+) -> dict[str, Any]:
+    """Play what has not been played, and measure the time of a decision.
+
+    Args:
+        game_id: The game.
+        names: Two or more different agents; None: those of :func:`agents_and_searches`.
+        players: The number of players of every table; None: the smallest.
+        deals: Deals of every table, each played in all cyclic seatings; at least 2.
+        seed: The deals' seed.
+        cache: The folder of finished tables.
+        jobs: Tables at a time; -1: as many as there are cores.
+        backend: ``loky`` (this machine) or ``ray`` (a cluster).
+
+    Returns:
+        The document that is written as JSON.
+
+    Raises:
+        ValueError: As for ``benchmarks.strength.play_tables``.
+    """
+    game = load_game(game_id)
+    names = agents_and_searches(game) if names is None else names
+    table_size = game.check_num_players(game.min_players if players is None else players)
+    tables = covering_tables(len(names), table_size)
+    played, identities = play_tables(
+        game, names, tables, deals, seed, cache=cache, jobs=jobs, backend=backend
+    )
+    with threadpool_limits(1, "blas"):
+        summary = summarize(names, tables, played, seed).to_json()
+    for k, row in enumerate(summary["agents"]):
+        own = [result.truncated for t, result in zip(tables, played, strict=True) if k in t]
+        row["unfinished"] = float(np.mean(own))
+        row["decision_ms"] = 1000 * decision_seconds(game, names[k], table_size, seed)
+    arguments = ["--game", game.id, "--agents", *names, "--players", str(table_size)]
+    return report.document(
+        "search_strength",
+        game.id,
+        [*arguments, "--deals", str(deals), "--seed", str(seed)],
+        PACKAGES,
+        {"num_players": table_size, "deals": deals, "seed": seed, "agents": identities},
+        summary,
+    )
+
+
+def table(measured: dict[str, Any]) -> str:
+    """The results in Markdown, with their picture."""
+    agents = sorted(measured["results"]["agents"], key=lambda row: -row["rating"])
+    rows = []
+    for name, row in zip(short_names([row["name"] for row in agents]), agents, strict=True):
+        low, high = row["rank_ci95"]
+        rows.append(
+            [
+                f"`{name}`",
+                f"{row['rating']:+.0f} ({rating_interval(row)})",
+                f"{row['rank']:+.3f} ± {(high - low) / 2:.3f}",
+                f"{row['unfinished']:.1%}",
+                f"{row['decision_ms']:.3g}",
+            ]
+        )
+    settings = measured["settings"]
+    header = ["agent", "rating", "rank reward", "unfinished games", "ms a decision"]
+    note = (
+        f"{settings['num_players']} players, {settings['deals']} deals of each of "
+        f"{len(measured['results']['tables'])} tables, at which every two agents meet."
+    )
+    picture = f"![Ratings and pairwise results](results/{picture_name(measured)})"
+    return "\n\n".join([markdown_table(header, rows, 4), note, report.origin(measured), picture])
+
+
+def picture_name(measured: dict[str, Any]) -> str:
+    """The file name of the picture of a game."""
+    return f"search_strength_{measured['game']}.png"
+
+
+def draw_all() -> None:
+    """Draw the pictures of all results."""
+    for path in sorted(report.RESULTS.glob("search_strength_*.json")):
+        measured = read_json(path)
+        players = measured["settings"]["num_players"]
+        title = f"{load_game(measured['game']).title}, {players} players"
+        plot_ratings(measured["results"], path.with_name(picture_name(measured)), title)
+
+
+def _main(argv: Sequence[str] | None) -> None:
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.search_strength", description=(__doc__ or "").split("\n")[0]
+    )
+    parser.add_argument(
+        "--agents",
+        nargs="+",
+        metavar="A",
+        help="names or policy files; default: those of benchmarks.strength, and searches",
+    )
+    parser.add_argument(
+        "--players", type=int, metavar="N", help="number of players; default: the smallest"
+    )
+    add_match_arguments(parser, deals=40)
+    args = report.parse_arguments(parser, argv)
+    report.finish(
+        args,
+        lambda: measure(
+            args.game,
+            args.agents,
+            args.players,
+            args.deals,
+            args.seed,
+            cache=args.cache,
+            jobs=args.jobs,
+            backend=args.backend,
+        ),
+        "search_strength",
+        table,
+    )
+    if args.readme:
+        draw_all()
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """The command ``python -m benchmarks.search_strength``; returns the exit status."""
+    return command.run("benchmarks.search_strength", lambda: _main(argv))
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
