@@ -111,6 +111,21 @@ def test_labels_are_what_rollouts_of_the_likeliest_actions_gave(game, tmp_path):
         assert sorted(likeliest) == labels.actions[k][tried[k]].tolist()
 
 
+def test_decisions_with_rare_actions_are_labeled_more_often(tmp_path):
+    found = {}
+    for times in (1, 8):
+        folder = tmp_path / str(times)
+        folder.mkdir()
+        run = tiny_run(
+            SCRIPTED, folder, f"labels.rare={times}", "labels.count=1200", "labels.shard=600"
+        )
+        labels = label_positions(run, run.agents[run.config.agent], 1, 0)
+        found[times] = labels.action_mask != 0
+    usual = found[1].mean(axis=0)
+    once, often = (mask[:, usual < 0.03].any(axis=1).mean() for mask in found.values())
+    assert 0 < 2 * once < often
+
+
 def test_labels_follow_from_the_run_and_the_shard(tmp_path):
     run = tiny_run(SMALL, tmp_path)
     policy = run.agents[run.config.agent]

@@ -31,6 +31,13 @@ class LabelsSection(Section):
         description="share of the learner's actions in its games that are drawn from the policy; "
         "the others are its likeliest",
     )
+    rare: float = Field(
+        1.0,
+        ge=1,
+        le=8,
+        description="how many times as often a decision is labeled in which an action is legal "
+        "that is legal in fewer than 1 of 20 decisions",
+    )
     max_decisions: int = Field(
         MAX_DECISIONS, ge=1, description="decisions after which a rollout is cut"
     )

@@ -25,6 +25,9 @@ _BURN_IN = 200
 # One in this many of a learner's decisions is labeled: neighbours in a game tell much the same.
 _STRIDE = 8
 
+# An action is rare if it is legal in a smaller share of the decisions.
+_RARE = 0.05
+
 
 @dataclass(frozen=True)
 class Labels:
@@ -111,9 +114,16 @@ def label_positions(
     )
     found: list[Labels] = []
     wanted, step = config.labels.shard, 0
+    legal = np.zeros(run.game.num_actions, np.int64)
     while wanted > 0:
-        if step >= _BURN_IN:
-            chosen = np.flatnonzero(rng.random(games.num_envs) < 1.0 / _STRIDE)[:wanted]
+        if step < _BURN_IN:
+            legal += games.arena.action_mask.sum(axis=0, dtype=np.int64)
+        else:
+            is_rare = legal < _RARE * _BURN_IN * games.num_envs
+            times = np.where(
+                (games.arena.action_mask != 0)[:, is_rare].any(axis=1), config.labels.rare, 1.0
+            )
+            chosen = np.flatnonzero(rng.random(games.num_envs) < times / _STRIDE)[:wanted]
             found.append(_label(games, searcher, chosen, config.labels.candidates))
             wanted -= len(chosen)
         is_drawn = rng.random(games.num_envs) < config.labels.drawn
