@@ -14,7 +14,6 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 from itertools import combinations
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -22,7 +21,7 @@ from threadpoolctl import threadpool_limits
 
 from benchmarks import report
 from benchmarks.search import StopwatchAgent
-from benchmarks.strength import add_match_arguments, default_agents, play_tables
+from benchmarks.strength import Matches, default_agents, play_tables
 from card_envs import command
 from card_envs.agents import make_agent, shipped_policies
 from card_envs.docs import markdown_table
@@ -82,54 +81,46 @@ def decision_seconds(game: Game, name: str, num_players: int, seed: int) -> floa
 
 
 def measure(
-    game_id: str,
-    names: Sequence[str] | None,
-    players: int | None,
-    deals: int,
-    seed: int,
-    *,
-    cache: Path,
-    jobs: int,
-    backend: str,
+    game_id: str, names: Sequence[str] | None, players: int | None, matches: Matches
 ) -> dict[str, Any]:
-    """Play what has not been played, and measure the time of a decision.
+    """Play all tables, and measure the time of a decision.
 
     Args:
         game_id: The game.
         names: Two or more different agents; None: those of :func:`agents_and_searches`.
         players: The number of players of every table; None: the smallest.
-        deals: Deals of every table, each played in all cyclic seatings; at least 2.
-        seed: The deals' seed.
-        cache: The folder of finished tables.
-        jobs: Tables at a time; -1: as many as there are cores.
-        backend: ``loky`` (this machine) or ``ray`` (a cluster).
+        matches: How many games, and where.
 
     Returns:
         The document that is written as JSON.
 
     Raises:
-        ValueError: As for ``benchmarks.strength.play_tables``.
+        ValueError: As for ``benchmarks.strength.play_tables``, or as to the number of players.
     """
     game = load_game(game_id)
     names = agents_and_searches(game) if names is None else names
     table_size = game.check_num_players(game.min_players if players is None else players)
     tables = covering_tables(len(names), table_size)
-    played, identities = play_tables(
-        game, names, tables, deals, seed, cache=cache, jobs=jobs, backend=backend
-    )
+    played, identities = play_tables(game, names, tables, matches)
+    seed = matches.seed
     with threadpool_limits(1, "blas"):
         summary = summarize(names, tables, played, seed).to_json()
     for k, row in enumerate(summary["agents"]):
         own = [result.truncated for t, result in zip(tables, played, strict=True) if k in t]
         row["unfinished"] = float(np.mean(own))
         row["decision_ms"] = 1000 * decision_seconds(game, names[k], table_size, seed)
-    arguments = ["--game", game.id, "--agents", *names, "--players", str(table_size)]
+    words = ["--game", game.id, "--agents", *names, "--players", str(table_size)]
     return report.document(
         "search_strength",
         game.id,
-        [*arguments, "--deals", str(deals), "--seed", str(seed)],
+        [*words, *matches.words],
         PACKAGES,
-        {"num_players": table_size, "deals": deals, "seed": seed, "agents": identities},
+        {
+            "num_players": table_size,
+            "deals": matches.deals,
+            "seed": seed,
+            "agents": identities,
+        },
         summary,
     )
 
@@ -186,20 +177,11 @@ def _main(argv: Sequence[str] | None) -> None:
     parser.add_argument(
         "--players", type=int, metavar="N", help="number of players; default: the smallest"
     )
-    add_match_arguments(parser, deals=40)
+    Matches.add_arguments(parser, deals=40)
     args = report.parse_arguments(parser, argv)
     report.finish(
         args,
-        lambda: measure(
-            args.game,
-            args.agents,
-            args.players,
-            args.deals,
-            args.seed,
-            cache=args.cache,
-            jobs=args.jobs,
-            backend=args.backend,
-        ),
+        lambda: measure(args.game, args.agents, args.players, Matches.of(args)),
         "search_strength",
         table,
     )

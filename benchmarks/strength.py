@@ -16,6 +16,7 @@ import hashlib
 import inspect
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -131,16 +132,57 @@ class Cache:
         new.replace(path)
 
 
+@dataclass(frozen=True)
+class Matches:
+    """How many games are played at each table, and where.
+
+    Attributes:
+        deals: Deals of every table, each played in all cyclic seatings; at least 2.
+        seed: The deals' seed.
+        cache: The folder of finished tables.
+        jobs: Tables at a time; -1: as many as there are cores.
+        backend: ``loky`` (this machine) or ``ray`` (a cluster).
+    """
+
+    deals: int
+    seed: int
+    cache: Path
+    jobs: int
+    backend: str
+
+    @classmethod
+    def add_arguments(cls, parser: argparse.ArgumentParser, deals: int) -> None:
+        """Add the arguments.
+
+        Args:
+            parser: The command's.
+            deals: The default number of deals.
+        """
+        how_many = f"default: {deals}"
+        parser.add_argument("--deals", type=int, default=deals, metavar="N", help=how_many)
+        parser.add_argument("--seed", type=int, default=0, metavar="S", help="default: 0")
+        add_arguments(parser, "tables")
+        parser.add_argument(
+            "--cache",
+            type=Path,
+            default=Path("runs") / "strength",
+            metavar="DIR",
+            help="where finished tables are kept; default: runs/strength",
+        )
+
+    @classmethod
+    def of(cls, args: argparse.Namespace) -> Matches:
+        """What the arguments say."""
+        return cls(args.deals, args.seed, args.cache, args.jobs, args.backend)
+
+    @property
+    def words(self) -> list[str]:
+        """The arguments that decide about the results."""
+        return ["--deals", str(self.deals), "--seed", str(self.seed)]
+
+
 def play_tables(
-    game: Game,
-    names: Sequence[str],
-    tables: Sequence[tuple[int, ...]],
-    deals: int,
-    seed: int,
-    *,
-    cache: Path,
-    jobs: int,
-    backend: str,
+    game: Game, names: Sequence[str], tables: Sequence[tuple[int, ...]], matches: Matches
 ) -> tuple[list[MatchResults], list[str]]:
     """Play what has not been played.
 
@@ -148,11 +190,7 @@ def play_tables(
         game: The game.
         names: Two or more different agents.
         tables: The agents at each table's places, as indices of ``names``.
-        deals: Deals of every table, each played in all cyclic seatings; at least 2.
-        seed: The deals' seed.
-        cache: The folder of finished tables.
-        jobs: Tables at a time; -1: as many as there are cores.
-        backend: ``loky`` (this machine) or ``ray`` (a cluster).
+        matches: How many games, and where.
 
     Returns:
         The tables' results, and the agents' identities.
@@ -160,13 +198,14 @@ def play_tables(
     Raises:
         ValueError: An agent or a number is wrong, or a finished table is damaged.
     """
+    deals, seed = matches.deals, matches.seed
     check_entrants(names)
     deal_seeds(seed, deals)
     for name in names:
         make_agent(name, game)
     paths = {name: policy_path(name, game) for name in names}
     policies = {name: path.read_bytes() for name, path in paths.items() if path is not None}
-    finished = Cache(cache, game, names, deals, seed)
+    finished = Cache(matches.cache, game, names, deals, seed)
     played: dict[tuple[int, ...], MatchResults] = {}
     for table in tables:
         result = finished.load([names[k] for k in table])
@@ -179,8 +218,8 @@ def play_tables(
         seated,
         (game, policies, deals, seed),
         game,
-        jobs=jobs,
-        backend=backend,
+        jobs=matches.jobs,
+        backend=matches.backend,
         patience=deals,
     )
     # Table by table, so that what is finished is kept when the rest is not.
@@ -190,26 +229,13 @@ def play_tables(
     return [played[table] for table in tables], [finished.identities[name] for name in names]
 
 
-def measure(
-    game_id: str,
-    names: Sequence[str],
-    deals: int,
-    seed: int,
-    *,
-    cache: Path,
-    jobs: int,
-    backend: str,
-) -> dict[str, Any]:
+def measure(game_id: str, names: Sequence[str], matches: Matches) -> dict[str, Any]:
     """Play all tables, and return what ``--json`` writes.
 
     Args:
         game_id: The game.
-        names: As for :func:`play_tables`, as are the others.
-        deals: Deals of every table.
-        seed: The deals' seed.
-        cache: The folder of finished tables.
-        jobs: Tables at a time.
-        backend: Where they are played.
+        names: Two or more different agents.
+        matches: How many games, and where.
 
     Raises:
         ValueError: As for :func:`play_tables`.
@@ -217,9 +243,8 @@ def measure(
     game = load_game(game_id)
     sizes = range(game.min_players, game.max_players + 1)
     tables = [table for players in sizes for table in tables_of(len(names), players)]
-    played, identities = play_tables(
-        game, names, tables, deals, seed, cache=cache, jobs=jobs, backend=backend
-    )
+    played, identities = play_tables(game, names, tables, matches)
+    seed = matches.seed
     by_size = {}
     with threadpool_limits(1, "blas"):
         for players in sizes:
@@ -228,20 +253,13 @@ def measure(
             by_size[str(players)] = summary.to_json()
         overall = summarize(names, tables, played, seed).to_json()
     del overall["tables"]  # they are with their sizes
+    words = ["--game", game_id, "--agents", *names, *matches.words]
     return {
         "benchmark": "strength",
         "game": game_id,
-        "command": command_as_typed(
-            "benchmarks.strength",
-            "--game",
-            game_id,
-            "--agents",
-            *names,
-            *("--deals", str(deals)),
-            *("--seed", str(seed)),
-        ),
+        "command": command_as_typed("benchmarks.strength", *words),
         "agents": identities,
-        "deals": deals,
+        "deals": matches.deals,
         "seed": seed,
         "overall": overall,
         "by_num_players": by_size,
@@ -254,25 +272,6 @@ def default_agents(game: Game) -> list[str]:
     return ["random", *scripted_ones, *shipped_policies(game), *predecessors(game)]
 
 
-def add_match_arguments(parser: argparse.ArgumentParser, deals: int) -> None:
-    """Add the arguments that say how many games are played, and where.
-
-    Args:
-        parser: The command's.
-        deals: The default number of deals.
-    """
-    parser.add_argument("--deals", type=int, default=deals, metavar="N", help=f"default: {deals}")
-    parser.add_argument("--seed", type=int, default=0, metavar="S", help="default: 0")
-    add_arguments(parser, "tables")
-    parser.add_argument(
-        "--cache",
-        type=Path,
-        default=Path("runs") / "strength",
-        metavar="DIR",
-        help="where finished tables are kept; default: runs/strength",
-    )
-
-
 def _main(argv: Sequence[str] | None) -> None:
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks.strength", description=(__doc__ or "").split("\n")[0]
@@ -283,21 +282,13 @@ def _main(argv: Sequence[str] | None) -> None:
         metavar="A",
         help="names or policy files; default: random, heuristic and all policies of the game",
     )
-    add_match_arguments(parser, deals=100)
+    Matches.add_arguments(parser, deals=100)
     args = report.parse_arguments(parser, argv)
     game = load_game(args.game)
     names = args.agents or default_agents(game)
     report.finish(
         args,
-        lambda: measure(
-            args.game,
-            names,
-            args.deals,
-            args.seed,
-            cache=args.cache,
-            jobs=args.jobs,
-            backend=args.backend,
-        ),
+        lambda: measure(args.game, names, Matches.of(args)),
         "strength",
         leaderboard.table,
     )
