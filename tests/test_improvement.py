@@ -178,7 +178,7 @@ def test_an_unfinished_rollout_costs_what_was_said(game):
             max_decisions=max_decisions,
             unfinished=cost,
         )
-        found, visits = agent.action_values(turn)
+        _, found, visits = agent.search(turn)
         assert visits[visits > 0].tolist() == [4, 4]
         return found[visits > 0]
 

@@ -144,7 +144,7 @@ def test_what_a_search_finds_out(game):
         for states in positions_in(game, 3):
             worlds = agent.work[0]
             turn = turn_of(game, states, np.array([0]), agent.view)
-            (values,), (visits,) = agent.action_values(turn)
+            (action,), (values,), (visits,) = agent.search(turn)
             legal = turn.action_mask[0] == 1
             if legal.sum() == 1:
                 assert not visits.any()
@@ -153,8 +153,8 @@ def test_what_a_search_finds_out(game):
             assert not visits[~legal].any()
             np.testing.assert_array_equal(np.isfinite(values), visits > 0)
             assert (np.abs(values[visits > 0]) <= 1.0).all()
-            (chosen,) = chosen_by(agent, game, states)
-            assert visits[chosen] == visits.max()
+            assert chosen_by(agent, game, states) == [action]
+            assert visits[action] == visits.max()
             if isinstance(agent, TreeSearchAgent):
                 assert visits.sum() == ROLLOUTS == (agent.work[0] - worlds) // 2
             else:

@@ -146,7 +146,7 @@ def _label(
     games: SelfPlayGames, searcher: SearchAgent, indices: NDArray[np.int64], candidates: int
 ) -> Labels:
     turn = _turn(games, indices)
-    values, visits = searcher.action_values(turn)
+    _, values, visits = searcher.search(turn)
     order = np.argsort(visits == 0, axis=1, kind="stable")[:, :candidates]
     tried = np.take_along_axis(visits, order, axis=1) > 0
     units = np.rint(turn.observation * games.game.fields.scale)

@@ -104,19 +104,18 @@ class Searcher(Agent):
 
     def act(self, turn: Turn) -> NDArray[np.int64]:
         """Legal actions (M,)."""
-        return self._run(turn)[0]
+        return self.search(turn)[0]
 
-    def action_values(self, turn: Turn) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-        """What the search finds out about each action.
+    def search(
+        self, turn: Turn
+    ) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.int64]]:
+        """The actions, and what was found out about each legal one.
 
         Returns:
+            actions: int64 (M,), those of ``act``.
             values: float64 (M, A), the mean reward of an action's rollouts; NaN without any.
             visits: int64 (M, A), their number; all 0 where only one action is legal.
         """
-        _, values, visits = self._run(turn)
-        return values, visits
-
-    def _run(self, turn: Turn) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.int64]]:
         actions = np.empty(len(turn), np.int64)
         values = np.full(turn.action_mask.shape, np.nan, np.float64)
         visits = np.zeros(turn.action_mask.shape, np.int64)
@@ -174,7 +173,7 @@ class SearchAgent(Searcher):
             that have one) or ``"game"``.
         caution: In standard errors. None: 2 if a policy or the heuristic proposes, else 0.
         halving: False: all candidates are tried in all worlds, of which there are ``rollouts //
-            candidates``, so that all of ``action_values`` are equally sure.
+            candidates``, so that all values that ``search`` finds are equally sure.
         max_decisions: A rollout is cut after this many decisions: endless play may be legal.
         unfinished: What each player gets for a rollout that is cut, besides what their standing
             promises.

@@ -20,10 +20,12 @@ _SHOWN = 8
 
 @runtime_checkable
 class _Searcher(Protocol):
-    """An agent that tells what it found out of each action."""
+    """An agent that tells what it found out about each action."""
 
-    def action_values(self, turn: Turn) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-        """Values (M, A), NaN for actions that were not tried, and numbers of rollouts (M, A)."""
+    def search(
+        self, turn: Turn
+    ) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.int64]]:
+        """Actions (M,), values (M, A) with NaN where nothing was tried, numbers of rollouts (M, A)."""
 
 
 def advise(
@@ -47,15 +49,19 @@ def advise(
         played: The action that was played; None: not to be told.
     """
     turn = turn_of(game, states, np.array([0]), agent.view)
-    choice = int(checked_actions(agent, turn, agent.act(turn))[0])
+    values = counts = None
+    if isinstance(agent, _Searcher):
+        actions, values, counts = agent.search(turn)
+    else:
+        actions = agent.act(turn)
+    choice = int(checked_actions(agent, turn, actions)[0])
     legal = np.flatnonzero(turn.action_mask[0]).tolist()
     opinions = {action: _opinion(game, action) for action in legal}
     if isinstance(agent, PolicyAgent):
         for action, share in enumerate(agent.probabilities(turn)[0].tolist()):
             if action in opinions:
                 opinions[action]["probability"] = share
-    if isinstance(agent, _Searcher):
-        values, counts = agent.action_values(turn)
+    if values is not None and counts is not None:
         for action in np.flatnonzero(~np.isnan(values[0])).tolist():
             opinions[action]["value"] = float(values[0, action])
             opinions[action]["count"] = int(counts[0, action])

@@ -27,14 +27,14 @@ class StubSearcher(Agent):
     def act(self, turn):
         return np.array([np.flatnonzero(mask)[:2][-1] for mask in turn.action_mask])
 
-    def action_values(self, turn):
+    def search(self, turn):
         values = np.full(turn.action_mask.shape, np.nan)
         counts = np.zeros(turn.action_mask.shape, np.int64)
         for row, mask in enumerate(turn.action_mask):
             for k, action in enumerate(np.flatnonzero(mask)[:2]):
                 values[row, action] = -0.25 + 0.5 * k
                 counts[row, action] = 10 + k
-        return values, counts
+        return self.act(turn), values, counts
 
 
 @pytest.mark.parametrize("game", WITH_POLICY)
