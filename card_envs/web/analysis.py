@@ -25,7 +25,7 @@ class _Searcher(Protocol):
     def search(
         self, turn: Turn
     ) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.int64]]:
-        """Actions (M,), values (M, A) with NaN where nothing was tried, numbers of rollouts (M, A)."""
+        """Actions (M,), values (M, A), NaN where nothing was tried, and rollouts (M, A)."""
 
 
 def advise(
