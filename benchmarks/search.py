@@ -3,7 +3,8 @@
     python -m benchmarks.search [--game GAME] [--deals N] [--json FILE] [--readme]
     python -m benchmarks.search --game franks_zoo --table 3 search:64 --table 4 search:256
 
-A table is a number of players and a search agent, which plays against `ppo` in all other seats.
+A table is a number of players and a search agent, which plays against `ppo` in all other seats; or
+against another policy, which then also plays the rollouts, unless the agent's name says otherwise.
 """
 
 from __future__ import annotations
@@ -18,17 +19,17 @@ from numpy.typing import NDArray
 
 from benchmarks import report
 from card_envs import command
-from card_envs.agents import Agent, PolicyAgent, Turn, choose, make_agent
+from card_envs.agents import Agent, PolicyAgent, Turn, choose, make_agent, shipped_policies
 from card_envs.agents.search import Searcher
 from card_envs.docs import markdown_table
 from card_envs.engine.game import Game
 from card_envs.engine.perceptron import join
 from card_envs.engine.templates import compile_for
 from card_envs.evaluation import evaluate
+from card_envs.evaluation.display import short_names
 from card_envs.games import load_game
 
 PACKAGES = ("numba", "numpy")
-OPPONENT = "ppo"
 DEALS = 300
 MAX_STEPS = 3000
 
@@ -155,20 +156,26 @@ def measure_pieces(game: Game, agent: PolicyAgent, positions: NDArray[np.void]) 
     return seconds
 
 
-def measure_table(game: Game, num_players: int, name: str, deals: int, seed: int) -> dict[str, Any]:
-    """Strength and speed of one search agent among `ppo`."""
-    searcher = make_agent(name, game, seed)
+def measure_table(
+    game: Game, num_players: int, name: str, opponent: str, deals: int, seed: int
+) -> dict[str, Any]:
+    """Strength and speed of one search agent among copies of a policy."""
+    policy = make_agent(opponent, game)
+    if not isinstance(policy, PolicyAgent):
+        raise ValueError(f"the opponent must be a policy, got {opponent!r}")
+    is_shipped = opponent in shipped_policies(game) or "policy=" in name
+    searcher = make_agent(name if is_shipped else f"{name},policy={opponent}", game, seed)
     if not isinstance(searcher, Searcher):
         raise ValueError(f"{name!r} is no search agent, such as search:64")
-    opponent: Any = make_agent(OPPONENT, game)
-    evaluate(game, [searcher, *[OPPONENT] * (num_players - 1)], 2, seed + 1, _options())  # compiles
+    table = [opponent] * (num_players - 1)
+    evaluate(game, [searcher, *table], 2, seed + 1, _options())  # compiles
     searcher.work[:] = 0
     agent = StopwatchAgent(searcher, game)
-    played = evaluate(game, [agent, *[OPPONENT] * (num_players - 1)], deals, seed, _options())
+    played = evaluate(game, [agent, *table], deals, seed, _options())
     rank = played.agents[0].rank
     worlds, steps, evaluations = (int(number) / agent.decisions for number in searcher.work)
     seconds = agent.seconds / agent.decisions
-    pieces = measure_pieces(game, opponent, agent.positions[:_POSITIONS])
+    pieces = measure_pieces(game, policy, agent.positions[:_POSITIONS])
     calls = {"determinize": worlds, "network": evaluations, "observation": evaluations}
     calls["rules"] = steps
     times = {name: calls[name] * pieces[name] for name in _PIECES}
@@ -193,13 +200,14 @@ def _options() -> dict[str, Any]:
 
 
 def measure(
-    game_id: str, tables: Sequence[tuple[int, str]], deals: int, seed: int
+    game_id: str, tables: Sequence[tuple[int, str]], opponent: str, deals: int, seed: int
 ) -> dict[str, Any]:
-    """Measure search agents among `ppo`.
+    """Measure search agents among copies of a policy.
 
     Args:
         game_id: The game.
         tables: Numbers of players, and names of search agents.
+        opponent: The policy.
         deals: Duplicate deals, each played in all cyclic seatings.
         seed: Of the deals.
 
@@ -210,8 +218,9 @@ def measure(
         ValueError: A number or a name is not allowed; the message says what is.
     """
     game = load_game(game_id)
-    rows = [measure_table(game, players, name, deals, seed) for players, name in tables]
+    rows = [measure_table(game, players, name, opponent, deals, seed) for players, name in tables]
     arguments = ["--game", game.id, "--deals", str(deals), "--seed", str(seed)]
+    arguments += ["--opponent", opponent]
     for players, name in tables:
         arguments += ["--table", str(players), name]
     return report.document(
@@ -219,7 +228,7 @@ def measure(
         game.id,
         arguments,
         PACKAGES,
-        {"deals": deals, "seed": seed, "opponent": OPPONENT, "max_steps": MAX_STEPS},
+        {"deals": deals, "seed": seed, "opponent": opponent, "max_steps": MAX_STEPS},
         {"tables": rows},
     )
 
@@ -239,7 +248,8 @@ def table(measured: dict[str, Any]) -> str:
                 *(f"{100 * row['shares'][piece]:.0f}%" for piece in _PIECES),
             ]
         )
-    header = ["players", "agent", "rank reward among `ppo`", "decisions a second"]
+    (opponent,) = short_names([measured["settings"]["opponent"]])
+    header = ["players", "agent", f"rank reward among `{opponent}`", "decisions a second"]
     header += ["decisions in its rollouts", *_PIECES]
     return "\n\n".join([markdown_table(header, rows, len(header) - 3), report.origin(measured)])
 
@@ -256,6 +266,9 @@ def _main(argv: Sequence[str] | None) -> None:
         help="a number of players and a search agent; may be repeated; default: search:64 at the "
         "smallest table",
     )
+    parser.add_argument(
+        "--opponent", default="ppo", metavar="POLICY", help="in all other seats; default: ppo"
+    )
     parser.add_argument("--deals", type=int, default=DEALS, help=f"default: {DEALS}")
     parser.add_argument("--seed", type=int, default=0, help="of the deals; default: 0")
     args = report.parse_arguments(parser, argv)
@@ -267,7 +280,7 @@ def _main(argv: Sequence[str] | None) -> None:
         raise ValueError("--deals must be at least 2")
     report.finish(
         args,
-        lambda: measure(args.game, tables, args.deals, args.seed),
+        lambda: measure(args.game, tables, args.opponent, args.deals, args.seed),
         "search",
         table,
     )

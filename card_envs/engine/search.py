@@ -15,7 +15,7 @@ import numpy as np
 
 from card_envs.engine.game import Game
 from card_envs.engine.jit import jit, specialize
-from card_envs.engine.outcome import SCORE
+from card_envs.engine.outcome import RANK
 from card_envs.engine.perceptron import LAYERS, choose_by_network, most_probable, write_logits
 from card_envs.engine.rng import mix, seed_in
 from card_envs.engine.seeds import random_action
@@ -84,9 +84,8 @@ def play_on(worlds, j, action, number, policy, room, gains, work):
     else:
         for player in range(s.num_players):
             gains[player] += unfinished
-    if s.reward_mode != SCORE:
-        for player in range(s.num_players):
-            gains[player] += outlook(worlds, j, player)
+    for player in range(s.num_players):
+        gains[player] += outlook(worlds, j, player)
 
 
 def propose(states, i, policy, room, candidates):
@@ -154,6 +153,7 @@ def search_one(
                 break
             world_seed = seed_in(stream, done)
             origins[j] = states[i]
+            origins[j].reward_mode = RANK
             determinize(origins, j, player, world_seed)
             work[WORLDS] += 1
             for c in range(racing):
@@ -363,6 +363,7 @@ def grow_tree(
     for rollout in range(rollouts):
         world_seed = seed_in(stream, rollout)
         worlds[j] = states[i]
+        worlds[j].reward_mode = RANK
         determinize(worlds, j, observer, world_seed)
         work[WORLDS] += 1
         streams[j] = world_seed
@@ -460,7 +461,7 @@ def compile_search(
         "WORLDS": WORLDS,
         "DECISIONS": DECISIONS,
         "EVALUATIONS": EVALUATIONS,
-        "SCORE": SCORE,
+        "RANK": RANK,
         "HEURISTIC": HEURISTIC,
         "NETWORK": NETWORK,
         "mix": mix,
