@@ -11,6 +11,7 @@ from helpers import (
     ALL_GAMES,
     EACH_GAME,
     begin,
+    copy_of,
     is_over,
     kit_of,
     mask_of,
@@ -24,6 +25,7 @@ from card_envs.agents.network import Network
 from card_envs.engine.agent import turn_of
 from card_envs.engine.game import View
 from card_envs.engine.jit import COMPILED
+from card_envs.engine.outcome import RANK, SCORE, WIN
 from card_envs.engine.outlook import promise
 from card_envs.engine.search import (
     ACTION,
@@ -135,6 +137,22 @@ def test_there_are_no_more_rollouts_than_that(game, candidates, rollouts, monkey
         assert made <= rollouts
         if mask_of(game, states).sum() > 1:
             assert made >= min(rollouts // 2 * 2, 2)
+
+
+@each_game
+def test_it_plays_for_the_rank_reward_whatever_the_game_pays(game):
+    """Evaluations pay scores, and report ranks."""
+    for agent in agents_of(game):
+        for states in positions_in(game, 2):
+            turns = []
+            for mode in (RANK, SCORE, WIN):
+                paying = copy_of(game, states)
+                paying["reward_mode"] = mode
+                turns.append(turn_of(game, paying, np.array([0]), agent.view))
+            found = [agent.search(turn) for turn in turns]
+            for other in found[1:]:
+                for expected, actual in zip(found[0], other, strict=True):
+                    np.testing.assert_array_equal(expected, actual)
 
 
 @each_game

@@ -39,7 +39,10 @@ _KEYS = ("method", "policy", "candidates", "horizon", "caution", "exploration", 
 
 
 class Searcher(Agent):
-    """What both searches share: rollouts, their horizon, worlds, seeds and threads."""
+    """What both searches share: rollouts, their horizon, worlds, seeds and threads.
+
+    They play for the rank reward, whatever the game pays.
+    """
 
     _template: Callable[..., Any]
 
@@ -113,7 +116,7 @@ class Searcher(Agent):
 
         Returns:
             actions: int64 (M,), those of ``act``.
-            values: float64 (M, A), the mean reward of an action's rollouts; NaN without any.
+            values: float64 (M, A), the mean rank reward of an action's rollouts; NaN without any.
             visits: int64 (M, A), their number; all 0 where only one action is legal.
         """
         actions = np.empty(len(turn), np.int64)
