@@ -116,11 +116,11 @@ strength: .venv/installed
 			--json benchmarks/results/strength_$$game.json && \
 		$(BIN)/python -m training.best_response configs/$$game.yaml \
 			--json benchmarks/results/best_response_$$game.json && \
-		$(BIN)/python -m benchmarks.search_strength --game $$game \
-			--json benchmarks/results/search_strength_$$game.json || exit 1; \
+		$(BIN)/python -m benchmarks.all_agents --game $$game \
+			--json benchmarks/results/all_agents_$$game.json || exit 1; \
 	done
 	$(BIN)/python -m benchmarks.strength --readme
-	$(BIN)/python -m benchmarks.search_strength --readme
+	$(BIN)/python -m benchmarks.all_agents --readme
 
 soak: .venv/installed
 	$(BIN)/python -m benchmarks.soak --decisions 1000000000 \

@@ -11,7 +11,7 @@ import pytest
 from helpers import ALL_GAMES, table_sizes
 from tiny_runs import SCRIPTED, SMALL, TINY, policy_file
 
-from benchmarks import leaderboard, report, search_strength, strength
+from benchmarks import all_agents, leaderboard, report, strength
 from card_envs.agents import make_agent, policy_path, shipped_policies
 from card_envs.evaluation import tables_of
 from card_envs.evaluation.display import short_names
@@ -184,7 +184,7 @@ def test_wrong_leaderboards_name_the_mistake(tmp_path, capsys, monkeypatch):
 
 @pytest.mark.parametrize(("count", "players"), [(2, 2), (5, 2), (4, 3), (10, 3), (10, 4), (3, 5)])
 def test_every_two_agents_meet_and_all_play_about_as_often(count, players):
-    tables = search_strength.covering_tables(count, players)
+    tables = all_agents.covering_tables(count, players)
     assert set(tables) <= set(tables_of(count, players))
     assert len(tables) == len(set(tables))
     pairs = [pair for table in tables for pair in combinations(sorted(set(table)), 2)]
@@ -197,7 +197,7 @@ def test_every_two_agents_meet_and_all_play_about_as_often(count, players):
 
 def test_searches_of_each_kind_take_part_by_default():
     for game in ALL_GAMES:
-        names = search_strength.agents_and_searches(game)
+        names = all_agents.agents_and_searches(game)
         assert set(names) > set(strength.default_agents(game))
         assert len(names) == len(set(short_names(names)))
         kinds = {"random", *["heuristic"] * (game.heuristic is not None)}
@@ -210,7 +210,7 @@ def test_a_leaderboard_with_search(tmp_path, monkeypatch, capsys):
     agents = ["random", "heuristic", "search:4", "search:4,method=tree"]
     argv = ["--game", SCRIPTED.id, "--agents", *agents, "--deals", "2", "--jobs", "1"]
     argv += ["--cache", str(tmp_path / "cache"), "--json", str(path)]
-    assert search_strength.main(argv) == 0
+    assert all_agents.main(argv) == 0
     shown = capsys.readouterr().out
     measured = read_json(path)
     rows = {row["name"]: row for row in measured["results"]["agents"]}
@@ -223,10 +223,10 @@ def test_a_leaderboard_with_search(tmp_path, monkeypatch, capsys):
     assert measured["settings"]["num_players"] == SCRIPTED.min_players
     assert len(measured["results"]["tables"]) == 6
     monkeypatch.setattr(strength, "play_table", None)  # finished tables are not played again
-    assert search_strength.main(argv) == 0
+    assert all_agents.main(argv) == 0
     again = read_json(path)["results"]
     assert again["pairwise"] == measured["results"]["pairwise"]
-    assert search_strength.main([*argv, "--players", "1"]) == 2
+    assert all_agents.main([*argv, "--players", "1"]) == 2
     assert "num_players" in capsys.readouterr().err
 
 
@@ -250,7 +250,7 @@ def test_tables_are_those_of_the_results():
     text = report.README.read_text()
     assert with_tables(text, "strength", report.RESULTS, leaderboard.table) == text
     assert with_tables(text, "best_response", report.RESULTS, leaderboard.response_table) == text
-    assert with_tables(text, "search_strength", report.RESULTS, search_strength.table) == text
+    assert with_tables(text, "all_agents", report.RESULTS, all_agents.table) == text
     text = study.README.read_text()
     assert with_tables(text, "study", study.RESULTS, study.study_table) == text
 

@@ -1,6 +1,6 @@
 """The leaderboard with search: all agents of a game at one table size, and what a decision costs.
 
-    python -m benchmarks.search_strength --game beaver_gang --json FILE
+    python -m benchmarks.all_agents --game beaver_gang --json FILE
 
 Besides the agents of ``benchmarks.strength`` there are searches: with each kind of rollouts, with
 more of them, and as a tree. They are too slow for all tables, so tables are chosen such that every
@@ -111,7 +111,7 @@ def measure(
         row["decision_ms"] = 1000 * decision_seconds(game, names[k], table_size, seed)
     words = ["--game", game.id, "--agents", *names, "--players", str(table_size)]
     return report.document(
-        "search_strength",
+        "all_agents",
         game.id,
         [*words, *matches.words],
         PACKAGES,
@@ -152,12 +152,12 @@ def table(measured: dict[str, Any]) -> str:
 
 def picture_name(measured: dict[str, Any]) -> str:
     """The file name of the picture of a game."""
-    return f"search_strength_{measured['game']}.png"
+    return f"all_agents_{measured['game']}.png"
 
 
 def draw_all() -> None:
     """Draw the pictures of all results."""
-    for path in sorted(report.RESULTS.glob("search_strength_*.json")):
+    for path in sorted(report.RESULTS.glob("all_agents_*.json")):
         measured = read_json(path)
         players = measured["settings"]["num_players"]
         title = f"{load_game(measured['game']).title}, {players} players"
@@ -166,7 +166,7 @@ def draw_all() -> None:
 
 def _main(argv: Sequence[str] | None) -> None:
     parser = argparse.ArgumentParser(
-        prog="python -m benchmarks.search_strength", description=(__doc__ or "").split("\n")[0]
+        prog="python -m benchmarks.all_agents", description=(__doc__ or "").split("\n")[0]
     )
     parser.add_argument(
         "--agents",
@@ -182,7 +182,7 @@ def _main(argv: Sequence[str] | None) -> None:
     report.finish(
         args,
         lambda: measure(args.game, args.agents, args.players, Matches.of(args)),
-        "search_strength",
+        "all_agents",
         table,
     )
     if args.readme:
@@ -190,8 +190,8 @@ def _main(argv: Sequence[str] | None) -> None:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """The command ``python -m benchmarks.search_strength``; returns the exit status."""
-    return command.run("benchmarks.search_strength", lambda: _main(argv))
+    """The command ``python -m benchmarks.all_agents``; returns the exit status."""
+    return command.run("benchmarks.all_agents", lambda: _main(argv))
 
 
 if __name__ == "__main__":
