@@ -16,7 +16,7 @@ from card_envs.agents import make_agent, policy_path, shipped_policies
 from card_envs.evaluation import tables_of
 from card_envs.evaluation.display import short_names
 from training import best_response, study, train
-from training.config import Config, load_config
+from training.config import Config, PPOSection, load_config
 from training.records import identity, predecessors, read_json, with_tables
 
 ROOT = report.README.parent.parent
@@ -354,6 +354,7 @@ def test_best_response_gains_from_a_weak_agent(tmp_path, capsys):
     argv = [str(tiny_file(tmp_path, SCRIPTED)), "--against", "random", "heuristic"]
     argv += ["--players", *map(str, sizes), "--start", "heuristic", "--deals", "40"]
     argv += ["--set", "decisions=192", "imitation.decisions=64", "evaluation.deals=2"]
+    argv += ["ppo.n_steps=8", "ppo.batch_size=32"]
     argv += ["--out", str(tmp_path / "runs"), "--jobs", "1", "--json", str(path)]
     assert best_response.main(argv) == 0
     result = json.loads(path.read_text())
@@ -380,6 +381,17 @@ def test_best_response_gains_from_a_weak_agent(tmp_path, capsys):
     assert again.st_mtime_ns == weights.st_mtime_ns
 
 
+def test_all_policies_meet_the_same_best_response(tmp_path):
+    """A gentler configuration does not make its policy seem harder to exploit."""
+    gentle = tiny_file(tmp_path, SMALL, ppo={"learning_rate": 1e-6, "ent_coef": 0.5})
+    players = SMALL.min_players
+    config = best_response.response_config(gentle, "random", players, "random", ())
+    assert config.ppo == PPOSection(**best_response.PPO)
+    faster = ("ppo.learning_rate=2e-3",)
+    config = best_response.response_config(gentle, "random", players, "random", faster)
+    assert config.ppo == PPOSection(**{**best_response.PPO, "learning_rate": 2e-3})
+
+
 def test_best_responses_start_with_the_weights_of_a_policy(tmp_path):
     path = tiny_file(tmp_path, SMALL)
     policy = policy_file(SMALL, tmp_path / "mine.safetensors")
@@ -393,6 +405,7 @@ def test_a_game_without_heuristic_has_best_responses_too(tmp_path):
     path = tmp_path / "response.json"
     argv = [str(tiny_file(tmp_path, SMALL)), "--deals", "4", "--jobs", "1"]
     argv += ["--set", "decisions=64", "imitation.decisions=64", "evaluation.deals=2"]
+    argv += ["ppo.n_steps=8", "ppo.batch_size=32"]
     assert best_response.main([*argv, "--out", str(tmp_path / "runs"), "--json", str(path)]) == 0
     rows = json.loads(path.read_text())["responses"]
     expected = {SMALL.default_opponent, *(n for n in shipped_policies(SMALL) if n == "ppo")}
