@@ -55,12 +55,13 @@ def covering_tables(count: int, players: int) -> list[tuple[int, ...]]:
     Each is the one with the most new pairs; of several, the one whose agents were at the fewest
     tables so far.
     """
+    possible = list(tables_of(count, players))
     missing = set(combinations(range(count), 2))
     tables: list[tuple[int, ...]] = []
     seen = np.zeros(count, np.int64)
     while missing:
         table = max(
-            tables_of(count, players),
+            possible,
             key=lambda t: (len(missing & {*combinations(t, 2)}), -seen[list(t)].sum()),
         )
         missing -= {*combinations(table, 2)}
