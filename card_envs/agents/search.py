@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
 
 import numba
 import numpy as np
 from numpy.typing import NDArray
 
 from card_envs.agents.network import PolicyAgent
-from card_envs.engine.agent import Agent, Turn
+from card_envs.engine.agent import Agent, Follower, FollowingAgent, Turn
 from card_envs.engine.game import Game, View
 from card_envs.engine.jit import COMPILED
 from card_envs.engine.perceptron import SCRATCH_ROWS, join
@@ -35,7 +35,19 @@ _PREFIX = "search:"
 
 # Found by trying: with 1, search:64 is weaker than ppo in Beaver Gang with four players.
 _CAUTION = 2.0
-_KEYS = ("method", "policy", "candidates", "horizon", "caution", "exploration", "threads")
+
+# Decisions of others that worlds are weighed by, at most: the latest.
+_MOST_PAST = 16
+
+_KEYS = ("method", "policy", "candidates", "worlds", "horizon", "caution", "exploration", "threads")
+_HALVING_ONLY, _TREE_ONLY = ("candidates", "worlds", "caution"), ("exploration",)
+
+
+class PastDecision(NamedTuple):
+    """A decision of an earlier time, of whichever player."""
+
+    states: NDArray[np.void]  #: the game as it then was, a record (1,) of ``game.state_dtype``
+    action: int  #: what the player to move did
 
 
 class Searcher(Agent):
@@ -119,6 +131,11 @@ class Searcher(Agent):
             values: float64 (M, A), the mean rank reward of an action's rollouts; NaN without any.
             visits: int64 (M, A), their number; all 0 where only one action is legal.
         """
+        return self._search_with(turn, self._settings(len(turn)))
+
+    def _search_with(
+        self, turn: Turn, settings: tuple[Any, ...]
+    ) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.int64]]:
         actions = np.empty(len(turn), np.int64)
         values = np.full(turn.action_mask.shape, np.nan, np.float64)
         visits = np.zeros(turn.action_mask.shape, np.int64)
@@ -136,7 +153,7 @@ class Searcher(Agent):
             np.zeros((len(turn), self._game.max_players), np.float64),
             actions,
             (values, visits, work),
-            *self._settings(len(turn)),
+            *settings,
         )
         self.work += work.sum(axis=0)
         return actions, values, visits
@@ -156,12 +173,17 @@ class Searcher(Agent):
         )
 
 
-class SearchAgent(Searcher):
+class SearchAgent(Searcher, FollowingAgent):
     """Tries the likeliest actions in worlds that the player holds possible, and plays them on.
 
     The same worlds are used for all candidates, half of which are dropped again and again
     (sequential halving). The proposed action is kept unless another one is ahead of it by more than
-    ``caution`` standard errors. The choice follows from what the player observes and from the seed.
+    ``caution`` standard errors. The choice follows from what the player has observed and from the
+    seed.
+
+    In games at whose tables it sits it remembers what others have done in the round, and looks more
+    often at worlds in which the policy of the rollouts would have done the same, if that is a
+    network and the game has ``look_back``. Asked for a position alone, all worlds are equal.
 
     Args:
         game: The game that it is to play.
@@ -172,6 +194,7 @@ class SearchAgent(Searcher):
             one; None: the heuristic's action, then the legal actions in their order.
         candidates: How many actions are tried at most, and half as many as there are rollouts;
             None: all.
+        worlds: How many worlds are drawn, weighed, and drawn from; 0: they are not weighed.
         horizon: Where rollouts end: ``"round"`` (valued by ``Game.outlook``; the default of games
             that have one) or ``"game"``.
         caution: In standard errors. None: 2 if a policy or the heuristic proposes, else 0.
@@ -198,6 +221,7 @@ class SearchAgent(Searcher):
         policy: PolicyAgent | str = "random",
         proposer: PolicyAgent | None = None,
         candidates: int | None = 8,
+        worlds: int = 128,
         horizon: str | None = None,
         caution: float | None = None,
         halving: bool = True,
@@ -208,6 +232,8 @@ class SearchAgent(Searcher):
     ) -> None:
         if candidates is not None and candidates < 2:
             raise ValueError(f"candidates must be at least 2, or all, got {candidates}")
+        if worlds < 0:
+            raise ValueError(f"worlds must be at least 0, got {worlds}")
         if caution is None:
             is_proposed = proposer is not None or game.heuristic is not None
             caution = _CAUTION if is_proposed else 0.0
@@ -227,15 +253,93 @@ class SearchAgent(Searcher):
         )
         most = max(2, rollouts // 2)
         self._candidates = min(candidates or game.num_actions, game.num_actions, most)
+        self._worlds = worlds if game.look_back is not None else 0
 
-    def _settings(self, count: int) -> tuple[Any, ...]:
+    def follow(self, options: Mapping[str, Any] | None) -> SearchFollower:
+        """One that remembers what others do in the games that it is told of."""
+        return SearchFollower(self, self._game if self._worlds else None)
+
+    def search_after(
+        self, turn: Turn, past: Sequence[Sequence[PastDecision]]
+    ) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.int64]]:
+        """As ``search``, in worlds that agree with what others have done.
+
+        Args:
+            turn: M games.
+            past: For each of them earlier decisions of others in the round, in any order.
+        """
+        return self._search_with(turn, self._settings(len(turn), past))
+
+    def _settings(self, count: int, past: Sequence[Sequence[PastDecision]] = ()) -> tuple[Any, ...]:
+        decisions = [decision for one in past for decision in one]
+        bounds = np.zeros(count + 1, np.int64)
+        bounds[1 : len(past) + 1] = np.cumsum([len(one) for one in past])
         return (
             self._caution,
             self._halving,
             self._game.new_states(count),
             np.empty((count, self._candidates), np.int64),
+            np.concatenate([self._game.new_states(0), *(one.states for one in decisions)]),
+            np.array([one.action for one in decisions], np.int64),
+            bounds,
+            self._game.new_states(count),
+            np.empty((count, self._worlds), np.float64),
+            np.empty((count, self._rollouts), np.uint64),
             np.empty((count, self._candidates, self._rollouts), np.float32),
         )
+
+
+class SearchFollower(Follower):
+    """What a ``SearchAgent`` remembers of its games: the decisions of the round.
+
+    Args:
+        agent: The agent.
+        game: The game; None: nothing need be remembered.
+    """
+
+    def __init__(self, agent: SearchAgent, game: Game | None) -> None:
+        self._agent = agent
+        self._game = game
+        self._past: dict[int, list[PastDecision]] = {}
+
+    def begin(self, states: NDArray[np.void], i: int, players: Sequence[int]) -> None:
+        """Forget the game that was there before."""
+        self._past[i] = []
+
+    def watch(self, states: NDArray[np.void], i: int, action: int) -> None:
+        """Remember the decision, and forget those of earlier rounds."""
+        if self._game is None:
+            return
+        past = self._past.setdefault(i, [])
+        if past and self._round_of(past[0].states, 0) != self._round_of(states, i):
+            past.clear()
+        past.append(PastDecision(states[i : i + 1].copy(), action))
+
+    def decide(self, turn: Turn) -> NDArray[np.int64]:
+        """Legal actions (M,)."""
+        if self._game is None:
+            return self._agent.act(turn)
+        return self._agent.search_after(
+            turn, [self._seen_in(turn.states, i) for i in turn.indices.tolist()]
+        )[0]
+
+    def _seen_in(self, states: NDArray[np.void], i: int) -> list[PastDecision]:
+        """The latest decisions of others than the player to move, in this round."""
+        player, number = states["current_player"][i], self._round_of(states, i)
+        past = [
+            one
+            for one in self._past.get(i, [])
+            if one.states["current_player"][0] != player and self._round_of(one.states, 0) == number
+        ]
+        return past[-_MOST_PAST:]
+
+    def _round_of(self, states: NDArray[np.void], i: int) -> int:
+        assert self._game is not None
+        return 0 if self._game.round_of is None else self._game.round_of(states, i)
+
+    def end(self, states: NDArray[np.void], i: int, loser: int | None = None) -> None:
+        """Forget the game."""
+        self._past.pop(i, None)
 
 
 class TreeSearchAgent(Searcher):
@@ -303,9 +407,9 @@ def make_search_agent(
 
     Behind the number of rollouts come any of ``method`` (``halving``: ``SearchAgent``, or ``tree``:
     ``TreeSearchAgent``) and their arguments ``policy``, ``candidates`` (a number or ``all``),
-    ``horizon``, ``caution``, ``exploration`` and ``threads``. Where the game has a shipped policy
-    ``ppo`` it proposes, and it plays the rollouts unless ``policy`` says otherwise; else the
-    heuristic does, or random if there is none.
+    ``worlds``, ``horizon``, ``caution``, ``exploration`` and ``threads``. Where the game has a
+    shipped policy ``ppo`` it proposes, and it plays the rollouts unless ``policy`` says otherwise;
+    else the heuristic does, or random if there is none.
 
     Args:
         name: The name.
@@ -321,7 +425,7 @@ def make_search_agent(
     method = given.pop("method", METHODS[0])
     if method not in METHODS:
         raise ValueError(f"{name!r}: method must be {' or '.join(METHODS)}, got {method!r}")
-    unused = ("candidates", "caution") if method == "tree" else ("exploration",)
+    unused = _HALVING_ONLY if method == "tree" else _TREE_ONLY
     keys = [key for key in _KEYS if key not in unused]
     if not given.keys() <= set(keys) or len({word.partition("=")[0] for word in words}) < len(
         words
@@ -334,6 +438,7 @@ def make_search_agent(
         options: dict[str, Any] = {"rollouts": int(rollouts)}
         for key, read in (
             ("candidates", lambda text: None if text == "all" else int(text)),
+            ("worlds", int),
             ("caution", float),
             ("exploration", float),
             ("threads", int),

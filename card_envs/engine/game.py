@@ -224,6 +224,11 @@ class Game:
     #: it, and ``outlook(states, i, player)``, the rank reward that the standing then promises.
     round_of: Callable[..., int] | None = None
     outlook: Callable[..., float] | None = None
+    #: For search to choose worlds by what others have done: ``look_back(past, k, states, i, worlds,
+    #: j)``. ``past[k]`` is the game ``states[i]`` as it was before an earlier decision of the same
+    #: round, ``worlds[j]`` is ``states[i]`` redrawn. What the player to move in ``past[k]`` knew
+    #: becomes what they knew if things are as in ``worlds[j]``; False if nothing can be said.
+    look_back: Callable[..., bool] | None = None
     #: What the cards look like in pictures. Default: cards show their names.
     style: Style = None  # type: ignore[assignment]
 

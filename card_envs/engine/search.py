@@ -15,6 +15,13 @@ import numpy as np
 
 from card_envs.engine.game import Game
 from card_envs.engine.jit import jit, specialize
+from card_envs.engine.likely_worlds import (
+    choose_seeds,
+    log_likelihood,
+    log_probability,
+    no_look_back,
+    write_world_seeds,
+)
 from card_envs.engine.outcome import RANK
 from card_envs.engine.perceptron import LAYERS, choose_by_network, most_probable, write_logits
 from card_envs.engine.rng import mix, seed_in
@@ -128,6 +135,7 @@ def search_one(
     gains,
     found,
     candidates,
+    memory,
     values,
 ):
     """Choose an action in game ``i``: sequential halving over the same worlds for all candidates.
@@ -142,6 +150,8 @@ def search_one(
         return candidates[0]
     observation, _, _, streams = room
     stream = mix(seed ^ hash_of(observation))
+    write_world_seeds(states, i, j, stream, policy, room, origins, memory, work)
+    world_seeds = memory[5]
     phases = 1
     while is_halving and 1 << phases < tried:
         phases += 1
@@ -151,14 +161,13 @@ def search_one(
         for _ in range(max(1, left // ((phases - phase) * racing))):
             if left < racing:
                 break
-            world_seed = seed_in(stream, done)
             origins[j] = states[i]
             origins[j].reward_mode = RANK
-            determinize(origins, j, player, world_seed)
+            determinize(origins, j, player, world_seeds[done])
             work[WORLDS] += 1
             for c in range(racing):
                 worlds[j] = origins[j]
-                streams[j] = world_seed
+                streams[j] = seed_in(stream, done)
                 gains[:] = 0.0
                 play_on(worlds, j, candidates[c], round_of(worlds, j), policy, room, gains, work)
                 values[c, done] = gains[player]
@@ -216,6 +225,12 @@ def search_games(
     is_halving,
     origins,
     candidates,
+    past,
+    past_actions,
+    bounds,
+    recalled,
+    log_weights,
+    world_seeds,
     values,
 ):
     """Choose an action in each of the games ``indices`` by rollouts of a few candidates.
@@ -243,6 +258,12 @@ def search_games(
         is_halving: Whether half of the candidates are dropped again and again.
         origins: Records (M,).
         candidates: int64 (M, K), for the K actions that are tried at most; K <= rollouts.
+        past: Records (H,): the games before earlier decisions of others, see ``likely_worlds``.
+        past_actions: int64 (H,), what they did.
+        bounds: int64 (M + 1,): those from ``bounds[j]`` to ``bounds[j + 1]`` are game j's.
+        recalled: Records (M,).
+        log_weights: float64 (M, W), for the W worlds that are weighed; 0: they are not.
+        world_seeds: uint64 (M, rollouts).
         values: float32 (M, K, rollouts).
     """
     observation, action_mask, scratch, streams = room
@@ -263,6 +284,7 @@ def search_games(
             gains[j],
             (means[j], visits[j], work[j]),
             candidates[j],
+            (past, past_actions, bounds, recalled, log_weights[j], world_seeds[j]),
             values[j],
         )
 
@@ -456,6 +478,7 @@ def compile_search(
         **game.namespace,
         "round_of": game.round_of or no_round,
         "outlook": game.outlook or no_outlook,
+        "look_back": game.look_back or no_look_back,
         "HAS_HEURISTIC": game.heuristic is not None,
         "LAYERS": LAYERS,
         "WORLDS": WORLDS,
@@ -477,9 +500,11 @@ def compile_search(
         "SIBLING": SIBLING,
         "VISITS": VISITS,
         "descend": descend,
+        "choose_seeds": choose_seeds,
+        "log_probability": log_probability,
         "keep_best": keep_best,
         "decide": decide,
     }
-    for part in (play_on, propose, search_one, grow_tree):
+    for part in (play_on, propose, log_likelihood, write_world_seeds, search_one, grow_tree):
         namespace[part.__name__] = specialize(part, dict(namespace))
     return specialize(template, namespace, parallel=parallel)

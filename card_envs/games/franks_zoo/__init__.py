@@ -4,6 +4,7 @@ from card_envs.engine.game import Game, Option
 from card_envs.games.franks_zoo import rules, state
 from card_envs.games.franks_zoo.action_features import ACTION_FEATURES
 from card_envs.games.franks_zoo.heuristic import heuristic
+from card_envs.games.franks_zoo.knowledge import look_back
 from card_envs.games.franks_zoo.observation import (
     FIELDS,
     STATE_FIELDS,
@@ -50,5 +51,6 @@ GAME = Game(
     write_state=write_state,
     round_of=round_of,
     outlook=outlook,
+    look_back=look_back,
     style=STYLE,
 )

@@ -14,7 +14,14 @@ from card_envs.games.franks_zoo.cards import (
     PACKED_DECK,
     PACKED_DECK_OF_THREE,
 )
-from card_envs.games.franks_zoo.state import NO_CARD, NOBODY, cards_in, clear, packed
+from card_envs.games.franks_zoo.state import (
+    EXCHANGE,
+    NO_CARD,
+    NOBODY,
+    cards_in,
+    clear,
+    packed,
+)
 
 
 @jit
@@ -146,3 +153,22 @@ def draw_packed(s, pool, size):
         place -= pool >> KIND_BITS * kind & 15
         kind += 1
     return kind
+
+
+@jit
+def look_back(past, k, states, i, worlds, j):
+    """Make an earlier decision agree with a redrawn world: the player to move held what they hold
+    in that world, and all that they have played since.
+
+    Nothing can be said of the exchange, in which cards go from hand to hand unseen.
+    """
+    before, now, world = past[k], states[i], worlds[j]
+    if before.phase == EXCHANGE:
+        return False
+    player = before.current_player
+    for kind in range(NUM_KINDS):
+        played = int(before.hand[player, kind]) - int(now.hand[player, kind])
+        before.hand[player, kind] = world.hand[player, kind] + played
+        for giver in range(before.num_players):
+            before.given[giver, kind] = world.given[giver, kind]
+    return True

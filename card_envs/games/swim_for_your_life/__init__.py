@@ -4,6 +4,7 @@ from card_envs.engine.game import Game, Option
 from card_envs.games.swim_for_your_life import cards, rules, state
 from card_envs.games.swim_for_your_life.action_features import ACTION_FEATURES
 from card_envs.games.swim_for_your_life.heuristic import heuristic
+from card_envs.games.swim_for_your_life.knowledge import look_back
 from card_envs.games.swim_for_your_life.observation import (
     FIELDS,
     STATE_FIELDS,
@@ -42,5 +43,6 @@ GAME = Game(
     write_state=write_state,
     round_of=round_of,
     outlook=outlook,
+    look_back=look_back,
     style=STYLE,
 )

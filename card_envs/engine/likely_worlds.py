@@ -1,0 +1,125 @@
+"""Which redrawn worlds a search looks at, as templates: compiled for each game with ``search``.
+
+``determinize`` makes every arrangement of the hidden cards equally likely. But what others have
+done tells what they hold: worlds in which the rollouts' policy would have done the same are chosen
+more often. So worlds are drawn, weighed by the likelihood of the decisions that were seen, and
+drawn again from those, in proportion to their weights.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from card_envs.engine.jit import jit
+from card_envs.engine.perceptron import LAYERS
+from card_envs.engine.rng import seed_in
+
+# Players are taken to choose any legal action once in so many decisions, whatever the policy says.
+_SLIP = 1.0 / 20
+
+# What happens in a world in which what was seen cannot be.
+_IMPOSSIBLE = -30.0
+
+# Weights are evened out until they are worth so many equal ones: a few worlds that are used again
+# and again would look like many, and what they say would seem to be sure.
+_LEAST_WORLDS = 20.0
+_BISECTIONS = 12
+
+_GOLDEN = 0.6180339887498949
+
+
+def write_world_seeds(states, i, j, stream, policy, room, origins, memory, work):
+    """Write the seeds that the worlds of a decision in game ``i`` are redrawn with.
+
+    The same seed can be there several times.
+    """
+    past, actions, bounds, recalled, log_weights, world_seeds = memory
+    layout = policy[2][1]
+    drawn = len(log_weights)
+    if drawn == 0 or bounds[j] == bounds[j + 1] or layout[LAYERS] == 0:
+        for w in range(len(world_seeds)):
+            world_seeds[w] = seed_in(stream, w)
+        return
+    for w in range(drawn):
+        origins[j] = states[i]
+        determinize(origins, j, states[i].current_player, seed_in(stream, w))
+        work[WORLDS] += 1
+        log_weights[w] = 0.0
+        for k in range(bounds[j], bounds[j + 1]):
+            recalled[j] = past[k]
+            if look_back(recalled, j, states, i, origins, j):
+                log_weights[w] += log_likelihood(recalled, j, actions[k], policy, room, work)
+    choose_seeds(log_weights, stream, world_seeds)
+
+
+def log_likelihood(recalled, j, action, policy, room, work):
+    """How likely the rollouts' policy takes the action in ``recalled[j]``, as a logarithm."""
+    _, weights, layouts, views, _, _, _ = policy
+    observation, action_mask, scratch, _ = room
+    count = legal_action_mask(recalled, j, action_mask)
+    if count > 1 and action_mask[action]:
+        player = recalled[j].current_player
+        observe(recalled, j, player, views[1, 0], views[1, 1], observation)
+        work[EVALUATIONS] += 1
+        write_logits(weights, layouts[1], observation, SCALE, action_mask, scratch)
+    return log_probability(scratch[2], action_mask, action, count)
+
+
+@jit
+def log_probability(logits, action_mask, action, count):
+    """Of an action, given the logits of the legal ones if there are several."""
+    if action_mask[action] == 0:
+        return _IMPOSSIBLE
+    if count == 1:
+        return 0.0
+    total = 0.0
+    for other in range(len(action_mask)):
+        if action_mask[other]:
+            total += np.exp(float(logits[other]) - float(logits[action]))
+    return np.log((1.0 - _SLIP) / total + _SLIP / count)
+
+
+@jit
+def choose_seeds(log_weights, stream, world_seeds):
+    """Draw worlds in proportion to their weights, which are replaced by their sums."""
+    highest = log_weights.max()
+    evenness = evenness_of(log_weights, highest)
+    total = 0.0
+    for w in range(len(log_weights)):
+        total += np.exp(evenness * (log_weights[w] - highest))
+        log_weights[w] = total
+    # Any number of the first ones is spread evenly.
+    place = float(stream >> np.uint64(11)) / 2.0**53
+    for k in range(len(world_seeds)):
+        place = (place + _GOLDEN) % 1.0
+        w = 0
+        while w < len(log_weights) - 1 and log_weights[w] < place * total:
+            w += 1
+        world_seeds[k] = seed_in(stream, w)
+
+
+@jit
+def evenness_of(log_weights, highest):
+    """The largest factor of the logarithms, at most 1, with which enough worlds count."""
+    evenness, low, high = 1.0, 0.0, 1.0
+    least = min(_LEAST_WORLDS, len(log_weights) / 2.0)
+    for _ in range(_BISECTIONS):
+        total = squares = 0.0
+        for w in range(len(log_weights)):
+            weight = np.exp(evenness * (log_weights[w] - highest))
+            total += weight
+            squares += weight * weight
+        if total * total < least * squares:
+            high = evenness
+        else:
+            low = evenness
+        if low == 1.0:
+            break
+        evenness = (low + high) / 2.0
+    return low
+
+
+@jit
+def no_look_back(past, k, states, i, worlds, j):
+    """For a game that does not say what a world makes of earlier decisions."""
+    return False
