@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import argparse
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -22,6 +22,7 @@ from card_envs import command
 from card_envs.agents import Agent, PolicyAgent, Turn, choose, make_agent, shipped_policies
 from card_envs.agents.search import Searcher
 from card_envs.docs import markdown_table
+from card_envs.engine.agent import Follower, FollowingAgent
 from card_envs.engine.game import Game
 from card_envs.engine.perceptron import join
 from card_envs.engine.templates import compile_for
@@ -42,7 +43,7 @@ _POSITIONS, _ROLLOUT, _REPEATS = 64, 30, 20
 _PIECES = ("determinize", "network", "observation", "rules")
 
 
-class StopwatchAgent(Agent):
+class StopwatchAgent(FollowingAgent):
     """An agent, with the CPU time of its decisions and some of its positions."""
 
     def __init__(self, agent: Agent, game: Game) -> None:
@@ -52,16 +53,49 @@ class StopwatchAgent(Agent):
         self.decisions = 0
         self.positions = game.new_states(0)
 
-    def act(self, turn: Turn) -> NDArray[np.int64]:
+    def follow(self, options: Mapping[str, Any] | None) -> StopwatchFollower:
+        """One that the agent's time is taken in."""
+        agent = self.agent
+        told = agent.follow(options) if isinstance(agent, FollowingAgent) else None
+        return StopwatchFollower(self, told)
+
+
+class StopwatchFollower(Follower):
+    """Passes on what happens in the games, if the agent follows them, and takes the time."""
+
+    def __init__(self, watched: StopwatchAgent, follower: Follower | None) -> None:
+        self._watched = watched
+        self._follower = follower
+
+    def begin(self, states: NDArray[np.void], i: int, players: Sequence[int]) -> None:
+        """Tell the agent that a game begins."""
+        if self._follower is not None:
+            self._follower.begin(states, i, players)
+
+    def watch(self, states: NDArray[np.void], i: int, action: int) -> None:
+        """Tell the agent of a decision."""
+        if self._follower is not None:
+            begun = time.thread_time()
+            self._follower.watch(states, i, action)
+            self._watched.seconds += time.thread_time() - begun
+
+    def decide(self, turn: Turn) -> NDArray[np.int64]:
         """The agent's actions (M,)."""
+        watched = self._watched
         begun = time.thread_time()
-        actions = self.agent.act(turn)
-        self.seconds += time.thread_time() - begun
+        actions = (self._follower.decide if self._follower else watched.agent.act)(turn)
+        watched.seconds += time.thread_time() - begun
         has_choice = turn.action_mask.sum(axis=1) > 1
-        self.decisions += int(has_choice.sum())
-        if len(self.positions) < _POSITIONS:
-            self.positions = np.concatenate([self.positions, turn.states[turn.indices[has_choice]]])
+        watched.decisions += int(has_choice.sum())
+        if len(watched.positions) < _POSITIONS:
+            chosen = turn.states[turn.indices[has_choice]]
+            watched.positions = np.concatenate([watched.positions, chosen])
         return actions
+
+    def end(self, states: NDArray[np.void], i: int, loser: int | None = None) -> None:
+        """Tell the agent that a game is over."""
+        if self._follower is not None:
+            self._follower.end(states, i, loser)
 
 
 def redraw_worlds(states, worlds, repeats):
