@@ -258,7 +258,7 @@ def test_names(game):
         ("search:many", "invalid literal"),
         (
             "search:8,depth=3",
-            "the keys of halving are method, policy, candidates, horizon, caution",
+            "the keys of halving are method, policy, candidates, worlds, horizon, caution",
         ),
         ("search:8,method=tree,caution=1", "the keys of tree are method, policy, horizon, expl"),
         ("search:8,method=beam", "method must be halving or tree, got 'beam'"),
@@ -266,6 +266,7 @@ def test_names(game):
         ("search:8,caution=1,caution=2", "each key once"),
         ("search:8,candidates=1", "candidates must be at least 2, or all, got 1"),
         ("search:8,candidates=some", "invalid literal"),
+        ("search:8,worlds=-1", "worlds must be at least 0, got -1"),
         ("search:8,horizon=year", "horizon must be 'round' or 'game', got 'year'"),
         ("search:8,policy=nobody", "there is no agent 'nobody'"),
         ("search:8,threads=0", "threads must be from 1 to"),
