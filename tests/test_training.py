@@ -771,6 +771,18 @@ def test_a_teacher_observes_in_its_own_view(tmp_path):
     assert (targets.sum(axis=1) == 1).all()
 
 
+def test_imitation_alone_leaves_a_policy_and_a_run_that_can_go_on(tmp_path):
+    run = tiny_run(SMALL, tmp_path / "run", "decisions=0", "imitation.decisions=64")
+    assert train.train(run, quiet=True) == run.policy_path
+    imitated = run.policy_path.read_bytes()
+    with pytest.raises(ValueError, match="is finished: 0 decisions"):
+        train.train(Run.reopen(run.folder), resume=True, quiet=True)
+    longer = Run.reopen(run.folder, ["decisions=64"])
+    assert train.train(longer, resume=True, quiet=True) == run.policy_path
+    assert run.policy_path.read_bytes() != imitated
+    assert json.loads(run.card_path.read_text())["decisions"] == 64
+
+
 def test_a_run_that_starts_with_imitation_says_so_and_resumes_without(tmp_path, monkeypatch):
     run = tiny_run(SMALL, tmp_path / "run", "decisions=64", "imitation.decisions=64")
     calls = []

@@ -150,7 +150,8 @@ def _arrays(model: Learner, games: SelfPlayGames) -> _Arrays:
         ("last_obs", model._last_obs),
         ("last_episode_starts", model._last_episode_starts),
     ):
-        arrays[name] = last.cpu().numpy() if isinstance(last, torch.Tensor) else last
+        if last is not None:  # as after imitation alone
+            arrays[name] = last.cpu().numpy() if isinstance(last, torch.Tensor) else last
     arrays["rng.torch"] = torch.get_rng_state().numpy()
     if model.device.type == "cuda":
         arrays["rng.cuda"] = torch.cuda.get_rng_state(model.device).numpy()
@@ -193,7 +194,8 @@ def _restore(
         layers = those_of(f"pool.{k}.")
         pairs = [(layers[f"{j}.weight"], layers[f"{j}.bias"]) for j in range(len(layers) // 2)]
         games.add_snapshot(Network(pairs, activation))
-    model.resume_from(arrays["last_obs"], arrays["last_episode_starts"])
+    if "last_obs" in arrays:
+        model.resume_from(arrays["last_obs"], arrays["last_episode_starts"])
     model.num_timesteps = state["num_timesteps"]
     model._n_updates = state["n_updates"]
     games.rng.bit_generator.state = state["rng.games"]
