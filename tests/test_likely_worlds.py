@@ -234,4 +234,4 @@ def test_a_few_likely_worlds_are_not_all_that_is_looked_at():
     assert 1 < numbers[0] / numbers[1] < 2
     assert numbers[1] > numbers[2] > numbers[3:].max() > 0
     shares = numbers / numbers.sum()
-    assert 1.0 / (shares**2).sum() == pytest.approx(20.0, abs=2.0)
+    assert 1.0 / (shares**2).sum() == pytest.approx(0.3 * 60, abs=2.0)

@@ -194,7 +194,8 @@ class SearchAgent(Searcher, FollowingAgent):
             one; None: the heuristic's action, then the legal actions in their order.
         candidates: How many actions are tried at most, and half as many as there are rollouts;
             None: all.
-        worlds: How many worlds are drawn, weighed, and drawn from; 0: they are not weighed.
+        worlds: How many worlds are drawn, weighed, and drawn from. None: as many as there are
+            rollouts; 0: they are not weighed.
         horizon: Where rollouts end: ``"round"`` (valued by ``Game.outlook``; the default of games
             that have one) or ``"game"``.
         caution: In standard errors. None: 2 if a policy or the heuristic proposes, else 0.
@@ -221,7 +222,7 @@ class SearchAgent(Searcher, FollowingAgent):
         policy: PolicyAgent | str = "random",
         proposer: PolicyAgent | None = None,
         candidates: int | None = 8,
-        worlds: int = 128,
+        worlds: int | None = None,
         horizon: str | None = None,
         caution: float | None = None,
         halving: bool = True,
@@ -232,6 +233,8 @@ class SearchAgent(Searcher, FollowingAgent):
     ) -> None:
         if candidates is not None and candidates < 2:
             raise ValueError(f"candidates must be at least 2, or all, got {candidates}")
+        if worlds is None:
+            worlds = rollouts
         if worlds < 0:
             raise ValueError(f"worlds must be at least 0, got {worlds}")
         if caution is None:

@@ -20,9 +20,9 @@ _SLIP = 1.0 / 20
 # What happens in a world in which what was seen cannot be.
 _IMPOSSIBLE = -30.0
 
-# Weights are evened out until they are worth so many equal ones: a few worlds that are used again
-# and again would look like many, and what they say would seem to be sure.
-_LEAST_WORLDS = 20.0
+# Weights are evened out until they are worth as many equal ones as this share of the worlds: a few
+# that are used again and again would look like many, and what they say would seem to be sure.
+_LEAST_SHARE = 0.3
 _BISECTIONS = 12
 
 _GOLDEN = 0.6180339887498949
@@ -102,7 +102,7 @@ def choose_seeds(log_weights, stream, world_seeds):
 def evenness_of(log_weights, highest):
     """The largest factor of the logarithms, at most 1, with which enough worlds count."""
     evenness, low, high = 1.0, 0.0, 1.0
-    least = min(_LEAST_WORLDS, len(log_weights) / 2.0)
+    least = _LEAST_SHARE * len(log_weights)
     for _ in range(_BISECTIONS):
         total = squares = 0.0
         for w in range(len(log_weights)):
