@@ -6,10 +6,12 @@ Both interfaces of text, ``TextEnv`` and ``TextSeatEnv``, are built on it.
 from __future__ import annotations
 
 import operator
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from card_envs.answers import read_answer
 from card_envs.engine.game import Game, View
@@ -83,6 +85,8 @@ class TextGame:
         self._codes = View(memory).codes
         self._names = [game.action_name(action) for action in range(game.num_actions)]
         self._envs: dict[int, CardEnv] = {}
+        #: Called with the game's record (1,) and the action before each one is carried out.
+        self.watch: Callable[[NDArray[np.void], int], None] = _nobody_watches
         self.max_chars = max(
             self._most_characters(num_players)
             for num_players in range(player_range[0], player_range[1] + 1)
@@ -221,12 +225,17 @@ class TextGame:
                     told[-1][1].append(name)
                 else:
                     told.append((player, [name]))
+        self.watch(env.states, action)
         env.step(action)
         self.decisions[player] += 1
         self._is_new[player] = False
         self._tries_left = self.max_tries
         for other, agent in enumerate(env.possible_agents):
             self.returns[other] += env.rewards[agent]
+
+
+def _nobody_watches(states: NDArray[np.void], action: int) -> None:
+    """What is called before an action unless somebody watches."""
 
 
 def _checked_tries(max_tries: Any) -> int:

@@ -9,7 +9,8 @@ import gymnasium
 import numpy as np
 from gymnasium import spaces
 
-from card_envs.agents import AgentLike, choose
+from card_envs.agents import AgentLike
+from card_envs.engine.followed_game import FollowedGame
 from card_envs.engine.game import DEFAULT_MAX_STEPS
 from card_envs.engine.seeds import check_seed, next_seed, random_action
 from card_envs.engine.templates import RANDOM
@@ -206,6 +207,15 @@ class TextSeatEnv(OneThread, gymnasium.Env[str, str]):
         self._seating = seating[0]
         self._streams = np.array([next_seed(np.uint64(seed))], np.uint64)
         self._game.begin(int(num_players[0]), seed)
+        agents = [self._tables.arena.agents[k] for k in self._seating[: int(num_players[0])]]
+        opponents = {
+            player: one
+            for player, one in enumerate(agents)
+            if one is not None and player != self._seat
+        }
+        self._followed = FollowedGame(self.game, opponents, self._game.options)
+        self._followed.begin(self._game.env.states)
+        self._game.watch = self._followed.watch
         self._advance()
 
     def _advance(self) -> None:
@@ -215,6 +225,8 @@ class TextSeatEnv(OneThread, gymnasium.Env[str, str]):
             if action is None:
                 return
             self._game.play(action)
+        loser = self._seat if self._game.is_lost else None
+        self._followed.end(self._game.env.states, loser)
 
     def _opponents_action(self) -> int | None:
         """The action of the player to move, as the compiled loop chooses it; None: it is the
@@ -228,7 +240,7 @@ class TextSeatEnv(OneThread, gymnasium.Env[str, str]):
             mask = np.zeros(self.game.num_actions, np.int8)
             mask[legal] = 1
             return int(random_action(self._streams, 0, mask, len(legal)))
-        return None if agent is None else choose(agent, self.game, env.states)
+        return None if agent is None else self._followed.choose(env.states)
 
     @one_thread_at_a_time
     def step(self, action: str) -> tuple[str, float, bool, bool, dict[str, Any]]:

@@ -11,7 +11,8 @@ import pytest
 from gymnasium.utils.env_checker import check_env
 from helpers import EACH_GAME, TABLES, kit_of
 
-from card_envs.agents import make_agent
+from card_envs.agents import FollowingAgent, make_agent
+from card_envs.engine.agent import Follower
 from card_envs.envs.single_seat import SingleSeatEnv
 from card_envs.envs.text_seat import TextSeatEnv
 
@@ -65,6 +66,61 @@ def test_the_games_are_those_of_the_single_seat(game, num_players, opponents, sk
                 with pytest.raises(gymnasium.error.ResetNeeded, match="the game is over"):
                     words.step("[0]")
                 break
+
+
+class Listener(FollowingAgent, Follower):
+    """Plays the first legal action, and writes down what it is told."""
+
+    def __init__(self):
+        self.name = "listener"
+        self.told = []
+
+    def follow(self, options):
+        self.told.append(sorted(options))
+        return self
+
+    def begin(self, states, i, players):
+        self.told.append(("begin", int(states["seed"][i]), list(players)))
+
+    def watch(self, states, i, action):
+        self.told.append((int(states["steps"][i]), action))
+
+    def decide(self, turn):
+        return turn.action_mask.argmax(axis=1)
+
+    def end(self, states, i, loser=None):
+        self.told.append(("end", int(states["steps"][i]), loser))
+
+
+@each_game
+def test_opponents_are_told_what_those_of_the_single_seat_are(game):
+    """Agents that follow their games, such as searches and programs."""
+    options = {"seat": 0, "max_steps": 60}
+    agents = Listener(), Listener()
+    seat = SingleSeatEnv(game.name, opponents=agents[0], **options)
+    words = TextSeatEnv(game.name, opponents=agents[1], **options)
+    for seed in (3, 4):
+        _, info = seat.reset(seed=seed)
+        words.reset(seed=seed)
+        is_over = False
+        while not is_over:
+            action = int(np.flatnonzero(info["action_mask"])[-1])
+            _, _, terminated, truncated, info = seat.step(action)
+            words.step(f"[{action}]")
+            is_over = terminated or truncated
+    expected, told = ([one for one in agent.told if isinstance(one, tuple)] for agent in agents)
+    assert told == expected
+    assert sum(one[0] == "end" for one in told) == 2
+
+
+@each_game
+def test_opponents_are_told_who_lost_by_wrong_answers(game):
+    listener = Listener()
+    words = TextSeatEnv(game.name, opponents=listener, seat=0, max_tries=1)
+    words.reset(seed=1)
+    words.step("nonsense")
+    assert listener.told[-1][0] == "end"
+    assert listener.told[-1][2] == 0
 
 
 @each_game
@@ -134,6 +190,7 @@ def test_games_that_are_too_short_are_an_error(game):
 @each_game
 def test_it_is_copied_pickled_and_rendered(game):
     env = TextSeatEnv(game.name, opponents=make_agent("random", game), render_mode="ansi")
+    env = pickle.loads(pickle.dumps(env))
     assert env.render() is None
     text, info = env.reset(seed=6)
     assert env.render() in text
