@@ -235,3 +235,24 @@ def test_a_few_likely_worlds_are_not_all_that_is_looked_at():
     assert numbers[1] > numbers[2] > numbers[3:].max() > 0
     shares = numbers / numbers.sum()
     assert 1.0 / (shares**2).sum() == pytest.approx(0.3 * 60, abs=2.0)
+
+
+@looking_back
+def test_what_was_before_a_game_was_redrawn_is_forgotten(game):
+    """As when a person at the table takes a decision back: the cards are others now."""
+    agent = searcher(game)
+    asked = []
+    agent.search_after = lambda turn, past: asked.append(past) or (turn.action_mask.argmax(axis=1),)
+    states, past = next(
+        (states, past)
+        for states, past in course_of(game, game.min_players, 0)
+        if any(one.states["current_player"][0] != states["current_player"][0] for one in past)
+    )
+    follower = agent.follow(None)
+    follower.begin(states, 0, [0])
+    for before, action in past:
+        follower.watch(before, 0, action)
+    other = redrawn(game, states, int(states["current_player"][0]), 1, game.rules.determinize)
+    for position in (states, other):
+        follower.decide(turn_of(game, position, np.array([0]), agent.view))
+    assert [len(one) > 0 for (one,) in asked] == [True, False]

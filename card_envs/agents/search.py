@@ -269,7 +269,8 @@ class SearchAgent(Searcher, FollowingAgent):
 
         Args:
             turn: M games.
-            past: For each of them earlier decisions of others in the round, in any order.
+            past: For each of them earlier decisions of others in the same round of that game, in
+                any order.
         """
         return self._search_with(turn, self._settings(len(turn), past))
 
@@ -320,19 +321,29 @@ class SearchFollower(Follower):
 
     def decide(self, turn: Turn) -> NDArray[np.int64]:
         """Legal actions (M,)."""
+        return self.search(turn)[0]
+
+    def search(
+        self, turn: Turn
+    ) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.int64]]:
+        """As ``SearchAgent.search``, in worlds that agree with what others have done."""
         if self._game is None:
-            return self._agent.act(turn)
-        return self._agent.search_after(
-            turn, [self._seen_in(turn.states, i) for i in turn.indices.tolist()]
-        )[0]
+            return self._agent.search(turn)
+        past = [self._seen_in(turn.states, i) for i in turn.indices.tolist()]
+        return self._agent.search_after(turn, past)
 
     def _seen_in(self, states: NDArray[np.void], i: int) -> list[PastDecision]:
-        """The latest decisions of others than the player to move, in this round."""
+        """The latest decisions of others than the player to move, in this round.
+
+        A game that was redrawn has another seed: its past no longer agrees with its cards.
+        """
         player, number = states["current_player"][i], self._round_of(states, i)
         past = [
             one
             for one in self._past.get(i, [])
-            if one.states["current_player"][0] != player and self._round_of(one.states, 0) == number
+            if one.states["current_player"][0] != player
+            and one.states["seed"][0] == states["seed"][i]
+            and self._round_of(one.states, 0) == number
         ]
         return past[-_MOST_PAST:]
 

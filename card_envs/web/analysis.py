@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import islice
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
 from card_envs.agents import Agent, PolicyAgent, Turn
-from card_envs.engine.agent import checked_actions, turn_of
+from card_envs.engine.agent import Follower, FollowingAgent, checked_actions, turn_of
 from card_envs.engine.game import Game
 from card_envs.replay import Replay
 from card_envs.web.messages import Advice, Dispute, Disputes, Opinion
@@ -20,7 +21,7 @@ _SHOWN = 8
 
 @runtime_checkable
 class _Searcher(Protocol):
-    """An agent that tells what it found out about each action."""
+    """An agent, or its follower, that tells what it found out about each action."""
 
     def search(
         self, turn: Turn
@@ -35,6 +36,7 @@ def advise(
     states: NDArray[np.void],
     step: int,
     played: int | None = None,
+    follower: Follower | None = None,
 ) -> Advice:
     """What an agent thinks of the present decision of ``states[0]``.
 
@@ -47,11 +49,13 @@ def advise(
         states: The record, in an array of one.
         step: The decision's number.
         played: The action that was played; None: not to be told.
+        follower: The agent's, if it has been told of the game.
     """
     turn = turn_of(game, states, np.array([0]), agent.view)
     values = counts = None
-    if isinstance(agent, _Searcher):
-        actions, values, counts = agent.search(turn)
+    asked = agent if follower is None else follower
+    if isinstance(asked, _Searcher):
+        actions, values, counts = asked.search(turn)
     else:
         actions = agent.act(turn)
     choice = int(checked_actions(agent, turn, actions)[0])
@@ -76,6 +80,21 @@ def advise(
         opinions=[Opinion(**opinion) for opinion in shown],
         others=len(legal) - len(shown),
     )
+
+
+def follower_told(agent: Agent, replay: Replay, decisions: int) -> Follower | None:
+    """The agent's follower, told of the first decisions of a game; None: it needs none."""
+    follower = _searching_follower(agent)
+    if follower is not None:
+        for env, action in islice(replay.steps(), decisions):
+            follower.watch(env.states, 0, action)
+    return follower
+
+
+def _searching_follower(agent: Agent) -> Follower | None:
+    """One that searches with what it is told; None: the agent is asked for positions alone."""
+    follower = agent.follow(None) if isinstance(agent, FollowingAgent) else None
+    return follower if isinstance(follower, _Searcher) else None
 
 
 def _opinion(game: Game, action: int) -> dict[str, Any]:
@@ -106,14 +125,17 @@ def find_disputes(agent: Agent, label: str, replay: Replay) -> Iterator[Disputes
         How far it has come, after each decision; at last the disputes, the greatest loss first,
         then those whose loss is unknown.
     """
+    follower = _searching_follower(agent)
     total = sum(isinstance(entry, int) for entry in replay.actions)
     found: list[Dispute] = []
     for step, (env, played) in enumerate(replay.steps()):
         if len(env.legal_actions()) > 1:
-            advice = advise(agent, label, env.game, env.states, step, played)
+            advice = advise(agent, label, env.game, env.states, step, played, follower)
             if advice.choice != played:
                 player = env.possible_agents.index(env.agent_selection)
                 found.append(_dispute(advice, player, played))
+        if follower is not None:
+            follower.watch(env.states, 0, played)
         yield Disputes(agent=label, done=step, total=total)
     # A searcher may keep an action that it values a little lower: no loss then.
     found.sort(key=lambda dispute: (dispute.loss is None, -(dispute.loss or 0.0), dispute.step))

@@ -19,7 +19,7 @@ from card_envs.engine.game import Game
 from card_envs.envs.aec import CardEnv
 from card_envs.render import text
 from card_envs.replay import Redraw, Replay
-from card_envs.web.analysis import advise, find_disputes
+from card_envs.web.analysis import advise, find_disputes, follower_told
 from card_envs.web.messages import (
     Advice,
     Decision,
@@ -349,9 +349,9 @@ class Table:
             PermissionError: The game runs at a closed table.
             ValueError: There is no such decision.
         """
-        self.replay()
+        told = follower_told(agent, self.replay(), step)
         env, played = self._at(step)
-        return advise(agent, label, self.game, env.states, step, played)
+        return advise(agent, label, self.game, env.states, step, played, told)
 
     def find_disputes(self, agent: Agent, label: str) -> Iterator[Disputes]:
         """Where an agent disagrees with what was played, see :func:`analysis.find_disputes`.

@@ -6,10 +6,17 @@ import numpy as np
 import pytest
 from helpers import ALL_GAMES, EACH_GAME, kit_of, mid_game
 
-from card_envs.agents import Agent, PolicyAgent, RandomAgent, agent_names, make_agent
-from card_envs.engine.agent import turn_of
+from card_envs.agents import (
+    Agent,
+    FollowingAgent,
+    PolicyAgent,
+    RandomAgent,
+    agent_names,
+    make_agent,
+)
+from card_envs.engine.agent import Follower, turn_of
 from card_envs.replay import Replay
-from card_envs.web.analysis import advise, find_disputes
+from card_envs.web.analysis import advise, find_disputes, follower_told
 
 each_game = pytest.mark.parametrize("game", EACH_GAME)
 GAME = ALL_GAMES[0]
@@ -110,3 +117,46 @@ def test_disputes_are_the_decisions_at_which_the_searcher_disagrees(game):
     losses = [dispute.loss for dispute in last.disputes]
     known = [loss for loss in losses if loss is not None]
     assert losses == sorted(known, reverse=True) + [None] * (len(losses) - len(known))
+
+
+class StubFollower(Follower):
+    """Searches like the stub, and remembers what it is told."""
+
+    def __init__(self):
+        self.told = []
+
+    def begin(self, states, i, players):
+        raise AssertionError("a game that is looked at does not begin")
+
+    def watch(self, states, i, action):
+        self.told.append((int(states["steps"][i]), action))
+
+    def search(self, turn):
+        assert len(self.told) == int(turn.states["steps"][0])
+        return StubSearcher().search(turn)
+
+    def decide(self, turn):
+        raise AssertionError("it is asked for its values")
+
+    def end(self, states, i, loser=None):
+        raise AssertionError("a game that is looked at does not end")
+
+
+class StubFollowing(StubSearcher, FollowingAgent):
+    def follow(self, options):
+        self.follower = StubFollower()
+        return self.follower
+
+
+@each_game
+def test_a_searcher_that_follows_games_is_told_what_has_happened(game):
+    replay = Replay.of(mid_game(game, game.default_players, 12, **kit_of(game).short_options))
+    expected = [(int(env.states["steps"][0]), action) for env, action in replay.steps()]
+    agent = StubFollowing()
+    found = list(find_disputes(agent, "stub", replay))
+    assert agent.follower.told == expected
+    assert found[-1] == list(find_disputes(StubSearcher(), "stub", replay))[-1]
+    for decisions in (0, len(expected) // 2, len(expected)):
+        follower = follower_told(agent, replay, decisions)
+        assert follower.told == expected[:decisions]
+    assert follower_told(StubSearcher(), replay, 1) is None
