@@ -40,7 +40,7 @@ from card_envs.agents import (
     make_agent,
 )
 from card_envs.agents.network import Network, write_policy
-from card_envs.engine.agent import turn_of
+from card_envs.engine.agent import Follower, turn_of
 from card_envs.engine.arena import Arena
 from card_envs.engine.game import Game, View
 from card_envs.engine.perceptron import (
@@ -627,6 +627,44 @@ def test_the_arena_leaves_the_callers_seats_to_them(game):
     assert decisions >= games
     assert arena.states["terminated"].all()
     assert arena.returns.sum(axis=1) == pytest.approx(np.zeros(games), abs=1e-9)
+
+
+class Listener(Follower):
+    """Writes down what it is told."""
+
+    def __init__(self):
+        self.seats, self.told, self.ended = {}, {}, []
+
+    def begin(self, states, i, players):
+        self.seats[i], self.told[i] = players, []
+
+    def watch(self, states, i, action):
+        self.told[i].append(action)
+        assert len(self.told[i]) == states["steps"][i] + 1
+
+    def decide(self, turn):
+        raise AssertionError("the caller decides")
+
+    def end(self, states, i, loser=None):
+        self.ended.append((i, loser))
+
+
+@each_game
+def test_the_callers_follower_is_told_of_the_callers_games(game):
+    games, n = 4, game.min_players
+    opponent = make_agent(game.default_opponent, game)
+    arena = Arena(game, games, [None, opponent], max_steps=40, record=True)
+    arena.follower = listener = Listener()
+    numbers = np.arange(games)
+    seating = np.ones((games, game.max_players), np.int64)
+    seating[1:, 1] = 0  # in game 0 they hold no seat
+    arena.start(numbers, numbers.astype(np.uint64), np.full(games, n), seating)
+    while (waiting := numbers[arena.waiting == 0]).size:
+        arena.act(waiting, arena.action_mask[waiting].argmax(axis=1))
+    assert listener.seats == {1: [1], 2: [1], 3: [1]}
+    assert sorted(listener.ended) == [(1, None), (2, None), (3, None)]
+    for i, told in listener.told.items():
+        assert told == arena.recorded[i, : arena.states["steps"][i]].tolist()
 
 
 @each_game

@@ -1,7 +1,8 @@
 """Labels for expert iteration: what rollouts find each likely action to be worth.
 
 The positions are those of a learner's games. In each the policy's likeliest actions are played out
-by the policy itself, in the same redrawn worlds for all of them.
+by the policy itself, in the same redrawn worlds for all of them, which agree with what the others
+have done if the game can tell (``Game.look_back``).
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from card_envs.agents import PolicyAgent, SearchAgent
+from card_envs.agents.search import SearchFollower
 from card_envs.engine.agent import Turn
 from training.improvement_config import ImprovementConfig
 from training.run_folder import RunFolder
@@ -99,7 +101,6 @@ def label_positions(
     games = SelfPlayGames(own)
     # The opponent pool; its actions are drawn, as in training.
     games.arena.agents.append(PolicyAgent(policy.network, policy.name, policy.view, seed=0))
-    games.reset(seed)
     drawing = PolicyAgent(policy.network, policy.name, policy.view, seed)
     searcher = SearchAgent(
         run.game,
@@ -112,6 +113,8 @@ def label_positions(
         unfinished=config.labels.unfinished,
         seed=seed,
     )
+    follower = games.arena.follower = searcher.follow(None)
+    games.reset(seed)
     found: list[Labels] = []
     wanted, step = config.labels.shard, 0
     legal = np.zeros(run.game.num_actions, np.int64)
@@ -124,7 +127,7 @@ def label_positions(
                 (games.arena.action_mask != 0)[:, is_rare].any(axis=1), config.labels.rare, 1.0
             )
             chosen = np.flatnonzero(rng.random(games.num_envs) < times / _STRIDE)[:wanted]
-            found.append(_label(games, searcher, chosen, config.labels.candidates))
+            found.append(_label(games, follower, chosen, config.labels.candidates))
             wanted -= len(chosen)
         is_drawn = rng.random(games.num_envs) < config.labels.drawn
         turn = _turn(games, games.all)
@@ -143,10 +146,10 @@ def _turn(games: SelfPlayGames, indices: NDArray[np.int64]) -> Turn:
 
 
 def _label(
-    games: SelfPlayGames, searcher: SearchAgent, indices: NDArray[np.int64], candidates: int
+    games: SelfPlayGames, follower: SearchFollower, indices: NDArray[np.int64], candidates: int
 ) -> Labels:
     turn = _turn(games, indices)
-    _, values, visits = searcher.search(turn)
+    _, values, visits = follower.search(turn)
     order = np.argsort(visits == 0, axis=1, kind="stable")[:, :candidates]
     tried = np.take_along_axis(visits, order, axis=1) > 0
     units = np.rint(turn.observation * games.game.fields.scale)

@@ -50,6 +50,7 @@ class Arena:
 
     Attributes:
         agents: the agents; the list may be changed between calls.
+        follower: the caller's, told of the games in which a seat is theirs; None: there is none.
         states: the games' records (N,).
         seating: int64 (N, max_players), which of the agents holds each seat.
         waiting: int64 (N,), the agent that is to be asked, or ``NOBODY`` where a game is over.
@@ -87,6 +88,7 @@ class Arena:
     ) -> None:
         self.game = game
         self.agents = list(agents)
+        self.follower: Follower | None = None
         self.view = view or View()
         self.options = game.check_options(options)
         self._encoded = game.encode_options(options)
@@ -238,18 +240,23 @@ class Arena:
 
     def _seat_followers(self, indices: NDArray[np.int64]) -> None:
         """Tell the agents that follow which games begin, and remember who does."""
-        following = [k for k, agent in enumerate(self.agents) if isinstance(agent, FollowingAgent)]
+        following: list[tuple[int, Follower]] = []
+        for k, agent in enumerate(self.agents):
+            if isinstance(agent, FollowingAgent):
+                following.append((k, self._follower_of(agent)))
+            elif agent is None and self.follower is not None:
+                following.append((k, self.follower))
         self._is_followed[indices] = False
         if not following and not self._at_table:
             return
         for i in indices.tolist():
             seating = self.seating[i, : int(self.states["num_players"][i])]
             there = []
-            for k in following:
+            for k, follower in following:
                 players = np.flatnonzero(seating == k).tolist()
                 if players:
-                    there.append(self._follower_of(self.agents[k]))
-                    there[-1].begin(self.states, i, players)
+                    follower.begin(self.states, i, players)
+                    there.append(follower)
             self._at_table.pop(i, None)  # of a game that was not played to its end
             if there:
                 self._at_table[i] = there
