@@ -36,8 +36,9 @@ _PREFIX = "search:"
 # Found by trying: with 1, search:64 is weaker than ppo in Beaver Gang with four players.
 _CAUTION = 2.0
 
-# Decisions of others that worlds are weighed by, at most: the latest.
+# Worlds are weighed by so many decisions of others at most, among so many of all: the latest.
 _MOST_PAST = 16
+_MOST_REMEMBERED = 128
 
 _KEYS = ("method", "policy", "candidates", "worlds", "horizon", "caution", "exploration", "threads")
 _HALVING_ONLY, _TREE_ONLY = ("candidates", "worlds", "caution"), ("exploration",)
@@ -318,6 +319,7 @@ class SearchFollower(Follower):
         if past and self._round_of(past[0].states, 0) != self._round_of(states, i):
             past.clear()
         past.append(PastDecision(states[i : i + 1].copy(), action))
+        del past[:-_MOST_REMEMBERED]
 
     def decide(self, turn: Turn) -> NDArray[np.int64]:
         """Legal actions (M,)."""
@@ -337,15 +339,16 @@ class SearchFollower(Follower):
 
         A game that was redrawn has another seed: its past no longer agrees with its cards.
         """
-        player, number = states["current_player"][i], self._round_of(states, i)
-        past = [
+        past = self._past.get(i, [])
+        if past and self._round_of(past[0].states, 0) != self._round_of(states, i):
+            return []
+        player, seed = states["current_player"][i], states["seed"][i]
+        seen = [
             one
-            for one in self._past.get(i, [])
-            if one.states["current_player"][0] != player
-            and one.states["seed"][0] == states["seed"][i]
-            and self._round_of(one.states, 0) == number
+            for one in past
+            if one.states["current_player"][0] != player and one.states["seed"][0] == seed
         ]
-        return past[-_MOST_PAST:]
+        return seen[-_MOST_PAST:]
 
     def _round_of(self, states: NDArray[np.void], i: int) -> int:
         assert self._game is not None
