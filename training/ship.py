@@ -123,10 +123,14 @@ def strength_table(card: dict[str, Any]) -> str:
         names = short_names([mean["name"], mean["opponents"]])
         entries.append([*(f"`{name}`" for name in names), *map(_rank, (*own, mean))])
     measured = card["strength"]
+    unit = "labels" if "labels" in card else "decisions"
+    work = f"{card[unit]:,} {unit}"
     return (
         f"{markdown_table(header, entries, len(sizes) + 1)}\n\n"
         f"Rank reward with its 95% interval over {measured['deals']} deals, each in all seatings: "
-        f"`{measured['command']}`, on {measured['machine']}."
+        f"`{measured['command']}`, on {measured['machine']}.\n\n"
+        f"`{card['name']}`'s last run: `{card['commands'][-1]}`, {work} in {card['hours']} hours, "
+        f"on {card['machine']}."
     )
 
 

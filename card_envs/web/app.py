@@ -64,6 +64,7 @@ class Settings:
 
     Args:
         host: What the server listens to.
+        names: Further host names that it is reached by.
         policies: A folder of policy files.
         agents: Names of further agents.
         runs: A folder of training runs.
@@ -72,6 +73,7 @@ class Settings:
     """
 
     host: str = "127.0.0.1"
+    names: Sequence[str] = ()
     policies: Path | None = None
     agents: Sequence[str] = ()
     runs: Path | None = None
@@ -100,7 +102,7 @@ def create_app(settings: Settings) -> Starlette:
             Mount("/fonts", StaticFiles(directory=_FONTS)),
         ],
         middleware=[
-            Middleware(SameOriginMiddleware, host=settings.host),
+            Middleware(SameOriginMiddleware, host=settings.host, names=settings.names),
             Middleware(GZipMiddleware, minimum_size=1000),
         ],
         exception_handlers={HTTPException: _problem},

@@ -32,6 +32,14 @@ def add_serve(commands: Any) -> None:
         "--port", type=int, default=8000, help="the port; 0: a free one (default: 8000)"
     )
     parser.add_argument(
+        "--name",
+        nargs="+",
+        action="extend",
+        default=[],
+        metavar="NAME",
+        help="answer to these host names too, such as a proxy's; without port",
+    )
+    parser.add_argument(
         "--runs", type=Path, metavar="DIR", help="show the training runs in this folder"
     )
     parser.add_argument(
@@ -64,6 +72,7 @@ def _prepare(args: argparse.Namespace) -> Callable[[], int]:
         raise ValueError(f"--port must be from 0 to {2**16 - 1}, got {args.port}")
     settings = Settings(
         host=args.host,
+        names=tuple(args.name),
         policies=args.policies,
         agents=tuple(args.agent),
         runs=args.runs,

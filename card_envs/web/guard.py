@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from ipaddress import ip_address
 from urllib.parse import urlsplit
 
@@ -36,11 +37,12 @@ class SameOriginMiddleware:
     Args:
         app: The application.
         host: What the server listens to.
+        names: Further names of the server, such as a proxy's.
     """
 
-    def __init__(self, app: ASGIApp, host: str) -> None:
+    def __init__(self, app: ASGIApp, host: str, names: Iterable[str] = ()) -> None:
         self._app = app
-        self._hosts = {*_LOOPBACK, host.lower()}
+        self._hosts = {*_LOOPBACK, host.lower(), *(name.lower() for name in names)}
         self._is_for_all = host in ("0.0.0.0", "::")
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:

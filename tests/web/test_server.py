@@ -131,6 +131,17 @@ def test_a_server_for_all_addresses_has_addresses_as_names(visit):
         assert client.get("/", headers={"host": host}).status_code == status
 
 
+def test_a_server_answers_to_the_names_that_it_is_given(visit):
+    client = visit(names=("Cards.example.org",))
+    for host, status in (("cards.example.org", 200), ("cards.example.org:8443", 200), ("x.y", 403)):
+        headers = {"host": host, "origin": f"https://{host}"}
+        assert client.get("/", headers=headers).status_code == status
+        answer = client.post("/api/tables", json=wanted(GAME), headers=headers)
+        assert (answer.status_code == 403) == (status == 403)
+    evil = {"host": "cards.example.org", "origin": "https://evil.example"}
+    assert client.post("/api/tables", json=wanted(GAME), headers=evil).status_code == 403
+
+
 # ---------------------------------------------------------------------------------------------
 # Bad input
 # ---------------------------------------------------------------------------------------------
