@@ -13,8 +13,7 @@ from card_envs.agents.search import PastDecision
 from card_envs.engine.agent import turn_of
 from card_envs.engine.game import Game
 from card_envs.engine.jit import COMPILED
-from card_envs.engine.likely_worlds import choose_seeds, log_probability
-from card_envs.engine.rng import seed_in
+from card_envs.engine.likely_worlds import add_up, draw_world, log_probability
 from card_envs.evaluation import evaluate
 
 LOOKING_BACK = [pytest.param(game, id=game.id) for game in ALL_GAMES if game.look_back is not None]
@@ -210,31 +209,60 @@ def test_the_probability_of_a_decision():
     assert log_probability(logits, mask, 3, 3) < -20
 
 
-def numbers_of(weights, stream, count):
-    """How often each world is chosen."""
-    stream = np.uint64(stream)
-    seeds = np.zeros(count, np.uint64)
-    choose_seeds(np.log(weights), stream, seeds)
-    names = {int(seed_in(stream, w)): w for w in range(len(weights))}
-    return np.bincount([names[seed] for seed in seeds.tolist()], minlength=len(weights))
+def shares_of(weights, used):
+    """With which probability each world is drawn."""
+    sums = np.log(weights)
+    total = add_up(sums, used)
+    return np.diff(sums, prepend=0.0) / total
 
 
-def test_worlds_are_chosen_in_proportion_to_their_weights():
+def worlds_of(weights, place, count):
+    """Which worlds are played in, and how often each counts."""
+    sums = np.cumsum(weights)
+    slots, counts = np.full(len(weights), -1), np.zeros(count)
+    worlds = []
+    for done in range(count):
+        world, place = draw_world(sums, sums[-1], place, slots, counts, done)
+        if world < 0:
+            break
+        worlds.append(world)
+    return worlds, counts[: len(worlds)]
+
+
+def test_worlds_count_in_proportion_to_their_weights():
     weights = np.random.default_rng(0).uniform(0.5, 1.5, 40)
-    for stream in (1, 2**63 + 7):
-        shares = numbers_of(weights, stream, 4000) / 4000
-        np.testing.assert_allclose(shares, weights / weights.sum(), atol=2e-3)
+    weights[7] = 20.0
+    for place in (0.1, 0.9):
+        worlds, counts = worlds_of(weights, place, 40)
+        assert len(set(worlds)) == len(worlds) == 40
+        shares = weights[worlds] / weights.sum()
+        np.testing.assert_allclose(counts / counts.sum(), shares, atol=2e-2)
+        few, counts = worlds_of(weights, place, 9)
+        assert few == worlds[:9]
+        assert counts[few.index(7)] > 2
+        assert (np.delete(counts, few.index(7)) == 1).all()
 
 
-def test_a_few_likely_worlds_are_not_all_that_is_looked_at():
+def test_there_are_no_more_worlds_than_can_be():
+    worlds, counts = worlds_of(np.array([1.0, 0.0, 2.0, 0.0]), 0.3, 4)
+    assert sorted(worlds) == [0, 2]
+    assert len(counts) == 2
+
+
+@pytest.mark.parametrize(("used", "worth"), [(8, 8), (100, 0.3 * 60)])
+def test_a_few_likely_worlds_are_not_all_that_is_looked_at(used, worth):
     """Weights are evened out, but stay in their order."""
     weights = np.full(60, 1e-9)
     weights[:3] = 1.0, 0.5, 1e-4
-    numbers = numbers_of(weights, 5, 600)
-    assert 1 < numbers[0] / numbers[1] < 2
-    assert numbers[1] > numbers[2] > numbers[3:].max() > 0
-    shares = numbers / numbers.sum()
-    assert 1.0 / (shares**2).sum() == pytest.approx(0.3 * 60, abs=2.0)
+    shares = shares_of(weights, used)
+    assert 1 < shares[0] / shares[1] < 2
+    assert shares[1] > shares[2] > shares[3:].max() > 0
+    assert 1.0 / (shares**2).sum() == pytest.approx(worth, rel=0.02)
+
+
+def test_weights_that_are_even_enough_stay():
+    weights = np.random.default_rng(0).uniform(0.5, 1.5, 40)
+    np.testing.assert_allclose(shares_of(weights, 8), weights / weights.sum(), rtol=1e-6)
 
 
 @looking_back

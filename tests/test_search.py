@@ -28,13 +28,16 @@ from card_envs.engine.jit import COMPILED
 from card_envs.engine.outcome import RANK, SCORE, WIN
 from card_envs.engine.outlook import promise
 from card_envs.engine.search import (
-    ACTION,
     AVAILABLE,
+    CHILD,
+    KEY,
     NODE_SIZE,
     VISITS,
+    count_worlds,
     decide,
     descend,
     keep_best,
+    outcome,
 )
 from card_envs.evaluation import evaluate
 
@@ -293,19 +296,39 @@ def test_a_tree_tries_every_action_and_then_follows_the_bounds():
         child, size, is_new = descend(nodes, totals, 0, size, mask, 0.7, streams, 0)
         assert is_new
         nodes[child, VISITS] = 1
-        totals[child] = [-1.0, 0.0, 0.0, 1.0][nodes[child, ACTION]]
-        tried.append(int(nodes[child, ACTION]))
+        totals[child] = [-1.0, 0.0, 0.0, 1.0][nodes[child, KEY]]
+        tried.append(int(nodes[child, KEY]))
     assert sorted(tried) == [0, 2, 3]
     mask = np.array([1, 0, 1, 1], np.int8)
     child, size, is_new = descend(nodes, totals, 0, size, mask, 0.7, streams, 0)
-    assert (size, is_new, nodes[child, ACTION]) == (4, False, 3)
+    assert (size, is_new, nodes[child, KEY]) == (4, False, 3)
     # Where the best is not legal the next is taken, and only legal ones were available.
     before = nodes[1:4, AVAILABLE].copy()
     mask = np.array([1, 0, 1, 0], np.int8)
     child, size, is_new = descend(nodes, totals, 0, size, mask, 0.7, streams, 0)
-    assert (is_new, nodes[child, ACTION]) == (False, 2)
-    more = dict(zip(nodes[1:4, ACTION].tolist(), nodes[1:4, AVAILABLE] - before, strict=True))
+    assert (is_new, nodes[child, KEY]) == (False, 2)
+    more = dict(zip(nodes[1:4, KEY].tolist(), nodes[1:4, AVAILABLE] - before, strict=True))
     assert more == {0: 1, 2: 1, 3: 0}
+
+
+def test_what_the_observer_sees_after_an_action_parts_the_tree():
+    """A card drawn, say: what one card has shown is not mixed with what another has."""
+    nodes, totals = np.zeros((9, NODE_SIZE), np.int32), np.zeros(9)
+    streams = np.array([1], np.uint64)
+    action, size, _ = descend(nodes, totals, 0, 1, np.array([1, 0], np.int8), 0.7, streams, 0)
+    seen = [np.uint64(2**63 + 5), np.uint64(7)]
+    found = []
+    for key in (seen[0], seen[1], seen[0], seen[1]):
+        node, size = outcome(nodes, action, size, key)
+        found.append(node)
+    assert found[:2] == found[2:]
+    assert len({0, action, *found}) == size == 4
+    below, size, is_new = descend(
+        nodes, totals, found[0], size, np.array([0, 1], np.int8), 0.7, streams, 0
+    )
+    assert is_new
+    assert nodes[found[0], CHILD] == below
+    assert nodes[found[1], CHILD] == 0
 
 
 # ---------------------------------------------------------------------------------------------
@@ -355,11 +378,56 @@ def test_the_best_half_and_the_proposed_one_stay():
     candidates = np.array([7, 3, 9, 4, 5])
     means = {7: -1.0, 3: 0.1, 9: 0.9, 4: 0.5, 5: 0.3}
     values = np.array([[means[c]] * 3 + [99.0] for c in candidates], np.float32)
-    assert keep_best(candidates, values, 5, 3) == 3
+    assert keep_best(candidates, values, np.ones(4), 5, 3) == 3
     assert candidates.tolist() == [7, 9, 4, 5, 3]
     for c, row in zip(candidates, values, strict=True):
         assert row[:3].tolist() == pytest.approx([means[c]] * 3)
-    assert keep_best(candidates, values, 2, 3) == 2
+    assert keep_best(candidates, values, np.ones(4), 2, 3) == 2
+
+
+def test_worlds_count_as_often_as_they_were_drawn():
+    candidates = np.array([7, 3, 9])
+    values = np.array([[0.0, 0.0], [1.0, -0.5], [-0.5, 0.75]], np.float32)
+    assert keep_best(candidates.copy(), values.copy(), np.array([3.0, 1.0]), 3, 2) == 2
+    for counts, best in (([3.0, 1.0], 3), ([1.0, 1.0], 3), ([1.0, 3.0], 9)):
+        order, found = candidates.copy(), values.copy()
+        keep_best(order, found, np.array(counts), 3, 2)
+        assert order[1] == best
+
+
+@pytest.mark.parametrize(
+    ("counts", "caution", "is_kept"),
+    [
+        ([1.0, 1.0, 1.0, 1.0], 0.9, False),
+        ([1.0, 1.0, 1.0, 1.0], 1.0, True),
+        ([5.0, 1.0, 1.0, 1.0], 1.2, False),
+        ([5.0, 1.0, 1.0, 1.0], 1.5, True),  # they are worth 2.3 worlds; of four, it were not
+        ([1.0, 1.0, 1.0, 5.0], 0.0, True),
+    ],
+)
+def test_worlds_that_count_more_make_no_more_sure(counts, caution, is_kept):
+    values = np.array([[0.0] * 4, [1.0, 0.75, 0.5, -0.75]], np.float32)
+    action = decide(np.array([10, 20]), values, np.array(counts), 4, caution)
+    assert action == (10 if is_kept else 20)
+
+
+def test_two_worlds_that_say_the_same_are_not_sure():
+    values = np.array([[0.0] * 20, [0.25] * 20], np.float32)
+    candidates, counts = np.array([10, 20]), np.ones(20)
+    assert decide(candidates, values, counts, 2, 2.0) == 10
+    assert decide(candidates, values, counts, 20, 2.0) == 20
+
+
+@pytest.mark.parametrize(("rollouts", "candidates"), [(64, 8), (64, 2), (9, 4), (2, 2), (256, 5)])
+def test_the_number_of_worlds_is_known_before(rollouts, candidates):
+    phases = max(1, int(np.ceil(np.log2(candidates))))
+    left, racing, done = rollouts, candidates, 0
+    for phase in range(phases):
+        for _ in range(max(1, left // ((phases - phase) * racing))):
+            if left >= racing:
+                left, done = left - racing, done + 1
+        racing = max(2, -(-racing // 2))
+    assert count_worlds(rollouts, phases, candidates) == done
 
 
 @pytest.mark.parametrize(
@@ -374,5 +442,6 @@ def test_the_best_half_and_the_proposed_one_stay():
 )
 def test_caution(proposed, other, caution, is_kept):
     values = np.array([proposed, other], np.float32)
-    action = decide(np.array([10, 20]), values, len(proposed), caution)
+    counts = np.ones(len(proposed))
+    action = decide(np.array([10, 20]), values, counts, len(proposed), caution)
     assert action == (10 if is_kept else 20)

@@ -14,7 +14,7 @@ from card_envs.agents.network import PolicyAgent
 from card_envs.engine.agent import Agent, Follower, FollowingAgent, Turn
 from card_envs.engine.game import Game, View
 from card_envs.engine.jit import COMPILED
-from card_envs.engine.perceptron import SCRATCH_ROWS, join
+from card_envs.engine.perceptron import SCRATCH_ROWS, drawing, join
 from card_envs.engine.search import (
     MAX_DEPTH,
     NODE_SIZE,
@@ -33,8 +33,10 @@ METHODS = ("halving", "tree")
 _KINDS = {"random": RANDOM, "heuristic": HEURISTIC}
 _PREFIX = "search:"
 
-# Found by trying: with 1, search:64 is weaker than ppo in Beaver Gang with four players.
+# Found by trying: with 1, search:64 is weaker than ppo in Beaver Gang with four players. Where
+# worlds are weighed, errors are larger, and 2 takes a seventh of the gain in Frank's Zoo.
 _CAUTION = 2.0
+_CAUTION_OF_WEIGHED = 1.25
 
 # Worlds are weighed by so many decisions of others at most, among so many of all: the latest.
 _MOST_PAST = 16
@@ -96,6 +98,8 @@ class Searcher(Agent):
         #: float32: the weights of its policies, the proposer's first; empty without any.
         self.weights, layouts, scratch = join(networks)
         self._width = max(scratch.shape[1], game.num_actions)
+        if player is not None and player.draws:
+            layouts[1] = drawing(layouts[1])
         views = [View() if agent is None else agent.view for agent in (proposer, player)]
         self.view = views[0]
         codes = np.array([view.codes for view in views], np.int64)
@@ -193,13 +197,14 @@ class SearchAgent(Searcher, FollowingAgent):
         policy: Who plays the rollouts: a policy, ``"heuristic"`` or ``"random"``.
         proposer: The policy whose likeliest actions are tried, its first choice being the proposed
             one; None: the heuristic's action, then the legal actions in their order.
-        candidates: How many actions are tried at most, and half as many as there are rollouts;
-            None: all.
+        candidates: How many actions are tried at most, None: all; with halving at most half as
+            many as there are rollouts.
         worlds: How many worlds are drawn, weighed, and drawn from. None: as many as there are
             rollouts; 0: they are not weighed.
         horizon: Where rollouts end: ``"round"`` (valued by ``Game.outlook``; the default of games
             that have one) or ``"game"``.
-        caution: In standard errors. None: 2 if a policy or the heuristic proposes, else 0.
+        caution: In standard errors. None: 0 if nobody proposes, else 2; 1.25 where worlds are
+            weighed.
         halving: False: all candidates are tried in all worlds, of which there are ``rollouts //
             candidates``, so that all values that ``search`` finds are equally sure.
         max_decisions: A rollout is cut after this many decisions: endless play may be legal.
@@ -238,9 +243,13 @@ class SearchAgent(Searcher, FollowingAgent):
             worlds = rollouts
         if worlds < 0:
             raise ValueError(f"worlds must be at least 0, got {worlds}")
+        if game.look_back is None:
+            worlds = 0
         if caution is None:
             is_proposed = proposer is not None or game.heuristic is not None
-            caution = _CAUTION if is_proposed else 0.0
+            is_weighed = worlds > 0 and isinstance(policy, PolicyAgent)
+            caution = _CAUTION_OF_WEIGHED if is_weighed else _CAUTION
+            caution = caution if is_proposed else 0.0
         self._caution = _at_least_0("caution", caution)
         self._halving = bool(halving)
         super().__init__(
@@ -255,9 +264,9 @@ class SearchAgent(Searcher, FollowingAgent):
             max_decisions,
             unfinished,
         )
-        most = max(2, rollouts // 2)
+        most = max(2, rollouts // 2) if halving else rollouts
         self._candidates = min(candidates or game.num_actions, game.num_actions, most)
-        self._worlds = worlds if game.look_back is not None else 0
+        self._worlds = worlds
 
     def follow(self, options: Mapping[str, Any] | None) -> SearchFollower:
         """One that remembers what others do in the games that it is told of."""
@@ -289,7 +298,8 @@ class SearchAgent(Searcher, FollowingAgent):
             bounds,
             self._game.new_states(count),
             np.empty((count, self._worlds), np.float64),
-            np.empty((count, self._rollouts), np.uint64),
+            np.empty((count, self._worlds), np.int64),
+            np.empty((count, self._rollouts), np.float64),
             np.empty((count, self._candidates, self._rollouts), np.float32),
         )
 
@@ -362,9 +372,10 @@ class SearchFollower(Follower):
 class TreeSearchAgent(Searcher):
     """Information-set Monte Carlo tree search (Cowling, Powley and Whitehouse, 2012).
 
-    Single observer: one tree over all players' decisions, in another world at each iteration;
-    UCB1 with availability counts; every player for themselves (max^n). The action that was visited
-    most is chosen; it follows from what the player observes and from the seed.
+    Single observer: one tree over all players' decisions and what the observer sees after each (a
+    card drawn, say), in another world at each iteration; UCB1 with availability counts; every
+    player for themselves (max^n). The action that was visited most is chosen; it follows from what
+    the player observes and from the seed.
 
     Args:
         game: The game that it is to play.
@@ -400,8 +411,8 @@ class TreeSearchAgent(Searcher):
     def _settings(self, count: int) -> tuple[Any, ...]:
         return (
             self._exploration,
-            np.empty((count, self._rollouts + 1, NODE_SIZE), np.int32),
-            np.empty((count, self._rollouts + 1), np.float64),
+            np.empty((count, 2 * self._rollouts + 1, NODE_SIZE), np.int32),
+            np.empty((count, 2 * self._rollouts + 1), np.float64),
             np.empty((count, MAX_DEPTH, 2), np.int64),
         )
 

@@ -3,7 +3,8 @@
 ``determinize`` makes every arrangement of the hidden cards equally likely. But what others have
 done tells what they hold: worlds in which the rollouts' policy would have done the same are chosen
 more often. So worlds are drawn, weighed by the likelihood of the decisions that were seen, and
-drawn again from those, in proportion to their weights.
+drawn again from those, in proportion to their weights. A world that is drawn again is not played
+again: it counts more.
 """
 
 from __future__ import annotations
@@ -20,26 +21,28 @@ _SLIP = 1.0 / 20
 # What happens in a world in which what was seen cannot be.
 _IMPOSSIBLE = -30.0
 
-# Weights are evened out until they are worth as many equal ones as this share of the worlds: a few
-# that are used again and again would look like many, and what they say would seem to be sure.
+# Weights are evened out until they are worth as many equal ones as there will be worlds to play in,
+# or as this share of those that are weighed: what a few worlds say would not be sure.
 _LEAST_SHARE = 0.3
 _BISECTIONS = 12
+
+# After so many draws without a new world there are no more.
+_MOST_DRAWS = 64
 
 _GOLDEN = 0.6180339887498949
 
 
-def write_world_seeds(states, i, j, stream, policy, room, origins, memory, work):
-    """Write the seeds that the worlds of a decision in game ``i`` are redrawn with.
+def weigh_worlds(states, i, j, stream, policy, room, origins, memory, used, work):
+    """Weigh worlds for a decision in game ``i``, of which about ``used`` are played in.
 
-    The same seed can be there several times.
+    Returns the sum of their weights; 0: all worlds are equally likely.
     """
-    past, actions, bounds, recalled, log_weights, world_seeds = memory
+    past, actions, bounds, recalled, log_weights, slots, _ = memory
     layout = policy[2][1]
     drawn = len(log_weights)
     if drawn == 0 or bounds[j] == bounds[j + 1] or layout[LAYERS] == 0:
-        for w in range(len(world_seeds)):
-            world_seeds[w] = seed_in(stream, w)
-        return
+        return 0.0
+    slots[:] = -1
     for w in range(drawn):
         origins[j] = states[i]
         determinize(origins, j, states[i].current_player, seed_in(stream, w))
@@ -49,7 +52,7 @@ def write_world_seeds(states, i, j, stream, policy, room, origins, memory, work)
             recalled[j] = past[k]
             if look_back(recalled, j, states, i, origins, j):
                 log_weights[w] += log_likelihood(recalled, j, actions[k], policy, room, work)
-    choose_seeds(log_weights, stream, world_seeds)
+    return add_up(log_weights, used)
 
 
 def log_likelihood(recalled, j, action, policy, room, work):
@@ -80,29 +83,49 @@ def log_probability(logits, action_mask, action, count):
 
 
 @jit
-def choose_seeds(log_weights, stream, world_seeds):
-    """Draw worlds in proportion to their weights, which are replaced by their sums."""
+def add_up(log_weights, used):
+    """Replace logarithms of weights by the sums of the weights up to each; returns the last one."""
     highest = log_weights.max()
-    evenness = evenness_of(log_weights, highest)
+    evenness = evenness_of(log_weights, highest, min(used, _LEAST_SHARE * len(log_weights)))
     total = 0.0
     for w in range(len(log_weights)):
         total += np.exp(evenness * (log_weights[w] - highest))
         log_weights[w] = total
-    # Any number of the first ones is spread evenly.
-    place = float(stream >> np.uint64(11)) / 2.0**53
-    for k in range(len(world_seeds)):
-        place = (place + _GOLDEN) % 1.0
-        w = 0
-        while w < len(log_weights) - 1 and log_weights[w] < place * total:
-            w += 1
-        world_seeds[k] = seed_in(stream, w)
+    return total
 
 
 @jit
-def evenness_of(log_weights, highest):
+def draw_world(sums, total, place, slots, counts, done):
+    """Draw worlds in proportion to their weights until one comes that is not there yet.
+
+    Worlds that come again count once more.
+
+    Args:
+        sums: float64 (W,), the sums of weights up to each world.
+        total: The sum of all.
+        place: Where the last draw was, in [0, 1).
+        slots: int64 (W,), the places in ``counts`` of those that are there; -1: of none.
+        counts: float64, how often each came that is there.
+        done: How many are there.
+
+    Returns:
+        The world, -1 if none is left, and where its draw was.
+    """
+    for _ in range(_MOST_DRAWS):
+        place = (place + _GOLDEN) % 1.0  # any number of the first draws is spread evenly
+        w = min(np.searchsorted(sums, place * total), len(sums) - 1)
+        if slots[w] < 0:
+            slots[w] = done
+            counts[done] = 1.0
+            return w, place
+        counts[slots[w]] += 1.0
+    return -1, place
+
+
+@jit
+def evenness_of(log_weights, highest, least):
     """The largest factor of the logarithms, at most 1, with which enough worlds count."""
     evenness, low, high = 1.0, 0.0, 1.0
-    least = _LEAST_SHARE * len(log_weights)
     for _ in range(_BISECTIONS):
         total = squares = 0.0
         for w in range(len(log_weights)):

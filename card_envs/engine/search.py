@@ -16,15 +16,16 @@ import numpy as np
 from card_envs.engine.game import Game
 from card_envs.engine.jit import jit, specialize
 from card_envs.engine.likely_worlds import (
-    choose_seeds,
+    add_up,
+    draw_world,
     log_likelihood,
     log_probability,
     no_look_back,
-    write_world_seeds,
+    weigh_worlds,
 )
 from card_envs.engine.outcome import RANK
 from card_envs.engine.perceptron import LAYERS, choose_by_network, most_probable, write_logits
-from card_envs.engine.rng import mix, seed_in
+from card_envs.engine.rng import mix, seed_in, unit_of
 from card_envs.engine.seeds import random_action
 from card_envs.engine.templates import HEURISTIC, NETWORK
 
@@ -36,6 +37,10 @@ WORLDS, DECISIONS, EVALUATIONS = range(3)
 NUM_COUNTS = 3
 
 _20 = np.uint64(20)
+
+# What a world that was not seen may add to the variance of a few that say the same.
+_LEAST_VARIANCE = 0.1
+_LEAST_WORTH = 0.1
 
 
 @jit
@@ -150,20 +155,27 @@ def search_one(
         return candidates[0]
     observation, _, _, streams = room
     stream = mix(seed ^ hash_of(observation))
-    write_world_seeds(states, i, j, stream, policy, room, origins, memory, work)
-    world_seeds = memory[5]
     phases = 1
     while is_halving and 1 << phases < tried:
         phases += 1
     # Without halving there are as many worlds as there would be for all candidates.
     left, done, racing = rollouts if is_halving else rollouts // len(candidates) * tried, 0, tried
+    used = count_worlds(left, phases, racing)
+    total = weigh_worlds(states, i, j, stream, policy, room, origins, memory, used, work)
+    sums, slots, counts = memory[4:]
+    place = unit_of(stream)
     for phase in range(phases):
-        for _ in range(max(1, left // ((phases - phase) * racing))):
-            if left < racing:
-                break
+        for _ in range(worlds_of_phase(left, phases - phase, racing)):
+            world = done
+            if total > 0.0:
+                world, place = draw_world(sums, total, place, slots, counts, done)
+                if world < 0:
+                    break
+            else:
+                counts[done] = 1.0
             origins[j] = states[i]
             origins[j].reward_mode = RANK
-            determinize(origins, j, player, world_seeds[done])
+            determinize(origins, j, player, seed_in(stream, world))
             work[WORLDS] += 1
             for c in range(racing):
                 worlds[j] = origins[j]
@@ -174,39 +186,84 @@ def search_one(
                 visits[candidates[c]] += 1
             done += 1
             left -= racing
-        racing = keep_best(candidates, values, racing, done)
+        racing = keep_best(candidates, values, counts, racing, done)
     for c in range(tried):
         count = visits[candidates[c]]
         if count > 0:
-            means[candidates[c]] = values[c, :count].sum() / count
-    return decide(candidates, values, done, caution)
+            means[candidates[c]] = weighted_mean(values[c], counts, count)
+    return decide(candidates, values, counts, done, caution)
 
 
 @jit
-def keep_best(candidates, values, racing, done):
-    """Sort the candidates behind the proposed one by their means; returns how many stay."""
-    for c in range(1, racing):
-        k = c
-        while k > 1 and values[k, :done].sum() > values[k - 1, :done].sum():
-            candidates[k], candidates[k - 1] = candidates[k - 1], candidates[k]
-            for w in range(done):
-                values[k, w], values[k - 1, w] = values[k - 1, w], values[k, w]
-            k -= 1
+def worlds_of_phase(left, phases, racing):
+    """How many worlds the next of ``phases`` takes, of ``left`` rollouts."""
+    return min(max(1, left // (phases * racing)), left // racing)
+
+
+@jit
+def count_worlds(left, phases, racing):
+    """How many worlds all phases take."""
+    worlds = 0
+    for phase in range(phases):
+        now = worlds_of_phase(left, phases - phase, racing)
+        worlds += now
+        left -= now * racing
+        racing = half_of(racing)
+    return worlds
+
+
+@jit
+def half_of(racing):
+    """How many candidates stay: the proposed one and another at least."""
     return max(2, (racing + 1) // 2)
 
 
 @jit
-def decide(candidates, values, done, caution):
-    """The proposed action, or the best other one if it is surely better."""
-    mean = square = 0.0
+def weighted_mean(values, counts, done):
+    """The mean over the first worlds, each as often as it counts."""
+    total = weight = 0.0
     for w in range(done):
-        ahead = float(values[1, w]) - float(values[0, w])
-        mean += ahead / done
-        square += ahead * ahead / done
-    if done > 1:
-        error = (max(square - mean * mean, 0.0) / (done - 1)) ** 0.5
-        if mean > caution * error and mean > 0.0:
-            return candidates[1]
+        total += counts[w] * float(values[w])
+        weight += counts[w]
+    return total / weight if weight > 0.0 else 0.0
+
+
+@jit
+def keep_best(candidates, values, counts, racing, done):
+    """Sort the candidates behind the proposed one by their means; returns how many stay."""
+    for c in range(1, racing):
+        k = c
+        mean = weighted_mean(values[k], counts, done)
+        while k > 1 and mean > weighted_mean(values[k - 1], counts, done):
+            candidates[k], candidates[k - 1] = candidates[k - 1], candidates[k]
+            for w in range(done):
+                values[k, w], values[k - 1, w] = values[k - 1, w], values[k, w]
+            k -= 1
+    return half_of(racing)
+
+
+@jit
+def decide(candidates, values, counts, done, caution):
+    """The proposed action, or the best other one if it is surely better.
+
+    Worlds that count more than others are worth fewer equal ones: ``worth``.
+    """
+    if done < 2:
+        return candidates[0]
+    total = squares = mean = 0.0
+    for w in range(done):
+        total += counts[w]
+        squares += counts[w] * counts[w]
+        mean += counts[w] * (float(values[1, w]) - float(values[0, w]))
+    mean /= total
+    variance = 0.0
+    for w in range(done):
+        ahead = float(values[1, w]) - float(values[0, w]) - mean
+        variance += counts[w] * ahead * ahead / total
+    worth = total * total / squares
+    error = ((variance + _LEAST_VARIANCE / worth) / max(worth - 1.0, _LEAST_WORTH)) ** 0.5
+    if mean > caution * error and mean > 0.0:
+        return candidates[1]
     return candidates[0]
 
 
@@ -230,7 +287,8 @@ def search_games(
     bounds,
     recalled,
     log_weights,
-    world_seeds,
+    slots,
+    counts,
     values,
 ):
     """Choose an action in each of the games ``indices`` by rollouts of a few candidates.
@@ -263,7 +321,8 @@ def search_games(
         bounds: int64 (M + 1,): those from ``bounds[j]`` to ``bounds[j + 1]`` are game j's.
         recalled: Records (M,).
         log_weights: float64 (M, W), for the W worlds that are weighed; 0: they are not.
-        world_seeds: uint64 (M, rollouts).
+        slots: int64 (M, W).
+        counts: float64 (M, rollouts).
         values: float32 (M, K, rollouts).
     """
     observation, action_mask, scratch, streams = room
@@ -284,7 +343,7 @@ def search_games(
             gains[j],
             (means[j], visits[j], work[j]),
             candidates[j],
-            (past, past_actions, bounds, recalled, log_weights[j], world_seeds[j]),
+            (past, past_actions, bounds, recalled, log_weights[j], slots[j], counts[j]),
             values[j],
         )
 
@@ -294,10 +353,13 @@ def search_games(
 # UCB1 with availability counts, every player for themselves (max^n)
 # ---------------------------------------------------------------------------------------------
 
-# A node: its action, the first of its children, the next one of its parent's, how often it was
-# visited, and how often it could have been.
-ACTION, CHILD, SIBLING, VISITS, AVAILABLE = range(5)
+# Two kinds of nodes take turns: what the observer knows, and an action there. A node: its action or
+# what the observer then sees, the first of its children, the next one of its parent's, how often it
+# was visited, and how often it could have been.
+KEY, CHILD, SIBLING, VISITS, AVAILABLE = range(5)
 NODE_SIZE = 5
+
+_KEY_BITS = np.uint64(2**31 - 1)
 
 
 def search_tree(
@@ -330,8 +392,8 @@ def search_tree(
         actions: int64 (M,), the result: the most visited one.
         found: As for ``search_games``.
         exploration: The weight of the second term of UCB1.
-        nodes: int32 (M, rollouts + 1, NODE_SIZE).
-        totals: float64 (M, rollouts + 1): what the player who chose the node got, summed up.
+        nodes: int32 (M, 2 * rollouts + 1, NODE_SIZE).
+        totals: float64 (M, 2 * rollouts + 1): what the player who chose the action got, summed up.
         path: int64 (M, MAX_DEPTH, 2).
     """
     observation, action_mask, scratch, streams = room
@@ -397,6 +459,9 @@ def grow_tree(
         while depth < MAX_DEPTH and not (is_new or s.terminated or s.truncated):
             if to_round and round_of(worlds, j) != number:
                 break
+            if depth > 0:
+                observe(worlds, j, observer, views[0, 0], 0, observation)
+                node, size = outcome(nodes, node, size, hash_of(observation))
             path[depth, 1] = s.current_player
             legal_action_mask(worlds, j, action_mask)
             node, size, is_new = descend(
@@ -404,7 +469,7 @@ def grow_tree(
             )
             path[depth, 0] = node
             depth += 1
-            step(worlds, j, nodes[node, ACTION])
+            step(worlds, j, nodes[node, KEY])
             work[DECISIONS] += 1
             for player in range(s.num_players):
                 gains[player] += s.rewards[player]
@@ -416,10 +481,26 @@ def grow_tree(
     while child:
         if nodes[child, VISITS] > nodes[best, VISITS]:
             best = child
-        visits[nodes[child, ACTION]] = nodes[child, VISITS]
-        means[nodes[child, ACTION]] = totals[child] / nodes[child, VISITS]
+        visits[nodes[child, KEY]] = nodes[child, VISITS]
+        means[nodes[child, KEY]] = totals[child] / nodes[child, VISITS]
         child = nodes[child, SIBLING]
-    return nodes[best, ACTION]
+    return nodes[best, KEY]
+
+
+@jit
+def outcome(nodes, node, size, seen):
+    """The node below an action where the observer sees this, and the number of nodes."""
+    key = np.int32(seen & _KEY_BITS)
+    child = nodes[node, CHILD]
+    while child:
+        if nodes[child, KEY] == key:
+            return child, size
+        child = nodes[child, SIBLING]
+    nodes[size] = 0
+    nodes[size, KEY] = key
+    nodes[size, SIBLING] = nodes[node, CHILD]
+    nodes[node, CHILD] = size
+    return size, size + 1
 
 
 @jit
@@ -435,8 +516,8 @@ def descend(nodes, totals, node, size, action_mask, exploration, streams, j):
         untried += action_mask[action]
     child = nodes[node, CHILD]
     while child:
-        if action_mask[nodes[child, ACTION]]:
-            action_mask[nodes[child, ACTION]] = 0
+        if action_mask[nodes[child, KEY]]:
+            action_mask[nodes[child, KEY]] = 0
             untried -= 1
             nodes[child, AVAILABLE] += 1
             visits = nodes[child, VISITS]
@@ -448,7 +529,7 @@ def descend(nodes, totals, node, size, action_mask, exploration, streams, j):
     if untried == 0:
         return best, size, False
     nodes[size] = 0
-    nodes[size, ACTION] = random_action(streams, j, action_mask, untried)
+    nodes[size, KEY] = random_action(streams, j, action_mask, untried)
     nodes[size, SIBLING] = nodes[node, CHILD]
     nodes[size, AVAILABLE] = 1
     totals[size] = 0.0
@@ -495,16 +576,22 @@ def compile_search(
         "most_probable": most_probable,
         "write_logits": write_logits,
         "MAX_DEPTH": MAX_DEPTH,
-        "ACTION": ACTION,
+        "KEY": KEY,
         "CHILD": CHILD,
         "SIBLING": SIBLING,
         "VISITS": VISITS,
         "descend": descend,
-        "choose_seeds": choose_seeds,
+        "outcome": outcome,
+        "add_up": add_up,
+        "draw_world": draw_world,
         "log_probability": log_probability,
+        "count_worlds": count_worlds,
+        "worlds_of_phase": worlds_of_phase,
+        "weighted_mean": weighted_mean,
+        "unit_of": unit_of,
         "keep_best": keep_best,
         "decide": decide,
     }
-    for part in (play_on, propose, log_likelihood, write_world_seeds, search_one, grow_tree):
+    for part in (play_on, propose, log_likelihood, weigh_worlds, search_one, grow_tree):
         namespace[part.__name__] = specialize(part, dict(namespace))
     return specialize(template, namespace, parallel=parallel)
