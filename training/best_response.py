@@ -5,7 +5,8 @@
 The learner holds one seat, the frozen agent all others. It starts with what the agent ``--start``
 does and continues with PPO, whose settings are the same for all policies and games. What it then
 gains over many duplicate deals is a lower bound of the agent's exploitability; among copies of
-itself every agent gains exactly 0. Finished runs are not repeated.
+itself every agent gains exactly 0. Finished runs are not repeated. A search whose rollouts the
+agent plays is another exploiter: the larger gain is the better bound.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from typing import Any
 import joblib
 
 from card_envs import command
-from card_envs.agents import PolicyAgent, make_agent, shipped_policies
+from card_envs.agents import PolicyAgent, make_agent, policy_path, shipped_policies
 from card_envs.command import output_file, write_json
 from card_envs.engine.game import Game
 from card_envs.evaluation import deal_seeds, evaluate
@@ -64,6 +65,8 @@ def response_config(
     data["decisions"] = 2_000_000
     data["ema_decay"] = 0.9
     data["ppo"] = PPO
+    data["draws"] = False
+    data.pop("truncation", None)
     data["environment"] = {**data.get("environment", {}), "num_players": players}
     data["environment"].pop("table_weights", None)
     data["opponents"] = {"pool": 0, "agents": {against: 1}}
@@ -88,7 +91,15 @@ def response_config(
 
 
 def respond(
-    game: Game, config: Config, against: str, players: int, folder: Path, deals: int, seed: int
+    game: Game,
+    config: Config,
+    against: str,
+    players: int,
+    folder: Path,
+    deals: int,
+    search: str,
+    search_deals: int,
+    seed: int,
 ) -> dict[str, Any]:
     """Train, unless that is done, and measure what the response gains.
 
@@ -99,12 +110,15 @@ def respond(
         players: The number of players.
         folder: Where the run is, or will be.
         deals: How many deals.
+        search: The search without its policy, such as ``"search:64"``.
+        search_deals: How many deals it plays; 0: none.
         seed: The deals' seed.
 
     Returns:
         ``against`` and its ``identity``, ``num_players``, ``start``, ``decisions``, ``hours``,
         ``machine``, ``gain`` and ``gain_ci95``: the response's rank reward over ``deals`` deals,
-        and ``truncated``: the share of games that ended at ``max_steps``.
+        ``truncated``: the share of games that ended at ``max_steps``; and ``search``: the same of
+        a search, None if the agent is none whose rollouts it can play.
 
     Raises:
         ValueError: The folder holds another run, or a damaged one.
@@ -126,7 +140,21 @@ def respond(
         "gain": gain.mean,
         "gain_ci95": gain.interval,
         "truncated": result.truncated,
+        "search": _gain_of_search(game, run, against, players, search, search_deals, seed),
     }
+
+
+def _gain_of_search(
+    game: Game, run: Run, against: str, players: int, search: str, deals: int, seed: int
+) -> dict[str, Any] | None:
+    """What a search gains whose rollouts the agent plays."""
+    is_policy = against in ("heuristic", "random") or policy_path(against, game) is not None
+    if deals == 0 or not is_policy:
+        return None
+    agent = f"{search},policy={against}"
+    result = evaluate(game, [agent, *[against] * (players - 1)], deals, seed, run.rules)
+    gain = result.agents[0].rank
+    return {"agent": agent, "gain": gain.mean, "gain_ci95": gain.interval}
 
 
 def measure(
@@ -137,6 +165,8 @@ def measure(
     start: str,
     overrides: Sequence[str],
     deals: int,
+    search: str,
+    search_deals: int,
     seed: int,
     out: Path,
     jobs: int,
@@ -150,6 +180,8 @@ def measure(
         start: The agent to start with.
         overrides: ``KEY=VALUE``, as for ``training.train``.
         deals: How many deals of each table.
+        search: The search that also responds, without its policy.
+        search_deals: How many deals of each table it plays; 0: none.
         seed: The deals' seed.
         out: The folder of the runs.
         jobs: Runs at a time; -1: as many as there are cores.
@@ -169,7 +201,9 @@ def measure(
     }
     game = next(iter(runs.values())).game
     responses = joblib.Parallel(n_jobs=jobs)(
-        joblib.delayed(respond)(game, run.config, agent, n, run.folder, deals, seed)
+        joblib.delayed(respond)(
+            game, run.config, agent, n, run.folder, deals, search, search_deals, seed
+        )
         for (agent, n), run in runs.items()
     )
     return {
@@ -182,9 +216,13 @@ def measure(
             *("--start", start),
             *(("--set", *overrides) if overrides else ()),
             *("--deals", str(deals)),
+            *("--search", search),
+            *("--search-deals", str(search_deals)),
             *("--seed", str(seed)),
         ),
         "deals": deals,
+        "search": search,
+        "search_deals": search_deals,
         "seed": seed,
         "responses": responses,
     }
@@ -200,7 +238,7 @@ def show(result: dict[str, Any]) -> None:
     from rich.table import Table
 
     table = Table(title=f"{result['game']}: what a best response gains, {result['deals']} deals")
-    for heading in ("against", "players", "rank reward", "95% interval", "decisions"):
+    for heading in ("against", "players", "learner", "95% interval", result["search"]):
         table.add_column(heading, justify="left" if heading == "against" else "right")
     for row in result["responses"]:
         table.add_row(
@@ -208,7 +246,7 @@ def show(result: dict[str, Any]) -> None:
             str(row["num_players"]),
             f"{row['gain']:+.3f}",
             "{:+.3f} … {:+.3f}".format(*row["gain_ci95"]),
-            f"{row['decisions']:,}",
+            f"{row['search']['gain']:+.3f}" if row["search"] else "–",
         )
     Console().print(table)
 
@@ -238,6 +276,19 @@ def _main(argv: Sequence[str] | None) -> None:
     )
     add_set_argument(parser)
     parser.add_argument("--deals", type=int, default=2000, metavar="N", help="default: 2000")
+    parser.add_argument(
+        "--search",
+        default="search:64",
+        metavar="NAME",
+        help="the search that also responds, with the agent's rollouts; default: search:64",
+    )
+    parser.add_argument(
+        "--search-deals",
+        type=int,
+        default=100,
+        metavar="N",
+        help="deals that it plays; 0: none; default: 100",
+    )
     parser.add_argument("--seed", type=int, default=0, metavar="S", help="default: 0")
     parser.add_argument("--out", type=Path, metavar="DIR", help="default: runs/response_<config>")
     parser.add_argument("--jobs", type=int, default=-1, metavar="N", help="default: all cores")
@@ -255,6 +306,8 @@ def _main(argv: Sequence[str] | None) -> None:
         start=args.start or next(iter(shipped), game.default_opponent),
         overrides=args.set,
         deals=args.deals,
+        search=args.search,
+        search_deals=args.search_deals,
         seed=args.seed,
         out=args.out or Path("runs") / f"response_{args.config.stem}",
         jobs=args.jobs,

@@ -135,7 +135,7 @@ def _iterate(run: ImprovementRun, jobs: int, backend: str, quiet: bool) -> None:
     policy: Any = run.agents[config.agent]
     if entries:
         policy = NetworkAgent(run.policy_of(len(entries)), run.game, name="learner")
-    while len(entries) < config.iterations and not (entries and entries[-1]["epoch"] == 0):
+    while len(entries) < config.iterations and not _is_done(entries, config.fit.window):
         iteration = len(entries) + 1
         begun = time.monotonic()
         _make_shards(run, policy, iteration, jobs, backend, quiet)
@@ -160,6 +160,12 @@ def _iterate(run: ImprovementRun, jobs: int, backend: str, quiet: bool) -> None:
         for path in _paths(run, iteration - config.fit.window + 1):
             path.unlink(missing_ok=True)
     export_policy(policy.network, run, _card(run))
+
+
+def _is_done(entries: Sequence[dict[str, Any]], window: int) -> bool:
+    """Whether nothing was gained from all labels of a window: the policy is as good as they are."""
+    latest = entries[-window:]
+    return len(latest) == window and all(entry["epoch"] == 0 for entry in latest)
 
 
 def _paths(run: ImprovementRun, iteration: int) -> list[Path]:

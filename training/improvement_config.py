@@ -84,8 +84,8 @@ class ImprovementConfig(GameConfig):
     iterations: int = Field(
         4,
         ge=1,
-        description="iterations at most; the run ends with the first one that gains nothing on "
-        "what was held out",
+        description="iterations at most; the run ends when as many in a row as fit.window have "
+        "gained nothing on what was held out",
     )
     labels: LabelsSection = LabelsSection()
     fit: FitSection = FitSection()

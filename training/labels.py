@@ -102,6 +102,7 @@ def label_positions(
     # The opponent pool; its actions are drawn, as in training.
     games.arena.agents.append(PolicyAgent(policy.network, policy.name, policy.view, seed=0))
     drawing = PolicyAgent(policy.network, policy.name, policy.view, seed)
+    likeliest = PolicyAgent(policy.network, policy.name, policy.view)
     searcher = SearchAgent(
         run.game,
         rollouts=config.labels.worlds * config.labels.candidates,
@@ -132,7 +133,7 @@ def label_positions(
         is_drawn = rng.random(games.num_envs) < config.labels.drawn
         turn = _turn(games, games.all)
         _, terminated, truncated = games.step(
-            np.where(is_drawn, drawing.act(turn), policy.act(turn))
+            np.where(is_drawn, drawing.act(turn), likeliest.act(turn))
         )
         games.reset_next(np.flatnonzero(terminated | truncated))
         step += 1

@@ -220,9 +220,11 @@ class RunFolder(Generic[_Config]):
             self._note(command_line)
 
     def add_progress(self, entry: dict[str, Any]) -> None:
-        """Append a periodic evaluation."""
-        with self.progress_path.open("a", encoding="utf-8") as file:
-            file.write(json.dumps(entry) + "\n")
+        """Append a periodic evaluation, in the place of one that is not complete."""
+        with self.progress_path.open("a+b") as file:
+            file.seek(0)
+            file.truncate(file.read().rfind(b"\n") + 1)
+            file.write(json.dumps(entry).encode() + b"\n")
 
     def _note(self, command_line: str) -> None:
         text = yaml.safe_dump(self.config.model_dump(mode="json"))
