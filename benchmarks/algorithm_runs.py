@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import shlex
 import shutil
@@ -10,6 +11,7 @@ import sys
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -72,19 +74,21 @@ class AlgorithmRun:
     Attributes:
         name: The algorithm's.
         algorithm: The algorithm.
+        game: The game.
         words: What its commands' placeholders stand for.
         folder: The run's folder; ``{out}`` is the folder ``run`` in it.
     """
 
     name: str
     algorithm: Algorithm
+    game: Game
     words: Mapping[str, str]
     folder: Path
 
     @property
     def policy(self) -> Path:
         """The policy file."""
-        return Path(self._filled(self.algorithm.policy))
+        return Path(self._filled(self.algorithm.policy, out=str(self.folder / "run")))
 
     def commands(self) -> list[list[str]]:
         """The words of each command.
@@ -94,17 +98,30 @@ class AlgorithmRun:
         """
         return [shlex.split(self._filled(text)) for text in self.algorithm.commands]
 
-    def _filled(self, text: str) -> str:
+    def _filled(self, text: str, **other: str) -> str:
         try:
-            return text.format_map(self.words)
+            return text.format_map({**self.words, **other})
         except KeyError as error:
             raise ValueError(
                 f"{self.name}: nothing is known for {{{error.args[0]}}} in {text!r}; known are "
                 f"{', '.join(self.words)}"
             ) from None
 
+    def _files(self) -> dict[str, str]:
+        """SHA-256 of the files that the commands name, modules behind ``-m`` among them."""
+        words = [word for command in self.commands() for word in command]
+        modules = [after for word, after in pairwise(words) if word == "-m"]
+        names = {*words, *(f"{module.replace('.', '/')}.py" for module in modules)}
+        found = {}
+        for path in map(Path, sorted(names)):
+            is_made = path.is_relative_to(self.folder)
+            # An interpreter is a link, or elsewhere.
+            if path.is_file() and not (is_made or path.is_absolute() or path.is_symlink()):
+                found[str(path)] = hashlib.sha256(path.read_bytes()).hexdigest()
+        return found
+
     def finish(self) -> float:
-        """Run the commands, unless that is done.
+        """Run the commands, unless that is done with the same files and rules.
 
         Returns:
             How many seconds they took.
@@ -113,7 +130,7 @@ class AlgorithmRun:
             ValueError: A command failed, or left no policy.
         """
         finished = self.folder / "finished.json"
-        how = {"commands": self.commands()}
+        how = {"commands": self.commands(), "files": self._files(), "game": self.game.sources}
         if finished.exists() and self.policy.exists():
             noted = read_json(finished)
             if noted["how"] == how:
@@ -165,4 +182,4 @@ def run_of(
         "out": shlex.quote(str(folder / "run")),
         **{name: by[game.id] for name, by in listed.variables.items() if game.id in by},
     }
-    return AlgorithmRun(name, algorithm, {k: str(v) for k, v in words.items()}, folder)
+    return AlgorithmRun(name, algorithm, game, {k: str(v) for k, v in words.items()}, folder)

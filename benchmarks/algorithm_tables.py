@@ -26,6 +26,12 @@ def table(measured: dict[str, Any]) -> str:
     algorithms = measured["results"]["algorithms"]
     first = next(iter(algorithms.values()))["runs"][0]
     header = ["algorithm", "decisions", *(f"among `{name}`" for name in settings["opponents"])]
+    truncated = {
+        name: max(m["truncated"] for run in result["runs"] for m in _measurements(run))
+        for name, result in algorithms.items()
+    }
+    if any(truncated.values()):
+        header.append("unfinished games")
     if "search" in first:
         header.append(f"gain of `{settings['search']}`")
     if "exploitability" in first:
@@ -37,6 +43,8 @@ def table(measured: dict[str, Any]) -> str:
         cells = [f"`{name}`: {result['about']}", f"{result['decisions']:,}"]
         for opponent in settings["opponents"]:
             cells.append(_spread([run["against"][opponent]["rank"] for run in runs]))
+        if any(truncated.values()):
+            cells.append(f"{truncated[name]:.1%}")
         if "search" in first:
             cells.append(_spread([run["search"]["rank"] for run in runs]))
         if "exploitability" in first:
@@ -47,11 +55,18 @@ def table(measured: dict[str, Any]) -> str:
         markdown_table(header, rows, len(header) - 1),
         f"{settings['num_players']} players, {len(settings['seeds'])} seeds: the mean (lowest … "
         f"highest). Rank rewards over {settings['deals']} deals in all seatings, of the search "
-        f"over {settings['search_deals']}.",
+        f"over {settings['search_deals']}."
+        + " Unfinished: the largest share of all matches."
+        * any(truncated.values()),
         report.origin(measured),
         f"![Comparison of algorithms](results/{picture_name(measured)})",
     ]
     return "\n\n".join(lines)
+
+
+def _measurements(run: dict[str, Any]) -> list[dict[str, Any]]:
+    """What was measured of a run with games that can be cut short."""
+    return [*run["against"].values(), *([run["search"]] if "search" in run else [])]
 
 
 def _spread(values: Sequence[float], sign: str = "+") -> str:

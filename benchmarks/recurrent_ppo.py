@@ -99,7 +99,7 @@ def make_games(game: Game, num_envs: int, num_players: int, memory: str, reward:
         opponents=game.default_opponent,
         memory=memory,
         reward=reward,
-        skip_forced=True,
+        skip_forced=False,  # what is seen at forced decisions is to be remembered too
         on_illegal="raise",
         max_steps=1000,
     )
@@ -121,7 +121,7 @@ def train(
         num_players: The number of players.
         memory: What the learner observes: ``"perfect"`` recall, or ``"none"``.
         core: One of ``CORES``.
-        decisions: Learner decisions.
+        decisions: Learner decisions with more than one legal action.
         seed: Of deals, weights and actions.
         settings: Hyperparameters.
     """
@@ -138,10 +138,10 @@ def train(
     starts, rewards, values, log_probs = (torch.zeros(shape) for _ in range(4))
     observation, infos = envs.reset(seed=seed * count)
     start, state = torch.ones(count), torch.zeros(count, settings.hidden)
-    iterations = -(-decisions // (steps * count))
-    for iteration in range(iterations):
+    taken = 0
+    while taken < decisions:
         for group in optimizer.param_groups:
-            group["lr"] = settings.learning_rate * (1.0 - iteration / iterations)
+            group["lr"] = settings.learning_rate * (1.0 - taken / decisions)
         first_state = state
         for t in range(steps):
             observations[t] = torch.from_numpy(observation)
@@ -162,6 +162,8 @@ def train(
             _, next_value, _ = network(last[0], last[1][None], start[None], state)
         advantages = _advantages(rewards, values, starts, start, next_value[0], settings.gae_lambda)
         returns = advantages + values
+        has_choice = masks.sum(dim=2) > 1
+        taken += int(has_choice.sum())
         for _ in range(settings.epochs):
             for games in np.array_split(rng.permutation(count), settings.minibatches):
                 chosen = torch.from_numpy(games)
@@ -172,12 +174,13 @@ def train(
                     first_state[chosen],
                 )
                 ratio = (policy.log_prob(actions[:, chosen]) - log_probs[:, chosen]).exp()
-                gain = advantages[:, chosen]
+                free = has_choice[:, chosen]
+                gain, ratio = advantages[:, chosen][free], ratio[free]
                 gain = (gain - gain.mean()) / (gain.std() + 1e-8)
                 clipped = ratio.clamp(1 - settings.clip_coef, 1 + settings.clip_coef)
                 loss = (
                     -torch.min(gain * ratio, gain * clipped).mean()
-                    - settings.ent_coef * policy.entropy().mean()
+                    - settings.ent_coef * policy.entropy()[free].mean()
                     + 0.25 * (value - returns[:, chosen]).square().mean()
                 )
                 optimizer.zero_grad()

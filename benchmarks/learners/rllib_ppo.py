@@ -31,7 +31,7 @@ def main() -> None:
         PPOConfig()
         .environment(
             register_game(game.id),
-            env_config={"num_players": args.players, "max_steps": 1000},
+            env_config={"num_players": args.players, "max_steps": 1000, "reward": "score"},
             disable_env_checking=True,  # the check acts at random, without the mask
         )
         .env_runners(num_env_runners=0, num_envs_per_env_runner=32)

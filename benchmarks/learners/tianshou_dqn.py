@@ -58,7 +58,12 @@ def main() -> None:
     def make_env() -> Any:
         return MaskInObservation(
             gymnasium.make(
-                game.gymnasium_id, num_players=args.players, opponents=latest, max_steps=1000
+                game.gymnasium_id,
+                num_players=args.players,
+                opponents=latest,
+                max_steps=1000,
+                reward="score",
+                skip_forced=True,
             )
         )
 
