@@ -68,24 +68,28 @@ def response_table(measured: dict[str, Any]) -> str:
     Args:
         measured: What ``training.best_response`` writes.
     """
+    searched = measured.get("search_deals", 0)  # older results are without a search
     rows = [
         [
             f"`{short_names([row['against']])[0]}`",
             str(row["num_players"]),
-            "{:+.3f} ({:+.3f} … {:+.3f})".format(row["gain"], *row["gain_ci95"]),
+            _gain(row),
             f"{row['decisions']:,}",
+            *([_gain(row["search"]) if row["search"] else "–"] if searched else []),
         ]
         for row in measured["responses"]
     ]
-    header = ["against", "players", "gain of the response", "decisions of training"]
-    return "\n".join(
-        [
-            markdown_table(header, rows, 3),
-            "",
-            f"Rank reward with its 95% interval over {measured['deals']} deals in all seatings: "
-            f"`{measured['command']}`.",
-        ]
-    )
+    header = ["against", "players", "gain of a learner", "its decisions"]
+    note = f"Rank rewards with 95% intervals over {measured['deals']} deals in all seatings"
+    if searched:
+        header.append(f"gain of `{measured['search']}`")
+        note += f", of the search over {searched}"
+    table = markdown_table(header, rows, len(header) - 1)
+    return f"{table}\n\n{note}: `{measured['command']}`."
+
+
+def _gain(row: dict[str, Any]) -> str:
+    return "{:+.3f} ({:+.3f} … {:+.3f})".format(row["gain"], *row["gain_ci95"])
 
 
 def put_on_cards(measured: dict[str, Any]) -> None:
