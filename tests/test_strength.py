@@ -353,6 +353,7 @@ def test_best_response_gains_from_a_weak_agent(tmp_path, capsys):
     sizes = list(table_sizes(SCRIPTED))[:2]
     argv = [str(tiny_file(tmp_path, SCRIPTED)), "--against", "random", "heuristic"]
     argv += ["--players", *map(str, sizes), "--start", "heuristic", "--deals", "40"]
+    argv += ["--search", "search:16", "--search-deals", "40"]
     argv += ["--set", "decisions=192", "imitation.decisions=64", "evaluation.deals=2"]
     argv += ["ppo.n_steps=8", "ppo.batch_size=32"]
     argv += ["--out", str(tmp_path / "runs"), "--jobs", "1", "--json", str(path)]
@@ -367,8 +368,15 @@ def test_best_response_gains_from_a_weak_agent(tmp_path, capsys):
         assert (row["start"], row["decisions"]) == ("heuristic", 192)
         assert row["identity"] == row["against"]  # a policy's has its hash
         assert 0 <= row["truncated"] <= 1
+        search = row["search"]
+        assert search["agent"] == f"search:16,policy={row['against']}"
+        assert search["gain_ci95"][0] <= search["gain"] <= search["gain_ci95"][1]
     for n in sizes:
         assert rows["random", n]["gain"] > rows["heuristic", n]["gain"]
+        assert rows["random", n]["search"]["gain_ci95"][0] > 0
+    table = leaderboard.response_table(result)
+    assert "gain of `search:16`" in table
+    assert f"{rows['random', sizes[0]]['search']['gain']:+.3f}" in table
     folder = tmp_path / "runs" / f"random_{sizes[1]}"
     config = load_config(folder / "config.yaml")
     assert config.environment.num_players == sizes[1]
@@ -383,10 +391,13 @@ def test_best_response_gains_from_a_weak_agent(tmp_path, capsys):
 
 def test_all_policies_meet_the_same_best_response(tmp_path):
     """A gentler configuration does not make its policy seem harder to exploit."""
-    gentle = tiny_file(tmp_path, SMALL, ppo={"learning_rate": 1e-6, "ent_coef": 0.5})
+    ppo = {"learning_rate": 1e-6, "ent_coef": 0.5}
+    gentle = tiny_file(tmp_path, SMALL, ppo=ppo, draws=True, truncation="loss")
     players = SMALL.min_players
     config = best_response.response_config(gentle, "random", players, "random", ())
     assert config.ppo == PPOSection(**best_response.PPO)
+    assert not config.draws
+    assert config.truncation == "bootstrap"
     faster = ("ppo.learning_rate=2e-3",)
     config = best_response.response_config(gentle, "random", players, "random", faster)
     assert config.ppo == PPOSection(**{**best_response.PPO, "learning_rate": 2e-3})

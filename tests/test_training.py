@@ -907,6 +907,16 @@ def test_a_resumed_run_forgets_evaluations_after_its_checkpoint(tmp_path):
     assert run.commands == ["begun"]
 
 
+def test_an_evaluation_that_was_half_written_is_replaced(tmp_path):
+    run = tiny_run(SMALL, tmp_path)
+    run.begin("begun")
+    run.add_progress({"decisions": 0})
+    with run.progress_path.open("a") as file:
+        file.write('{"decisions": 6')
+    run.add_progress({"decisions": 64})
+    assert [entry["decisions"] for entry in run.progress] == [0, 64]
+
+
 @pytest.mark.parametrize("moment", ["serialize", "fsync", "replace"])
 def test_an_interrupted_save_leaves_the_checkpoint_before(tmp_path, monkeypatch, moment):
     """Whenever it is interrupted; and the run resumes from that one as if nothing had been."""
