@@ -371,6 +371,7 @@ def test_best_response_gains_from_a_weak_agent(tmp_path, capsys):
         search = row["search"]
         assert search["agent"] == f"search:16,policy={row['against']}"
         assert search["gain_ci95"][0] <= search["gain"] <= search["gain_ci95"][1]
+        assert 0 <= search["truncated"] <= 1
     for n in sizes:
         assert rows["random", n]["gain"] > rows["heuristic", n]["gain"]
         assert rows["random", n]["search"]["gain_ci95"][0] > 0

@@ -117,8 +117,8 @@ def respond(
     Returns:
         ``against`` and its ``identity``, ``num_players``, ``start``, ``decisions``, ``hours``,
         ``machine``, ``gain`` and ``gain_ci95``: the response's rank reward over ``deals`` deals,
-        ``truncated``: the share of games that ended at ``max_steps``; and ``search``: the same of
-        a search, None if the agent is none whose rollouts it can play.
+        ``truncated``: the share of games that ended at ``max_steps``; and ``search``: the
+        ``agent`` and the same of a search, None if the agent is none whose rollouts it can play.
 
     Raises:
         ValueError: The folder holds another run, or a damaged one.
@@ -154,7 +154,12 @@ def _gain_of_search(
     agent = f"{search},policy={against}"
     result = evaluate(game, [agent, *[against] * (players - 1)], deals, seed, run.rules)
     gain = result.agents[0].rank
-    return {"agent": agent, "gain": gain.mean, "gain_ci95": gain.interval}
+    return {
+        "agent": agent,
+        "gain": gain.mean,
+        "gain_ci95": gain.interval,
+        "truncated": result.truncated,
+    }
 
 
 def measure(
