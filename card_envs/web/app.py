@@ -20,7 +20,7 @@ from starlette.requests import Request
 from starlette.responses import FileResponse, JSONResponse, Response
 from starlette.routing import Mount, Route, WebSocketRoute
 from starlette.staticfiles import StaticFiles
-from starlette.websockets import WebSocket, WebSocketDisconnect
+from starlette.websockets import WebSocket, WebSocketDisconnect, WebSocketState
 
 import card_envs
 from card_envs.engine.game import Game, Option
@@ -254,7 +254,8 @@ class _Server:
             await page.send_text(welcome)
             await self._play_on(session)
         search = anyio.CancelScope()
-        while True:
+        # A page that went while it was told something is no longer connected.
+        while page.application_state is WebSocketState.CONNECTED:
             text = await page.receive_text()
             if self._tables.get(name) is None:
                 await page.close(4404, _GONE)

@@ -45,8 +45,11 @@ def step_of(page):
 
 
 def settle(page):
-    """Wait until the person is to decide, or the game is over."""
-    page.locator(f"{TURN}, .board .standing").first.wait_for()
+    """Wait until the person is to decide, or the game is over.
+
+    Random opponents may play hundreds of decisions before that.
+    """
+    page.locator(f"{TURN}, .board .standing").first.wait_for(timeout=60_000)
 
 
 def is_over(page):
@@ -229,6 +232,25 @@ def test_a_reload_in_mid_game_changes_nothing(visit, serve, game):
     page.reload()
     settle(page)
     assert [page.locator(part).inner_text() for part in (".board", ".decide", ".moves")] == before
+
+
+def test_moves_of_others_can_be_skipped(visit, serve):
+    page = visit(serve())
+    page.evaluate("sessionStorage.setItem('pace', 'slow')")
+    page.reload()
+    game = max(ALL_GAMES, key=lambda game: game.max_players)
+    page.locator(f"#game-{game.id}").check(force=True)
+    page.locator("#players").select_option(str(game.max_players))
+    begin(page, game)
+    skip = page.locator("button", has_text=re.compile(r"^Skip \d+ moves$"))
+    skip.or_(page.locator(TURN)).first.wait_for()
+    if not skip.count():  # the person is the first to decide
+        take_turn(page, random.Random(0), click_left)
+        skip.wait_for()
+    before, skipped = step_of(page), int(skip.inner_text().split()[1])
+    skip.click()
+    assert step_of(page) >= before + skipped
+    settle(page)
 
 
 @each_game

@@ -7,10 +7,11 @@ import json
 import re
 from pathlib import Path
 
+import anyio
 import pytest
 from helpers import ALL_GAMES, EACH_GAME, kit_of
 from starlette.websockets import WebSocketDisconnect
-from visitor import HOST, begin, talk, wanted
+from visitor import HOST, ORIGIN, begin, talk, wanted
 
 import card_envs
 from card_envs.agents import NetworkAgent, make_agent, policy_path
@@ -302,6 +303,32 @@ def test_all_pages_of_a_table_are_told_the_same(visit):
         one.say("act", step=state["steps"], action=action)
         after = one.turn(one.hear("state"))
         assert two.turn(two.hear("state")) == after
+
+
+def test_a_page_that_goes_while_agents_play_is_no_error(visit):
+    """Its talk ends quietly, and the game goes on without it."""
+    client = visit()
+    headers = [(b"host", HOST.encode()), (b"origin", ORIGIN["origin"].encode())]
+    is_agents_turn = False
+    while not is_agents_turn:
+        table = begin(client, wanted(GAME, seat=1))
+        came, told = ["connect", "disconnect"], []
+
+        async def receive(came=came):
+            return {"type": f"websocket.{came.pop(0)}", "code": 1001}
+
+        async def send(message, told=told):
+            told.append(json.loads(message.get("text", "{}")).get("type", "accept"))
+            if told[-1] == "state":
+                raise OSError("the page has gone")
+
+        path = f"/tables/{table}"
+        scope = {"type": "websocket", "path": path, "raw_path": path.encode(), "headers": headers}
+        anyio.run(client.app, {**scope, "query_string": b"", "root_path": ""}, receive, send)
+        is_agents_turn = "state" in told
+    assert told[:2] == ["accept", "welcome"]
+    with talk(client, table) as page:
+        assert page.hear("welcome")["state"]["legal"]
 
 
 # ---------------------------------------------------------------------------------------------

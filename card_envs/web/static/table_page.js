@@ -95,28 +95,35 @@ export class TablePage {
   next() {
     clearTimeout(this.timer);
     this.timer = null;
-    const state = this.queue.shift();
-    if (!state) {
+    if (!this.queue.length) {
       this.refresh();
       return;
     }
-    this.live = state;
-    const { move, step } = state.frame;
-    if (state.was_undone) {
-      this.moves.cut(step);
-      speak("Your last decision was undone.");
-    } else if (move) {
-      this.moves.add(move, step - 1, state.is_revealed);
-      speak(`${capitalized(this.nameOf(move.player))}: ${move.words}.`);
-    }
-    if (state.is_over) this.end(state);
-    if (!this.isBack) {
-      if (this.eyes !== this.about.seat && state.is_revealed) this.talk.send({ type: "look", step, eyes: this.eyes });
-      else this.show(state.frame);
-    }
-    this.transport.update();
+    this.take(this.pace === "instant" ? this.queue.length : 1);
     const isPaced = this.about.kind === "play" && !(this.live.legal.length && !this.queue.length);
     this.timer = setTimeout(() => this.next(), isPaced ? PACES[this.pace] : 0);
+  }
+
+  /** Show the last of the next `count` states; the others are told, but not drawn. */
+  take(count) {
+    for (const state of this.queue.splice(0, count)) {
+      this.live = state;
+      const { move, step } = state.frame;
+      if (state.was_undone) {
+        this.moves.cut(step);
+        speak("Your last decision was undone.");
+      } else if (move) {
+        this.moves.add(move, step - 1, state.is_revealed);
+        speak(`${capitalized(this.nameOf(move.player))}: ${move.words}.`);
+      }
+      if (state.is_over) this.end(state);
+    }
+    if (!this.isBack) {
+      const { frame, is_revealed } = this.live;
+      if (this.eyes !== this.about.seat && is_revealed) this.talk.send({ type: "look", step: frame.step, eyes: this.eyes });
+      else this.show(frame);
+    }
+    this.transport.update();
   }
 
   end(state) {
@@ -324,7 +331,8 @@ export class TablePage {
   }
 
   skip() {
-    while (this.queue.length) this.next();
+    if (this.queue.length) this.take(this.queue.length);
+    this.next();
   }
 
   lookAt(step) {
