@@ -124,25 +124,27 @@ def _measure_load(game: str, games: int, think: float, seconds: float) -> dict[s
     with _server() as (address, process):
         _begin(address, game)  # its kernels are loaded
 
-        async def play() -> tuple[_Measured, float]:
+        async def play() -> tuple[_Measured, float, float]:
             measured = _Measured()
             await asyncio.sleep(1.0)
-            used, until = _cpu_seconds(process), time.monotonic() + seconds
+            used, begun = _cpu_seconds(process), time.monotonic()
+            until = begun + seconds
             people = (
                 _play(address, game, think, until, random.Random(seed), measured)
                 for seed in range(games)
             )
             await asyncio.gather(*people)
-            return measured, _cpu_seconds(process) - used
+            # The last answers come after the time is over.
+            return measured, _cpu_seconds(process) - used, time.monotonic() - begun
 
-        measured, used = asyncio.run(play())
+        measured, used, elapsed = asyncio.run(play())
     return {
         "games": games,
         "think_seconds": think,
-        "actions_per_second": len(measured.first) / seconds,
+        "actions_per_second": len(measured.first) / elapsed,
         "first_ms": _quantiles(measured.first),
         "turn_ms": _quantiles(measured.turn),
-        "server_cores": used / seconds,
+        "server_cores": used / elapsed,
         "errors": len(measured.errors),
         "first_errors": measured.errors[:3],
     }

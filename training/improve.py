@@ -27,6 +27,7 @@ from rich.progress import track
 from card_envs import command
 from card_envs.agents import NetworkAgent, PolicyAgent
 from card_envs.agents.network import write_policy
+from card_envs.render.words import counted
 from training.arguments import add_run_arguments, run_of
 from training.export import export_policy
 from training.improvement import fit_policy
@@ -207,7 +208,7 @@ def _card(run: ImprovementRun) -> dict[str, Any]:
         "labels": config.num_shards * config.labels.shard * len(progress),
         "iterations": len(progress),
         "hours": round(sum(entry["seconds"] for entry in progress) / 3600, 2),
-        "machine": f"{machine()}; {torch.get_num_threads()} threads, cpu",
+        "machine": f"{machine()}; {counted(torch.get_num_threads(), 'thread')}, cpu",
         "versions": {"python": platform.python_version(), **{p: version(p) for p in packages}},
         "last_evaluation": progress[-1],
     }

@@ -21,6 +21,7 @@ import torch
 from stable_baselines3.common.logger import configure
 
 from card_envs import command
+from card_envs.render.words import counted
 from training import checkpoint
 from training.arguments import add_run_arguments, run_of
 from training.callback import ProgressBar, SelfPlayCallback
@@ -122,6 +123,7 @@ def train_or_resume(run: Run, *, command_line: str = "") -> Path:
 def _card(run: Run, model: Learner, seconds: float) -> dict[str, Any]:
     config, imitation = run.config, run.config.imitation
     packages = ("numpy", "numba", "torch", "stable-baselines3", "sb3-contrib")
+    threads = counted(torch.get_num_threads(), "thread")
     return {
         "name": config.name,
         "game": run.game.name,
@@ -136,7 +138,7 @@ def _card(run: Run, model: Learner, seconds: float) -> dict[str, Any]:
         "seed": config.seed,
         "decisions": model.num_timesteps,
         "hours": round(seconds / 3600, 2),
-        "machine": f"{machine()}; {torch.get_num_threads()} threads, {model.device.type}",
+        "machine": f"{machine()}; {threads}, {model.device.type}",
         "versions": {"python": platform.python_version(), **{p: version(p) for p in packages}},
         "last_evaluation": run.progress[-1],
     }

@@ -1,6 +1,6 @@
 // A program for the table, in JavaScript: it counts what others do and answers with words.
 //
-//     card-envs evaluate beaver_gang --agents "cmd:node docs/examples/first_legal.js" random
+//     card-envs evaluate beaver_gang --agents "cmd:node docs/examples/counting.js" random
 
 const lines = require("readline").createInterface({ input: process.stdin });
 const games = new Map(); // what this program knows of its running games, by number
