@@ -2,9 +2,12 @@
 
     python -m benchmarks.search [--game GAME] [--deals N] [--json FILE] [--readme]
     python -m benchmarks.search --game franks_zoo --table 3 search:64 --table 4 search:256
+    python -m benchmarks.search --speed --json FILE
 
 A table is a number of players and a search agent, which plays against `ppo` in all other seats; or
 against another policy, which then also plays the rollouts, unless the agent's name says otherwise.
+Strength may be measured on a machine that does other work; speed may not: ``--speed`` measures that
+of a file's tables again.
 """
 
 from __future__ import annotations
@@ -12,6 +15,7 @@ from __future__ import annotations
 import argparse
 import time
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -29,9 +33,11 @@ from card_envs.engine.templates import compile_for
 from card_envs.evaluation import evaluate
 from card_envs.evaluation.display import short_names
 from card_envs.games import load_game
+from training.records import read_json
 
 PACKAGES = ("numba", "numpy")
 DEALS = 300
+SPEED_DEALS = 10
 MAX_STEPS = 3000
 
 #: Who searches at a game's smallest table unless the command says otherwise.
@@ -40,7 +46,7 @@ DEFAULT_AGENT = "search:64"
 # Positions that the cost of a search's pieces is measured in, how far each is played on, and how
 # often everything is repeated.
 _POSITIONS, _ROLLOUT, _REPEATS = 64, 30, 20
-_PIECES = ("determinize", "network", "observation", "rules")
+_PIECES = ("determinize", "network", "scripted player", "observation", "rules")
 
 
 class StopwatchAgent(FollowingAgent):
@@ -106,12 +112,18 @@ def redraw_worlds(states, worlds, repeats):
             determinize(worlds, i, states[i].current_player, k)
 
 
-def observe_units(states, repeats, observation, action_mask):
-    """Write the observation and mask of the player to move in each game, in units."""
+def observe_units(states, repeats, observation):
+    """Write the observation of the player to move in each game, in units."""
     for _ in range(repeats):
         for i in range(len(states)):
             observe(states, i, states[i].current_player, 0, 1, observation[i])
-            legal_action_mask(states, i, action_mask[i])
+
+
+def follow_heuristic(states, repeats, actions):
+    """Ask the scripted player for an action in each game."""
+    for _ in range(repeats):
+        for i in range(len(states)):
+            actions[i] = heuristic(states, i)
 
 
 def evaluate_network(weights, layout, observation, action_mask, streams, scratch, repeats):
@@ -160,19 +172,21 @@ def play_rollouts(
 
 
 def measure_pieces(game: Game, agent: PolicyAgent, positions: NDArray[np.void]) -> dict[str, float]:
-    """Seconds of a redrawn world, an observation, a network's evaluation, a decision's rules."""
+    """Seconds of each of a search's pieces, one by one."""
     states, actions = play_rollouts(game, agent, positions)
     count = len(states)
     observation = np.zeros((count, game.fields.size), np.uint8)
     action_mask = np.zeros((count, game.num_actions), np.int8)
+    for i in range(count):
+        game.rules.legal_action_mask(states, i, action_mask[i])
     weights, layouts, scratch = join([agent.network.kernel])
     scratch = np.zeros((len(scratch), max(scratch.shape[1], game.num_actions)), np.float32)
     streams = np.zeros(count, np.uint64)
     worlds = game.new_states(len(positions))
     calls: dict[str, tuple[Any, ...]] = {
         "determinize": (redraw_worlds, positions, worlds, _REPEATS),
-        "rules": (replay_rollouts, positions, actions, worlds, action_mask, _REPEATS),
-        "observation": (observe_units, states, _REPEATS, observation, action_mask),
+        "rules": (replay_rollouts, positions, actions, worlds, action_mask.copy(), _REPEATS),
+        "observation": (observe_units, states, _REPEATS, observation),
         "network": (
             *(evaluate_network, weights, layouts[0], observation, action_mask),
             *(streams, scratch, _REPEATS),
@@ -180,6 +194,9 @@ def measure_pieces(game: Game, agent: PolicyAgent, positions: NDArray[np.void]) 
     }
     made = {"determinize": len(positions), "rules": int((actions >= 0).sum())}
     made |= {"observation": count, "network": count}
+    if game.heuristic is not None:
+        calls["scripted player"] = (follow_heuristic, states, _REPEATS, np.zeros(count, np.int64))
+        made["scripted player"] = count
     seconds = {}
     for name, (template, *arguments) in calls.items():
         compiled = compile_for(game, template)
@@ -190,42 +207,63 @@ def measure_pieces(game: Game, agent: PolicyAgent, positions: NDArray[np.void]) 
     return seconds
 
 
-def measure_table(
-    game: Game, num_players: int, name: str, opponent: str, deals: int, seed: int
-) -> dict[str, Any]:
-    """Strength and speed of one search agent among copies of a policy."""
-    policy = make_agent(opponent, game)
-    if not isinstance(policy, PolicyAgent):
+def _searcher(game: Game, name: str, opponent: str, seed: int) -> Searcher:
+    """The search agent, with the opponent's rollouts unless its name says otherwise."""
+    if not isinstance(make_agent(opponent, game), PolicyAgent):
         raise ValueError(f"the opponent must be a policy, got {opponent!r}")
     is_shipped = opponent in shipped_policies(game) or "policy=" in name
     searcher = make_agent(name if is_shipped else f"{name},policy={opponent}", game, seed)
     if not isinstance(searcher, Searcher):
         raise ValueError(f"{name!r} is no search agent, such as search:64")
-    table = [opponent] * (num_players - 1)
-    evaluate(game, [searcher, *table], 2, seed + 1, _options())  # compiles
-    searcher.work[:] = 0
-    agent = StopwatchAgent(searcher, game)
-    played = evaluate(game, [agent, *table], deals, seed, _options())
+    return searcher
+
+
+def measure_strength(
+    game: Game, num_players: int, name: str, opponent: str, deals: int, seed: int
+) -> dict[str, Any]:
+    """The rank reward of one search agent among copies of a policy."""
+    searcher = _searcher(game, name, opponent, seed)
+    played = evaluate(game, [searcher, *[opponent] * (num_players - 1)], deals, seed, _options())
     rank = played.agents[0].rank
-    worlds, steps, evaluations = (int(number) / agent.decisions for number in searcher.work)
-    seconds = agent.seconds / agent.decisions
-    pieces = measure_pieces(game, policy, agent.positions[:_POSITIONS])
-    calls = {"determinize": worlds, "network": evaluations, "observation": evaluations}
-    calls["rules"] = steps
-    times = {name: calls[name] * pieces[name] for name in _PIECES}
-    shares = {name: times[name] / sum(times.values()) for name in _PIECES}
     return {
         "num_players": num_players,
         "agent": name,
         "rank": rank.mean,
         "rank_ci95": list(rank.interval),
         "truncated": played.truncated,
+    }
+
+
+def measure_speed(
+    game: Game, num_players: int, name: str, opponent: str, deals: int, seed: int
+) -> dict[str, Any]:
+    """Decisions a second of one search agent among copies of a policy, and what they consist of."""
+    searcher = _searcher(game, name, opponent, seed)
+    table = [opponent] * (num_players - 1)
+    evaluate(game, [searcher, *table], 2, seed + 1, _options())  # compiles
+    searcher.work[:] = 0
+    agent = StopwatchAgent(searcher, game)
+    evaluate(game, [agent, *table], deals, seed, _options())
+    worlds, steps, evaluations = (int(number) / agent.decisions for number in searcher.work)
+    seconds = agent.seconds / agent.decisions
+    policy = make_agent(opponent, game)
+    assert isinstance(policy, PolicyAgent)
+    pieces = measure_pieces(game, policy, agent.positions[:_POSITIONS])
+    calls = {"determinize": worlds, "network": evaluations, "observation": evaluations}
+    calls["rules"] = steps
+    if "policy=heuristic" in name:
+        calls["scripted player"] = steps
+    return {
+        "num_players": num_players,
+        "agent": name,
         "decisions": agent.decisions,
         "decisions_per_second": 1.0 / seconds,
         "worlds": worlds,
         "rollout_decisions": steps,
         "evaluations": evaluations,
-        "shares": shares,
+        "shares": {
+            name: calls.get(name, 0.0) * pieces.get(name, 0.0) / seconds for name in _PIECES
+        },
     }
 
 
@@ -252,40 +290,59 @@ def measure(
         ValueError: A number or a name is not allowed; the message says what is.
     """
     game = load_game(game_id)
-    rows = [measure_table(game, players, name, opponent, deals, seed) for players, name in tables]
+    for players, name in tables:
+        game.check_num_players(players)
+        _searcher(game, name, opponent, seed)  # a mistake in the last one must not come up late
+    rows = [
+        measure_strength(game, players, name, opponent, deals, seed) for players, name in tables
+    ]
     arguments = ["--game", game.id, "--deals", str(deals), "--seed", str(seed)]
     arguments += ["--opponent", opponent]
     for players, name in tables:
         arguments += ["--table", str(players), name]
-    return report.document(
-        "search",
-        game.id,
-        arguments,
-        PACKAGES,
-        {"deals": deals, "seed": seed, "opponent": opponent, "max_steps": MAX_STEPS},
-        {"tables": rows},
+    settings = {"deals": deals, "seed": seed, "opponent": opponent, "max_steps": MAX_STEPS}
+    measured = report.document("search", game.id, arguments, PACKAGES, settings, {"tables": rows})
+    return with_speed(measured)
+
+
+def with_speed(measured: dict[str, Any]) -> dict[str, Any]:
+    """The document with the speed of its tables measured again, by itself a document too."""
+    game, settings = load_game(measured["game"]), measured["settings"]
+    seed, deals = settings["seed"], min(SPEED_DEALS, settings["deals"])
+    rows = [
+        measure_speed(game, row["num_players"], row["agent"], settings["opponent"], deals, seed)
+        for row in measured["results"]["tables"]
+    ]
+    arguments = ["--game", game.id, "--speed", "--json"]
+    arguments.append(f"benchmarks/results/search_{game.id}.json")
+    speed = report.document(
+        "search", game.id, arguments, PACKAGES, {"deals": deals}, {"tables": rows}
     )
+    results = {"tables": measured["results"]["tables"], "speed": speed}
+    return {**measured, "results": results}
 
 
 def table(measured: dict[str, Any]) -> str:
     """The results in Markdown."""
     rows = []
-    for row in measured["results"]["tables"]:
+    speed = measured["results"]["speed"]
+    for row, fast in zip(measured["results"]["tables"], speed["results"]["tables"], strict=True):
         low, high = row["rank_ci95"]
         rows.append(
             [
                 str(row["num_players"]),
                 f"`{row['agent']}`",
                 f"{row['rank']:+.3f} ({low:+.3f} … {high:+.3f})",
-                report.three_digits(row["decisions_per_second"]),
-                report.three_digits(row["rollout_decisions"]),
-                *(f"{100 * row['shares'][piece]:.0f}%" for piece in _PIECES),
+                report.three_digits(fast["decisions_per_second"]),
+                report.three_digits(fast["rollout_decisions"]),
+                *(f"{100 * fast['shares'][piece]:.0f}%" for piece in _PIECES),
             ]
         )
     (opponent,) = short_names([measured["settings"]["opponent"]])
     header = ["players", "agent", f"rank reward among `{opponent}`", "decisions a second"]
     header += ["decisions in its rollouts", *_PIECES]
-    return "\n\n".join([markdown_table(header, rows, len(header) - 3), report.origin(measured)])
+    origins = [f"Strength: {report.origin(measured)}", f"Speed: {report.origin(speed)}"]
+    return "\n\n".join([markdown_table(header, rows, len(header) - 3), *origins])
 
 
 def _main(argv: Sequence[str] | None) -> None:
@@ -305,7 +362,14 @@ def _main(argv: Sequence[str] | None) -> None:
     )
     parser.add_argument("--deals", type=int, default=DEALS, help=f"default: {DEALS}")
     parser.add_argument("--seed", type=int, default=0, help="of the deals; default: 0")
+    parser.add_argument(
+        "--speed", action="store_true", help="measure the speed of the tables in --json FILE again"
+    )
     args = report.parse_arguments(parser, argv)
+    if args.speed:
+        earlier = _earlier(args.json)
+        report.finish(args, lambda: with_speed(earlier), "search", table)
+        return
     if args.table is None:
         tables = [(load_game(args.game).min_players, DEFAULT_AGENT)]
     else:
@@ -318,6 +382,16 @@ def _main(argv: Sequence[str] | None) -> None:
         "search",
         table,
     )
+
+
+def _earlier(path: Path | None) -> dict[str, Any]:
+    """The document whose speed is to be measured."""
+    if path is None or not path.exists():
+        raise ValueError("--speed needs --json FILE, a file that benchmarks.search has written")
+    measured: dict[str, Any] = read_json(path)
+    if measured.get("benchmark") != "search":
+        raise ValueError(f"--json: {path} is no result of benchmarks.search")
+    return measured
 
 
 def _number(text: str) -> int:
