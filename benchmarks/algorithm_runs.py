@@ -9,7 +9,7 @@ import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -17,6 +17,7 @@ from typing import Annotated, Any
 
 from pydantic import Field, field_validator
 
+from card_envs import agents
 from card_envs.command import write_json
 from card_envs.engine.game import Game
 from training.config import Section, check, read_yaml
@@ -108,16 +109,19 @@ class AlgorithmRun:
             ) from None
 
     def _files(self) -> dict[str, str]:
-        """SHA-256 of the files that the commands name, modules behind ``-m`` among them."""
+        """SHA-256 of the files that the commands name, and of the folders of their modules."""
         words = [word for command in self.commands() for word in command]
-        modules = [after for word, after in pairwise(words) if word == "-m"]
-        names = {*words, *(f"{module.replace('.', '/')}.py" for module in modules)}
         found = {}
-        for path in map(Path, sorted(names)):
+        for path in map(Path, sorted(set(words))):
             is_made = path.is_relative_to(self.folder)
             # An interpreter is a link, or elsewhere.
             if path.is_file() and not (is_made or path.is_absolute() or path.is_symlink()):
-                found[str(path)] = hashlib.sha256(path.read_bytes()).hexdigest()
+                found[str(path)] = _hash([path])
+        modules = [after for word, after in pairwise(words) if word == "-m"]
+        folders = {Path(*module.split(".")[:-1]) for module in modules if "." in module}
+        for folder in sorted(folders):
+            found[str(folder)] = _hash(sorted(folder.glob("*.py")))
+        found["agents"] = _hash(sorted(Path(agents.__file__).parent.glob("*.py")))
         return found
 
     def finish(self) -> float:
@@ -156,6 +160,14 @@ class AlgorithmRun:
         seconds = time.monotonic() - begun
         write_json(finished, {"how": how, "seconds": round(seconds, 1)})
         return seconds
+
+
+def _hash(paths: Sequence[Path]) -> str:
+    """One SHA-256 of several files."""
+    sha = hashlib.sha256()
+    for path in paths:
+        sha.update(hashlib.sha256(path.read_bytes()).digest())
+    return sha.hexdigest()
 
 
 def run_of(

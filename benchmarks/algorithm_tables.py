@@ -51,17 +51,30 @@ def table(measured: dict[str, Any]) -> str:
             cells.append(_spread([run["exploitability"] for run in runs], sign=""))
         cells.append(f"{np.mean([run['seconds'] for run in runs]) / 60:.1f}")
         rows.append(cells)
+    matches = [run["against"][name] for run in _runs(algorithms) for name in settings["opponents"]]
+    searches = [run["search"] for run in _runs(algorithms) if "search" in run]
     lines = [
         markdown_table(header, rows, len(header) - 1),
         f"{settings['num_players']} players, {len(settings['seeds'])} seeds: the mean (lowest … "
-        f"highest). Rank rewards over {settings['deals']} deals in all seatings, of the search "
-        f"over {settings['search_deals']}."
-        + " Unfinished: the largest share of all matches."
-        * any(truncated.values()),
+        f"highest). Rank rewards over {settings['deals']} deals in all seatings, which leave each "
+        f"seed's uncertain by {_uncertainty(matches)} (95%)"
+        + f"; of the search over {settings['search_deals']}, by {_uncertainty(searches)}"
+        * bool(searches)
+        + "."
+        + " Unfinished: the largest share of all matches." * any(truncated.values()),
         report.origin(measured),
         f"![Comparison of algorithms](results/{picture_name(measured)})",
     ]
     return "\n\n".join(lines)
+
+
+def _runs(algorithms: dict[str, Any]) -> list[dict[str, Any]]:
+    """All runs of all algorithms."""
+    return [run for result in algorithms.values() for run in result["runs"]]
+
+
+def _uncertainty(matches: Sequence[dict[str, Any]]) -> str:
+    return report.half_width([match["rank_ci95"] for match in matches])
 
 
 def _measurements(run: dict[str, Any]) -> list[dict[str, Any]]:

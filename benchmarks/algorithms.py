@@ -23,15 +23,16 @@ import joblib
 
 from benchmarks import algorithm_tables, report
 from benchmarks.algorithm_runs import AlgorithmRun, load_algorithms, run_of
-from benchmarks.exploitability import exploitability
+from benchmarks.exploitability import check_two_players, exploitability
 from card_envs import command
 from card_envs.agents import NetworkAgent, shipped_policies
 from card_envs.engine.game import Game
 from card_envs.evaluation import deal_seeds, evaluate
 from card_envs.games import load_game
+from training.arguments import check_search
 from training.records import identity
 
-PACKAGES = ("numba", "numpy", "torch")
+PACKAGES = ("numba", "numpy", "sb3-contrib", "stable-baselines3", "torch")
 ALGORITHMS = Path("configs") / "algorithms" / "list.yaml"
 
 #: Games without an end among weak policies are truncated after this many decisions.
@@ -156,8 +157,12 @@ def measure(
         for name in listed.algorithms
         for seed in seeds
     }
+    # A mistake must not come up after hours.
     for run in runs.values():
-        run.commands()  # a mistake in the last one must not come up after hours
+        run.commands()
+    check_search(search, search_deals, game)
+    if exact:
+        check_two_players(game)
     opponents = [game.default_opponent, *(n for n in shipped_policies(game) if n == "ppo")]
     how = (game, table_size, opponents, deals, search, search_deals, exact)
     pool = joblib.Parallel(n_jobs=jobs)
@@ -239,8 +244,6 @@ def _main(argv: Sequence[str] | None) -> None:
     )
     args = report.parse_arguments(parser, argv)
     report.check_seeds(args.seeds)
-    if args.search_deals != 0 and args.search_deals < 2:
-        raise ValueError("--search-deals must be 0 or at least 2")
     report.finish(
         args,
         lambda: measure(

@@ -119,22 +119,22 @@ def table(measured: dict[str, Any]) -> str:
     rows = []
     for row in measured["results"]["learners"]:
         ranks = [run["rank"] for run in row["runs"]]
-        seconds = np.mean([run["seconds"] for run in row["runs"]])
         rows.append(
             [
                 f'`memory="{row["memory"]}"`',
                 row["core"],
                 f"{np.mean(ranks):+.3f} ({min(ranks):+.3f} … {max(ranks):+.3f})",
-                f"{settings['decisions'] / seconds:,.0f}",
             ]
         )
-    header = ["observation", "network", "rank reward", "learner decisions a second"]
+    header = ["observation", "network", "rank reward"]
+    intervals = [run["rank_ci95"] for row in measured["results"]["learners"] for run in row["runs"]]
     note = (
         f"{settings['num_players']} players, among `{settings['opponents']}`; "
         f"{settings['decisions']:,} decisions of training; the mean over {len(settings['seeds'])} "
-        f"seeds (lowest … highest), {settings['games']:,} games each."
+        f"seeds (lowest … highest). All play the same {settings['games']:,} games, which leave "
+        f"each seed's uncertain by {report.half_width(intervals)} (95%)."
     )
-    return "\n\n".join([markdown_table(header, rows, 2), note, report.origin(measured)])
+    return "\n\n".join([markdown_table(header, rows, 1), note, report.origin(measured)])
 
 
 def _main(argv: Sequence[str] | None) -> None:

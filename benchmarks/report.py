@@ -127,6 +127,8 @@ def finish(
     """
     if args.json or not args.readme:
         measured = measure()
+        for module in getattr(args, "games_from", []):
+            measured["command"] += f" --games-from {module}"
         print(table(measured))
         if args.json:
             write_json(args.json, measured)
@@ -143,6 +145,11 @@ def origin(measured: dict[str, Any]) -> str:
         f"`{measured['command']}` on {measured['date']}: {machine['cpu']}, "
         f"{machine['cores']} cores, {machine['system']}, Python {machine['python']}, {versions}."
     )
+
+
+def half_width(intervals: Sequence[Sequence[float]]) -> str:
+    """The mean half width of 95% intervals, for reading."""
+    return f"±{sum(high - low for low, high in intervals) / (2 * len(intervals)):.3f}"
 
 
 def three_digits(value: float) -> str:

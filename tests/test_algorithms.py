@@ -166,7 +166,7 @@ def arguments(path, tmp_path, *words):
     ]
 
 
-def test_a_list_of_ones_own_is_run_and_measured(listed, tmp_path, capsys):
+def test_a_list_of_ones_own_is_run_and_measured(listed, tmp_path, capsys, monkeypatch):
     assert algorithms.main(arguments(listed, tmp_path)) == 0
     measured = read_json(tmp_path / "results.json")
     results = measured["results"]
@@ -194,6 +194,10 @@ def test_a_list_of_ones_own_is_run_and_measured(listed, tmp_path, capsys):
     assert policy.stat().st_mtime_ns == before
     again = read_json(tmp_path / "results.json")
     assert again["results"]["algorithms"]["one"]["runs"] == runs
+    monkeypatch.setattr(algorithm_runs.agents, "__file__", str(tmp_path / "agents" / "none.py"))
+    assert algorithms.main(arguments(listed, tmp_path)) == 0
+    assert policy.stat().st_mtime_ns != before  # the agents' code is another one
+    before = policy.stat().st_mtime_ns
     listed.write_text(listed.read_text().replace("{seed}", "3"))
     assert algorithms.main(arguments(listed, tmp_path)) == 0
     assert policy.stat().st_mtime_ns != before
@@ -223,7 +227,8 @@ def test_wrong_lists_name_the_mistake(old, new, message, listed, tmp_path, capsy
         (["--search-deals", "1"], "--search-deals must be 0 or at least 2"),
         (["--deals", "1"], "deals"),
         (["--players", "3"], "is for 2 to 2 players"),
-        (["--search", "heuristic"], "heuristic"),
+        (["--search", "random"], "'random' is no search agent, such as search:64"),
+        (["--game", SCRIPTED.id], f"{SCRIPTED.id} is for "),
     ],
 )
 def test_wrong_arguments_name_the_mistake(words, message, listed, tmp_path, capsys):

@@ -11,6 +11,7 @@ from helpers import EACH_GAME, begin, mask_of, network_of
 from tiny_runs import SCRIPTED, SMALL, policy_file, random_network
 
 from card_envs.agents import PolicyAgent, SearchAgent, make_agent
+from card_envs.agents.network import write_policy
 from card_envs.engine.agent import turn_of
 from card_envs.engine.game import Game, View
 from training import improve, ship
@@ -68,7 +69,11 @@ def test_every_configuration_is_valid(path, monkeypatch):
     ("override", "message"),
     [
         ("labels.worlds=0", "labels.worlds: "),
-        ("labels.shard=120", "labels.shard: 120 must be below labels.count, 120"),
+        (
+            "labels.shard=120",
+            "labels.count: 120 must be a multiple of labels.shard, 120, and at least",
+        ),
+        ("labels.shard=50", "labels.count: 120 must be a multiple of labels.shard, 50"),
         ("labels.rollouts=5", "unknown key 'labels.rollouts'; allowed here are count, shard"),
         ("ppo.gamma=1", "unknown key 'ppo'; allowed here are game, seed, name"),
         ("name=heuristic", "name must not be one of"),
@@ -78,6 +83,13 @@ def test_every_configuration_is_valid(path, monkeypatch):
 def test_wrong_keys_and_values(override, message, tmp_path):
     with pytest.raises(ValueError, match=message):
         tiny_config(SMALL, tmp_path, override)
+
+
+def test_a_policy_without_hidden_layers_is_refused(tmp_path):
+    path = tmp_path / "flat.safetensors"
+    write_policy(path, random_network(SMALL, hidden=()), SMALL)
+    with pytest.raises(ValueError, match="has no hidden layer, it needs at least one"):
+        tiny_run(SMALL, tmp_path, f"agent={path}")
 
 
 def test_it_begins_with_a_policy_of_its_own_view(tmp_path):

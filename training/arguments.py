@@ -8,6 +8,9 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from card_envs import command
+from card_envs.agents import make_agent
+from card_envs.agents.search import Searcher
+from card_envs.engine.game import Game
 from training.records import command_as_typed
 
 _Run = TypeVar("_Run")
@@ -79,3 +82,15 @@ def run_of(
         raise ValueError(f"give a configuration, such as {example}, or --resume DIR")
     command_line = command_as_typed(module, *words, *changes, *games)
     return run, {"resume": args.resume is not None, "command_line": command_line}
+
+
+def check_search(name: str, deals: int, game: Game) -> None:
+    """Check what ``--search`` and ``--search-deals`` say.
+
+    Raises:
+        ValueError: That is no search agent, or too few deals.
+    """
+    if deals != 0 and deals < 2:
+        raise ValueError("--search-deals must be 0 or at least 2")
+    if deals and not isinstance(make_agent(name, game), Searcher):
+        raise ValueError(f"--search: {name!r} is no search agent, such as search:64")

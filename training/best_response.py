@@ -26,7 +26,7 @@ from card_envs.engine.game import Game
 from card_envs.evaluation import deal_seeds, evaluate
 from card_envs.evaluation.display import short_names
 from card_envs.games import load_game
-from training.arguments import add_set_argument
+from training.arguments import add_set_argument, check_search
 from training.config import Config, PoolSection, check, load_config, read_yaml, with_overrides
 from training.records import command_as_typed, identity, read_json
 from training.run import Run
@@ -63,6 +63,7 @@ def response_config(
     data = read_yaml(path)
     data["name"] = "best_response"
     data["decisions"] = 2_000_000
+    data["checkpoint_every"] = 500_000
     data["ema_decay"] = 0.9
     data["ppo"] = PPO
     data["draws"] = False
@@ -195,6 +196,7 @@ def measure(
         ValueError: Something in the file or in the arguments is wrong.
     """
     deal_seeds(seed, deals)
+    check_search(search, search_deals, load_game(load_config(path).game))
     configs = {
         (agent, n): response_config(path, agent, n, start, overrides)
         for agent in against

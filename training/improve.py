@@ -58,6 +58,8 @@ class ImprovementRun(RunFolder[ImprovementConfig]):
         policy = run.agents[config.agent]
         if not isinstance(policy, PolicyAgent):
             raise ValueError(f"agent: {config.agent!r} is not a policy")
+        if len(policy.network.layers) < 2:
+            raise ValueError(f"agent: {config.agent!r} has no hidden layer, it needs at least one")
         if policy.view != run.view:
             raise ValueError(
                 f"agent: {config.agent!r} observes with {policy.view}, environment.options say "

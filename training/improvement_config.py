@@ -14,7 +14,9 @@ from training.config import GameConfig, Section, check, read_yaml, with_override
 class LabelsSection(Section):
     """Which positions are labeled, and how."""
 
-    count: int = Field(100_000, ge=2, description="labeled positions of an iteration")
+    count: int = Field(
+        100_000, ge=2, description="labeled positions of an iteration, in whole shards"
+    )
     shard: int = Field(
         5_000, ge=1, description="positions of a shard, which one worker labels and one file holds"
     )
@@ -92,18 +94,17 @@ class ImprovementConfig(GameConfig):
 
     @model_validator(mode="after")
     def _has_shards_to_hold_out(self) -> ImprovementConfig:
-        shards = -(-self.labels.count // self.labels.shard)
-        if shards < 2:
+        if self.labels.count % self.labels.shard or self.num_shards < 2:
             raise ValueError(
-                f"labels.shard: {self.labels.shard} must be below labels.count, "
-                f"{self.labels.count}: one shard is held out"
+                f"labels.count: {self.labels.count} must be a multiple of labels.shard, "
+                f"{self.labels.shard}, and at least twice as many: one shard is held out"
             )
         return self
 
     @property
     def num_shards(self) -> int:
         """Shards of an iteration."""
-        return -(-self.labels.count // self.labels.shard)
+        return self.labels.count // self.labels.shard
 
 
 def load_improvement_config(path: str | Path, overrides: Sequence[str] = ()) -> ImprovementConfig:
