@@ -124,27 +124,32 @@ def _measure_load(game: str, games: int, think: float, seconds: float) -> dict[s
     with _server() as (address, process):
         _begin(address, game)  # its kernels are loaded
 
-        async def play() -> tuple[_Measured, float, float]:
+        async def play() -> tuple[_Measured, int, float]:
             measured = _Measured()
             await asyncio.sleep(1.0)
-            used, begun = _cpu_seconds(process), time.monotonic()
-            until = begun + seconds
+            used, until = _cpu_seconds(process), time.monotonic() + seconds
+
+            async def count() -> tuple[int, float]:
+                """Actions and the server's processor time until then; some answers come later."""
+                await asyncio.sleep(until - time.monotonic())
+                return len(measured.first), _cpu_seconds(process) - used
+
             people = (
                 _play(address, game, think, until, random.Random(seed), measured)
                 for seed in range(games)
             )
+            counted = asyncio.create_task(count())
             await asyncio.gather(*people)
-            # The last answers come after the time is over.
-            return measured, _cpu_seconds(process) - used, time.monotonic() - begun
+            return measured, *await counted
 
-        measured, used, elapsed = asyncio.run(play())
+        measured, actions, used = asyncio.run(play())
     return {
         "games": games,
         "think_seconds": think,
-        "actions_per_second": len(measured.first) / elapsed,
+        "actions_per_second": actions / seconds,
         "first_ms": _quantiles(measured.first),
         "turn_ms": _quantiles(measured.turn),
-        "server_cores": used / elapsed,
+        "server_cores": used / seconds,
         "errors": len(measured.errors),
         "first_errors": measured.errors[:3],
     }
