@@ -117,10 +117,10 @@ def biased_network(game: Game, seed: int = 0) -> Network:
     return Network([(weight, np.zeros(game.num_actions, np.float32))], "relu")
 
 
-def searcher(game: Game, **options) -> SearchAgent:
+def searcher(game: Game, caution: float | None = 0.0, **options) -> SearchAgent:
     policy = PolicyAgent(biased_network(game), "policy")
     return SearchAgent(
-        game, rollouts=ROLLOUTS, policy=policy, proposer=policy, caution=0.0, **options
+        game, rollouts=ROLLOUTS, policy=policy, proposer=policy, caution=caution, **options
     )
 
 
@@ -150,6 +150,22 @@ def test_a_search_knows_what_the_player_knows_of_the_past(game):
         differing += not np.array_equal(found[1], unaware[1], equal_nan=True)
     assert compared > 10
     assert differing > 5
+
+
+@looking_back
+def test_caution_is_less_where_worlds_are_weighed(game):
+    usual, two, less = (searcher(game, one, max_decisions=20) for one in (None, 2.0, 1.25))
+    matters = False
+    for asked, (states, decision) in enumerate(positions_with_past(game)):
+        turn = turn_of(game, states, np.array([0]), usual.view)
+        alone = [int(agent.act(turn)[0]) for agent in (usual, two, less)]
+        after = [int(a.search_after(turn, [[decision]])[0][0]) for a in (usual, less, two)]
+        assert alone[0] == alone[1]
+        assert after[0] == after[1]
+        matters |= len(set(alone)) > 1 or len(set(after)) > 1
+        if asked >= 20 and matters:
+            break
+    assert matters or not COMPILED
 
 
 @looking_back

@@ -204,7 +204,7 @@ class SearchAgent(Searcher, FollowingAgent):
         horizon: Where rollouts end: ``"round"`` (valued by ``Game.outlook``; the default of games
             that have one) or ``"game"``.
         caution: In standard errors. None: 0 if nobody proposes, else 2; 1.25 where worlds are
-            weighed.
+            weighed by a past.
         halving: False: all candidates are tried in all worlds, of which there are ``rollouts //
             candidates``, so that all values that ``search`` finds are equally sure.
         max_decisions: A rollout is cut after this many decisions: endless play may be legal.
@@ -245,12 +245,15 @@ class SearchAgent(Searcher, FollowingAgent):
             raise ValueError(f"worlds must be at least 0, got {worlds}")
         if game.look_back is None:
             worlds = 0
-        if caution is None:
-            is_proposed = proposer is not None or game.heuristic is not None
+        if caution is not None:
+            alone = after = _at_least_0("caution", caution)
+        elif proposer is None and game.heuristic is None:
+            alone = after = 0.0
+        else:
             is_weighed = worlds > 0 and isinstance(policy, PolicyAgent)
-            caution = _CAUTION_OF_WEIGHED if is_weighed else _CAUTION
-            caution = caution if is_proposed else 0.0
-        self._caution = _at_least_0("caution", caution)
+            alone, after = _CAUTION, _CAUTION_OF_WEIGHED if is_weighed else _CAUTION
+        # Where a position alone is asked about, and where its past is known.
+        self._cautions = (alone, after)
         self._halving = bool(halving)
         super().__init__(
             game,
@@ -284,12 +287,15 @@ class SearchAgent(Searcher, FollowingAgent):
         """
         return self._search_with(turn, self._settings(len(turn), past))
 
-    def _settings(self, count: int, past: Sequence[Sequence[PastDecision]] = ()) -> tuple[Any, ...]:
-        decisions = [decision for one in past for decision in one]
+    def _settings(
+        self, count: int, past: Sequence[Sequence[PastDecision]] | None = None
+    ) -> tuple[Any, ...]:
+        decisions = [decision for one in past or () for decision in one]
         bounds = np.zeros(count + 1, np.int64)
-        bounds[1 : len(past) + 1] = np.cumsum([len(one) for one in past])
+        if past is not None:
+            bounds[1:] = np.cumsum([len(one) for one in past])
         return (
-            self._caution,
+            self._cautions[past is not None],
             self._halving,
             self._game.new_states(count),
             np.empty((count, self._candidates), np.int64),
