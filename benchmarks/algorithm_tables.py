@@ -12,7 +12,7 @@ from benchmarks import report
 from card_envs.docs import markdown_table
 from card_envs.evaluation.display import draw_matrix, write_picture
 from card_envs.extras import import_extra
-from card_envs.games import load_game
+from card_envs.games import GAMES, load_game
 from training.records import read_json
 
 
@@ -53,15 +53,19 @@ def table(measured: dict[str, Any]) -> str:
         rows.append(cells)
     matches = [run["against"][name] for run in _runs(algorithms) for name in settings["opponents"]]
     searches = [run["search"] for run in _runs(algorithms) if "search" in run]
-    lines = [
-        markdown_table(header, rows, len(header) - 1),
+    note = (
         f"{settings['num_players']} players, {len(settings['seeds'])} seeds: the mean (lowest … "
         f"highest). Rank rewards over {settings['deals']} deals in all seatings, which leave each "
         f"seed's uncertain by {_uncertainty(matches)} (95%)"
-        + f"; of the search over {settings['search_deals']}, by {_uncertainty(searches)}"
-        * bool(searches)
-        + "."
-        + " Unfinished: the largest share of all matches." * any(truncated.values()),
+    )
+    if searches:
+        note += f"; of the search over {settings['search_deals']}, by {_uncertainty(searches)}"
+    note += "."
+    if any(truncated.values()):
+        note += " Unfinished: the largest share of all matches."
+    lines = [
+        markdown_table(header, rows, len(header) - 1),
+        note,
         report.origin(measured),
         f"![Comparison of algorithms](results/{picture_name(measured)})",
     ]
@@ -134,7 +138,8 @@ def draw(measured: dict[str, Any], picture: Path) -> None:
     )
     draw_matrix(right, names, cells, -1.0, 1.0, "+.2f")
     right.set_title("rank reward of one (row) among copies (column)", fontsize="medium")
-    title = load_game(measured["game"]).title
+    game = measured["game"]  # another package's may not be there when its table is drawn
+    title = load_game(game).title if game in GAMES else game
     figure.suptitle(f"{title}, {settings['num_players']} players")
     write_picture(figure, picture)
 

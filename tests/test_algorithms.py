@@ -187,12 +187,16 @@ def test_a_list_of_ones_own_is_run_and_measured(listed, tmp_path, capsys, monkey
     picture = tmp_path / "picture.png"
     algorithm_tables.draw(measured, picture)
     assert picture.read_bytes().startswith(b"\x89PNG")
+    # Without the search there is no column of it.
+    assert "gain of `search:4`" in shown
+    assert algorithms.main([*arguments(listed, tmp_path), "--search-deals", "0"]) == 0
+    assert "gain of" not in capsys.readouterr().out
     # What is finished is not run again; what was asked for otherwise is.
     policy = tmp_path / "runs" / KUHN.id / "one" / "1" / "run" / "policy.safetensors"
     before = policy.stat().st_mtime_ns
     assert algorithms.main(arguments(listed, tmp_path)) == 0
     assert policy.stat().st_mtime_ns == before
-    again = read_json(tmp_path / "results.json")
+    again = read_json(tmp_path / "results.json")  # with the search again
     assert again["results"]["algorithms"]["one"]["runs"] == runs
     monkeypatch.setattr(algorithm_runs.agents, "__file__", str(tmp_path / "agents" / "none.py"))
     assert algorithms.main(arguments(listed, tmp_path)) == 0
@@ -248,7 +252,7 @@ def test_a_command_that_leaves_no_policy_is_named(listed, tmp_path, capsys):
     "path",
     [
         *sorted((ROOT / "configs" / "algorithms").glob("*.yaml")),
-        ROOT / "tests" / "fixtures" / KUHN.id / "algorithms.yaml",
+        *sorted((ROOT / "tests" / "fixtures" / KUHN.id).glob("algorithms*.yaml")),
     ],
     ids=lambda path: path.stem,
 )
