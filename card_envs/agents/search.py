@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -299,7 +300,7 @@ class SearchAgent(Searcher, FollowingAgent):
             self._halving,
             self._game.new_states(count),
             np.empty((count, self._candidates), np.int64),
-            np.concatenate([self._game.new_states(0), *(one.states for one in decisions)]),
+            _join_states(self._game, [one.states for one in decisions]),
             np.array([one.action for one in decisions], np.int64),
             bounds,
             self._game.new_states(count),
@@ -321,21 +322,21 @@ class SearchFollower(Follower):
     def __init__(self, agent: SearchAgent, game: Game | None) -> None:
         self._agent = agent
         self._game = game
-        self._past: dict[int, list[PastDecision]] = {}
+        # By game: a round's number, and the decisions in it.
+        self._past: dict[int, tuple[int, deque[PastDecision]]] = {}
 
     def begin(self, states: NDArray[np.void], i: int, players: Sequence[int]) -> None:
         """Forget the game that was there before."""
-        self._past[i] = []
+        self._past.pop(i, None)
 
     def watch(self, states: NDArray[np.void], i: int, action: int) -> None:
         """Remember the decision, and forget those of earlier rounds."""
         if self._game is None:
             return
-        past = self._past.setdefault(i, [])
-        if past and self._round_of(past[0].states, 0) != self._round_of(states, i):
-            past.clear()
-        past.append(PastDecision(states[i : i + 1].copy(), action))
-        del past[:-_MOST_REMEMBERED]
+        number = self._round_of(states, i)
+        if i not in self._past or self._past[i][0] != number:
+            self._past[i] = (number, deque(maxlen=_MOST_REMEMBERED))
+        self._past[i][1].append(PastDecision(_copy_state(states, i), action))
 
     def decide(self, turn: Turn) -> NDArray[np.int64]:
         """Legal actions (M,)."""
@@ -355,13 +356,12 @@ class SearchFollower(Follower):
 
         A game that was redrawn has another seed: its past no longer agrees with its cards.
         """
-        past = self._past.get(i, [])
-        if past and self._round_of(past[0].states, 0) != self._round_of(states, i):
+        if i not in self._past or self._past[i][0] != self._round_of(states, i):
             return []
         player, seed = states["current_player"][i], states["seed"][i]
         seen = [
             one
-            for one in past
+            for one in self._past[i][1]
             if one.states["current_player"][0] != player and one.states["seed"][0] == seed
         ]
         return seen[-_MOST_PAST:]
@@ -421,6 +421,20 @@ class TreeSearchAgent(Searcher):
             np.empty((count, 2 * self._rollouts + 1), np.float64),
             np.empty((count, MAX_DEPTH, 2), np.int64),
         )
+
+
+def _copy_state(states: NDArray[np.void], i: int) -> NDArray[np.void]:
+    """A record (1,), read-only. It is copied as bytes: numpy copies field by field, which takes 20
+    times as long.
+    """
+    return np.frombuffer(states[i : i + 1].tobytes(), states.dtype)
+
+
+def _join_states(game: Game, records: Sequence[NDArray[np.void]]) -> NDArray[np.void]:
+    """Records (1,) as one array."""
+    # Kernels are compiled for arrays that can be written to, hence a bytearray.
+    joined = bytearray().join(record.tobytes() for record in records)
+    return np.frombuffer(joined, game.state_dtype)
 
 
 def _at_least_0(name: str, value: float) -> float:
