@@ -32,7 +32,13 @@ def tiny_config(game: Game, folder: Path, *overrides: str) -> ImprovementConfig:
         "iterations": 2,
         "environment": {"num_envs": 16},
         "opponents": {"agents": {"random": 1.0}, "pool": 1.0},
-        "labels": {"count": 120, "shard": 40, "worlds": 2, "candidates": 3},
+        "labels": {
+            "count": 120,
+            "shard": 40,
+            "worlds": 2,
+            "candidates": 3,
+            "min_probability": 0.0,
+        },
         "fit": {"epochs": 2, "batch_size": 16},
         "evaluation": {"deals": 2, "players": [game.min_players], "against": ["random"]},
     }
@@ -121,6 +127,33 @@ def test_labels_are_what_rollouts_of_the_likeliest_actions_gave(game, tmp_path):
         assert len(legal) > 1  # a forced move teaches nothing
         likeliest = legal[np.argsort(-logits[k][legal], kind="stable")][:3]
         assert sorted(likeliest) == labels.actions[k][tried[k]].tolist()
+
+
+@pytest.mark.parametrize("game", EACH_GAME)
+def test_unlikely_actions_are_not_tried(game, tmp_path):
+    run = tiny_run(game, tmp_path, "labels.candidates=30", "labels.min_probability=0.05")
+    first = run.agents[run.config.agent].network.at_temperature(0.1)
+    labels = label_positions(run, run.learner(first), 1, 0)
+    assert len(labels) == 40
+    logits = first.logits(labels.observation / game.fields.scale).astype(np.float64)
+    logits[labels.action_mask == 0] = -np.inf
+    probabilities = np.exp(logits - logits.max(axis=1, keepdims=True))
+    probabilities /= probabilities.sum(axis=1, keepdims=True)
+    is_likely = probabilities >= 0.05
+    assert (is_likely.sum(axis=1) > 1).all()
+    if game.num_actions > 2:
+        assert (is_likely.sum(axis=1) < labels.action_mask.sum(axis=1)).any()
+    for likely, actions in zip(is_likely, labels.actions, strict=True):
+        assert np.flatnonzero(likely).tolist() == actions[actions >= 0].tolist()
+
+
+def test_a_policy_that_is_always_sure_cannot_be_labeled(tmp_path):
+    run = tiny_run(SMALL, tmp_path, "labels.min_probability=0.4")
+    sure = run.agents[run.config.agent].network.at_temperature(1e-6)
+    with pytest.raises(
+        ValueError, match=r"labels\.min_probability: there was no position in which"
+    ):
+        label_positions(run, run.learner(sure), 1, 0)
 
 
 def test_decisions_with_rare_actions_are_labeled_more_often(tmp_path):
@@ -314,6 +347,22 @@ def test_a_run_leaves_an_agent(tmp_path):
     found = ship.open_run(run.folder)
     assert isinstance(found, ImprovementRun)
     assert (found.config, found.identities) == (run.config, run.identities)
+
+
+def test_a_run_begins_with_the_policy_at_a_temperature(tmp_path, monkeypatch):
+    run = tiny_run(SMALL, tmp_path, "temperature=2.0")
+    seen = []
+
+    def labeled(shard, run, policy, iteration):
+        seen.append((iteration, policy.network.layers[-1]))
+        return label_positions(run, policy, iteration, shard)
+
+    monkeypatch.setattr(improve, "_label_shard", labeled)
+    improve.improve(run, quiet=True)
+    weight, bias = run.agents[run.config.agent].network.layers[-1]
+    for iteration, (found_weight, found_bias) in seen:
+        is_first = np.array_equal(found_weight, weight / 2) and np.array_equal(found_bias, bias / 2)
+        assert is_first == (iteration == 1)
 
 
 def test_a_finished_run_can_be_given_more_iterations(tmp_path):

@@ -101,10 +101,7 @@ class Teacher:
         self._games = games
         self.network: Network | None = None  #: a policy's
         if isinstance(agent, PolicyAgent):
-            *layers, (weight, bias) = agent.network.layers
-            factor = np.float32(1.0 / temperature)
-            layers.append((weight * factor, bias * factor))
-            self.network = Network(layers, agent.network.activation)
+            self.network = agent.network.at_temperature(temperature)
             agent = PolicyAgent(self.network, agent.name, agent.view, seed)
         self._agent = agent
 

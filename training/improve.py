@@ -135,9 +135,11 @@ def improve(
 def _iterate(run: ImprovementRun, jobs: int, backend: str, quiet: bool) -> None:
     config = run.config
     entries = run.progress
-    policy: Any = run.agents[config.agent]
     if entries:
-        policy = NetworkAgent(run.policy_of(len(entries)), run.game, name="learner")
+        policy: Any = NetworkAgent(run.policy_of(len(entries)), run.game, name="learner")
+    else:
+        first: Any = run.agents[config.agent]
+        policy = run.learner(first.network.at_temperature(config.temperature))
     while len(entries) < config.iterations and not _is_done(entries, config.fit.window):
         iteration = len(entries) + 1
         begun = time.monotonic()

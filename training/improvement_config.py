@@ -26,6 +26,13 @@ class LabelsSection(Section):
         description="redrawn worlds of a position, in each of which all candidates are tried",
     )
     candidates: int = Field(8, ge=2, description="the policy's likeliest actions that are tried")
+    min_probability: float = Field(
+        0.01,
+        ge=0,
+        lt=0.5,
+        description="actions that the policy gives a smaller probability are not tried; a position "
+        "is labeled where two are",
+    )
     drawn: float = Field(
         0.5,
         ge=0,
@@ -83,6 +90,13 @@ class ImprovementConfig(GameConfig):
     """A run of expert iteration."""
 
     agent: str = Field(description="the policy to begin with: a name, or the path of a file")
+    temperature: float = Field(
+        1.0,
+        gt=0,
+        le=1e3,
+        description="divides the logits of the policy to begin with: above 1 its best actions stay "
+        "the best, and more of the others are tried",
+    )
     iterations: int = Field(
         4,
         ge=1,

@@ -27,6 +27,12 @@ _BURN_IN = 200
 # One in this many of a learner's decisions is labeled: neighbours in a game tell much the same.
 _STRIDE = 8
 
+# Steps of all games after which there must be a label.
+_MOST_STEPS = 1000
+
+# So many worlds are weighed for each that is played in.
+_WEIGHED = 4
+
 # An action is rare if it is legal in a smaller share of the decisions.
 _RARE = 0.05
 
@@ -109,6 +115,8 @@ def label_positions(
         policy=policy,
         proposer=policy,
         candidates=config.labels.candidates,
+        min_probability=config.labels.min_probability,
+        worlds=_WEIGHED * config.labels.worlds,
         halving=False,
         max_decisions=config.labels.max_decisions,
         unfinished=config.labels.unfinished,
@@ -127,9 +135,14 @@ def label_positions(
             times = np.where(
                 (games.arena.action_mask != 0)[:, is_rare].any(axis=1), config.labels.rare, 1.0
             )
-            chosen = np.flatnonzero(rng.random(games.num_envs) < times / _STRIDE)[:wanted]
-            found.append(_label(games, follower, chosen, config.labels.candidates))
-            wanted -= len(chosen)
+            chosen = np.flatnonzero(rng.random(games.num_envs) < times / _STRIDE)
+            found.append(_label(games, follower, chosen, config.labels.candidates, wanted))
+            wanted -= len(found[-1])
+            if step == _MOST_STEPS and wanted == config.labels.shard:
+                raise ValueError(
+                    f"labels.min_probability: there was no position in which the policy gives two "
+                    f"actions a probability of at least {config.labels.min_probability}"
+                )
         is_drawn = rng.random(games.num_envs) < config.labels.drawn
         turn = _turn(games, games.all)
         _, terminated, truncated = games.step(
@@ -147,16 +160,23 @@ def _turn(games: SelfPlayGames, indices: NDArray[np.int64]) -> Turn:
 
 
 def _label(
-    games: SelfPlayGames, follower: SearchFollower, indices: NDArray[np.int64], candidates: int
+    games: SelfPlayGames,
+    follower: SearchFollower,
+    indices: NDArray[np.int64],
+    candidates: int,
+    wanted: int,
 ) -> Labels:
+    """Labels of some games' positions, as many as are wanted, where several actions were tried."""
     turn = _turn(games, indices)
     _, values, visits = follower.search(turn)
+    chosen = np.flatnonzero((visits > 0).sum(axis=1) > 1)[:wanted]
+    values, visits = values[chosen], visits[chosen]
     order = np.argsort(visits == 0, axis=1, kind="stable")[:, :candidates]
     tried = np.take_along_axis(visits, order, axis=1) > 0
-    units = np.rint(turn.observation * games.game.fields.scale)
+    units = np.rint(turn.observation[chosen] * games.game.fields.scale)
     return Labels(
         units.astype(np.uint8),
-        turn.action_mask,
+        turn.action_mask[chosen],
         np.where(tried, order, -1).astype(np.int16),
         np.where(tried, np.take_along_axis(values, order, axis=1), 0.0).astype(np.float32),
     )

@@ -49,6 +49,12 @@ class Network:
         # Arrays that come out of a pickle may be read-only, and only the layers are needed.
         return Network, (self.layers, self.activation)
 
+    def at_temperature(self, temperature: float) -> Network:
+        """This network with its logits divided by a number."""
+        *hidden, (weight, bias) = self.layers
+        factor = np.float32(1.0 / temperature)
+        return Network([*hidden, (weight * factor, bias * factor)], self.activation)
+
     def logits(self, observation: NDArray[np.float32]) -> NDArray[np.float32]:
         """Unmasked logits (M, A) for observations (M, D)."""
         x = observation

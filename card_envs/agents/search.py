@@ -200,6 +200,8 @@ class SearchAgent(Searcher, FollowingAgent):
             one; None: the heuristic's action, then the legal actions in their order.
         candidates: How many actions are tried at most, None: all; with halving at most half as
             many as there are rollouts.
+        min_probability: Actions that the proposer, a policy, gives a smaller probability are not
+            tried.
         worlds: How many worlds are drawn, weighed, and drawn from. None: as many as there are
             rollouts; 0: they are not weighed.
         horizon: Where rollouts end: ``"round"`` (valued by ``Game.outlook``; the default of games
@@ -229,6 +231,7 @@ class SearchAgent(Searcher, FollowingAgent):
         policy: PolicyAgent | str = "random",
         proposer: PolicyAgent | None = None,
         candidates: int | None = 8,
+        min_probability: float = 0.0,
         worlds: int | None = None,
         horizon: str | None = None,
         caution: float | None = None,
@@ -256,6 +259,7 @@ class SearchAgent(Searcher, FollowingAgent):
         # Where a position alone is asked about, and where its past is known.
         self._cautions = (alone, after)
         self._halving = bool(halving)
+        self._min_probability = _at_least_0("min_probability", min_probability)
         super().__init__(
             game,
             name,
@@ -299,6 +303,7 @@ class SearchAgent(Searcher, FollowingAgent):
             self._cautions[past is not None],
             self._halving,
             self._game.new_states(count),
+            self._min_probability,
             np.empty((count, self._candidates), np.int64),
             _join_states(self._game, [one.states for one in decisions]),
             np.array([one.action for one in decisions], np.int64),

@@ -24,7 +24,13 @@ from card_envs.engine.likely_worlds import (
     weigh_worlds,
 )
 from card_envs.engine.outcome import RANK
-from card_envs.engine.perceptron import LAYERS, choose_by_network, most_probable, write_logits
+from card_envs.engine.perceptron import (
+    LAYERS,
+    choose_by_network,
+    exp,
+    most_probable,
+    write_logits,
+)
 from card_envs.engine.rng import mix, seed_in, unit_of
 from card_envs.engine.seeds import random_action
 from card_envs.engine.templates import HEURISTIC, NETWORK
@@ -100,11 +106,11 @@ def play_on(worlds, j, action, number, policy, room, gains, work):
         gains[player] += outlook(worlds, j, player)
 
 
-def propose(states, i, policy, room, candidates):
+def propose(states, i, policy, room, candidates, min_probability):
     """Write the actions to be tried, the proposed one first; returns how many there are.
 
-    They are the network's likeliest; without a network, the heuristic's action and then the legal
-    actions in their order.
+    They are the network's likeliest, of no smaller probability; without a network, the heuristic's
+    action and then the legal actions in their order.
     """
     _, weights, layouts, views, _, _, _ = policy
     observation, action_mask, scratch, _ = room
@@ -118,11 +124,29 @@ def propose(states, i, policy, room, candidates):
             logits[action] = -action
         if HAS_HEURISTIC and count > 1:
             logits[heuristic(states, i)] = 1.0
-    tried = min(count, len(candidates))
+    likely = count
+    if layouts[0, LAYERS] > 0 and min_probability > 0.0:
+        likely = count_likely(logits, action_mask, min_probability)
+    tried = min(likely, len(candidates))
     for k in range(tried):
         candidates[k] = most_probable(logits, action_mask)
         action_mask[candidates[k]] = 0
     return tried
+
+
+@jit
+def count_likely(logits, action_mask, min_probability):
+    """How many legal actions have at least this probability; the most probable one counts."""
+    highest = float(logits[most_probable(logits, action_mask)])
+    total = 0.0
+    for action in range(len(action_mask)):
+        if action_mask[action]:
+            total += exp(logits[action] - highest)
+    likely = 0
+    for action in range(len(action_mask)):
+        if action_mask[action]:
+            likely += exp(logits[action] - highest) >= min_probability * total
+    return max(likely, 1)
 
 
 def search_one(
@@ -139,6 +163,7 @@ def search_one(
     room,
     gains,
     found,
+    min_probability,
     candidates,
     memory,
     values,
@@ -150,7 +175,7 @@ def search_one(
     """
     means, visits, work = found
     player = states[i].current_player
-    tried = propose(states, i, policy, room, candidates)
+    tried = propose(states, i, policy, room, candidates, min_probability)
     if tried == 1:
         return candidates[0]
     observation, _, _, streams = room
@@ -281,6 +306,7 @@ def search_games(
     caution,
     is_halving,
     origins,
+    min_probability,
     candidates,
     past,
     past_actions,
@@ -315,6 +341,7 @@ def search_games(
         caution: Standard errors by which another action must be ahead of the proposed one.
         is_halving: Whether half of the candidates are dropped again and again.
         origins: Records (M,).
+        min_probability: Actions that the proposer, a network, gives a smaller one are not tried.
         candidates: int64 (M, K), for the K actions that are tried at most; K <= rollouts.
         past: Records (H,): the games before earlier decisions of others, see ``likely_worlds``.
         past_actions: int64 (H,), what they did.
@@ -342,6 +369,7 @@ def search_games(
             (observation[j], action_mask[j], scratch[j], streams),
             gains[j],
             (means[j], visits[j], work[j]),
+            min_probability,
             candidates[j],
             (past, past_actions, bounds, recalled, log_weights[j], slots[j], counts[j]),
             values[j],
@@ -585,6 +613,7 @@ def compile_search(
         "add_up": add_up,
         "draw_world": draw_world,
         "log_probability": log_probability,
+        "count_likely": count_likely,
         "count_worlds": count_worlds,
         "worlds_of_phase": worlds_of_phase,
         "weighted_mean": weighted_mean,
