@@ -14,7 +14,7 @@ from ray.rllib.examples.rl_modules.classes.action_masking_rlm import ActionMaski
 from benchmarks.learners.arguments import HIDDEN, parse_arguments, write_layers
 from card_envs.integrations.rllib import register_game
 
-BATCH = 4000
+BATCH = 4096
 
 
 def main() -> None:
@@ -34,7 +34,7 @@ def main() -> None:
             env_config={"num_players": args.players, "max_steps": 1000, "reward": "score"},
             disable_env_checking=True,  # the check acts at random, without the mask
         )
-        .env_runners(num_env_runners=0, num_envs_per_env_runner=32)
+        .env_runners(num_env_runners=0, num_envs_per_env_runner=128)
         .multi_agent(
             policies={"shared"},
             policy_mapping_fn=lambda agent_id, episode, **kwargs: "shared",
