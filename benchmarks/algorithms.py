@@ -31,6 +31,7 @@ from card_envs.evaluation import deal_seeds, evaluate
 from card_envs.games import load_game
 from training.arguments import check_search
 from training.records import identity
+from training.tasks import do_calls
 
 PACKAGES = ("numba", "numpy", "sb3-contrib", "stable-baselines3", "torch")
 ALGORITHMS = Path("configs") / "algorithms" / "list.yaml"
@@ -165,14 +166,15 @@ def measure(
         check_two_players(game)
     opponents = [game.default_opponent, *(n for n in shipped_policies(game) if n == "ppo")]
     how = (game, table_size, opponents, deals, search, search_deals, exact)
-    pool = joblib.Parallel(n_jobs=jobs)
-    measured = pool(joblib.delayed(measure_run)(run, *how) for run in runs.values())
-    matrices = pool(
+    calls = [joblib.delayed(measure_run)(run, *how) for run in runs.values()]
+    measured = do_calls(calls, "runs", jobs)
+    calls = [
         joblib.delayed(cross_play)(
             [runs[name, seed] for name in listed.algorithms], game, table_size, max(2, deals // 2)
         )
         for seed in seeds
-    )
+    ]
+    matrices = do_calls(calls, "cross-play", jobs)
     results: dict[str, Any] = {
         name: {"about": entry.about, "decisions": entry.decisions, "runs": []}
         for name, entry in listed.algorithms.items()

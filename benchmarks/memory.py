@@ -25,6 +25,7 @@ from card_envs.docs import markdown_table
 from card_envs.engine.game import Game
 from card_envs.evaluation import estimate_mean
 from card_envs.games import load_game
+from training.tasks import do_calls
 
 PACKAGES = ("numba", "numpy", "torch")
 
@@ -84,10 +85,11 @@ def measure(
     game = load_game(game_id)
     table_size = game.check_num_players(players)
     tasks = [(memory, core, seed) for memory, core in LEARNERS for seed in seeds]
-    measured = joblib.Parallel(n_jobs=jobs)(
+    calls = [
         joblib.delayed(measure_learner)(game, table_size, memory, core, decisions, games, seed)
         for memory, core, seed in tasks
-    )
+    ]
+    measured = do_calls(calls, "runs", jobs)
     rows = [
         {
             "memory": memory,

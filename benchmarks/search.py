@@ -32,6 +32,7 @@ from card_envs.engine.perceptron import join
 from card_envs.engine.templates import compile_for
 from card_envs.evaluation import evaluate
 from card_envs.evaluation.display import short_names
+from card_envs.evaluation.tournament import track
 from card_envs.games import load_game
 from training.records import read_json
 
@@ -293,9 +294,10 @@ def measure(
     for players, name in tables:
         game.check_num_players(players)
         _searcher(game, name, opponent, seed)  # a mistake in the last one must not come up late
-    rows = [
+    played = (
         measure_strength(game, players, name, opponent, deals, seed) for players, name in tables
-    ]
+    )
+    rows = list(track(played, "tables", len(tables)))
     arguments = ["--game", game.id, "--deals", str(deals), "--seed", str(seed)]
     arguments += ["--opponent", opponent]
     for players, name in tables:

@@ -21,14 +21,13 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from rich.console import Console
-from rich.progress import track
 
 from benchmarks import report
 from card_envs import command
 from card_envs.docs import markdown_table
 from card_envs.engine.game import Game, View
 from card_envs.engine.templates import compile_for, reset_games
+from card_envs.evaluation.tournament import track
 from card_envs.games import GAMES, load_game
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
@@ -185,7 +184,7 @@ def soak(games: Sequence[Game], decisions: int, seed: int) -> dict[str, Any]:
         ]
         rounds = max(1, round(share / (len(plays) * GAMES_AT_ONCE * CHUNK)))
         begun = time.monotonic()
-        for _ in track(range(rounds), game.id, console=Console(stderr=True)):
+        for _ in track(range(rounds), game.id):
             for play in plays:
                 play.play(CHUNK)
         rows[game.id] = {

@@ -30,6 +30,7 @@ from training.arguments import add_set_argument, check_search
 from training.config import Config, PoolSection, check, load_config, read_yaml, with_overrides
 from training.records import command_as_typed, identity, read_json
 from training.run import Run
+from training.tasks import do_calls
 from training.train import train_or_resume
 
 #: What responses learn with: of the settings that were tried, those that gained most.
@@ -207,12 +208,13 @@ def measure(
         for (agent, n), config in configs.items()
     }
     game = next(iter(runs.values())).game
-    responses = joblib.Parallel(n_jobs=jobs)(
+    calls = [
         joblib.delayed(respond)(
             game, run.config, agent, n, run.folder, deals, search, search_deals, seed
         )
         for (agent, n), run in runs.items()
-    )
+    ]
+    responses = do_calls(calls, "responses", jobs)
     return {
         "game": game.id,
         "command": command_as_typed(

@@ -7,13 +7,12 @@ from typing import Any
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from rich.console import Console
-from rich.progress import track
 from sb3_contrib.common.maskable.buffers import MaskableRolloutBufferSamples
 
 from card_envs.agents import Agent, PolicyAgent
 from card_envs.agents.network import Network
 from card_envs.engine.agent import Turn, checked_actions, turn_of
+from card_envs.evaluation.tournament import track
 from training.config import ImitationSection
 from training.learner import Learner
 from training.selfplay import SelfPlayGames, SelfPlayVecEnv
@@ -48,8 +47,7 @@ def imitate(
     iterations = -(-imitation.decisions // (model.n_steps * env.num_envs))
     observation: Any = env.reset()
     starts = np.ones(env.num_envs, bool)
-    console = Console(stderr=True)
-    for iteration in track(range(iterations), "imitation", console=console, disable=quiet):
+    for iteration in track(range(iterations), "imitation", quiet=quiet):
         policy.set_training_mode(False)
         buffer.reset()
         for _ in range(model.n_steps):

@@ -21,12 +21,11 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from rich.console import Console
-from rich.progress import track
 
 from card_envs import command
 from card_envs.agents import NetworkAgent, PolicyAgent
 from card_envs.agents.network import write_policy
+from card_envs.evaluation.tournament import track
 from card_envs.render.words import counted
 from training.arguments import add_run_arguments, run_of
 from training.export import export_policy
@@ -184,9 +183,8 @@ def _make_shards(
     made = do_tasks(
         _label_shard, missing, (run, policy, iteration), run.game, jobs=jobs, backend=backend
     )
-    console = Console(stderr=True)
     text = f"iteration {iteration}: labels"
-    for k, labels in track(made, text, len(missing), console=console, disable=quiet):
+    for k, labels in track(made, text, len(missing), quiet=quiet):
         write_labels(_paths(run, iteration)[missing[k]], labels)
 
 

@@ -29,6 +29,7 @@ from card_envs.evaluation.display import short_names
 from training.config import Config, Section, check, read_yaml, with_overrides
 from training.records import identity, read_json, with_tables
 from training.run import Run
+from training.tasks import do_calls
 from training.train import train_or_resume
 
 README = Path(__file__).with_name("README.md")
@@ -183,10 +184,11 @@ def run_study(path: Path, out: Path, jobs: int) -> dict[str, Any]:
         make_agent(agent, game)
     low, high = game.check_player_range(base.config.environment.num_players)
     sizes = range(low, high + 1)  # of all settings, whatever they play in training
-    measured = joblib.Parallel(n_jobs=jobs)(
+    calls = [
         joblib.delayed(run_one)(game, run.config, run.folder, study.against, study.deals, sizes)
         for run in runs.values()
-    )
+    ]
+    measured = do_calls(calls, "runs", jobs)
     settings = {"base": (), **study.settings}
     by_setting: dict[str, Any] = {
         name: {"changes": list(changes), "runs": []} for name, changes in settings.items()

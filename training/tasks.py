@@ -16,6 +16,7 @@ import joblib
 
 import card_envs
 from card_envs.engine.game import Game
+from card_envs.evaluation.tournament import track
 
 logger = logging.getLogger("card_envs")
 
@@ -44,6 +45,26 @@ def add_arguments(parser: argparse.ArgumentParser, what: str) -> None:
     )
 
 
+def do_calls(calls: Sequence[Any], text: str, jobs: int) -> list[Any]:
+    """The results of calls (``joblib.delayed``), made by this machine, with a progress bar.
+
+    Args:
+        calls: The calls.
+        text: What they do.
+        jobs: How many at a time; -1: as many as there are cores.
+
+    Raises:
+        ValueError: ``jobs`` is neither.
+    """
+    return list(track(_pool(jobs)(calls), text, len(calls)))
+
+
+def _pool(jobs: int) -> joblib.Parallel:
+    if jobs < 1 and jobs != -1:
+        raise ValueError(f"jobs must be -1 or at least 1, got {jobs}")
+    return joblib.Parallel(n_jobs=jobs, return_as="generator")
+
+
 def do_tasks(
     function: Callable[..., Any],
     tasks: Sequence[Any],
@@ -70,11 +91,9 @@ def do_tasks(
         ValueError: A number is wrong, Ray is missing, or the cluster does not answer, cannot do a
             task, or has not finished one for too long.
     """
-    if jobs < 1 and jobs != -1:
-        raise ValueError(f"jobs must be -1 or at least 1, got {jobs}")
+    pool = _pool(jobs)
     if backend == "ray":
         return _on_ray(function, tasks, shared, game, jobs, patience)
-    pool = joblib.Parallel(n_jobs=jobs, return_as="generator")
     return enumerate(pool(joblib.delayed(function)(task, *shared) for task in tasks))
 
 

@@ -194,7 +194,8 @@ class SearchAgent(Searcher, FollowingAgent):
     Args:
         game: The game that it is to play.
         name: What to call it.
-        rollouts: How many rollouts for a decision, over all candidates.
+        rollouts: How many rollouts for a decision, over all candidates. Fewer than 4 look at a
+            single world, which is not enough to leave the proposed action.
         policy: Who plays the rollouts: a policy, ``"heuristic"`` or ``"random"``.
         proposer: The policy whose likeliest actions are tried, its first choice being the proposed
             one; None: the heuristic's action, then the legal actions in their order.

@@ -111,7 +111,7 @@ def _prepare_record(args: argparse.Namespace) -> Callable[[], int]:
 def _with_progress(recording: Recording) -> Iterable[RecordedGames]:
     """The recording's batches, with a progress bar on stderr where rich is installed."""
     try:
-        batches: Iterable[RecordedGames] = track(recording, "games")  # type: ignore[arg-type]
+        batches: Iterable[RecordedGames] = track(recording, "games")
     except MissingExtraError:
         return recording
     return batches

@@ -7,7 +7,7 @@ each deal the agents' order is drawn, and it is played in all cyclic seatings of
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from itertools import combinations_with_replacement
@@ -217,15 +217,24 @@ def run_tournament(
     return TournamentResult(game.name, players, deals, seed, checked, summary)
 
 
-def track(sequence: Sequence[Any], description: str) -> Any:
-    """The sequence with a progress bar on stderr.
+def track(
+    items: Iterable[Any], description: str, total: int | None = None, *, quiet: bool = False
+) -> Iterable[Any]:
+    """The items with a progress bar on stderr.
+
+    Args:
+        items: What is gone through.
+        description: What it is.
+        total: How many items there are; None: as many as ``len`` says.
+        quiet: Whether to show nothing.
 
     Raises:
         MissingExtraError: rich is not installed.
     """
     console = import_extra("rich.console", "evaluation").Console(stderr=True)
     bar = import_extra("rich.progress", "evaluation")
-    return bar.track(sequence, description=description, console=console)
+    tracked: Iterable[Any] = bar.track(items, description, total, console=console, disable=quiet)
+    return tracked
 
 
 def summarize(
