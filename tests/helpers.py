@@ -229,7 +229,7 @@ class Chooser:
         legal = np.flatnonzero(mask)
         if self._kinds is not None:
             kinds = self._kinds[legal]
-            choice = np.unique(kinds)
+            choice = np.flatnonzero(np.bincount(kinds))
             legal = legal[kinds == choice[self.below(len(choice))]]
         return int(legal[self.below(len(legal))])
 
@@ -296,7 +296,7 @@ def some_positions(
 @cache
 def positions_of(game: Game, num_players: int) -> tuple[np.ndarray, ...]:
     """Many positions of a table, for tests that leave them as they are."""
-    return tuple(some_positions(game, num_players, 320))
+    return tuple(some_positions(game, num_players, 240))
 
 
 def situations_in(game: Game, positions: Iterable[np.ndarray]) -> Counter[str]:

@@ -174,9 +174,10 @@ CHECKS = {
 
 
 @slow_as_python
-def test_web_runs(tmp_path, capsys):
+def test_web_runs(tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr(web, "_BEGINNING", 1.0)
     path = tmp_path / "web.json"
-    load = ["--games", "3", "--think", "0.05", "--seconds", "6"]
+    load = ["--games", "3", "--think", "0.05", "--seconds", "2"]
     assert web.main(["--game", SCRIPTED.id, *load, "--json", str(path)]) == 0
     measured = json.loads(path.read_text())
     check_web(measured)

@@ -128,7 +128,7 @@ def searcher(game: Game, caution: float | None = 0.0, **options) -> SearchAgent:
 def test_a_search_knows_what_the_player_knows_of_the_past(game):
     """The choice is the same in another world with a past that agrees with it, and it depends on
     what was done."""
-    agent, forgetful = searcher(game, worlds=16), searcher(game, worlds=0)
+    agent, forgetful = (searcher(game, worlds=n, max_decisions=40) for n in (16, 0))
     compared = differing = 0
     for number, (states, decision) in enumerate(positions_with_past(game, 1)):
         player = int(states["current_player"][0])

@@ -28,10 +28,11 @@ def table(rows: Sequence[Sequence[str]], align: str = "") -> str:
             f"{cell:{side}{width}}"
             for cell, side, width in zip(row, align.ljust(len(row), "<"), widths, strict=True)
         ]
-        first, *more = textwrap.wrap(row[-1], max(WIDTH - indent, 20)) or [""]
-        if not more:
+        room = max(WIDTH - indent, 20)
+        if len(row[-1]) <= room:
             lines.append(_GAP.join(cells).rstrip())
             continue
+        first, *more = textwrap.wrap(row[-1], room)
         lines.append(_GAP.join([*cells[:-1], first]).rstrip())
         lines += [" " * indent + line for line in more]
     return "\n".join(lines)

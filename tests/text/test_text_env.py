@@ -368,7 +368,7 @@ def test_texts_keep_to_their_bounds(game, num_players, memory):
     for seed in (1, 2):
         env = text_env(game, seed, num_players=num_players, memory=memory)
         total = 0
-        for number, (player, text) in enumerate(play(env, seed, 120)):
+        for number, (player, text) in enumerate(play(env, seed, 80)):
             reader = (player + number) % num_players
             for each in (text, env._table.text(reader)):
                 assert set(each) <= set(CHARACTERS)

@@ -50,7 +50,7 @@ def test_the_games_are_those_of_the_single_seat(game, num_players, opponents, sk
     for seed in (5, None, None):
         _, info = seat.reset(seed=seed)
         text, told = words.reset(seed=seed)
-        for _ in range(40):
+        for _ in range(25):
             legal = np.flatnonzero(info["action_mask"])
             assert told["legal_actions"] == [game.action_name(a) for a in legal.tolist()]
             assert told["seat"] == words.seat == seat.seat == info["seat"]

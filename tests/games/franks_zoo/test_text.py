@@ -269,7 +269,7 @@ def redraws(states, player, memory):
 @pytest.mark.parametrize("num_players", [3, 4, 5])
 def test_no_hidden_card_shows(num_players, memory):
     redrawn = dict.fromkeys([EXCHANGE, TURN, ANSWER], 0)
-    for number, states in game_states(range(4), num_players, target_score=8):
+    for number, states in game_states(range(3), num_players, target_score=8):
         redrawn[int(states["phase"][0])] += redraws(states, number % num_players, memory)
     assert redrawn[TURN] > 300
     if num_players > 3:

@@ -1359,7 +1359,7 @@ def test_whole_games_are_played_as_by_hand(num_players):
         options = {"reward": reward, "expert": expert}
         if seed % 5 == 4:
             options["max_steps"] = 25
-        play = random_game(num_players, seed + seed // 4, 500, **options)
+        play = random_game(num_players, seed + seed // 4, 300, **options)
         for reference, before, after in played_by_hand(Reference, play):
             decisions[reward, expert, number] += 1
             assert reference.steps == after.steps
