@@ -1152,7 +1152,7 @@ def test_shipped_policies_have_their_cards_and_hold_what_they_say(game, monkeypa
         (name, n) for name, _ in pairs for n in sizes
     ]
     assert ship.strength_table(card) in ship.RESULTS.read_text(encoding="utf-8")
-    measured = ship.strength(game, "ppo", 60, 77)["results"]
+    measured = ship.strength(game, "ppo", 100, 77)["results"]
     for row, again in zip(rows, measured, strict=True):
         assert again["rank_ci95"][1] > row["rank_ci95"][0] - 0.02
         assert again["rank_ci95"][0] < row["rank_ci95"][1] + 0.02
