@@ -338,6 +338,12 @@ exec(sys.argv[3])
 """
 
 
+def heed_signals():
+    """A run of the tests in a shell's background ignores these, and so would its processes."""
+    for number in (signal.SIGINT, signal.SIGHUP):
+        signal.signal(number, signal.SIG_DFL)
+
+
 def run(behaviour, then):
     env = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
     name = program(behaviour)
@@ -346,6 +352,7 @@ def run(behaviour, then):
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
         env=env,
+        preexec_fn=heed_signals,
     )
     assert process.stdout.readline() == b"ready\n"
     return process
@@ -357,7 +364,7 @@ def test_a_run_that_is_killed_takes_its_programs_along(number, mark):
     process = run("children", "import time; time.sleep(100)")
     assert len(processes(mark)) > 6
     process.send_signal(number)
-    process.communicate()
+    process.communicate(timeout=30)
     assert none_left(mark, 3.0)
 
 
@@ -398,8 +405,7 @@ def test_ctrl_c_ends_an_evaluation_and_its_programs(mark):
         [sys.executable, "-m", "card_envs.cli", *argv, *["random"] * (N - 1)],
         stderr=subprocess.PIPE,
         env=env,
-        # A run of the tests in a shell's background ignores Ctrl+C, and so would this process.
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+        preexec_fn=heed_signals,
     )
     until = time.monotonic() + 60
     while len(processes(mark)) < 3 and time.monotonic() < until:
