@@ -22,10 +22,8 @@ class LabelsSection(Section):
     )
     worlds: int = Field(
         8,
-        ge=0,
-        description="redrawn worlds of a position, in each of which all candidates are tried; 0: "
-        "each is tried once, with the cards as they lie, which tells less of a position, and is so "
-        "much faster that more is learned in the same time",
+        ge=1,
+        description="redrawn worlds of a position, in each of which all candidates are tried",
     )
     candidates: int = Field(8, ge=2, description="the policy's likeliest actions that are tried")
     min_probability: float = Field(

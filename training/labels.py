@@ -1,25 +1,23 @@
 """Labels for expert iteration: what rollouts find each likely action to be worth.
 
 The positions are those of a learner's games. In each the policy's likeliest actions are played out
-by the policy itself: either in the same redrawn worlds for all of them, which agree with what the
-others have done if the game can tell (``Game.look_back``), or once, with the cards as they lie.
+by the policy itself, in the same redrawn worlds for all of them, which agree with what the others
+have done if the game can tell (``Game.look_back``).
 """
 
 from __future__ import annotations
 
 import zipfile
-from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from card_envs.agents import PolicyAgent, SearchAgent
+from card_envs.agents.search import SearchFollower
 from card_envs.engine.agent import Turn
 from training.improvement_config import ImprovementConfig
-from training.open_rollouts import OpenRollouts
 from training.run_folder import RunFolder
 from training.selfplay import SelfPlayGames
 
@@ -34,8 +32,6 @@ _MOST_STEPS = 1000
 
 # So many worlds are weighed for each that is played in.
 _WEIGHED = 4
-
-_Search = Callable[[Turn], tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.int64]]]
 
 # An action is rare if it is legal in a smaller share of the decisions.
 _RARE = 0.05
@@ -113,7 +109,20 @@ def label_positions(
     games.arena.agents.append(PolicyAgent(policy.network, policy.name, policy.view, seed=0))
     drawing = PolicyAgent(policy.network, policy.name, policy.view, seed)
     likeliest = PolicyAgent(policy.network, policy.name, policy.view)
-    search = _search_of(run, policy, games, seed)
+    searcher = SearchAgent(
+        run.game,
+        rollouts=config.labels.worlds * config.labels.candidates,
+        policy=policy,
+        proposer=policy,
+        candidates=config.labels.candidates,
+        min_probability=config.labels.min_probability,
+        worlds=_WEIGHED * config.labels.worlds,
+        halving=False,
+        max_decisions=config.labels.max_decisions,
+        unfinished=config.labels.unfinished,
+        seed=seed,
+    )
+    follower = games.arena.follower = searcher.follow(None)
     games.reset(seed)
     found: list[Labels] = []
     wanted, step = config.labels.shard, 0
@@ -127,7 +136,7 @@ def label_positions(
                 (games.arena.action_mask != 0)[:, is_rare].any(axis=1), config.labels.rare, 1.0
             )
             chosen = np.flatnonzero(rng.random(games.num_envs) < times / _STRIDE)
-            found.append(_label(games, search, chosen, config.labels.candidates, wanted))
+            found.append(_label(games, follower, chosen, config.labels.candidates, wanted))
             wanted -= len(found[-1])
             if step == _MOST_STEPS and wanted == config.labels.shard:
                 raise ValueError(
@@ -144,33 +153,6 @@ def label_positions(
     return join_labels(found)
 
 
-def _search_of(
-    run: RunFolder[ImprovementConfig], policy: PolicyAgent, games: SelfPlayGames, seed: int
-) -> _Search:
-    """What finds the values of likely actions; it follows the games if it must know their past."""
-    labels = run.config.labels
-    arguments: dict[str, Any] = {
-        "game": run.game,
-        "policy": policy,
-        "candidates": labels.candidates,
-        "min_probability": labels.min_probability,
-        "max_decisions": labels.max_decisions,
-        "unfinished": labels.unfinished,
-        "seed": seed,
-    }
-    if labels.worlds == 0:
-        return OpenRollouts(**arguments).search
-    searcher = SearchAgent(
-        rollouts=labels.worlds * labels.candidates,
-        proposer=policy,
-        worlds=_WEIGHED * labels.worlds,
-        halving=False,
-        **arguments,
-    )
-    follower = games.arena.follower = searcher.follow(None)
-    return follower.search
-
-
 def _turn(games: SelfPlayGames, indices: NDArray[np.int64]) -> Turn:
     arena = games.arena
     seen = arena.observation[indices], arena.action_mask[indices]
@@ -179,14 +161,14 @@ def _turn(games: SelfPlayGames, indices: NDArray[np.int64]) -> Turn:
 
 def _label(
     games: SelfPlayGames,
-    search: _Search,
+    follower: SearchFollower,
     indices: NDArray[np.int64],
     candidates: int,
     wanted: int,
 ) -> Labels:
     """Labels of some games' positions, as many as are wanted, where several actions were tried."""
     turn = _turn(games, indices)
-    _, values, visits = search(turn)
+    _, values, visits = follower.search(turn)
     chosen = np.flatnonzero((visits > 0).sum(axis=1) > 1)[:wanted]
     values, visits = values[chosen], visits[chosen]
     order = np.argsort(visits == 0, axis=1, kind="stable")[:, :candidates]
