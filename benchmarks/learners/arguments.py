@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -42,21 +42,32 @@ def parse_arguments(
     return args, load_game(args.game)
 
 
-def write_layers(args: argparse.Namespace, layers: Sequence[Any], game: Game) -> Network:
-    """Write linear layers with ReLU between them as a policy file, and return the network.
+def network_of(layers: Iterable[Any]) -> Network:
+    """Linear layers with ReLU between them as a network; the weights are copies.
+
+    Args:
+        layers: Modules, of which the ``nn.Linear`` ones lead from the observation to a number for
+            each action.
+    """
+    linear = [layer for layer in layers if isinstance(layer, nn.Linear)]
+    arrays = [
+        tuple(tensor.detach().cpu().numpy().copy() for tensor in (layer.weight, layer.bias))
+        for layer in linear
+    ]
+    return Network(arrays, "relu")
+
+
+def write_layers(args: argparse.Namespace, layers: Iterable[Any], game: Game) -> None:
+    """Write linear layers as a policy file.
 
     Args:
         args: The learner's arguments.
-        layers: Modules, of which the ``nn.Linear`` ones lead from the observation to a number for
-            each action.
+        layers: As for :func:`network_of`.
         game: The game.
 
     Raises:
         ValueError: They do not fit the game.
     """
-    weights = [(layer.weight, layer.bias) for layer in layers if isinstance(layer, nn.Linear)]
-    arrays = [(w.detach().cpu().numpy(), b.detach().cpu().numpy()) for w, b in weights]
-    network = Network(arrays, "relu")
     args.out.mkdir(parents=True, exist_ok=True)
+    network = network_of(layers)
     write_policy(args.out / "policy.safetensors", network, game, draws=args.draws)
-    return network

@@ -1,5 +1,7 @@
 """Tianshou's DQN by self-play: it learns in one seat, and its newest weights hold all others.
 
+They are renewed before each collection of transitions.
+
     .venvs/tianshou/bin/python -m benchmarks.learners.tianshou_dqn --game beaver_gang --players 4 \
         --seed 1 --decisions 500000 --out DIR
 """
@@ -19,7 +21,8 @@ from tianshou.env import DummyVectorEnv
 from tianshou.trainer import OffPolicyTrainerParams
 from tianshou.utils.net.common import Net
 
-from benchmarks.learners.arguments import HIDDEN, parse_arguments, write_layers
+from benchmarks.learners.arguments import HIDDEN, network_of, parse_arguments, write_layers
+from card_envs.agents import PolicyAgent
 
 GAMES = 32
 BUFFER = 200_000
@@ -38,6 +41,15 @@ class MaskInObservation(gymnasium.ObservationWrapper):
         return {"obs": observation, "mask": self.unwrapped.action_masks() == 1}  # type: ignore[attr-defined]
 
 
+class Newest(PolicyAgent):
+    """The opponents: a network that may be replaced, and plays inside the compiled loop."""
+
+    @property
+    def network_kernel(self) -> Any:
+        """That of the present network."""
+        return self.network.kernel
+
+
 def main() -> None:
     """Train, and write the policy."""
     args, game = parse_arguments("benchmarks.learners.tianshou_dqn", __doc__ or "")
@@ -50,17 +62,17 @@ def main() -> None:
         hidden_sizes=list(HIDDEN),
     )
 
-    @torch.no_grad()
-    def latest(observation: Any, action_mask: Any) -> Any:
-        values, _ = net(torch.from_numpy(observation))
-        return values.masked_fill(torch.from_numpy(action_mask) == 0, -torch.inf).argmax(1).numpy()
+    newest = Newest(network_of(net.modules()), "newest")
+
+    def renew_opponents(epoch: int, env_step: int) -> None:
+        newest.network = network_of(net.modules())
 
     def make_env() -> Any:
         return MaskInObservation(
             gymnasium.make(
                 game.gymnasium_id,
                 num_players=args.players,
-                opponents=latest,
+                opponents=newest,
                 max_steps=1000,
                 reward="score",
                 skip_forced=True,
@@ -93,11 +105,12 @@ def main() -> None:
             collection_step_num_env_steps=GAMES * 64,
             update_step_num_gradient_steps_per_sample=1 / 16,
             batch_size=256,
+            training_fn=renew_opponents,
             show_progress=False,
             verbose=False,
         )
     )
-    write_layers(args, list(net.modules()), game)
+    write_layers(args, net.modules(), game)
 
 
 if __name__ == "__main__":

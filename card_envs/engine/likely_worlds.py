@@ -40,12 +40,13 @@ def weigh_worlds(states, i, j, stream, policy, room, origins, memory, used, work
     past, actions, bounds, recalled, log_weights, slots, _ = memory
     layout = policy[2][1]
     drawn = len(log_weights)
+    player = np.int64(states[i].current_player)
     if drawn == 0 or bounds[j] == bounds[j + 1] or layout[LAYERS] == 0:
         return 0.0
     slots[:] = -1
     for w in range(drawn):
         origins[j] = states[i]
-        determinize(origins, j, states[i].current_player, seed_in(stream, w))
+        determinize(origins, j, player, seed_in(stream, w))
         work[WORLDS] += 1
         log_weights[w] = 0.0
         for k in range(bounds[j], bounds[j + 1]):
@@ -61,7 +62,7 @@ def log_likelihood(recalled, j, action, policy, room, work):
     observation, action_mask, scratch, _ = room
     count = legal_action_mask(recalled, j, action_mask)
     if count > 1 and action_mask[action]:
-        player = recalled[j].current_player
+        player = np.int64(recalled[j].current_player)
         observe(recalled, j, player, views[1, 0], views[1, 1], observation)
         work[EVALUATIONS] += 1
         write_logits(weights, layouts[1], observation, SCALE, action_mask, scratch)

@@ -84,7 +84,8 @@ def play_on(worlds, j, action, number, policy, room, gains, work):
             if count == 1:
                 action = most_probable(scratch[2], action_mask)
             elif kind == NETWORK:
-                observe(worlds, j, s.current_player, views[1, 0], views[1, 1], observation)
+                player = np.int64(s.current_player)
+                observe(worlds, j, player, views[1, 0], views[1, 1], observation)
                 work[EVALUATIONS] += 1
                 action = choose_by_network(
                     weights,
@@ -115,7 +116,8 @@ def propose(states, i, policy, room, candidates, min_probability):
     _, weights, layouts, views, _, _, _ = policy
     observation, action_mask, scratch, _ = room
     count = legal_action_mask(states, i, action_mask)
-    observe(states, i, states[i].current_player, views[0, 0], views[0, 1], observation)
+    player = np.int64(states[i].current_player)
+    observe(states, i, player, views[0, 0], views[0, 1], observation)
     logits = scratch[2]
     if layouts[0, LAYERS] > 0:
         write_logits(weights, layouts[0], observation, SCALE, action_mask, scratch)
@@ -174,7 +176,7 @@ def search_one(
     ``caution`` standard errors.
     """
     means, visits, work = found
-    player = states[i].current_player
+    player = np.int64(states[i].current_player)
     tried = propose(states, i, policy, room, candidates, min_probability)
     if tried == 1:
         return candidates[0]
@@ -465,7 +467,7 @@ def grow_tree(
     _, _, _, views, to_round, _, _ = policy
     observation, action_mask, scratch, streams = room
     means, visits, work = found
-    observer = states[i].current_player
+    observer = np.int64(states[i].current_player)
     if legal_action_mask(states, i, action_mask) == 1:
         return most_probable(scratch[2], action_mask)
     observe(states, i, observer, views[0, 0], views[0, 1], observation)
@@ -488,7 +490,7 @@ def grow_tree(
             if to_round and round_of(worlds, j) != number:
                 break
             if depth > 0:
-                observe(worlds, j, observer, views[0, 0], 0, observation)
+                observe(worlds, j, observer, views[0, 0], np.int64(0), observation)
                 node, size = outcome(nodes, node, size, hash_of(observation))
             path[depth, 1] = s.current_player
             legal_action_mask(worlds, j, action_mask)
@@ -497,11 +499,11 @@ def grow_tree(
             )
             path[depth, 0] = node
             depth += 1
-            step(worlds, j, nodes[node, KEY])
+            step(worlds, j, np.int64(nodes[node, KEY]))
             work[DECISIONS] += 1
             for player in range(s.num_players):
                 gains[player] += s.rewards[player]
-        play_on(worlds, j, -1, number, policy, room, gains, work)
+        play_on(worlds, j, np.int64(-1), number, policy, room, gains, work)
         for k in range(depth):
             nodes[path[k, 0], VISITS] += 1
             totals[path[k, 0]] += gains[path[k, 1]]
@@ -583,6 +585,7 @@ def compile_search(
 ) -> Callable[..., Any]:
     """``search_games`` or ``search_tree`` compiled for a game; always the same function."""
     namespace = {
+        "np": np,
         "prange": numba.prange,
         **game.namespace,
         "round_of": game.round_of or no_round,

@@ -2,6 +2,7 @@
 
 They are never called directly. ``compile_for`` gives each a copy in the namespace of a game, where
 ``reset``, ``step``, ``legal_action_mask``, ``observe`` and ``heuristic`` are that game's kernels.
+Whatever type a number has, they are called with int64: for another one Numba compiles them again.
 """
 
 from __future__ import annotations
@@ -32,6 +33,7 @@ NOBODY, CHOSEN, FULL = -1, -2, -3
 
 #: Global names of all templates besides those of the game.
 HELPERS = {
+    "np": np,
     "prange": numba.prange,
     "next_seed": next_seed,
     "players_of": players_of,
@@ -65,8 +67,9 @@ def reset_games(states, indices, seeds, num_players, options):
 
 def observe_games(states, memory, features, observation, action_mask):
     """Write every game's observation and mask for the player to move."""
-    for i in prange(len(states)):
-        observe(states, i, states[i].current_player, memory, features, observation[i])
+    for k in prange(len(states)):
+        i = np.int64(k)
+        observe(states, i, np.int64(states[i].current_player), memory, features, observation[i])
         legal_action_mask(states, i, action_mask[i])
 
 
@@ -74,9 +77,9 @@ def step_and_observe(states, i, action, memory, features, observation, action_ma
     """One decision and what the next player observes; returns the player to move and flags."""
     step(states, i, action)
     s = states[i]
-    observe(states, i, s.current_player, memory, features, observation)
+    result = np.int64(s.current_player)
+    observe(states, i, result, memory, features, observation)
     legal_action_mask(states, i, action_mask)
-    result = int(s.current_player)
     for player in range(s.num_players):
         if s.rewards[player] != 0.0:
             result |= PAID
@@ -157,7 +160,8 @@ def step_games(
     truncated,
 ):
     """One decision in every game; finished games are reset in the same step (autoreset)."""
-    for i in prange(len(states)):
+    for k in prange(len(states)):
+        i = np.int64(k)
         step(states, i, actions[i])
         s = states[i]
         for player in range(s.num_players):
@@ -169,7 +173,7 @@ def step_games(
         if s.terminated or s.truncated:
             seed = next_seed(s.seed)
             reset(states, i, seed, players_of(seed, low, high), *options)
-        observe(states, i, s.current_player, memory, features, observation[i])
+        observe(states, i, np.int64(s.current_player), memory, features, observation[i])
         legal_action_mask(states, i, action_mask[i])
 
 
@@ -177,10 +181,11 @@ def play_random(
     states, streams, decisions, low, high, options, memory, features, observation, action_mask
 ):
     """Random play without leaving the compiled loop: the speed of the rules themselves."""
-    for i in prange(len(states)):
+    for k in prange(len(states)):
+        i = np.int64(k)
         out, mask = observation[i], action_mask[i]
         for _ in range(decisions):
-            observe(states, i, states[i].current_player, memory, features, out)
+            observe(states, i, np.int64(states[i].current_player), memory, features, out)
             count = legal_action_mask(states, i, mask)
             step(states, i, random_action(streams, i, mask, count))
             if states[i].terminated or states[i].truncated:
@@ -247,7 +252,8 @@ def advance_to_decision(
                     action = random_action(streams, i, action_mask[i], 1)
                 else:
                     memory, features = views[agent, 0], views[agent, 1]
-                    observe(states, i, s.current_player, memory, features, observation[i])
+                    player = np.int64(s.current_player)
+                    observe(states, i, player, memory, features, observation[i])
                     if kernels[agent] != NETWORK:
                         waiting[i] = agent
                         break
