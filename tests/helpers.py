@@ -202,14 +202,16 @@ class Habits:
         legal = np.flatnonzero(mask_of(self._game, states))
         kinds = self._kinds[legal]
         weights = self._weights[legal] / np.bincount(kinds)[kinds]
-        first, *others = self._rng.choice(legal, 1 + self._tries, p=weights / weights.sum())
+        sums = weights.cumsum()  # Generator.choice takes ten times as long
+        drawn = self._rng.random(1 + self._tries) * sums[-1]
+        first, *others = legal[np.searchsorted(sums[:-1], drawn, side="right")].tolist()
         record, standing = states.view(np.uint8), states["standing"].tobytes()
         for action in dict.fromkeys(others):
             self._tried.view(np.uint8)[:] = record  # far faster than entry by entry
-            self._game.rules.step(self._tried, 0, int(action))
+            self._game.rules.step(self._tried, 0, action)
             if self._tried["standing"].tobytes() != standing:
-                return int(action)
-        return int(first)
+                return action
+        return first
 
 
 MASK_64 = 2**64 - 1
