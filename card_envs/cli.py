@@ -124,7 +124,7 @@ def _parser() -> argparse.ArgumentParser:
     replay.add_argument(
         "--perspective",
         metavar="SEAT",
-        help="whose eyes: a seat from 0, or all for an open table (default: the player to move)",
+        help="point of view: a seat from 0, or all for an open table (default: the player to move)",
     )
     replay.set_defaults(prepare=_prepare_replay)
 

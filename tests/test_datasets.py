@@ -429,18 +429,18 @@ def test_a_damaged_line_is_named(file, capsys):
 
 
 def test_the_page_shows_the_script_and_it_is_short():
-    script = (ROOT / "docs" / "behaviour_cloning.py").read_text(encoding="utf-8")
+    script = (ROOT / "docs" / "behavior_cloning.py").read_text(encoding="utf-8")
     assert f"```py\n{script}```" in (ROOT / "docs" / "datasets.md").read_text(encoding="utf-8")
     assert len(script.splitlines()) - script.count("\n\n") <= 45
 
 
 @needs_training
 @needs_minari
-def test_behaviour_cloning(minari, capsys, tmp_path):
+def test_behavior_cloning(minari, capsys, tmp_path):
     arguments = command("--minari", "clone-v0", agents=["heuristic"] * GAME.min_players)
     assert main(arguments) == 0
     done = subprocess.run(
-        [sys.executable, str(ROOT / "docs" / "behaviour_cloning.py"), "clone-v0", "2", "2"],
+        [sys.executable, str(ROOT / "docs" / "behavior_cloning.py"), "clone-v0", "2", "2"],
         capture_output=True,
         text=True,
         check=True,

@@ -89,18 +89,18 @@ class NetworkSection(Section):
     hidden: tuple[Annotated[int, Field(ge=1, le=2**16)], ...] = Field(
         (256, 256),
         max_length=16,
-        description="sizes of the hidden layers, of policy and value each",
+        description="sizes of the hidden layers of the policy network and of the value network",
     )
     activation: Literal["relu", "tanh"] = Field("relu", description="of the hidden layers")
     critic: Literal["observation", "state"] = Field(
         "state",
         description="what the value is estimated from, in training only: the learner's "
-        "observation, or the true full state, which tells more of what is luck",
+        "observation, or the true full state, which explains more of the luck",
     )
     critic_playout: bool = Field(
         False,
-        description="whether the value is also estimated from what the learner would be paid next "
-        "if all players followed the heuristic with the cards as they lie",
+        description="whether the critic also sees the learner's next reward if all players "
+        "followed the heuristic from the true state",
     )
     ablated_fields: tuple[str, ...] = Field(
         (), description="observation fields that the policy does without, for ablations"
@@ -173,7 +173,7 @@ class PPOSection(Section):
         0.99,
         ge=0,
         lt=1,
-        description="the anchor's decay at each update; the average is exponential",
+        description="decay of the anchor, an exponential moving average, at each update",
     )
     vf_coef: float = Field(0.5, ge=0, le=1e3, description="weight of the value's loss")
     max_grad_norm: float = Field(
@@ -198,7 +198,7 @@ class EvaluationSection(Section):
 
 
 class PeriodicEvaluationSection(EvaluationSection):
-    """The same, again and again."""
+    """Evaluations repeated during training."""
 
     every: int = Field(1_000_000, ge=1, description="learner decisions between two evaluations")
 
@@ -215,8 +215,8 @@ class GameConfig(Section):
     )
     draws: bool = Field(
         False,
-        description="whether the policy plays by drawing its actions, where it is evaluated and as "
-        "it is exported, rather than taking the most probable ones",
+        description="whether the policy samples its actions, in evaluations and once exported, "
+        "rather than taking the most probable ones",
     )
     threads: int | None = Field(
         None, ge=1, le=512, description="torch's CPU threads; null: torch decides"
@@ -284,9 +284,9 @@ class Config(GameConfig):
     )
     truncation: Literal["bootstrap", "loss", "draw"] = Field(
         "bootstrap",
-        description="what the learner gets when a game is truncated: what the reward says, the "
-        "value being bootstrapped if that is `score`; -1 (`loss`), which teaches to finish games "
-        "that nothing else ends; or 0 (`draw`)",
+        description="what the learner gets when a game is truncated: `bootstrap`: the game's own "
+        "reward, and a bootstrapped value if that is `score`; `loss`: -1, which teaches it to "
+        "finish games that nothing else ends; `draw`: 0",
     )
     opponents: PoolSection
     network: NetworkSection = NetworkSection()

@@ -44,7 +44,7 @@ class LabelsSection(Section):
         1.0,
         ge=1,
         le=8,
-        description="how many times as often a decision is labeled in which an action is legal "
+        description="how many times as often decisions with a rare legal action are labeled: one "
         "that is legal in fewer than 1 of 20 decisions",
     )
     max_decisions: int = Field(
@@ -65,8 +65,8 @@ class FitSection(Section):
     window: int = Field(
         3,
         ge=1,
-        description="iterations whose labels the policy is fitted to: the present one and those "
-        "before it",
+        description="number of iterations whose labels the policy is fitted to: the current one "
+        "and those before it",
     )
     epochs: int = Field(10, ge=1, description="passes over the labels at most")
     batch_size: int = Field(1024, ge=2, description="labels of a minibatch")
@@ -75,7 +75,7 @@ class FitSection(Section):
         0.005,
         ge=0,
         le=1e3,
-        description="weight of the KL divergence from the policy before",
+        description="weight of the KL divergence from the previous policy",
     )
     held_out: float = Field(
         0.1,
@@ -100,8 +100,8 @@ class ImprovementConfig(GameConfig):
     iterations: int = Field(
         4,
         ge=1,
-        description="iterations at most; the run ends when as many in a row as fit.window have "
-        "gained nothing on what was held out",
+        description="maximum number of iterations; the run ends early after fit.window iterations "
+        "in a row without a gain on the held-out labels",
     )
     labels: LabelsSection = LabelsSection()
     fit: FitSection = FitSection()

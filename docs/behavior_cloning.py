@@ -1,4 +1,4 @@
-"""Clone an agent from a Minari dataset of its decisions: python behaviour_cloning.py NAME."""
+"""Clone an agent from a Minari dataset of its decisions: python behavior_cloning.py NAME."""
 
 import sys
 
