@@ -202,7 +202,7 @@ class Habits:
         legal = np.flatnonzero(mask_of(self._game, states))
         kinds = self._kinds[legal]
         weights = self._weights[legal] / np.bincount(kinds)[kinds]
-        sums = weights.cumsum()  # Generator.choice takes ten times as long
+        sums = weights.cumsum()  # what Generator.choice does, in less time
         drawn = self._rng.random(1 + self._tries) * sums[-1]
         first, *others = legal[np.searchsorted(sums[:-1], drawn, side="right")].tolist()
         record, standing = states.view(np.uint8), states["standing"].tobytes()
