@@ -7,6 +7,8 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
 from torch import nn
 
 from card_envs import command
@@ -50,11 +52,12 @@ def network_of(layers: Iterable[Any]) -> Network:
             each action.
     """
     linear = [layer for layer in layers if isinstance(layer, nn.Linear)]
-    arrays = [
-        tuple(tensor.detach().cpu().numpy().copy() for tensor in (layer.weight, layer.bias))
-        for layer in linear
-    ]
-    return Network(arrays, "relu")
+    return Network([(_copied(layer.weight), _copied(layer.bias)) for layer in linear], "relu")
+
+
+def _copied(tensor: Any) -> NDArray[np.float32]:
+    copy: NDArray[np.float32] = tensor.detach().cpu().numpy().copy()
+    return copy
 
 
 def write_layers(args: argparse.Namespace, layers: Iterable[Any], game: Game) -> None:
