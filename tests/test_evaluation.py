@@ -206,6 +206,18 @@ def test_summaries_are_means_over_tables_then_over_table_sizes():
     assert display.rating_interval({"rating_ci95": [-3.2, 4.0]}) == "-3 … +4"
 
 
+def test_a_rating_that_says_little_leaves_the_others_their_room():
+    known = [
+        {"rating": 0.0, "rating_ci95": [-40.0, 50.0]},
+        {"rating": 100.0, "rating_ci95": [None, 160.0]},
+    ]
+    far = {"rating": -2000.0, "rating_ci95": [None, None]}
+    assert display.rating_limits([*known, far]) == (-60.0, 180.0)
+    assert display.rating_limits(known) is None
+    assert display.rating_limits([far]) is None
+    assert display.rating_limits([{"rating": 3.0, "rating_ci95": [3.0, 3.0]}, far]) is None
+
+
 def test_tables_of_a_tournament():
     assert tables_of(2, 3) == [(0, 0, 1), (0, 1, 1)]
     assert tables_of(3, 2) == [(0, 1), (0, 2), (1, 2)]

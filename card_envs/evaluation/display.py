@@ -122,6 +122,14 @@ def plot_ratings(result: Mapping[str, Any], picture: str | Path, title: str) -> 
     ends = [[row["rating"] if x is None else x for x in row["rating_ci95"]] for row in rows]
     errors = np.abs(np.array(ends) - ratings[:, None]).T
     left.errorbar(ratings, range(len(rows)), xerr=errors, fmt="o", capsize=4)
+    limits = rating_limits(rows)
+    if limits is not None:
+        left.set_xlim(limits)
+        for edge, marker, is_beyond in zip(
+            limits, "<>", (ratings < limits[0], ratings > limits[1]), strict=True
+        ):
+            for k in np.flatnonzero(is_beyond):
+                left.plot([edge], [k], marker, color="C0", markersize=10, clip_on=False)
     left.set_yticks(range(len(rows)), names)
     left.set_ylim(len(rows) - 0.5, -0.5)  # the strongest at the top
     left.set_xlabel("rating (Elo scale, 95% interval)")
@@ -130,6 +138,26 @@ def plot_ratings(result: Mapping[str, Any], picture: str | Path, title: str) -> 
     right.set_title("row ahead of column", fontsize="medium")
     figure.suptitle(title)
     write_picture(figure, picture)
+
+
+def rating_limits(rows: Sequence[Mapping[str, Any]]) -> tuple[float, float] | None:
+    """The ends of the axis of ratings.
+
+    A rating whose interval is open at both ends says little: an arrow at the edge stands for one
+    that lies far from all others, which would leave them no room.
+
+    Args:
+        rows: The agents, with ``rating`` and ``rating_ci95``.
+
+    Returns:
+        None if all ratings are within the axis anyway.
+    """
+    others = [row for row in rows if row["rating_ci95"] != [None, None]]
+    ends = [x for row in others for x in (row["rating"], *row["rating_ci95"]) if x is not None]
+    margin = 0.1 * (max(ends) - min(ends)) if ends else 0.0
+    if len(others) == len(rows) or margin == 0.0:
+        return None
+    return min(ends) - margin, max(ends) + margin
 
 
 def draw_matrix(
