@@ -125,11 +125,10 @@ def plot_ratings(result: Mapping[str, Any], picture: str | Path, title: str) -> 
     limits = rating_limits(rows)
     if limits is not None:
         left.set_xlim(limits)
-        for edge, marker, is_beyond in zip(
-            limits, "<>", (ratings < limits[0], ratings > limits[1]), strict=True
-        ):
-            for k in np.flatnonzero(is_beyond):
-                left.plot([edge], [k], marker, color="C0", markersize=10, clip_on=False)
+        low, high = limits
+        for k in np.flatnonzero((ratings < low) | (ratings > high)):
+            edge, marker = (low, "<") if ratings[k] < low else (high, ">")
+            left.plot([edge], [k], marker, color="C0", markersize=10, clip_on=False)
     left.set_yticks(range(len(rows)), names)
     left.set_ylim(len(rows) - 0.5, -0.5)  # the strongest at the top
     left.set_xlabel("rating (Elo scale, 95% interval)")
