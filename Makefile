@@ -84,6 +84,7 @@ test-web:
 	.venvs/web/bin/python -m pip install --quiet --upgrade "pip >= 25.1"
 	.venvs/web/bin/python -m pip install --quiet --constraint constraints.txt \
 		--editable ".[web]" --group browser --group dev
+	.venvs/web/bin/python tests/compile_rules.py  # else the page waits for it
 	.venvs/web/bin/python -m pytest tests/browser
 
 # The rules on a GPU, in an environment of their own. Without a GPU: compiled for one, and in Numba's
