@@ -296,7 +296,7 @@ def _main(argv: Sequence[str] | None) -> None:
         type=int,
         default=100,
         metavar="N",
-        help="deals that it plays; 0: none; default: 100",
+        help="deals that the search plays; 0: no search; default: 100",
     )
     parser.add_argument("--seed", type=int, default=0, metavar="S", help="default: 0")
     parser.add_argument("--out", type=Path, metavar="DIR", help="default: runs/response_<config>")

@@ -41,7 +41,7 @@ def add_arguments(parser: argparse.ArgumentParser, what: str) -> None:
         "--jobs", type=int, default=-1, metavar="N", help=f"{what} at a time; default: all cores"
     )
     parser.add_argument(
-        "--backend", choices=BACKENDS, default="loky", help="this machine, or a Ray cluster"
+        "--backend", choices=BACKENDS, default="loky", help="loky: this machine; ray: a Ray cluster"
     )
 
 

@@ -212,11 +212,11 @@ class PolicyAgent(Agent):
         network: The network.
         name: What to call it.
         view: How it observes.
-        seed: Draw actions from the policy instead of taking the most probable: asked, from a stream
-            of this seed; inside the compiled loop, from the games' own.
-        draw_seed: Draw actions that follow from this seed, from what is observed and from the
-            number of decisions that the game has taken: the same ones in the same position, however
-            they are asked for, and others if the position comes again.
+        seed: Sample actions instead of taking the most probable one: when asked, from a stream of
+            this seed; inside the compiled loop, from the games' own streams.
+        draw_seed: Sample actions that follow from this seed, the observation and the number of
+            decisions taken in the game: the same action in the same position, however it is asked
+            for, and perhaps another one if the position recurs.
     """
 
     def __init__(

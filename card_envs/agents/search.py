@@ -189,7 +189,7 @@ class SearchAgent(Searcher, FollowingAgent):
 
     In games at whose tables it sits it remembers what others have done in the round, and looks more
     often at worlds in which the policy of the rollouts would have done the same, if that is a
-    network and the game has ``look_back``. Asked for a position alone, all worlds are equal.
+    network and the game has ``look_back``. For a single position all worlds have equal weight.
 
     Args:
         game: The game that it is to play.
@@ -203,12 +203,12 @@ class SearchAgent(Searcher, FollowingAgent):
             many as there are rollouts.
         min_probability: Actions that the proposer, a policy, gives a smaller probability are not
             tried.
-        worlds: How many worlds are drawn, weighed, and drawn from. None: as many as there are
-            rollouts; 0: they are not weighed.
+        worlds: How many worlds are drawn and weighted; those searched are drawn from these. None:
+            as many as there are rollouts; 0: worlds are not weighted.
         horizon: Where rollouts end: ``"round"`` (valued by ``Game.outlook``; the default of games
             that have one) or ``"game"``.
-        caution: In standard errors. None: 0 if nobody proposes, else 2; 1.25 where worlds are
-            weighed by a past.
+        caution: In standard errors. None: 0 if there is neither a proposer nor a heuristic, else 2;
+            1.25 where worlds are weighted by past decisions.
         halving: False: all candidates are tried in all worlds, of which there are ``rollouts //
             candidates``, so that all values that ``search`` finds are equally sure.
         max_decisions: A rollout is cut after this many decisions: endless play may be legal.

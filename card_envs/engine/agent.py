@@ -97,8 +97,8 @@ class Follower(ABC):
 class FollowingAgent(Agent):
     """An agent that is told what happens in its games, and may give up a game.
 
-    Games at whose tables one sits are advanced decision by decision. Asked by :meth:`act` it knows
-    the present position alone.
+    A game in which it holds a seat is advanced decision by decision. When asked by :meth:`act`, it
+    knows only the present position.
     """
 
     reason: str = ""  #: why it gave up a game last

@@ -26,8 +26,8 @@ _NOBODY = -1  # no game's action was refused
 class CudaBatchEngine(BatchEngine):
     """The raw batch on an NVIDIA GPU: a ``BatchEngine`` whose arrays are all there.
 
-    Cards, observations, masks, rewards and all seeds are those of the CPU's batch, byte for byte.
-    What is different:
+    Cards, observations, masks, rewards and all seeds are meant to be those of the CPU's batch, byte
+    for byte; this is tested in Numba's simulator, but not on hardware yet. What is different:
 
     - All arrays returned are arrays of Numba on the GPU, with ``__cuda_array_interface__``:
       ``torch.as_tensor(array, device="cuda")`` is a tensor of the same memory, without a copy, and

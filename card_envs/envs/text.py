@@ -104,7 +104,7 @@ class TextEnv(OneThread):
     def aec(self) -> CardEnv:
         """The running game as a PettingZoo environment: for replays, pictures and search.
 
-        Whoever steps it themselves leaves the texts behind.
+        Stepping it directly bypasses the texts.
         """
         self._check_reset("aec")
         return self._table.env

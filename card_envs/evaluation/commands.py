@@ -110,7 +110,13 @@ def _add_evaluate_arguments(parser: argparse.ArgumentParser, program: str) -> No
         help="the table, one agent for each player: random, heuristic, ppo, search:N, "
         "cmd:PROGRAM, a policy file, …",
     )
-    parser.add_argument("--deals", type=int, default=1000, metavar="N", help="default: 1000")
+    parser.add_argument(
+        "--deals",
+        type=int,
+        default=1000,
+        metavar="N",
+        help="deals, each played in all seatings (default: 1000)",
+    )
     parser.add_argument("--seed", type=int, default=0, metavar="S", help="default: 0")
     command.add_options_argument(parser)
     parser.add_argument(
@@ -137,7 +143,13 @@ def _add_tournament_arguments(parser: argparse.ArgumentParser, program: str) -> 
         "--agents", nargs="+", required=True, metavar="A", help="two or more different agents"
     )
     parser.add_argument("--players", type=int, required=True, metavar="N", help="players per table")
-    parser.add_argument("--deals", type=int, default=200, metavar="D", help="default: 200")
+    parser.add_argument(
+        "--deals",
+        type=int,
+        default=200,
+        metavar="D",
+        help="deals of each table, each played in all seatings (default: 200)",
+    )
     parser.add_argument("--seed", type=int, default=0, metavar="S", help="default: 0")
     command.add_options_argument(parser)
     parser.add_argument(

@@ -56,7 +56,7 @@ def add_serve(commands: Any) -> None:
     parser.add_argument(
         "--open",
         action="store_true",
-        help="begin open tables: all cards may be seen, and positions be sent, in mid-game",
+        help="begin open tables: all cards may be seen, and positions shared, in mid-game",
     )
     parser.set_defaults(prepare=_prepare)
 
