@@ -4,7 +4,7 @@ BIN := .venv/bin
 GAMES := $(notdir $(patsubst %/RULES.md,%,$(wildcard card_envs/games/*/RULES.md)))
 
 TRAIN := $(addprefix train-,$(GAMES))
-IMPROVE := $(addprefix improve-,$(GAMES))
+IMPROVE := $(patsubst configs/improve/%.yaml,improve-%,$(wildcard configs/improve/*.yaml))
 
 .PHONY: demo check test test-bounds test-lowest test-python test-wheel test-integrations test-web test-cuda release-check docs lint bench strength soak $(TRAIN) $(IMPROVE)
 

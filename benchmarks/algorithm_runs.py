@@ -18,8 +18,8 @@ from typing import Annotated, Any
 from pydantic import Field, field_validator
 
 from card_envs import agents
-from card_envs.command import write_json
 from card_envs.engine.game import Game
+from card_envs.files import write_json
 from training.config import Section, check, read_yaml
 from training.records import read_json
 

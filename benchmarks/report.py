@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from card_envs import command
-from card_envs.command import output_file, write_json
+from card_envs.command import output_file
+from card_envs.files import write_json
 from card_envs.games import GAMES, load_game
 from training.records import cpu_model, with_tables
 

@@ -32,8 +32,8 @@ from card_envs.engine.perceptron import join
 from card_envs.engine.templates import compile_for
 from card_envs.evaluation import evaluate
 from card_envs.evaluation.display import short_names
-from card_envs.evaluation.tournament import track
 from card_envs.games import load_game
+from card_envs.progress import track
 from training.records import read_json
 
 PACKAGES = ("numba", "numpy")

@@ -22,7 +22,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from safetensors import SafetensorError
-from safetensors.numpy import load_file, save_file
+from safetensors.numpy import load_file, save
 from threadpoolctl import threadpool_limits
 
 from benchmarks import leaderboard, report
@@ -40,8 +40,11 @@ from card_envs.agents import (
 from card_envs.engine import search as search_kernels
 from card_envs.engine.game import Game
 from card_envs.evaluation import MatchResults, deal_seeds, play_deals, random_orders, summarize
-from card_envs.evaluation.tournament import check_entrants, tables_of, track
+from card_envs.evaluation import deals as played_deals
+from card_envs.evaluation.tournament import check_entrants, tables_of
+from card_envs.files import write_output
 from card_envs.games import load_game
+from card_envs.progress import track
 from training.records import command_as_typed, identity, predecessors
 from training.tasks import add_arguments, do_tasks
 
@@ -95,7 +98,7 @@ class Cache:
         self._folder = folder
         self.identities = {name: identity(name, game) for name in names}
         players = hashlib.sha256()
-        for source in (network, scripted, search, search_kernels, MatchResults, play_deals):
+        for source in (network, scripted, search, search_kernels, played_deals):
             players.update(inspect.getsource(source).encode())
         # Old results must not pass for those of new rules, observations or agents.
         self._about = [game.sources, players.hexdigest(), deals, seed]
@@ -124,12 +127,8 @@ class Cache:
         """Keep the table's results, unless a program took part."""
         if played.programs:
             return
-        self._folder.mkdir(parents=True, exist_ok=True)
-        path = self._path(table)
-        new = path.with_suffix(".new")
         arrays = {"standing": played.standing, "score": played.score, "truncated": played.truncated}
-        save_file(arrays, new)
-        new.replace(path)
+        write_output(self._path(table), save(arrays))
 
 
 @dataclass(frozen=True)

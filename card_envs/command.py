@@ -8,13 +8,10 @@ from __future__ import annotations
 
 import argparse
 import importlib
-import json
 import os
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import IO, Any
 
 import card_envs
 from card_envs.engine.game import Game
@@ -65,8 +62,12 @@ def load_games(modules: Iterable[str]) -> list[Game]:
             game = getattr(importlib.import_module(name), "GAME", None)
         except ImportError as error:
             raise ValueError(f"--games-from {name}: {error}") from None
+        except Exception as error:
+            raise ValueError(f"--games-from {name}: importing it failed: {error!r}") from error
         if not isinstance(game, Game):
-            raise ValueError(f"--games-from {name}: the module has no GAME (card_envs.engine.Game)")
+            raise ValueError(
+                f"--games-from {name}: the module has no GAME, a card_envs.engine.game.Game"
+            )
         card_envs.register(game)
         games.append(game)
     return games
@@ -108,7 +109,8 @@ def run(program: str, main: Callable[[], int | None]) -> int:
     """
     try:
         status = main() or 0
-        sys.stdout.flush()
+        if sys.stdout is not None:  # it is closed
+            sys.stdout.flush()
     except BrokenPipeError:  # the reader has seen enough, as in `| head`
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
@@ -140,7 +142,8 @@ def output_file(text: str) -> Path:
         place = place.parent
     if place.is_file() and place != path.resolve():
         raise argparse.ArgumentTypeError(f"{text} cannot be written: {place} is not a folder")
-    if not os.access(place, os.W_OK):
+    # A file is replaced, which takes a writable folder; a device or a pipe is written itself.
+    if not os.access(place.parent if place.is_file() else place, os.W_OK):
         raise argparse.ArgumentTypeError(f"{text} cannot be written: no permission")
     return path
 
@@ -157,63 +160,3 @@ def new_output_file(text: str) -> Path:
     if path.is_file():
         raise argparse.ArgumentTypeError(f"{text} exists already and is not overwritten")
     return path
-
-
-@contextmanager
-def open_output(path: str | Path) -> Iterator[IO[bytes]]:
-    """Open a file that appears, or replaces the old one, once all of it is written.
-
-    If that fails, or the program is interrupted, the old file is still there and nothing else.
-    Symbolic links are followed; anything but a regular file, such as a device, is written directly.
-
-    Args:
-        path: The file; its folder is made if needed.
-
-    Yields:
-        The file, open for writing bytes.
-
-    Raises:
-        OSError: The file cannot be written.
-    """
-    path = Path(path)
-    if path.exists() and not path.is_file():
-        with path.open("wb") as file:
-            yield file
-        return
-    path = path.resolve()
-    path.parent.mkdir(parents=True, exist_ok=True)
-    new = path.with_name(path.name + ".new")
-    try:
-        with new.open("wb") as file:
-            yield file
-        new.replace(path)
-    except BaseException:
-        new.unlink(missing_ok=True)
-        raise
-
-
-def write_output(path: str | Path, data: bytes) -> None:
-    """Write a file atomically, as :func:`open_output` does.
-
-    Args:
-        path: The file; its folder is made if needed.
-        data: Its content.
-
-    Raises:
-        OSError: The file cannot be written.
-    """
-    with open_output(path) as file:
-        file.write(data)
-
-
-def write_json(path: str | Path, data: Any) -> None:
-    """Write a JSON file as ``write_output`` does.
-
-    Args:
-        path: The file; its folder is made if needed.
-        data: What ``json`` can write.
-
-    Raises:
-        OSError: The file cannot be written.
-    """
-    write_output(path, (json.dumps(data, indent=2) + "\n").encode())

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import card_envs
 from card_envs.engine.game import Game
 from card_envs.engine.seeds import check_seed
+from card_envs.files import write_output
 from card_envs.games import load_game
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ _OLD_SAVE = b"card_envs save 1"
 
 # Where the checksum is in the text: it comes last.
 _SEAL = ', "checksum": "'
-_END = re.compile(rf'{_SEAL}[0-9a-f]{{32}}"}}\n?\Z')
+_END = re.compile(rf'{_SEAL}[0-9a-f]{{32}}"}}\r?\n?\Z')
 
 
 class Redraw(NamedTuple):
@@ -218,7 +219,7 @@ class Replay:
 
     def save(self, path: str | Path) -> None:
         """Write a replay file."""
-        Path(path).write_text(self.to_json() + "\n", encoding="utf-8")
+        write_output(path, (self.to_json() + "\n").encode())
 
     def start(
         self, render_mode: str | None = "ansi", render_perspective: int | str | None = None

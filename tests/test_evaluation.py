@@ -15,7 +15,7 @@ from helpers import ALL_GAMES, EACH_GAME
 from tiny_runs import SCRIPTED, SMALL, policy_file
 
 import card_envs.evaluation.display as display
-from card_envs import command, extras
+from card_envs import command, extras, files
 from card_envs.agents import FunctionAgent, RandomAgent, choose, make_agent, shipped_policies
 from card_envs.envs.aec import CardEnv
 from card_envs.evaluation import (
@@ -421,9 +421,9 @@ def test_errors_and_exit_statuses(capsys):
 
 def test_json_files_are_written_in_one_piece(tmp_path, monkeypatch):
     path = tmp_path / "new" / "result.json"
-    command.write_json(path, {"a": 1})
+    files.write_json(path, {"a": 1})
     with pytest.raises(TypeError):
-        command.write_json(path, {"a": object()})
+        files.write_json(path, {"a": object()})
     assert json.loads(path.read_text()) == {"a": 1}
 
 

@@ -1,5 +1,6 @@
 """Expert iteration: labels, the fit, and a run that resumes."""
 
+import contextlib
 import json
 from dataclasses import replace
 from pathlib import Path
@@ -198,6 +199,14 @@ def test_shards_are_files_without_code(tmp_path):
         path.write_bytes(damaged)
         with pytest.raises(ValueError, match=r"shard\.npz is damaged, delete it"):
             read_labels(path)
+    errors = set()
+    for at in range(0, len(whole), len(whole) // 100):
+        path.write_bytes(whole[:at] + bytes([whole[at] ^ 0xFF]) + whole[at + 1 :])
+        with contextlib.suppress(ValueError):  # some bytes, such as those of times, are not read
+            read_labels(path)
+            continue
+        errors.add(at)
+    assert len(errors) > 50
     objects = np.empty(1, object)
     np.savez(path, **{**labels.__dict__, "values": objects}, allow_pickle=True)
     with pytest.raises(ValueError, match="is damaged"):
@@ -383,6 +392,15 @@ def test_a_finished_run_can_be_given_more_iterations(tmp_path):
         improve.improve(more, resume=True, command_line="two", quiet=True).read_bytes() == expected
     )
     assert more.commands == ["one", "two"]
+
+
+def test_a_run_is_not_resumed_with_other_rules(tmp_path, monkeypatch):
+    run = tiny_run(SMALL, tmp_path, "iterations=1")
+    improve.improve(run, quiet=True)
+    more = ImprovementRun.reopen(run.folder, ["iterations=2"])
+    monkeypatch.setattr(Game, "sources", "changed")
+    with pytest.raises(ValueError, match=f"was begun with other sources of {SMALL.id}"):
+        improve.improve(more, resume=True, quiet=True)
 
 
 @pytest.mark.parametrize("after", ["labels", "fit"])

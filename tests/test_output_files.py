@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 import os
+from pathlib import Path
 
 import pytest
 from helpers import ALL_GAMES
 
-from card_envs import command
+from card_envs import command, files
 from card_envs.cli import main
 
 GAME = ALL_GAMES[0]
@@ -54,6 +55,17 @@ def test_what_may_not_be_written_is_refused(tmp_path, unplayed, capsys, monkeypa
     assert "no permission" in error_of([*EVALUATE, "--json", str(tmp_path / "new.json")], capsys)
 
 
+def test_what_must_be_writable_is_the_folder(tmp_path, monkeypatch):
+    """A file is replaced, not written into; a device is."""
+    path = tmp_path / "result.json"
+    path.write_text("before")
+    asked = []
+    monkeypatch.setattr(os, "access", lambda place, mode: asked.append(place) or True)
+    for name in (path, tmp_path / "new" / "result.json", os.devnull):
+        command.output_file(str(name))
+    assert asked == [tmp_path, tmp_path, Path(os.devnull)]
+
+
 @pytest.mark.parametrize("name", ["picture", "picture.nonsense"])
 def test_pictures_have_an_ending_that_says_the_format(name, tmp_path, unplayed, capsys):
     wrong = str(tmp_path / name)
@@ -79,7 +91,7 @@ def test_what_is_no_regular_file_is_written_directly(tmp_path):
     os.mkfifo(pipe)
     reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
     try:
-        command.write_json(pipe, {"some": "data"})
+        files.write_json(pipe, {"some": "data"})
         assert json.loads(os.read(reader, 1000)) == {"some": "data"}
     finally:
         os.close(reader)
@@ -96,6 +108,6 @@ def test_a_file_that_cannot_be_written_is_as_it_was(tmp_path, monkeypatch):
 
     monkeypatch.setattr(type(path), "replace", lambda self, target: full(0))
     with pytest.raises(OSError, match="No space left"):
-        command.write_json(path, {"some": "data"})
+        files.write_json(path, {"some": "data"})
     assert path.read_text() == "before"
     assert list(tmp_path.iterdir()) == [path]

@@ -149,8 +149,9 @@ def test_the_tables_of_keys_are_the_codes(place, model):
         ("ppo.batch_size=1", "ppo.batch_size"),
         ("ppo.batch_size=63", "batches of 63 leave a batch of one"),
         ("name=v2/ppo", "name"),
-        ("name=agents", "name must not be one of random, heuristic, agents, got 'agents'"),
-        ("name=random", "name must not be one of random, heuristic, agents, got 'random'"),
+        ("name=agents", "must not be one of random, heuristic, agents, checkpoint, got 'agents'"),
+        ("name=random", "must not be one of random, heuristic, agents, checkpoint, got 'random'"),
+        ("name=checkpoint", "agents, checkpoint, got 'checkpoint'"),
         ("opponents.agents.random=-1", "opponents.agents.random"),
         ("opponents={pool: 1, agents: {random: 0}}", "one of agents must be above 0"),
         ("imitation={copy_weights: true}", "copy_weights: decisions must be at least 1"),
@@ -1028,6 +1029,26 @@ def test_a_run_without_its_policy_needs_no_more_training(tmp_path, monkeypatch):
     monkeypatch.setattr(SelfPlayCallback, "evaluate", None)
     assert train.train_or_resume(run) == path
     assert contents(run) == before
+
+
+def test_a_run_that_was_given_more_decisions_is_not_finished_before_they_are_made(
+    tmp_path, monkeypatch
+):
+    run = tiny_run(SMALL, tmp_path / "run", "decisions=64")
+    first = train.train(run, quiet=True).read_bytes()
+    longer = Run.reopen(run.folder, ["decisions=128"])
+
+    def interrupt(self):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(SelfPlayCallback, "evaluate", interrupt)
+        with pytest.raises(KeyboardInterrupt):
+            train.train(longer, resume=True, quiet=True)
+    assert run.policy_path.read_bytes() == first
+    assert not longer.is_finished
+    assert train.train_or_resume(longer).read_bytes() != first
+    assert longer.is_finished
 
 
 def test_a_run_is_not_resumed_with_other_agents_of_the_same_names(tmp_path):

@@ -21,10 +21,11 @@ import joblib
 
 from card_envs import command
 from card_envs.agents import PolicyAgent, make_agent, policy_path, shipped_policies
-from card_envs.command import output_file, write_json
+from card_envs.command import output_file
 from card_envs.engine.game import Game
 from card_envs.evaluation import deal_seeds, evaluate
 from card_envs.evaluation.display import short_names
+from card_envs.files import write_json
 from card_envs.games import load_game
 from training.arguments import add_set_argument, check_search
 from training.config import Config, PoolSection, check, load_config, read_yaml, with_overrides
@@ -197,7 +198,7 @@ def measure(
         ValueError: Something in the file or in the arguments is wrong.
     """
     deal_seeds(seed, deals)
-    check_search(search, search_deals, load_game(load_config(path).game))
+    check_search(search, search_deals, load_game(load_config(path).game), against)
     configs = {
         (agent, n): response_config(path, agent, n, start, overrides)
         for agent in against

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -22,6 +21,7 @@ from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save as serialize
 
 from card_envs.agents.network import Network
+from card_envs.files import open_output
 from training.learner import Learner
 from training.selfplay import SelfPlayGames
 
@@ -68,16 +68,8 @@ def save(path: Path, model: Learner, games: SelfPlayGames, progress: Progress) -
         "rng.games": games.rng.bit_generator.state,
     }
     state["checksum"] = _checksum(arrays, state)
-    new = path.with_name(path.name + ".new")
-    try:
-        with new.open("wb") as file:
-            file.write(serialize(arrays, {_METADATA_KEY: json.dumps(state)}))
-            file.flush()
-            os.fsync(file.fileno())
-        new.replace(path)
-    except OSError:
-        new.unlink(missing_ok=True)  # it may fill the disk
-        raise
+    with open_output(path, sync=True) as file:
+        file.write(serialize(arrays, {_METADATA_KEY: json.dumps(state)}))
 
 
 def load(path: Path, model: Learner, games: SelfPlayGames, activation: str) -> Progress:

@@ -49,10 +49,17 @@ def _values_of(field: FieldInfo) -> str:
     for limit in field.metadata:
         for name, sign in (("ge", "≥"), ("gt", ">"), ("le", "≤"), ("lt", "<")):
             if (bound := getattr(limit, name, None)) is not None:
-                limits.append(f"{sign} {'2^31' if bound == 2**31 else f'{bound:g}'}")
+                limits.append(f"{sign} {_number(bound)}")
     words = _type_in_words(field.annotation)
     null = _NULL if words.endswith(_NULL) else ""
     return f"{words.removesuffix(_NULL)} {', '.join(limits)}".strip() + null
+
+
+def _number(value: float) -> str:
+    """A limit; powers of two that one would not recognize are written as such."""
+    if isinstance(value, int) and value >= 2**20 and value.bit_count() == 1:
+        return f"2^{value.bit_length() - 1}"
+    return f"{value:g}"
 
 
 def _type_in_words(kind: Any) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 from sb3_contrib.common.maskable.policies import MaskableActorCriticPolicy
 
 from card_envs.agents.network import Network, write_policy
-from card_envs.command import write_json
+from card_envs.files import write_json
 from training.policy import ActionFeaturesLayer, actor_layers
 from training.run_folder import RunFolder
 
@@ -46,7 +46,7 @@ def network_of(layers: Sequence[Any], activation: str) -> Network:
 def export_policy(network: Network, run: RunFolder[Any], card: dict[str, Any]) -> None:
     """Write a run's policy file and its card.
 
-    The policy file comes last, and whole: a run that has one is finished.
+    The card comes last: a run that has one of its configuration is finished.
 
     Args:
         network: The policy.
@@ -56,5 +56,5 @@ def export_policy(network: Network, run: RunFolder[Any], card: dict[str, Any]) -
     Raises:
         OSError: A file cannot be written.
     """
-    write_json(run.card_path, card)
     write_policy(run.policy_path, network, run.game, run.view, run.config.draws)
+    write_json(run.card_path, card)

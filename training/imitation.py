@@ -12,7 +12,7 @@ from sb3_contrib.common.maskable.buffers import MaskableRolloutBufferSamples
 from card_envs.agents import Agent, PolicyAgent
 from card_envs.agents.network import Network
 from card_envs.engine.agent import Turn, checked_actions, turn_of
-from card_envs.evaluation.tournament import track
+from card_envs.progress import track
 from training.config import ImitationSection
 from training.learner import Learner
 from training.selfplay import SelfPlayGames, SelfPlayVecEnv
@@ -107,11 +107,12 @@ class Teacher:
         """Its actions (N,) for the learner's decisions."""
         games, arena = self._games, self._games.arena
         if self._agent.view == arena.view:
-            seen = arena.observation, arena.action_mask
+            # Copies: what the learner is taught with must not change.
+            seen = arena.observation.copy(), arena.action_mask.copy()
             turn = Turn(games.game, arena.states, games.all, *seen)
         else:
             turn = turn_of(games.game, arena.states, games.all, self._agent.view)
-        return checked_actions(self._agent, turn, self._agent.act(turn))
+        return checked_actions(self._agent, turn, self._agent.act)
 
     def targets(self, batch: MaskableRolloutBufferSamples) -> torch.Tensor:
         """What is learned (M, actions): the probability with which it takes each action.

@@ -25,7 +25,7 @@ import torch
 from card_envs import command
 from card_envs.agents import NetworkAgent, PolicyAgent
 from card_envs.agents.network import write_policy
-from card_envs.evaluation.tournament import track
+from card_envs.progress import track
 from card_envs.render.words import counted
 from training.arguments import add_run_arguments, run_of
 from training.export import export_policy
@@ -119,7 +119,7 @@ def improve(
     """
     with run.lock():
         if resume:
-            run.check_agents()
+            run.check_origin()
             run.note_if_changed(command_line)
         else:
             run.begin(command_line)

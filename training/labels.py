@@ -8,6 +8,7 @@ have done if the game can tell (``Game.look_back``).
 from __future__ import annotations
 
 import zipfile
+import zlib
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 
@@ -17,6 +18,7 @@ from numpy.typing import NDArray
 from card_envs.agents import PolicyAgent, SearchAgent
 from card_envs.agents.search import SearchFollower
 from card_envs.engine.agent import Turn
+from card_envs.files import open_output
 from training.improvement_config import ImprovementConfig
 from training.run_folder import RunFolder
 from training.selfplay import SelfPlayGames
@@ -32,6 +34,18 @@ _MOST_STEPS = 1000
 
 # So many worlds are weighed for each that is played in.
 _WEIGHED = 4
+
+# What reading a damaged file of arrays may raise.
+_READING_ERRORS = (
+    OSError,
+    EOFError,
+    ValueError,
+    TypeError,
+    KeyError,
+    zipfile.BadZipFile,
+    zlib.error,
+    NotImplementedError,
+)
 
 # An action is rare if it is legal in a smaller share of the decisions.
 _RARE = 0.05
@@ -69,10 +83,8 @@ def join_labels(shards: list[Labels]) -> Labels:
 
 def write_labels(path: Path, labels: Labels) -> None:
     """Write a shard atomically."""
-    new = path.with_name(path.name + ".new")
-    with new.open("wb") as file:
+    with open_output(path) as file:
         np.savez_compressed(file, **{f.name: getattr(labels, f.name) for f in fields(Labels)})
-    new.replace(path)
 
 
 def read_labels(path: Path) -> Labels:
@@ -84,7 +96,7 @@ def read_labels(path: Path) -> Labels:
     try:
         with np.load(path, allow_pickle=False) as arrays:
             return Labels(**{name: arrays[name] for name in arrays.files})
-    except (OSError, EOFError, ValueError, TypeError, zipfile.BadZipFile) as error:
+    except _READING_ERRORS as error:
         raise ValueError(f"{path} is damaged, delete it to make it again: {error}") from None
 
 

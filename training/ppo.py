@@ -126,14 +126,6 @@ class Agent(nn.Module):
 def train(args: Args) -> Path:
     """Train, write the policy, evaluate it, and return the path of its file."""
     game = card_envs.load_game(args.game)
-    folder = Path("runs") / f"{game.id}__ppo__{args.seed}__{int(time.time())}"
-    writer = SummaryWriter(str(folder))
-    lines = "\n".join(f"|{name}|{value}|" for name, value in asdict(args).items())
-    writer.add_text("hyperparameters", f"|argument|value|\n|-|-|\n{lines}")
-    torch.set_num_threads(args.threads)
-    torch.manual_seed(args.seed)
-    shuffle = np.random.default_rng(args.seed)
-
     envs = gymnasium.make_vec(
         gymnasium_id(game.name),
         num_envs=args.num_envs,
@@ -142,6 +134,14 @@ def train(args: Args) -> Path:
         skip_forced=True,  # a forced move teaches nothing
         on_illegal="raise",  # masked actions are always legal
     )
+    folder = Path("runs") / f"{game.id}__ppo__{args.seed}__{int(time.time())}"
+    writer = SummaryWriter(str(folder))
+    lines = "\n".join(f"|{name}|{value}|" for name, value in asdict(args).items())
+    writer.add_text("hyperparameters", f"|argument|value|\n|-|-|\n{lines}")
+    torch.set_num_threads(args.threads)
+    torch.manual_seed(args.seed)
+    shuffle = np.random.default_rng(args.seed)
+
     num_actions = int(envs.single_action_space.n)  # type: ignore[attr-defined]
     agent = Agent(game.fields.size, num_actions, args.hidden)
     optimizer = torch.optim.Adam(agent.parameters(), lr=args.learning_rate, eps=1e-5)

@@ -16,8 +16,8 @@ from filelock import FileLock, Timeout
 
 from card_envs.agents import Agent, PolicyAgent, make_agent
 from card_envs.agents.network import Network
-from card_envs.command import write_json
 from card_envs.engine.game import Game, View
+from card_envs.files import write_json, write_output
 from card_envs.games import load_game
 from training.config import GameConfig, check, read_yaml
 from training.records import identity, read_json
@@ -101,12 +101,19 @@ class RunFolder(Generic[_Config]):
 
     @property
     def policy_path(self) -> Path:
-        """The exported policy, which is the last file that a run leaves."""
+        """The exported policy."""
         return self.folder / f"{self.config.name}.safetensors"
 
     @property
+    def is_finished(self) -> bool:
+        """Whether the policy is there, and is that of the whole configuration."""
+        if not (self.policy_path.exists() and self.card_path.exists()):
+            return False
+        return bool(read_json(self.card_path)["config"] == self.config.model_dump(mode="json"))
+
+    @property
     def card_path(self) -> Path:
-        """The exported policy's card."""
+        """The exported policy's card, which is the last file that a run leaves."""
         return self.policy_path.with_suffix(".json")
 
     @property
@@ -194,11 +201,17 @@ class RunFolder(Generic[_Config]):
         write_json(self.folder / "agents.json", self._origin())
         self._note(command_line)
 
-    def check_agents(self) -> None:
-        """Raise a ValueError if the run was begun with other agents under the same names."""
-        if self._noted().get("agents") != self.identities:
+    def check_origin(self) -> None:
+        """Raise a ValueError if the run was begun with other rules, or with other agents under the
+        same names."""
+        noted = self._noted()
+        if noted.get("agents") != self.identities:
             raise ValueError(
                 f"the run in {self.folder} was begun with other agents under the same names"
+            )
+        if noted.get("game") != self.game.sources:
+            raise ValueError(
+                f"the run in {self.folder} was begun with other sources of {self.game.id}"
             )
 
     def resume(self, command_line: str, decisions: int) -> None:
@@ -209,9 +222,8 @@ class RunFolder(Generic[_Config]):
             decisions: Those of the checkpoint; the run makes later evaluations again.
         """
         kept = [entry for entry in self.progress if entry["decisions"] <= decisions]
-        new = self.progress_path.with_name(self.progress_path.name + ".new")
-        new.write_text("".join(json.dumps(entry) + "\n" for entry in kept), encoding="utf-8")
-        new.replace(self.progress_path)
+        lines = "".join(json.dumps(entry) + "\n" for entry in kept)
+        write_output(self.progress_path, lines.encode())
         self.note_if_changed(command_line)
 
     def note_if_changed(self, command_line: str) -> None:
@@ -228,7 +240,7 @@ class RunFolder(Generic[_Config]):
 
     def _note(self, command_line: str) -> None:
         text = yaml.safe_dump(self.config.model_dump(mode="json"))
-        (self.folder / "config.yaml").write_text(text, encoding="utf-8")
+        write_output(self.folder / "config.yaml", text.encode())
         with (self.folder / "command.txt").open("a", encoding="utf-8") as file:
             file.write(command_line + "\n")
 

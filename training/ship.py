@@ -22,11 +22,11 @@ from numpy.typing import NDArray
 import card_envs
 from card_envs import command
 from card_envs.agents import policy_path, shipped_policies
-from card_envs.command import write_json
 from card_envs.docs import markdown_table, with_section
 from card_envs.engine.game import Game
 from card_envs.evaluation import deal_seeds, estimate_mean, play_one_against
 from card_envs.evaluation.display import short_names
+from card_envs.files import write_json
 from card_envs.games import GAMES, load_game
 from training.config import load_config, read_yaml
 from training.improve import ImprovementRun
@@ -217,8 +217,8 @@ def _main(argv: Sequence[str] | None) -> None:
     if args.run is None:
         raise ValueError("give the folder of a finished training run, or --readme")
     run = open_run(args.run)
-    if not (run.card_path.exists() and run.policy_path.exists()):
-        raise ValueError(f"the run in {args.run} is not finished: there is no {run.policy_path}")
+    if not run.is_finished:
+        raise ValueError(f"the run in {args.run} is not finished: it has yet to leave its policy")
     card = read_json(run.card_path)
     card["strength"] = {
         "command": f"python -m training.ship RUN --deals {args.deals} --seed {args.seed}",

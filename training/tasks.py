@@ -16,7 +16,7 @@ import joblib
 
 import card_envs
 from card_envs.engine.game import Game
-from card_envs.evaluation.tournament import track
+from card_envs.progress import track
 
 logger = logging.getLogger("card_envs")
 

@@ -61,7 +61,7 @@ def train(run: Run, *, resume: bool = False, command_line: str = "", quiet: bool
 def _train(run: Run, resume: bool, command_line: str, quiet: bool) -> Path:
     config = run.config
     if resume:
-        run.check_agents()
+        run.check_origin()
     else:
         run.begin(command_line)
     if config.threads is not None:
@@ -73,7 +73,7 @@ def _train(run: Run, resume: bool, command_line: str, quiet: bool) -> Path:
     progress = None
     if resume:
         progress = checkpoint.load(run.checkpoint_path, model, env.games, config.network.activation)
-        if model.num_timesteps >= config.decisions and run.policy_path.exists():
+        if model.num_timesteps >= config.decisions and run.is_finished:
             raise ValueError(
                 f"the run in {run.folder} is finished: {model.num_timesteps} decisions"
             )
@@ -112,7 +112,7 @@ def train_or_resume(run: Run, *, command_line: str = "") -> Path:
     with run.lock():
         resume = False
         if run.has_begun():
-            if run.policy_path.exists():
+            if run.is_finished:
                 return run.policy_path
             resume = run.checkpoint_path.exists()
             if not resume:

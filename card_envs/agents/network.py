@@ -23,6 +23,7 @@ from card_envs.engine.agent import Agent, Turn
 from card_envs.engine.game import Game, View
 from card_envs.engine.perceptron import act_on_observations, drawing, make_scratch, pack
 from card_envs.engine.rng import mix
+from card_envs.files import write_output
 
 FORMAT = "card_envs policy 2"
 METADATA_KEY = "card_envs"
@@ -144,10 +145,7 @@ def write_policy(
         tensors[f"{name}.weight"] = np.ascontiguousarray(weight)
         tensors[f"{name}.bias"] = np.ascontiguousarray(bias)
     _layers(dict(tensors), game)
-    path = Path(path)
-    new = path.with_name(path.name + ".new")
-    new.write_bytes(save(tensors, metadata_of(game, network.activation, view, draws)))
-    new.replace(path)
+    write_output(path, save(tensors, metadata_of(game, network.activation, view, draws)))
 
 
 def _read(path: Path, game: Game) -> tuple[Network, View, bool]:

@@ -15,6 +15,7 @@ from card_envs.evaluation.display import (
 )
 from card_envs.evaluation.matches import evaluate
 from card_envs.evaluation.tournament import run_tournament
+from card_envs.files import write_json
 from card_envs.games import load_game
 
 _EVALUATE = "how strong the agents of a table are: duplicate deals in all cyclic seatings"
@@ -134,7 +135,7 @@ def _run_evaluate(args: argparse.Namespace) -> None:
     result = evaluate(game, args.agents, args.deals, args.seed, options).to_json()
     show_evaluation(result)
     if args.json:
-        command.write_json(args.json, result)
+        write_json(args.json, result)
 
 
 def _add_tournament_arguments(parser: argparse.ArgumentParser, program: str) -> None:
@@ -172,6 +173,6 @@ def _run_tournament(args: argparse.Namespace) -> None:
     ).to_json()
     show_tournament(result)
     if args.json:
-        command.write_json(args.json, result)
+        write_json(args.json, result)
     if args.plot:
         plot_ratings(result, args.plot, f"{game.title}, {args.players} players")

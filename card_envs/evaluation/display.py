@@ -12,8 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from card_envs.agents.search import is_search
-from card_envs.command import output_file, write_output
+from card_envs.command import output_file
 from card_envs.extras import import_extra
+from card_envs.files import write_output
 from card_envs.programs import is_program
 
 #: The share of truncated games above which an evaluation warns.

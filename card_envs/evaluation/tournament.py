@@ -7,7 +7,7 @@ each deal the agents' order is drawn, and it is played in all cyclic seatings of
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from itertools import combinations_with_replacement
@@ -31,8 +31,8 @@ from card_envs.evaluation.deals import (
 from card_envs.evaluation.matches import programs_as_json
 from card_envs.evaluation.ratings import MAX_AGENTS, Rankings
 from card_envs.evaluation.statistics import MeanEstimate, estimate_mean
-from card_envs.extras import import_extra
 from card_envs.programs import ProgramRecord, merged
+from card_envs.progress import track
 
 _BOOTSTRAPS = 200
 
@@ -215,26 +215,6 @@ def run_tournament(
         ]
     summary = summarize(names, tables, played, seed)
     return TournamentResult(game.name, players, deals, seed, checked, summary)
-
-
-def track(
-    items: Iterable[Any], description: str, total: int | None = None, *, quiet: bool = False
-) -> Iterable[Any]:
-    """The items with a progress bar on stderr.
-
-    Args:
-        items: What is gone through.
-        description: What it is.
-        total: How many items there are; None: as many as ``len`` says.
-        quiet: Whether to show nothing.
-
-    Raises:
-        MissingExtraError: rich is not installed.
-    """
-    console = import_extra("rich.console", "evaluation").Console(stderr=True)
-    bar = import_extra("rich.progress", "evaluation")
-    tracked: Iterable[Any] = bar.track(items, description, total, console=console, disable=quiet)
-    return tracked
 
 
 def summarize(

@@ -1,0 +1,75 @@
+"""Output files that are written as a whole, or not at all."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, Any
+
+
+@contextmanager
+def open_output(path: str | Path, *, sync: bool = False) -> Iterator[IO[bytes]]:
+    """Open a file that appears, or replaces the old one, once all of it is written.
+
+    If that fails, or the program is interrupted, the old file is still there and nothing else.
+    Symbolic links are followed; anything but a regular file, such as a device, is written directly.
+
+    Args:
+        path: The file; its folder is made if needed.
+        sync: Whether it is on the disk before it replaces the old one: a crash of the machine then
+            loses neither.
+
+    Yields:
+        The file, open for writing bytes.
+
+    Raises:
+        OSError: The file cannot be written.
+    """
+    path = Path(path)
+    if path.exists() and not path.is_file():
+        with path.open("wb") as file:
+            yield file
+        return
+    path = path.resolve()
+    path.parent.mkdir(parents=True, exist_ok=True)
+    new = path.with_name(path.name + ".new")
+    try:
+        with new.open("wb") as file:
+            yield file
+            if sync:
+                file.flush()
+                os.fsync(file.fileno())
+        new.replace(path)
+    except BaseException:
+        new.unlink(missing_ok=True)
+        raise
+
+
+def write_output(path: str | Path, data: bytes) -> None:
+    """Write a file atomically, as :func:`open_output` does.
+
+    Args:
+        path: The file; its folder is made if needed.
+        data: Its content.
+
+    Raises:
+        OSError: The file cannot be written.
+    """
+    with open_output(path) as file:
+        file.write(data)
+
+
+def write_json(path: str | Path, data: Any) -> None:
+    """Write a JSON file as ``write_output`` does.
+
+    Args:
+        path: The file; its folder is made if needed.
+        data: What ``json`` can write.
+
+    Raises:
+        OSError: The file cannot be written.
+    """
+    write_output(path, (json.dumps(data, indent=2) + "\n").encode())
