@@ -30,7 +30,7 @@ from card_envs.engine.game import VIEW_OPTIONS, Game
 from card_envs.engine.seeds import check_seed
 from card_envs.envs.aec import CardEnv
 from card_envs.evaluation.commands import add_evaluate, add_tournament
-from card_envs.games import GAMES, load_game
+from card_envs.games import load_game, load_games
 from card_envs.render.video import check_video_name, write_video
 from card_envs.render.words import by_kind, counted, ranges, table
 from card_envs.replay import Replay
@@ -152,7 +152,7 @@ def _parser() -> argparse.ArgumentParser:
 def _prepare_list(args: argparse.Namespace) -> _Command:
     def command() -> int:
         rows = [["game", "title", "players", "actions", "observation", "policies"]]
-        for game in map(load_game, GAMES):
+        for game in load_games():
             rows.append(
                 [
                     game.id,
@@ -340,7 +340,7 @@ class _Session:
         while True:
             try:
                 answer = input("Your action (number or words, ? for all, q to quit): ").strip()
-            except (EOFError, KeyboardInterrupt):
+            except (EOFError, KeyboardInterrupt, RuntimeError):  # the last: there is no stdin
                 print()
                 return None
             except UnicodeDecodeError:
@@ -403,7 +403,7 @@ def _explain(answer: str, found: Sequence[int], names: Mapping[int, str]) -> str
 
 
 def _prepare_compile(args: argparse.Namespace) -> _Command:
-    games = [load_game(name) for name in args.games or GAMES]
+    games = [load_game(name) for name in args.games] or load_games()
 
     def run() -> int:
         for game in games:
@@ -421,7 +421,7 @@ def _prepare_compile(args: argparse.Namespace) -> _Command:
 
 
 def _prepare_replay(args: argparse.Namespace) -> _Command:
-    perspective = int(args.perspective) if str(args.perspective).isdigit() else args.perspective
+    perspective = int(args.perspective) if str(args.perspective).isdecimal() else args.perspective
     if args.video:
         check_video_name(args.video)
     replay = Replay.load(args.file, args.game)

@@ -1,4 +1,4 @@
-"""Compile a game ahead of its first use: all that environments, batches and agents call."""
+"""Compile a game ahead of its first use: what environments, batches and the agents in them call."""
 
 from __future__ import annotations
 
@@ -12,9 +12,11 @@ from card_envs.envs.single_seat_vector import SingleSeatVectorEnv
 
 
 def compile_game(game: Game) -> None:
-    """Compile every kernel and loop of a game, or load what the cache holds.
+    """Compile a game's kernels and the loops of environments and batches, or load what the cache
+    holds.
 
-    Does nothing where the rules run as plain Python (``NUMBA_DISABLE_JIT=1``).
+    A search, the scene and observations in whole units are compiled when they are first used. Does
+    nothing where the rules run as plain Python (``NUMBA_DISABLE_JIT=1``).
     """
     if not COMPILED:
         return

@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import helpers  # before any test's module: it loads the kits, which may import it
 import pytest
 from hypothesis import HealthCheck, settings
 from pettingzoo.utils.env_logger import EnvLogger
 
-# What only the repository can run is tested where its dependency group is installed.
-collect_ignore = (
-    []
-    if helpers.HAS_TRAINING
-    else [
-        "test_benchmarks.py",
-        "test_device_training.py",
-        "test_evaluation.py",
-        "test_strength.py",
-        "test_training.py",
-    ]
-)
+# What only the repository can run is tested where its dependency group is installed. All these
+# tests make tiny runs.
+collect_ignore = [
+    path.name
+    for path in Path(__file__).parent.glob("test_*.py")
+    if not helpers.HAS_TRAINING and "\nfrom tiny_runs import" in path.read_text(encoding="utf-8")
+]
 
 settings.register_profile(
     "card_envs",

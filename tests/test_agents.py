@@ -48,6 +48,7 @@ from card_envs.engine.perceptron import (
     choose_by_network,
     exp,
     join,
+    log,
     make_scratch,
     write_logits,
 )
@@ -451,6 +452,13 @@ def test_the_exponential():
         assert exp(float(x)) == pytest.approx(math.exp(x), rel=1e-12)
     assert exp(-1e9) == 0.0
     assert exp(0.0) == 1.0
+
+
+def test_the_logarithm():
+    for x in np.exp(np.random.default_rng(1).uniform(-600, 600, 2000)):
+        assert log(float(x)) == pytest.approx(math.log(x), rel=1e-15, abs=1e-15)
+    for x in (0.5, 0.999999, 1.0, 1.0000001, 2.0):
+        assert log(x) == pytest.approx(math.log(x), rel=1e-14, abs=1e-16)
 
 
 def test_a_network_has_only_so_many_layers():

@@ -23,6 +23,7 @@ from card_envs.agents.network import FORMAT, METADATA_KEY
 from card_envs.engine.game import VIEW_OPTIONS, Game, View
 from card_envs.envs.single_seat import SingleSeatEnv
 from card_envs.envs.single_seat_vector import SingleSeatVectorEnv
+from card_envs.envs.text_seat import TextSeatEnv
 from card_envs.extras import MissingExtraError
 
 each_game = pytest.mark.parametrize("game", EACH_GAME)
@@ -352,6 +353,68 @@ def test_opponents_that_do_not_play_by_the_rules(game):
             ):
                 with pytest.raises(ValueError, match=f"the agent 'giver' .*{message}"):
                     reset_often(env)
+
+
+@each_game
+def test_opponents_may_write_into_what_they_are_given(game):
+    """Their actions are checked by the mask as it was."""
+
+    def in_place(observation, action_mask):
+        action_mask -= 1  # the usual idiom: -1 where an action is illegal, 0 where it is legal
+        return action_mask.argmax(axis=1)
+
+    def all_legal(observation, action_mask):
+        chosen = illegal_where_possible(action_mask) % action_mask.shape[1]
+        action_mask[:] = 1
+        return chosen
+
+    for make in (
+        lambda function: SingleSeatEnv(game.name, opponents=function, seat=1),
+        lambda function: SingleSeatVectorEnv(game.name, 3, opponents=function, seat=1),
+        lambda function: TextSeatEnv(game.name, opponents=function, seat=1),
+    ):
+        reset_often(make(in_place))
+        with pytest.raises(ValueError, match=r"'all_legal' chose the action \d+, which is not leg"):
+            reset_often(make(all_legal))
+
+
+@each_game
+def test_after_an_opponents_error_a_game_must_begin_again(game):
+    """It is somewhere between two decisions of the learner."""
+    fails = []
+
+    def unreliable(observation, action_mask):
+        if fails:
+            raise fails.pop()
+        return action_mask.argmax(axis=1)
+
+    n = game.min_players
+    for env in (
+        SingleSeatEnv(game.name, num_players=n, opponents=unreliable, seat=0),
+        SingleSeatVectorEnv(game.name, 3, num_players=n, opponents=unreliable, seat=0),
+        TextSeatEnv(game.name, num_players=n, opponents=unreliable, seat=0),
+    ):
+        has_failed = False
+        for seed in range(20):
+            _, info = env.reset(seed=seed)
+            fails.append(TimeoutError("the model's server did not answer"))
+            try:
+                env.step(first_legal_action(info))
+            except TimeoutError:
+                has_failed = True
+                with pytest.raises(gymnasium.error.ResetNeeded, match="call reset"):
+                    env.step(first_legal_action(info))
+            fails.clear()
+        assert has_failed
+        _, info = env.reset(seed=1)
+        env.step(first_legal_action(info))
+
+
+def first_legal_action(info):
+    """An action of the environment that gave this info: of a seat, of each of several, in words."""
+    if "legal_actions" in info:
+        return info["legal_actions"][0]
+    return info["action_mask"].argmax(axis=-1)
 
 
 def giving_function(give):

@@ -131,9 +131,10 @@ def test_info_names_the_games_if_there_is_no_such_game(capsys):
 
 
 @pytest.mark.parametrize("game", FOREIGN)
-def test_games_from_another_package(game):
+def test_games_from_another_package(game, tmp_path):
     top = sys.modules[game.package.partition(".")[0]]
-    environment = {**os.environ, "PYTHONPATH": str(Path(next(iter(top.__path__))).parent)}
+    folders = [str(Path(next(iter(top.__path__))).parent), str(tmp_path)]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(folders)}
 
     def run(*arguments):
         return subprocess.run(
@@ -153,7 +154,8 @@ def test_games_from_another_package(game):
         assert listed.stdout.splitlines()[-1].startswith(f"{game.id} ")
     described = run("info", game.id, "--games-from", game.package)
     assert f"{game.title} ({game.name})" in described.stdout
-    for wrong in ("no.such.module", "json"):
+    (tmp_path / "broken_module.py").write_text("1 +")
+    for wrong in ("no.such.module", "json", "broken_module"):
         refused = run("--games-from", wrong, "list")
         assert refused.returncode == 2
         assert re.fullmatch(rf"card-envs: error: .*{wrong}.*\n", refused.stderr)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import os
 import pickle
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -186,6 +187,43 @@ assert card_envs.load_game({own!r}).name == {own!r}
 main(["list"])
 """
     assert f"\n{game.id} " in run_python(code, tmp_path, path_of(game))
+
+
+def test_what_is_wrong_with_another_package_stops_nobody_else(tmp_path):
+    def install(name, *lines):
+        about = tmp_path / f"{name}-1.0.dist-info"
+        about.mkdir()
+        (about / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\n")
+        (about / "entry_points.txt").write_text("\n".join([f"[{ENTRY_POINTS}]", *lines, ""]))
+
+    own = next(game for game in ALL_GAMES if kit_of(game).is_own)
+    install("one", "twice_v0 = no.such:GAME", "badname = no.such:GAME")
+    install("two", "twice_v0 = no.such:GAME", f"other_v0 = {own.package}:GAME")
+    code = """
+import sys
+from card_envs.cli import main
+status = main(["list"])
+print(status, main(["info", "twice"]), main(["info", "other"]))
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout.splitlines()[-1] == "0 2 2"
+    listed = [line.split()[0] for line in done.stdout.splitlines()[1:-1]]
+    assert listed == [game.id for game in ALL_GAMES if kit_of(game).is_own]
+    assert "Traceback" not in done.stderr
+    for message in (
+        "ignoring an entry point of one: a game's name is like 'kuhn_poker_v0', got 'badname'",
+        "ignoring an entry point of (one|two): there is already a game 'twice_v0'",
+        "'twice_v0', an entry point of (one|two), cannot be loaded from no.such:GAME: ModuleNotF",
+        f"'other_v0' is listed, but what is there is '{own.name}'",
+    ):
+        assert re.search(message, done.stderr)
 
 
 def test_a_pickled_environment_brings_its_game_along(tmp_path):

@@ -293,6 +293,31 @@ def test_a_saved_game_is_a_replay(game, tmp_path):
 
 
 @each_game
+def test_a_replay_file_may_have_the_line_end_of_any_system(game):
+    data = mid_game(game, game.default_players).save()
+    for end in (b"", b"\n", b"\r\n"):
+        assert Replay.from_bytes(data + end) == Replay.from_bytes(data)
+    with pytest.raises(ValueError, match="damaged"):
+        Replay.from_bytes(data + b"\n\n")
+
+
+@each_game
+def test_a_game_without_the_perspectives_seat_is_not_loaded(game):
+    n = game.max_players
+    env = module_of(game).env(num_players=n, render_mode="ansi", render_perspective=n - 1)
+    env.reset(seed=1)
+    smaller = mid_game(game, game.min_players)
+    if n == game.min_players:
+        env.load(smaller.save())
+        return
+    before = env.save()
+    with pytest.raises(ValueError, match=f"'all' or a seat from 0 to {game.min_players - 1}, got"):
+        env.load(smaller.save())
+    assert env.save() == before
+    assert env.num_players == n
+
+
+@each_game
 def test_an_illegal_action_and_dead_steps_are_not_part_of_a_saved_game(game):
     env = mid_game(game, game.default_players)
     data = env.save()

@@ -256,9 +256,9 @@ def test_names(game):
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("search:", "invalid literal"),
+        ("search:", "rollouts must be a whole number, got ''"),
         ("search:1", "rollouts must be at least 2, got 1"),
-        ("search:many", "invalid literal"),
+        ("search:many", "rollouts must be a whole number, got 'many'"),
         (
             "search:8,depth=3",
             "the keys of halving are method, policy, candidates, worlds, horizon, caution",
@@ -268,12 +268,13 @@ def test_names(game):
         ("search:8,method=tree,exploration=-1", "exploration must be a number of at least 0"),
         ("search:8,caution=1,caution=2", "each key once"),
         ("search:8,candidates=1", "candidates must be at least 2, or all, got 1"),
-        ("search:8,candidates=some", "invalid literal"),
+        ("search:8,candidates=some", "candidates must be a whole number or 'all', got 'some'"),
         ("search:8,worlds=-1", "worlds must be at least 0, got -1"),
         ("search:8,horizon=year", "horizon must be 'round' or 'game', got 'year'"),
         ("search:8,policy=nobody", "there is no agent 'nobody'"),
         ("search:8,threads=0", "threads must be from 1 to"),
-        ("search:8,caution=none", "could not convert"),
+        ("search:8,caution=none", "caution must be a number, got 'none'"),
+        ("search:-3", "rollouts must be at least 2, got -3"),
         ("search:8,caution=nan", "caution must be"),
     ],
 )

@@ -44,6 +44,13 @@ _MOST_PAST = 16
 _MOST_REMEMBERED = 128
 
 _KEYS = ("method", "policy", "candidates", "worlds", "horizon", "caution", "exploration", "threads")
+_READERS: dict[str, tuple[str, Callable[[str], Any]]] = {
+    "policy": ("a name", str),
+    "horizon": ("a name", str),
+    "candidates": ("a whole number or 'all'", lambda text: None if text == "all" else int(text)),
+    "caution": ("a number", float),
+    "exploration": ("a number", float),
+}
 _HALVING_ONLY, _TREE_ONLY = ("candidates", "worlds", "caution"), ("exploration",)
 
 
@@ -245,7 +252,7 @@ class SearchAgent(Searcher, FollowingAgent):
         if candidates is not None and candidates < 2:
             raise ValueError(f"candidates must be at least 2, or all, got {candidates}")
         if worlds is None:
-            worlds = rollouts
+            worlds = max(rollouts, 0)
         if worlds < 0:
             raise ValueError(f"worlds must be at least 0, got {worlds}")
         if game.look_back is None:
@@ -488,20 +495,14 @@ def make_search_agent(
             f"{name!r}: behind search:N come KEY=VALUE, separated by commas, each key once; "
             f"the keys of {method} are {', '.join(keys)}"
         )
-    try:
-        options: dict[str, Any] = {"rollouts": int(rollouts)}
-        for key, read in (
-            ("candidates", lambda text: None if text == "all" else int(text)),
-            ("worlds", int),
-            ("caution", float),
-            ("exploration", float),
-            ("threads", int),
-            ("horizon", str),
-        ):
-            if key in given:
-                options[key] = read(given[key])
-    except ValueError as error:
-        raise ValueError(f"{name!r}: {error}") from None
+    options: dict[str, Any] = {}
+    for key, text in {"rollouts": rollouts, **given}.items():
+        kind, read = _READERS.get(key, ("a whole number", int))
+        try:
+            options[key] = read(text)
+        except ValueError:
+            raise ValueError(f"{name!r}: {key} must be {kind}, got {text!r}") from None
+    options.pop("policy", None)
     proposer, policy = _policies(name, game, given.get("policy"), make_agent)
     if method == "tree":
         return TreeSearchAgent(game, name, policy=policy, seed=seed, **options)

@@ -47,7 +47,7 @@ class MinariWriter:
         if parts is None or parts["version"] is None:
             raise ValueError(
                 f"a Minari dataset is called NAME-v0 or GROUP/NAME-v0, with letters, digits, _ "
-                f"and -, got {name!r}"
+                f"and -, a group with two characters at least, got {name!r}"
             )
         paths = import_extra("minari.storage.datasets_root_dir", _EXTRA)
         self.path = paths.get_dataset_path(name)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -132,26 +132,30 @@ def choose(agent: Agent, game: Game, states: NDArray[np.void], i: int = 0) -> in
         GameForfeitedError: It gives up the game, which a ``FollowingAgent`` may.
     """
     turn = turn_of(game, states, np.array([i]), agent.view)
-    return checked_choice(agent, turn, agent.act(turn))
+    return checked_choice(agent, turn, agent.act)
 
 
-def checked_choice(agent: Agent, turn: Turn, actions: object) -> int:
-    """An agent's action in the only game of a turn; errors are those of :func:`choose`."""
-    action = int(checked_actions(agent, turn, actions)[0])
+def checked_choice(agent: Agent, turn: Turn, act: Callable[[Turn], NDArray[np.int64]]) -> int:
+    """The action of an agent, who is asked by ``act``, in the only game of a turn; errors are those
+    of :func:`choose`."""
+    action = int(checked_actions(agent, turn, act)[0])
     if isinstance(agent, FollowingAgent) and action == FORFEIT:
         raise GameForfeitedError(f"{agent.name} loses the game: {agent.reason}")
     return action
 
 
-def checked_actions(agent: Agent, turn: Turn, actions: object) -> NDArray[np.int64]:
-    """An agent's actions as int64 (M,); kernels would take anything.
+def checked_actions(
+    agent: Agent, turn: Turn, act: Callable[[Turn], NDArray[np.int64]]
+) -> NDArray[np.int64]:
+    """The actions of an agent, who is asked by ``act``, as int64 (M,); kernels would take anything.
 
     A ``FollowingAgent`` may also answer ``FORFEIT``.
 
     Raises:
         ValueError: One is not legal, or the array's shape or dtype is wrong.
     """
-    array = np.asarray(actions)
+    legal_actions = turn.action_mask.copy()  # who is asked may write into the turn's
+    array = np.asarray(act(turn))
     if array.shape != turn.indices.shape or array.dtype.kind not in "iu":
         raise ValueError(
             f"the agent {agent.name!r} must return whole numbers of shape {turn.indices.shape}, "
@@ -159,12 +163,12 @@ def checked_actions(agent: Agent, turn: Turn, actions: object) -> NDArray[np.int
         )
     is_action = (array >= 0) & (array < turn.game.num_actions)
     is_wrong = ~is_action
-    is_wrong[is_action] = turn.action_mask[is_action, array[is_action]] == 0
+    is_wrong[is_action] = legal_actions[is_action, array[is_action]] == 0
     if isinstance(agent, FollowingAgent):
         is_wrong &= array != FORFEIT
     if is_wrong.any():
         first = int(is_wrong.argmax())
-        legal = np.flatnonzero(turn.action_mask[first]).tolist()
+        legal = np.flatnonzero(legal_actions[first]).tolist()
         raise ValueError(
             f"the agent {agent.name!r} chose the action {array[first]}, which is not legal; "
             f"legal actions: {legal}"

@@ -207,9 +207,9 @@ class Arena:
             observation = observation / self.game.fields.scale
         turn = Turn(self.game, self.states, games, observation, self.action_mask[games])
         if not isinstance(agent, FollowingAgent):
-            self._take(games, checked_actions(agent, turn, agent.act(turn)))
+            self._take(games, checked_actions(agent, turn, agent.act))
             return games
-        actions = checked_actions(agent, turn, self._follower_of(agent).decide(turn))
+        actions = checked_actions(agent, turn, self._follower_of(agent).decide)
         goes_on = actions != FORFEIT
         for i in games[~goes_on].tolist():
             player = int(self.states["current_player"][i])

@@ -122,7 +122,7 @@ class GuardedCache:
             if found is None:
                 _announce(self._folder)
             else:
-                self._release()
+                self.release()
         return found
 
     def _load(self, signature: Any, target_context: Any) -> Any:
@@ -147,7 +147,7 @@ class GuardedCache:
             _warn(self._folder, f"cannot be written ({error.strerror}): every start compiles again")
             self._forget()
         finally:
-            self._release()
+            self.release()
 
     def _acquire(self) -> None:
         lock = _lock_of(self._folder, os.getpid())
@@ -157,7 +157,8 @@ class GuardedCache:
         except (Timeout, OSError):  # never at the price of not compiling
             self._lock = None
 
-    def _release(self) -> None:
+    def release(self) -> None:
+        """Let other processes compile, if they wait for this one."""
         if self._lock is not None:
             self._lock.release()
             self._lock = None

@@ -74,6 +74,8 @@ class GpuLoop:
 
     def __call__(self, count: int, *arguments: Any) -> None:
         """Run it in this many threads, or more."""
+        if count == 0:
+            return  # a driver refuses a grid without blocks
         blocks = -(-count // THREADS_PER_BLOCK)
         self.kernel[blocks, min(count, THREADS_PER_BLOCK)](*arguments)
 

@@ -31,7 +31,8 @@ def check_observation_dtype(observation_dtype: Any) -> np.dtype[Any]:
         dtype: np.dtype[Any] = np.dtype(observation_dtype)
     except TypeError:
         dtype = np.dtype(np.void)
-    if observation_dtype is None or dtype.name not in OBSERVATION_DTYPES:
+    is_known = dtype.name in OBSERVATION_DTYPES and dtype.isnative
+    if observation_dtype is None or not is_known:
         raise ValueError(
             f"observation_dtype must be 'float32' or 'uint8', got {observation_dtype!r}"
         )

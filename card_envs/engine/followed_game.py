@@ -16,7 +16,7 @@ class FollowedGame:
     """Asks the agents of one game, and tells those that follow what happens.
 
     Whoever plays it calls :meth:`begin`, then :meth:`watch` before each action is carried out,
-    then :meth:`end`.
+    then :meth:`end`. Further games may follow it; one that was not ended is then broken off.
 
     Args:
         game: The game.
@@ -26,6 +26,11 @@ class FollowedGame:
 
     def __init__(self, game: Game, agents: Mapping[int, Agent], options: Mapping[str, Any]) -> None:
         self._game = game
+        self._options = options
+        self._known: list[tuple[FollowingAgent, Follower]] = []
+        self._seat(agents)
+
+    def _seat(self, agents: Mapping[int, Agent]) -> None:
         self._agents = agents
         self._followers: list[tuple[FollowingAgent, Follower, list[int]]] = []
         for player, agent in sorted(agents.items()):
@@ -34,16 +39,31 @@ class FollowedGame:
             seats = next((own for known, _, own in self._followers if known is agent), None)
             if seats is None:
                 seats = []
-                self._followers.append((agent, agent.follow(options), seats))
+                self._followers.append((agent, self._follower_of(agent), seats))
             seats.append(player)
+
+    def _follower_of(self, agent: FollowingAgent) -> Follower:
+        """The same one in every game: it ends the one before if that was broken off."""
+        for known, follower in self._known:
+            if known is agent:
+                return follower
+        self._known.append((agent, agent.follow(self._options)))
+        return self._known[-1][1]
 
     @property
     def is_followed(self) -> bool:
         """Whether there is anybody to tell."""
         return bool(self._followers)
 
-    def begin(self, states: NDArray[np.void]) -> None:
-        """The game in ``states[0]`` begins, perhaps once more."""
+    def begin(self, states: NDArray[np.void], agents: Mapping[int, Agent] | None = None) -> None:
+        """The game in ``states[0]`` begins, perhaps once more.
+
+        Args:
+            states: The game's record (1,).
+            agents: The agents by player; None: as before.
+        """
+        if agents is not None:
+            self._seat(agents)
         for _, follower, players in self._followers:
             follower.begin(states, 0, players)
 
@@ -58,8 +78,8 @@ class FollowedGame:
         turn = turn_of(self._game, states, np.array([0]), agent.view)
         for known, follower, _ in self._followers:
             if known is agent:
-                return checked_choice(agent, turn, follower.decide(turn))
-        return checked_choice(agent, turn, agent.act(turn))
+                return checked_choice(agent, turn, follower.decide)
+        return checked_choice(agent, turn, agent.act)
 
     def watch(self, states: NDArray[np.void], action: int) -> None:
         """The player to move in ``states[0]`` is about to take an action."""

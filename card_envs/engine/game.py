@@ -329,7 +329,7 @@ class Game:
         ``features`` among the same names. Errors are those of :meth:`check_options`."""
         views = {option.name for option in VIEW_OPTIONS}
         own = {name: value for name, value in options.items() if name not in views}
-        checked = self.check_options(own, (*arguments, *sorted(views)))
+        checked = self.check_options(own, (*arguments, *sorted(views)) if arguments else ())
         return checked, View(**{name: options[name] for name in options if name in views})
 
     def encode_options(self, options: Mapping[str, Any]) -> tuple[int, ...]:

@@ -64,7 +64,16 @@ def cache_in(folder: Path, dispatcher: Any) -> None:
         dispatcher.enable_caching()
     finally:
         _config.CACHE_DIR = previous
-    dispatcher._cache = GuardedCache(dispatcher._cache, folder)
+    guarded = dispatcher._cache = GuardedCache(dispatcher._cache, folder)
+    compile_function = dispatcher.compile
+
+    def compile_and_release(signature: Any) -> Any:
+        try:
+            return compile_function(signature)
+        finally:
+            guarded.release()  # compiling may have failed, or been interrupted
+
+    dispatcher.compile = compile_and_release
 
 
 #: Compiles a function that is inlined into each kernel that calls it.

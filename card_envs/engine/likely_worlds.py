@@ -12,7 +12,7 @@ from __future__ import annotations
 import numpy as np
 
 from card_envs.engine.jit import jit
-from card_envs.engine.perceptron import LAYERS
+from card_envs.engine.perceptron import LAYERS, exp, log
 from card_envs.engine.rng import seed_in
 
 # Players are taken to choose any legal action once in so many decisions, whatever the policy says.
@@ -76,11 +76,16 @@ def log_probability(logits, action_mask, action, count):
         return _IMPOSSIBLE
     if count == 1:
         return 0.0
+    highest = float(logits[action])
+    for other in range(len(action_mask)):
+        if action_mask[other]:
+            highest = max(highest, float(logits[other]))
     total = 0.0
     for other in range(len(action_mask)):
         if action_mask[other]:
-            total += np.exp(float(logits[other]) - float(logits[action]))
-    return np.log((1.0 - _SLIP) / total + _SLIP / count)
+            total += exp(float(logits[other]) - highest)
+    probability = exp(float(logits[action]) - highest) / total
+    return log((1.0 - _SLIP) * probability + _SLIP / count)
 
 
 @jit
@@ -90,7 +95,7 @@ def add_up(log_weights, used):
     evenness = evenness_of(log_weights, highest, min(used, _LEAST_SHARE * len(log_weights)))
     total = 0.0
     for w in range(len(log_weights)):
-        total += np.exp(evenness * (log_weights[w] - highest))
+        total += exp(evenness * (log_weights[w] - highest))
         log_weights[w] = total
     return total
 
@@ -130,7 +135,7 @@ def evenness_of(log_weights, highest, least):
     for _ in range(_BISECTIONS):
         total = squares = 0.0
         for w in range(len(log_weights)):
-            weight = np.exp(evenness * (log_weights[w] - highest))
+            weight = exp(evenness * (log_weights[w] - highest))
             total += weight
             squares += weight * weight
         if total * total < least * squares:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from card_envs.engine.jit import jit
 from card_envs.engine.perceptron import exp
 
@@ -21,6 +23,6 @@ def promise(lead, variance):
         return 0.0
     if variance <= 0.0:
         return 1.0 if lead > 0.0 else -1.0
-    behind = exp(-_STEEPNESS * abs(lead) / variance**0.5)
+    behind = exp(-_STEEPNESS * abs(lead) / math.sqrt(variance))
     value = (1.0 - behind) / (1.0 + behind)
     return value if lead > 0.0 else -value

@@ -6,6 +6,7 @@ redrawn with ``determinize``. Everything else follows from what they observe.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from functools import cache
 from typing import Any
@@ -28,6 +29,7 @@ from card_envs.engine.perceptron import (
     LAYERS,
     choose_by_network,
     exp,
+    log,
     most_probable,
     write_logits,
 )
@@ -288,7 +290,7 @@ def decide(candidates, values, counts, done, caution):
         ahead = float(values[1, w]) - float(values[0, w]) - mean
         variance += counts[w] * ahead * ahead / total
     worth = total * total / squares
-    error = ((variance + _LEAST_VARIANCE / worth) / max(worth - 1.0, _LEAST_WORTH)) ** 0.5
+    error = math.sqrt((variance + _LEAST_VARIANCE / worth) / max(worth - 1.0, _LEAST_WORTH))
     if mean > caution * error and mean > 0.0:
         return candidates[1]
     return candidates[0]
@@ -552,7 +554,7 @@ def descend(nodes, totals, node, size, action_mask, exploration, streams, j):
             nodes[child, AVAILABLE] += 1
             visits = nodes[child, VISITS]
             bound = totals[child] / visits
-            bound += exploration * np.sqrt(np.log(nodes[child, AVAILABLE]) / visits)
+            bound += exploration * math.sqrt(log(float(nodes[child, AVAILABLE])) / visits)
             if best == 0 or bound > highest:
                 best, highest = child, bound
         child = nodes[child, SIBLING]

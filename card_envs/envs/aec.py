@@ -100,11 +100,13 @@ class CardEnv(OneThread, AECEnv[str, Observation, int]):
     who are level share it.
 
     With ``on_illegal="terminate"`` an illegal action ends the game, -1 for the offender and 0 for
-    the others, as with PettingZoo's TerminateIllegalWrapper; with ``"raise"`` it is a ValueError
-    and nothing changes. Actions outside the action space and calls in the wrong order give the
-    errors of PettingZoo's AssertOutOfBoundsWrapper and OrderEnforcingWrapper: no wrapper is needed.
+    the others, as with PettingZoo's TerminateIllegalWrapper, and nobody has a place; with
+    ``"raise"`` it is a ValueError and nothing changes. Actions outside the action space and
+    calls in the wrong order give the errors of PettingZoo's AssertOutOfBoundsWrapper and
+    OrderEnforcingWrapper: no wrapper is needed.
 
-    An environment serves one thread at a time: concurrent calls raise a RuntimeError.
+    An environment serves one thread at a time: a method that changes it raises a RuntimeError if
+    another thread is in one.
 
     ## Arguments
     Args:
@@ -294,7 +296,8 @@ class CardEnv(OneThread, AECEnv[str, Observation, int]):
         if type(action) is not int:
             assert self._action_space.contains(action), "action is not in action space"
             action = int(action)  # type: ignore[arg-type]
-        assert 0 <= action < self._num_actions, "action is not in action space"
+        if not 0 <= action < self._num_actions:  # kernels take anything; python -O drops asserts
+            raise AssertionError("action is not in action space")
         agent = self.agent_selection
         result = -1
         if self._in_use:
@@ -566,12 +569,14 @@ class CardEnv(OneThread, AECEnv[str, Observation, int]):
 
         Raises:
             ValueError: The bytes are damaged or foreign, of another game or of an earlier format,
-                or an action in them is illegal; the environment is as it was.
+                or an action in them is illegal; or ``render_perspective`` is no seat of the game.
+                The environment is as it was.
         """
         replay = Replay.from_bytes(data)
         if replay.game != self.game.name:
             raise ValueError(f"this is a game of {replay.game}, not of {self.game.name}")
         loaded = replay.play()
+        self._renderer.check_num_players(loaded.num_players)
         own = {"_in_use", "render_mode", "on_illegal", "view", "_memory", "_features", "metadata"}
         own |= {"_renderer", "_mask_in_info", "observation_spaces"}
         is_same_table = loaded.num_players == self.num_players

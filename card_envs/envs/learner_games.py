@@ -44,7 +44,8 @@ _LEARNER = 0  # its index among the arena's agents
 class LearnerGames(OneThread):
     """``num_envs`` games in which the learner decides whenever their seat is to move.
 
-    They serve one thread at a time: concurrent calls raise a RuntimeError.
+    They serve one thread at a time: concurrent calls raise a RuntimeError. If an opponent raises,
+    games are somewhere between two decisions of the learner: all must begin again.
 
     Args:
         game: The game.
@@ -102,6 +103,7 @@ class LearnerGames(OneThread):
             **checked,
         )
         self.all = np.arange(self.num_envs)
+        self._is_broken = False  # by an error of an opponent
         #: The learner's seat in each game (N,).
         self.learner_seats = np.zeros(self.num_envs, np.int64)
         #: The seed of each game (N,).
@@ -136,17 +138,21 @@ class LearnerGames(OneThread):
     def reset(self, seed: int | None) -> None:
         """Begin all games; game i has the seed ``seed + i``."""
         self._begin(self.all, consecutive_seeds(seed, self.num_envs))
+        self._is_broken = False
 
     @one_thread_at_a_time
     def restart(self, indices: NDArray[np.int64], seeds: NDArray[np.uint64]) -> None:
         """Restart the games ``indices`` (M,) with the seeds (M,)."""
         self._begin(indices, seeds)
+        if len(indices) == self.num_envs:
+            self._is_broken = False
 
     def reset_next(self, indices: NDArray[np.int64]) -> None:
         """Restart the games ``indices``, with the seeds that follow theirs."""
         self.restart(indices, next_seeds(self.game_seeds[indices]))
 
     def _begin(self, indices: NDArray[np.int64], seeds: NDArray[np.uint64]) -> None:
+        was_broken, self._is_broken = self._is_broken, True
         for _ in range(TRIES):
             num_players, learner_seats, seating = self.draw(seeds)
             self.learner_seats[indices] = learner_seats
@@ -155,6 +161,7 @@ class LearnerGames(OneThread):
             ended = self._start(indices, seeds, num_players, seating)
             indices, seeds = indices[ended], next_seeds(seeds[ended])
             if not len(indices):
+                self._is_broken = was_broken
                 return
         about = f"{TRIES} games in a row ended before the learner's first decision"
         if (self.arena.forfeited[indices] != NOBODY).any():
@@ -214,7 +221,8 @@ class LearnerGames(OneThread):
     ) -> tuple[NDArray[np.float64], NDArray[np.bool_], NDArray[np.bool_]]:
         """Take the learner's actions (M,) in the games ``indices`` (M,); None: in all games.
 
-        Games that are over stay over, and must not be among them.
+        Games that are over stay over, and must not be among them. What an opponent raises, is
+        raised.
 
         Returns:
             rewards, terminated, truncated (M,): the learner's rewards since their decision.
@@ -222,7 +230,13 @@ class LearnerGames(OneThread):
         Raises:
             ValueError: An action is not in the action space, or it is illegal with
                 ``on_illegal="raise"``; no game has changed.
+            gymnasium.error.ResetNeeded: An opponent has raised an error, and not all games have
+                been restarted since.
         """
+        if self._is_broken:
+            raise gymnasium.error.ResetNeeded(
+                "an opponent raised an error during the last step or reset: call reset()"
+            )
         arena = self.arena
         games = self.all if indices is None else indices
         outside = (actions < 0) | (actions >= self.game.num_actions)
@@ -235,10 +249,12 @@ class LearnerGames(OneThread):
             first = int(np.argmin(legal))
             self._refuse(int(actions[first]), int(games[first]))
         arena.returns[:] = 0.0
+        self._is_broken = True
         if is_legal:
             arena.act(games, actions)
         else:
             arena.act(games[legal], actions[legal])
+        self._is_broken = False
         rewards = arena.returns[games, self.learner_seats[games]]
         forfeited = arena.forfeited[games] != NOBODY
         terminated = arena.states["terminated"][games] | forfeited | ~legal

@@ -17,7 +17,7 @@ def is_mask_in_info(mask: Any) -> bool:
     Raises:
         ValueError: It is neither that nor ``"observation"``.
     """
-    if mask not in ("observation", "info"):
+    if not isinstance(mask, str) or mask not in ("observation", "info"):
         raise ValueError(f"mask must be 'observation' or 'info', got {mask!r}")
     return bool(mask == "info")
 

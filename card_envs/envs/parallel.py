@@ -48,6 +48,8 @@ class ParallelCardEnv(turn_based_aec_to_parallel_wrapper[str, Observation, int])
             Observations and infos of all agents.
         """
         observations, _ = super().reset(seed, options)
+        # A game that was loaded in the environment within may have brought other players.
+        self.possible_agents = self.aec_env.possible_agents
         return observations, self._infos()
 
     def step(

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import copyreg
 import importlib
+import logging
 import re
 from collections.abc import Callable, Iterator, Mapping
-from importlib.metadata import entry_points
+from importlib.metadata import EntryPoint, entry_points
 
 from card_envs.engine.game import Game
 
@@ -20,6 +21,8 @@ _OWN_GAMES = {
 
 #: The group of entry points by which other packages add games: ``<versioned name> = module:GAME``.
 ENTRY_POINTS = "card_envs.games"
+
+logger = logging.getLogger("card_envs")
 
 _NAME = re.compile(r"(?P<id>[a-z][a-z0-9_]*)_v(?P<version>\d+)")
 
@@ -67,7 +70,8 @@ class GameRegistry(Mapping[str, tuple[str, ...]]):
         """The game of that id (its newest version) or versioned name.
 
         Raises:
-            ValueError: There is no such game; the message lists them.
+            ValueError: There is no such game, and the message lists them; or it cannot be imported
+                from its package.
         """
         versioned = self[name][-1] if name in self else name
         if versioned not in self._loaders:
@@ -75,7 +79,8 @@ class GameRegistry(Mapping[str, tuple[str, ...]]):
         if versioned not in self._loaded:
             game = self._loaders[versioned]()
             if not isinstance(game, Game) or game.name != versioned:
-                raise ValueError(f"{versioned!r} is listed, but what is there is {game!r}")
+                found = repr(game.name) if isinstance(game, Game) else repr(game)
+                raise ValueError(f"{versioned!r} is listed, but what is there is {found}")
             self._loaded[versioned] = game
         return self._loaded[versioned]
 
@@ -105,6 +110,17 @@ def load_game(name: str) -> Game:
     return GAMES.load(name)
 
 
+def load_games() -> list[Game]:
+    """All games; those of other packages that cannot be loaded are left out, with a warning."""
+    games = []
+    for name in GAMES:
+        try:
+            games.append(load_game(name))
+        except ValueError as error:
+            logger.warning("leaving out a game: %s", error)
+    return games
+
+
 def _restore(name: str, package: str) -> Game:
     """A pickled game; one of another package is registered if it is not known here yet."""
     if name not in GAMES.names:
@@ -118,11 +134,33 @@ def _import_game(package: str) -> Callable[[], Game]:
     return lambda: importlib.import_module(package).GAME
 
 
+def _add_entry_point(point: EntryPoint) -> None:
+    """Add another package's game; what is wrong with it must not stop anybody else."""
+
+    def load() -> Game:
+        try:
+            game: Game = point.load()
+        except Exception as error:
+            raise ValueError(
+                f"{point.name!r}, an entry point of {_package_of(point)}, cannot be loaded from "
+                f"{point.value}: {error!r}"
+            ) from error
+        return game
+
+    try:
+        GAMES.add(point.name, load)
+    except ValueError as error:
+        logger.warning("ignoring an entry point of %s: %s", _package_of(point), error)
+
+
+def _package_of(point: EntryPoint) -> str:
+    return "an unknown package" if point.dist is None else point.dist.name
+
+
 for _name, _package in _OWN_GAMES.items():
     GAMES.add(_name, _import_game(_package))
 for _point in entry_points(group=ENTRY_POINTS):
-    if _point.name not in _OWN_GAMES and _NAME.fullmatch(_point.name):
-        GAMES.add(_point.name, _point.load)
+    _add_entry_point(_point)
 
 # A game travels as its name: whatever holds one can be copied and pickled.
 copyreg.pickle(Game, lambda game: (_restore, (game.name, game.package)))

@@ -11,9 +11,12 @@ import numpy as np
 from gymnasium import spaces
 from numpy.typing import NDArray
 
+from card_envs import agents
 from card_envs.agents import AgentLike, FunctionAgent
-from card_envs.evaluation import evaluate
+from card_envs.evaluation import deal_seeds, evaluate
+from card_envs.evaluation.deals import check_evaluation_options
 from card_envs.extras import import_extra
+from card_envs.games import load_game
 
 if TYPE_CHECKING:
     from stable_baselines3.common.base_class import BaseAlgorithm
@@ -50,13 +53,21 @@ def as_agent(
             "a model must have discrete actions, and take action_masks or have an actor-critic "
             f"policy or a q_net, got {type(model).__name__} with {model.action_space}"
         )
+    if not isinstance(model.observation_space, (spaces.Box, spaces.Dict)):
+        raise TypeError(
+            f"a model must observe a Box, or a Dict with the mask, got {model.observation_space}"
+        )
 
     def act(observation: Any, action_mask: NDArray[np.int8]) -> Any:
         normalize = model.get_vec_normalize_env()
         seen: Any = model if normalize is None else normalize.venv
         seen = seen.observation_space
-        if seen.dtype == np.uint8:  # trained on whole units
-            observation = np.rint(observation * seen.high).astype(np.uint8)
+        has_mask = isinstance(seen, spaces.Dict)
+        box = seen["observation"] if has_mask else seen
+        if box.dtype == np.uint8:  # trained on whole units
+            observation = np.rint(observation * box.high).astype(np.uint8)
+        if has_mask:
+            observation = {"observation": observation, "action_mask": action_mask}
         if normalize is not None:
             observation = normalize.normalize_obs(observation)
         if takes_masks:
@@ -94,7 +105,7 @@ class DealsEvalCallback(EventCallback):
         callback_after_eval: Called after every evaluation.
 
     Raises:
-        ValueError: ``eval_freq`` is less than 1.
+        ValueError, TypeError: An argument is wrong; the message says what is allowed.
     """
 
     def __init__(
@@ -115,6 +126,15 @@ class DealsEvalCallback(EventCallback):
         super().__init__(callback_after_eval)
         if eval_freq < 1:
             raise ValueError(f"eval_freq must be at least 1, got {eval_freq}")
+        # A mistake must not come up after the first steps of training.
+        card_game = load_game(game)
+        card_game.check_num_players(1 + len(opponents))
+        for opponent in opponents:
+            made = agents.as_agent(opponent, card_game)
+            if made is not opponent:
+                made.close()
+        check_evaluation_options(card_game, options or {})
+        deal_seeds(seed, deals)
         self.eval_freq = eval_freq
         self.best_model_save_path = best_model_save_path
         self.last_mean_reward = self.best_mean_reward = -np.inf

@@ -44,6 +44,15 @@ class TableRenderer:
         if mode is not None and mode not in modes:
             allowed = " or ".join(map(repr, modes))
             raise ValueError(f"render_mode must be None, {allowed}, got {mode!r}")
+        self._game = game
+        self._mode = mode
+        self._perspective = perspective
+        self.check_num_players(num_players)
+        self._window = Window(game.title, FPS) if mode == "human" else None
+
+    def check_num_players(self, num_players: int) -> None:
+        """Raise a ValueError if the perspective is no seat of a table with so many players."""
+        perspective = self._perspective
         is_seat = (
             isinstance(perspective, (int, np.integer))
             and not isinstance(perspective, bool)
@@ -54,10 +63,6 @@ class TableRenderer:
                 f"render_perspective must be None, 'all' or a seat from 0 to {num_players - 1}, "
                 f"got {perspective!r}"
             )
-        self._game = game
-        self._mode = mode
-        self._perspective = perspective
-        self._window = Window(game.title, FPS) if mode == "human" else None
 
     def render(
         self, states: NDArray[np.void], i: int, player: int, memory: int

@@ -37,6 +37,7 @@ def write_video(path: str | Path, frames: Iterable[NDArray[np.uint8]], fps: floa
     imageio = import_extra("imageio.v2", "render")
     is_gif = path.suffix.lower() == ".gif"
     options = {"duration": 1000 / fps, "loop": 0} if is_gif else {"fps": fps}
+    path.parent.mkdir(parents=True, exist_ok=True)
     new = path.with_name(f"{path.stem}.new{path.suffix}")
     try:
         with imageio.get_writer(new, **options) as writer:

@@ -166,6 +166,15 @@ def test_a_compiled_kernel_is_found_in_the_cache(monkeypatch):
     assert again._codelibrary.get_cubin().code == kernel._codelibrary.get_cubin().code
 
 
+def test_a_loop_over_no_games_launches_nothing():
+    """A driver refuses an empty grid; the simulator does not."""
+    launches = {}
+    loop = cuda_jit.GpuLoop(launches)
+    loop(0, "arguments")
+    with pytest.raises(KeyError):  # the grid is asked for
+        loop(1, "arguments")
+
+
 def test_without_a_gpu_there_is_one_clear_error():
     if cuda_jit.cuda.is_available():
         pytest.skip("there is a GPU")

@@ -14,7 +14,6 @@ OUTER_SLOTS = 0b1001  # BG-6, as a set of slots: slot k is bit 1 << k
 
 # Values of ``phase``: what the player to move decides.
 TURN, DRAWN, KNOCK, OVER = 0, 1, 2, 3
-PHASE_NAMES = ("turn", "drawn", "knock", "over")
 
 # The actions (97). SWAP_CARD + 20 * own slot + 4 * (places to the left - 1) + their slot.
 TAKE = 0
