@@ -26,14 +26,17 @@ _SEARCHES = ("search:64", "search:256")
 
 
 class SharedPolicyAgent(PolicyAgent):
-    """A policy that all tables share: it takes the most probable action, and one caller at a time.
+    """A policy that all tables share: it plays as ``make_agent`` has it, one caller at a time.
+
+    If it draws its actions, its draw seed is 0, whichever table is the first to ask for it.
 
     Args:
         agent: The policy.
     """
 
     def __init__(self, agent: PolicyAgent) -> None:
-        super().__init__(agent.network, agent.name, agent.view)
+        draw_seed = 0 if agent.draws else None
+        super().__init__(agent.network, agent.name, agent.view, draw_seed=draw_seed)
         self._lock = Lock()
 
     def act(self, turn: Turn) -> NDArray[np.int64]:
@@ -48,6 +51,7 @@ class AgentMenu:
     Args:
         games: The games.
         policies: A folder of policy files, searched with its subfolders; None: no further ones.
+            A label that is taken gets the folder's name in front.
         names: Names of further agents, as ``make_agent`` takes them.
 
     Raises:
@@ -62,6 +66,7 @@ class AgentMenu:
         self._shared: dict[tuple[str, str], Agent] = {}
         self._advisers: dict[tuple[str, str], Agent] = {}
         files = _policy_files(policies)
+        folder = policies.resolve().name if policies is not None else ""
         errors: dict[str, str] = {}
         fitting: set[str] = set()
         for game in games:
@@ -81,6 +86,8 @@ class AgentMenu:
                     NetworkAgent(path, game)
                 except ValueError:
                     continue  # of another game, or a training checkpoint
+                while label in offered:
+                    label = f"{folder}/{label}"
                 offered[label] = str(path)
             self._names[game.name] = offered
         for name in names:

@@ -54,11 +54,15 @@ def advise(
     turn = turn_of(game, states, np.array([0]), agent.view)
     values = counts = None
     asked = agent if follower is None else follower
-    if isinstance(asked, _Searcher):
+
+    def act(turn: Turn) -> NDArray[np.int64]:
+        nonlocal values, counts
+        if not isinstance(asked, _Searcher):
+            return agent.act(turn)
         actions, values, counts = asked.search(turn)
-    else:
-        actions = agent.act(turn)
-    choice = int(checked_actions(agent, turn, actions)[0])
+        return actions
+
+    choice = int(checked_actions(agent, turn, act)[0])
     legal = np.flatnonzero(turn.action_mask[0]).tolist()
     opinions = {action: _opinion(game, action) for action in legal}
     if isinstance(agent, PolicyAgent):

@@ -24,7 +24,7 @@ from starlette.websockets import WebSocket, WebSocketDisconnect, WebSocketState
 
 import card_envs
 from card_envs.engine.game import Game, Option
-from card_envs.games import GAMES, load_game
+from card_envs.games import load_games
 from card_envs.render.style import Style
 from card_envs.replay import Replay
 from card_envs.web.agents import AgentMenu
@@ -124,7 +124,7 @@ class _Server:
         self._limits = settings.limits
         if settings.runs is not None and not settings.runs.is_dir():
             raise NotADirectoryError(f"--runs: there is no folder {settings.runs}")
-        self._games = [load_game(name) for name in GAMES]
+        self._games = load_games()
         self.menu = AgentMenu(self._games, settings.policies, settings.agents)
         self._tables = Tables(settings.limits)
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator
+from contextlib import suppress
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, Literal
@@ -21,6 +22,17 @@ _DEPTH = 3  # folders within folders that are searched
 _MOST_RUNS = 100
 _MOST_BYTES = 4_000_000
 _CI = "_ci95"
+# What reading a file of another kind, or one that is being written, may raise.
+_READING_ERRORS = (
+    OSError,
+    ValueError,
+    TypeError,
+    AttributeError,
+    LookupError,
+    ArithmeticError,
+    RecursionError,
+    yaml.YAMLError,
+)
 
 
 class Curve(BaseModel):
@@ -68,13 +80,13 @@ class TrainingRun(BaseModel):
 
 
 class Standing(BaseModel):
-    """An agent on a leaderboard; intervals are of 95%."""
+    """An agent on a leaderboard; intervals are of 95%, and an open end of one is None."""
 
     name: str
     rank: float
     rank_ci95: tuple[float, float]
     rating: float | None = None
-    rating_ci95: tuple[float, float] | None = None
+    rating_ci95: tuple[float | None, float | None] | None = None
     win: float | None = None
 
 
@@ -119,8 +131,8 @@ def read_runs(folder: Path) -> RunsFolder:
                 runs.append(_read_run(path.parent, name.parent.as_posix()))
             elif path.suffix == ".json" and len(leaderboards) < _MOST_RUNS:
                 leaderboards.append(_read_leaderboard(path, name.as_posix()))
-        except (OSError, ValueError, TypeError, KeyError, IndexError, yaml.YAMLError):
-            continue  # another kind of file, or one that is being written
+        except _READING_ERRORS:
+            continue
     return RunsFolder(runs=runs, leaderboards=leaderboards)
 
 
@@ -130,7 +142,8 @@ def _files(folder: Path, depth: int) -> Iterator[Path]:
             continue
         if entry.is_dir():
             if depth:
-                yield from _files(entry, depth - 1)
+                with suppress(OSError):
+                    yield from _files(entry, depth - 1)
         elif entry.name == "progress.jsonl" or entry.suffix == ".json":
             yield entry
 
@@ -160,7 +173,7 @@ def _read_run(folder: Path, name: str) -> TrainingRun:
     return TrainingRun(
         name=name,
         game=config["game"],
-        state=_state(folder, config["name"]),
+        state=_state(folder, config),
         decisions=decisions,
         target=target,
         seconds=last.get("seconds", 0.0),
@@ -181,12 +194,15 @@ def _rate(entries: list[dict[str, Any]]) -> float | None:
     return None
 
 
-def _state(folder: Path, policy: str) -> Literal["finished", "training", "stopped"]:
-    """The exported policy is what a run leaves last; its process is noted beside the folder."""
+def _state(folder: Path, config: dict[str, Any]) -> Literal["finished", "training", "stopped"]:
+    """The policy's card is what a run leaves last; its process is noted beside the folder."""
     owner = folder.with_name(f".{folder.name}.pid")
     if owner.exists() and _is_process(owner.read_text(encoding="utf-8")):
         return "training"
-    return "finished" if (folder / f"{policy}.safetensors").exists() else "stopped"
+    card = folder / f"{config['name']}.json"
+    # A run that was given more decisions has its old policy until they are made.
+    is_whole = card.exists() and json.loads(_text(card))["config"] == config
+    return "finished" if is_whole else "stopped"
 
 
 def _is_process(text: str) -> bool:

@@ -416,10 +416,29 @@ def test_the_page_of_runs(visit, serve, screenshot, tmp_path_factory, scheme):
     ]
     board = {"game": GAME.id, "num_players": 4, "deals": 100, "agents": agents}
     (folder / "evaluation.json").write_text(json.dumps(board), encoding="utf-8")
+    ratings = ((-2000.0, [None, None]), (0.0, [-20.0, None]), (40.0, [10.0, 80.0]))
+    rated = [
+        {**agent, "rating": rating, "rating_ci95": ends}
+        for agent, (rating, ends) in zip(agents, ratings, strict=True)
+    ]
+    tournament = json.dumps({**board, "agents": rated})
+    (folder / "tournament.json").write_text(tournament, encoding="utf-8")
     address = serve("--runs", str(folder))
     page = visit(f"{address}#runs", color_scheme=scheme)
     page.locator('[data-run="demo"]').wait_for()
     assert "1,200,000 of 1,800,000" in page.locator(".facts").inner_text()
+    whiskers = page.get_by_role("region", name="tournament.json").locator(".whisker")
+    drawn = whiskers.evaluate_all(
+        "(all, ends) => all.map(({ style }) => ends.map((end) => style.getPropertyValue(end)))",
+        ["--low", "--mean", "--high"],
+    )
+    # The axis is from -20 to 80; an open end is not drawn, and an arrow stands for what is beyond.
+    assert drawn == [["30%", "60%", "100%"], ["0%", "20%", "20%"], ["0%", "0%", "0%"]]
+    assert [whisker.get_attribute("class") for whisker in whiskers.all()] == [
+        "whisker",
+        "whisker",
+        "whisker below",
+    ]
     check_accessible(page)
     check_fits(page)
     screenshot(page, f"runs-{scheme}")

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import json
+import math
 import os
+from pathlib import Path
 
 import pytest
 import yaml
 
+from card_envs.evaluation import RatedAgentResult
+from card_envs.evaluation.statistics import MeanEstimate
 from card_envs.web.runs import read_runs
 
 
@@ -60,7 +64,10 @@ def test_a_run_is_shown_as_far_as_it_has_come(folder):
 
 def test_whether_a_run_is_training_or_finished(folder):
     run = folder / "tests" / "first"
-    (run / "ppo.safetensors").touch()
+    config = yaml.safe_load((run / "config.yaml").read_text())
+    (run / "ppo.json").write_text(json.dumps({"config": {**config, "decisions": 1}}))
+    assert read_runs(folder).runs[0].state == "stopped"
+    (run / "ppo.json").write_text(json.dumps({"config": config}))
     assert read_runs(folder).runs[0].state == "finished"
     owner = run.with_name(".first.pid")
     owner.write_text(str(os.getpid()), encoding="utf-8")
@@ -89,6 +96,35 @@ def test_what_is_no_run_is_left_out(folder):
     assert [run.name for run in read_runs(folder).runs] == ["tests/first"]
 
 
+@pytest.mark.parametrize(
+    "line",
+    ["[]", '"a"', "5", "null", "[" * 100_000, '{"decisions": Infinity}'],
+    ids=["list", "text", "number", "null", "deep", "infinite"],
+)
+def test_a_line_of_another_kind_leaves_out_its_run_alone(visit, folder, line):
+    other = folder / "other"
+    other.mkdir()
+    (other / "config.yaml").write_text("{game: a, decisions: 1, name: ppo}", encoding="utf-8")
+    (other / "progress.jsonl").write_text(line + "\n", encoding="utf-8")
+    (folder / "board.json").write_text(line, encoding="utf-8")
+    answer = visit(runs=folder).get("/api/runs")
+    assert answer.status_code == 200
+    assert [run["name"] for run in answer.json()["runs"]] == ["tests/first"]
+
+
+def test_a_folder_that_cannot_be_read_is_left_out(folder, monkeypatch):
+    (folder / "secret").mkdir()
+    iterdir = Path.iterdir
+
+    def refuse(path):
+        if path.name == "secret":
+            raise PermissionError(path)
+        return iterdir(path)
+
+    monkeypatch.setattr(Path, "iterdir", refuse)
+    assert [run.name for run in read_runs(folder).runs] == ["tests/first"]
+
+
 def test_leaderboards_are_sorted_by_strength(folder):
     (folder / "result.json").write_text(json.dumps(BOARD), encoding="utf-8")
     rated = [{**agent, "rating": -agent["rank"]} for agent in BOARD["agents"]]
@@ -100,6 +136,20 @@ def test_leaderboards_are_sorted_by_strength(folder):
     assert set(boards) == {"result.json", "strength.json"}
     assert [agent.name for agent in boards["result.json"].agents] == ["strong", "weak"]
     assert [agent.name for agent in boards["strength.json"].agents] == ["weak", "strong"]
+
+
+def test_an_end_of_a_ratings_interval_may_be_open(visit, folder):
+    intervals = [(-math.inf, math.inf), (-30.0, math.inf), (-10.0, 50.0)]
+    rank, win = MeanEstimate(0.0, -0.1, 0.1), MeanEstimate(0.5, 0.4, 0.6)
+    agents = [
+        RatedAgentResult(f"agent {k}", 20.0 * k, ends, rank, win)
+        for k, ends in enumerate(intervals)
+    ]
+    board = {"game": "some_game", "deals": 5, "agents": [agent.to_json() for agent in agents]}
+    (folder / "tournament.json").write_text(json.dumps(board), encoding="utf-8")
+    (shown,) = visit(runs=folder).get("/api/runs").json()["leaderboards"]
+    ends = [agent["rating_ci95"] for agent in shown["agents"]]
+    assert ends == [[-10.0, 50.0], [-30.0, None], [None, None]]
 
 
 def test_the_server_shows_the_folder_that_it_was_begun_with(visit, folder):

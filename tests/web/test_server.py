@@ -8,15 +8,25 @@ import re
 from pathlib import Path
 
 import anyio
+import numpy as np
 import pytest
-from helpers import ALL_GAMES, EACH_GAME, kit_of
+from helpers import ALL_GAMES, EACH_GAME, kit_of, network_of
 from starlette.websockets import WebSocketDisconnect
 from visitor import HOST, ORIGIN, begin, talk, wanted
 
 import card_envs
-from card_envs.agents import NetworkAgent, make_agent, policy_path
+from card_envs.agents import (
+    NetworkAgent,
+    PolicyAgent,
+    choose,
+    make_agent,
+    policy_path,
+)
 from card_envs.agents.network import write_policy
 from card_envs.engine.game import View
+from card_envs.envs.aec import CardEnv
+from card_envs.web.agents import AgentMenu
+from card_envs.web.analysis import advise
 from card_envs.web.sessions import Limits, Tables
 
 each_game = pytest.mark.parametrize("game", EACH_GAME)
@@ -439,6 +449,20 @@ def test_policy_files_of_a_folder_are_offered_by_their_path_in_it(tmp_path, visi
         assert page.hear("welcome")["agents"][1] == "mine/strong"
 
 
+def test_a_policy_file_replaces_no_agent_of_its_label(tmp_path):
+    folder = tmp_path / "mine"
+    (folder / "mine").mkdir(parents=True)
+    for number, name in enumerate(("ppo", "random", "mine/ppo", "new")):
+        write_policy(folder / f"{name}.safetensors", network_of(GAME, number), GAME)
+    menu = AgentMenu([GAME], folder)
+    own = AgentMenu([GAME]).labels(GAME)
+    files = ["mine/ppo", "mine/mine/ppo", "mine/random", "new"]
+    assert sorted(menu.labels(GAME)) == sorted(own + files)
+    (shipped, _), *_ = make_agent("ppo", GAME).network.layers
+    (offered, _), *_ = menu.make("ppo", GAME).network.layers
+    assert np.array_equal(offered, shipped)
+
+
 def test_further_agents_must_be_agents(visit):
     assert "search:12" in visit(agents=["search:12"]).get("/api/games").text
     with pytest.raises(ValueError, match="--agent nobody: there is no agent 'nobody'"):
@@ -451,3 +475,24 @@ def test_tables_share_a_policy(client):
     menu = client.app.state.menu
     assert menu.make("ppo", GAME, 1) is menu.make("ppo", GAME, 2)
     assert menu.make("random", GAME, 1) is not menu.make("random", GAME, 1)
+
+
+def test_a_policy_that_draws_plays_and_advises_as_make_agent_has_it(tmp_path):
+    path = tmp_path / "drawing.safetensors"
+    network = network_of(GAME)
+    write_policy(path, network, GAME, draws=True)
+    menu = AgentMenu([GAME], tmp_path)
+    offered = menu.make("drawing", GAME, seed=5)
+    named, likeliest = make_agent(str(path), GAME), PolicyAgent(network, "likeliest")
+    env = CardEnv(GAME.name, **kit_of(GAME).short_options)
+    env.reset(seed=1)
+    differs = False
+    for step in range(40):
+        if not env.legal_actions():
+            break
+        action = choose(named, GAME, env.states)
+        assert choose(offered, GAME, env.states) == action
+        assert advise(offered, "drawing", GAME, env.states, step).choice == action
+        differs |= choose(likeliest, GAME, env.states) != action
+        env.step(action)
+    assert differs

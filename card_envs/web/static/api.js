@@ -14,8 +14,8 @@ export async function ask(path, body = undefined) {
 /**
  * The talk with a table, which is taken up again after an interruption.
  *
- * `handlers` maps the types of messages to functions; "lost" and "found" tell of the connection,
- * "gone" of a table that is no longer there.
+ * `handlers` maps the types of messages to functions; "lost" tells of an interruption, "gone" of a
+ * table that is no longer there.
  */
 export class Talk {
   constructor(table, handlers) {

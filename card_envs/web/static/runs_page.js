@@ -98,14 +98,32 @@ function drawCurves(run) {
   return h("figure", {}, drawing, h("figcaption", {}, legend));
 }
 
+/**
+ * The ends of an axis for values with intervals.
+ *
+ * A value whose interval is open at both ends says little: it gets an arrow at the edge if it lies
+ * far from all others, which would leave them no room.
+ */
+function axisOf(measured) {
+  const bounded = measured.filter(({ interval }) => interval.some((end) => end !== null));
+  const ends = (bounded.length ? bounded : measured)
+    .flatMap(({ value, interval }) => [value, ...interval])
+    .filter((end) => end !== null);
+  return [Math.min(...ends), Math.max(...ends)];
+}
+
 function drawLeaderboard(board) {
   const hasRatings = board.agents.some(({ rating }) => rating !== null);
   const value = (agent) => (hasRatings ? agent.rating : agent.rank);
   const interval = (agent) => (hasRatings ? agent.rating_ci95 : agent.rank_ci95) ?? [value(agent), value(agent)];
-  const ends = board.agents.flatMap(interval);
-  const [low, high] = [Math.min(...ends), Math.max(...ends)];
-  const at = (number) => `${(100 * (number - low)) / (high - low || 1)}%`;
+  const [low, high] = axisOf(board.agents.map((agent) => ({ value: value(agent), interval: interval(agent) })));
+  const at = (number) => `${Math.min(Math.max((100 * (number - low)) / (high - low || 1), 0), 100)}%`;
   const digits = hasRatings ? 0 : 3;
+  const drawWhisker = (mean, ends) => h("span", {
+    class: `whisker${mean < low ? " below" : mean > high ? " above" : ""}`,
+    title: ends.map((end) => (end === null ? "open" : signed(end, digits))).join(" to "),
+    style: { "--low": at(ends[0] ?? mean), "--high": at(ends[1] ?? mean), "--mean": at(mean) },
+  }, h("i"), h("b"));
   return h("article", { class: "panel" },
     h("header", { class: "row" }, h("h3", {}, board.name), h("span", { class: "note" }, `${board.game}, ${board.num_players ? `${board.num_players} players` : "tables of several sizes"}, ${count(board.deals)} deals`)),
     h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": board.name },
@@ -114,7 +132,7 @@ function drawLeaderboard(board) {
         h("tbody", {}, board.agents.map((agent) => h("tr", {},
           h("th", { scope: "row" }, agent.name),
           h("td", {}, h("b", {}, signed(value(agent), digits))),
-          h("td", {}, h("span", { class: "whisker", title: interval(agent).map((end) => signed(end, digits)).join(" to "), style: { "--low": at(interval(agent)[0]), "--high": at(interval(agent)[1]), "--mean": at(value(agent)) } }, h("i"), h("b"))),
+          h("td", {}, drawWhisker(value(agent), interval(agent))),
           hasRatings ? h("td", {}, signed(agent.rank, 3)) : null,
           h("td", {}, agent.win === null ? "" : agent.win.toFixed(3))))))));
 }

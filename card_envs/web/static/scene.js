@@ -22,7 +22,7 @@ export function playerDot(player) {
  *   scene: The scene.
  *   style: The game's style.
  *   options: `agents`, labels by player; `isPerson`, whether the observer's seat is the viewer's; `pointing` and `onpoint(key, count)`, if the viewer
- *     decides something; `onname(name)`.
+ *     decides something.
  */
 export function drawTable(scene, style, options) {
   const [own, ...others] = scene.seats;
