@@ -89,8 +89,9 @@ def _understood(answer: str, names: Mapping[int, str]) -> list[int]:
         words = words[1:]
     if not words or len(words) > _MOST_WORDS:
         return []
-    if words[0].isdecimal() and int(words[0]) in names:
-        number, rest = int(words[0]), " ".join(words[1:])
+    number = _number(words[0])
+    if number is not None and number in names:
+        rest = " ".join(words[1:])
         if not rest or number in meant(rest, names):
             return [number]
     actions = meant(" ".join(words), names)
@@ -117,6 +118,14 @@ def _named_last(text: str, names: Mapping[int, str]) -> int | None:
 def _words(answer: str, needs_letters: bool = True) -> list[str]:
     has_words = not needs_letters or any(map(str.isalpha, answer))
     return _WORD.findall(answer.lower()) if has_words else []
+
+
+def _number(word: str) -> int | None:
+    """The number that a word of decimal digits stands for, or None."""
+    try:
+        return int(word) if word.isdecimal() else None
+    except ValueError:  # Python limits the digits it converts to thousands; no action has as many
+        return None
 
 
 def _beginning(word: str) -> str:

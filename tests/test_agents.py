@@ -40,7 +40,7 @@ from card_envs.agents import (
     make_agent,
 )
 from card_envs.agents.network import Network, write_policy
-from card_envs.engine.agent import Follower, turn_of
+from card_envs.engine.agent import Follower, FollowingAgent, turn_of
 from card_envs.engine.arena import Arena
 from card_envs.engine.game import Game, View
 from card_envs.engine.perceptron import (
@@ -673,6 +673,32 @@ def test_the_callers_follower_is_told_of_the_callers_games(game):
     assert sorted(listener.ended) == [(1, None), (2, None), (3, None)]
     for i, told in listener.told.items():
         assert told == arena.recorded[i, : arena.states["steps"][i]].tolist()
+
+
+class FirstLegal(FollowingAgent):
+    """Takes the first legal action, and writes down what it is told."""
+
+    name = "first legal"
+
+    def __init__(self):
+        self.listener = Listener()
+        self.listener.decide = lambda turn: turn.action_mask.argmax(axis=1)
+
+    def follow(self, options):
+        return self.listener
+
+
+@each_game
+def test_an_agent_that_is_given_twice_follows_for_both_seats(game):
+    agent = FirstLegal()
+    seating = np.arange(game.max_players)[None] % 3
+    arena = Arena(game, 1, [agent, agent, agent], max_steps=40, record=True)
+    n = min(3, game.max_players)
+    arena.start(np.zeros(1, np.int64), np.ones(1, np.uint64), np.array([n]), seating)
+    steps = int(arena.states["steps"][0])
+    assert agent.listener.seats == {0: list(range(n))}
+    assert agent.listener.told[0] == arena.recorded[0, :steps].tolist()
+    assert agent.listener.ended == [(0, None)]
 
 
 @each_game

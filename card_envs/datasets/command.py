@@ -12,9 +12,10 @@ from card_envs import command
 from card_envs.datasets.minari_dataset import MinariWriter
 from card_envs.datasets.recording import RecordedGames, Recording
 from card_envs.engine.game import VIEW_OPTIONS
-from card_envs.evaluation.tournament import track
 from card_envs.extras import MissingExtraError
+from card_envs.files import open_output
 from card_envs.games import load_game
+from card_envs.progress import track
 from card_envs.render.words import counted
 
 _RECORD = "play games between agents and write them as a dataset"
@@ -77,7 +78,7 @@ def _prepare_record(args: argparse.Namespace) -> Callable[[], int]:
     def record() -> int:
         decisions = truncated = forfeited = 0
         with ExitStack() as stack:
-            file = None if args.out is None else stack.enter_context(command.open_output(args.out))
+            file = None if args.out is None else stack.enter_context(open_output(args.out))
             writer = None if minari is None else stack.enter_context(minari)
             for games in _with_progress(recording):
                 decisions += int(games.decisions.sum())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,13 +11,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 import card_envs
-from card_envs.agents import AgentLike, as_agent
+from card_envs.agents import AgentLike
 from card_envs.engine.arena import Arena
 from card_envs.engine.game import Game, View
 from card_envs.engine.rng import mix
 from card_envs.engine.seat_decisions import count_decisions, write_decisions
 from card_envs.engine.seeds import check_seed, draw_tables
 from card_envs.engine.templates import NOBODY, compile_for, reset_games
+from card_envs.evaluation.deals import distinct_agents
 from card_envs.games import load_game
 from card_envs.replay import Replay
 
@@ -161,7 +163,7 @@ class Recording:
     none is a deal of ``evaluate``.
 
     Iterating gives the games in batches of up to 256 (:class:`RecordedGames`), the same each time;
-    ``len`` is the number of batches.
+    ``len`` is the number of batches. Agents that were given by name are closed at its end.
 
     Args:
         game: The game, or its name.
@@ -193,20 +195,23 @@ class Recording:
             raise ValueError(f"games must be a whole number of at least 1, got {games!r}")
         self.games = int(games)
         self.seed = check_seed(seed)
-        # Agents without repetitions are asked once for all their seats.
-        keys = [agent if isinstance(agent, str) else id(agent) for agent in agents]
-        distinct = dict(zip(keys, agents, strict=True))
-        self._agents = [as_agent(agent, self.game, self.seed) for agent in distinct.values()]
-        self._indices = np.array([list(distinct).index(key) for key in keys])
+        with ExitStack() as stack:
+            self._agents, self._indices = distinct_agents(self.game, agents, self.seed, stack)
+            stack.pop_all()  # they are closed after each iteration
+        given = {id(agent) for agent in agents}
+        self._own_agents = [agent for agent in self._agents if id(agent) not in given]
 
     def __len__(self) -> int:
         return -(-self.games // _GAMES_AT_ONCE)
 
     def __iter__(self) -> Iterator[RecordedGames]:
         start = mix(np.uint64(self.seed) ^ _RECORDED)
-        for first in range(0, self.games, _GAMES_AT_ONCE):
-            numbers = range(first, min(first + _GAMES_AT_ONCE, self.games))
-            yield self._play(np.array([mix(start ^ np.uint64(k)) for k in numbers], np.uint64))
+        with ExitStack() as stack:
+            for agent in self._own_agents:
+                stack.callback(agent.close)
+            for first in range(0, self.games, _GAMES_AT_ONCE):
+                numbers = range(first, min(first + _GAMES_AT_ONCE, self.games))
+                yield self._play(np.array([mix(start ^ np.uint64(k)) for k in numbers], np.uint64))
 
     def _play(self, seeds: NDArray[np.uint64]) -> RecordedGames:
         games, n = len(seeds), self.num_players

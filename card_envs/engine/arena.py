@@ -240,20 +240,28 @@ class Arena:
 
     def _seat_followers(self, indices: NDArray[np.int64]) -> None:
         """Tell the agents that follow which games begin, and remember who does."""
-        following: list[tuple[int, Follower]] = []
+        # An agent that is there twice is one that follows for several seats.
+        following: list[tuple[Follower, list[int]]] = []
         for k, agent in enumerate(self.agents):
             if isinstance(agent, FollowingAgent):
-                following.append((k, self._follower_of(agent)))
+                follower = self._follower_of(agent)
             elif agent is None and self.follower is not None:
-                following.append((k, self.follower))
+                follower = self.follower
+            else:
+                continue
+            places = next((own for known, own in following if known is follower), None)
+            if places is None:
+                following.append((follower, [k]))
+            else:
+                places.append(k)
         self._is_followed[indices] = False
         if not following and not self._at_table:
             return
         for i in indices.tolist():
             seating = self.seating[i, : int(self.states["num_players"][i])]
             there = []
-            for k, follower in following:
-                players = np.flatnonzero(seating == k).tolist()
+            for follower, places in following:
+                players = np.flatnonzero(np.isin(seating, places)).tolist()
                 if players:
                     follower.begin(self.states, i, players)
                     there.append(follower)

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from card_envs.answers import read_answer
+from card_envs.engine.agent import FORFEIT_REWARD
 from card_envs.engine.game import Game, View
 from card_envs.engine.rng import mix
 from card_envs.engine.seeds import random_action
@@ -30,6 +31,8 @@ _CONSEQUENCES = {
     "terminate": "the game is over and you have lost it",
     "random": "a random legal action is taken for you",
 }
+# Stands where legal actions would, and is shorter than the head of their list.
+_FORFEITED = "Player {} forfeits: the game is over."
 _BETWEEN = "\n\n"
 
 
@@ -130,6 +133,8 @@ class TextGame:
         #: What was said to each player's wrong answers, until they give a right one.
         self._notes = [""] * num_players
         self.is_lost = False
+        #: The player who gave up the game, as a program may; None: nobody did.
+        self.forfeited_by: int | None = None
 
     @property
     def player(self) -> int:
@@ -138,8 +143,8 @@ class TextGame:
 
     @property
     def is_over(self) -> bool:
-        """Whether the game has ended, was truncated, or was lost by wrong answers."""
-        return self.is_lost or not self.env.legal_actions()
+        """Whether the game has ended, was truncated, lost by wrong answers, or forfeited."""
+        return self.is_lost or self.forfeited_by is not None or not self.env.legal_actions()
 
     def legal_names(self) -> dict[int, str]:
         """The legal actions of the player to move, in words."""
@@ -154,12 +159,10 @@ class TextGame:
                 self.game, self.env.num_players, player, self.options, self.memory
             )
         scene = self.game.describe(self.env.states, 0, player, self._codes[0])
-        pieces = [
-            first,
-            turn.news(self._news[player]),
-            turn.table(scene, self.game),
-            turn.legal_actions(self.legal_names()) if is_asked else "",
-        ]
+        last = turn.legal_actions(self.legal_names()) if is_asked else ""
+        if self.forfeited_by is not None:
+            last = _FORFEITED.format(self.forfeited_by)
+        pieces = [first, turn.news(self._news[player]), turn.table(scene, self.game), last]
         return _BETWEEN.join(piece for piece in pieces if piece)
 
     def answer(self, text: str) -> Reply:
@@ -232,6 +235,11 @@ class TextGame:
         self._tries_left = self.max_tries
         for other, agent in enumerate(env.possible_agents):
             self.returns[other] += env.rewards[agent]
+
+    def forfeit(self) -> None:
+        """The player to move gives up the game, which ends it."""
+        self.forfeited_by = self.player
+        self.returns[self.player] += FORFEIT_REWARD
 
 
 def _nobody_watches(states: NDArray[np.void], action: int) -> None:

@@ -9,7 +9,7 @@ import gymnasium
 import numpy as np
 from gymnasium import spaces
 
-from card_envs.agents import AgentLike
+from card_envs.agents import AgentLike, GameForfeitedError
 from card_envs.engine.followed_game import FollowedGame
 from card_envs.engine.game import DEFAULT_MAX_STEPS
 from card_envs.engine.seeds import check_seed, next_seed, random_action
@@ -136,6 +136,8 @@ class TextSeatEnv(OneThread, gymnasium.Env[str, str]):
             on_illegal=on_illegal,
             options=options,
         )
+        self._followed = FollowedGame(self.game, {}, options)
+        self._game.watch = self._followed.watch
         self._skip_forced = bool(skip_forced)
         self._renderer = TableRenderer(
             self.game,
@@ -193,10 +195,10 @@ class TextSeatEnv(OneThread, gymnasium.Env[str, str]):
             if not self._game.is_over:
                 break
         else:
-            raise ValueError(
-                f"{TRIES} games in a row ended before the learner's first decision: "
-                f"max_steps={self._game.options['max_steps']} is too small"
-            )
+            about = f"{TRIES} games in a row ended before the learner's first decision"
+            if self._game.forfeited_by is not None:
+                raise ValueError(f"{about}: an opponent forfeits them")
+            raise ValueError(f"{about}: max_steps={self._game.options['max_steps']} is too small")
         if self.render_mode == "human":
             self.render()
         return self._observe(None, "")
@@ -213,19 +215,21 @@ class TextSeatEnv(OneThread, gymnasium.Env[str, str]):
             for player, one in enumerate(agents)
             if one is not None and player != self._seat
         }
-        self._followed = FollowedGame(self.game, opponents, self._game.options)
-        self._followed.begin(self._game.env.states)
-        self._game.watch = self._followed.watch
+        self._followed.begin(self._game.env.states, opponents)
         self._advance()
 
     def _advance(self) -> None:
         """Let the opponents play to the learner's next decision, or to the end."""
         while not self._game.is_over:
-            action = self._opponents_action()
+            try:
+                action = self._opponents_action()
+            except GameForfeitedError:
+                self._game.forfeit()
+                continue
             if action is None:
                 return
             self._game.play(action)
-        loser = self._seat if self._game.is_lost else None
+        loser = self._seat if self._game.is_lost else self._game.forfeited_by
         self._followed.end(self._game.env.states, loser)
 
     def _opponents_action(self) -> int | None:
@@ -247,18 +251,24 @@ class TextSeatEnv(OneThread, gymnasium.Env[str, str]):
         """The learner's answer, and all that follows until their next decision.
 
         Raises:
-            gymnasium.error.ResetNeeded: There is no game, or it is over.
+            gymnasium.error.ResetNeeded: There is no game, it is over, or an opponent has raised an
+                error in it.
             TypeError: The answer is not a text.
         """
         if self._next_seed is None:
             raise gymnasium.error.ResetNeeded("reset() needs to be called before step")
         if self._game.is_over:
             raise gymnasium.error.ResetNeeded("the game is over: call reset()")
+        if self._game.player != self._seat:
+            raise gymnasium.error.ResetNeeded(
+                "an opponent raised an error during the last step or reset: call reset()"
+            )
         self._game.returns[self._seat] = 0.0
         reply = self._game.answer(action)
         self._advance()
         state = self._game.env.states[0]
-        terminated = bool(state["terminated"]) or reply.lost
+        is_forfeited = self._game.forfeited_by is not None
+        terminated = bool(state["terminated"]) or reply.lost or is_forfeited
         truncated = bool(state["truncated"])
         reward = self._game.returns[self._seat]
         if self.render_mode == "human":
@@ -288,5 +298,6 @@ class TextSeatEnv(OneThread, gymnasium.Env[str, str]):
         return self._renderer.render(self._game.env.states, 0, self._seat, memory)
 
     def close(self) -> None:
-        """Close the window, if there is one."""
+        """Close the window, if there is one, and end the opponents' programs."""
         self._renderer.close()
+        self._tables.close()

@@ -121,7 +121,7 @@ def play_deals(
     if orders is None:
         orders = np.tile(np.arange(n), (len(seeds), 1))
     with ExitStack() as stack:
-        distinct, index_of = _distinct(game, agents, agent_seed, stack)
+        distinct, index_of = distinct_agents(game, agents, agent_seed, stack)
         return _play_deals(game, distinct, index_of, seeds, checked, orders)
 
 
@@ -236,10 +236,11 @@ def made_agent(agent: AgentLike, game: Game, seed: int, stack: ExitStack) -> Age
     return made
 
 
-def _distinct(
+def distinct_agents(
     game: Game, agents: Sequence[AgentLike], seed: int, stack: ExitStack
 ) -> tuple[list[Agent], NDArray[np.int64]]:
-    """The agents without repetitions, asked once for all their seats, and the index of each."""
+    """A table's agents without repetitions, each asked once for all its seats, and the index of
+    each place's; those that are made here are closed with the stack."""
     made: dict[object, int] = {}
     distinct: list[Agent] = []
     indices = []

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import json
+import sys
+
 import pytest
 from helpers import ALL_GAMES, EACH_GAME
-from programs import program
+from programs import none_left, processes, program
 
+from card_envs.agents import make_agent
 from card_envs.cli import main
 from card_envs.datasets import Recording
 from card_envs.replay import Replay
 
 GAME = ALL_GAMES[0]  # where any game will do
 N = GAME.min_players
+on_linux = pytest.mark.skipif(sys.platform != "linux", reason="processes are found by /proc")
 
 
 def first_legal(observation, action_mask):
@@ -47,3 +52,28 @@ def test_forfeited_games_are_left_out(answers, tmp_path, capsys):
     assert len(path.read_text().splitlines()) == len(games)
     if len(games):
         assert len(list(Replay.load_all(path))) == len(games)
+
+
+@on_linux
+def test_programs_are_closed_after_each_iteration_and_told_of_every_end(mark, tmp_path):
+    log = tmp_path / "log"
+    recording = Recording(GAME, [program("log", log), *["random"] * (N - 1)], 3, seed=1)
+    for _ in range(2):
+        list(recording)
+        assert none_left(mark, 1.0)
+        messages = [json.loads(line) for line in log.read_text().splitlines()]
+        log.unlink()
+        decided, ended = (
+            {message["game"] for message in messages if message["type"] == kind}
+            for kind in ("decide", "end")
+        )
+        assert len(decided) == 3
+        assert ended == decided
+
+
+@on_linux
+def test_a_program_that_is_given_as_an_agent_is_left_to_its_owner(mark):
+    agent = make_agent(program("first"), GAME)
+    list(Recording(GAME, [agent, *["random"] * (N - 1)], 2, options={"max_steps": 30}))
+    assert processes(mark)
+    agent.close()

@@ -292,6 +292,14 @@ def test_a_wrong_answer_gets_a_message_and_another_try(game):
 
 
 @each_game
+def test_a_number_of_any_length_is_a_wrong_answer(game):
+    env = text_env(game, 1)
+    done, info = env.step(f"[{'1' * 5000}]")
+    assert not done
+    assert '..." is none of your legal actions. You have 2 more tries' in info["message"]
+
+
+@each_game
 def test_an_action_that_is_not_legal_is_named(game):
     env = text_env(game, 1)
     for _ in play(env, 1):
