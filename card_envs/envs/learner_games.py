@@ -25,17 +25,14 @@ ILLEGAL_REWARD = -1.0
 #: Games in a row that may end before the learner's first decision.
 TRIES = 1000
 
-# What the environments take besides the game's options.
+# What is taken besides the game's options.
 _ARGUMENTS = (
     "num_players",
     "opponents",
     "seat",
     "skip_forced",
-    "mask",
     "on_illegal",
     "observation_dtype",
-    "render_mode",
-    "render_perspective",
 )
 
 _LEARNER = 0  # its index among the arena's agents
@@ -62,6 +59,7 @@ class LearnerGames(OneThread):
             an error, and no game changes.
         observation_dtype: ``"float32"``, or ``"uint8"``: the learner's observations are whole
             units of ``game.fields.scale``.
+        arguments: What the environment takes besides these, for an error that names all.
         **options: The game's options, and the learner's ``memory`` and ``features``.
 
     Raises:
@@ -79,13 +77,14 @@ class LearnerGames(OneThread):
         skip_forced: bool = False,
         on_illegal: str = "terminate",
         observation_dtype: str = "float32",
+        arguments: Sequence[str] = (),
         **options: Any,
     ) -> None:
         if on_illegal not in ("terminate", "raise"):
             raise ValueError(f"on_illegal must be 'terminate' or 'raise', got {on_illegal!r}")
         if not isinstance(num_envs, (int, np.integer)) or num_envs < 1:
             raise ValueError(f"num_envs must be a whole number of at least 1, got {num_envs!r}")
-        checked, view = game.split_options(options, _ARGUMENTS)
+        checked, view = game.split_options(options, (*_ARGUMENTS, *arguments))
         self.game = game
         self.num_envs = int(num_envs)
         self.player_range = game.check_player_range(num_players)

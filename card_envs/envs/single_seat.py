@@ -125,6 +125,7 @@ class SingleSeatEnv(gymnasium.Env[Observation, np.int64]):
             max_steps=max_steps,
             memory=memory,
             features=features,
+            arguments=("mask", "render_mode", "render_perspective"),
             **own_options,
         )
         self._renderer = TableRenderer(

@@ -122,6 +122,7 @@ class SingleSeatVectorEnv(VectorEnv[Observation, NDArray[np.int64], NDArray[Any]
             max_steps=max_steps,
             memory=memory,
             features=features,
+            arguments=("mask", "autoreset_mode", "render_mode", "render_perspective"),
             **own_options,
         )
         self._renderer = TableRenderer(

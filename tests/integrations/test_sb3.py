@@ -246,6 +246,27 @@ def test_a_model_of_units_gets_units(normalized):
     assert (agent._function((units / scale).astype(np.float32), masks) == expected).all()
 
 
+@pytest.mark.parametrize("normalized", [False, True])
+def test_a_model_that_observes_the_mask_gets_it(normalized):
+    """Of an environment with ``mask="observation"``."""
+    env = DummyVecEnv([lambda: SingleSeatEnv("beaver_gang", mask="observation", **TABLE)])
+    if normalized:
+        env = VecNormalize(env, norm_obs_keys=["observation"], norm_reward=False)
+    model = PPO("MultiInputPolicy", env, n_steps=32, batch_size=32, n_epochs=1)
+    model.learn(64)
+    seen = env.reset()
+    masks = seen["action_mask"]
+    plain = env.unnormalize_obs(seen) if normalized else seen
+    with torch.no_grad():
+        inputs, _ = model.policy.obs_to_tensor(seen)
+        logits = model.policy.get_distribution(inputs).distribution.logits.numpy()
+    expected = np.where(masks, logits, -np.inf).argmax(axis=1)
+    agent = as_agent(model)
+    assert agent._function(plain["observation"], masks).tolist() == expected.tolist()
+    result = evaluate("beaver_gang", [agent, "random", "random"], deals=4)
+    assert result.agents[0].name == "model"
+
+
 def test_models_of_continuous_actions_are_no_agents():
     with pytest.raises(TypeError, match=r"must have discrete actions.*SAC"):
         as_agent(SAC("MlpPolicy", "Pendulum-v1", buffer_size=10))
@@ -295,9 +316,20 @@ def test_callbacks_of_the_callback_can_end_the_training(tmp_path, when):
         assert model.num_timesteps == expected
 
 
-def test_eval_freq_is_checked():
-    with pytest.raises(ValueError, match="eval_freq must be at least 1, got 0"):
-        DealsEvalCallback("beaver_gang", ["random"], eval_freq=0)
+@pytest.mark.parametrize(
+    ("game", "opponents", "arguments", "message"),
+    [
+        ("beaver_gang", ["random"], {"eval_freq": 0}, "eval_freq must be at least 1, got 0"),
+        ("chess", ["random"], {}, "there is no game 'chess'"),
+        ("beaver_gang", ["nobody"], {}, "there is no agent 'nobody'"),
+        ("beaver_gang", ["random"] * 9, {}, "is for 2 to 6 players"),
+        ("beaver_gang", ["random"], {"deals": 1}, "deals must be at least 2"),
+        ("beaver_gang", ["random"], {"options": {"reward": "rank"}}, "option reward"),
+    ],
+)
+def test_the_callbacks_arguments_are_checked_before_training(game, opponents, arguments, message):
+    with pytest.raises(ValueError, match=message):
+        DealsEvalCallback(game, opponents, **arguments)
 
 
 @pytest.mark.parametrize("module", ["sb3", "sb3_evaluation"])
