@@ -465,7 +465,7 @@ def test_wrong_arguments_of_play_are_named(game, capsys):
         (["--option", "max_steps=0"], "max_steps must be"),
         (["--option", "memory=some"], "memory must be 'perfect' or 'none'"),
         (["--option", "colour=red"], "no option 'colour'; its options are reward, max_steps"),
-        (["--save", "no/such/folder/file"], "no/such/folder/file"),
+        (["--save", f"{__file__}/file"], "test_cli.py"),
     ]
     for option in game.own_options:
         wrong.append((["--option", f"{option.name}=wrong"], f"{option.name} must be"))

@@ -992,7 +992,10 @@ def test_checkpoints_of_other_rules_or_configurations_are_refused(tmp_path, monk
         with pytest.raises(ValueError, match="it is of another configuration"):
             checkpoint.load(run.checkpoint_path, make_learner(other, env), env.games, "relu")
     monkeypatch.setattr(Game, "sources", "changed")
+    env = make_env(run)
     with pytest.raises(ValueError, match=f"made with other sources of {SMALL.id}"):
+        checkpoint.load(run.checkpoint_path, make_learner(run, env), env.games, "relu")
+    with pytest.raises(ValueError, match=f"begun with other sources of {SMALL.id}"):
         train.train(Run.reopen(run.folder, ["decisions=128"]), resume=True, quiet=True)
 
 
