@@ -145,6 +145,8 @@ def test_what_a_step_gave_stays_as_it_is(game):
 @each_game
 def test_the_active_agents_action_is_needed_and_checked(game):
     env = make(game, on_illegal="raise")
+    with pytest.raises(AssertionError, match="reset\\(\\) needs to be called before step"):
+        env.step({})
     _, infos = env.reset(seed=1)
     mover = infos["player_0"]["active_agent"]
     others = {agent: 0 for agent in env.agents if agent != mover}

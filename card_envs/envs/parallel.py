@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from pettingzoo.utils.env_logger import EnvLogger
+
 from card_envs.envs.aec import CardEnv, Observation
 
 if TYPE_CHECKING:
@@ -72,6 +74,8 @@ class ParallelCardEnv(turn_based_aec_to_parallel_wrapper[str, Observation, int])
                 ``on_illegal="raise"``.
         """
         env = self.aec_env
+        if "agents" not in self.__dict__:
+            EnvLogger.error_step_before_reset()
         if not self.agents:
             return {}, {}, {}, {}, {}
         if env.agent_selection not in actions:
