@@ -122,8 +122,11 @@ def check_search(measured):
 def check_decision(measured):
     check_origin(measured, "decision")
     results = measured["results"]
-    assert all(value > 0 for value in results["kernels"].values())
-    assert len(results["kernels"]) == 6
+    kernels = results["kernels"]
+    assert len(kernels) == 6
+    assert all(value > 0 for name, value in kernels.items() if name != "step")
+    # The difference of two times, which in a short run noise can make negative.
+    assert kernels["step"] > 0 or " --repetitions 1 " in measured["command"]
     assert results["bytes"]["uint8"] < results["bytes"]["float32"]
     assert results["copied_bytes_per_second"] > 0
     rows = results["steps"]
