@@ -45,7 +45,6 @@ _MOST_REMEMBERED = 128
 
 _KEYS = ("method", "policy", "candidates", "worlds", "horizon", "caution", "exploration", "threads")
 _READERS: dict[str, tuple[str, Callable[[str], Any]]] = {
-    "policy": ("a name", str),
     "horizon": ("a name", str),
     "candidates": ("a whole number or 'all'", lambda text: None if text == "all" else int(text)),
     "caution": ("a number", float),
@@ -495,6 +494,7 @@ def make_search_agent(
             f"{name!r}: behind search:N come KEY=VALUE, separated by commas, each key once; "
             f"the keys of {method} are {', '.join(keys)}"
         )
+    proposer, policy = _policies(name, game, given.pop("policy", None), make_agent)
     options: dict[str, Any] = {}
     for key, text in {"rollouts": rollouts, **given}.items():
         kind, read = _READERS.get(key, ("a whole number", int))
@@ -502,8 +502,6 @@ def make_search_agent(
             options[key] = read(text)
         except ValueError:
             raise ValueError(f"{name!r}: {key} must be {kind}, got {text!r}") from None
-    options.pop("policy", None)
-    proposer, policy = _policies(name, game, given.get("policy"), make_agent)
     if method == "tree":
         return TreeSearchAgent(game, name, policy=policy, seed=seed, **options)
     return SearchAgent(game, name, policy=policy, proposer=proposer, seed=seed, **options)

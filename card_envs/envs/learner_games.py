@@ -22,6 +22,9 @@ from card_envs.engine.threads import OneThread, one_thread_at_a_time
 #: What the learner gets for an illegal action with ``on_illegal="terminate"``.
 ILLEGAL_REWARD = -1.0
 
+#: Why no step can be taken after an error of an opponent.
+OPPONENT_FAILED = "an opponent raised an error during the last step or reset: call reset()"
+
 #: Games in a row that may end before the learner's first decision.
 TRIES = 1000
 
@@ -137,21 +140,19 @@ class LearnerGames(OneThread):
     def reset(self, seed: int | None) -> None:
         """Begin all games; game i has the seed ``seed + i``."""
         self._begin(self.all, consecutive_seeds(seed, self.num_envs))
-        self._is_broken = False
 
     @one_thread_at_a_time
     def restart(self, indices: NDArray[np.int64], seeds: NDArray[np.uint64]) -> None:
         """Restart the games ``indices`` (M,) with the seeds (M,)."""
         self._begin(indices, seeds)
-        if len(indices) == self.num_envs:
-            self._is_broken = False
 
     def reset_next(self, indices: NDArray[np.int64]) -> None:
         """Restart the games ``indices``, with the seeds that follow theirs."""
         self.restart(indices, next_seeds(self.game_seeds[indices]))
 
     def _begin(self, indices: NDArray[np.int64], seeds: NDArray[np.uint64]) -> None:
-        was_broken, self._is_broken = self._is_broken, True
+        stays_broken = self._is_broken and len(indices) < self.num_envs
+        self._is_broken = True
         for _ in range(TRIES):
             num_players, learner_seats, seating = self.draw(seeds)
             self.learner_seats[indices] = learner_seats
@@ -160,7 +161,7 @@ class LearnerGames(OneThread):
             ended = self._start(indices, seeds, num_players, seating)
             indices, seeds = indices[ended], next_seeds(seeds[ended])
             if not len(indices):
-                self._is_broken = was_broken
+                self._is_broken = stays_broken
                 return
         about = f"{TRIES} games in a row ended before the learner's first decision"
         if (self.arena.forfeited[indices] != NOBODY).any():
@@ -233,9 +234,7 @@ class LearnerGames(OneThread):
                 been restarted since.
         """
         if self._is_broken:
-            raise gymnasium.error.ResetNeeded(
-                "an opponent raised an error during the last step or reset: call reset()"
-            )
+            raise gymnasium.error.ResetNeeded(OPPONENT_FAILED)
         arena = self.arena
         games = self.all if indices is None else indices
         outside = (actions < 0) | (actions >= self.game.num_actions)

@@ -15,7 +15,7 @@ from card_envs.engine.game import DEFAULT_MAX_STEPS
 from card_envs.engine.seeds import check_seed, next_seed, random_action
 from card_envs.engine.templates import RANDOM
 from card_envs.engine.threads import OneThread, one_thread_at_a_time
-from card_envs.envs.learner_games import TRIES, LearnerGames
+from card_envs.envs.learner_games import OPPONENT_FAILED, TRIES, LearnerGames
 from card_envs.envs.text_game import CHARACTERS, TextGame
 from card_envs.games import load_game
 from card_envs.render.renderer import FPS, TableRenderer
@@ -260,9 +260,7 @@ class TextSeatEnv(OneThread, gymnasium.Env[str, str]):
         if self._game.is_over:
             raise gymnasium.error.ResetNeeded("the game is over: call reset()")
         if self._game.player != self._seat:
-            raise gymnasium.error.ResetNeeded(
-                "an opponent raised an error during the last step or reset: call reset()"
-            )
+            raise gymnasium.error.ResetNeeded(OPPONENT_FAILED)
         self._game.returns[self._seat] = 0.0
         reply = self._game.answer(action)
         self._advance()

@@ -17,6 +17,7 @@ from card_envs.cli import main
 from card_envs.engine.arena import Arena
 from card_envs.engine.templates import NOBODY
 from card_envs.envs.single_seat import SingleSeatEnv
+from card_envs.envs.text_seat import TextSeatEnv
 from card_envs.evaluation import deal_seeds, evaluate, play_deals, run_tournament
 from card_envs.programs.process import MAX_LINE
 
@@ -265,8 +266,9 @@ def test_an_opponent_that_loses_ends_the_learners_game_without_reward():
     env.close()
 
 
-def test_an_opponent_that_never_starts_is_an_error():
-    env = SingleSeatEnv(GAME.id, num_players=N, opponents=program("crash at start"), seat=N - 1)
+@pytest.mark.parametrize("make", [SingleSeatEnv, TextSeatEnv])
+def test_an_opponent_that_never_starts_is_an_error(make):
+    env = make(GAME.id, num_players=N, opponents=program("crash at start"), seat=N - 1)
     with pytest.raises(ValueError, match="an opponent forfeits them"):
         env.reset(seed=1)
     env.close()

@@ -74,13 +74,6 @@ def test_the_last_text_of_a_forfeited_game_names_the_player():
     env.close()
 
 
-def test_an_opponent_that_never_starts_is_an_error():
-    env = TextSeatEnv(GAME.id, num_players=N, opponents=program("crash at start"), seat=N - 1)
-    with pytest.raises(ValueError, match="an opponent forfeits them"):
-        env.reset(seed=1)
-    env.close()
-
-
 @each_game
 def test_programs_are_told_of_games_that_are_broken_off(game, tmp_path):
     """By a reset in mid-game, wherever the opponents then sit."""
