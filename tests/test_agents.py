@@ -245,6 +245,19 @@ def test_what_is_no_agent_is_refused(game):
     for wrong in (None, 5, LastLegal, object(), ["random"], Agent):
         with pytest.raises(TypeError, match=r"an agent is a name, .* or a function"):
             as_agent(wrong, game)
+        with pytest.raises(TypeError, match="an agent's name or the path of a policy file is need"):
+            make_agent(wrong, game)
+
+
+@each_game
+def test_a_policy_file_may_be_named_by_its_path_object(game, tmp_path):
+    path = tmp_path / "mine.safetensors"
+    write_policy(path, network_of(game), game)
+    for agent in (as_agent(path, game), make_agent(path, game)):
+        assert isinstance(agent, PolicyAgent)
+        assert agent.name == str(path)
+    with pytest.raises(ValueError, match=r"there is no agent '.*nowhere"):
+        as_agent(tmp_path / "nowhere.safetensors", game)
 
 
 @each_game

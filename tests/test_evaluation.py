@@ -165,6 +165,7 @@ def test_whatever_stands_for_an_agent_can_be_evaluated(tmp_path):
         (first_legal, "first_legal"),
         (FunctionAgent("mine", first_legal), "mine"),
         (path, path),
+        (Path(path), path),
     ):
         result = evaluate(SMALL.id, [agent, "random"], 10, 1)
         assert [row.name for row in result.agents] == [name, "random"]

@@ -18,6 +18,7 @@ from card_envs.evaluation.display import short_names
 from training import best_response, study, train
 from training.config import Config, PPOSection, load_config
 from training.records import identity, predecessors, read_json, with_tables
+from training.run import Run
 
 ROOT = report.README.parent.parent
 SHIPPED = [pytest.param(g, id=g.id) for g in ALL_GAMES if "ppo" in shipped_policies(g)]
@@ -411,6 +412,28 @@ def test_best_responses_start_with_the_weights_of_a_policy(tmp_path):
     for start, copied in ((policy, True), ("random", False)):
         config = best_response.response_config(path, "random", SMALL.min_players, start, ())
         assert (config.imitation.agent, config.imitation.copy_weights) == (start, copied)
+
+
+def test_a_response_starts_with_the_policy_that_it_responds_to(tmp_path):
+    path = tmp_path / "response.json"
+    policy = policy_file(SMALL, tmp_path / "mine.safetensors")
+    argv = [str(tiny_file(tmp_path, SMALL)), "--against", policy, "random", "--deals", "4"]
+    argv += ["--players", str(SMALL.min_players), "--search-deals", "0", "--jobs", "1"]
+    argv += ["--set", "decisions=64", "imitation.decisions=64", "evaluation.deals=2"]
+    argv += ["ppo.n_steps=8", "ppo.batch_size=32"]
+    assert best_response.main([*argv, "--out", str(tmp_path / "runs"), "--json", str(path)]) == 0
+    result = json.loads(path.read_text())
+    other = "ppo" if "ppo" in shipped_policies(SMALL) else SMALL.default_opponent
+    assert [row["start"] for row in result["responses"]] == [policy, other]
+    assert "--start" not in result["command"]
+
+
+@pytest.mark.parametrize("game", SHIPPED)
+def test_responses_to_a_games_policies_can_start_with_their_weights(game, tmp_path):
+    path = ROOT / "configs" / f"{game.id}.yaml"
+    for name in (*predecessors(game), "ppo"):
+        config = best_response.response_config(path, name, game.min_players, name, ())
+        Run.open(config, tmp_path)
 
 
 def test_a_game_without_heuristic_has_best_responses_too(tmp_path):

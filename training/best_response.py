@@ -2,11 +2,11 @@
 
     python -m training.best_response configs/beaver_gang.yaml [--against A …] [--players N …]
 
-The learner holds one seat, the frozen agent all others. It starts with what the agent ``--start``
-does and continues with PPO, whose settings are the same for all policies and games. What it then
-gains over many duplicate deals is a lower bound of the agent's exploitability; among copies of
-itself every agent gains exactly 0. Finished runs are not repeated. A search whose rollouts the
-agent plays is another exploiter: the larger gain is the better bound.
+The learner holds one seat, the frozen agent all others. It starts with what the agent does, or with
+what ``--start`` does, and continues with PPO, whose settings are the same for all policies and
+games. What it then gains over many duplicate deals is a lower bound of the agent's exploitability;
+among copies of itself every agent gains exactly 0. Finished runs are not repeated. A search whose
+rollouts the agent plays is another exploiter: the larger gain is the better bound.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from card_envs.files import write_json
 from card_envs.games import load_game
 from training.arguments import add_set_argument, check_search
 from training.config import Config, PoolSection, check, load_config, read_yaml, with_overrides
-from training.records import command_as_typed, identity, read_json
+from training.records import command_as_typed, identity, predecessors, read_json
 from training.run import Run
 from training.tasks import do_calls
 from training.train import train_or_resume
@@ -64,8 +64,8 @@ def response_config(
     game = load_game(load_config(path).game)
     data = read_yaml(path)
     data["name"] = "best_response"
-    data["decisions"] = 2_000_000
-    data["checkpoint_every"] = 500_000
+    data["decisions"] = 10_000_000
+    data["checkpoint_every"] = 1_000_000
     data["ema_decay"] = 0.9
     data["ppo"] = PPO
     data["draws"] = False
@@ -80,7 +80,7 @@ def response_config(
         "learning_rate": 2e-3,
     }
     data["evaluation"] = {
-        "every": 1_000_000,
+        "every": 2_000_000,
         "deals": 200,
         "players": [players],
         "against": [against],
@@ -170,7 +170,7 @@ def measure(
     against: Sequence[str],
     players: Sequence[int],
     *,
-    start: str,
+    start: str | None,
     overrides: Sequence[str],
     deals: int,
     search: str,
@@ -185,7 +185,8 @@ def measure(
         path: The game's configuration.
         against: The agents.
         players: The numbers of players.
-        start: The agent to start with.
+        start: The agent to start with; None: a policy's response starts with that policy, others
+            with the game's ``ppo``, or its default opponent.
         overrides: ``KEY=VALUE``, as for ``training.train``.
         deals: How many deals of each table.
         search: The search that also responds, without its policy.
@@ -198,9 +199,10 @@ def measure(
         ValueError: Something in the file or in the arguments is wrong.
     """
     deal_seeds(seed, deals)
-    check_search(search, search_deals, load_game(load_config(path).game), against)
+    game = load_game(load_config(path).game)
+    check_search(search, search_deals, game, against)
     configs = {
-        (agent, n): response_config(path, agent, n, start, overrides)
+        (agent, n): response_config(path, agent, n, start or _start(agent, game), overrides)
         for agent in against
         for n in players
     }
@@ -208,7 +210,6 @@ def measure(
         (agent, n): Run.open(config, out / _folder(agent, n))
         for (agent, n), config in configs.items()
     }
-    game = next(iter(runs.values())).game
     calls = [
         joblib.delayed(respond)(
             game, run.config, agent, n, run.folder, deals, search, search_deals, seed
@@ -223,7 +224,7 @@ def measure(
             str(path),
             *("--against", *against),
             *("--players", *map(str, players)),
-            *("--start", start),
+            *(("--start", start) if start else ()),
             *(("--set", *overrides) if overrides else ()),
             *("--deals", str(deals)),
             *("--search", search),
@@ -236,6 +237,12 @@ def measure(
         "seed": seed,
         "responses": responses,
     }
+
+
+def _start(agent: str, game: Game) -> str:
+    if policy_path(agent, game) is not None:
+        return agent
+    return "ppo" if "ppo" in shipped_policies(game) else game.default_opponent
 
 
 def _folder(agent: str, players: int) -> str:
@@ -270,7 +277,8 @@ def _main(argv: Sequence[str] | None) -> None:
         "--against",
         nargs="+",
         metavar="A",
-        help="agents, names or policy files; default: heuristic and ppo, if the game has them",
+        help="agents, names or policy files; default: heuristic, the last predecessor of ppo and "
+        "ppo, if the game has them",
     )
     parser.add_argument(
         "--players",
@@ -282,7 +290,8 @@ def _main(argv: Sequence[str] | None) -> None:
     parser.add_argument(
         "--start",
         metavar="A",
-        help="the agent to start with; default: ppo, or the game's default opponent",
+        help="the agent to start with; default: the agent itself if it is a policy, otherwise ppo "
+        "or the game's default opponent",
     )
     add_set_argument(parser)
     parser.add_argument("--deals", type=int, default=2000, metavar="N", help="default: 2000")
@@ -311,9 +320,9 @@ def _main(argv: Sequence[str] | None) -> None:
     shipped = [name for name in shipped_policies(game) if name == "ppo"]
     result = measure(
         args.config,
-        args.against or [game.default_opponent, *shipped],
+        args.against or [game.default_opponent, *predecessors(game)[-1:], *shipped],
         args.players or sorted({game.min_players, game.default_players}),
-        start=args.start or next(iter(shipped), game.default_opponent),
+        start=args.start,
         overrides=args.set,
         deals=args.deals,
         search=args.search,

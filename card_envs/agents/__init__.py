@@ -48,9 +48,9 @@ __all__ = [
     "shipped_policies",
 ]
 
-#: What can be given wherever an agent is expected: a name, an agent, or a function of observations
-#: and masks (see ``FunctionAgent``).
-AgentLike = str | Agent | Callable[..., Any]
+#: What can be given wherever an agent is expected: a name, the path of a policy file, an agent, or
+#: a function of observations and masks (see ``FunctionAgent``).
+AgentLike = str | os.PathLike[str] | Agent | Callable[..., Any]
 
 _POLICIES = Path(__file__).parent.parent / "policies"
 
@@ -72,7 +72,7 @@ def policy_path(name: str, game: Game) -> Path | None:
     return Path(name) if os.path.isfile(name) else None  # Path's own raises for long names
 
 
-def make_agent(name: str, game: Game, seed: int = 0) -> Agent:
+def make_agent(name: str | os.PathLike[str], game: Game, seed: int = 0) -> Agent:
     """The agent of that name for a game.
 
     Args:
@@ -86,7 +86,11 @@ def make_agent(name: str, game: Game, seed: int = 0) -> Agent:
         ValueError: There is no such agent for this game, the name of a search or a program cannot
             be read, there is no such program, or the policy file is damaged or made for another
             game or observation.
+        TypeError: It is neither a name nor a path.
     """
+    if not isinstance(name, (str, os.PathLike)):
+        raise TypeError(f"an agent's name or the path of a policy file is needed, got {name!r}")
+    name = os.fspath(name)
     if name == "random":
         return RandomAgent(game, seed)
     if name == "heuristic":
@@ -106,19 +110,19 @@ def make_agent(name: str, game: Game, seed: int = 0) -> Agent:
 
 
 def as_agent(agent: AgentLike, game: Game, seed: int = 0) -> Agent:
-    """The agent that a name, an agent or a function of observations and masks stands for.
+    """The agent that a name, a path, an agent or a function of observations and masks stands for.
 
     Raises:
         ValueError: As for ``make_agent``.
         TypeError: It is none of these.
     """
-    if isinstance(agent, str):
+    if isinstance(agent, (str, os.PathLike)):
         return make_agent(agent, game, seed)
     if isinstance(agent, Agent):
         return agent
     if callable(agent) and not isinstance(agent, type):
         return FunctionAgent(getattr(agent, "__name__", "function"), agent)
     raise TypeError(
-        "an agent is a name, a card_envs.agents.Agent, or a function of observations and masks, "
-        f"got {agent!r}"
+        "an agent is a name, the path of a policy file, a card_envs.agents.Agent, or a function of "
+        f"observations and masks, got {agent!r}"
     )

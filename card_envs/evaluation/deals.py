@@ -6,6 +6,7 @@ means are independent, and intervals are over those.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -222,8 +223,8 @@ def check_evaluation_options(game: Game, options: Mapping[str, Any]) -> dict[str
 
 def agent_name(agent: AgentLike) -> str:
     """What an agent is called in results: the name given, or its own."""
-    if isinstance(agent, str):
-        return agent
+    if isinstance(agent, (str, os.PathLike)):
+        return os.fspath(agent)
     own = agent.name if isinstance(agent, Agent) else getattr(agent, "__name__", "function")
     return str(own)
 
@@ -245,7 +246,7 @@ def distinct_agents(
     distinct: list[Agent] = []
     indices = []
     for agent in agents:
-        key = agent if isinstance(agent, str) else id(agent)
+        key = os.fspath(agent) if isinstance(agent, (str, os.PathLike)) else id(agent)
         if key not in made:
             made[key] = len(distinct)
             distinct.append(made_agent(agent, game, seed, stack))
