@@ -18,7 +18,7 @@ IMAGES = Path(__file__).parent / "images"
 
 # The number of players, the seed, and how many decisions have been made: moments with much to see.
 MOMENTS = {
-    "beaver_gang": (4, 3, 90),
+    "beaver_gang": (4, 3, 104),
     "swim_for_your_life": (4, 1, 33),
     "franks_zoo": (4, 2, 112),
     "animalia": (4, 1, 96),

@@ -35,6 +35,7 @@ from training.tasks import do_calls
 from training.train import train_or_resume
 
 #: What responses learn with: of the settings that were tried, those that gained most.
+NUM_ENVS = 1024
 PPO = {
     "n_steps": 32,
     "batch_size": 2048,
@@ -70,7 +71,11 @@ def response_config(
     data["ppo"] = PPO
     data["draws"] = False
     data.pop("truncation", None)
-    data["environment"] = {**data.get("environment", {}), "num_players": players}
+    data["environment"] = {
+        **data.get("environment", {}),
+        "num_envs": NUM_ENVS,
+        "num_players": players,
+    }
     data["environment"].pop("table_weights", None)
     data["opponents"] = {"pool": 0, "agents": {against: 1}}
     data["imitation"] = {
