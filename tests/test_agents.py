@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import math
 import pickle
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import cache
 
 import numpy as np
 import pytest
 from helpers import (
+    ALL_GAMES,
     EACH_GAME,
     TABLES,
     begin,
@@ -33,6 +35,7 @@ from card_envs.agents import (
     NetworkAgent,
     PolicyAgent,
     RandomAgent,
+    SearchAgent,
     Turn,
     agent_names,
     as_agent,
@@ -57,6 +60,7 @@ from card_envs.engine.templates import NOBODY
 from card_envs.envs.learner_games import LearnerGames
 from card_envs.envs.single_seat import SingleSeatEnv
 from card_envs.envs.single_seat_vector import SingleSeatVectorEnv
+from card_envs.evaluation import play_deals
 
 tables = pytest.mark.parametrize(("game", "num_players"), TABLES)
 each_game = pytest.mark.parametrize("game", EACH_GAME)
@@ -247,6 +251,88 @@ def test_what_is_no_agent_is_refused(game):
             as_agent(wrong, game)
         with pytest.raises(TypeError, match="an agent's name or the path of a policy file is need"):
             make_agent(wrong, game)
+
+
+@each_game
+def test_agents_for_another_game_are_refused(game, tmp_path):
+    """Kernels would read outside their arrays, or play the other scripted player as this one."""
+    other = next(g for g in ALL_GAMES if g.name != game.name)
+    write_policy(tmp_path / "mine.safetensors", network_of(other), other)
+    others = [
+        NetworkAgent(tmp_path / "mine.safetensors", other),
+        SearchAgent(other, rollouts=4),
+        *([HeuristicAgent(other)] if other.heuristic is not None else []),
+    ]
+    if (other.fields.size, other.num_actions) != (game.fields.size, game.num_actions):
+        others.append(PolicyAgent(network_of(other), "mine"))
+    n = game.min_players
+    for agent in others:
+        assert as_agent(agent, other) is agent
+        for refused in (
+            lambda agent=agent: as_agent(agent, game),
+            lambda agent=agent: choose(agent, game, begin(game, n, 1)),
+            lambda agent=agent: play_deals(game, [agent, *["random"] * (n - 1)], np.arange(2)),
+        ):
+            with pytest.raises(ValueError, match=rf"{game.name}"):
+                refused()
+    with pytest.raises(ValueError, match=game.name):
+        SearchAgent(game, policy=others[0])
+
+
+@each_game
+def test_networks_check_shapes(game):
+    """Kernels would read outside arrays of other shapes."""
+    network = network_of(game)
+    inputs, outputs = network.sizes
+    assert (inputs, outputs) == (game.fields.size, game.num_actions)
+    rows = np.zeros((3, inputs), np.float32)
+    masks = np.ones((3, outputs), np.int8)
+    assert network.act(rows, masks).shape == (3,)
+    for observation, mask in (
+        (rows, masks[:1]),
+        (rows[:, 1:], masks),
+        (rows, masks[:, 1:]),
+        (rows[0], masks),
+    ):
+        with pytest.raises(ValueError, match=r"observations \(M, "):
+            network.act(observation, mask)
+    (weight, bias), last = network.layers
+    for layers, message in (
+        ([(weight, bias), (np.zeros((outputs, 3), np.float32), last[1])], "the last gives 16"),
+        ([(weight, bias[1:]), last], r"bias \(out,\)"),
+        ([(weight.astype(np.float64), bias), last], "float32"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            Network(layers, "relu")
+
+
+def test_threads_may_share_a_policy():
+    """Each with games of its own: they play what they play alone."""
+    game = ALL_GAMES[-1]
+    agent = PolicyAgent(network_of(game, hidden=(64, 64)), "mine")
+
+    def play(seed):
+        states = begin(game, game.min_players, seed)
+        actions = []
+        while not is_over(states) and len(actions) < 60:
+            actions.append(choose(agent, game, states))
+            game.rules.step(states, 0, actions[-1])
+        return actions
+
+    alone = [play(seed) for seed in range(16)]
+    with ThreadPoolExecutor(8) as pool:
+        assert list(pool.map(play, range(16))) == alone
+
+
+def test_seeds_of_agents_are_whole_numbers():
+    game = ALL_GAMES[0]
+    for seed in (np.int64(3), np.uint64(3), 3):
+        assert make_agent("random", game, seed)._streams == make_agent("random", game, 3)._streams
+    policy = PolicyAgent(network_of(game), "mine", draw_seed=np.int64(3))
+    assert policy._draw_seed == 3
+    for wrong, error in ((None, TypeError), ("1", TypeError), (1.5, TypeError), (-1, ValueError)):
+        with pytest.raises(error, match="seed"):
+            make_agent("random", game, wrong)
 
 
 @each_game

@@ -170,7 +170,7 @@ def test_whatever_stands_for_an_agent_can_be_evaluated(tmp_path):
         result = evaluate(SMALL.id, [agent, "random"], 10, 1)
         assert [row.name for row in result.agents] == [name, "random"]
         assert result.game == SMALL.name
-    with pytest.raises(TypeError, match="an agent is a name, a"):
+    with pytest.raises(TypeError, match="an agent is a name, the"):
         evaluate(SMALL, [3, "random"], 10, 1)
     with pytest.raises(ValueError, match="which is not legal"):
         evaluate(SMALL, [lambda o, m: m.argmin(axis=1) - 1, "random"], 10, 1)
@@ -470,3 +470,34 @@ def test_shipped_policies_can_be_evaluated_by_their_names(game):
     n = game.min_players
     result = evaluate(game, ["ppo", *["random"] * (n - 1)], 20, 0)
     assert result.agents[0].rank.low > 0
+
+
+def test_numbers_of_numpy_can_be_written_as_json():
+    result = evaluate(SMALL, ["random"] * 2, np.int64(4), np.int64(3))
+    assert json.dumps(result.to_json()) == json.dumps(
+        evaluate(SMALL, ["random"] * 2, 4, 3).to_json()
+    )
+    played = run_tournament(SMALL, ["random", first_legal], np.int64(2), np.int64(4), np.int64(3))
+    json.dumps(played.to_json())
+    for wrong in (None, "3", 2.5):
+        with pytest.raises(TypeError, match="seed"):
+            evaluate(SMALL, ["random"] * 2, 4, wrong)
+        with pytest.raises(TypeError, match="deals"):
+            evaluate(SMALL, ["random"] * 2, wrong)
+
+
+def test_seeds_and_orders_of_deals_are_checked():
+    seeds = np.arange(40)
+    agents = ["random", first_legal]
+    expected = play_deals(SMALL, agents, seeds.astype(np.uint64)).rank
+    for dtype in (np.int32, np.uint32, np.int64):
+        np.testing.assert_array_equal(play_deals(SMALL, agents, seeds.astype(dtype)).rank, expected)
+    for wrong in (seeds.astype(np.float64), seeds.astype(object), seeds.reshape(2, 20)):
+        with pytest.raises(ValueError, match="seeds must be whole numbers"):
+            play_deals(SMALL, agents, wrong)
+    for orders in (np.zeros((40, 2), int), np.tile([0, 1], (39, 1)), np.tile([1, 2], (40, 1))):
+        with pytest.raises(ValueError, match="orders must be a permutation of 0 to 1"):
+            play_deals(SMALL, agents, seeds, orders=orders)
+    for values in (expected, expected[:1, 0]):
+        with pytest.raises(ValueError, match="at least 2 values"):
+            estimate_mean(values)

@@ -22,6 +22,7 @@ from card_envs.engine.agent import (
     choose,
 )
 from card_envs.engine.game import Game
+from card_envs.engine.seeds import check_given_seed
 from card_envs.programs import ProgramAgent, is_program
 
 __all__ = [
@@ -86,11 +87,12 @@ def make_agent(name: str | os.PathLike[str], game: Game, seed: int = 0) -> Agent
         ValueError: There is no such agent for this game, the name of a search or a program cannot
             be read, there is no such program, or the policy file is damaged or made for another
             game or observation.
-        TypeError: It is neither a name nor a path.
+        TypeError: It is neither a name nor a path, or the seed is not a whole number.
     """
     if not isinstance(name, (str, os.PathLike)):
         raise TypeError(f"an agent's name or the path of a policy file is needed, got {name!r}")
     name = os.fspath(name)
+    seed = check_given_seed(seed)
     if name == "random":
         return RandomAgent(game, seed)
     if name == "heuristic":
@@ -113,12 +115,13 @@ def as_agent(agent: AgentLike, game: Game, seed: int = 0) -> Agent:
     """The agent that a name, a path, an agent or a function of observations and masks stands for.
 
     Raises:
-        ValueError: As for ``make_agent``.
+        ValueError: As for ``make_agent``, or it is an agent for another game.
         TypeError: It is none of these.
     """
     if isinstance(agent, (str, os.PathLike)):
         return make_agent(agent, game, seed)
     if isinstance(agent, Agent):
+        agent.check_game(game)
         return agent
     if callable(agent) and not isinstance(agent, type):
         return FunctionAgent(getattr(agent, "__name__", "function"), agent)

@@ -23,6 +23,7 @@ from card_envs.engine.agent import Agent, Turn
 from card_envs.engine.game import Game, View
 from card_envs.engine.perceptron import act_on_observations, drawing, make_scratch, pack
 from card_envs.engine.rng import mix
+from card_envs.engine.seeds import check_given_seed, check_seed
 from card_envs.files import write_output
 
 FORMAT = "card_envs policy 2"
@@ -33,22 +34,35 @@ _NO_STREAM = np.zeros(1, np.uint64)
 
 
 class Network:
-    """The weights of a policy and their forward pass."""
+    """The weights of a policy and their forward pass.
+
+    Args:
+        layers: float32 weight (out, in) and bias (out,) of each layer.
+        activation: Between layers: ``"relu"`` or ``"tanh"``.
+
+    Raises:
+        ValueError: The layers do not fit each other, or there is no such activation.
+    """
 
     def __init__(
         self, layers: list[tuple[NDArray[np.float32], NDArray[np.float32]]], activation: str
     ) -> None:
+        _check_layers(layers)
         #: weight (out, in) and bias (out,) of each layer
         self.layers = layers
         self.activation = activation
         #: the network as kernels take it, see ``card_envs.engine.perceptron``
         self.kernel = pack(layers, activation)
-        self._scratch = make_scratch(self.kernel[1][None])
         self._transposed = [(np.ascontiguousarray(weight.T), bias) for weight, bias in layers]
 
     def __reduce__(self) -> tuple[Any, ...]:
         # Arrays that come out of a pickle may be read-only, and only the layers are needed.
         return Network, (self.layers, self.activation)
+
+    @property
+    def sizes(self) -> tuple[int, int]:
+        """How many values it takes, and how many it gives."""
+        return self.layers[0][0].shape[1], self.layers[-1][0].shape[0]
 
     def at_temperature(self, temperature: float) -> Network:
         """This network with its logits divided by a number."""
@@ -89,7 +103,17 @@ class Network:
             draw_seed: Draw actions that follow from this seed, the observation and the steps
                 instead.
             steps: whole numbers (M,), the decisions that each game has taken; None: 0.
+
+        Raises:
+            ValueError: The shapes are not those of the network.
         """
+        inputs, outputs = self.sizes
+        count = len(observation)
+        if observation.shape != (count, inputs) or action_mask.shape != (count, outputs):
+            raise ValueError(
+                f"observations (M, {inputs}) and masks (M, {outputs}) are needed, got "
+                f"{observation.shape} and {action_mask.shape}"
+            )
         weights, layout = self.kernel
         if draw_seed is not None:
             layout = drawing(layout, draw_seed)
@@ -98,10 +122,27 @@ class Network:
         if streams is None:
             streams = _NO_STREAM
         if steps is None:
-            steps = np.zeros(len(observation), np.int32)
+            steps = np.zeros(count, np.int32)
+        scratch = make_scratch(layout[None])  # not kept: threads may share the network
         return act_on_observations(
-            weights, layout, observation, action_mask, steps, streams, self._scratch
+            weights, layout, observation, action_mask, steps, streams, scratch
         )
+
+
+def _check_layers(layers: list[tuple[NDArray[np.float32], NDArray[np.float32]]]) -> None:
+    """Kernels would read outside arrays that do not fit."""
+    before = None
+    for k, (weight, bias) in enumerate(layers):
+        if weight.ndim != 2 or bias.shape != weight.shape[:1]:
+            raise ValueError(
+                f"layer {k}: a weight (out, in) and a bias (out,) are needed, got {weight.shape} "
+                f"and {bias.shape}"
+            )
+        if before not in (None, weight.shape[1]):
+            raise ValueError(f"layer {k} takes {weight.shape[1]} values, the last gives {before}")
+        if weight.dtype != np.float32 or bias.dtype != np.float32:
+            raise ValueError(f"layer {k}: float32 is needed, got {weight.dtype} and {bias.dtype}")
+        before = weight.shape[0]
 
 
 def metadata_of(game: Game, activation: str, view: View, draws: bool = False) -> dict[str, str]:
@@ -193,8 +234,8 @@ def _layers(
             or not (np.isfinite(weight).all() and np.isfinite(bias).all())
         ):
             raise ValueError(
-                f"layer {name!r} is missing or does not fit; {game.name} has "
-                f"{game.fields.size} observation values and {game.num_actions} actions"
+                f"layer {name!r} is missing, does not fit or is not of finite float32; {game.name} "
+                f"has {game.fields.size} observation values and {game.num_actions} actions"
             )
         size = weight.shape[0]
         layers.append((weight, bias))
@@ -228,7 +269,10 @@ class PolicyAgent(Agent):
         self.network = network
         self.name = name
         self.view = view
-        self._streams = None if seed is None else np.array([mix(np.uint64(seed))], np.uint64)
+        self._streams = (
+            None if seed is None else np.array([mix(np.uint64(check_seed(seed)))], np.uint64)
+        )
+        draw_seed = None if draw_seed is None else check_seed(draw_seed)
         self._draw_seed = draw_seed
         weights, layout = network.kernel
         if seed is not None or draw_seed is not None:
@@ -239,6 +283,15 @@ class PolicyAgent(Agent):
         self.__dict__.update(state)
         if self._streams is not None:
             self._streams = self._streams.copy()  # it may be read-only
+
+    def check_game(self, game: Game) -> None:
+        """Raise a ValueError if its network does not fit the game."""
+        inputs, outputs = self.network.sizes
+        if (inputs, outputs) != (game.fields.size, game.num_actions):
+            raise ValueError(
+                f"the network of {self.name} takes {inputs} values and chooses among {outputs} "
+                f"actions; {game.name} has {game.fields.size} and {game.num_actions}"
+            )
 
     @property
     def network_kernel(self) -> tuple[NDArray[np.float32], NDArray[np.int64]] | None:
@@ -293,6 +346,7 @@ class NetworkAgent(PolicyAgent):
         draw_seed: int = 0,
     ) -> None:
         network, view, draws = _read(Path(path), game)
+        draw_seed = check_given_seed(draw_seed)
         super().__init__(
             network,
             name or str(path),
@@ -300,3 +354,9 @@ class NetworkAgent(PolicyAgent):
             seed,
             draw_seed if draws and seed is None else None,
         )
+        self._game_name = game.name
+
+    def check_game(self, game: Game) -> None:
+        """Raise a ValueError if it is a policy for another game."""
+        if game.name != self._game_name:
+            raise ValueError(f"{self.name} is a policy for {self._game_name}, not for {game.name}")

@@ -55,6 +55,11 @@ class HeuristicAgent(Agent):
             raise ValueError(f"{game.id} has no heuristic; take random, or a policy file")
         self._game = game
 
+    def check_game(self, game: Game) -> None:
+        """Raise a ValueError if it is another game's scripted player."""
+        if game.name != self._game.name:
+            raise ValueError(f"this heuristic plays {self._game.name}, not {game.name}")
+
     @property
     def kernel(self) -> int | None:
         """It is a kernel, unless a subclass chooses otherwise."""

@@ -96,6 +96,9 @@ class Searcher(Agent):
         available = numba.config.NUMBA_NUM_THREADS  # type: ignore[attr-defined]
         if not 1 <= threads <= available:
             raise ValueError(f"threads must be from 1 to {available}, got {threads}")
+        for agent in (policy, proposer):
+            if isinstance(agent, PolicyAgent):
+                agent.check_game(game)
         self.name = name
         self._game = game
         self._rollouts = rollouts
@@ -121,6 +124,11 @@ class Searcher(Agent):
     def _compile(self) -> None:
         parallel = COMPILED and self._threads > 1
         self._search = compile_search(self._game, type(self)._template, parallel)
+
+    def check_game(self, game: Game) -> None:
+        """Raise a ValueError if it searches another game."""
+        if game.name != self._game.name:
+            raise ValueError(f"{self.name} searches {self._game.name}, not {game.name}")
 
     def __getstate__(self) -> dict[str, Any]:
         return {k: v for k, v in self.__dict__.items() if k != "_search"}

@@ -170,8 +170,7 @@ class Recording:
         agents: The agents of the table (names, agents, or functions of observations and masks);
             their number is the number of players.
         games: How many games, at least 1.
-        seed: What the games' seeds are drawn from, and the seed of agents that choose at random; a
-            whole number from 0 to 2**64 - 1.
+        seed: What the games' seeds are drawn from, a whole number from 0 to 2**64 - 1.
         options: The game's options.
 
     Raises:
@@ -196,7 +195,8 @@ class Recording:
         self.games = int(games)
         self.seed = check_seed(seed)
         with ExitStack() as stack:
-            self._agents, self._indices = distinct_agents(self.game, agents, self.seed, stack)
+            # Seeded as opponents of environments are, which then play the same games.
+            self._agents, self._indices = distinct_agents(self.game, agents, 0, stack)
             stack.pop_all()  # they are closed after each iteration
         given = {id(agent) for agent in agents}
         self._own_agents = [agent for agent in self._agents if id(agent) not in given]

@@ -66,6 +66,9 @@ class Agent(ABC):
     def act(self, turn: Turn) -> NDArray[np.int64]:
         """A legal action (M,) for each game of the turn."""
 
+    def check_game(self, game: Game) -> None:  # noqa: B027 (many agents play any game)
+        """Raise a ValueError if it was made for another game: kernels would not notice."""
+
     def close(self) -> None:  # noqa: B027 (most agents hold nothing)
         """Release what it holds, such as a process. It can still be used: it then starts again."""
 
@@ -128,9 +131,10 @@ def choose(agent: Agent, game: Game, states: NDArray[np.void], i: int = 0) -> in
     """The agent's action for the player to move in ``states[i]``.
 
     Raises:
-        ValueError: It is not legal, or not a single whole number.
+        ValueError: It is not legal, or not a single whole number, or the agent is for another game.
         GameForfeitedError: It gives up the game, which a ``FollowingAgent`` may.
     """
+    agent.check_game(game)
     turn = turn_of(game, states, np.array([i]), agent.view)
     return checked_choice(agent, turn, agent.act)
 

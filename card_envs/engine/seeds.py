@@ -87,3 +87,10 @@ def check_seed(seed: Any) -> int:
     if not 0 <= seed < 2**64:
         raise ValueError(f"seed must be from 0 to 2**64 - 1, got {seed}")
     return int(seed)
+
+
+def check_given_seed(seed: Any) -> int:
+    """As :func:`check_seed`, where None is an error: whoever asks must be able to repeat it."""
+    if seed is None:
+        raise TypeError("seed must be a whole number, got None")
+    return check_seed(seed)

@@ -272,7 +272,7 @@ class CardEnv(OneThread, AECEnv[str, Observation, int]):
         if not self._is_over:
             self.infos[self.agent_selection]["action_mask"][:] = self._action_mask
 
-    def step(self, action: int | None) -> None:
+    def step(self, action: int | np.integer[Any] | None) -> None:
         """Take the action of ``agent_selection``; None if the game is over.
 
         Raises:

@@ -91,6 +91,8 @@ class LearnerGames(OneThread):
         self.game = game
         self.num_envs = int(num_envs)
         self.player_range = game.check_player_range(num_players)
+        if not isinstance(skip_forced, (bool, np.bool_)):
+            raise TypeError(f"skip_forced must be True or False, got {skip_forced!r}")
         self._on_illegal = on_illegal
         self._seat = self._check_seat(seat)
         self._per_seat = isinstance(opponents, Sequence) and not isinstance(opponents, str)
@@ -100,7 +102,7 @@ class LearnerGames(OneThread):
             self.num_envs,
             agents,
             view=view,
-            skip_forced=bool(skip_forced),
+            skip_forced=skip_forced,
             observation_dtype=observation_dtype,
             **checked,
         )

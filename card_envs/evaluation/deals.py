@@ -19,7 +19,7 @@ from card_envs.agents import Agent, AgentLike, FollowingAgent, ProgramAgent, as_
 from card_envs.engine.arena import Arena
 from card_envs.engine.game import Game
 from card_envs.engine.rng import mix
-from card_envs.engine.seeds import check_seed
+from card_envs.engine.seeds import check_given_seed
 from card_envs.engine.templates import NOBODY
 from card_envs.games import load_game
 from card_envs.programs import ProgramRecord
@@ -72,11 +72,13 @@ def deal_seeds(seed: int, deals: int) -> NDArray[np.uint64]:
     Raises:
         ValueError: There are fewer than 2 deals, which would give no interval, or the seed is out
             of range.
-        TypeError: The seed is not a whole number.
+        TypeError: The seed or the number of deals is not a whole number.
     """
+    if isinstance(deals, (bool, np.bool_)) or not isinstance(deals, (int, np.integer)):
+        raise TypeError(f"deals must be a whole number, got {deals!r}")
     if deals < 2:
         raise ValueError(f"deals must be at least 2, got {deals}")
-    start = mix(np.uint64(check_seed(seed)))
+    start = mix(np.uint64(check_given_seed(seed)))
     return np.array([mix(start ^ np.uint64(deal)) for deal in range(deals)], np.uint64)
 
 
@@ -103,7 +105,7 @@ def play_deals(
         game: The game, or its name.
         agents: The agents of the table (names, agents, or functions of observations and masks);
             their number is the number of players.
-        seeds: The deals' seeds, uint64 (deals,).
+        seeds: The deals' seeds, whole numbers (deals,).
         options: The game's options but ``reward``.
         orders: int64 (deals, agents), a permutation for each deal: the agents' places in its first
             seating. None: as they are given. It can matter which agent sits to whose left.
@@ -113,14 +115,21 @@ def play_deals(
         The results, for each deal in each of the seatings.
 
     Raises:
-        ValueError: An agent, their number or an option is wrong, or an agent's action is illegal.
+        ValueError: An agent, their number, an option, the seeds or the orders are wrong, or an
+            agent's action is illegal.
         TypeError: There is no such option, or something given as an agent is not one.
     """
     game = as_game(game)
     n = game.check_num_players(len(agents))
     checked = check_evaluation_options(game, options or {})
+    seeds = np.asarray(seeds)
+    if seeds.ndim != 1 or seeds.dtype.kind not in "iu":
+        raise ValueError(f"seeds must be whole numbers (deals,), got {seeds.dtype} {seeds.shape}")
+    seeds = seeds.astype(np.uint64)
     if orders is None:
         orders = np.tile(np.arange(n), (len(seeds), 1))
+    elif np.shape(orders) != (len(seeds), n) or (np.sort(orders, axis=1) != np.arange(n)).any():
+        raise ValueError(f"orders must be a permutation of 0 to {n - 1} for each deal")
     with ExitStack() as stack:
         distinct, index_of = distinct_agents(game, agents, agent_seed, stack)
         return _play_deals(game, distinct, index_of, seeds, checked, orders)

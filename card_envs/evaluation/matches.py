@@ -134,8 +134,8 @@ def evaluate(
     return EvaluationResult(
         game.name,
         len(agents),
-        deals,
-        seed,
+        int(deals),
+        int(seed),
         checked,
         tuple(results),
         played.truncated_share,

@@ -30,9 +30,12 @@ def estimate_mean(values: NDArray[np.float64]) -> MeanEstimate:
         values: float64 (N,), at least 2.
 
     Raises:
+        ValueError: The values are not a row of at least 2.
         MissingExtraError: scipy is not installed.
     """
     stats = import_extra("scipy.stats", "evaluation")
+    if values.ndim != 1 or len(values) < 2:
+        raise ValueError(f"at least 2 values (N,) are needed, got the shape {values.shape}")
     mean = float(values.mean())
     error = float(values.std(ddof=1)) / len(values) ** 0.5
     half = float(stats.t.ppf(0.975, len(values) - 1)) * error

@@ -200,7 +200,7 @@ def run_tournament(
         MissingExtraError: scipy, or rich for a progress bar, is not installed.
     """
     game = as_game(game)
-    game.check_num_players(players)
+    players = game.check_num_players(players)
     names = [agent_name(agent) for agent in agents]
     check_entrants(names)
     checked = check_evaluation_options(game, options or {})
@@ -214,7 +214,7 @@ def run_tournament(
             for table in (track(tables, "tables") if progress else tables)
         ]
     summary = summarize(names, tables, played, seed)
-    return TournamentResult(game.name, players, deals, seed, checked, summary)
+    return TournamentResult(game.name, players, int(deals), int(seed), checked, summary)
 
 
 def summarize(

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from card_envs import agents
 from card_envs.agents import AgentLike, FunctionAgent
+from card_envs.engine.game import View
 from card_envs.evaluation import deal_seeds, evaluate
 from card_envs.evaluation.deals import check_evaluation_options
 from card_envs.extras import import_extra
@@ -139,6 +140,7 @@ class DealsEvalCallback(EventCallback):
         self.best_model_save_path = best_model_save_path
         self.last_mean_reward = self.best_mean_reward = -np.inf
         self._table = (game, opponents, deals, seed, options)
+        View(memory, features)  # checked now, not at the first evaluation
         self._view = (memory, features)
         self.callback_on_new_best = callback_on_new_best
         if callback_on_new_best is not None:

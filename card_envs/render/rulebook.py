@@ -43,9 +43,11 @@ def _plain(markdown: str) -> str:
 
 
 def as_ascii(text: str) -> str:
-    """The text in ASCII: letters without their accents, and a question mark for what is left."""
-    if text.isascii():
+    """The text in printable ASCII and ends of lines: letters without their accents, and a question
+    mark for what is left."""
+    if text.isascii() and text.replace("\n", "").isprintable():
         return text
     apart = unicodedata.normalize("NFKD", text.translate(_SIGNS))
     bare = "".join(c for c in apart if not unicodedata.combining(c))
-    return bare.encode("ascii", "replace").decode()
+    found = bare.encode("ascii", "replace").decode()
+    return "".join(c if c == "\n" or c.isprintable() else "?" for c in found)

@@ -4,17 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from threading import Lock
-
-import numpy as np
-from numpy.typing import NDArray
 
 from card_envs.agents import (
     Agent,
     NetworkAgent,
     PolicyAgent,
     ProgramAgent,
-    Turn,
     agent_names,
     make_agent,
 )
@@ -23,26 +18,6 @@ from card_envs.web.messages import MAX_LABEL
 
 #: Searches that are offered for every game.
 _SEARCHES = ("search:64", "search:256")
-
-
-class SharedPolicyAgent(PolicyAgent):
-    """A policy that all tables share: it plays as ``make_agent`` has it, one caller at a time.
-
-    If it draws its actions, its draw seed is 0, whichever table is the first to ask for it.
-
-    Args:
-        agent: The policy.
-    """
-
-    def __init__(self, agent: PolicyAgent) -> None:
-        draw_seed = 0 if agent.draws else None
-        super().__init__(agent.network, agent.name, agent.view, draw_seed=draw_seed)
-        self._lock = Lock()
-
-    def act(self, turn: Turn) -> NDArray[np.int64]:
-        """Legal actions (M,)."""
-        with self._lock:
-            return super().act(turn)
 
 
 class AgentMenu:
@@ -127,9 +102,11 @@ class AgentMenu:
             return shared
         agent = make_agent(name, game, seed)
         if type(agent) is NetworkAgent:
-            agent.name = label
-            # The first one stays, should two threads have made one.
-            return self._shared.setdefault((game.name, label), SharedPolicyAgent(agent))
+            # All tables share it, so the first one's seed must not count; and the first one stays,
+            # should two threads have made one.
+            draw_seed = 0 if agent.draws else None
+            shared = PolicyAgent(agent.network, label, agent.view, draw_seed=draw_seed)
+            return self._shared.setdefault((game.name, label), shared)
         if isinstance(agent, ProgramAgent):
             # One process for all tables; a game that a person plays goes on without it.
             agent.on_fault = "random"
