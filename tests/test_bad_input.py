@@ -113,6 +113,10 @@ def test_wrong_modes(game):
         for wrong in ("ignore", None, True):
             with pytest.raises(ValueError, match="on_illegal must be 'terminate' or 'raise', got"):
                 MAKERS[make](game, on_illegal=wrong)
+    for make in ("SingleSeatEnv", "SingleSeatVectorEnv"):
+        for wrong in ("False", None, 1):
+            with pytest.raises(ValueError, match="skip_forced must be True or False, got"):
+                MAKERS[make](game, skip_forced=wrong)
 
 
 @each_game

@@ -12,10 +12,11 @@ from pathlib import Path
 import gymnasium
 import numpy as np
 import pytest
-from helpers import ALL_GAMES, EACH_GAME, TABLES, kit_of, module_of, needs_training
+from helpers import ALL_GAMES, EACH_GAME, TABLES, kit_of, module_of, needs_training, network_of
 
 import card_envs
 from card_envs.agents import agent_names, choose, make_agent
+from card_envs.agents.network import write_policy
 from card_envs.cli import main
 from card_envs.datasets import Recording, recording
 from card_envs.engine.game import View
@@ -172,6 +173,22 @@ def test_decisions_are_those_of_a_single_seat(game, view):
     )
     episodes = list(batch.first_agents_decisions(view))
     assert [decisions.seed for decisions in episodes] == batch.seeds.tolist()
+    for decisions in episodes:
+        check_decisions(env, decisions)
+
+
+def test_opponents_that_draw_play_as_those_of_a_single_seat(tmp_path):
+    """Whatever the recording's seed is."""
+    path = tmp_path / "draws.safetensors"
+    write_policy(path, network_of(GAME), GAME, draws=True)
+    n = GAME.min_players
+    [batch] = record(GAME, [last_legal, *[str(path)] * (n - 1)], 10, seed=4)
+    options = kit_of(GAME).short_options
+    env = SingleSeatEnv(
+        GAME.name, num_players=n, opponents=str(path), mask="observation", **options
+    )
+    episodes = list(batch.first_agents_decisions())
+    assert len(episodes) > 5
     for decisions in episodes:
         check_decisions(env, decisions)
 

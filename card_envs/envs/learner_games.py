@@ -92,7 +92,7 @@ class LearnerGames(OneThread):
         self.num_envs = int(num_envs)
         self.player_range = game.check_player_range(num_players)
         if not isinstance(skip_forced, (bool, np.bool_)):
-            raise TypeError(f"skip_forced must be True or False, got {skip_forced!r}")
+            raise ValueError(f"skip_forced must be True or False, got {skip_forced!r}")
         self._on_illegal = on_illegal
         self._seat = self._check_seat(seat)
         self._per_seat = isinstance(opponents, Sequence) and not isinstance(opponents, str)

@@ -83,10 +83,7 @@ class ParallelCardEnv(turn_based_aec_to_parallel_wrapper[str, Observation, int])
                 f"{env.agent_selection} is to move, but there are actions of "
                 f"{', '.join(map(str, actions)) or 'nobody'} only"
             )
-        action = actions[env.agent_selection]
-        if action is None:
-            raise ValueError(f"{env.agent_selection} is to move, None is no action")
-        env.step(action)
+        env.step(actions[env.agent_selection])
         observations = {agent: env.observe(agent) for agent in env.agents}
         rewards, terminations = {**env.rewards}, {**env.terminations}
         truncations, infos = {**env.truncations}, self._infos()

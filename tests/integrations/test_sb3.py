@@ -325,6 +325,7 @@ def test_callbacks_of_the_callback_can_end_the_training(tmp_path, when):
         ("beaver_gang", ["random"] * 9, {}, "is for 2 to 6 players"),
         ("beaver_gang", ["random"], {"deals": 1}, "deals must be at least 2"),
         ("beaver_gang", ["random"], {"options": {"reward": "rank"}}, "option reward"),
+        ("beaver_gang", ["random"], {"memory": "prefect"}, "memory"),
     ],
 )
 def test_the_callbacks_arguments_are_checked_before_training(game, opponents, arguments, message):

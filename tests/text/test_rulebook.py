@@ -38,6 +38,11 @@ def test_nothing_but_rules_is_there(game):
         assert f"## {heading}" not in text
 
 
+def test_what_cannot_be_printed_becomes_a_question_mark():
+    assert as_ascii("a\x00b\x1b[31m\n\tc") == "a?b?[31m\n?c"
+    assert as_ascii("é\x00") == "e?"
+
+
 def test_other_letters_become_ascii():
     assert as_ascii("Sébastien, Matthäus: −1 × “two”…") == 'Sebastien, Matthaus: -1 x "two"...'
     assert as_ascii("猫") == "?"
