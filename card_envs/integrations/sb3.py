@@ -41,6 +41,10 @@ def make_vec_env(game: str, num_envs: int, **arguments: Any) -> CardVecEnv:
     return CardVecEnv(LearnerGames(load_game(game), num_envs, **arguments))
 
 
+#: What ``set_attr`` refuses.
+_OF_A_GAME = ("action_masks", "game", "num_players", "seat")
+
+
 class CardVecEnv(VecEnv):
     """Games as Stable-Baselines3 expects them: those of ``SingleSeatEnv``, game by game.
 
@@ -128,7 +132,13 @@ class CardVecEnv(VecEnv):
         return [values[attr_name][i] for i in self._get_indices(indices)]
 
     def set_attr(self, attr_name: str, value: Any, indices: Any = None) -> None:
-        """Keep an attribute for ``get_attr``; the games themselves do not change."""
+        """Keep an attribute of the caller's own for ``get_attr``.
+
+        Raises:
+            AttributeError: It is one of the games' attributes, which cannot be set.
+        """
+        if attr_name in _OF_A_GAME:
+            raise AttributeError(f"{attr_name!r} cannot be set: it follows from the game")
         values = self._attributes.setdefault(attr_name, [None] * self.num_envs)
         for i in self._get_indices(indices):
             values[i] = value
