@@ -90,7 +90,7 @@ def check_seed(seed: Any) -> int:
 
 
 def check_given_seed(seed: Any) -> int:
-    """As :func:`check_seed`, where None is an error: whoever asks must be able to repeat it."""
+    """As :func:`check_seed`, but None is an error: what follows must be repeatable."""
     if seed is None:
         raise TypeError("seed must be a whole number, got None")
     return check_seed(seed)
