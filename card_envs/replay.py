@@ -11,10 +11,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import card_envs
+from card_envs.engine.checks import check_whole_number
 from card_envs.engine.game import Game
 from card_envs.engine.seeds import check_seed
 from card_envs.files import write_output
 from card_envs.games import load_game
+from card_envs.render.words import counted
 
 if TYPE_CHECKING:
     from card_envs.envs.aec import CardEnv
@@ -74,7 +76,9 @@ class Replay:
         if type(num_players) is not int:
             raise ValueError(f"num_players must be a whole number, got {num_players!r}")
         game.check_num_players(num_players)
-        game.check_options(options)
+        # Plain values of Python, which JSON can hold, in the order in which they are given.
+        checked = {"num_players": num_players, **game.check_options(options)}
+        object.__setattr__(self, "options", {name: checked[name] for name in self.options})
         if type(self.seed) is not int:
             raise ValueError(f"seed must be a whole number, got {self.seed!r}")
         check_seed(self.seed)
@@ -173,7 +177,7 @@ class Replay:
         """Read a game of a replay file and play it through.
 
         Args:
-            path: The file: one game a line.
+            path: The file: one game a line; blank lines are skipped.
             game: Which of its games, from 1; those before are not checked.
 
         Raises:
@@ -181,31 +185,26 @@ class Replay:
                 the file.
             OSError: The file cannot be read.
         """
-        if game < 1:
-            raise ValueError(f"games are counted from 1, got {game}")
-        lines = 0
-        with Path(path).open("rb") as file:
-            for lines, line in enumerate(file, 1):
-                if lines == game:
-                    return cls._read(path, lines, line)
-        if game > 1:
-            raise ValueError(f"{path} has {lines} lines, so no game {game}")
-        return cls._read(path, 1, b"")
+        game = check_whole_number("game", game, 1)
+        games = 0
+        for games, (number, line) in enumerate(_lines_of_games(path), 1):
+            if games == game:
+                return cls._read(path, number, line)
+        raise ValueError(f"{path}: it has {counted(games, 'game')}, so no game {game}")
 
     @classmethod
     def load_all(cls, path: str | Path) -> Iterator[Replay]:
         """Read the games of a replay file one after the other, each played through.
 
         Args:
-            path: The file: one game a line.
+            path: The file: one game a line; blank lines are skipped.
 
         Raises:
             ValueError: As for :meth:`from_json`; the message names the file and the line.
             OSError: The file cannot be read.
         """
-        with Path(path).open("rb") as file:
-            for number, line in enumerate(file, 1):
-                yield cls._read(path, number, line)
+        for number, line in _lines_of_games(path):
+            yield cls._read(path, number, line)
 
     @classmethod
     def _read(cls, path: str | Path, number: int, line: bytes) -> Replay:
@@ -271,6 +270,14 @@ class Replay:
         for _ in self.steps(env):
             pass
         return env
+
+
+def _lines_of_games(path: str | Path) -> Iterator[tuple[int, bytes]]:
+    """The lines of a replay file that are not blank, with their numbers from 1."""
+    with Path(path).open("rb") as file:
+        for number, line in enumerate(file, 1):
+            if line.strip():
+                yield number, line
 
 
 def _checksum(data: Mapping[str, Any]) -> str:

@@ -18,7 +18,22 @@ from helpers import EACH_GAME, module_of, snapshot
 from safetensors.numpy import save, save_file
 
 import card_envs
-from card_envs.agents import Agent, NetworkAgent, agent_names, choose, make_agent, network
+from card_envs.agents import (
+    Agent,
+    HeuristicAgent,
+    NetworkAgent,
+    ProgramAgent,
+    RandomAgent,
+    SearchAgent,
+    TreeSearchAgent,
+    agent_names,
+    as_agent,
+    choose,
+    make_agent,
+    network,
+    policy_path,
+    shipped_policies,
+)
 from card_envs.agents.network import FORMAT, METADATA_KEY
 from card_envs.engine.game import VIEW_OPTIONS, Game, View
 from card_envs.envs.single_seat import SingleSeatEnv
@@ -141,6 +156,39 @@ def test_unknown_games():
                 make(wrong)
             assert repr(wrong) in str(error.value)
             assert all(game in str(error.value) for game in card_envs.GAMES)
+        for wrong, got in ((None, "None"), (3, "3"), (card_envs.load_game("animalia"), "animalia")):
+            with pytest.raises(TypeError, match=f"a game's name is needed, .*, got {got}"):
+                make(wrong)
+
+
+@each_game
+def test_a_name_in_place_of_a_game(game):
+    path = policy_path("ppo", game)
+    calls = [
+        make_agent,
+        as_agent,
+        lambda _, wrong: agent_names(wrong),
+        lambda _, wrong: shipped_policies(wrong),
+        lambda _, wrong: RandomAgent(wrong),
+        lambda _, wrong: HeuristicAgent(wrong),
+        lambda _, wrong: SearchAgent(wrong),
+        lambda _, wrong: TreeSearchAgent(wrong),
+        lambda name, wrong: ProgramAgent(f"cmd:{name}", wrong),
+        lambda name, wrong: choose(make_agent(name, game), wrong, game.new_states(1)),
+    ]
+    if path is not None:
+        calls.append(lambda _, wrong: NetworkAgent(path, wrong))
+    for call in calls:
+        for wrong in (game.id, None):
+            with pytest.raises(TypeError, match=rf"a Game is needed, .*, got {wrong!r}"):
+                call("random", wrong)
+
+
+@each_game
+def test_arguments_of_the_registry_are_not_options(game):
+    for wrong in ({"num_envs": 3}, {"arena": None}):
+        with pytest.raises(TypeError, match=f"{game.id} has no option '{next(iter(wrong))}'"):
+            gymnasium.make(game.gymnasium_id, **wrong)
 
 
 # ---------------------------------------------------------------------------------------------
@@ -162,6 +210,9 @@ def test_wrong_seeds(game):
         for wrong in (1.0, True, False, "1", [1], np.float64(2), np.bool_(True), 1j):
             with pytest.raises(TypeError, match="seed must be None or a whole number, got"):
                 reset(seed=wrong)
+    for wrong in (None, 1.0, True, "1"):
+        with pytest.raises(TypeError, match=r"seed must be .*a whole number, got"):
+            env.determinize("player_0", wrong)
     assert snapshot(env) == before
     following = batch.step(mask.argmax(axis=1))
     assert not np.array_equal(following[0], observation)
@@ -188,15 +239,18 @@ def test_wrong_seeds_of_the_gymnasium_environments(game):
 
 @each_game
 def test_wrong_sizes_of_the_batch(game):
-    for wrong in (0, -1, 1.0, None, "3", 2.5):
+    for wrong in (0, -1, 1.0, None, "3", 2.5, True):
         with pytest.raises(ValueError, match="num_envs must be a whole number of at least 1, got"):
             card_envs.make_vec(game.name, wrong)
         with pytest.raises(ValueError, match="num_envs must be a whole number of at least 1, got"):
             SingleSeatVectorEnv(game.name, wrong)
     threads = numba.config.NUMBA_NUM_THREADS
-    for wrong in (0, threads + 1, -1, None, 1.0):
-        with pytest.raises(ValueError, match=f"num_threads must be from 1 to {threads}, got"):
+    for wrong in (0, threads + 1, -1, None, 1.0, True):
+        with pytest.raises(ValueError, match=f"num_threads must be .* from 1 to {threads}, got"):
             card_envs.make_vec(game.name, 2, num_threads=wrong)
+    for wrong in ("no", 0, None):
+        with pytest.raises(ValueError, match=f"copy must be True or False, got {wrong!r}"):
+            card_envs.make_vec(game.name, 2, copy=wrong)
 
 
 @each_game

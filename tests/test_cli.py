@@ -547,7 +547,7 @@ def test_a_replay_with_redraws_is_shown(game, capsys, tmp_path):
     [
         ("hello", "not: "),
         (f'{{"game": "{GAME.name}"}}', "an earlier one, without checksum"),
-        ("", "not: "),
+        ("", "it has 0 games, so no game 1"),
     ],
 )
 def test_a_wrong_replay_file_is_an_error(capsys, tmp_path, text, message):

@@ -426,8 +426,23 @@ def test_a_game_of_a_file_is_chosen_by_its_number(file, capsys):
         capsys.readouterr()
         assert main(["replay", str(file), "--game", str(number)]) == 0
         assert f"seed {replay.seed}, " in capsys.readouterr().out
-    for number, message in ((4, "has 3 lines, so no game 4"), (0, "counted from 1, got 0")):
+    for number, message in ((4, "has 3 games, so no game 4"), (0, "of at least 1, got 0")):
         assert message in error_of(["replay", str(file), "--game", str(number)], capsys)
+
+
+def test_blank_lines_are_no_games(file):
+    replays = list(Replay.load_all(file))
+    first, *others = file.read_text("utf-8").splitlines()
+    file.write_text("\n".join([first, "", *others, " ", "", ""]), "utf-8")
+    assert list(Replay.load_all(file)) == replays
+    assert Replay.load(file, 3) == replays[2]
+    with pytest.raises(ValueError, match="has 3 games, so no game 4"):
+        Replay.load(file, 4)
+    file.write_text(first, "utf-8")
+    with pytest.raises(ValueError, match="has 1 game, so no game 2"):
+        Replay.load(file, 2)
+    with pytest.raises(ValueError, match="game must be a whole number of at least 1, got '1'"):
+        Replay.load(file, "1")
 
 
 def test_a_damaged_line_is_named(file, capsys):

@@ -22,6 +22,7 @@ from card_envs.render import picture, sprites, text
 from card_envs.render.renderer import TableRenderer
 from card_envs.render.scene import Card, Scene, Seat, Zone
 from card_envs.render.style import Face, Style
+from card_envs.render.video import write_video
 from card_envs.render.window import Window
 
 each_game = pytest.mark.parametrize("game", EACH_GAME)
@@ -345,6 +346,17 @@ def replay_file(tmp_path):
     path = tmp_path / "game.json"
     path.write_bytes(env.unwrapped.save())
     return path
+
+
+@pytest.mark.parametrize("suffix", [".gif", ".mp4"])
+def test_a_video_without_pictures_is_refused(suffix, tmp_path):
+    pytest.importorskip("imageio.v3")
+    path = tmp_path / f"game{suffix}"
+    path.write_bytes(b"an earlier one")
+    with pytest.raises(ValueError, match="a video needs at least one picture"):
+        write_video(path, [], 10)
+    assert path.read_bytes() == b"an earlier one"
+    assert list(tmp_path.iterdir()) == [path]
 
 
 @pytest.mark.parametrize("suffix", [".gif", ".mp4"])

@@ -126,6 +126,11 @@ def test_numbers_of_numpy_can_be_saved(played):
     replay = Replay.of(env)
     assert data_of(replay)["seed"] == 2**64 - 1
     assert Replay.from_json(replay.to_json()) == replay
+    given = {"num_players": game.min_players, **env.options, "max_steps": np.int64(50)}
+    made = Replay(game.name, "1", given, 3, ())
+    assert type(made.options["max_steps"]) is int
+    assert list(made.options) == list(given)
+    assert Replay.from_json(made.to_json()) == made
 
 
 ABSENT = object()

@@ -257,7 +257,8 @@ def test_names(game):
     ("name", "message"),
     [
         ("search:", "rollouts must be a whole number, got ''"),
-        ("search:1", "rollouts must be at least 2, got 1"),
+        ("search:1", "rollouts must be a whole number from 2 to 1000000, got 1"),
+        ("search:99999999999999999999", "rollouts must be a whole number from 2 to 1000000, got"),
         ("search:many", "rollouts must be a whole number, got 'many'"),
         (
             "search:8,depth=3",
@@ -265,22 +266,60 @@ def test_names(game):
         ),
         ("search:8,method=tree,caution=1", "the keys of tree are method, policy, horizon, expl"),
         ("search:8,method=beam", "method must be halving or tree, got 'beam'"),
-        ("search:8,method=tree,exploration=-1", "exploration must be a number of at least 0"),
+        ("search:8,method=tree,exploration=-1", "exploration must be at least 0, got -1"),
         ("search:8,caution=1,caution=2", "each key once"),
-        ("search:8,candidates=1", "candidates must be at least 2, or all, got 1"),
+        ("search:8,candidates=1", "candidates must be a whole number of at least 2, got 1"),
         ("search:8,candidates=some", "candidates must be a whole number or 'all', got 'some'"),
-        ("search:8,worlds=-1", "worlds must be at least 0, got -1"),
+        ("search:8,worlds=-1", "worlds must be a whole number from 0 to"),
         ("search:8,horizon=year", "horizon must be 'round' or 'game', got 'year'"),
         ("search:8,policy=nobody", "there is no agent 'nobody'"),
-        ("search:8,threads=0", "threads must be from 1 to"),
+        ("search:8,threads=0", "threads must be a whole number from 1 to"),
         ("search:8,caution=none", "caution must be a number, got 'none'"),
-        ("search:-3", "rollouts must be at least 2, got -3"),
-        ("search:8,caution=nan", "caution must be"),
+        ("search:-3", "rollouts must be a whole number from 2 to 1000000, got -3"),
+        ("search:8,caution=nan", "caution must be a finite number, got nan"),
     ],
 )
 def test_wrong_names(game, name, message):
     with pytest.raises(ValueError, match=message):
         make_agent(name, game)
+
+
+@each_game
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"rollouts": 64.0}, "rollouts must be a whole number from 2 to 1000000, got 64.0"),
+        ({"rollouts": "64"}, "rollouts must be a whole number from 2 to 1000000, got '64'"),
+        ({"worlds": 1.5}, "worlds must be a whole number from 0 to 1000000, got 1.5"),
+        ({"candidates": 2.5}, "candidates must be a whole number of at least 2, got 2.5"),
+        ({"threads": 1.5}, "threads must be a whole number from 1 to"),
+        ({"threads": True}, "threads must be a whole number from 1 to"),
+        ({"caution": "1"}, "caution must be a finite number, got '1'"),
+        ({"min_probability": 2}, "min_probability must be from 0 to 1, got 2"),
+        ({"max_decisions": 0}, "max_decisions must be a whole number of at least 1, got 0"),
+        ({"unfinished": None}, "unfinished must be a finite number, got None"),
+        ({"unfinished": math.inf}, "unfinished must be a finite number, got inf"),
+        ({"halving": "no"}, "halving must be True or False, got 'no'"),
+        ({"policy": None}, "policy must be a policy, 'heuristic' or 'random', got None"),
+        ({"proposer": "ppo"}, "proposer must be a policy or None, got 'ppo'"),
+    ],
+)
+def test_wrong_arguments(game, options, message):
+    with pytest.raises(ValueError, match=message):
+        SearchAgent(game, **options)
+    if options.keys() <= {"rollouts", "threads", "policy"}:
+        with pytest.raises(ValueError, match=message):
+            TreeSearchAgent(game, **options)
+
+
+@each_game
+def test_a_game_that_is_over_is_not_searched(game):
+    states = begin(game, game.min_players, seed=1, max_steps=1)
+    game.rules.step(states, 0, int(np.flatnonzero(mask_of(game, states))[0]))
+    assert is_over(states)
+    for agent in agents_of(game):
+        with pytest.raises(ValueError, match=f"{agent.name} was asked about a game that is over"):
+            agent.act(turn_of(game, states, np.array([0]), agent.view))
 
 
 # ---------------------------------------------------------------------------------------------

@@ -11,6 +11,10 @@ from helpers import ALL_GAMES, kit_of
 ROOT = Path(__file__).parent.parent
 
 CODE = """
+from typing import Any
+
+import numpy as np
+
 import card_envs
 from card_envs import {module}
 
@@ -24,6 +28,10 @@ card_envs.make("{game}", num_players="many")  # wrong
 actions: list[int] = env.unwrapped.legal_actions()
 saved: bytes = raw.save()
 reward: float = env.last()[1]
+fields = card_envs.load_game("{game}").fields
+units: dict[str, np.ndarray[Any, np.dtype[np.uint8]]] = fields.unflatten(
+    np.zeros(fields.size, np.uint8)
+)
 """
 
 

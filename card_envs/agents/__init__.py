@@ -21,7 +21,7 @@ from card_envs.engine.agent import (
     Turn,
     choose,
 )
-from card_envs.engine.game import Game
+from card_envs.engine.game import Game, check_is_game
 from card_envs.engine.seeds import check_given_seed
 from card_envs.programs import ProgramAgent, is_program
 
@@ -58,11 +58,13 @@ _POLICIES = Path(__file__).parent.parent / "policies"
 
 def shipped_policies(game: Game) -> list[str]:
     """The names of the policies that come with the package for this game."""
+    check_is_game(game)
     return sorted(path.stem for path in (_POLICIES / game.id).glob("*.safetensors"))
 
 
 def agent_names(game: Game) -> list[str]:
     """The names that ``make_agent`` takes for this game, besides paths of policy files."""
+    check_is_game(game)
     return ["random", *["heuristic"] * (game.heuristic is not None), *shipped_policies(game)]
 
 
@@ -87,11 +89,13 @@ def make_agent(name: str | os.PathLike[str], game: Game, seed: int = 0) -> Agent
         ValueError: There is no such agent for this game, the name of a search or a program cannot
             be read, there is no such program, or the policy file is damaged or made for another
             game or observation.
-        TypeError: It is neither a name nor a path, or the seed is not a whole number.
+        TypeError: It is neither a name nor a path, the seed is not a whole number, or what should
+            be the game is not a ``Game``.
     """
     if not isinstance(name, (str, os.PathLike)):
         raise TypeError(f"an agent's name or the path of a policy file is needed, got {name!r}")
-    name = os.fspath(name)
+    check_is_game(game)
+    name = os.fsdecode(name)
     seed = check_given_seed(seed)
     if name == "random":
         return RandomAgent(game, seed)
@@ -116,8 +120,9 @@ def as_agent(agent: AgentLike, game: Game, seed: int = 0) -> Agent:
 
     Raises:
         ValueError: As for ``make_agent``, or it is an agent for another game.
-        TypeError: It is none of these.
+        TypeError: It is none of these, or what should be the game is not a ``Game``.
     """
+    check_is_game(game)
     if isinstance(agent, (str, os.PathLike)):
         return make_agent(agent, game, seed)
     if isinstance(agent, Agent):

@@ -20,7 +20,7 @@ from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save
 
 from card_envs.engine.agent import Agent, Turn
-from card_envs.engine.game import Game, View
+from card_envs.engine.game import Game, View, check_is_game
 from card_envs.engine.perceptron import act_on_observations, drawing, make_scratch, pack
 from card_envs.engine.rng import mix
 from card_envs.engine.seeds import check_given_seed, check_seed
@@ -345,6 +345,7 @@ class NetworkAgent(PolicyAgent):
         seed: int | None = None,
         draw_seed: int = 0,
     ) -> None:
+        check_is_game(game)
         network, view, draws = _read(Path(path), game)
         draw_seed = check_given_seed(draw_seed)
         super().__init__(

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from card_envs.engine.agent import Agent, Turn
-from card_envs.engine.game import Game
+from card_envs.engine.game import Game, check_is_game
 from card_envs.engine.rng import mix
 from card_envs.engine.seeds import check_seed, random_action
 from card_envs.engine.templates import HEURISTIC, RANDOM
@@ -23,6 +23,7 @@ class RandomAgent(Agent):
     name = "random"
 
     def __init__(self, game: Game, seed: int = 0) -> None:
+        check_is_game(game)
         self._streams = np.array([mix(np.uint64(check_seed(seed)))], np.uint64)
 
     @property
@@ -51,6 +52,7 @@ class HeuristicAgent(Agent):
     name = "heuristic"
 
     def __init__(self, game: Game) -> None:
+        check_is_game(game)
         if game.heuristic is None:
             raise ValueError(f"{game.id} has no heuristic; take random, or a policy file")
         self._game = game

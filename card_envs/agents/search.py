@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 
 from card_envs.agents.network import PolicyAgent
 from card_envs.engine.agent import Agent, Follower, FollowingAgent, Turn
-from card_envs.engine.game import Game, View
+from card_envs.engine.checks import check_flag, check_number, check_whole_number
+from card_envs.engine.game import Game, View, check_is_game
 from card_envs.engine.jit import COMPILED
 from card_envs.engine.perceptron import SCRATCH_ROWS, drawing, join
 from card_envs.engine.search import (
@@ -26,6 +27,9 @@ from card_envs.engine.search import (
 )
 from card_envs.engine.seeds import check_seed
 from card_envs.engine.templates import HEURISTIC, NETWORK, RANDOM
+
+# A decision's rollouts need room: 32 MB for this many, with 8 candidates.
+_MOST_ROLLOUTS = 1_000_000
 
 HORIZONS = ("round", "game")
 MAX_DECISIONS = 400
@@ -81,8 +85,7 @@ class Searcher(Agent):
         max_decisions: int = MAX_DECISIONS,
         unfinished: float = 0.0,
     ) -> None:
-        if rollouts < 2:
-            raise ValueError(f"rollouts must be at least 2, got {rollouts}")
+        check_is_game(game)
         if not isinstance(policy, PolicyAgent) and policy not in _KINDS:
             raise ValueError(f"policy must be a policy, 'heuristic' or 'random', got {policy!r}")
         if policy == "heuristic" and game.heuristic is None:
@@ -93,15 +96,14 @@ class Searcher(Agent):
             raise ValueError(f"horizon must be 'round' or 'game', got {horizon!r}")
         if horizon == "round" and game.outlook is None:
             raise ValueError(f"{game.id} has no rounds: horizon must be 'game'")
-        available = numba.config.NUMBA_NUM_THREADS  # type: ignore[attr-defined]
-        if not 1 <= threads <= available:
-            raise ValueError(f"threads must be from 1 to {available}, got {threads}")
+        if not (proposer is None or isinstance(proposer, PolicyAgent)):
+            raise ValueError(f"proposer must be a policy or None, got {proposer!r}")
         for agent in (policy, proposer):
             if isinstance(agent, PolicyAgent):
                 agent.check_game(game)
         self.name = name
         self._game = game
-        self._rollouts = rollouts
+        self._rollouts = check_whole_number("rollouts", rollouts, 2, _MOST_ROLLOUTS)
         kind = NETWORK if isinstance(policy, PolicyAgent) else _KINDS[policy]
         player = policy if isinstance(policy, PolicyAgent) else None
         networks = [None if a is None else a.network.kernel for a in (proposer, player)]
@@ -113,10 +115,15 @@ class Searcher(Agent):
         views = [View() if agent is None else agent.view for agent in (proposer, player)]
         self.view = views[0]
         codes = np.array([view.codes for view in views], np.int64)
-        end = (horizon == "round", int(max_decisions), float(unfinished))
+        end = (
+            horizon == "round",
+            check_whole_number("max_decisions", max_decisions, 1),
+            check_number("unfinished", unfinished),
+        )
         self._policy = (kind, self.weights, layouts, codes, *end)
         self._seed = np.uint64(check_seed(seed))
-        self._threads = threads
+        available = numba.config.NUMBA_NUM_THREADS  # type: ignore[attr-defined]
+        self._threads = check_whole_number("threads", threads, 1, available)
         #: int64 (3,): worlds drawn, decisions taken in them, and network evaluations, so far.
         self.work = np.zeros(NUM_COUNTS, np.int64)
         self._compile()
@@ -156,6 +163,8 @@ class Searcher(Agent):
     def _search_with(
         self, turn: Turn, settings: tuple[Any, ...]
     ) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.int64]]:
+        if not turn.action_mask.any(axis=1).all():
+            raise ValueError(f"{self.name} was asked about a game that is over")
         actions = np.empty(len(turn), np.int64)
         values = np.full(turn.action_mask.shape, np.nan, np.float64)
         visits = np.zeros(turn.action_mask.shape, np.int64)
@@ -256,16 +265,16 @@ class SearchAgent(Searcher, FollowingAgent):
         seed: int = 0,
         threads: int = 1,
     ) -> None:
-        if candidates is not None and candidates < 2:
-            raise ValueError(f"candidates must be at least 2, or all, got {candidates}")
-        if worlds is None:
-            worlds = max(rollouts, 0)
-        if worlds < 0:
-            raise ValueError(f"worlds must be at least 0, got {worlds}")
+        check_is_game(game)
+        rollouts = check_whole_number("rollouts", rollouts, 2, _MOST_ROLLOUTS)
+        if candidates is not None:
+            candidates = check_whole_number("candidates", candidates, 2)
+        worlds = rollouts if worlds is None else worlds
+        worlds = check_whole_number("worlds", worlds, 0, _MOST_ROLLOUTS)
         if game.look_back is None:
             worlds = 0
         if caution is not None:
-            alone = after = _at_least_0("caution", caution)
+            alone = after = check_number("caution", caution, 0.0)
         elif proposer is None and game.heuristic is None:
             alone = after = 0.0
         else:
@@ -273,8 +282,8 @@ class SearchAgent(Searcher, FollowingAgent):
             alone, after = _CAUTION, _CAUTION_OF_WEIGHED if is_weighed else _CAUTION
         # Where a position alone is asked about, and where its past is known.
         self._cautions = (alone, after)
-        self._halving = bool(halving)
-        self._min_probability = _at_least_0("min_probability", min_probability)
+        self._halving = check_flag("halving", halving)
+        self._min_probability = check_number("min_probability", min_probability, 0.0, 1.0)
         super().__init__(
             game,
             name,
@@ -431,7 +440,7 @@ class TreeSearchAgent(Searcher):
         seed: int = 0,
         threads: int = 1,
     ) -> None:
-        self._exploration = _at_least_0("exploration", exploration)
+        self._exploration = check_number("exploration", exploration, 0.0)
         super().__init__(game, name, rollouts, policy, None, horizon, seed, threads)
 
     def _settings(self, count: int) -> tuple[Any, ...]:
@@ -455,12 +464,6 @@ def _join_states(game: Game, records: Sequence[NDArray[np.void]]) -> NDArray[np.
     # Kernels are compiled for arrays that can be written to, hence a bytearray.
     joined = bytearray().join(record.tobytes() for record in records)
     return np.frombuffer(joined, game.state_dtype)
-
-
-def _at_least_0(name: str, value: float) -> float:
-    if not 0.0 <= value < np.inf:
-        raise ValueError(f"{name} must be a number of at least 0, got {value}")
-    return float(value)
 
 
 def is_search(name: str) -> bool:

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 import card_envs
 from card_envs.agents import AgentLike
 from card_envs.engine.arena import Arena
+from card_envs.engine.checks import check_whole_number
 from card_envs.engine.game import Game, View
 from card_envs.engine.rng import mix
 from card_envs.engine.seat_decisions import count_decisions, write_decisions
@@ -190,9 +191,7 @@ class Recording:
         self.game = game if isinstance(game, Game) else load_game(game)
         self.num_players = self.game.check_num_players(len(agents))
         self.options = self.game.check_options(options or {})
-        if isinstance(games, bool) or not isinstance(games, (int, np.integer)) or games < 1:
-            raise ValueError(f"games must be a whole number of at least 1, got {games!r}")
-        self.games = int(games)
+        self.games = check_whole_number("games", games, 1)
         self.seed = check_seed(seed)
         with ExitStack() as stack:
             # Seeded as opponents of environments are, which then play the same games.

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from card_envs.engine.game import Game, View
+from card_envs.engine.game import Game, View, check_is_game
 
 #: What a ``Follower`` answers in place of an action where it gives up a game.
 FORFEIT = -1
@@ -134,6 +134,7 @@ def choose(agent: Agent, game: Game, states: NDArray[np.void], i: int = 0) -> in
         ValueError: It is not legal, or not a single whole number, or the agent is for another game.
         GameForfeitedError: It gives up the game, which a ``FollowingAgent`` may.
     """
+    check_is_game(game)
     agent.check_game(game)
     turn = turn_of(game, states, np.array([i]), agent.view)
     return checked_choice(agent, turn, agent.act)

@@ -8,6 +8,7 @@ import numba
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
+from card_envs.engine.checks import check_flag, check_whole_number
 from card_envs.engine.fields import check_observation_dtype
 from card_envs.engine.game import Game, View
 from card_envs.engine.jit import COMPILED
@@ -84,19 +85,15 @@ class BatchEngine(OneThread):
         copy: bool = False,
         **options: Any,
     ) -> None:
-        if not isinstance(num_envs, (int, np.integer)) or num_envs < 1:
-            raise ValueError(f"num_envs must be a whole number of at least 1, got {num_envs!r}")
-        threads = numba.config.NUMBA_NUM_THREADS  # type: ignore[attr-defined]
-        if not isinstance(num_threads, (int, np.integer)) or not 1 <= num_threads <= threads:
-            raise ValueError(f"num_threads must be from 1 to {threads}, got {num_threads!r}")
         self.game = game
-        self.num_envs = int(num_envs)
-        self.num_threads = int(num_threads)
+        self.num_envs = check_whole_number("num_envs", num_envs, 1)
+        threads = numba.config.NUMBA_NUM_THREADS  # type: ignore[attr-defined]
+        self.num_threads = check_whole_number("num_threads", num_threads, 1, threads)
         self.player_range = game.check_player_range(num_players)
         self.options = game.check_options(options, _ARGUMENTS)
         self.view = View(memory, features)
         self._encoded = game.encode_options(options)
-        self._copy = copy
+        self._copy = check_flag("copy", copy)
         self._ready = False
         self._allocate(check_observation_dtype(observation_dtype))
         self._compile()

@@ -9,10 +9,12 @@ import textwrap
 from collections import namedtuple
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
+
+ScalarT = TypeVar("ScalarT", bound=np.generic)
 
 #: The greatest number of units of a value: units fit into a ``uint8``.
 MAX_SCALE = 255
@@ -129,8 +131,10 @@ class Fields:
         layout = [(field.name, field.shape, field.scale) for field in self]
         return hashlib.sha256(json.dumps(layout).encode()).hexdigest()[:16]
 
-    def unflatten(self, vector: NDArray[np.float32]) -> dict[str, NDArray[np.float32]]:
+    def unflatten(self, vector: NDArray[ScalarT]) -> dict[str, NDArray[ScalarT]]:
         """Split vectors of shape ``(..., size)`` into named views ``(..., *field.shape)``.
+
+        They have the vectors' dtype: float32, or uint8 if whole units are observed.
 
         Raises:
             ValueError: The last axis does not have ``size`` values.

@@ -98,6 +98,14 @@ class Option:
             return text
 
 
+def check_is_game(game: Any) -> None:
+    """Raise a TypeError where a game's name or something else was given in place of a ``Game``."""
+    if not isinstance(game, Game):
+        raise TypeError(
+            f"a Game is needed, such as card_envs.load_game('beaver_gang'), got {game!r}"
+        )
+
+
 def gymnasium_id(name: str) -> str:
     """The id in the registries, e.g. ``"card_envs/BeaverGang-v0"`` for ``"beaver_gang_v0"``."""
     game_id, _, version = name.rpartition("_v")

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from pettingzoo.utils.env_logger import EnvLogger
 
 from card_envs.engine.game import DEFAULT_MAX_STEPS, Game, View
-from card_envs.engine.seeds import check_seed, next_seed
+from card_envs.engine.seeds import check_given_seed, check_seed, next_seed
 from card_envs.engine.templates import (
     OVER,
     PAID,
@@ -516,9 +516,13 @@ class CardEnv(OneThread, AECEnv[str, Observation, int]):
             agent: Whose knowledge stays.
             seed: A whole number in [0, 2**64); the result follows from it and from what the agent
                 knows.
+
+        Raises:
+            ValueError: There is no such agent, or the seed is out of range.
+            TypeError: The seed is not a whole number.
         """
         self._check_reset("determinize")
-        seed, player = check_seed(seed), self._player_of(agent)
+        seed, player = check_given_seed(seed), self._player_of(agent)
         self._given = None
         self.game.rules.determinize(self._states, 0, player, np.uint64(seed))
         self._history.append(Redraw(player, seed))

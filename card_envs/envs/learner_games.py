@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from card_envs.agents import Agent, AgentLike, as_agent
 from card_envs.engine.arena import Arena
+from card_envs.engine.checks import check_flag, check_whole_number
 from card_envs.engine.game import Game
 from card_envs.engine.seeds import consecutive_seeds, draw_tables, next_seeds
 from card_envs.engine.templates import NOBODY
@@ -73,6 +74,7 @@ class LearnerGames(OneThread):
         self,
         game: Game,
         num_envs: int,
+        /,
         *,
         num_players: int | tuple[int, int] | None = None,
         opponents: AgentLike | Sequence[AgentLike] | None = None,
@@ -85,14 +87,10 @@ class LearnerGames(OneThread):
     ) -> None:
         if on_illegal not in ("terminate", "raise"):
             raise ValueError(f"on_illegal must be 'terminate' or 'raise', got {on_illegal!r}")
-        if not isinstance(num_envs, (int, np.integer)) or num_envs < 1:
-            raise ValueError(f"num_envs must be a whole number of at least 1, got {num_envs!r}")
         checked, view = game.split_options(options, (*_ARGUMENTS, *arguments))
         self.game = game
-        self.num_envs = int(num_envs)
+        self.num_envs = check_whole_number("num_envs", num_envs, 1)
         self.player_range = game.check_player_range(num_players)
-        if not isinstance(skip_forced, (bool, np.bool_)):
-            raise ValueError(f"skip_forced must be True or False, got {skip_forced!r}")
         self._on_illegal = on_illegal
         self._seat = self._check_seat(seat)
         self._per_seat = isinstance(opponents, Sequence) and not isinstance(opponents, str)
@@ -102,7 +100,7 @@ class LearnerGames(OneThread):
             self.num_envs,
             agents,
             view=view,
-            skip_forced=skip_forced,
+            skip_forced=check_flag("skip_forced", skip_forced),
             observation_dtype=observation_dtype,
             **checked,
         )

@@ -5,7 +5,6 @@ Both interfaces of text, ``TextEnv`` and ``TextSeatEnv``, are built on it.
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -15,6 +14,7 @@ from numpy.typing import NDArray
 
 from card_envs.answers import read_answer
 from card_envs.engine.agent import FORFEIT_REWARD
+from card_envs.engine.checks import check_whole_number
 from card_envs.engine.game import Game, View
 from card_envs.engine.rng import mix
 from card_envs.engine.seeds import random_action
@@ -82,7 +82,7 @@ class TextGame:
             raise ValueError(f"on_illegal must be 'terminate' or 'random', got {on_illegal!r}")
         self.game = game
         self.memory = View(memory).memory
-        self.max_tries = _checked_tries(max_tries)
+        self.max_tries = check_whole_number("max_tries", max_tries, 1)
         self.on_illegal = on_illegal
         self.options = options
         self._codes = View(memory).codes
@@ -244,13 +244,3 @@ class TextGame:
 
 def _nobody_watches(states: NDArray[np.void], action: int) -> None:
     """What is called before an action unless somebody watches."""
-
-
-def _checked_tries(max_tries: Any) -> int:
-    try:
-        number = operator.index(max_tries)
-    except TypeError:
-        number = 0
-    if isinstance(max_tries, bool) or number < 1:
-        raise ValueError(f"max_tries must be a whole number of at least 1, got {max_tries!r}")
-    return number

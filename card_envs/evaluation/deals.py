@@ -24,6 +24,9 @@ from card_envs.engine.templates import NOBODY
 from card_envs.games import load_game
 from card_envs.programs import ProgramRecord
 
+#: Deals of a match at most: all of its results are kept.
+MOST_DEALS = 10_000_000
+
 _GAMES_AT_ONCE = 4096
 _FOLLOWED_AT_ONCE = 128  # of which everything is kept that has happened
 
@@ -67,17 +70,17 @@ def deal_seeds(seed: int, deals: int) -> NDArray[np.uint64]:
 
     Args:
         seed: A whole number from 0 to 2**64 - 1.
-        deals: How many, at least 2.
+        deals: How many, from 2 to ``MOST_DEALS``.
 
     Raises:
-        ValueError: There are fewer than 2 deals, which would give no interval, or the seed is out
-            of range.
+        ValueError: There are fewer than 2 deals, which would give no interval, or too many; or the
+            seed is out of range.
         TypeError: The seed or the number of deals is not a whole number.
     """
     if isinstance(deals, (bool, np.bool_)) or not isinstance(deals, (int, np.integer)):
         raise TypeError(f"deals must be a whole number, got {deals!r}")
-    if deals < 2:
-        raise ValueError(f"deals must be at least 2, got {deals}")
+    if not 2 <= deals <= MOST_DEALS:
+        raise ValueError(f"deals must be at least 2 and at most {MOST_DEALS}, got {deals}")
     start = mix(np.uint64(check_given_seed(seed)))
     return np.array([mix(start ^ np.uint64(deal)) for deal in range(deals)], np.uint64)
 

@@ -72,7 +72,11 @@ class GameRegistry(Mapping[str, tuple[str, ...]]):
         Raises:
             ValueError: There is no such game, and the message lists them; or it cannot be imported
                 from its package.
+            TypeError: It is not a name.
         """
+        if not isinstance(name, str):
+            given = name.name if isinstance(name, Game) else repr(name)
+            raise TypeError(f"a game's name is needed, such as 'beaver_gang', got {given}")
         versioned = self[name][-1] if name in self else name
         if versioned not in self._loaders:
             raise ValueError(f"there is no game {name!r}; the games are {', '.join(self)}")
@@ -106,6 +110,7 @@ def load_game(name: str) -> Game:
 
     Raises:
         ValueError: There is no such game; the message lists them.
+        TypeError: It is not a name.
     """
     return GAMES.load(name)
 

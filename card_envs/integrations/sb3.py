@@ -44,6 +44,9 @@ def make_vec_env(game: str, num_envs: int, **arguments: Any) -> CardVecEnv:
 #: What ``set_attr`` refuses.
 _OF_A_GAME = ("action_masks", "game", "num_players", "seat")
 
+#: What no game has before it begins.
+_AFTER_RESET = ("num_players", "seat")
+
 
 class CardVecEnv(VecEnv):
     """Games as Stable-Baselines3 expects them: those of ``SingleSeatEnv``, game by game.
@@ -118,7 +121,13 @@ class CardVecEnv(VecEnv):
         ]
 
     def get_attr(self, attr_name: str, indices: Any = None) -> list[Any]:
-        """``action_masks`` (a function), ``game``, ``num_players``, ``seat``, or what was set."""
+        """``action_masks`` (a function), ``game``, ``num_players``, ``seat``, or what was set.
+
+        Raises:
+            AttributeError: There is no such attribute, or not before the first reset.
+        """
+        if attr_name in _AFTER_RESET and not self._has_games:
+            raise AttributeError(f"{attr_name} cannot be accessed before reset")
         values = {
             "action_masks": [partial(np.copy, mask) for mask in self.games.arena.action_mask],
             "game": [self.games.game] * self.num_envs,

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from card_envs import agents
 from card_envs.agents import AgentLike, FunctionAgent
+from card_envs.engine.checks import check_whole_number
 from card_envs.engine.game import View
 from card_envs.evaluation import deal_seeds, evaluate
 from card_envs.evaluation.deals import check_evaluation_options
@@ -125,8 +126,6 @@ class DealsEvalCallback(EventCallback):
         callback_after_eval: BaseCallback | None = None,
     ) -> None:
         super().__init__(callback_after_eval)
-        if eval_freq < 1:
-            raise ValueError(f"eval_freq must be at least 1, got {eval_freq}")
         # A mistake must not come up after the first steps of training.
         card_game = load_game(game)
         card_game.check_num_players(1 + len(opponents))
@@ -136,7 +135,7 @@ class DealsEvalCallback(EventCallback):
                 made.close()
         check_evaluation_options(card_game, options or {})
         deal_seeds(seed, deals)
-        self.eval_freq = eval_freq
+        self.eval_freq = check_whole_number("eval_freq", eval_freq, 1)
         self.best_model_save_path = best_model_save_path
         self.last_mean_reward = self.best_mean_reward = -np.inf
         self._table = (game, opponents, deals, seed, options)

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from card_envs.engine.agent import FORFEIT, Follower, FollowingAgent, Turn
-from card_envs.engine.game import Game
+from card_envs.engine.game import Game, check_is_game
 from card_envs.engine.rng import mix
 from card_envs.engine.seeds import check_seed, random_action
 from card_envs.programs import messages
@@ -66,6 +66,7 @@ class ProgramAgent(FollowingAgent):
     """
 
     def __init__(self, name: str, game: Game, seed: int = 0) -> None:
+        check_is_game(game)
         argv, limits = read_name(name)
         if os.name != "posix":
             raise ValueError(

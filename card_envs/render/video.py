@@ -28,7 +28,7 @@ def write_video(path: str | Path, frames: Iterable[NDArray[np.uint8]], fps: floa
     """Write pictures, uint8 (H, W, 3), as a video; an old file stays until it is complete.
 
     Raises:
-        ValueError: The file's name does not end in .mp4 or .gif.
+        ValueError: The file's name does not end in .mp4 or .gif, or there are no pictures.
         MissingExtraError: The extra ``render`` is not installed.
         OSError: The file cannot be written.
     """
@@ -40,9 +40,13 @@ def write_video(path: str | Path, frames: Iterable[NDArray[np.uint8]], fps: floa
     path.parent.mkdir(parents=True, exist_ok=True)
     new = path.with_name(f"{path.stem}.new{path.suffix}")
     try:
+        is_empty = True
         with imageio.get_writer(new, **options) as writer:
             for frame in frames:
                 writer.append_data(frame)
+                is_empty = False
+        if is_empty:
+            raise ValueError(f"{path}: a video needs at least one picture")
         new.replace(path)
     except BaseException:
         new.unlink(missing_ok=True)

@@ -152,6 +152,9 @@ def test_attributes_and_methods():
 
 def test_bad_actions_and_arguments_are_refused():
     env = make_vec_env("beaver_gang", 2, **TABLE, on_illegal="raise")
+    for name in ("num_players", "seat"):
+        with pytest.raises(AttributeError, match=f"{name} cannot be accessed before reset"):
+            env.get_attr(name)
     with pytest.raises(gymnasium.error.ResetNeeded):
         env.step(np.zeros(2, int))
     env.reset()
@@ -321,7 +324,12 @@ def test_callbacks_of_the_callback_can_end_the_training(tmp_path, when):
 @pytest.mark.parametrize(
     ("game", "opponents", "arguments", "message"),
     [
-        ("beaver_gang", ["random"], {"eval_freq": 0}, "eval_freq must be at least 1, got 0"),
+        (
+            "beaver_gang",
+            ["random"],
+            {"eval_freq": 0},
+            "eval_freq must be a whole number of at least 1, got 0",
+        ),
         ("chess", ["random"], {}, "there is no game 'chess'"),
         ("beaver_gang", ["nobody"], {}, "there is no agent 'nobody'"),
         ("beaver_gang", ["random"] * 9, {}, "is for 2 to 6 players"),

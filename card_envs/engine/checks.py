@@ -1,0 +1,52 @@
+"""Checks of arguments that many callables take."""
+
+from __future__ import annotations
+
+import math
+import operator
+from typing import Any
+
+import numpy as np
+
+
+def check_whole_number(name: str, value: Any, low: int, high: int | None = None) -> int:
+    """A whole number, Python's or NumPy's, as Python's own.
+
+    Raises:
+        ValueError: It is none, or not from ``low`` to ``high``; the message names the range.
+    """
+    try:
+        number = operator.index(value)
+    except TypeError:
+        number = low - 1
+    if isinstance(value, (bool, np.bool_)) or number < low or (high is not None and number > high):
+        allowed = f"of at least {low}" if high is None else f"from {low} to {high}"
+        raise ValueError(f"{name} must be a whole number {allowed}, got {value!r}")
+    return number
+
+
+def check_number(name: str, value: Any, low: float = -math.inf, high: float = math.inf) -> float:
+    """A finite number, Python's or NumPy's, as a float.
+
+    Raises:
+        ValueError: It is none, or not from ``low`` to ``high``; the message names the range.
+    """
+    is_number = isinstance(value, (int, float, np.integer, np.floating))
+    if not is_number or isinstance(value, bool) or not math.isfinite(value):
+        allowed = "a finite number"
+    elif low <= value <= high:
+        return float(value)
+    else:
+        allowed = f"at least {low:g}" if math.isinf(high) else f"from {low:g} to {high:g}"
+    raise ValueError(f"{name} must be {allowed}, got {value!r}")
+
+
+def check_flag(name: str, value: Any) -> bool:
+    """True or False, Python's or NumPy's, as Python's own.
+
+    Raises:
+        ValueError: It is neither: ``"False"`` would count as true.
+    """
+    if not isinstance(value, (bool, np.bool_)):
+        raise ValueError(f"{name} must be True or False, got {value!r}")
+    return bool(value)
