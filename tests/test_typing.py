@@ -22,6 +22,7 @@ env = {module}.env(num_players={players}, memory="none", features=False, max_ste
 raw = {module}.raw_env(render_mode="ansi")
 {module}.env(num_plaeyrs={players})  # wrong
 {module}.env(reward=3)  # wrong
+agents: int = {module}.parallel_env().num_agents
 env.legall_actions()  # wrong
 env.unwrapped.legall_actions()  # wrong
 card_envs.make("{game}", num_players="many")  # wrong
