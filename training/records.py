@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from card_envs.agents import make_agent, policy_path
-from card_envs.agents.search import is_search
+from card_envs.agents.search_names import is_search
 from card_envs.docs import with_section
 from card_envs.engine.game import Game
 

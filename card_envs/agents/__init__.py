@@ -11,7 +11,8 @@ from typing import Any
 from card_envs.agents.function import FunctionAgent
 from card_envs.agents.network import NetworkAgent, PolicyAgent
 from card_envs.agents.scripted import HeuristicAgent, RandomAgent
-from card_envs.agents.search import SearchAgent, TreeSearchAgent, is_search, make_search_agent
+from card_envs.agents.search import SearchAgent, TreeSearchAgent
+from card_envs.agents.search_names import is_search, make_search_agent
 from card_envs.engine.agent import (
     FORFEIT,
     Agent,
@@ -80,7 +81,7 @@ def make_agent(name: str | os.PathLike[str], game: Game, seed: int = 0) -> Agent
 
     Args:
         name: ``random``, ``heuristic``, a shipped policy (``ppo``), the path of a policy file,
-            ``search:N`` (see ``card_envs.agents.search``), or ``cmd:PROGRAM ARGS`` (see
+            ``search:N`` (see ``card_envs.agents.search_names``), or ``cmd:PROGRAM ARGS`` (see
             ``ProgramAgent``).
         game: The game that it is to play.
         seed: For agents that choose at random.

@@ -28,33 +28,23 @@ from card_envs.engine.search import (
 from card_envs.engine.seeds import check_seed
 from card_envs.engine.templates import HEURISTIC, NETWORK, RANDOM
 
-# A decision's rollouts need room: 32 MB for this many, with 8 candidates.
-_MOST_ROLLOUTS = 1_000_000
-
 HORIZONS = ("round", "game")
 MAX_DECISIONS = 400
-METHODS = ("halving", "tree")
 
-_KINDS = {"random": RANDOM, "heuristic": HEURISTIC}
-_PREFIX = "search:"
+# A decision's rollouts need memory: 32 MB for this many, with 8 candidates.
+_MOST_ROLLOUTS = 1_000_000
+
+#: Who may play rollouts besides policies.
+KINDS = {"random": RANDOM, "heuristic": HEURISTIC}
 
 # Found by trying: with 1, search:64 is weaker than ppo in Beaver Gang with four players. Where
 # worlds are weighed, errors are larger, and 2 takes a seventh of the gain in Frank's Zoo.
 _CAUTION = 2.0
 _CAUTION_OF_WEIGHED = 1.25
 
-# Worlds are weighed by so many decisions of others at most, among so many of all: the latest.
+# Worlds are weighed by this many decisions of others at most, among this many of all: the latest.
 _MOST_PAST = 16
 _MOST_REMEMBERED = 128
-
-_KEYS = ("method", "policy", "candidates", "worlds", "horizon", "caution", "exploration", "threads")
-_READERS: dict[str, tuple[str, Callable[[str], Any]]] = {
-    "horizon": ("a name", str),
-    "candidates": ("a whole number or 'all'", lambda text: None if text == "all" else int(text)),
-    "caution": ("a number", float),
-    "exploration": ("a number", float),
-}
-_HALVING_ONLY, _TREE_ONLY = ("candidates", "worlds", "caution"), ("exploration",)
 
 
 class PastDecision(NamedTuple):
@@ -86,7 +76,7 @@ class Searcher(Agent):
         unfinished: float = 0.0,
     ) -> None:
         check_is_game(game)
-        if not isinstance(policy, PolicyAgent) and policy not in _KINDS:
+        if not isinstance(policy, PolicyAgent) and policy not in KINDS:
             raise ValueError(f"policy must be a policy, 'heuristic' or 'random', got {policy!r}")
         if policy == "heuristic" and game.heuristic is None:
             raise ValueError(f"{game.id} has no heuristic for rollouts")
@@ -104,7 +94,7 @@ class Searcher(Agent):
         self.name = name
         self._game = game
         self._rollouts = check_whole_number("rollouts", rollouts, 2, _MOST_ROLLOUTS)
-        kind = NETWORK if isinstance(policy, PolicyAgent) else _KINDS[policy]
+        kind = NETWORK if isinstance(policy, PolicyAgent) else KINDS[policy]
         player = policy if isinstance(policy, PolicyAgent) else None
         networks = [None if a is None else a.network.kernel for a in (proposer, player)]
         #: float32: the weights of its policies, the proposer's first; empty without any.
@@ -464,75 +454,3 @@ def _join_states(game: Game, records: Sequence[NDArray[np.void]]) -> NDArray[np.
     # Kernels are compiled for arrays that can be written to, hence a bytearray.
     joined = bytearray().join(record.tobytes() for record in records)
     return np.frombuffer(joined, game.state_dtype)
-
-
-def is_search(name: str) -> bool:
-    """Whether a name stands for a search agent."""
-    return name.startswith(_PREFIX)
-
-
-def make_search_agent(
-    name: str, game: Game, seed: int, make_agent: Callable[[str, Game], Agent]
-) -> Agent:
-    """The search agent of a name such as ``"search:64"`` or ``"search:256,policy=heuristic"``.
-
-    Behind the number of rollouts come any of ``method`` (``halving``: ``SearchAgent``, or ``tree``:
-    ``TreeSearchAgent``) and their arguments ``policy``, ``candidates`` (a number or ``all``),
-    ``worlds``, ``horizon``, ``caution``, ``exploration`` and ``threads``. Where the game has a
-    shipped policy ``ppo`` it proposes, and it plays the rollouts unless ``policy`` says otherwise;
-    else the heuristic does, or random if there is none.
-
-    Args:
-        name: The name.
-        game: The game that it is to play.
-        seed: Of all random choices.
-        make_agent: Makes policies by name.
-
-    Raises:
-        ValueError: The name cannot be read; the message says what is allowed.
-    """
-    rollouts, *words = name.removeprefix(_PREFIX).split(",")
-    given = dict(word.partition("=")[::2] for word in words)
-    method = given.pop("method", METHODS[0])
-    if method not in METHODS:
-        raise ValueError(f"{name!r}: method must be {' or '.join(METHODS)}, got {method!r}")
-    unused = _HALVING_ONLY if method == "tree" else _TREE_ONLY
-    keys = [key for key in _KEYS if key not in unused]
-    if not given.keys() <= set(keys) or len({word.partition("=")[0] for word in words}) < len(
-        words
-    ):
-        raise ValueError(
-            f"{name!r}: behind search:N come KEY=VALUE, separated by commas, each key once; "
-            f"the keys of {method} are {', '.join(keys)}"
-        )
-    proposer, policy = _policies(name, game, given.pop("policy", None), make_agent)
-    options: dict[str, Any] = {}
-    for key, text in {"rollouts": rollouts, **given}.items():
-        kind, read = _READERS.get(key, ("a whole number", int))
-        try:
-            options[key] = read(text)
-        except ValueError:
-            raise ValueError(f"{name!r}: {key} must be {kind}, got {text!r}") from None
-    if method == "tree":
-        return TreeSearchAgent(game, name, policy=policy, seed=seed, **options)
-    return SearchAgent(game, name, policy=policy, proposer=proposer, seed=seed, **options)
-
-
-def _policies(
-    name: str, game: Game, policy: str | None, make_agent: Callable[[str, Game], Agent]
-) -> tuple[PolicyAgent | None, PolicyAgent | str]:
-    """Who proposes, and who plays the rollouts."""
-    try:
-        shipped = make_agent("ppo", game)
-    except ValueError:
-        shipped = None
-    proposer = shipped if isinstance(shipped, PolicyAgent) else None
-    if policy is None:
-        fallback = "random" if game.heuristic is None else "heuristic"
-        return proposer, proposer or fallback
-    if policy in _KINDS:
-        return proposer, policy
-    player = make_agent(policy, game)
-    if not isinstance(player, PolicyAgent):
-        raise ValueError(f"{name!r}: policy must be a policy, heuristic or random")
-    return player, player

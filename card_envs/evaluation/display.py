@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from card_envs.agents.search import is_search
+from card_envs.agents.search_names import is_search
 from card_envs.command import output_file
 from card_envs.extras import import_extra
 from card_envs.files import write_output
