@@ -217,7 +217,11 @@ def _main(argv: Sequence[str] | None) -> None:
     )
     report.add_run_arguments(parser)
     parser.add_argument(
-        "--deals", type=int, default=500, metavar="N", help="default: 500; half of it in cross-play"
+        "--deals",
+        type=int,
+        default=500,
+        metavar="N",
+        help="deals of a match, each in all seatings (default: 500); half of it in cross-play",
     )
     parser.add_argument(
         "--search", default="search:64", metavar="AGENT", help="the exploiter; default: search:64"
@@ -227,7 +231,7 @@ def _main(argv: Sequence[str] | None) -> None:
         type=int,
         default=50,
         metavar="N",
-        help="default: 50; 0 leaves the exploiter out",
+        help="deals of the exploiter (default: 50); 0 leaves it out",
     )
     parser.add_argument(
         "--exact",

@@ -59,9 +59,20 @@ def add_run_arguments(parser: argparse.ArgumentParser) -> None:
         "--players", type=int, metavar="N", help="number of players; default: the game's"
     )
     parser.add_argument(
-        "--seeds", nargs="+", type=int, default=[1, 2, 3], metavar="S", help="default: 1 2 3"
+        "--seeds",
+        nargs="+",
+        type=int,
+        default=[1, 2, 3],
+        metavar="S",
+        help="seeds of the runs (default: 1 2 3)",
     )
-    parser.add_argument("--jobs", type=int, default=-1, metavar="N", help="default: all cores")
+    parser.add_argument(
+        "--jobs",
+        type=int,
+        default=-1,
+        metavar="N",
+        help="runs at a time (default: as many as cores)",
+    )
 
 
 def check_seeds(seeds: Sequence[int]) -> None:

@@ -79,10 +79,10 @@ Arguments
 
 argument     default    values                                    meaning
 num_players  4          a whole number from 2 to 6                number of players
-reward       'rank'     'rank' or 'win' or 'score'                what is paid: standing at the end,
-                                                                  victory, or points round by round
-max_steps    10000      a whole number from 1 to 500000           decisions after which a game is
-                                                                  truncated
+reward       'rank'     'rank' or 'win' or 'score'                the reward: final rank, a win, or
+                                                                  points after each round
+max_steps    10000      a whole number from 1 to 500000           decisions, of all players, after
+                                                                  which a game is truncated
 rounds       None       None or a whole number from 1 to 1000000  rounds of a game; None: as many as
                                                                   players, four with two players
 memory       'perfect'  'perfect' or 'none'                       whether observations have perfect

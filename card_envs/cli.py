@@ -65,7 +65,8 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
-        prog=_PROGRAM, description="Card games with hidden information, in the terminal."
+        prog=_PROGRAM,
+        description="Card games with hidden information, in the terminal and the browser.",
     )
     add_games_argument(parser)
     commands = parser.add_subparsers(metavar="COMMAND", required=True)

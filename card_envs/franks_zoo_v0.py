@@ -80,9 +80,10 @@ Arguments
 
 argument      default    values                           meaning
 num_players   4          a whole number from 3 to 7       number of players
-reward        'rank'     'rank' or 'win' or 'score'       what is paid: standing at the end,
-                                                          victory, or points round by round
-max_steps     10000      a whole number from 1 to 500000  decisions after which a game is truncated
+reward        'rank'     'rank' or 'win' or 'score'       the reward: final rank, a win, or points
+                                                          after each round
+max_steps     10000      a whole number from 1 to 500000  decisions, of all players, after which a
+                                                          game is truncated
 partners      True       True or False                    the game of changing partners from hand 2
                                                           on; never with three players
 target_score  19         a whole number from 1 to 1000    the points that two players (of three:

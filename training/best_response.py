@@ -299,7 +299,13 @@ def _main(argv: Sequence[str] | None) -> None:
         "or the game's default opponent",
     )
     add_set_argument(parser)
-    parser.add_argument("--deals", type=int, default=2000, metavar="N", help="default: 2000")
+    parser.add_argument(
+        "--deals",
+        type=int,
+        default=2000,
+        metavar="N",
+        help="deals, each in all seatings (default: 2000)",
+    )
     parser.add_argument(
         "--search",
         default="search:64",
@@ -313,9 +319,26 @@ def _main(argv: Sequence[str] | None) -> None:
         metavar="N",
         help="deals that the search plays; 0: no search; default: 100",
     )
-    parser.add_argument("--seed", type=int, default=0, metavar="S", help="default: 0")
-    parser.add_argument("--out", type=Path, metavar="DIR", help="default: runs/response_<config>")
-    parser.add_argument("--jobs", type=int, default=-1, metavar="N", help="default: all cores")
+    parser.add_argument(
+        "--seed",
+        type=int,
+        default=0,
+        metavar="S",
+        help="the deals' seed (default: 0)",
+    )
+    parser.add_argument(
+        "--out",
+        type=Path,
+        metavar="DIR",
+        help="folder of the runs (default: runs/response_<config>)",
+    )
+    parser.add_argument(
+        "--jobs",
+        type=int,
+        default=-1,
+        metavar="N",
+        help="runs at a time (default: as many as cores)",
+    )
     parser.add_argument(
         "--json", type=output_file, metavar="FILE", help="write the result here as well"
     )

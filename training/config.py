@@ -33,7 +33,7 @@ def _by_game(default: str) -> dict[str, Any]:
 class EnvironmentSection(Section):
     """The games that are played for training."""
 
-    num_envs: int = Field(1024, ge=1, le=2**20, description="games played at a time")
+    num_envs: int = Field(1024, ge=1, le=2**20, description="games played in parallel")
     num_players: int | tuple[int, int] = Field(
         description="number of players: one number, or the lowest and the highest",
         json_schema_extra=_by_game("all table sizes of the game"),
@@ -173,7 +173,7 @@ class PPOSection(Section):
         0.99,
         ge=0,
         lt=1,
-        description="decay of the anchor, an exponential moving average, at each update",
+        description="decay of the anchor, an exponential moving average, per iteration",
     )
     vf_coef: float = Field(0.5, ge=0, le=1e3, description="weight of the value's loss")
     max_grad_norm: float = Field(
@@ -276,7 +276,7 @@ class Config(GameConfig):
         ge=0,
         lt=1,
         description="the policy that is evaluated, joins the pool and is exported is an "
-        "exponential moving average of the learner's weights, with this decay at each update; 0: "
+        "exponential moving average of the learner's weights, with this decay per iteration; 0: "
         "the learner itself",
     )
     checkpoint_every: int = Field(

@@ -25,7 +25,9 @@ class LabelsSection(Section):
         ge=1,
         description="redrawn worlds of a position, in each of which all candidates are tried",
     )
-    candidates: int = Field(8, ge=2, description="the policy's likeliest actions that are tried")
+    candidates: int = Field(
+        8, ge=2, description="the policy's most probable actions that are tried"
+    )
     min_probability: float = Field(
         0.01,
         ge=0,
@@ -37,8 +39,8 @@ class LabelsSection(Section):
         0.5,
         ge=0,
         le=1,
-        description="share of the learner's actions in its games that are drawn from the policy; "
-        "the others are its likeliest",
+        description="share of the learner's actions in its games that are sampled from the policy; "
+        "the others are its most probable",
     )
     rare: float = Field(
         1.0,
@@ -48,13 +50,13 @@ class LabelsSection(Section):
         "that is legal in fewer than 1 of 20 decisions",
     )
     max_decisions: int = Field(
-        MAX_DECISIONS, ge=1, description="decisions after which a rollout is cut"
+        MAX_DECISIONS, ge=1, description="decisions after which a rollout is truncated"
     )
     unfinished: float = Field(
         0.0,
         ge=-10,
         le=0,
-        description="what every player gets for a rollout that is cut, besides what their standing "
+        description="what every player gets for a truncated rollout, besides what their standing "
         "promises; below 0 for games that good play must finish",
     )
 

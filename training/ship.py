@@ -207,8 +207,16 @@ def _main(argv: Sequence[str] | None) -> None:
     )
     parser.add_argument("run", type=Path, nargs="?", help="the folder of a finished training run")
     parser.add_argument("--readme", action="store_true", help="only rewrite the tables")
-    parser.add_argument("--deals", type=int, default=2000, metavar="N", help="default: 2000")
-    parser.add_argument("--seed", type=int, default=0, metavar="S", help="default: 0")
+    parser.add_argument(
+        "--deals",
+        type=int,
+        default=2000,
+        metavar="N",
+        help="deals at each table size, each in all seatings (default: 2000)",
+    )
+    parser.add_argument(
+        "--seed", type=int, default=0, metavar="S", help="the deals' seed (default: 0)"
+    )
     command.add_games_argument(parser)
     args = command.parse_arguments(parser, argv)
     if args.readme:

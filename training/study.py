@@ -242,8 +242,19 @@ def _main(argv: Sequence[str] | None) -> None:
         prog="python -m training.study", description=(__doc__ or "").split("\n")[0]
     )
     parser.add_argument("study", type=Path, help="a YAML file, see configs/studies")
-    parser.add_argument("--out", type=Path, metavar="DIR", help="default: runs/<the study's name>")
-    parser.add_argument("--jobs", type=int, default=-1, metavar="N", help="default: all cores")
+    parser.add_argument(
+        "--out",
+        type=Path,
+        metavar="DIR",
+        help="folder of the runs (default: runs/<the study's name>)",
+    )
+    parser.add_argument(
+        "--jobs",
+        type=int,
+        default=-1,
+        metavar="N",
+        help="runs at a time (default: as many as cores)",
+    )
     parser.add_argument("--readme", action="store_true", help="rewrite training/README.md's tables")
     command.add_games_argument(parser)
     args = command.parse_arguments(parser, argv)

@@ -4,7 +4,8 @@ The source is the CPU's. A template's loop over games, ``prange`` in its namespa
 of the games that is a thread's own. Importing this module needs the extra ``cuda``, or Numba's
 simulator (``NUMBA_ENABLE_CUDASIM=1 NUMBA_DISABLE_JIT=1``), where kernels run as plain Python.
 
-Results are those of the CPU, byte for byte. A GPU's compiler would join a product and a sum into
+Results are meant to be those of the CPU, byte for byte, but for ``tanh``; the simulator's are, and
+nothing has been run on hardware yet. A GPU's compiler would join a product and a sum into
 one operation that rounds once (fused multiply-add), which the CPU's does not: here it is told not
 to.
 """

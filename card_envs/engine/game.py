@@ -124,13 +124,13 @@ COMMON_OPTIONS = (
     Option(
         "reward",
         "rank",
-        "what is paid: standing at the end, victory, or points round by round",
+        "the reward: final rank, a win, or points after each round",
         choices=REWARD_MODES,
     ),
     Option(
         "max_steps",
         DEFAULT_MAX_STEPS,
-        "decisions after which a game is truncated",
+        "decisions, of all players, after which a game is truncated",
         minimum=1,
         maximum=500_000,
     ),

@@ -57,10 +57,10 @@ class SingleSeatEnv(gymnasium.Env[Observation, np.int64]):
         game: The game's id or versioned name.
         num_players: One number, or a pair (low, high): each game then draws its own. None: the
             game's default.
-        opponents: An agent for all other seats, or one for each, from the learner's left on: a
-            name, a ``card_envs.agents.Agent``, or a function of observations and masks that gives
-            legal actions (M,) for float32 (M, D) and int8 (M, A). None: the heuristic, or random
-            if the game has none.
+        opponents: An agent for all other seats, or one for each, from the learner's left on (then
+            ``num_players`` must be one number): a name, a ``card_envs.agents.Agent``, or a function
+            of observations and masks that gives legal actions (M,) for float32 (M, D) and int8
+            (M, A). None: the heuristic, or random if the game has none.
         seat: The learner's seat; None: drawn at each reset.
         skip_forced: Whether forced moves (a single legal action) are made for the learner.
         reward: ``"rank"``, ``"win"`` or ``"score"``.

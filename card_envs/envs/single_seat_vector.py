@@ -70,7 +70,8 @@ class SingleSeatVectorEnv(VectorEnv[Observation, NDArray[np.int64], NDArray[Any]
               which one of the games is over is an error.
         on_illegal: As for ``SingleSeatEnv``.
         observation_dtype: As for ``SingleSeatEnv``.
-        render_mode: As for ``SingleSeatEnv``.
+        render_mode: None, ``"ansi"`` or ``"rgb_array"``: a text or a picture of each game.
+        render_perspective: As for ``SingleSeatEnv``.
         **own_options: The game's own options.
 
     Raises:

@@ -118,7 +118,9 @@ def _add_evaluate_arguments(parser: argparse.ArgumentParser, program: str) -> No
         metavar="N",
         help="deals, each played in all seatings (default: 1000)",
     )
-    parser.add_argument("--seed", type=int, default=0, metavar="S", help="default: 0")
+    parser.add_argument(
+        "--seed", type=int, default=0, metavar="S", help="the deals' seed (default: 0)"
+    )
     command.add_options_argument(parser)
     parser.add_argument(
         "--json",
@@ -151,7 +153,9 @@ def _add_tournament_arguments(parser: argparse.ArgumentParser, program: str) -> 
         metavar="D",
         help="deals of each table, each played in all seatings (default: 200)",
     )
-    parser.add_argument("--seed", type=int, default=0, metavar="S", help="default: 0")
+    parser.add_argument(
+        "--seed", type=int, default=0, metavar="S", help="the deals' seed (default: 0)"
+    )
     command.add_options_argument(parser)
     parser.add_argument(
         "--json",

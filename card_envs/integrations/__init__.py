@@ -1,1 +1,1 @@
-"""Adapters for tools of others; each is imported only where it is used."""
+"""Adapters for third-party tools; each is imported only where it is used."""

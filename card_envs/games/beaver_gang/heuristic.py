@@ -1,4 +1,10 @@
-"""A sensible scripted player of Beaver Gang, who uses only what their seat knows."""
+"""A sensible scripted player of Beaver Gang, who uses only what their seat knows.
+
+They count the cards that they have not seen, and from that what an unknown card is worth and what a
+draw gains on average in place of their worst card. They take the discard if it gains more than
+that, exchange and swap for the largest gain, and peek at their own unknown cards. They knock when
+they expect to be lowest after everybody else's last turn, by a margin with three and more players.
+"""
 
 from __future__ import annotations
 
