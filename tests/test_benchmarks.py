@@ -8,11 +8,14 @@ import re
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 from helpers import table_sizes
 from tiny_runs import SCRIPTED, SMALL
 
+import card_envs
 from benchmarks import report
+from card_envs.agents import choose, make_agent
 from card_envs.engine.jit import COMPILED
 from card_envs.games import GAMES, load_game
 from training.records import with_tables
@@ -22,11 +25,21 @@ pytest.importorskip("pygame")
 pytest.importorskip("sb3_contrib")
 pytest.importorskip("websockets")
 
-from benchmarks import decision, rendering, search, throughput, training, training_speedup, web
+from benchmarks import (
+    decision,
+    games,
+    rendering,
+    search,
+    throughput,
+    training,
+    training_speedup,
+    web,
+)
 from benchmarks import text as in_words
 
 BENCHMARKS = {
     "decision": decision,
+    "games": games,
     "rendering": rendering,
     "search": search,
     "text": in_words,
@@ -119,6 +132,21 @@ def check_search(measured):
         assert (row["shares"]["scripted player"] > 0) == ("policy=heuristic" in row["agent"])
 
 
+def check_games(measured):
+    check_origin(measured, "games")
+    game = load_game(measured["game"])
+    rows = measured["results"]["rows"]
+    sizes = {(row["agent"], row["players"]) for row in rows}
+    assert len(sizes) == len(rows)
+    assert {n for _, n in sizes} == set(range(game.min_players, game.max_players + 1))
+    for row in rows:
+        low, high = row["decisions_spread"]
+        assert 0 < low <= high
+        assert row["decisions"] > 0
+        assert 0 <= row["forced"] < 1
+        assert 2 <= row["legal_actions"] <= row["most_legal_actions"] <= game.num_actions
+
+
 def check_decision(measured):
     check_origin(measured, "decision")
     results = measured["results"]
@@ -167,6 +195,7 @@ def check_web(measured):
 
 CHECKS = {
     "decision": check_decision,
+    "games": check_games,
     "rendering": check_rendering,
     "search": check_search,
     "text": check_text,
@@ -213,6 +242,33 @@ def test_decision_runs(tmp_path, capsys):
     measured = json.loads(path.read_text())
     check_decision(measured)
     assert decision.table(measured) in capsys.readouterr().out
+
+
+def test_games_runs(tmp_path, capsys):
+    path = tmp_path / "games.json"
+    assert games.main(["--game", SCRIPTED.id, "--games", "3", "--json", str(path)]) == 0
+    measured = json.loads(path.read_text())
+    check_games(measured)
+    assert games.table(measured) in capsys.readouterr().out
+
+
+def test_games_are_those_of_the_environment():
+    """Lengths and legal actions, counted once more along the AEC environment's games."""
+    agent = make_agent(SCRIPTED.default_opponent, SCRIPTED)
+    players, seeds = SCRIPTED.max_players, np.array([3, 4], np.uint64)
+    decisions, legal, truncated = games.play(SCRIPTED, agent, players, seeds)
+    expected, lengths = [], []
+    for seed in seeds:
+        env = card_envs.make(SCRIPTED.id, num_players=players)
+        env.reset(seed=int(seed))
+        before = len(expected)
+        while actions := env.legal_actions():
+            expected.append(len(actions))
+            env.step(choose(agent, SCRIPTED, env.states))
+        lengths.append(len(expected) - before)
+    assert decisions.tolist() == lengths
+    assert sorted(legal.tolist()) == sorted(expected)
+    assert not truncated.any()
 
 
 @slow_as_python
@@ -370,6 +426,7 @@ def test_readme_alone_rewrites_tables_and_nothing_else(tmp_path, monkeypatch):
         ("rendering", ["--pictures", "1"]),
         ("decision", ["--games", "0"]),
         ("decision", ["--repetitions", "0"]),
+        ("games", ["--games", "1"]),
         ("text", ["--deals", "1"]),
         ("text", ["--seconds", "nan"]),
         ("search", ["--deals", "1"]),
