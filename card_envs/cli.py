@@ -97,13 +97,7 @@ def _parser() -> argparse.ArgumentParser:
     play.add_argument(
         "--seed", type=int, metavar="S", help="the game's seed (default: a random one)"
     )
-    play.add_argument(
-        "--option",
-        action="append",
-        default=[],
-        metavar="KEY=VALUE",
-        help="an option of the game or of your view, see info; may be given several times",
-    )
+    command.add_options_argument(play, "options of the game or of your view")
     play.add_argument("--save", metavar="FILE", help="write a replay file")
     play.set_defaults(prepare=_prepare_play)
 

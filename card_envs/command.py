@@ -30,15 +30,22 @@ def add_games_argument(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def add_options_argument(parser: argparse.ArgumentParser) -> None:
-    """Add ``--option KEY=VALUE …``; ``Game.parse_options`` reads ``args.option``."""
+def add_options_argument(
+    parser: argparse.ArgumentParser, what: str = "options of the game"
+) -> None:
+    """Add ``--option KEY=VALUE …``; ``Game.parse_options`` reads ``args.option``.
+
+    Args:
+        parser: The command's.
+        what: What the options are, for its help.
+    """
     parser.add_argument(
         "--option",
         nargs="+",
         action="extend",
         default=[],
         metavar="KEY=VALUE",
-        help="options of the game, such as max_steps=1000",
+        help=f"{what}, such as max_steps=1000: card-envs info lists them",
     )
 
 

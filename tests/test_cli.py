@@ -172,8 +172,17 @@ def test_a_whole_game_is_played_and_saved(game, capsys, monkeypatch, tmp_path):
     path = tmp_path / "game.json"
     keyboard = PlayingPerson(capsys)
     monkeypatch.setattr(sys, "stdin", keyboard)
-    argv = ["play", game.id, "--players", str(n), "--seed", "7", "--option", "memory=none"]
-    argv += ["--option", "reward=win"]
+    argv = [
+        "play",
+        game.id,
+        "--players",
+        str(n),
+        "--seed",
+        "7",
+        "--option",
+        "memory=none",
+        "reward=win",
+    ]
     assert main([*argv, "--save", str(path)]) == 0
     out = capsys.readouterr().out
     assert "The game is over." in out

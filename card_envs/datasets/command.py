@@ -56,7 +56,9 @@ def add_record(subparsers: Any) -> None:
     parser.add_argument(
         "--seed", type=int, default=0, metavar="S", help="other seeds give other games (default: 0)"
     )
-    command.add_options_argument(parser)
+    command.add_options_argument(
+        parser, "options of the game and, with --minari, memory and features of the first agent"
+    )
     parser.set_defaults(prepare=_prepare_record)
 
 
