@@ -128,10 +128,10 @@ def test_wrong_modes(game):
         for wrong in ("ignore", None, True):
             with pytest.raises(ValueError, match="on_illegal must be 'terminate' or 'raise', got"):
                 MAKERS[make](game, on_illegal=wrong)
-    for make in ("SingleSeatEnv", "SingleSeatVectorEnv"):
+    for environment in (SingleSeatEnv, SingleSeatVectorEnv, TextSeatEnv):
         for wrong in ("False", None, 1):
             with pytest.raises(ValueError, match="skip_forced must be True or False, got"):
-                MAKERS[make](game, skip_forced=wrong)
+                environment(game.name, skip_forced=wrong)
 
 
 @each_game
@@ -156,7 +156,8 @@ def test_unknown_games():
                 make(wrong)
             assert repr(wrong) in str(error.value)
             assert all(game in str(error.value) for game in card_envs.GAMES)
-        for wrong, got in ((None, "None"), (3, "3"), (card_envs.load_game("animalia"), "animalia")):
+        game = card_envs.load_game(next(iter(card_envs.GAMES)))
+        for wrong, got in ((None, "None"), (3, "3"), (game, game.name)):
             with pytest.raises(TypeError, match=f"a game's name is needed, .*, got {got}"):
                 make(wrong)
 
@@ -182,6 +183,15 @@ def test_a_name_in_place_of_a_game(game):
         for wrong in (game.id, None):
             with pytest.raises(TypeError, match=rf"a Game is needed, .*, got {wrong!r}"):
                 call("random", wrong)
+
+
+@each_game
+def test_agents_that_choose_at_random_need_a_seed(game):
+    for make in (RandomAgent, SearchAgent, TreeSearchAgent):
+        with pytest.raises(TypeError, match="seed must be a whole number, got None"):
+            make(game, seed=None)
+    with pytest.raises(TypeError, match="seed must be a whole number, got None"):
+        ProgramAgent("cmd:true", game, seed=None)
 
 
 @each_game

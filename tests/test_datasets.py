@@ -430,6 +430,11 @@ def test_a_game_of_a_file_is_chosen_by_its_number(file, capsys):
         assert message in error_of(["replay", str(file), "--game", str(number)], capsys)
 
 
+def test_recorded_games_need_a_seed():
+    with pytest.raises(TypeError, match="seed must be a whole number, got None"):
+        Recording(GAME, ["random"] * GAME.min_players, 1, seed=None)
+
+
 def test_blank_lines_are_no_games(file):
     replays = list(Replay.load_all(file))
     first, *others = file.read_text("utf-8").splitlines()

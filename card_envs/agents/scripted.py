@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from card_envs.engine.agent import Agent, Turn
 from card_envs.engine.game import Game, check_is_game
 from card_envs.engine.rng import mix
-from card_envs.engine.seeds import check_seed, random_action
+from card_envs.engine.seeds import check_given_seed, random_action
 from card_envs.engine.templates import HEURISTIC, RANDOM
 
 
@@ -24,7 +24,7 @@ class RandomAgent(Agent):
 
     def __init__(self, game: Game, seed: int = 0) -> None:
         check_is_game(game)
-        self._streams = np.array([mix(np.uint64(check_seed(seed)))], np.uint64)
+        self._streams = np.array([mix(np.uint64(check_given_seed(seed)))], np.uint64)
 
     @property
     def kernel(self) -> int | None:

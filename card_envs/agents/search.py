@@ -25,7 +25,7 @@ from card_envs.engine.search import (
     search_games,
     search_tree,
 )
-from card_envs.engine.seeds import check_seed
+from card_envs.engine.seeds import check_given_seed
 from card_envs.engine.templates import HEURISTIC, NETWORK, RANDOM
 
 HORIZONS = ("round", "game")
@@ -111,7 +111,7 @@ class Searcher(Agent):
             check_number("unfinished", unfinished),
         )
         self._policy = (kind, self.weights, layouts, codes, *end)
-        self._seed = np.uint64(check_seed(seed))
+        self._seed = np.uint64(check_given_seed(seed))
         available = numba.config.NUMBA_NUM_THREADS  # type: ignore[attr-defined]
         self._threads = check_whole_number("threads", threads, 1, available)
         #: int64 (3,): worlds drawn, decisions taken in them, and network evaluations, so far.

@@ -17,7 +17,7 @@ from card_envs.engine.checks import check_whole_number
 from card_envs.engine.game import Game, View
 from card_envs.engine.rng import mix
 from card_envs.engine.seat_decisions import count_decisions, write_decisions
-from card_envs.engine.seeds import check_seed, draw_tables
+from card_envs.engine.seeds import check_given_seed, draw_tables
 from card_envs.engine.templates import NOBODY, compile_for, reset_games
 from card_envs.evaluation.deals import distinct_agents
 from card_envs.games import load_game
@@ -192,7 +192,7 @@ class Recording:
         self.num_players = self.game.check_num_players(len(agents))
         self.options = self.game.check_options(options or {})
         self.games = check_whole_number("games", games, 1)
-        self.seed = check_seed(seed)
+        self.seed = check_given_seed(seed)
         with ExitStack() as stack:
             # Seeded as opponents of environments are, which then play the same games.
             self._agents, self._indices = distinct_agents(self.game, agents, 0, stack)

@@ -1,8 +1,8 @@
 """A policy network's forward pass as a kernel: for one observation, without allocation.
 
 Networks are passed in as arrays, so that another one needs no compiling. Every sum has a fixed
-order, and the exponential is our own: the same logits and draws on every machine, for one
-observation as for many.
+order, and the exponential is our own: the same logits and draws for one observation as for many
+and, with the activation relu, on every machine.
 """
 
 from __future__ import annotations

@@ -10,6 +10,7 @@ import numpy as np
 from gymnasium import spaces
 
 from card_envs.agents import AgentLike, GameForfeitedError
+from card_envs.engine.checks import check_flag
 from card_envs.engine.followed_game import FollowedGame
 from card_envs.engine.game import DEFAULT_MAX_STEPS
 from card_envs.engine.seeds import check_seed, next_seed, random_action
@@ -138,7 +139,7 @@ class TextSeatEnv(OneThread, gymnasium.Env[str, str]):
         )
         self._followed = FollowedGame(self.game, {}, options)
         self._game.watch = self._followed.watch
-        self._skip_forced = bool(skip_forced)
+        self._skip_forced = check_flag("skip_forced", skip_forced)
         self._renderer = TableRenderer(
             self.game,
             render_mode,

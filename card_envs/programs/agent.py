@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from card_envs.engine.agent import FORFEIT, Follower, FollowingAgent, Turn
 from card_envs.engine.game import Game, check_is_game
 from card_envs.engine.rng import mix
-from card_envs.engine.seeds import check_seed, random_action
+from card_envs.engine.seeds import check_given_seed, random_action
 from card_envs.programs import messages
 from card_envs.programs.faults import (
     GIVEN_UP,
@@ -78,7 +78,7 @@ class ProgramAgent(FollowingAgent):
         self.limits = limits
         self.on_fault = limits.on_fault
         self._names = [game.action_name(action) for action in range(game.num_actions)]
-        self._streams = np.array([mix(np.uint64(check_seed(seed)))], np.uint64)
+        self._streams = np.array([mix(np.uint64(check_given_seed(seed)))], np.uint64)
         self._lock = RLock()
         self._process: Process | None = None
         self._wants = ""

@@ -44,9 +44,12 @@ def main(argv: list[str]) -> int:
     null = os.open(os.devnull, os.O_RDWR)
     for stream in (0, 1, 2):
         os.dup2(null, stream)
+    poller = select.poll()  # select() takes no descriptor above 1023
+    for end in (lifeline, wakeup):
+        poller.register(end, select.POLLIN)
     status = None
     while status is None:
-        ready, _, _ = select.select([lifeline, wakeup], [], [])
+        ready = [end for end, _ in poller.poll()]
         if lifeline in ready:
             break
         os.read(wakeup, 1024)

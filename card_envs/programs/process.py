@@ -114,6 +114,8 @@ class Process:
             if rest and self._in in self._selector.get_map():
                 self._selector.unregister(self._in)
         line, _, more = self._read.partition(b"\n")
+        if len(line) >= MAX_LINE:
+            raise ProgramFault(TOO_MUCH, f"it wrote a line of {MAX_LINE} bytes or more")
         if more:
             raise ProgramFault(TOO_MUCH, f"it wrote more than one line: {_shown(more)}")
         if rest:

@@ -74,8 +74,10 @@ class SameOriginMiddleware:
         if not self._is_own_name(_hostname(f"//{host}")):
             return "this server has another name"
         is_change = scope["type"] == "websocket" or scope["method"] in _UNSAFE
-        origin = urlsplit(headers.get("origin", ""))
-        is_own = origin.scheme in ("http", "https") and origin.netloc.lower() == host.lower()
+        is_own = headers.get("origin", "").lower() in (
+            f"http://{host.lower()}",
+            f"https://{host.lower()}",
+        )
         return "" if is_own or not is_change else "only this server's own pages may ask for that"
 
     def _is_own_name(self, name: str) -> bool:

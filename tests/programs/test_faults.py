@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+import os
 import sys
 import time
 
@@ -19,7 +20,8 @@ from card_envs.engine.templates import NOBODY
 from card_envs.envs.single_seat import SingleSeatEnv
 from card_envs.envs.text_seat import TextSeatEnv
 from card_envs.evaluation import deal_seeds, evaluate, play_deals, run_tournament
-from card_envs.programs.process import MAX_LINE
+from card_envs.programs.faults import ProgramFault
+from card_envs.programs.process import MAX_LINE, Process
 
 GAME = ALL_GAMES[0]  # where any game will do
 N = GAME.min_players
@@ -309,3 +311,36 @@ def test_an_evaluation_of_names_leaves_nothing(mark):
     with pytest.raises(ValueError, match="no agent"):
         run_tournament(GAME, [program("last"), "nobody"], N, deals=2)
     assert none_left(mark, 1.0)
+
+
+def ask(code, data=b"hello\n"):
+    """What a Python program with this code answers to a line."""
+    process = Process([sys.executable, "-c", code], 0)
+    try:
+        return process.ask(data, 10)
+    finally:
+        process.close(at_once=True)
+
+
+def test_a_line_has_a_greatest_length():
+    """Also where it comes with its end."""
+    code = "import sys; sys.stdin.readline(); print('x' * {}, flush=True); sys.stdin.readline()"
+    assert ask(code.format(MAX_LINE - 1)) == b"x" * (MAX_LINE - 1)
+    for length in (MAX_LINE, 2 * MAX_LINE - 2):
+        with pytest.raises(ProgramFault, match=f"it wrote .*{MAX_LINE} bytes"):
+            ask(code.format(length))
+
+
+def test_programs_start_where_many_files_are_open():
+    resource = pytest.importorskip("resource")  # of POSIX, as programs are
+    limit, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if most != resource.RLIM_INFINITY and most < 1300:
+        pytest.skip("so many files cannot be open here")
+    resource.setrlimit(resource.RLIMIT_NOFILE, (max(limit, 1300), most))
+    held = [os.open(os.devnull, os.O_RDONLY) for _ in range(1100)]
+    try:
+        assert ask("print(input(), flush=True); input()") == b"hello"
+    finally:
+        for end in held:
+            os.close(end)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (limit, most))

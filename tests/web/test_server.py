@@ -109,7 +109,8 @@ def test_the_page_knows_no_game(client):
 
 
 @pytest.mark.parametrize(
-    "origin", [None, "null", "http://evil.example", "http://127.0.0.1:9000", "https://localhost"]
+    "origin",
+    [None, "null", "http://evil.example", "http://127.0.0.1:9000", "https://localhost", "http://["],
 )
 def test_changes_are_for_the_servers_own_pages(origin, visit):
     client = visit()
