@@ -16,6 +16,7 @@ from card_envs.command import output_file
 from card_envs.files import write_json
 from card_envs.games import GAMES, load_game
 from training.records import cpu_model, with_tables
+from training.tasks import add_jobs_argument
 
 README = Path(__file__).with_name("README.md")
 RESULTS = Path(__file__).with_name("results")
@@ -66,13 +67,7 @@ def add_run_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="S",
         help="seeds of the runs (default: 1 2 3)",
     )
-    parser.add_argument(
-        "--jobs",
-        type=int,
-        default=-1,
-        metavar="N",
-        help="runs at a time (default: as many as cores)",
-    )
+    add_jobs_argument(parser, "runs")
 
 
 def check_seeds(seeds: Sequence[int]) -> None:

@@ -31,7 +31,7 @@ from training.arguments import add_set_argument, check_search
 from training.config import Config, PoolSection, check, load_config, read_yaml, with_overrides
 from training.records import command_as_typed, identity, predecessors, read_json
 from training.run import Run
-from training.tasks import do_calls
+from training.tasks import add_jobs_argument, do_calls
 from training.train import train_or_resume
 
 #: What responses learn with: of the settings that were tried, those that gained most.
@@ -332,13 +332,7 @@ def _main(argv: Sequence[str] | None) -> None:
         metavar="DIR",
         help="folder of the runs (default: runs/response_<config>)",
     )
-    parser.add_argument(
-        "--jobs",
-        type=int,
-        default=-1,
-        metavar="N",
-        help="runs at a time (default: as many as cores)",
-    )
+    add_jobs_argument(parser, "runs")
     parser.add_argument(
         "--json", type=output_file, metavar="FILE", help="write the result here as well"
     )

@@ -29,7 +29,7 @@ from card_envs.files import write_json
 from training.config import Config, Section, check, read_yaml, with_overrides
 from training.records import identity, read_json, with_tables
 from training.run import Run
-from training.tasks import do_calls
+from training.tasks import add_jobs_argument, do_calls
 from training.train import train_or_resume
 
 README = Path(__file__).with_name("README.md")
@@ -248,13 +248,7 @@ def _main(argv: Sequence[str] | None) -> None:
         metavar="DIR",
         help="folder of the runs (default: runs/<the study's name>)",
     )
-    parser.add_argument(
-        "--jobs",
-        type=int,
-        default=-1,
-        metavar="N",
-        help="runs at a time (default: as many as cores)",
-    )
+    add_jobs_argument(parser, "runs")
     parser.add_argument("--readme", action="store_true", help="rewrite training/README.md's tables")
     command.add_games_argument(parser)
     args = command.parse_arguments(parser, argv)

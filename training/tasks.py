@@ -30,6 +30,17 @@ _SECONDS_TO_REPORT = 60
 _SECONDS_TO_GIVE_UP = 1800
 
 
+def add_jobs_argument(parser: argparse.ArgumentParser, what: str) -> None:
+    """Add ``--jobs``; ``what`` is done in parallel, for its help."""
+    parser.add_argument(
+        "--jobs",
+        type=int,
+        default=-1,
+        metavar="N",
+        help=f"{what} at a time (default: as many as there are cores)",
+    )
+
+
 def add_arguments(parser: argparse.ArgumentParser, what: str) -> None:
     """Add ``--jobs`` and ``--backend``.
 
@@ -37,9 +48,7 @@ def add_arguments(parser: argparse.ArgumentParser, what: str) -> None:
         parser: The command's.
         what: What a task is, such as ``"tables"``.
     """
-    parser.add_argument(
-        "--jobs", type=int, default=-1, metavar="N", help=f"{what} at a time; default: all cores"
-    )
+    add_jobs_argument(parser, what)
     parser.add_argument(
         "--backend", choices=BACKENDS, default="loky", help="loky: this machine; ray: a Ray cluster"
     )
