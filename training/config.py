@@ -16,7 +16,7 @@ from card_envs.games import load_game
 _Model = TypeVar("_Model", bound=BaseModel)
 
 # Names of files in a run's folder, and of agents that are not policies.
-_TAKEN_NAMES = ("random", "heuristic", "agents", "checkpoint")
+_TAKEN_NAMES = ("random", "heuristic", "agents", "checkpoint", "measured")
 
 
 class Section(BaseModel):
