@@ -15,7 +15,7 @@ from card_envs import command
 from card_envs.command import output_file
 from card_envs.files import write_json
 from card_envs.games import GAMES, load_game
-from training.records import command_as_typed, cpu_model, with_tables
+from training.records import cpu_model, with_tables
 from training.tasks import add_jobs_argument
 
 README = Path(__file__).with_name("README.md")
@@ -101,7 +101,7 @@ def document(
     return {
         "benchmark": benchmark,
         "game": game,
-        "command": command_as_typed(f"benchmarks.{benchmark}", *arguments),
+        "command": " ".join([f"python -m benchmarks.{benchmark}", *arguments]),
         "date": datetime.datetime.now(datetime.UTC).date().isoformat(),
         "machine": {
             "cpu": cpu_model(),
