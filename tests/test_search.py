@@ -270,7 +270,7 @@ def test_names(game):
         ("search:8,caution=1,caution=2", "each key once"),
         ("search:8,candidates=1", "candidates must be a whole number of at least 2, got 1"),
         ("search:8,candidates=some", "candidates must be a whole number or 'all', got 'some'"),
-        ("search:8,worlds=-1", "worlds must be a whole number from 0 to"),
+        ("search:8,worlds=-1", "worlds must be a whole number from 0 to 1000000, got -1"),
         ("search:8,horizon=year", "horizon must be 'round' or 'game', got 'year'"),
         ("search:8,policy=nobody", "there is no agent 'nobody'"),
         ("search:8,threads=0", "threads must be a whole number from 1 to"),

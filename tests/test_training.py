@@ -149,8 +149,13 @@ def test_the_tables_of_keys_are_the_codes(place, model):
         ("ppo.batch_size=1", "ppo.batch_size"),
         ("ppo.batch_size=63", "batches of 63 leave a batch of one"),
         ("name=v2/ppo", "name"),
-        ("name=agents", "checkpoint, measured, got 'agents'"),
-        ("name=random", "must not be one of random, heuristic, agents, checkpoint, measured"),
+        *(
+            (
+                f"name={name}",
+                f"must not be one of random, heuristic, agents, checkpoint, measured, got '{name}'",
+            )
+            for name in ("agents", "random", "measured")
+        ),
         ("name=checkpoint", "agents, checkpoint, measured, got 'checkpoint'"),
         ("opponents.agents.random=-1", "opponents.agents.random"),
         ("opponents={pool: 1, agents: {random: 0}}", "one of agents must be above 0"),

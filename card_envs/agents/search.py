@@ -255,11 +255,21 @@ class SearchAgent(Searcher, FollowingAgent):
         seed: int = 0,
         threads: int = 1,
     ) -> None:
-        check_is_game(game)
-        rollouts = check_whole_number("rollouts", rollouts, 2, _MOST_ROLLOUTS)
+        super().__init__(
+            game,
+            name,
+            rollouts,
+            policy,
+            proposer,
+            horizon,
+            seed,
+            threads,
+            max_decisions,
+            unfinished,
+        )
         if candidates is not None:
             candidates = check_whole_number("candidates", candidates, 2)
-        worlds = rollouts if worlds is None else worlds
+        worlds = self._rollouts if worlds is None else worlds
         worlds = check_whole_number("worlds", worlds, 0, _MOST_ROLLOUTS)
         if game.look_back is None:
             worlds = 0
@@ -274,19 +284,7 @@ class SearchAgent(Searcher, FollowingAgent):
         self._cautions = (alone, after)
         self._halving = check_flag("halving", halving)
         self._min_probability = check_number("min_probability", min_probability, 0.0, 1.0)
-        super().__init__(
-            game,
-            name,
-            rollouts,
-            policy,
-            proposer,
-            horizon,
-            seed,
-            threads,
-            max_decisions,
-            unfinished,
-        )
-        most = max(2, rollouts // 2) if halving else rollouts
+        most = max(2, self._rollouts // 2) if self._halving else self._rollouts
         self._candidates = min(candidates or game.num_actions, game.num_actions, most)
         self._worlds = worlds
 

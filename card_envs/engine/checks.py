@@ -9,17 +9,24 @@ from typing import Any
 import numpy as np
 
 
+def as_whole_number(value: Any) -> int | None:
+    """A whole number, Python's or NumPy's, as Python's own; None if it is none."""
+    if isinstance(value, (bool, np.bool_)):
+        return None
+    try:
+        return operator.index(value)
+    except TypeError:
+        return None
+
+
 def check_whole_number(name: str, value: Any, low: int, high: int | None = None) -> int:
     """A whole number, Python's or NumPy's, as Python's own.
 
     Raises:
         ValueError: It is none, or not from ``low`` to ``high``; the message names the range.
     """
-    try:
-        number = operator.index(value)
-    except TypeError:
-        number = low - 1
-    if isinstance(value, (bool, np.bool_)) or number < low or (high is not None and number > high):
+    number = as_whole_number(value)
+    if number is None or number < low or (high is not None and number > high):
         allowed = f"of at least {low}" if high is None else f"from {low} to {high}"
         raise ValueError(f"{name} must be a whole number {allowed}, got {value!r}")
     return number

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from types import ModuleType
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from card_envs.engine.checks import as_whole_number
 from card_envs.engine.code_cache import cache_folder
 from card_envs.engine.fields import Fields
 from card_envs.engine.full_state import byte_fields
@@ -69,14 +69,10 @@ class Option:
         elif value is None:
             if self.default is None:
                 return None
-        elif not isinstance(value, (bool, np.bool_)):
-            try:
-                number = operator.index(value)
-            except TypeError:
-                pass
-            else:
-                if self.minimum <= number <= self.maximum:
-                    return number
+        else:
+            number = as_whole_number(value)
+            if number is not None and self.minimum <= number <= self.maximum:
+                return number
         raise ValueError(f"{self.name} must be {self.allowed}, got {value!r}")
 
     def encode(self, value: str | int | bool | None) -> int:
@@ -369,11 +365,8 @@ class Game:
         """
         if num_players is None:
             return self.default_players
-        try:
-            number = operator.index(num_players)
-        except TypeError:
-            number = -1
-        if isinstance(num_players, bool) or not self.min_players <= number <= self.max_players:
+        number = as_whole_number(num_players)
+        if number is None or not self.min_players <= number <= self.max_players:
             raise ValueError(
                 f"{self.id} is for {self.min_players} to {self.max_players} players, "
                 f"got num_players={num_players!r}"
