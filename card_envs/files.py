@@ -4,10 +4,38 @@ from __future__ import annotations
 
 import json
 import os
+import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
+
+
+@contextmanager
+def replacement(path: str | Path) -> Iterator[Path]:
+    """A path beside a file's: what is written there replaces the file at the end of the block.
+
+    If the block fails, the old file is still there and nothing else. Symbolic links are followed,
+    and two programs that write the same file do not write into each other's.
+
+    Args:
+        path: The file; its folder is made if needed.
+
+    Yields:
+        The new file's path, with the same ending.
+
+    Raises:
+        OSError: The file cannot be replaced.
+    """
+    path = Path(path).resolve()
+    path.parent.mkdir(parents=True, exist_ok=True)
+    new = path.with_name(f".{path.stem}.{secrets.token_hex(4)}{path.suffix}")
+    try:
+        yield new
+        new.replace(path)
+    except BaseException:
+        new.unlink(missing_ok=True)
+        raise
 
 
 @contextmanager
@@ -33,19 +61,11 @@ def open_output(path: str | Path, *, sync: bool = False) -> Iterator[IO[bytes]]:
         with path.open("wb") as file:
             yield file
         return
-    path = path.resolve()
-    path.parent.mkdir(parents=True, exist_ok=True)
-    new = path.with_name(path.name + ".new")
-    try:
-        with new.open("wb") as file:
-            yield file
-            if sync:
-                file.flush()
-                os.fsync(file.fileno())
-        new.replace(path)
-    except BaseException:
-        new.unlink(missing_ok=True)
-        raise
+    with replacement(path) as new, new.open("wb") as file:
+        yield file
+        if sync:
+            file.flush()
+            os.fsync(file.fileno())
 
 
 def write_output(path: str | Path, data: bytes) -> None:

@@ -100,6 +100,18 @@ def test_what_is_no_regular_file_is_written_directly(tmp_path):
     assert list(tmp_path.iterdir()) == [pipe]
 
 
+def test_two_that_write_the_same_file_each_write_all_of_it(tmp_path):
+    path = tmp_path / "result.json"
+    with files.open_output(path) as one:
+        one.write(b"one, ")
+        with files.open_output(path) as other:
+            other.write(b"other")
+        assert path.read_bytes() == b"other"
+        one.write(b"complete")
+    assert path.read_bytes() == b"one, complete"
+    assert list(tmp_path.iterdir()) == [path]
+
+
 def test_a_file_that_cannot_be_written_is_as_it_was(tmp_path, monkeypatch):
     path = tmp_path / "result.json"
     path.write_text("before")

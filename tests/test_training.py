@@ -1258,4 +1258,4 @@ def test_a_full_disk_leaves_the_checkpoint_before(tmp_path, monkeypatch, capsys)
     assert train.main(["--resume", str(run.folder), "--set", "decisions=256"]) == 2
     assert capsys.readouterr().err.splitlines()[-1].endswith("No space left on device")
     assert run.checkpoint_path.read_bytes() == before
-    assert not list(run.folder.glob("*.new"))
+    assert not list(run.folder.glob(".*"))

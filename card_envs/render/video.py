@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from card_envs.extras import import_extra
+from card_envs.files import replacement
 
 #: What a video file may end in.
 SUFFIXES = (".mp4", ".gif")
@@ -37,9 +38,7 @@ def write_video(path: str | Path, frames: Iterable[NDArray[np.uint8]], fps: floa
     imageio = import_extra("imageio.v2", "render")
     is_gif = path.suffix.lower() == ".gif"
     options = {"duration": 1000 / fps, "loop": 0} if is_gif else {"fps": fps}
-    path.parent.mkdir(parents=True, exist_ok=True)
-    new = path.with_name(f"{path.stem}.new{path.suffix}")
-    try:
+    with replacement(path) as new:
         is_empty = True
         with imageio.get_writer(new, **options) as writer:
             for frame in frames:
@@ -47,7 +46,3 @@ def write_video(path: str | Path, frames: Iterable[NDArray[np.uint8]], fps: floa
                 is_empty = False
         if is_empty:
             raise ValueError(f"{path}: a video needs at least one picture")
-        new.replace(path)
-    except BaseException:
-        new.unlink(missing_ok=True)
-        raise
