@@ -155,7 +155,7 @@ class RunFolder(Generic[_Config]):
         owner = folder.with_name(f".{folder.name}.pid")
         lock = FileLock(folder.with_name(f".{folder.name}.lock"), is_singleton=True)
         try:
-            lock.acquire(timeout=0)
+            lock.acquire(timeout=1)  # the page of runs holds it for a moment
         except Timeout:
             process = owner.read_text(encoding="utf-8") if owner.exists() else "unknown"
             raise ValueError(

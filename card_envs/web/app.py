@@ -234,11 +234,6 @@ class _Server:
             await page.close(4404, _GONE)
             return
         try:
-            self._tables.join(session, page)
-        except TooManyError as error:
-            await page.close(4503, str(error))
-            return
-        try:
             async with anyio.create_task_group() as tasks:
                 with suppress(WebSocketDisconnect):
                     await self._talk(name, session, page, tasks)
@@ -249,14 +244,23 @@ class _Server:
     async def _talk(self, name: str, session: Session, page: WebSocket, tasks: TaskGroup) -> None:
         table = session.table
         advisers = self.menu.labels(table.game)
-        async with session.lock:
+        async with session.lock:  # what happens at the table is told after the welcome
+            try:
+                self._tables.join(session, page)
+            except TooManyError as error:
+                await page.close(4503, str(error))
+                return
             welcome = await _in_thread(lambda: table.welcome(advisers).model_dump_json())
             await page.send_text(welcome)
             await self._play_on(session)
         search = anyio.CancelScope()
         # A page that went while it was told something is no longer connected.
         while page.application_state is WebSocketState.CONNECTED:
-            text = await page.receive_text()
+            try:
+                text = await page.receive_text()
+            except KeyError:
+                await page.close(1003, "messages are texts, this one is of bytes")
+                return
             if self._tables.get(name) is None:
                 await page.close(4404, _GONE)
                 return

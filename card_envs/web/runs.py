@@ -8,7 +8,6 @@ cannot be read is left out: a run may be writing at this moment.
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Iterator
 from contextlib import suppress
 from itertools import pairwise
@@ -16,6 +15,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 import yaml
+from filelock import FileLock, Timeout
 from pydantic import BaseModel, ValidationError
 
 _DEPTH = 3  # folders within folders that are searched
@@ -195,9 +195,8 @@ def _rate(entries: list[dict[str, Any]]) -> float | None:
 
 
 def _state(folder: Path, config: dict[str, Any]) -> Literal["finished", "training", "stopped"]:
-    """The policy's card is what a run leaves last; its process is noted beside the folder."""
-    owner = folder.with_name(f".{folder.name}.pid")
-    if owner.exists() and _is_process(owner.read_text(encoding="utf-8")):
+    """The policy's card is what a run leaves last; beside the folder lies its process's lock."""
+    if _is_locked(folder):
         return "training"
     card = folder / f"{config['name']}.json"
     # A run that was given more decisions has its old policy until they are made.
@@ -205,14 +204,17 @@ def _state(folder: Path, config: dict[str, Any]) -> Literal["finished", "trainin
     return "finished" if is_whole else "stopped"
 
 
-def _is_process(text: str) -> bool:
-    try:
-        os.kill(int(text), 0)
-    except (ValueError, ProcessLookupError, OverflowError):
+def _is_locked(folder: Path) -> bool:
+    path = folder.with_name(f".{folder.name}.lock")
+    if not path.exists():
         return False
-    except PermissionError:
+    try:
+        with FileLock(path, timeout=0):
+            return False
+    except Timeout:
         return True
-    return True
+    except OSError:  # another user's: a run removes the note of its process when it ends
+        return folder.with_name(f".{folder.name}.pid").exists()
 
 
 def _curves(entries: list[dict[str, Any]]) -> list[Curve]:

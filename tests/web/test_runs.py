@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 import yaml
+from filelock import FileLock
 
 from card_envs.evaluation import RatedAgentResult
 from card_envs.evaluation.statistics import MeanEstimate
@@ -69,11 +70,20 @@ def test_whether_a_run_is_training_or_finished(folder):
     assert read_runs(folder).runs[0].state == "stopped"
     (run / "ppo.json").write_text(json.dumps({"config": config}))
     assert read_runs(folder).runs[0].state == "finished"
-    owner = run.with_name(".first.pid")
-    owner.write_text(str(os.getpid()), encoding="utf-8")
-    assert read_runs(folder).runs[0].state == "training"
-    owner.write_text("0x", encoding="utf-8")
+    # A run that was killed leaves its process's number, which may be another process's by now.
+    run.with_name(".first.pid").write_text(str(os.getpid()), encoding="utf-8")
+    lock = run.with_name(".first.lock")
+    with FileLock(lock):
+        assert read_runs(folder).runs[0].state == "training"
     assert read_runs(folder).runs[0].state == "finished"
+
+
+def test_a_lock_that_cannot_be_tried(folder, monkeypatch):
+    run = folder / "tests" / "first"
+    run.with_name(".first.lock").mkdir()
+    assert read_runs(folder).runs[0].state == "stopped"
+    run.with_name(".first.pid").touch()
+    assert read_runs(folder).runs[0].state == "training"
 
 
 def test_a_run_that_has_just_begun_has_no_curve(folder):

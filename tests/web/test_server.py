@@ -294,6 +294,31 @@ def test_pages_at_a_table_are_limited(visit):
         page.hear("welcome")
 
 
+def test_a_message_that_is_no_text_ends_the_talk(visit):
+    client = visit()
+    with talk(client, begin(client, wanted(GAME))) as page:
+        page.hear("welcome")
+        page.socket.send_bytes(b"{}")
+        with pytest.raises(WebSocketDisconnect) as closed:
+            while True:
+                page.socket.receive_text()
+        assert (closed.value.code, closed.value.reason[:18]) == (1003, "messages are texts")
+
+
+def test_a_page_is_welcomed_before_it_is_told_what_happens(visit):
+    client = visit()
+    table = begin(client, wanted(GAME, seat=None))
+    with talk(client, table) as watcher:
+        step = watcher.hear("welcome")["state"]["steps"]
+        for _ in range(20):
+            watcher.say("advance", step=step)
+            with talk(client, table) as page:
+                state = page.hear("welcome")["state"]
+                step = watcher.hear("state")["steps"]
+                if state["steps"] < step:
+                    assert page.hear("state")["steps"] == step
+
+
 def test_requests_and_replays_are_limited_in_size(visit):
     client = visit(limits=Limits(request_bytes=2000, replayed=3))
     big = {"replay": "x" * 3000}
