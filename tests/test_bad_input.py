@@ -480,6 +480,38 @@ def test_after_an_opponents_error_a_game_must_begin_again(game):
         env.step(first_legal_action(info))
 
 
+@each_game
+def test_the_game_in_which_an_opponent_failed_is_not_begun_again(game):
+    """It would fail in the same place for ever: the next one has the seed that follows."""
+    fails = []
+
+    def unreliable(observation, action_mask):
+        if fails:
+            raise TimeoutError("the model's server did not answer")
+        return action_mask.argmax(axis=1)
+
+    for kind in (SingleSeatEnv, TextSeatEnv):
+        env, other = (
+            kind(game.name, num_players=game.min_players, opponents=unreliable, seat=1)
+            for _ in range(2)
+        )
+        for seed in range(20):
+            fails.append(True)
+            try:
+                env.reset(seed=seed)
+            except TimeoutError:
+                break  # the opponent begins this game
+            finally:
+                fails.clear()
+        else:
+            raise AssertionError("the opponent never failed")
+        other.reset(seed=seed)
+        observation, info = env.reset()
+        expected, expected_info = other.reset()
+        assert np.array_equal(observation, expected)
+        assert str(info) == str(expected_info)
+
+
 def first_legal_action(info):
     """An action of the environment that gave this info: of a seat, of each of several, in words."""
     if "legal_actions" in info:

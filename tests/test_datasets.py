@@ -297,6 +297,21 @@ def test_no_minari_dataset_is_left_by_what_failed(minari, capsys, monkeypatch, t
     assert not out.exists()
 
 
+def test_a_minari_dataset_that_another_program_has_made_meanwhile_stays(minari):
+    from card_envs.datasets.minari_dataset import MinariWriter
+
+    agents = ["random"] * GAME.min_players
+    recording = Recording(GAME, agents, 2, 0, {})
+    view = View("none")
+    late = MinariWriter("test-v0", recording, agents, view)
+    assert main(command("--minari", "test-v0")) == 0
+    before = minari.load_dataset("test-v0").total_steps
+    with pytest.raises(ValueError, match="exists already"), late:
+        for games in recording:
+            late.add(games)
+    assert minari.load_dataset("test-v0").total_steps == before
+
+
 def test_without_any_decision_there_is_no_minari_dataset(minari, capsys):
     n = GAME.max_players
     seed = next(

@@ -51,13 +51,17 @@ class MinariWriter:
             )
         paths = import_extra("minari.storage.datasets_root_dir", _EXTRA)
         self.path = paths.get_dataset_path(name)
-        if self.path.exists():
-            raise ValueError(f"the Minari dataset {name} exists already: {self.path}")
         self._name = name
+        self._check_free()
         self._recording = recording
         self._agents = list(agents)
         self._view = view
+        self._is_begun = False
         self._dataset: Any = None
+
+    def _check_free(self) -> None:
+        if self.path.exists():
+            raise ValueError(f"the Minari dataset {self._name} exists already: {self.path}")
 
     @property
     def episodes(self) -> int:
@@ -74,7 +78,8 @@ class MinariWriter:
         traceback: TracebackType | None,
     ) -> None:
         if kind is not None:
-            shutil.rmtree(self.path, ignore_errors=True)
+            if self._is_begun:  # what is there otherwise is another program's
+                shutil.rmtree(self.path, ignore_errors=True)
         elif self._dataset is None:
             raise ValueError(
                 f"no Minari dataset was written: all games ended before the first decision of "
@@ -120,6 +125,8 @@ class MinariWriter:
             **view,
             "mask": "observation",
         }
+        self._check_free()
+        self._is_begun = True
         with warnings.catch_warnings():
             # About an author, an address and the like, which are the user's to add.
             warnings.simplefilter("ignore", UserWarning)

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from card_envs.agents import AgentLike
 from card_envs.engine.game import DEFAULT_MAX_STEPS
+from card_envs.engine.seeds import check_seed
 from card_envs.envs.learner_games import LearnerGames
 from card_envs.envs.observation_space import is_mask_in_info, observation_space
 from card_envs.games import load_game
@@ -156,8 +157,9 @@ class SingleSeatEnv(gymnasium.Env[Observation, np.int64]):
         if seed is None and self._has_game:
             self._games.reset_next(self._games.all)
         else:
+            seed = check_seed(seed)
+            self._has_game = True  # even if an opponent raises an error: the next one follows it
             self._games.reset(seed)
-        self._has_game = True
         self._is_over = False
         if self.render_mode == "human":
             self.render()

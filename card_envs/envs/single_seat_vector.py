@@ -176,8 +176,8 @@ class SingleSeatVectorEnv(VectorEnv[Observation, NDArray[np.int64], NDArray[Any]
         if not chosen.all() and not self._has_game:
             raise gymnasium.error.ResetNeeded("the first reset() must be one of all games")
         games = np.flatnonzero(chosen)
+        self._has_game = True  # even if an opponent raises an error: the next ones follow these
         self._games.restart(games, seeds[games])
-        self._has_game = True
         self._over &= ~chosen
         return self._observations(), self._infos(chosen)
 

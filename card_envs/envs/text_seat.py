@@ -190,9 +190,10 @@ class TextSeatEnv(OneThread, gymnasium.Env[str, str]):
         following = self._next_seed if seed is None and self._next_seed is not None else seed
         following = check_seed(following)
         for _ in range(TRIES):
+            # Noted first: what an opponent raises does not repeat the game.
+            self._next_seed = int(next_seed(np.uint64(following)))
             self._begin(following)
-            following = int(next_seed(np.uint64(following)))
-            self._next_seed = following
+            following = self._next_seed
             if not self._game.is_over:
                 break
         else:
