@@ -76,8 +76,7 @@ def decision_seconds(game: Game, name: str, num_players: int, seed: int) -> floa
     agent = make_agent(name, game, seed)
     for attempt in (seed + 1, seed):  # the first may compile
         watched = StopwatchAgent(agent, game)
-        with threadpool_limits(1, "blas"):
-            evaluate(game, [watched, *[opponent] * (num_players - 1)], _TIMED_DEALS, attempt)
+        evaluate(game, [watched, *[opponent] * (num_players - 1)], _TIMED_DEALS, attempt)
     return watched.seconds / watched.decisions
 
 

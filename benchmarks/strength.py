@@ -71,13 +71,12 @@ def play_table(
             else:
                 agents[name] = make_agent(name, game, seed=seed)
     try:
-        with threadpool_limits(1, "blas"):  # several threads sum in an order of their own
-            return play_deals(
-                game,
-                [agents[name] for name in names],
-                deal_seeds(seed, deals),
-                orders=random_orders(seed, deals, len(names)),
-            )
+        return play_deals(
+            game,
+            [agents[name] for name in names],
+            deal_seeds(seed, deals),
+            orders=random_orders(seed, deals, len(names)),
+        )
     finally:
         for agent in agents.values():
             agent.close()
@@ -245,7 +244,7 @@ def measure(game_id: str, names: Sequence[str], matches: Matches) -> dict[str, A
     played, identities = play_tables(game, names, tables, matches)
     seed = matches.seed
     by_size = {}
-    with threadpool_limits(1, "blas"):
+    with threadpool_limits(1, "blas"):  # several threads sum in an order of their own
         for players in sizes:
             own = [k for k, table in enumerate(tables) if len(table) == players]
             summary = summarize(names, [tables[k] for k in own], [played[k] for k in own], seed)

@@ -7,6 +7,7 @@ import json
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import cast
 
 import numpy as np
@@ -98,7 +99,9 @@ def _parser() -> argparse.ArgumentParser:
         "--seed", type=int, metavar="S", help="the game's seed (default: a random one)"
     )
     command.add_options_argument(play, "options of the game or of your view")
-    play.add_argument("--save", metavar="FILE", help="write a replay file")
+    play.add_argument(
+        "--save", type=command.output_file, metavar="FILE", help="write a replay file at the end"
+    )
     play.set_defaults(prepare=_prepare_play)
 
     replay = commands.add_parser("replay", help="show a replay file, as each player to move saw it")
@@ -225,7 +228,6 @@ def _prepare_play(args: argparse.Namespace) -> _Command:
     opponents = _seat_opponents(game, args.opponents, num_players, args.seat, seed)
     session = _Session(env, seed, args.seat, opponents, args.save)
     env.reset(seed=seed)
-    session.save()  # a file that cannot be written is found before the game, not after it
     return session.play
 
 
@@ -252,7 +254,7 @@ class _Session:
     """A game between a person and agents."""
 
     def __init__(
-        self, env: CardEnv, seed: int, seat: int, opponents: dict[int, Agent], path: str | None
+        self, env: CardEnv, seed: int, seat: int, opponents: dict[int, Agent], path: Path | None
     ) -> None:
         self._env = env
         self._seed = seed

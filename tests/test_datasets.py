@@ -306,9 +306,13 @@ def test_a_minari_dataset_that_another_program_has_made_meanwhile_stays(minari):
     late = MinariWriter("test-v0", recording, agents, view)
     assert main(command("--minari", "test-v0")) == 0
     before = minari.load_dataset("test-v0").total_steps
-    with pytest.raises(ValueError, match="exists already"), late:
-        for games in recording:
-            late.add(games)
+
+    def write():
+        with late:
+            late.add(next(iter(recording)))
+
+    with pytest.raises(ValueError, match="exists already"):
+        write()
     assert minari.load_dataset("test-v0").total_steps == before
 
 

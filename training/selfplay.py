@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 from gymnasium import spaces
 from numpy.typing import NDArray
-from threadpoolctl import threadpool_limits
 
 from card_envs.agents import PolicyAgent
 from card_envs.agents.network import Network
@@ -44,8 +43,6 @@ class SelfPlayGames(LearnerGames):
             on_illegal="raise",
             **environment.options,
         )
-        # The snapshots' matrices are small: several threads would only wait for each other.
-        threadpool_limits(1, "blas")
         pays_standing = self.arena.options["reward"] != "score"
         #: Whether the value of a truncated game is bootstrapped: its standing has not been paid.
         self.is_bootstrapped = truncation == "bootstrap" and not pays_standing
