@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import os
 import pickle
 import re
@@ -18,6 +19,8 @@ from helpers import ALL_GAMES, EACH_GAME, begin, kit_of, mask_of, snapshot, stat
 
 import card_envs
 from card_envs.engine.fields import Field, Fields
+from card_envs.engine.game import MOST_PLAYERS
+from card_envs.engine.observing import relative_seat
 from card_envs.envs.aec import CardEnv
 from card_envs.envs.single_seat import SingleSeatEnv
 from card_envs.envs.single_seat_vector import SingleSeatVectorEnv
@@ -305,6 +308,19 @@ def test_a_record_needs_the_common_entries(game):
     fewer = np.dtype([(name, game.state_dtype[name]) for name in names], align=True)
     with pytest.raises(ValueError, match=f"{game.id}: state_dtype lacks standing"):
         dataclasses.replace(game, state_dtype=fewer)
+
+
+@each_game
+@pytest.mark.parametrize(("low", "high"), [(2, 17), (0, 4), (5, 4)])
+def test_a_game_is_for_as_many_players_as_there_is_room_for(game, low, high):
+    with pytest.raises(ValueError, match=f"for 1 to 16 players, got {low} to {high}"):
+        dataclasses.replace(game, min_players=low, max_players=high)
+
+
+def test_where_the_others_sit_at_the_largest_table():
+    for n in range(1, MOST_PLAYERS + 1):
+        for q, player in itertools.product(range(n), repeat=2):
+            assert relative_seat(q, player, n) == (q - player) % n
 
 
 def test_fields_are_checked():

@@ -15,7 +15,7 @@ from card_envs.engine.game import Game, View, check_is_game
 #: What a ``Follower`` answers in place of an action where it gives up a game.
 FORFEIT = -1
 
-#: What that costs its player, as an illegal action does in an environment; the others get 0.
+#: What that, or an illegal action in an environment, costs its player; the others get 0.
 FORFEIT_REWARD = -1.0
 
 

@@ -8,7 +8,7 @@ import numba
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
-from card_envs.engine.checks import check_flag, check_whole_number
+from card_envs.engine.checks import check_actions, check_flag, check_whole_number
 from card_envs.engine.fields import check_observation_dtype
 from card_envs.engine.game import Game, View
 from card_envs.engine.jit import COMPILED
@@ -198,11 +198,7 @@ class BatchEngine(OneThread):
         if not self._ready:
             raise RuntimeError("reset() needs to be called before step")
         array = np.asarray(actions)
-        if array.shape != (self.num_envs,) or array.dtype.kind not in "iu":
-            raise ValueError(
-                f"actions must be whole numbers of shape ({self.num_envs},), "
-                f"got {array.dtype} of shape {array.shape}"
-            )
+        check_actions(array, self.num_envs)
         array = np.ascontiguousarray(array, np.int64)
         illegal = self._find_illegal(array, self._action_mask)
         if illegal >= 0:

@@ -48,6 +48,19 @@ def check_number(name: str, value: Any, low: float = -math.inf, high: float = ma
     raise ValueError(f"{name} must be {allowed}, got {value!r}")
 
 
+def check_actions(array: Any, count: int) -> None:
+    """Check an array with one action for each of ``count`` games.
+
+    Raises:
+        ValueError: It has another shape, or does not hold whole numbers.
+    """
+    if tuple(array.shape) != (count,) or array.dtype.kind not in "iu":
+        raise ValueError(
+            f"actions must be whole numbers of shape ({count},), "
+            f"got {array.dtype} of shape {tuple(array.shape)}"
+        )
+
+
 def check_flag(name: str, value: Any) -> bool:
     """True or False, Python's or NumPy's, as Python's own.
 

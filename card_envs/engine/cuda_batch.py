@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import DTypeLike
 
 from card_envs.engine.batch import BatchEngine
+from card_envs.engine.checks import check_actions
 from card_envs.engine.cuda_jit import check_gpu, compile_for_gpu, cuda, on_gpu, zeros
 from card_envs.engine.game import Game
 from card_envs.engine.seeds import consecutive_seeds, draw_tables
@@ -177,11 +178,7 @@ class CudaBatchEngine(BatchEngine):
         count = self.num_envs
         given = on_gpu(actions)
         array = np.asarray(actions) if given is None else given
-        if tuple(array.shape) != (count,) or array.dtype.kind not in "iu":
-            raise ValueError(
-                f"actions must be whole numbers of shape ({count},), "
-                f"got {array.dtype} of shape {tuple(array.shape)}"
-            )
+        check_actions(array, count)
         if given is None:
             array = cuda.to_device(np.ascontiguousarray(array, np.int64))
         self._replace_illegal(count, array, self._action_mask, self._legal_actions, self._refused)

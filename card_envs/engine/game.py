@@ -25,6 +25,9 @@ if TYPE_CHECKING:
 #: Decisions after which a game is truncated, unless ``max_steps`` says otherwise.
 DEFAULT_MAX_STEPS = 10_000
 
+#: The most players that the engine's kernels have room for.
+MOST_PLAYERS = 16
+
 #: The number of players of an environment by default, where the game allows it.
 _USUAL_PLAYERS = 4
 
@@ -249,6 +252,11 @@ class Game:
                 name == "default_players" and not getattr(self, name)
             ):
                 object.__setattr__(self, name, default)
+        if not 1 <= self.min_players <= self.max_players <= MOST_PLAYERS:
+            raise ValueError(
+                f"{self.id}: a game is for 1 to {MOST_PLAYERS} players, "
+                f"got {self.min_players} to {self.max_players}"
+            )
         common = np.dtype(common_dtype(self.max_players), align=True).names or ()
         missing = [name for name in common if name not in (self.state_dtype.names or ())]
         if missing:

@@ -44,9 +44,9 @@ def index(value):
 
 @jit
 def relative_seat(q, player, n):
-    """How many places to the left of the player q sits, for at most 7 players."""
+    """How many places to the left of the player q sits, for at most 16 players."""
     places = q - player
-    return places + (places >> 8 & n) & 7  # n more where negative
+    return places + (places >> 8 & n) & 15  # n more where negative
 
 
 def share(out, units, scale):

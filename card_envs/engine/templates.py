@@ -16,13 +16,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from card_envs.engine.full_state import write_bytes
-from card_envs.engine.game import Game
+from card_envs.engine.game import MOST_PLAYERS, Game
 from card_envs.engine.jit import specialize
 from card_envs.engine.perceptron import choose_by_network, most_probable
 from card_envs.engine.seeds import next_seed, players_of, random_action
 
 # What step_and_observe returns: the player to move, and these flags.
-PAID, OVER = 16, 32
+PAID, OVER = MOST_PLAYERS, 2 * MOST_PLAYERS
 
 # How an agent comes to its action in advance_to_decision: it is asked for it, or it is a kernel.
 ASKED, RANDOM, HEURISTIC, NETWORK = 0, 1, 2, 3

@@ -10,6 +10,7 @@ from gymnasium import spaces
 from numpy.typing import NDArray
 from pettingzoo.utils.env_logger import EnvLogger
 
+from card_envs.engine.agent import FORFEIT_REWARD
 from card_envs.engine.game import DEFAULT_MAX_STEPS, Game, View
 from card_envs.engine.seeds import check_given_seed, check_seed, next_seed
 from card_envs.engine.templates import (
@@ -33,7 +34,6 @@ else:
 # A dict of observation and mask, or the observation alone: an option that no type can follow.
 Observation = Any
 
-_ILLEGAL_REWARD = -1.0
 _NEEDS_RESET = {
     "rewards",
     "terminations",
@@ -369,7 +369,7 @@ class CardEnv(OneThread, AECEnv[str, Observation, int]):
         self.terminations = dict.fromkeys(self.agents, True)
         self.truncations = dict.fromkeys(self.agents, True)
         self.rewards = dict.fromkeys(self.agents, 0.0)
-        self.rewards[agent] = _ILLEGAL_REWARD
+        self.rewards[agent] = FORFEIT_REWARD
         self._rewards_are_zero = False
         self._accumulate_rewards()
         self._action_mask[:] = 0

@@ -13,15 +13,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from card_envs.agents import Agent, AgentLike, as_agent
+from card_envs.engine.agent import FORFEIT_REWARD
 from card_envs.engine.arena import Arena
 from card_envs.engine.checks import check_flag, check_whole_number
 from card_envs.engine.game import Game
 from card_envs.engine.seeds import consecutive_seeds, draw_tables, next_seeds
 from card_envs.engine.templates import NOBODY
 from card_envs.engine.threads import OneThread, one_thread_at_a_time
-
-#: What the learner gets for an illegal action with ``on_illegal="terminate"``.
-ILLEGAL_REWARD = -1.0
 
 #: Why no step can be taken after an error of an opponent.
 OPPONENT_FAILED = "an opponent raised an error during the last step or reset: call reset()"
@@ -256,7 +254,7 @@ class LearnerGames(OneThread):
         rewards = arena.returns[games, self.learner_seats[games]]
         forfeited = arena.forfeited[games] != NOBODY
         terminated = arena.states["terminated"][games] | forfeited | ~legal
-        rewards[~legal] = ILLEGAL_REWARD
+        rewards[~legal] = FORFEIT_REWARD
         return rewards, terminated, arena.states["truncated"][games] & legal
 
     def _refuse(self, action: int, game: int) -> None:
@@ -264,7 +262,7 @@ class LearnerGames(OneThread):
         message = f"action {action} is not legal in game {game}; legal actions: {allowed}"
         if self._on_illegal == "raise":
             raise ValueError(message)
-        gymnasium.logger.warn(f"{message}. The game ends with {ILLEGAL_REWARD} for the offender.")
+        gymnasium.logger.warn(f"{message}. The game ends with {FORFEIT_REWARD} for the offender.")
 
     def close(self) -> None:
         """Close the agents that were given by name."""

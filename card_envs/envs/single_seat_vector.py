@@ -13,6 +13,7 @@ from gymnasium.vector.utils import batch_space
 from numpy.typing import ArrayLike, NDArray
 
 from card_envs.agents import AgentLike
+from card_envs.engine.checks import check_actions
 from card_envs.engine.game import DEFAULT_MAX_STEPS
 from card_envs.engine.seeds import check_seed, consecutive_seeds, next_seeds
 from card_envs.envs.learner_games import LearnerGames
@@ -235,11 +236,7 @@ class SingleSeatVectorEnv(VectorEnv[Observation, NDArray[np.int64], NDArray[Any]
         if not self._has_game:
             raise gymnasium.error.ResetNeeded("reset() needs to be called before step")
         array = np.asarray(actions)
-        if array.shape != (self.num_envs,) or array.dtype.kind not in "iu":
-            raise ValueError(
-                f"actions must be whole numbers of shape ({self.num_envs},), "
-                f"got {array.dtype} of shape {array.shape}"
-            )
+        check_actions(array, self.num_envs)
         rewards, terminated, truncated = self._step_games(array.astype(np.int64))
         over = terminated | truncated
         final = {}

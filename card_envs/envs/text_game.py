@@ -19,7 +19,6 @@ from card_envs.engine.game import Game, View
 from card_envs.engine.rng import mix
 from card_envs.engine.seeds import random_action
 from card_envs.envs.aec import CardEnv
-from card_envs.envs.learner_games import ILLEGAL_REWARD
 from card_envs.render import turn
 from card_envs.render.words import counted
 
@@ -188,7 +187,7 @@ class TextGame:
             return Reply(None, message)
         if self.on_illegal == "terminate":
             self.is_lost = True
-            self.returns[player] += ILLEGAL_REWARD
+            self.returns[player] += FORFEIT_REWARD
             return Reply(None, message, lost=True)
         action = self.play_at_random()
         self._notes[player] = f"{message[:-1]}: {self._names[action]}."

@@ -10,6 +10,7 @@ import numpy as np
 from gymnasium import spaces
 from numpy.typing import ArrayLike, NDArray
 
+from card_envs.engine.checks import check_actions
 from card_envs.engine.templates import NOBODY
 from card_envs.envs.learner_games import LearnerGames
 from card_envs.envs.observation_space import observation_space
@@ -89,11 +90,7 @@ class CardVecEnv(VecEnv):
     def step_async(self, actions: ArrayLike) -> None:
         """Keep the actions, whole numbers (N,), for ``step_wait``."""
         array = np.asarray(actions)
-        if array.shape != (self.num_envs,) or array.dtype.kind not in "iu":
-            raise ValueError(
-                f"actions must be whole numbers of shape ({self.num_envs},), "
-                f"got {array.dtype} of shape {array.shape}"
-            )
+        check_actions(array, self.num_envs)
         if not self._has_games:
             raise gymnasium.error.ResetNeeded("reset() needs to be called before step")
         self._actions = array.astype(np.int64)
