@@ -23,22 +23,24 @@ RESULTS = Path(__file__).with_name("results")
 
 
 def parse_arguments(
-    parser: argparse.ArgumentParser, argv: Sequence[str] | None
+    parser: argparse.ArgumentParser, argv: Sequence[str] | None, *, of_one_game: bool = True
 ) -> argparse.Namespace:
     """Add the arguments that all benchmarks have, and parse.
 
     Args:
         parser: With the benchmark's own arguments.
         argv: The arguments; None: those of the process.
+        of_one_game: Whether one game is measured, and not all of them.
 
     Returns:
-        The arguments; ``game`` is the id of a known game.
+        The arguments; ``game``, if there is one, is the id of a known game.
 
     Raises:
         ValueError: There is no such game.
     """
-    default = next(iter(GAMES))
-    parser.add_argument("--game", default=default, help=f"default: {default}")
+    if of_one_game:
+        default = next(iter(GAMES))
+        parser.add_argument("--game", default=default, help=f"default: {default}")
     parser.add_argument(
         "--json", type=output_file, metavar="FILE", help="write the results to FILE"
     )
@@ -50,7 +52,8 @@ def parse_arguments(
     )
     command.add_games_argument(parser)
     args = command.parse_arguments(parser, argv)
-    args.game = load_game(args.game).id
+    if of_one_game:
+        args.game = load_game(args.game).id
     return args
 
 

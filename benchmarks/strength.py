@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import argparse
 import hashlib
-import inspect
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -25,22 +24,18 @@ from safetensors import SafetensorError
 from safetensors.numpy import load_file, save
 from threadpoolctl import threadpool_limits
 
+import card_envs
 from benchmarks import leaderboard, report
 from card_envs import command
 from card_envs.agents import (
     Agent,
     NetworkAgent,
     make_agent,
-    network,
     policy_path,
-    scripted,
-    search,
     shipped_policies,
 )
-from card_envs.engine import search as search_kernels
 from card_envs.engine.game import Game
 from card_envs.evaluation import MatchResults, deal_seeds, play_deals, random_orders, summarize
-from card_envs.evaluation import deals as played_deals
 from card_envs.evaluation.tournament import check_entrants, tables_of
 from card_envs.files import write_output
 from card_envs.games import load_game
@@ -97,8 +92,9 @@ class Cache:
         self._folder = folder
         self.identities = {name: identity(name, game) for name in names}
         players = hashlib.sha256()
-        for source in (network, scripted, search, search_kernels, played_deals):
-            players.update(inspect.getsource(source).encode())
+        package = Path(card_envs.__file__).parent
+        for source in (*sorted(package.glob("agents/*.py")), package / "evaluation" / "deals.py"):
+            players.update(source.name.encode() + b"\0" + source.read_bytes() + b"\0")
         # Old results must not pass for those of new rules, observations or agents.
         self._about = [game.sources, players.hexdigest(), deals, seed]
 
