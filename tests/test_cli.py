@@ -308,14 +308,11 @@ def test_quitting_is_clean_and_saves_the_beginning(capsys, person, tmp_path, ans
     assert err == ""
     actions = Replay.load(path).actions
     assert actions[0] == first
-    assert (
-        seat
-        not in [
-            env.possible_agents.index(env.agent_selection)
-            for env, action in list(Replay.load(path).steps())[1:]
-        ]
-        or len(actions) > n
-    )
+    movers = [
+        env.possible_agents.index(env.agent_selection) for env, _ in Replay.load(path).steps()
+    ]
+    assert movers[0] == seat
+    assert seat not in movers[1:]
 
 
 NAMES = [
@@ -475,12 +472,33 @@ def test_wrong_arguments_of_play_are_named(game, capsys):
         (["--option", "max_steps=0"], "max_steps must be"),
         (["--option", "memory=some"], "memory must be 'perfect' or 'none'"),
         (["--option", "colour=red"], "no option 'colour'; its options are reward, max_steps"),
-        (["--save", f"{__file__}/file"], "test_cli.py"),
     ]
     for option in game.own_options:
         wrong.append((["--option", f"{option.name}=wrong"], f"{option.name} must be"))
     for arguments, message in wrong:
         assert message in error_of(capsys, "play", game.id, *arguments)
+
+
+def test_a_replay_that_cannot_be_written_is_found_before_the_game(capsys):
+    with pytest.raises(SystemExit) as raised:
+        main(["play", GAME.id, "--save", f"{__file__}/file"])
+    assert raised.value.code == 2
+    assert "test_cli.py is not a folder" in capsys.readouterr().err
+
+
+def test_until_the_game_is_left_the_file_is_as_it_was(tmp_path, monkeypatch):
+    path = tmp_path / "game.json"
+    path.write_text("before")
+    seen = []
+
+    def leave(prompt):
+        seen.append(path.read_text())
+        return "q"
+
+    monkeypatch.setattr("builtins.input", leave)
+    assert main(["play", GAME.id, "--save", str(path)]) == 0
+    assert seen == ["before"]
+    assert Replay.load(path).game == GAME.name
 
 
 @pytest.mark.parametrize("argv", [[], ["play"], ["dance"], ["play", GAME.id, "--seed", "x"]])

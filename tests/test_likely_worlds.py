@@ -14,7 +14,7 @@ from card_envs.engine.agent import turn_of
 from card_envs.engine.game import Game
 from card_envs.engine.jit import COMPILED
 from card_envs.engine.likely_worlds import add_up, draw_world, log_probability
-from card_envs.evaluation import evaluate
+from card_envs.evaluation import deal_seeds, play_deals
 
 LOOKING_BACK = [pytest.param(game, id=game.id) for game in ALL_GAMES if game.look_back is not None]
 looking_back = pytest.mark.parametrize("game", LOOKING_BACK)
@@ -210,9 +210,12 @@ def test_a_follower_remembers_what_others_did_in_the_round(game):
 @looking_back
 def test_evaluations_play_the_same_alone_as_together(game):
     table = [searcher(game), *[kit_of(game).game.default_opponent] * (game.min_players - 1)]
-    both = evaluate(game, table, deals=2, seed=3, options={"max_steps": 200})
-    again = evaluate(game, table, deals=2, seed=3, options={"max_steps": 200})
-    assert both.agents[0].rank == again.agents[0].rank
+    seeds, options = deal_seeds(3, 2), {"max_steps": 200}
+    together = play_deals(game, table, seeds, options)
+    for k in range(2):
+        alone = play_deals(game, table, seeds[k : k + 1], options)
+        assert np.array_equal(alone.standing[0], together.standing[k])
+        assert np.array_equal(alone.score[0], together.score[k])
 
 
 def test_the_probability_of_a_decision():

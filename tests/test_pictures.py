@@ -129,14 +129,24 @@ def test_each_part_of_a_scene_is_drawn(scene, other):
         assert (picture.draw(scene, style) == picture.draw(scene, style)).all()
 
 
-def test_more_cards_than_there_is_room_for():
+@pytest.mark.parametrize("player", [0, 1])
+def test_more_cards_than_there_is_room_for(player):
     """They shrink, then become lines of text; nothing is drawn outside their seat."""
-    cards = [Card(f"animal {k}") for k in range(60)]
-    few = picture.draw(a_scene(*cards[:3]), Style())
-    many = picture.draw(a_scene(*cards), Style())
+    cards = tuple(Card(f"animal {k}") for k in range(60))
+    seats = a_scene().seats
+
+    def drawn(count):
+        seat = replace(seats[player], zones=(Zone("hand", cards[:count]),))
+        both = (seat, seats[1]) if player == 0 else (seats[0], seat)
+        return picture.draw(a_scene(seats=both), Style())
+
+    few, many = drawn(3), drawn(60)
     assert many.shape == SHAPE
-    header = many[: picture.HEADER]
-    assert (header == few[: picture.HEADER]).all()
+    rows = np.flatnonzero((many != few).any(axis=(1, 2)))
+    # One's own seat is in the lower half, the others' are in the upper one.
+    own_half = range(picture.HEADER, SHAPE[0] // 2) if player else range(SHAPE[0] // 2, SHAPE[0])
+    assert rows[0] in own_half
+    assert rows[-1] in own_half
 
 
 # ---------------------------------------------------------------------------------------------
