@@ -872,6 +872,7 @@ def contents(run: Run) -> tuple[bytes, list, dict]:
     [
         pytest.param(SMALL, [], id="small"),
         pytest.param(SCRIPTED, ["ema_decay=0.5", "ppo.kl_coef=0.1"], id="scripted"),
+        pytest.param(SCRIPTED, ["opponents.agents={random: 0.1, heuristic: 0.5}"], id="order"),
     ],
 )
 def test_resumed_run_is_the_same_run(tmp_path, monkeypatch, game, overrides, saves):

@@ -239,7 +239,8 @@ class RunFolder(Generic[_Config]):
             file.write(json.dumps(entry).encode() + b"\n")
 
     def _note(self, command_line: str) -> None:
-        text = yaml.safe_dump(self.config.model_dump(mode="json"))
+        # Agents stay in their order: who sits where is drawn by it.
+        text = yaml.safe_dump(self.config.model_dump(mode="json"), sort_keys=False)
         write_output(self.folder / "config.yaml", text.encode())
         with (self.folder / "command.txt").open("a", encoding="utf-8") as file:
             file.write(command_line + "\n")
