@@ -27,16 +27,14 @@ from card_envs.engine.game import View
 from card_envs.engine.jit import COMPILED
 from card_envs.engine.outcome import RANK, SCORE, WIN
 from card_envs.engine.outlook import promise
-from card_envs.engine.search import (
+from card_envs.engine.search_halving import count_worlds, decide, keep_best
+from card_envs.engine.search_tree import (
     AVAILABLE,
     CHILD,
     KEY,
     NODE_SIZE,
     VISITS,
-    count_worlds,
-    decide,
     descend,
-    keep_best,
     outcome,
 )
 from card_envs.evaluation import evaluate

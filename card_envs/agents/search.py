@@ -17,14 +17,10 @@ from card_envs.engine.checks import check_flag, check_number, check_whole_number
 from card_envs.engine.game import Game, View, check_is_game
 from card_envs.engine.jit import COMPILED
 from card_envs.engine.perceptron import SCRATCH_ROWS, drawing, join
-from card_envs.engine.search import (
-    MAX_DEPTH,
-    NODE_SIZE,
-    NUM_COUNTS,
-    compile_search,
-    search_games,
-    search_tree,
-)
+from card_envs.engine.search import compile_search
+from card_envs.engine.search_halving import search_games
+from card_envs.engine.search_rollouts import NUM_COUNTS
+from card_envs.engine.search_tree import MAX_DEPTH, NODE_SIZE, search_tree
 from card_envs.engine.seeds import check_given_seed
 from card_envs.engine.templates import HEURISTIC, NETWORK, RANDOM
 
