@@ -85,11 +85,18 @@ def test_every_configuration_is_valid(path, monkeypatch):
         ("ppo.gamma=1", "unknown key 'ppo'; allowed here are game, seed, name"),
         ("name=heuristic", "name must not be one of"),
         ("environment.num_players=77", "num_players"),
+        ("environment.options={reward: score}", "reward must be rank, of which labels are made"),
+        ("opponents={pool: 0, agents: {random: 0}}", "pool or one of agents must be above 0"),
     ],
 )
 def test_wrong_keys_and_values(override, message, tmp_path):
     with pytest.raises(ValueError, match=message):
         tiny_config(SMALL, tmp_path, override)
+
+
+def test_the_policy_may_be_the_only_opponent(tmp_path):
+    config = tiny_config(SMALL, tmp_path, "opponents={pool: 1, agents: {random: 0}}")
+    assert config.opponents.pool == 1.0
 
 
 def test_a_policy_without_hidden_layers_is_refused(tmp_path):
@@ -216,12 +223,12 @@ def test_shards_are_files_without_code(tmp_path):
 @pytest.mark.parametrize("game", EACH_GAME)
 def test_an_unfinished_rollout_costs_what_was_said(game):
     """All rollouts are cut after one decision: the values differ by the cost alone."""
-    starts = (begin(game, game.default_players, seed) for seed in range(50))
-    games = next(states for states in starts if mask_of(game, states).sum() > 1)
     policy = PolicyAgent(network_of(game), "policy")
-    turn = turn_of(game, games, np.zeros(1, np.int64), View())
 
-    def values(cost, max_decisions):
+    def values(cost, max_decisions, **options):
+        starts = (begin(game, game.default_players, seed, **options) for seed in range(50))
+        games = next(states for states in starts if mask_of(game, states).sum() > 1)
+        turn = turn_of(game, games, np.zeros(1, np.int64), View())
         agent = SearchAgent(
             game,
             rollouts=8,
@@ -238,6 +245,8 @@ def test_an_unfinished_rollout_costs_what_was_said(game):
 
     assert values(-0.5, 1) == pytest.approx(values(0.0, 1) - 0.5)
     assert values(-0.5, 10_000) == pytest.approx(values(0.0, 10_000))
+    # The game's own limit cuts a rollout as well.
+    assert values(-0.5, 400, max_steps=1) == pytest.approx(values(0.0, 400, max_steps=1) - 0.5)
 
 
 # ---------------------------------------------------------------------------------------------
@@ -315,6 +324,11 @@ def test_the_policy_learns_what_is_better(preferring):
     ]
     before, after = ((x.argmax(axis=1) == labels.actions.max(axis=1)).mean() for x in logits)
     assert after > before + 0.3
+
+
+def test_a_policy_that_stays_the_same_gains_nothing(preferring):
+    _, found = fitted(preferring, kl_coef=1000.0, epochs=1)
+    assert abs(found["gain_held_out"]) < 0.02
 
 
 def test_the_policy_stays_near_to_itself(preferring):

@@ -34,7 +34,7 @@ from training.distribution import MaskedCategorical
 from training.export import export_policy, policy_network
 from training.imitation import Teacher, imitate
 from training.improvement_config import ImprovementConfig
-from training.learner import Learner, make_learner
+from training.learner import Learner, linear_schedule, make_learner, use_threads
 from training.policy import ActionFeaturesLayer
 from training.records import predecessors
 from training.run import Run
@@ -141,6 +141,7 @@ def test_the_tables_of_keys_are_the_codes(place, model):
         ("environment=[]", "environment: Input should be"),
         ("evaluation.players=[1]", f"is for {SMALL.min_players} to"),
         ("evaluation.players=[]", "evaluation.players"),
+        ("evaluation.against=[]", "evaluation.against"),
         ("network.hidden=[-1]", "network.hidden.0"),
         ("network.hidden=[0]", "network.hidden.0"),
         ("network.logits=parts", "network.logits"),
@@ -1074,6 +1075,61 @@ def test_a_run_is_not_resumed_with_other_agents_of_the_same_names(tmp_path):
         train.train(changed, resume=True, quiet=True)
     with pytest.raises(ValueError, match="is of another configuration; choose another folder"):
         train.train_or_resume(tiny_run(SMALL, run.folder, override, "seed=5"))
+
+
+def test_a_run_is_not_resumed_with_its_agents_in_another_order(tmp_path):
+    """Seats are drawn by it."""
+    override = "opponents.agents={{{}: 1, {}: 1}}"
+    run = tiny_run(SCRIPTED, tmp_path / "run", override.format("random", "heuristic"))
+    train.train_or_resume(run)
+    other = tiny_run(SCRIPTED, run.folder, override.format("heuristic", "random"))
+    assert other.config == run.config
+    assert run.is_finished
+    assert not other.is_finished
+    with pytest.raises(ValueError, match="is of another configuration; choose another folder"):
+        train.train_or_resume(other)
+
+
+def test_damaged_files_of_a_run_are_named(tmp_path):
+    run = tiny_run(SMALL, tmp_path / "run", "decisions=64")
+    train.train_or_resume(run)
+    run.progress_path.write_text('{"decisions": 0}\n{\n{"decisions": 64}\n', encoding="utf-8")
+    with pytest.raises(ValueError, match=r"progress\.jsonl is damaged"):
+        run.progress  # noqa: B018
+    for text in ("{}", "[]"):
+        run.card_path.write_text(text, encoding="utf-8")
+        assert not run.is_finished
+
+
+def test_a_run_that_ended_while_it_began_is_begun_again(tmp_path, monkeypatch):
+    run = tiny_run(SMALL, tmp_path / "run", "decisions=64")
+
+    def interrupt(self, command_line):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Run, "_note", interrupt)
+        with pytest.raises(KeyboardInterrupt):
+            train.train_or_resume(run)
+    assert train.train_or_resume(run).exists()
+
+
+def test_the_last_iteration_learns_with_no_rate_below_0():
+    """It goes beyond the run's decisions."""
+    schedule = linear_schedule(1.0, 0.1)
+    assert schedule(1.0) == 1.0
+    assert schedule(0.5) == pytest.approx(0.55)
+    assert schedule(0.0) == pytest.approx(0.1)
+    assert schedule(-0.5) == 0.0
+    assert linear_schedule(1.0, None)(-0.5) == 1.0
+
+
+def test_threads_that_a_run_has_set_are_not_left_to_the_next_one():
+    before = torch.get_num_threads()
+    use_threads(before + 1)
+    assert torch.get_num_threads() == before + 1
+    use_threads(None)
+    assert torch.get_num_threads() == before
 
 
 def test_a_finished_run_is_not_taken_for_one_by_other_rules(tmp_path, monkeypatch):

@@ -71,8 +71,8 @@ class OpponentsSection(Section):
 
     @model_validator(mode="after")
     def _has_weight(self) -> Self:
-        if sum(self.agents.values()) <= 0:
-            raise ValueError("one of agents must be above 0: the first games have no snapshots")
+        if self.pool + sum(self.agents.values()) <= 0:
+            raise ValueError("pool or one of agents must be above 0")
         return self
 
 
@@ -81,6 +81,12 @@ class PoolSection(OpponentsSection):
 
     pool_size: int = Field(8, ge=1, description="snapshots in a full pool")
     snapshot_every: int = Field(10, ge=1, description="iterations between two snapshots")
+
+    @model_validator(mode="after")
+    def _has_first_opponents(self) -> Self:
+        if sum(self.agents.values()) <= 0:
+            raise ValueError("one of agents must be above 0: the first games have no snapshots")
+        return self
 
 
 class NetworkSection(Section):
@@ -188,6 +194,7 @@ class EvaluationSection(Section):
     """Evaluation: one learner against copies of each of some agents (1 vs n-1)."""
 
     against: tuple[str, ...] = Field(
+        min_length=1,
         description="the agents: names, or paths of policy files",
         json_schema_extra=_by_game("heuristic, random; random without a heuristic"),
     )
@@ -219,7 +226,11 @@ class GameConfig(Section):
         "rather than taking the most probable ones",
     )
     threads: int | None = Field(
-        None, ge=1, le=512, description="torch's CPU threads; null: torch decides"
+        None,
+        ge=1,
+        le=512,
+        description="torch's CPU threads; null: torch decides, and results may differ "
+        "with the machine and with `--jobs`",
     )
     environment: EnvironmentSection
     opponents: OpponentsSection

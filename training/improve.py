@@ -32,6 +32,7 @@ from training.export import export_policy
 from training.improvement import fit_policy
 from training.improvement_config import ImprovementConfig, load_improvement_config
 from training.labels import Labels, join_labels, label_positions, read_labels, write_labels
+from training.learner import use_threads
 from training.periodic_evaluation import evaluate_learner
 from training.records import machine
 from training.run_folder import RunFolder, load_resumed
@@ -123,8 +124,7 @@ def improve(
             run.note_if_changed(command_line)
         else:
             run.begin(command_line)
-        if run.config.threads is not None:
-            torch.set_num_threads(run.config.threads)
+        use_threads(run.config.threads)
         run.shards.mkdir(exist_ok=True)
         run.policy_of(0).parent.mkdir(exist_ok=True)
         _iterate(run, jobs, backend, quiet)

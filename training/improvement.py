@@ -170,10 +170,11 @@ def _evaluate(
     advantages: torch.Tensor,
     before: torch.Tensor,
 ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
-    """Expected advantage, KL divergence, and advantage of the likeliest action, each (M,)."""
+    """By how much the expected advantage rises, the KL divergence, and by how much the advantage of
+    the likeliest action rises, each (M,)."""
     now = actor(observation, action_mask)
     legal = action_mask != 0
-    gain = (now.exp() * advantages).sum(dim=1)
+    gain = ((now.exp() - before.exp()) * advantages).sum(dim=1)
     kl = (before.exp() * (before - now).masked_fill(~legal, 0.0)).sum(dim=1)
     chosen, old = now.argmax(dim=1, keepdim=True), before.argmax(dim=1, keepdim=True)
     greedy = advantages.gather(1, chosen) - advantages.gather(1, old)

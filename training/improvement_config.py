@@ -109,6 +109,12 @@ class ImprovementConfig(GameConfig):
     fit: FitSection = FitSection()
 
     @model_validator(mode="after")
+    def _learns_from_ranks(self) -> ImprovementConfig:
+        if self.environment.options.get("reward", "rank") != "rank":
+            raise ValueError("environment.options: reward must be rank, of which labels are made")
+        return self
+
+    @model_validator(mode="after")
     def _has_shards_to_hold_out(self) -> ImprovementConfig:
         if self.labels.count % self.labels.shard or self.num_shards < 2:
             raise ValueError(

@@ -190,6 +190,15 @@ class Learner(MaskablePPO):
         return self.policy if average is None or not average.n_averaged else average.module
 
 
+# What torch decides, whatever a run of this process has set.
+_DEFAULT_THREADS = torch.get_num_threads()
+
+
+def use_threads(threads: int | None) -> None:
+    """Set torch's CPU threads; None: as many as torch decided at the start."""
+    torch.set_num_threads(threads or _DEFAULT_THREADS)
+
+
 def linear_schedule(start: float, final: float | None) -> Callable[[float], float]:
     """A value that goes linearly from one to another with the share of the training that is left.
 
@@ -197,7 +206,10 @@ def linear_schedule(start: float, final: float | None) -> Callable[[float], floa
         start: At the start.
         final: At the end; None: it stays the same.
     """
-    return lambda remaining: start if final is None else final + (start - final) * remaining
+    if final is None:
+        return lambda remaining: start
+    # The last iteration goes beyond the end, where the line may be below 0.
+    return lambda remaining: max(final + (start - final) * remaining, 0.0)
 
 
 def ppo_arguments(config: Config) -> dict[str, Any]:

@@ -10,8 +10,10 @@ wherever one is expected. The shipped policies are made by ``training.train``: s
 from __future__ import annotations
 
 import argparse
+import itertools
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any, get_type_hints
@@ -123,6 +125,16 @@ class Agent(nn.Module):
         return Network(arrays, "relu")
 
 
+def new_folder(name: str) -> Path:
+    """Make a folder in ``runs``, with a number behind its name if there is one of that name."""
+    for k in itertools.count():
+        folder = Path("runs") / (f"{name}__{k}" if k else name)
+        with suppress(FileExistsError):
+            folder.mkdir(parents=True)
+            return folder
+    raise AssertionError
+
+
 def train(args: Args) -> Path:
     """Train, write the policy, evaluate it, and return the path of its file."""
     game = card_envs.load_game(args.game)
@@ -134,7 +146,7 @@ def train(args: Args) -> Path:
         skip_forced=True,  # a forced move teaches nothing
         on_illegal="raise",  # masked actions are always legal
     )
-    folder = Path("runs") / f"{game.id}__ppo__{args.seed}__{int(time.time())}"
+    folder = new_folder(f"{game.id}__ppo__{args.seed}__{int(time.time())}")
     writer = SummaryWriter(str(folder))
     lines = "\n".join(f"|{name}|{value}|" for name, value in asdict(args).items())
     writer.add_text("hyperparameters", f"|argument|value|\n|-|-|\n{lines}")
@@ -155,7 +167,8 @@ def train(args: Args) -> Path:
     batch_size = args.num_envs * args.num_steps
     num_iterations = args.total_timesteps // batch_size
     episode_returns = np.zeros(args.num_envs)
-    next_obs, infos = envs.reset(seed=args.seed)
+    # Game i has the seed behind that of game i - 1: no two runs share one.
+    next_obs, infos = envs.reset(seed=args.seed * args.num_envs % 2**64)
     begun = time.perf_counter()
     for iteration in range(1, num_iterations + 1):
         if args.anneal_lr:

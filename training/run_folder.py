@@ -26,6 +26,9 @@ logger = logging.getLogger("card_envs")
 
 _Config = TypeVar("_Config", bound=GameConfig)
 
+# What a run depends on besides its configuration.
+_AGENTS = "agents.json"
+
 
 def load_resumed(
     load: Callable[[Path, Sequence[str]], _Config],
@@ -109,7 +112,9 @@ class RunFolder(Generic[_Config]):
         """Whether the policy is there, and is that of the whole configuration."""
         if not (self.policy_path.exists() and self.card_path.exists()):
             return False
-        return bool(read_json(self.card_path)["config"] == self.config.model_dump(mode="json"))
+        card = read_json(self.card_path)
+        made = card.get("config") if isinstance(card, dict) else None
+        return json.dumps(made) == json.dumps(self.config.model_dump(mode="json"))
 
     @property
     def card_path(self) -> Path:
@@ -141,7 +146,10 @@ class RunFolder(Generic[_Config]):
             logger.warning(
                 "ignoring the last line of %s, which is not complete", self.progress_path
             )
-        return [json.loads(line) for line in lines]
+        try:
+            return [json.loads(line) for line in lines]
+        except json.JSONDecodeError as error:
+            raise ValueError(f"{self.progress_path} is damaged: {error}") from None
 
     @contextmanager
     def lock(self) -> Iterator[None]:
@@ -176,7 +184,7 @@ class RunFolder(Generic[_Config]):
         """
         if not (self.folder / "config.yaml").exists():
             return False
-        if self._read_config() != self.config:
+        if not self._is_noted():
             raise ValueError(
                 f"the run in {self.folder} is of another configuration; choose another folder"
             )
@@ -193,12 +201,13 @@ class RunFolder(Generic[_Config]):
         Raises:
             ValueError: The folder is not empty.
         """
-        if self.folder.exists() and any(self.folder.iterdir()):
+        # The agents' identities alone are what an interruption of this very function leaves.
+        if self.folder.exists() and any(p.name != _AGENTS for p in self.folder.iterdir()):
             raise ValueError(
                 f"{self.folder} is not empty; choose another folder, or --resume {self.folder}"
             )
         self.folder.mkdir(parents=True, exist_ok=True)
-        write_json(self.folder / "agents.json", self._origin())
+        write_json(self.folder / _AGENTS, self._origin())
         self._note(command_line)
 
     def check_origin(self) -> None:
@@ -228,8 +237,12 @@ class RunFolder(Generic[_Config]):
 
     def note_if_changed(self, command_line: str) -> None:
         """Note the command if it changes the configuration."""
-        if self._read_config() != self.config:
+        if not self._is_noted():
             self._note(command_line)
+
+    def _is_noted(self) -> bool:
+        """Whether the folder holds this configuration, its agents in the same order."""
+        return self._read_config().model_dump_json() == self.config.model_dump_json()
 
     def add_progress(self, entry: dict[str, Any]) -> None:
         """Append a periodic evaluation, in the place of one that is not complete."""
@@ -250,5 +263,5 @@ class RunFolder(Generic[_Config]):
         return {"game": self.game.sources, "agents": self.identities}
 
     def _noted(self) -> dict[str, Any]:
-        path = self.folder / "agents.json"
+        path = self.folder / _AGENTS
         return dict(read_json(path)) if path.exists() else {}

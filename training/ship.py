@@ -11,7 +11,6 @@ weights, those of ``ppo`` into the tables of ``docs/results.md`` and, at a glanc
 from __future__ import annotations
 
 import argparse
-import shutil
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -26,7 +25,7 @@ from card_envs.docs import markdown_table, with_section
 from card_envs.engine.game import Game
 from card_envs.evaluation import deal_seeds, estimate_mean, play_one_against
 from card_envs.evaluation.display import short_names
-from card_envs.files import write_json
+from card_envs.files import write_json, write_output
 from card_envs.games import GAMES, load_game
 from training.config import load_config, read_yaml
 from training.improve import ImprovementRun
@@ -117,18 +116,23 @@ def strength_table(card: dict[str, Any]) -> str:
     rows = card["strength"]["results"]
     sizes = sorted({row["num_players"] for row in rows})
     header = ["one …", "against …", *(f"{n} players" for n in sizes), "mean"]
-    entries = []
+    entries, unfinished = [], []
     for mean in card["strength"]["means"]:
         own = [row for row in rows if all(row[key] == mean[key] for key in ("name", "opponents"))]
         names = short_names([mean["name"], mean["opponents"]])
         entries.append([*(f"`{name}`" for name in names), *map(_rank, (*own, mean))])
+        if max(row["truncated"] for row in own) >= 0.0005:
+            shares = ", ".join(f"{row['truncated']:.1%}" for row in own)
+            unfinished.append(f"`{names[0]}` against `{names[1]}` {shares}")
     measured = card["strength"]
     unit = "labels" if "labels" in card else "decisions"
     work = f"{card[unit]:,} {unit}"
     return (
         f"{markdown_table(header, entries, len(sizes) + 1)}\n\n"
         f"Rank reward with its 95% interval over {measured['deals']} deals, each in all seatings: "
-        f"`{measured['command']}`, on {measured['machine']}.\n\n"
+        f"`{measured['command']}`, on {measured['machine']}."
+        + (f" Unfinished games: {'; '.join(unfinished)}." if unfinished else "")
+        + "\n\n"
         f"`{card['name']}`'s last run: `{card['commands'][-1]}`, {work} in {card['hours']} hours, "
         f"on {card['machine']}."
     )
@@ -240,7 +244,7 @@ def _main(argv: Sequence[str] | None) -> None:
         pages = updated_pages({**shipped_cards(), run.game.id: card})
     folder = Path(card_envs.__file__).parent / "policies" / run.game.id
     folder.mkdir(parents=True, exist_ok=True)
-    shutil.copyfile(run.policy_path, folder / run.policy_path.name)
+    write_output(folder / run.policy_path.name, run.policy_path.read_bytes())
     write_json(folder / run.card_path.name, card)
     _write(pages)
     print(f"{run.config.name} is now a shipped policy of {run.game.id}.")
@@ -248,7 +252,7 @@ def _main(argv: Sequence[str] | None) -> None:
 
 def _write(pages: Mapping[Path, str]) -> None:
     for path, text in pages.items():
-        path.write_text(text, encoding="utf-8")
+        write_output(path, text.encode())
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -31,7 +31,7 @@ from training.device_loops import has_games_on_device
 from training.device_selfplay import make_device_env
 from training.export import export_policy
 from training.imitation import imitate
-from training.learner import Learner, make_learner
+from training.learner import Learner, make_learner, use_threads
 from training.records import machine
 from training.run import Run
 from training.selfplay import make_env
@@ -64,8 +64,7 @@ def _train(run: Run, resume: bool, command_line: str, quiet: bool) -> Path:
         run.check_origin()
     else:
         run.begin(command_line)
-    if config.threads is not None:
-        torch.set_num_threads(config.threads)
+    use_threads(config.threads)
     on_device = has_games_on_device(config)
     env = make_device_env(run) if on_device else make_env(run)
     model = make_learner(run, env)
