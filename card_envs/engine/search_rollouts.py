@@ -44,7 +44,11 @@ def play_on(worlds, j, action, number, policy, room, gains, work):
             work[DECISIONS] += 1
             for player in range(s.num_players):
                 gains[player] += s.rewards[player]
-        if s.terminated or s.truncated:
+        if s.terminated:
+            return
+        if s.truncated:
+            for player in range(s.num_players):
+                gains[player] += unfinished
             return
         if to_round and round_of(worlds, j) != number:
             break
