@@ -17,11 +17,14 @@ from typing import Annotated, Any
 
 from pydantic import Field, field_validator
 
-from card_envs import agents
+import card_envs
 from card_envs.engine.game import Game
 from card_envs.files import write_json
 from training.config import Section, check, read_yaml
 from training.records import read_json
+
+# Parts of the package that runs depend on besides the game.
+_LEARNED_IN = ("agents", "envs", "integrations")
 
 
 class Algorithm(Section):
@@ -121,7 +124,8 @@ class AlgorithmRun:
         folders = {Path(*module.split(".")[:-1]) for module in modules if "." in module}
         for folder in sorted(folders):
             found[str(folder)] = _hash(sorted(folder.glob("*.py")))
-        found["agents"] = _hash(sorted(Path(agents.__file__).parent.glob("*.py")))
+        for part in _LEARNED_IN:
+            found[part] = _hash(sorted(Path(card_envs.__file__).parent.joinpath(part).glob("*.py")))
         return found
 
     def finish(self) -> float:

@@ -89,7 +89,9 @@ def response_table(measured: dict[str, Any]) -> str:
 
 
 def _gain(row: dict[str, Any]) -> str:
-    return "{:+.3f} ({:+.3f} … {:+.3f})".format(row["gain"], *row["gain_ci95"])
+    shown = "{:+.3f} ({:+.3f} … {:+.3f})".format(row["gain"], *row["gain_ci95"])
+    unfinished = row.get("truncated", 0.0)
+    return f"{shown}; {unfinished:.1%} unfinished" if unfinished >= 0.0005 else shown
 
 
 def put_on_cards(measured: dict[str, Any]) -> None:
@@ -110,14 +112,15 @@ def put_on_cards(measured: dict[str, Any]) -> None:
             f"the leaderboard of {game.id} lacks {', '.join(sorted(missing))}: measure it again"
         )
     for name, short in zip(names, short_names(names), strict=True):
-        rows = {
-            players: next(
-                row
-                for row, shown in zip(size["agents"], _names(size["agents"]), strict=True)
-                if shown == short
-            )
-            for players, size in {**measured["by_num_players"], "all": measured["overall"]}.items()
-        }
+        rows = {}
+        for players, size in {**measured["by_num_players"], "all": measured["overall"]}.items():
+            shown = dict(zip(_names(size["agents"]), size["agents"], strict=True))
+            if short not in shown:
+                raise ValueError(
+                    f"the leaderboard of {game.id} has several agents called {short}: measure the "
+                    "game's own alone"
+                )
+            rows[players] = shown[short]
         weights = policy_path(name, game)
         assert weights is not None
         card = json.loads(weights.with_suffix(".json").read_text(encoding="utf-8"))

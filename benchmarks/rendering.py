@@ -64,7 +64,7 @@ def measure(game: str, pictures: int) -> dict[str, Any]:
     return report.document(
         "rendering",
         loaded.id,
-        [f"--game {loaded.id}", f"--pictures {pictures}"],
+        ["--game", loaded.id, "--pictures", str(pictures)],
         PACKAGES,
         {"pictures": pictures},
         {"milliseconds": rows},

@@ -6,6 +6,7 @@ import argparse
 import datetime
 import os
 import platform
+import shlex
 from collections.abc import Callable, Sequence
 from importlib.metadata import version
 from pathlib import Path
@@ -104,7 +105,7 @@ def document(
     return {
         "benchmark": benchmark,
         "game": game,
-        "command": " ".join([f"python -m benchmarks.{benchmark}", *arguments]),
+        "command": f"python -m benchmarks.{benchmark} {shlex.join(arguments)}",
         "date": datetime.datetime.now(datetime.UTC).date().isoformat(),
         "machine": {
             "cpu": cpu_model(),
@@ -138,7 +139,9 @@ def finish(
     if args.json or not args.readme:
         measured = measure()
         for module in getattr(args, "games_from", []):
-            measured["command"] += f" --games-from {module}"
+            words = f" --games-from {module}"
+            if words not in measured["command"]:  # what is measured again has them
+                measured["command"] += words
         print(table(measured))
         if args.json:
             write_json(args.json, measured)

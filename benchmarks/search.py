@@ -41,6 +41,9 @@ DEALS = 300
 SPEED_DEALS = 10
 MAX_STEPS = 3000
 
+# Arguments that have nothing to do with speed.
+_OF_STRENGTH = ("table", "opponent", "deals", "seed")
+
 #: Who searches at a game's smallest table unless the command says otherwise.
 DEFAULT_AGENT = "search:64"
 
@@ -359,16 +362,17 @@ def _main(argv: Sequence[str] | None) -> None:
         help="a number of players and a search agent; may be repeated; default: search:64 at the "
         "smallest table",
     )
-    parser.add_argument(
-        "--opponent", default="ppo", metavar="POLICY", help="in all other seats; default: ppo"
-    )
-    parser.add_argument("--deals", type=int, default=DEALS, help=f"default: {DEALS}")
-    parser.add_argument("--seed", type=int, default=0, help="of the deals; default: 0")
+    parser.add_argument("--opponent", metavar="POLICY", help="in all other seats; default: ppo")
+    parser.add_argument("--deals", type=int, help=f"default: {DEALS}")
+    parser.add_argument("--seed", type=int, help="of the deals; default: 0")
     parser.add_argument(
         "--speed", action="store_true", help="measure the speed of the tables in --json FILE again"
     )
     args = report.parse_arguments(parser, argv)
+    chosen = [name for name in _OF_STRENGTH if getattr(args, name) is not None]
     if args.speed:
+        if chosen:
+            raise ValueError(f"--speed measures what is in --json FILE: leave out --{chosen[0]}")
         earlier = _earlier(args.json)
         report.finish(args, lambda: with_speed(earlier), "search", table)
         return
@@ -376,11 +380,12 @@ def _main(argv: Sequence[str] | None) -> None:
         tables = [(load_game(args.game).min_players, DEFAULT_AGENT)]
     else:
         tables = [(_number(players), name) for players, name in args.table]
-    if args.deals < 2:
+    deals = DEALS if args.deals is None else args.deals
+    if deals < 2:
         raise ValueError("--deals must be at least 2")
     report.finish(
         args,
-        lambda: measure(args.game, tables, args.opponent, args.deals, args.seed),
+        lambda: measure(args.game, tables, args.opponent or "ppo", deals, args.seed or 0),
         "search",
         table,
     )

@@ -169,7 +169,7 @@ def measure(game_id: str, deals: int, seconds: float) -> dict[str, Any]:
     return report.document(
         "text",
         game.id,
-        [f"--game {game.id}", f"--deals {deals}", f"--seconds {seconds:g}"],
+        ["--game", game.id, "--deals", str(deals), "--seconds", f"{seconds:g}"],
         PACKAGES,
         {"deals": deals, "seconds": seconds},
         {

@@ -9,9 +9,12 @@ from __future__ import annotations
 import argparse
 import importlib
 import os
+import signal
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
+from types import FrameType
 
 import card_envs
 from card_envs.engine.game import Game
@@ -102,6 +105,24 @@ def parse_arguments(
     return args
 
 
+@contextmanager
+def _stopping_interrupts() -> Iterator[None]:
+    """What stops the process, such as a batch queue, interrupts the command as Ctrl-C does."""
+
+    def interrupt(number: int, frame: FrameType | None) -> None:
+        raise KeyboardInterrupt
+
+    try:
+        before = signal.signal(signal.SIGTERM, interrupt)
+    except ValueError:  # signals are the main thread's
+        yield
+        return
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
 def run(program: str, main: Callable[[], int | None]) -> int:
     """Run a command; wrong input gives one line on stderr instead of a traceback.
 
@@ -115,7 +136,8 @@ def run(program: str, main: Callable[[], int | None]) -> int:
         interrupted.
     """
     try:
-        status = main() or 0
+        with _stopping_interrupts():
+            status = main() or 0
         if sys.stdout is not None:  # it is closed
             sys.stdout.flush()
     except BrokenPipeError:  # the reader has seen enough, as in `| head`

@@ -434,6 +434,7 @@ def test_readme_alone_rewrites_tables_and_nothing_else(tmp_path, monkeypatch):
         ("search", ["--table", "2", "random"]),
         ("search", ["--table", "99", "search:4"]),
         ("search", ["--speed"]),
+        ("search", ["--speed", "--json", "there is no such file", "--deals", "3"]),
         ("search", ["--speed", "--json", "there is no such file"]),
         ("training", ["--game", "chess"]),
         ("training", ["--decisions", "0"]),

@@ -6,6 +6,7 @@ import io
 import json
 import os
 import re
+import signal
 import subprocess
 import sys
 import sysconfig
@@ -30,6 +31,7 @@ import card_envs
 from card_envs.agents import agent_names, choose
 from card_envs.answers import meant
 from card_envs.cli import _explain, _seat_opponents, main
+from card_envs.command import run as run_command
 from card_envs.engine.game import VIEW_OPTIONS
 from card_envs.games import GAMES
 from card_envs.render.words import WIDTH, by_kind
@@ -632,6 +634,19 @@ def test_a_reader_who_leaves_early_sees_no_traceback(replay_file):
         error = process.stderr.read()
     assert process.returncode == 1
     assert "Traceback" not in error
+
+
+def test_what_stops_a_process_interrupts_its_command(capsys):
+    """So that nothing half written is left."""
+    before = signal.getsignal(signal.SIGTERM)
+
+    def stopped():
+        signal.raise_signal(signal.SIGTERM)
+        raise AssertionError("it went on")
+
+    assert run_command("the program", stopped) == 130
+    assert capsys.readouterr().err == "the program: interrupted\n"
+    assert signal.getsignal(signal.SIGTERM) is before
 
 
 @pytest.mark.parametrize(

@@ -332,6 +332,14 @@ def test_without_any_decision_there_is_no_minari_dataset(minari, capsys):
     assert not minari.list_local_datasets()
 
 
+def test_of_forfeited_games_there_is_no_minari_dataset(minari, capsys):
+    n = GAME.min_players
+    arguments = ["record", GAME.id, "--agents", "cmd:false", *["random"] * (n - 1)]
+    error = error_of([*arguments, "--games", "2", "--minari", "test-v0"], capsys)
+    assert "a program forfeited all games" in error
+    assert not minari.list_local_datasets()
+
+
 def test_without_minari_the_extra_is_named(capsys, monkeypatch):
     monkeypatch.setitem(sys.modules, "minari", None)
     assert "card_envs[datasets]" in error_of(command("--minari", "test-v0"), capsys)

@@ -57,6 +57,7 @@ class MinariWriter:
         self._agents = list(agents)
         self._view = view
         self._is_begun = False
+        self._forfeited = 0
         self._dataset: Any = None
 
     def _check_free(self) -> None:
@@ -80,6 +81,8 @@ class MinariWriter:
         if kind is not None:
             if self._is_begun:  # what is there otherwise is another program's
                 shutil.rmtree(self.path, ignore_errors=True)
+        elif self._dataset is None and self._forfeited == self._recording.games:
+            raise ValueError("no Minari dataset was written: a program forfeited all games")
         elif self._dataset is None:
             raise ValueError(
                 f"no Minari dataset was written: all games ended before the first decision of "
@@ -88,6 +91,7 @@ class MinariWriter:
 
     def add(self, games: RecordedGames) -> None:
         """Write the first agent's decisions in these games."""
+        self._forfeited += games.forfeited
         episodes = [
             self._episode(decisions) for decisions in games.first_agents_decisions(self._view)
         ]
