@@ -120,9 +120,35 @@ def test_intervals_are_of_those_who_can_be_compared(weak):
     pair = in_order(results[:, others])
     alone, _, _ = ratings_of(2, [((0, 1), pair)])
     assert ratings[others] == pytest.approx(alone, abs=1.0)
+    # Once does not bound it from below, and says nothing about the others; often does.
     once = np.vstack([results, np.roll([(2, 3, 1)], 1 + weak, axis=1)])
-    _, low, high = ratings_of(3, [(range(3), in_order(once))])
+    _, once_low, once_high = ratings_of(3, [(range(3), in_order(once))])
+    assert (once_low == -np.inf).tolist() == open_ones
+    assert np.isfinite(once_high).all()
+    _, alone_low, alone_high = ratings_of(2, [((0, 1), in_order(once[:, others]))])
+    assert once_low[others] == pytest.approx(alone_low, abs=15.0)
+    assert once_high[others] == pytest.approx(alone_high, abs=15.0)
+    often = np.vstack([once] * 20)
+    _, low, high = ratings_of(3, [(range(3), in_order(often))])
     assert np.isfinite([low, high]).all()
+
+
+def test_the_prior_bounds_no_interval(monkeypatch):
+    """An agent that is ahead in a few deals, and one that is in none, leave the others theirs."""
+    rng = np.random.default_rng(5)
+    others = np.broadcast_to([-9.0, -10.0], (60, 1, 2))
+    standing = np.concatenate([drawn_rankings([0.3, 0.0], 60, rng), others], axis=2)
+    standing[:2, 0, 2] = 9.0
+    found = []
+    for ridge in (1e-2, 1e-3, 1e-5):
+        monkeypatch.setattr("card_envs.evaluation.ratings._RIDGE", ridge)
+        rankings = Rankings(4, [(range(4), standing)])
+        found.append(rankings.ratings(200, np.random.default_rng(0)))
+    for ratings in found:
+        assert ratings.low[2:].tolist() == [-np.inf, -np.inf]
+        assert ratings.high[3] == np.inf
+        for ends in ("low", "high"):
+            assert getattr(ratings, ends)[:2] == pytest.approx(getattr(found[1], ends)[:2], abs=2.0)
 
 
 def test_intervals_are_narrower_with_more_deals():

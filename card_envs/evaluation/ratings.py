@@ -17,6 +17,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from card_envs.extras import import_extra
+
 #: What a factor of e in strength is on Elo's scale: 400 points are ten to one.
 ELO = 400.0 / np.log(10.0)
 
@@ -25,6 +27,8 @@ _RIDGE = 1e-3
 # The fit ends where another step would change the loss by less than this share of it.
 _TOLERANCE = 1e-9
 _MOST_STEPS = 200
+# What 95% intervals leave out at each end.
+_TAIL = 0.025
 # In a code, the number of players of each agent takes four bits.
 _BITS = 4
 
@@ -87,7 +91,9 @@ class Rankings:
             return_inverse=True,
         )
         count = events.shape[1]
-        self._events = events
+        self._there, self._placed = (
+            np.array([self._players(code) > 0 for code in codes]) for codes in events
+        )
         #: How often each event happened in each deal (deals, events).
         self.counts = np.bincount(
             np.concatenate(deals) * count + index.ravel(),
@@ -175,37 +181,48 @@ class Rankings:
     def ratings(self, bootstraps: int, rng: np.random.Generator) -> RatingEstimates:
         """Ratings on Elo's scale, with 95% intervals from a bootstrap over deals.
 
-        The mean is 0 over the largest group of agents each of whom was level with or ahead of each
-        other one, directly or through others. Nothing in the games says how far the other agents
-        are from that group: a weak prior bounds their ratings, and their intervals are open.
+        Strengths can be compared in the largest group of agents each of whom was level with or
+        ahead of each other one, directly or through others. Nothing in the games says how far the
+        other agents are from that group: a weak prior bounds their ratings, and their intervals are
+        open. Where that depends on a few deals, which more than 2.5% of the bootstrap samples lack,
+        the interval is open on that side. The mean is 0 over the agents whose intervals are closed.
 
         Args:
             bootstraps: The number of bootstrap samples, at least 1.
             rng: Draws the samples.
         """
-        compared = self._compared()
-        center = compared if compared.any() else np.ones(self.num_agents, bool)
-
-        def on_elos_scale(x: NDArray[np.float64]) -> NDArray[np.float64]:
-            strengths = x[: self.num_agents]
-            return np.asarray(ELO * (strengths - strengths[center].mean()))
-
-        x = self.fit(self.counts.sum(axis=0), np.zeros(self._features.shape[1]))
-        samples = []
-        for _ in range(bootstraps):
+        count = self.num_agents
+        whole = self.counts.sum(axis=0)
+        x = self.fit(whole, np.zeros(self._features.shape[1]))
+        compared = self._compared(whole)
+        strengths = np.empty((bootstraps, count))
+        is_bounded = np.empty((bootstraps, count), bool)
+        for k in range(bootstraps):
             drawn = rng.integers(self.num_deals, size=self.num_deals)
-            samples.append(on_elos_scale(self.fit(self.counts[drawn].sum(axis=0), x)))
-        low, high = np.quantile(samples, [0.025, 0.975], axis=0)
-        low[~compared], high[~compared] = -np.inf, np.inf
-        return RatingEstimates(on_elos_scale(x), low, high)
+            sample = self.counts[drawn].sum(axis=0)
+            strengths[k] = self.fit(sample, x)[:count]
+            is_bounded[k] = self._compared(sample)
+        closed = compared & (is_bounded.mean(axis=0) >= 1.0 - _TAIL)
+        center = next((c for c in (closed, compared) if c.sum() > 1), np.ones(count, bool))
+        rating = ELO * (x[:count] - x[:count][center].mean())
+        samples = ELO * (strengths - strengths[:, center].mean(axis=1, keepdims=True))
+        quantiles = np.quantile(samples, [_TAIL, 1.0 - _TAIL], axis=0)
+        low, high = rating + _widening(self.num_deals) * (quantiles - rating)
+        is_below = ~is_bounded & (samples < 0.0)
+        low[~compared | (is_below.mean(axis=0) > _TAIL)] = -np.inf
+        high[~compared | ((~is_bounded & ~is_below).mean(axis=0) > _TAIL)] = np.inf
+        return RatingEstimates(rating, low, high)
 
-    def _compared(self) -> NDArray[np.bool_]:
+    def _compared(self, weights: NDArray[np.float64]) -> NDArray[np.bool_]:
         """Which agents are in the largest group whose strengths can be compared, bool (agents,);
-        none of them if no group has two."""
-        reached = np.eye(self.num_agents, dtype=bool)
-        for remaining, placed in self._events.T.tolist():
-            first, there = self._players(placed) > 0, self._players(remaining) > 0
-            reached |= first[:, None] & there
+        none of them if no group has two.
+
+        Args:
+            weights: float64 (events,), how often each event happened.
+        """
+        happened = weights > 0.0
+        first, there = self._placed[happened], self._there[happened]
+        reached = np.eye(self.num_agents, dtype=bool) | (first.T.astype(int) @ there > 0)
         for through in range(self.num_agents):
             reached |= reached[:, through, None] & reached[through]
         group = reached & reached.T  # each row is the group of an agent
@@ -213,3 +230,12 @@ class Rankings:
         if sizes.max() == 1:
             return np.zeros(self.num_agents, bool)
         return np.asarray(group[sizes.argmax()])
+
+
+def _widening(deals: int) -> float:
+    """By how much a bootstrap's interval of so many deals is too narrow, as it is for a mean."""
+    if deals < 2:
+        return 1.0
+    stats = import_extra("scipy.stats", "evaluation")
+    student = stats.t.ppf(1.0 - _TAIL, deals - 1) / stats.norm.ppf(1.0 - _TAIL)
+    return float(student * np.sqrt(deals / (deals - 1)))
