@@ -7,6 +7,7 @@ import numpy as np
 import torch
 from torch import nn
 
+from card_envs.agents import FunctionAgent
 from card_envs.evaluation import evaluate
 
 name, epochs, deals = sys.argv[1], *map(int, sys.argv[2:] or (10, 1000))
@@ -19,8 +20,7 @@ for episode in dataset.iterate_episodes():
     seen, legal = (episode.observations[key][:-1] for key in ("observation", "action_mask"))
     free = legal.sum(axis=1) > 1  # forced moves teach nothing
     data.append((seen[free], legal[free], episode.actions[free]))
-columns = zip(*data, strict=True)
-seen, legal, actions = (torch.from_numpy(np.concatenate(column)) for column in columns)
+seen, legal, actions = (torch.from_numpy(np.concatenate(c)) for c in zip(*data, strict=True))
 
 network = nn.Sequential(nn.Linear(seen.shape[1], 256), nn.ReLU(), nn.Linear(256, 256), nn.ReLU())
 network.append(nn.Linear(256, legal.shape[1]))
@@ -40,14 +40,14 @@ for epoch in range(1, epochs + 1):
     print(f"epoch {epoch}: cross-entropy {total / batches:.4f}", flush=True)
 
 
+@torch.no_grad()
 def clone(observation, action_mask):
-    """The clone as an agent."""
-    with torch.no_grad():
-        logits = network(torch.from_numpy(observation)).numpy()
-    return np.where(action_mask == 1, logits, -np.inf).argmax(axis=1)
+    """The likeliest actions."""
+    return np.where(action_mask, network(torch.from_numpy(observation)), -np.inf).argmax(axis=1)
 
 
 table = dataset.storage.metadata["card_envs"]
-for agent in (clone, table["agents"][0]):  # each on the same deals, against the others of the table
-    result = evaluate(table["game"], [agent, *table["agents"][1:]], deals=deals, seed=1)
+options = {k: v for k, v in table["options"].items() if k not in ("num_players", "reward")}
+for agent in (FunctionAgent("clone", clone, **table["view"]), table["agents"][0]):  # same deals
+    result = evaluate(table["game"], [agent, *table["agents"][1:]], deals, 1, options)
     print(f"{result.agents[0].name}: rank reward {result.agents[0].rank}")

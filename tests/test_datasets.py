@@ -500,9 +500,10 @@ def test_the_page_shows_the_script_and_it_is_short():
 
 @needs_training
 @needs_minari
-def test_behavior_cloning(minari, capsys, tmp_path):
-    arguments = command("--minari", "clone-v0", agents=["heuristic"] * GAME.min_players)
-    assert main(arguments) == 0
+@pytest.mark.parametrize("options", [[], ["--option", "memory=none", "max_steps=300"]])
+def test_behavior_cloning(minari, capsys, tmp_path, options):
+    agents = ["heuristic"] * GAME.min_players
+    assert main(command("--minari", "clone-v0", *options, agents=agents)) == 0
     done = subprocess.run(
         [sys.executable, str(ROOT / "docs" / "behavior_cloning.py"), "clone-v0", "2", "2"],
         capture_output=True,
