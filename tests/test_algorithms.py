@@ -198,7 +198,7 @@ def test_a_list_of_ones_own_is_run_and_measured(listed, tmp_path, capsys, monkey
     assert policy.stat().st_mtime_ns == before
     again = read_json(tmp_path / "results.json")  # with the search again
     assert again["results"]["algorithms"]["one"]["runs"] == runs
-    monkeypatch.setattr(algorithm_runs.agents, "__file__", str(tmp_path / "agents" / "none.py"))
+    monkeypatch.setattr(algorithm_runs.card_envs, "__file__", str(tmp_path / "none.py"))
     assert algorithms.main(arguments(listed, tmp_path)) == 0
     assert policy.stat().st_mtime_ns != before  # the agents' code is another one
     before = policy.stat().st_mtime_ns

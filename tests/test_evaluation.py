@@ -205,6 +205,8 @@ def test_summaries_are_means_over_tables_then_over_table_sizes():
         assert row["rating_ci95"] == [None, None]
         assert display.rating_interval(row) == "open"
     assert display.rating_interval({"rating_ci95": [-3.2, 4.0]}) == "-3 … +4"
+    assert display.rating_interval({"rating_ci95": [None, 4.0]}) == "open … +4"
+    assert display.rating_interval({"rating_ci95": [-3.2, None]}) == "-3 … open"
 
 
 def test_a_rating_that_says_little_leaves_the_others_their_room():
@@ -216,6 +218,8 @@ def test_a_rating_that_says_little_leaves_the_others_their_room():
     assert display.rating_limits([*known, far]) == (-60.0, 180.0)
     assert display.rating_limits(known) is None
     assert display.rating_limits([far]) is None
+    half_open = {"rating": -2000.0, "rating_ci95": [None, -500.0]}
+    assert display.rating_limits([*known, half_open]) == (-566.0, 226.0)
     assert display.rating_limits([{"rating": 3.0, "rating_ci95": [3.0, 3.0]}, far]) is None
 
 

@@ -34,8 +34,8 @@ def short_names(names: Sequence[str]) -> list[str]:
 
 def rating_interval(agent: Mapping[str, Any]) -> str:
     """The interval of an agent's rating in words, from its entry in a tournament's JSON."""
-    low, high = agent["rating_ci95"]
-    return "open" if low is None else f"{low:+.0f} … {high:+.0f}"
+    low, high = ("open" if end is None else f"{end:+.0f}" for end in agent["rating_ci95"])
+    return "open" if low == high == "open" else f"{low} … {high}"
 
 
 def show_evaluation(result: Mapping[str, Any]) -> None:
@@ -143,8 +143,8 @@ def plot_ratings(result: Mapping[str, Any], picture: str | Path, title: str) -> 
 def rating_limits(rows: Sequence[Mapping[str, Any]]) -> tuple[float, float] | None:
     """The ends of the axis of ratings.
 
-    A rating whose interval is open at both ends says little: an arrow at the edge stands for one
-    that lies far from all others, which would leave them no room.
+    A rating whose interval is open says little: an arrow at the edge stands for one that lies far
+    from all closed ends, which would leave the others no room.
 
     Args:
         rows: The agents, with ``rating`` and ``rating_ci95``.
@@ -152,12 +152,12 @@ def rating_limits(rows: Sequence[Mapping[str, Any]]) -> tuple[float, float] | No
     Returns:
         None if all ratings are within the axis anyway.
     """
-    others = [row for row in rows if row["rating_ci95"] != [None, None]]
-    ends = [x for row in others for x in (row["rating"], *row["rating_ci95"]) if x is not None]
+    ends = [end for row in rows for end in row["rating_ci95"] if end is not None]
     margin = 0.1 * (max(ends) - min(ends)) if ends else 0.0
-    if len(others) == len(rows) or margin == 0.0:
+    if margin == 0.0:
         return None
-    return min(ends) - margin, max(ends) + margin
+    low, high = min(ends) - margin, max(ends) + margin
+    return None if all(low <= row["rating"] <= high for row in rows) else (low, high)
 
 
 def draw_matrix(

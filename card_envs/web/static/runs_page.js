@@ -101,14 +101,12 @@ function drawCurves(run) {
 /**
  * The ends of an axis for values with intervals.
  *
- * A value whose interval is open at both ends says little: it gets an arrow at the edge if it lies
- * far from all others, which would leave them no room.
+ * A value whose interval is open says little: it gets an arrow at the edge if it lies far from all
+ * closed ends, which would leave the others no room.
  */
 function axisOf(measured) {
-  const bounded = measured.filter(({ interval }) => interval.some((end) => end !== null));
-  const ends = (bounded.length ? bounded : measured)
-    .flatMap(({ value, interval }) => [value, ...interval])
-    .filter((end) => end !== null);
+  const closed = measured.flatMap(({ interval }) => interval).filter((end) => end !== null);
+  const ends = closed.length ? closed : measured.map(({ value }) => value);
   return [Math.min(...ends), Math.max(...ends)];
 }
 
