@@ -276,8 +276,9 @@ def test_committed_leaderboards_are_of_the_games_policies(game):
 
 
 @pytest.mark.parametrize("game", SHIPPED)
-def test_a_learner_and_a_search_gain_less_from_a_policy_than_from_its_predecessor(game):
-    """At each table size that is measured; from a first successor, `ppo_v1`'s, a learner alone."""
+def test_less_is_gained_from_a_policy_than_from_its_predecessor(game):
+    """At each table size that is measured: by the better of the two, which is the bound that is
+    reported; from a first successor, `ppo_v1`'s, by a learner alone."""
     assert f"<!-- best_response:{game.id} -->" in report.README.read_text()
     responses = read_json(report.RESULTS / f"best_response_{game.id}.json")["responses"]
     sizes = sorted({game.min_players, game.default_players})
@@ -290,7 +291,7 @@ def test_a_learner_and_a_search_gain_less_from_a_policy_than_from_its_predecesso
     assert list(gains) == [(name, n) for name in ("heuristic", before, "ppo") for n in sizes]
     compared = slice(2 if len(predecessors(game)) > 1 else 1)
     for n in sizes:
-        assert (np.array(gains["ppo", n]) < gains[before, n])[compared].all()
+        assert max(gains["ppo", n][compared]) < max(gains[before, n][compared])
 
 
 @pytest.mark.parametrize("game", SHIPPED)
