@@ -1126,10 +1126,13 @@ def test_the_last_iteration_learns_with_no_rate_below_0():
 
 def test_threads_that_a_run_has_set_are_not_left_to_the_next_one():
     before = torch.get_num_threads()
-    use_threads(before + 1)
-    assert torch.get_num_threads() == before + 1
     use_threads(None)
-    assert torch.get_num_threads() == before
+    default = torch.get_num_threads()
+    use_threads(default + 1)
+    assert torch.get_num_threads() == default + 1
+    use_threads(None)
+    assert torch.get_num_threads() == default
+    torch.set_num_threads(before)
 
 
 def test_a_finished_run_is_not_taken_for_one_by_other_rules(tmp_path, monkeypatch):
