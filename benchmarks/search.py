@@ -369,10 +369,10 @@ def _main(argv: Sequence[str] | None) -> None:
         "--speed", action="store_true", help="measure the speed of the tables in --json FILE again"
     )
     args = report.parse_arguments(parser, argv)
-    chosen = [name for name in _OF_STRENGTH if getattr(args, name) is not None]
     if args.speed:
-        if chosen:
-            raise ValueError(f"--speed measures what is in --json FILE: leave out --{chosen[0]}")
+        for name in _OF_STRENGTH:
+            if getattr(args, name) is not None:
+                raise ValueError(f"--speed measures what is in --json FILE: leave out --{name}")
         earlier = _earlier(args.json)
         report.finish(args, lambda: with_speed(earlier), "search", table)
         return

@@ -10,10 +10,8 @@ wherever one is expected. The shipped policies are made by ``training.train``: s
 from __future__ import annotations
 
 import argparse
-import itertools
 import time
 from collections.abc import Sequence
-from contextlib import suppress
 from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any, get_type_hints
@@ -127,12 +125,14 @@ class Agent(nn.Module):
 
 def new_folder(name: str) -> Path:
     """Make a folder in ``runs``, with a number behind its name if there is one of that name."""
-    for k in itertools.count():
-        folder = Path("runs") / (f"{name}__{k}" if k else name)
-        with suppress(FileExistsError):
+    folder, number = Path("runs") / name, 0
+    while True:
+        try:
             folder.mkdir(parents=True)
             return folder
-    raise AssertionError
+        except FileExistsError:
+            number += 1
+            folder = Path("runs") / f"{name}__{number}"
 
 
 def train(args: Args) -> Path:
