@@ -9,10 +9,12 @@ from itertools import combinations
 import numpy as np
 import pytest
 from helpers import ALL_GAMES, table_sizes
-from tiny_runs import SCRIPTED, SMALL, TINY, policy_file
+from tiny_runs import SCRIPTED, SMALL, TINY, policy_file, random_network
 
 from benchmarks import all_agents, leaderboard, report, strength
 from card_envs.agents import make_agent, policy_path, shipped_policies
+from card_envs.agents.network import write_policy
+from card_envs.engine.game import View
 from card_envs.evaluation import tables_of
 from card_envs.evaluation.display import short_names
 from training import best_response, study, train
@@ -241,6 +243,17 @@ def test_a_search_with_another_policy_is_another_agent(tmp_path):
     assert short_names([name, path]) == [name, "mine"]
 
 
+def test_a_search_with_a_policy_that_draws_or_sees_less_is_another_agent(tmp_path):
+    """Its weights are the same."""
+    path = tmp_path / "mine.safetensors"
+    network, name = random_network(SMALL, (12,)), f"search:4,policy={path}"
+    found = set()
+    for view, draws in ((View(), False), (View(), True), (View(memory="none"), False)):
+        write_policy(path, network, SMALL, view, draws=draws)
+        found.add(identity(name, SMALL))
+    assert len(found) == 3
+
+
 # ---------------------------------------------------------------------------------------------
 # What is committed
 # ---------------------------------------------------------------------------------------------
@@ -399,11 +412,12 @@ def test_best_response_gains_from_a_weak_agent(tmp_path, capsys):
 def test_all_policies_meet_the_same_best_response(tmp_path):
     """A gentler configuration does not make its policy seem harder to exploit."""
     ppo = {"learning_rate": 1e-6, "ent_coef": 0.5}
-    gentle = tiny_file(tmp_path, SMALL, ppo=ppo, draws=True, truncation="loss")
+    gentle = tiny_file(tmp_path, SMALL, ppo=ppo, draws=True, truncation="loss", seed=7)
     players = SMALL.min_players
     config = best_response.response_config(gentle, "random", players, "random", ())
     assert config.ppo == PPOSection(**best_response.PPO)
     assert config.environment.num_envs == best_response.NUM_ENVS
+    assert config.seed == best_response.SEED
     assert not config.draws
     assert config.truncation == "bootstrap"
     faster = ("ppo.learning_rate=2e-3",)

@@ -34,7 +34,9 @@ from training.run import Run
 from training.tasks import add_jobs_argument, do_calls
 from training.train import train_or_resume
 
-#: What responses learn with: of the settings that were tried, those that gained most.
+#: What responses learn with: of the settings that were tried, those that gained most. Nothing of
+#: the policy's own run decides about them, its seed included.
+SEED = 0
 NUM_ENVS = 1024
 PPO = {
     "n_steps": 32,
@@ -65,6 +67,7 @@ def response_config(
     game = load_game(load_config(path).game)
     data = read_yaml(path)
     data["name"] = "best_response"
+    data["seed"] = SEED
     data["decisions"] = 10_000_000
     data["checkpoint_every"] = 1_000_000
     data["ema_decay"] = 0.9

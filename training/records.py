@@ -46,7 +46,7 @@ def machine() -> str:
 
 def identity(name: str, game: Game) -> str:
     """An agent's name, and a SHA-256: for a policy that of its file, for a search that of its
-    policies' weights.
+    policies.
 
     Raises:
         OSError: The policy's file cannot be read.
@@ -54,13 +54,13 @@ def identity(name: str, game: Game) -> str:
     """
     path = policy_path(name, game)
     if path is not None:
-        content = path.read_bytes()
+        digest = hashlib.sha256(path.read_bytes()).hexdigest()
     elif is_search(name):
         searcher: Any = make_agent(name, game)
-        content = searcher.weights.tobytes()
+        digest = searcher.policies_hash
     else:
         return name
-    return f"{name} {hashlib.sha256(content).hexdigest()}"
+    return f"{name} {digest}"
 
 
 def read_json(path: Path) -> Any:
