@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 import shlex
 import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -19,7 +18,7 @@ from pydantic import Field, field_validator
 
 import card_envs
 from card_envs.engine.game import Game
-from card_envs.files import write_json
+from card_envs.files import hash_of, write_json
 from training.config import Section, check, read_yaml
 from training.records import read_json
 
@@ -119,13 +118,15 @@ class AlgorithmRun:
             is_made = path.is_relative_to(self.folder)
             # An interpreter is a link, or elsewhere.
             if path.is_file() and not (is_made or path.is_absolute() or path.is_symlink()):
-                found[str(path)] = _hash([path])
+                found[str(path)] = hash_of([path])
         modules = [after for word, after in pairwise(words) if word == "-m"]
         folders = {Path(*module.split(".")[:-1]) for module in modules if "." in module}
         for folder in sorted(folders):
-            found[str(folder)] = _hash(sorted(folder.glob("*.py")))
+            found[str(folder)] = hash_of(sorted(folder.glob("*.py")))
         for part in _LEARNED_IN:
-            found[part] = _hash(sorted(Path(card_envs.__file__).parent.joinpath(part).glob("*.py")))
+            found[part] = hash_of(
+                sorted(Path(card_envs.__file__).parent.joinpath(part).glob("*.py"))
+            )
         return found
 
     def finish(self) -> float:
@@ -164,14 +165,6 @@ class AlgorithmRun:
         seconds = time.monotonic() - begun
         write_json(finished, {"how": how, "seconds": round(seconds, 1)})
         return seconds
-
-
-def _hash(paths: Sequence[Path]) -> str:
-    """One SHA-256 of several files."""
-    sha = hashlib.sha256()
-    for path in paths:
-        sha.update(hashlib.sha256(path.read_bytes()).digest())
-    return sha.hexdigest()
 
 
 def run_of(

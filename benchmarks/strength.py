@@ -37,7 +37,7 @@ from card_envs.agents import (
 from card_envs.engine.game import Game
 from card_envs.evaluation import MatchResults, deal_seeds, play_deals, random_orders, summarize
 from card_envs.evaluation.tournament import check_entrants, tables_of
-from card_envs.files import write_output
+from card_envs.files import hash_of, write_output
 from card_envs.games import load_game
 from card_envs.progress import track
 from training.records import command_as_typed, identity, predecessors
@@ -91,12 +91,10 @@ class Cache:
     def __init__(self, folder: Path, game: Game, names: Sequence[str], deals: int, seed: int):
         self._folder = folder
         self.identities = {name: identity(name, game) for name in names}
-        players = hashlib.sha256()
         package = Path(card_envs.__file__).parent
-        for source in (*sorted(package.glob("agents/*.py")), package / "evaluation" / "deals.py"):
-            players.update(source.name.encode() + b"\0" + source.read_bytes() + b"\0")
+        players = hash_of([*sorted(package.glob("agents/*.py")), package / "evaluation/deals.py"])
         # Old results must not pass for those of new rules, observations or agents.
-        self._about = [game.sources, players.hexdigest(), deals, seed]
+        self._about = [game.sources, players, deals, seed]
 
     def _path(self, table: Sequence[str]) -> Path:
         key = json.dumps([*self._about, *(self.identities[name] for name in table)])

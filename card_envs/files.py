@@ -2,13 +2,31 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import secrets
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
+
+
+def hash_of(paths: Iterable[Path], salt: str = "") -> str:
+    """A SHA-256 of several files: of their names without folders, and of what they hold.
+
+    Args:
+        paths: The files; their order counts.
+        salt: What else the hash depends on.
+
+    Raises:
+        OSError: A file cannot be read.
+    """
+    sha = hashlib.sha256(salt.encode())
+    for path in paths:
+        content = hashlib.sha256(path.read_bytes()).hexdigest()
+        sha.update(f"\0{path.name}\0{content}".encode())
+    return sha.hexdigest()
 
 
 @contextmanager

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from abc import abstractmethod
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
@@ -93,8 +94,7 @@ class Searcher(Agent):
         kind = NETWORK if isinstance(policy, PolicyAgent) else KINDS[policy]
         player = policy if isinstance(policy, PolicyAgent) else None
         networks = [None if a is None else a.network.kernel for a in (proposer, player)]
-        #: float32: the weights of its policies, the proposer's first; empty without any.
-        self.weights, layouts, scratch = join(networks)
+        weights, layouts, scratch = join(networks)
         self._width = max(scratch.shape[1], game.num_actions)
         if player is not None and player.draws:
             layouts[1] = drawing(layouts[1])
@@ -106,7 +106,11 @@ class Searcher(Agent):
             check_whole_number("max_decisions", max_decisions, 1),
             check_number("unfinished", unfinished),
         )
-        self._policy = (kind, self.weights, layouts, codes, *end)
+        self._policy = (kind, weights, layouts, codes, *end)
+        #: SHA-256 of its policies: their weights, how they choose, and what they see.
+        self.policies_hash = hashlib.sha256(
+            b"".join(array.tobytes() for array in (weights, layouts, codes))
+        ).hexdigest()
         self._seed = np.uint64(check_given_seed(seed))
         available = numba.config.NUMBA_NUM_THREADS  # type: ignore[attr-defined]
         self._threads = check_whole_number("threads", threads, 1, available)

@@ -10,7 +10,6 @@ with the files in it, a kernel is compiled again or stays uncached.
 
 from __future__ import annotations
 
-import hashlib
 import logging
 import os
 import tempfile
@@ -21,6 +20,8 @@ from typing import Any
 import numba
 import platformdirs
 from filelock import FileLock, Timeout
+
+from card_envs.files import hash_of
 
 logger = logging.getLogger("card_envs")
 
@@ -40,11 +41,9 @@ def cache_folder(package: Path) -> Path:
         package: The folder that holds the sources.
     """
     folders = [_ENGINE] if package == _ENGINE else [_ENGINE, package]
-    digest = hashlib.sha256(f"bounds checks: {numba.config.BOUNDSCHECK}".encode())  # type: ignore[attr-defined]
-    for folder in folders:
-        for path in sorted(folder.glob("*.py")):
-            digest.update(path.name.encode() + b"\0" + path.read_bytes() + b"\0")
-    name = f"{package.name}-{digest.hexdigest()[:16]}"
+    paths = [path for folder in folders for path in sorted(folder.glob("*.py"))]
+    digest = hash_of(paths, f"bounds checks: {numba.config.BOUNDSCHECK}")  # type: ignore[attr-defined]
+    name = f"{package.name}-{digest[:16]}"
     return Path(platformdirs.user_cache_dir("card_envs", appauthor=False)) / name
 
 
