@@ -27,9 +27,10 @@ from benchmarks.exploitability import check_two_players, exploitability
 from card_envs import command
 from card_envs.agents import NetworkAgent, shipped_policies
 from card_envs.engine.game import Game
-from card_envs.evaluation import deal_seeds, evaluate
+from card_envs.evaluation import deal_seeds
 from card_envs.games import load_game
 from training.arguments import check_search
+from training.one_against import one_against
 from training.records import identity
 from training.tasks import do_calls
 
@@ -86,10 +87,7 @@ def measure_run(
 
 def _play(game: Game, one: str, others: str, players: int, deals: int) -> dict[str, Any]:
     """An agent among copies of another."""
-    table = [one, *[others] * (players - 1)]
-    played = evaluate(game, table, deals, 0, {"max_steps": MAX_STEPS})
-    rank = played.agents[0].rank
-    return {"rank": rank.mean, "rank_ci95": list(rank.interval), "truncated": played.truncated}
+    return one_against(game, one, others, players, deals, 0, {"max_steps": MAX_STEPS})
 
 
 def cross_play(

@@ -17,7 +17,6 @@ from itertools import combinations
 from typing import Any
 
 import numpy as np
-from threadpoolctl import threadpool_limits
 
 from benchmarks import report
 from benchmarks.search import StopwatchAgent
@@ -103,8 +102,7 @@ def measure(
     tables = covering_tables(len(names), table_size)
     played, identities = play_tables(game, names, tables, matches)
     seed = matches.seed
-    with threadpool_limits(1, "blas"):
-        summary = summarize(names, tables, played, seed).to_json()
+    summary = summarize(names, tables, played, seed).to_json()
     for k, row in enumerate(summary["agents"]):
         own = [result.truncated for t, result in zip(tables, played, strict=True) if k in t]
         row["unfinished"] = float(np.mean(own))

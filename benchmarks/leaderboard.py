@@ -9,7 +9,7 @@ from benchmarks import report
 from card_envs.agents import policy_path, shipped_policies
 from card_envs.docs import markdown_table
 from card_envs.evaluation.display import plot_ratings, rating_interval, short_names
-from card_envs.files import write_json
+from card_envs.files import write_json, write_text
 from card_envs.games import load_game
 from training.records import identity, predecessors, with_tables
 
@@ -142,7 +142,7 @@ def rewrite() -> None:
     """
     text = report.README.read_text(encoding="utf-8")
     text = with_tables(text, "best_response", report.RESULTS, response_table)
-    report.README.write_text(text, encoding="utf-8")
+    write_text(report.README, text)
     for path in sorted(report.RESULTS.glob("strength_*.json")):
         measured = json.loads(path.read_text(encoding="utf-8"))
         put_on_cards(measured)

@@ -14,7 +14,7 @@ from typing import Any
 
 from card_envs import command
 from card_envs.command import output_file
-from card_envs.files import write_json
+from card_envs.files import write_json, write_text
 from card_envs.games import GAMES, load_game
 from training.records import cpu_model, with_tables
 from training.tasks import add_jobs_argument
@@ -147,7 +147,7 @@ def finish(
             write_json(args.json, measured)
     if args.readme:
         text = README.read_text(encoding="utf-8")
-        README.write_text(with_tables(text, benchmark, RESULTS, table), encoding="utf-8")
+        write_text(README, with_tables(text, benchmark, RESULTS, table))
 
 
 def origin(measured: dict[str, Any]) -> str:

@@ -34,6 +34,7 @@ from card_envs.evaluation import evaluate
 from card_envs.evaluation.display import short_names
 from card_envs.games import load_game
 from card_envs.progress import track
+from training.one_against import one_against
 from training.records import read_json
 
 PACKAGES = ("numba", "numpy")
@@ -218,7 +219,7 @@ def _searcher(game: Game, name: str, opponent: str, seed: int) -> Searcher:
     is_shipped = opponent in shipped_policies(game) or "policy=" in name
     searcher = make_agent(name if is_shipped else f"{name},policy={opponent}", game, seed)
     if not isinstance(searcher, Searcher):
-        raise ValueError(f"{name!r} is no search agent, such as search:64")
+        raise ValueError(f"{name!r} is not a search agent, such as search:64")
     return searcher
 
 
@@ -227,15 +228,8 @@ def measure_strength(
 ) -> dict[str, Any]:
     """The rank reward of one search agent among copies of a policy."""
     searcher = _searcher(game, name, opponent, seed)
-    played = evaluate(game, [searcher, *[opponent] * (num_players - 1)], deals, seed, _options())
-    rank = played.agents[0].rank
-    return {
-        "num_players": num_players,
-        "agent": name,
-        "rank": rank.mean,
-        "rank_ci95": list(rank.interval),
-        "truncated": played.truncated,
-    }
+    found = one_against(game, searcher, opponent, num_players, deals, seed, _options())
+    return {"num_players": num_players, "agent": name, **found}
 
 
 def measure_speed(

@@ -22,7 +22,6 @@ from typing import Any
 
 from safetensors import SafetensorError
 from safetensors.numpy import load_file, save
-from threadpoolctl import threadpool_limits
 
 import card_envs
 from benchmarks import leaderboard, report
@@ -238,12 +237,11 @@ def measure(game_id: str, names: Sequence[str], matches: Matches) -> dict[str, A
     played, identities = play_tables(game, names, tables, matches)
     seed = matches.seed
     by_size = {}
-    with threadpool_limits(1, "blas"):  # several threads sum in an order of their own
-        for players in sizes:
-            own = [k for k, table in enumerate(tables) if len(table) == players]
-            summary = summarize(names, [tables[k] for k in own], [played[k] for k in own], seed)
-            by_size[str(players)] = summary.to_json()
-        overall = summarize(names, tables, played, seed).to_json()
+    for players in sizes:
+        own = [k for k, table in enumerate(tables) if len(table) == players]
+        summary = summarize(names, [tables[k] for k in own], [played[k] for k in own], seed)
+        by_size[str(players)] = summary.to_json()
+    overall = summarize(names, tables, played, seed).to_json()
     del overall["tables"]  # they are with their sizes
     words = ["--game", game_id, "--agents", *names, *matches.words]
     return {

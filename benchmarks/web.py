@@ -120,7 +120,7 @@ async def _play_game(
 
 
 def _measure_load(game: str, games: int, think: float, seconds: float) -> dict[str, Any]:
-    """So many people at a time for so many seconds."""
+    """A number of people at a time for a number of seconds."""
     with _server() as (address, process):
         _begin(address, game)  # its kernels are loaded
 
@@ -161,7 +161,7 @@ def _quantiles(times: Sequence[float]) -> list[float]:
 
 
 def measure(game: str, games: Sequence[int], think: float, seconds: float) -> dict[str, Any]:
-    """Play at so many tables at a time, with time to think; and at the fewest without any."""
+    """Play at each number of tables at a time, with time to think; at the fewest also without."""
     loads = [(number, think) for number in games] + [(min(games), 0.0)]
     rows = [_measure_load(game, number, pause, seconds) for number, pause in loads]
     return report.document(

@@ -272,9 +272,12 @@ class _Session:
             Replay.of(self._env).save(self._path)
 
     def play(self) -> int:
-        """Play to the end, or until the person quits."""
+        """Play to the end, or until the person quits or interrupts."""
         try:
             return self._play()
+        except KeyboardInterrupt:  # an opponent thinks, or the table is shown
+            print("\nYou left the game.")
+            return self._finish()
         finally:
             for agent in self._opponents.values():
                 agent.close()

@@ -15,6 +15,7 @@ from pathlib import Path
 
 from card_envs.command import add_games_argument, parse_arguments
 from card_envs.engine.game import VIEW_OPTIONS, Game, Option
+from card_envs.files import write_text
 from card_envs.games import GAMES, load_game
 from card_envs.render.words import kind_of
 
@@ -335,7 +336,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     parse_arguments(parser, argv)
     for name in GAMES.names:
         for path, text in generated_files(load_game(name)).items():
-            path.write_text(text, encoding="utf-8")
+            write_text(path, text)
 
 
 if __name__ == "__main__":

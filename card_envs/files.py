@@ -100,6 +100,19 @@ def write_output(path: str | Path, data: bytes) -> None:
         file.write(data)
 
 
+def write_text(path: str | Path, text: str) -> None:
+    """Write a text in UTF-8 as ``write_output`` does.
+
+    Args:
+        path: The file; its folder is made if needed.
+        text: Its content.
+
+    Raises:
+        OSError: The file cannot be written.
+    """
+    write_output(path, text.encode())
+
+
 def write_json(path: str | Path, data: Any) -> None:
     """Write a JSON file as ``write_output`` does.
 
@@ -110,4 +123,4 @@ def write_json(path: str | Path, data: Any) -> None:
     Raises:
         OSError: The file cannot be written.
     """
-    write_output(path, (json.dumps(data, indent=2) + "\n").encode())
+    write_text(path, json.dumps(data, indent=2) + "\n")

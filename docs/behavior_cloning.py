@@ -9,6 +9,7 @@ from torch import nn
 
 from card_envs.agents import FunctionAgent
 from card_envs.evaluation import evaluate
+from card_envs.programs import is_program
 
 name, epochs, deals = sys.argv[1], *map(int, sys.argv[2:] or (10, 1000))
 torch.manual_seed(0)
@@ -47,6 +48,8 @@ def clone(observation, action_mask):
 
 
 table = dataset.storage.metadata["card_envs"]
+if any(map(is_program, table["agents"])):
+    sys.exit("the dataset's agents are programs, which only their owner should start")
 options = {k: v for k, v in table["options"].items() if k not in ("num_players", "reward")}
 for agent in (FunctionAgent("clone", clone, **table["view"]), table["agents"][0]):  # same deals
     result = evaluate(table["game"], [agent, *table["agents"][1:]], deals, 1, options)

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import card_envs
 from card_envs.docs import markdown_table, with_section
+from card_envs.files import write_text
 from card_envs.render.rulebook import rules_in_words
 
 PAGE = Path(__file__).with_name("text.md")
@@ -71,4 +72,4 @@ def page(text: str) -> str:
 
 
 if __name__ == "__main__":
-    PAGE.write_text(page(PAGE.read_text(encoding="utf-8")), encoding="utf-8")
+    write_text(PAGE, page(PAGE.read_text(encoding="utf-8")))

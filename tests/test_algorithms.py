@@ -231,7 +231,7 @@ def test_wrong_lists_name_the_mistake(old, new, message, listed, tmp_path, capsy
         (["--search-deals", "1"], "--search-deals must be 0 or at least 2"),
         (["--deals", "1"], "deals"),
         (["--players", "3"], "is for 2 to 2 players"),
-        (["--search", "random"], "'random' is no search agent, such as search:64"),
+        (["--search", "random"], "'random' is not a search agent, such as search:64"),
         (["--search", "search:4,policy=random"], "names a policy; here it is that which is meas"),
         (["--out", "a,b"], "has a comma, with which no search can be given it"),
         (["--game", SCRIPTED.id], f"{SCRIPTED.id} is for "),

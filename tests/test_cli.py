@@ -28,7 +28,7 @@ from helpers import (
 from person import PlayingPerson, story_of
 
 import card_envs
-from card_envs.agents import agent_names, choose
+from card_envs.agents import RandomAgent, agent_names, choose
 from card_envs.answers import meant
 from card_envs.cli import _explain, _seat_opponents, main
 from card_envs.command import run as run_command
@@ -315,6 +315,26 @@ def test_quitting_is_clean_and_saves_the_beginning(capsys, person, tmp_path, ans
     ]
     assert movers[0] == seat
     assert seat not in movers[1:]
+
+
+def test_an_interruption_while_an_opponent_thinks_saves_the_beginning(
+    capsys, person, tmp_path, monkeypatch
+):
+    path = tmp_path / "game.json"
+    n = some_players(GAME)
+    env = beginning(GAME, n, 7)
+    seat = env.possible_agents.index(env.agent_selection)
+    first = env.legal_actions()[-1]
+    person(str(first))
+
+    def think(self, turn):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(RandomAgent, "act", think)
+    argv = ["play", GAME.id, "--players", str(n), "--seed", "7", "--seat", str(seat)]
+    assert main([*argv, "--opponents", "random", "--save", str(path)]) == 0
+    assert "You left the game." in capsys.readouterr().out
+    assert Replay.load(path).actions == (first,)
 
 
 NAMES = [

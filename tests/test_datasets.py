@@ -517,6 +517,26 @@ def test_behavior_cloning(minari, capsys, tmp_path, options):
     assert re.search(r"^clone: rank reward MeanEstimate", done.stdout, re.MULTILINE)
 
 
+@needs_training
+@needs_minari
+def test_behavior_cloning_does_not_start_the_programs_that_a_dataset_names(minari, tmp_path):
+    started = tmp_path / "started"
+    assert main(command("--minari", "clone-v0", agents=["heuristic"] * GAME.min_players)) == 0
+    metadata = minari.load_dataset("clone-v0").storage.metadata["card_envs"]
+    metadata["agents"][-1] = f"cmd:touch {started}"
+    minari.load_dataset("clone-v0").storage.update_metadata({"card_envs": metadata})
+    done = subprocess.run(
+        [sys.executable, str(ROOT / "docs" / "behavior_cloning.py"), "clone-v0", "1", "2"],
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+    )
+    assert done.returncode == 1
+    assert done.stderr.strip().endswith("only their owner should start")
+    assert not started.exists()
+
+
 def test_the_package_does_not_import_minari():
     code = "import sys, card_envs.cli, card_envs.datasets; sys.exit('minari' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

@@ -85,7 +85,7 @@ def test_every_configuration_is_valid(path, monkeypatch):
         ("ppo.gamma=1", "unknown key 'ppo'; allowed here are game, seed, name"),
         ("name=heuristic", "name must not be one of"),
         ("environment.num_players=77", "num_players"),
-        ("environment.options={reward: score}", "reward must be rank, of which labels are made"),
+        ("environment.options={reward: score}", "reward must be rank: the labels are made from it"),
         ("opponents={pool: 0, agents: {random: 0}}", "pool or one of agents must be above 0"),
     ],
 )
@@ -409,12 +409,22 @@ def test_a_finished_run_can_be_given_more_iterations(tmp_path):
     assert more.commands == ["one", "two"]
 
 
+def test_a_run_that_ended_early_says_so(tmp_path, monkeypatch, capsys):
+    """Further iterations are not made where nothing is gained any more."""
+    run = tiny_run(SMALL, tmp_path, "iterations=1")
+    improve.improve(run, quiet=True)
+    monkeypatch.setattr(improve, "_is_done", lambda entries, window: True)
+    words = ["--resume", str(run.folder), "--set", "iterations=3", "--jobs", "1"]
+    assert improve.main(words) == 0
+    assert "ended after iteration 1 of 3: " in capsys.readouterr().out
+
+
 def test_a_run_is_not_resumed_with_other_rules(tmp_path, monkeypatch):
     run = tiny_run(SMALL, tmp_path, "iterations=1")
     improve.improve(run, quiet=True)
     more = ImprovementRun.reopen(run.folder, ["iterations=2"])
     monkeypatch.setattr(Game, "sources", "changed")
-    with pytest.raises(ValueError, match=f"was begun with other sources of {SMALL.id}"):
+    with pytest.raises(ValueError, match=f"was started with other sources of {SMALL.id}"):
         improve.improve(more, resume=True, quiet=True)
 
 

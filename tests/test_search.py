@@ -293,6 +293,7 @@ def test_wrong_names(game, name, message):
         ({"threads": 1.5}, "threads must be a whole number from 1 to"),
         ({"threads": True}, "threads must be a whole number from 1 to"),
         ({"caution": "1"}, "caution must be a finite number, got '1'"),
+        ({"caution": 10**400}, "caution must be a finite number, got 1000"),
         ({"min_probability": 2}, "min_probability must be from 0 to 1, got 2"),
         ({"max_decisions": 0}, "max_decisions must be a whole number of at least 1, got 0"),
         ({"unfinished": None}, "unfinished must be a finite number, got None"),

@@ -41,7 +41,7 @@ def assert_refused(holder, *functions):
     for function in functions:
         error = called_by_another_thread(function)
         assert isinstance(error, RuntimeError)
-        assert "another thread is at work" in str(error)
+        assert "in use by another thread" in str(error)
         assert type(holder).__name__ in str(error)
     holder._in_use = False
     for function in functions:

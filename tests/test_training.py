@@ -1069,9 +1069,9 @@ def test_a_run_is_not_resumed_with_other_agents_of_the_same_names(tmp_path):
     assert train.train_or_resume(tiny_run(SMALL, run.folder, override)) == path
     policy_file(SMALL, tmp_path / "opponent.safetensors", seed=2)
     changed = tiny_run(SMALL, run.folder, override)
-    with pytest.raises(ValueError, match="was begun with other rules or agents"):
+    with pytest.raises(ValueError, match="was started with other rules or agents"):
         train.train_or_resume(changed)
-    with pytest.raises(ValueError, match="was begun with other agents under the same names"):
+    with pytest.raises(ValueError, match="was started with other agents under the same names"):
         train.train(changed, resume=True, quiet=True)
     with pytest.raises(ValueError, match="is of another configuration; choose another folder"):
         train.train_or_resume(tiny_run(SMALL, run.folder, override, "seed=5"))
@@ -1139,7 +1139,7 @@ def test_a_finished_run_is_not_taken_for_one_by_other_rules(tmp_path, monkeypatc
     run = tiny_run(SMALL, tmp_path / "run", "decisions=64")
     train.train_or_resume(run)
     monkeypatch.setattr(Game, "sources", "changed")
-    with pytest.raises(ValueError, match="was begun with other rules or agents"):
+    with pytest.raises(ValueError, match="was started with other rules or agents"):
         train.train_or_resume(run)
 
 

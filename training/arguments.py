@@ -94,13 +94,13 @@ def check_search(name: str, deals: int, game: Game, policies: Iterable[str]) -> 
         policies: The names or paths of the policies that will play its rollouts.
 
     Raises:
-        ValueError: That is no search agent, it cannot be given one of the policies, or there are
+        ValueError: That is not a search agent, it cannot be given one of the policies, or there are
             too few deals.
     """
     if deals != 0 and deals < 2:
         raise ValueError("--search-deals must be 0 or at least 2")
     if deals and not isinstance(make_agent(name, game), Searcher):
-        raise ValueError(f"--search: {name!r} is no search agent, such as search:64")
+        raise ValueError(f"--search: {name!r} is not a search agent, such as search:64")
     if deals and "policy=" in name:
         raise ValueError(f"--search: {name!r} names a policy; here it is that which is measured")
     for policy in policies:

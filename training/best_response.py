@@ -23,12 +23,13 @@ from card_envs import command
 from card_envs.agents import PolicyAgent, make_agent, policy_path, shipped_policies
 from card_envs.command import output_file
 from card_envs.engine.game import Game
-from card_envs.evaluation import deal_seeds, evaluate
+from card_envs.evaluation import deal_seeds
 from card_envs.evaluation.display import short_names
 from card_envs.files import write_json
 from card_envs.games import load_game
 from training.arguments import add_set_argument, check_search
 from training.config import Config, PoolSection, check, load_config, read_yaml, with_overrides
+from training.one_against import one_against
 from training.records import command_as_typed, identity, predecessors, read_json
 from training.run import Run
 from training.tasks import add_jobs_argument, do_calls
@@ -137,9 +138,6 @@ def respond(
     run = Run.open(config, folder)
     policy = train_or_resume(run)
     card = read_json(run.card_path)
-    table = [str(policy), *[against] * (players - 1)]
-    result = evaluate(game, table, deals, seed, run.rules)
-    gain = result.agents[0].rank
     return {
         "against": against,
         "identity": identity(against, game),
@@ -148,9 +146,7 @@ def respond(
         "decisions": card["decisions"],
         "hours": card["hours"],
         "machine": card["machine"],
-        "gain": gain.mean,
-        "gain_ci95": gain.interval,
-        "truncated": result.truncated,
+        **_gain(game, run, str(policy), against, players, deals, seed),
         "search": _gain_of_search(game, run, against, players, search, search_deals, seed),
     }
 
@@ -163,13 +159,18 @@ def _gain_of_search(
     if deals == 0 or not is_policy:
         return None
     agent = f"{search},policy={against}"
-    result = evaluate(game, [agent, *[against] * (players - 1)], deals, seed, run.rules)
-    gain = result.agents[0].rank
+    return {"agent": agent, **_gain(game, run, agent, against, players, deals, seed)}
+
+
+def _gain(
+    game: Game, run: Run, agent: str, against: str, players: int, deals: int, seed: int
+) -> dict[str, Any]:
+    """What an agent gains among copies of another, by the rules of the run."""
+    found = one_against(game, agent, against, players, deals, seed, run.rules)
     return {
-        "agent": agent,
-        "gain": gain.mean,
-        "gain_ci95": gain.interval,
-        "truncated": result.truncated,
+        "gain": found["rank"],
+        "gain_ci95": found["rank_ci95"],
+        "truncated": found["truncated"],
     }
 
 

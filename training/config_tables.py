@@ -15,6 +15,7 @@ from pydantic.fields import FieldInfo
 
 from card_envs import command
 from card_envs.docs import markdown_table, with_section
+from card_envs.files import write_text
 from training.config import Config
 from training.improvement_config import ImprovementConfig
 
@@ -94,7 +95,7 @@ def renew() -> None:
     text = README.read_text(encoding="utf-8")
     for name, model in (("config", Config), ("improvement", ImprovementConfig)):
         text = with_section(text, name, config_table(model))
-    README.write_text(text, encoding="utf-8")
+    write_text(README, text)
 
 
 def main(argv: Sequence[str] | None = None) -> int:

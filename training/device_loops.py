@@ -27,7 +27,7 @@ def device_of(config: Config) -> str:
         ValueError: There is no such device.
     """
     if config.device == "cuda" and not torch.cuda.is_available():
-        raise ValueError("device: there is no GPU that torch can use; take auto or cpu")
+        raise ValueError("device: there is no GPU that torch can use; use auto or cpu")
     return config.device
 
 

@@ -234,6 +234,12 @@ def _main(argv: Sequence[str] | None) -> None:
         "configs/improve/franks_zoo.yaml",
     )
     path = improve(run, jobs=args.jobs, backend=args.backend, **how)
+    done = len(run.progress)
+    if done < run.config.iterations:
+        print(
+            f"The run ended after iteration {done} of {run.config.iterations}: "
+            f"the last {run.config.fit.window} gained nothing."
+        )
     print(f"The policy is in {path}.")
 
 

@@ -111,7 +111,9 @@ class ImprovementConfig(GameConfig):
     @model_validator(mode="after")
     def _learns_from_ranks(self) -> ImprovementConfig:
         if self.environment.options.get("reward", "rank") != "rank":
-            raise ValueError("environment.options: reward must be rank, of which labels are made")
+            raise ValueError(
+                "environment.options: reward must be rank: the labels are made from it"
+            )
         return self
 
     @model_validator(mode="after")

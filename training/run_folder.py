@@ -190,7 +190,7 @@ class RunFolder(Generic[_Config]):
             )
         if self._noted() != self._origin():
             raise ValueError(
-                f"the run in {self.folder} was begun with other rules or agents; "
+                f"the run in {self.folder} was started with other rules or agents; "
                 "choose another folder"
             )
         return True
@@ -211,16 +211,16 @@ class RunFolder(Generic[_Config]):
         self._note(command_line)
 
     def check_origin(self) -> None:
-        """Raise a ValueError if the run was begun with other rules, or with other agents under the
-        same names."""
+        """Raise a ValueError if the run was started with other rules, or other agents of the same
+        names."""
         noted = self._noted()
         if noted.get("agents") != self.identities:
             raise ValueError(
-                f"the run in {self.folder} was begun with other agents under the same names"
+                f"the run in {self.folder} was started with other agents under the same names"
             )
         if noted.get("game") != self.game.sources:
             raise ValueError(
-                f"the run in {self.folder} was begun with other sources of {self.game.id}"
+                f"the run in {self.folder} was started with other sources of {self.game.id}"
             )
 
     def resume(self, command_line: str, decisions: int) -> None:

@@ -25,7 +25,7 @@ from card_envs.docs import markdown_table
 from card_envs.engine.game import Game
 from card_envs.evaluation import deal_seeds, play_one_against
 from card_envs.evaluation.display import short_names
-from card_envs.files import write_json
+from card_envs.files import write_json, write_text
 from training.config import Config, Section, check, read_yaml, with_overrides
 from training.records import identity, read_json, with_tables
 from training.run import Run
@@ -257,7 +257,7 @@ def _main(argv: Sequence[str] | None) -> None:
     write_json(RESULTS / f"study_{args.study.stem}.json", result)
     if args.readme:
         text = README.read_text(encoding="utf-8")
-        README.write_text(with_tables(text, "study", RESULTS, study_table), encoding="utf-8")
+        write_text(README, with_tables(text, "study", RESULTS, study_table))
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -54,7 +54,7 @@ class HeuristicAgent(Agent):
     def __init__(self, game: Game) -> None:
         check_is_game(game)
         if game.heuristic is None:
-            raise ValueError(f"{game.id} has no heuristic; take random, or a policy file")
+            raise ValueError(f"{game.id} has no heuristic; use random or a policy file")
         self._game = game
 
     def check_game(self, game: Game) -> None:

@@ -221,7 +221,7 @@ class SearchAgent(Searcher, FollowingAgent):
         horizon: Where rollouts end: ``"round"`` (valued by ``Game.outlook``; the default of games
             that have one) or ``"game"``.
         caution: In standard errors. None: 0 if there is neither a proposer nor a heuristic, else 2;
-            1.25 where worlds are weighted by past decisions.
+            1.25 where the agent follows a game whose worlds can be weighted.
         halving: False: all candidates are tried in all worlds, of which there are ``rollouts //
             candidates``, so that all values that ``search`` finds are equally sure.
         max_decisions: A rollout is cut after this many decisions: endless play may be legal.

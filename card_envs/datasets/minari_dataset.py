@@ -24,7 +24,8 @@ class MinariWriter:
     """Writes the decisions of a recording's first agent as a Minari dataset, batch by batch.
 
     An episode is a game: what the environment that ``recover_environment`` gives would return for
-    the same seed and actions. It is a context: if what is in it fails or is interrupted, or there
+    the same seed and actions (if the agent itself is ``random``, only cards and seats are the
+    same). It is a context: if what is in it fails or is interrupted, or there
     was no decision, no dataset is left.
 
     Args:

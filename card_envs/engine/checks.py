@@ -39,10 +39,14 @@ def check_number(name: str, value: Any, low: float = -math.inf, high: float = ma
         ValueError: It is none, or not from ``low`` to ``high``; the message names the range.
     """
     is_number = isinstance(value, (int, float, np.integer, np.floating))
-    if not is_number or isinstance(value, bool) or not math.isfinite(value):
+    try:
+        number = float(value) if is_number and not isinstance(value, bool) else math.nan
+    except OverflowError:  # a whole number beyond all floats
+        number = math.inf
+    if not math.isfinite(number):
         allowed = "a finite number"
     elif low <= value <= high:
-        return float(value)
+        return number
     else:
         allowed = f"at least {low:g}" if math.isinf(high) else f"from {low:g} to {high:g}"
     raise ValueError(f"{name} must be {allowed}, got {value!r}")

@@ -52,7 +52,7 @@ def check_gpu() -> None:
         raise ValueError("Numba's CUDA simulator also needs NUMBA_DISABLE_JIT=1")
     if not cuda.is_available():
         reason = " ".join(str(cuda.cuda_error() or "").split())
-        raise ValueError(f"device='cuda': Numba finds no GPU; take device='cpu'. {reason}".strip())
+        raise ValueError(f"device='cuda': Numba finds no GPU; use device='cpu'. {reason}".strip())
 
 
 def _own_games(count: int) -> range:

@@ -15,7 +15,7 @@ from card_envs.engine.jit import jit
 from card_envs.engine.perceptron import LAYERS, exp, log
 from card_envs.engine.rng import seed_in
 
-# Players are taken to choose any legal action once in so many decisions, whatever the policy says.
+# Players are assumed to choose any legal action at this rate, whatever the policy says.
 _SLIP = 1.0 / 20
 
 # What happens in a world in which what was seen cannot be.
@@ -26,7 +26,7 @@ _IMPOSSIBLE = -30.0
 _LEAST_SHARE = 0.3
 _BISECTIONS = 12
 
-# After so many draws without a new world there are no more.
+# After this many draws without a new world the search for worlds stops.
 _MOST_DRAWS = 64
 
 _GOLDEN = 0.6180339887498949

@@ -25,8 +25,7 @@ class OneThread:
 def in_use(owner: object) -> RuntimeError:
     """The error for a thread that calls a method while another one is at work."""
     return RuntimeError(
-        f"another thread is at work in this {type(owner).__name__}: an object belongs to one "
-        "thread; give each thread its own"
+        f"this {type(owner).__name__} is in use by another thread; create one for each thread"
     )
 
 

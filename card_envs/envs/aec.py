@@ -92,7 +92,7 @@ class CardEnv(OneThread, AECEnv[str, Observation, int]):
     ## Rewards
     By the option ``reward``: ``"rank"`` (at the end, the mean over the opponents of +1, 0, -1 for
     being ahead, level, behind), ``"win"`` (the winners share 1) or ``"score"`` (each round's
-    points relative to the table's mean).
+    points relative to the table's mean, times ``game.score_scale``).
 
     ## Episode End
     All agents terminate together when the game is over, or are truncated after ``max_steps``
@@ -518,7 +518,8 @@ class CardEnv(OneThread, AECEnv[str, Observation, int]):
                 knows.
 
         Raises:
-            ValueError: There is no such agent, or the seed is out of range.
+            KeyError: There is no such agent.
+            ValueError: The seed is out of range.
             TypeError: The seed is not a whole number.
         """
         self._check_reset("determinize")

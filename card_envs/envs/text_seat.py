@@ -43,7 +43,8 @@ class TextSeatEnv(OneThread, gymnasium.Env[str, str]):
 
     ## Description
     The game of ``SingleSeatEnv``, told as ``TextEnv`` tells it: for the same seed and actions it is
-    the same game, with the same opponents.
+    the same game, with the same opponents, unless one is a ``PolicyAgent`` with a ``seed``: its
+    samples are others here.
 
     ## Action Space
     ``Text(1, 10000)`` of printable ASCII: an answer that names an action by its number or in its

@@ -233,7 +233,7 @@ class Rankings:
 
 
 def _widening(deals: int) -> float:
-    """By how much a bootstrap's interval of so many deals is too narrow, as it is for a mean."""
+    """How much too narrow a bootstrap's interval of this number of deals is, as of a mean."""
     if deals < 2:
         return 1.0
     stats = import_extra("scipy.stats", "evaluation")

@@ -1,8 +1,9 @@
 """A tournament: every table that some agents can form, their ratings, and pairwise results.
 
 The ratings are strengths on Elo's scale (400 points: ten to one), fitted to the whole rankings of
-all games (``card_envs.evaluation.ratings``); their mean is 0. All tables play the same deals; for
-each deal the agents' order is drawn, and it is played in all cyclic seatings of that order.
+all games (``card_envs.evaluation.ratings``); their mean is 0 over the agents whose intervals are
+closed. All tables play the same deals; for each deal the agents' order is drawn, and it is played
+in all cyclic seatings of that order.
 """
 
 from __future__ import annotations
@@ -31,6 +32,7 @@ from card_envs.evaluation.deals import (
 from card_envs.evaluation.matches import programs_as_json
 from card_envs.evaluation.ratings import MAX_AGENTS, Rankings
 from card_envs.evaluation.statistics import MeanEstimate, estimate_mean
+from card_envs.extras import import_extra
 from card_envs.programs import ProgramRecord, merged
 from card_envs.progress import track
 
@@ -232,7 +234,7 @@ def summarize(
         seed: Of the bootstrap.
 
     Raises:
-        MissingExtraError: scipy is not installed.
+        MissingExtraError: scipy or threadpoolctl is not installed.
     """
     count = len(names)
     sizes = sorted({len(table) for table in tables})
@@ -247,7 +249,9 @@ def summarize(
         wins[k] = np.nanmean([win for _, win, _ in results], axis=0)
         pairwise[k] = np.nanmean([ahead for _, _, ahead in results], axis=0)
     rankings = Rankings(count, [(t, p.standing) for t, p in zip(tables, played, strict=True)])
-    ratings = rankings.ratings(_BOOTSTRAPS, np.random.default_rng(seed))
+    # Several threads sum in an order of their own.
+    with import_extra("threadpoolctl", "evaluation").threadpool_limits(1, "blas"):
+        ratings = rankings.ratings(_BOOTSTRAPS, np.random.default_rng(seed))
     agents = [
         RatedAgentResult(
             name,

@@ -51,7 +51,7 @@ class TableRenderer:
         self._window = Window(game.title, FPS) if mode == "human" else None
 
     def check_num_players(self, num_players: int) -> None:
-        """Raise a ValueError if the perspective is no seat of a table with so many players."""
+        """Raise a ValueError if the perspective is not a seat at a table of this size."""
         perspective = self._perspective
         is_seat = (
             isinstance(perspective, (int, np.integer))

@@ -13,7 +13,7 @@ from card_envs.render.words import by_kind, counted, filled
 
 #: With more legal actions than this, one of each kind is shown as an example.
 MOST_LISTED = 40
-#: What has happened since a player's last turn is told in at most so many characters; where that
+#: What has happened since a player's last turn is told in at most this many characters; where that
 #: is not enough, the first decisions are only counted.
 MOST_NEWS = 4_000
 #: The table is not longer than this: the package's games stay far below (docs/text.md).

@@ -158,9 +158,10 @@ class _Server:
         wanted = await self._read(request, Again)
         session = self._session(request)
         self._check_room()
-        table = await _tried(
-            lambda: begin_again(session.table, self.menu, same_deal=wanted.same_deal)
-        )
+        async with session.lock:
+            table = await _tried(
+                lambda: begin_again(session.table, self.menu, same_deal=wanted.same_deal)
+            )
         return self._added(table)
 
     async def open_replay(self, request: Request) -> Response:
@@ -178,13 +179,14 @@ class _Server:
     async def runs(self, request: Request) -> Response:
         folder = self._settings.runs
         if folder is None:
-            raise HTTPException(404, "the server was begun without --runs")
+            raise HTTPException(404, "the server was started without --runs")
         found = await _in_thread(lambda: read_runs(folder))
         return Response(found.model_dump_json(), media_type="application/json")
 
     async def replay(self, request: Request) -> Response:
-        table = self._session(request).table
-        replay = await _tried(table.replay)
+        session = self._session(request)
+        async with session.lock:
+            replay = await _tried(session.table.replay)
         name = f"{replay.game}.json"
         return Response(
             replay.to_json() + "\n",
@@ -270,19 +272,20 @@ class _Server:
                     # It takes a while, during which the page can be used; there is one at a time.
                     search.cancel()
                     search = anyio.CancelScope()
-                    tasks.start_soon(self._find_disputes, table, message.agent, page, search)
+                    tasks.start_soon(self._find_disputes, session, message.agent, page, search)
                 else:
                     await self._answer(message, session, page)
             for problem in problems:
                 await _send(page, problem)
 
     async def _find_disputes(
-        self, table: Table, label: str, page: WebSocket, scope: anyio.CancelScope
+        self, session: Session, label: str, page: WebSocket, scope: anyio.CancelScope
     ) -> None:
         with scope, suppress(WebSocketDisconnect, RuntimeError):
             with _problems_told() as problems:
-                adviser = await _in_thread(lambda: self.menu.adviser(label, table.game))
-                found = table.find_disputes(adviser, label)
+                adviser = await _in_thread(lambda: self.menu.adviser(label, session.table.game))
+                async with session.lock:
+                    found = session.table.find_disputes(adviser, label)
                 while (disputes := await _in_thread(lambda: next(found, None))) is not None:
                     await _send(page, disputes)
             for problem in problems:

@@ -72,7 +72,7 @@ class SameOriginMiddleware:
     def _problem(self, scope: Scope, headers: Headers) -> str:
         host = headers.get("host", "")
         if not self._is_own_name(_hostname(f"//{host}")):
-            return "this server has another name"
+            return "unknown host name; start the server with --name HOST to allow it"
         is_change = scope["type"] == "websocket" or scope["method"] in _UNSAFE
         is_own = headers.get("origin", "").lower() in (
             f"http://{host.lower()}",

@@ -203,7 +203,7 @@ class Welcome(_Message):
         game: The game's id.
         kind: The person plays, watches agents, or looks at a replay.
         seat: The person's seat, or the one whose eyes they have.
-        is_open: Whether the table was begun as an open one.
+        is_open: Whether it was started as an open table.
         practice: Whether hints and undo are allowed.
         agents: The label of each seat's agent; None: the person, or unknown.
         advisers: Labels of agents that can be asked what they think.

@@ -50,7 +50,7 @@ class Curve(BaseModel):
 
 
 class TrainingRun(BaseModel):
-    """A training run as far as it has come.
+    """The progress of a training run.
 
     Args:
         name: Its path in the folder.

@@ -60,7 +60,7 @@ class Table:
         seat: The person's seat, or the one whose eyes they have.
         agents: The agents by seat.
         labels: The label of each seat's agent; None: the person, or unknown.
-        is_open: Whether it was begun as an open table.
+        is_open: Whether it was started as an open table.
         practice: Whether the person may ask for hints and undo.
     """
 
@@ -117,7 +117,8 @@ class Table:
     @property
     def is_over(self) -> bool:
         """Whether the game has ended."""
-        return not self.env.legal_actions()
+        state = self.env.states[0]
+        return bool(state["terminated"] | state["truncated"])
 
     @property
     def is_revealed(self) -> bool:
@@ -307,12 +308,12 @@ class Table:
         nothing about the cards as they lie now.
 
         Raises:
-            ValueError: There is nothing to undo, or this is no practice table.
+            ValueError: There is nothing to undo, or this is not a practice table.
         """
         step = self._undo_to()
         if step is None:
             raise ValueError(
-                "you have decided nothing yet" if self.practice else "this is no practice table"
+                "there is nothing to undo" if self.practice else "this is not a practice table"
             )
         seed, entries = self.env.history
         places = [k for k, entry in enumerate(entries) if not isinstance(entry, Redraw)]
@@ -334,10 +335,10 @@ class Table:
         """What an agent would do in the person's place.
 
         Raises:
-            ValueError: It is not their turn, or this is no practice table.
+            ValueError: It is not their turn, or this is not a practice table.
         """
         if not self.practice:
-            raise ValueError("this is no practice table")
+            raise ValueError("this is not a practice table")
         if not self.is_persons_turn:
             raise ValueError("it is not your turn")
         return advise(agent, label, self.game, self.env.states, self.steps)

@@ -178,5 +178,5 @@ def test_a_loop_over_no_games_launches_nothing():
 def test_without_a_gpu_there_is_one_clear_error():
     if cuda_jit.cuda.is_available():
         pytest.skip("there is a GPU")
-    with pytest.raises(ValueError, match="device='cuda': Numba finds no GPU; take device='cpu'"):
+    with pytest.raises(ValueError, match="device='cuda': Numba finds no GPU; use device='cpu'"):
         card_envs.make_vec(ALL_GAMES[0].id, 2, device="cuda")

@@ -20,7 +20,7 @@ N = GAME.min_players
 
 
 def courses(game, behaviour, tmp_path, *, decisions, resets=6, **options):
-    """Games in both environments, broken off after so many decisions: what the learner sees and
+    """Games in both environments, broken off after some decisions: what the learner sees and
     is paid in each, its last text, and what the programs are sent."""
     logs = [tmp_path / f"{kind}-{decisions}" for kind in ("seat", "words")]
     seat, words = (

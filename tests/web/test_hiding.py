@@ -167,6 +167,15 @@ def test_seed_and_history_stay_on_the_server_until_the_end(client, game):
 
 
 @each_game
+def test_a_mask_that_is_being_written_does_not_reveal_a_game(game):
+    """A step in another thread clears it first."""
+    table = next(tables_of(game))
+    table.env._action_mask[:] = 0
+    with pytest.raises(PermissionError, match="until the game is over"):
+        table.replay()
+
+
+@each_game
 def test_a_watched_game_is_seen_through_one_seats_eyes_until_the_end(client, game):
     seat = game.default_players - 1
     table = begin(client, wanted(game, None, eyes=seat, options=kit_of(game).short_options))
@@ -230,10 +239,10 @@ def test_what_is_redrawn_does_not_follow_from_what_lay_there(game, monkeypatch):
 def test_undo_is_for_practice_alone_and_needs_a_decision():
     game = EACH_GAME[0].values[0]
     table = table_at(game, 0, 0, 0, practice=True)
-    with pytest.raises(ValueError, match="decided nothing yet"):
+    with pytest.raises(ValueError, match="nothing to undo"):
         table.undo()
     table = table_at(game, 0, 0, 30)
-    with pytest.raises(ValueError, match="no practice table"):
+    with pytest.raises(ValueError, match="not a practice table"):
         table.undo()
 
 

@@ -134,7 +134,10 @@ def test_a_name_that_was_made_to_lead_here_is_refused(host, visit):
         client.get("/", headers=headers),
         client.post("/api/tables", json=wanted(GAME), headers=headers),
     ):
-        assert refusal(answer, 403) == "this server has another name"
+        assert (
+            refusal(answer, 403)
+            == "unknown host name; start the server with --name HOST to allow it"
+        )
 
 
 def test_a_server_for_all_addresses_has_addresses_as_names(visit):
@@ -217,8 +220,8 @@ def test_what_is_not_possible_changes_nothing(client, game):
             ({"type": "cheat"}, "Input tag 'cheat'"),
             ({}, "Unable to extract tag"),
             ({"type": "advance", "step": step}, "no agent is to move"),
-            ({"type": "undo", "step": step}, "no practice table"),
-            ({"type": "hint", "step": step, "agent": "random"}, "no practice table"),
+            ({"type": "undo", "step": step}, "not a practice table"),
+            ({"type": "hint", "step": step, "agent": "random"}, "not a practice table"),
             ({"type": "hint", "step": step, "agent": "nobody"}, "there is no agent 'nobody'"),
             ({"type": "look", "step": 99999, "eyes": 0}, "step must be from 0"),
             ({"type": "look", "step": 0, "eyes": "everybody"}, "look.eyes"),

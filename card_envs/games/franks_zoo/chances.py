@@ -22,7 +22,7 @@ CHANCES = (NUM_ANIMALS, LARGEST_SET + 2)
 def write_chances_to_win(s, player, elsewhere, few, wins):
     """Set ``wins[animal, size]``: the chance that no opponent can beat such a set (FZ-8).
 
-    ``few[animal, size]`` is the chance that no opponent can play so many cards of the animal. It
+    ``few[animal, size]`` is the chance that no opponent can play ``size`` cards of the animal. It
     takes one card more of the animal to beat a set, or the same number of one that beats it.
     """
     for animal in range(NUM_ANIMALS):
@@ -63,7 +63,7 @@ def chance_of_none(cards, draws, total):
 
 @jit
 def count_opponent(s, q, animal, cards, total, helper, few):
-    """Multiply the chances that q cannot play so many cards of the animal into ``few[animal]``.
+    """Multiply the chances that q cannot play ``size`` cards of the animal into ``few[animal]``.
 
     As if the cards that nobody has located were dealt at random (hypergeometric). With the chance
     ``helper`` a card that counts as the animal stands in for one of two or more (FZ-5, FZ-6).
@@ -73,7 +73,7 @@ def count_opponent(s, q, animal, cards, total, helper, few):
     draws = int(s.hand_size[q]) - known
     total -= known
     least = max(0, hidden + draws - total)  # that many must be in the hand: too few are elsewhere
-    chance = 1.0  # that exactly so many are, then of one more, and so on
+    chance = 1.0  # that exactly ``least`` are, then of one more, and so on
     if least == 0:
         for k in range(draws):
             chance *= (total - hidden - k) / (total - k)

@@ -56,7 +56,7 @@ function drawSeat(seat, style, options, isOwn = false) {
   );
 }
 
-/** Who sits there: whoever looks through another player's eyes is not that player. */
+/** The seat's occupant; someone who looks through another player's eyes is not that player. */
 function nameOf(seat, { isPerson }) {
   return seat.label === "you" && !isPerson ? `Player ${seat.player}, whose eyes you have` : capitalized(seat.label);
 }

@@ -315,7 +315,7 @@ export class TablePage {
 
   undo() {
     this.skip();
-    if (!this.live.can_undo) return alertUser("You have decided nothing yet.");
+    if (!this.live.can_undo) return alertUser("There is nothing to undo.");
     this.isBack = false;
     this.disputes = null;
     this.talk.send({ type: "undo", step: this.live.steps });

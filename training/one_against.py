@@ -1,0 +1,42 @@
+"""One agent among copies of another at one table size, as results and model cards record it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from card_envs.agents import AgentLike
+from card_envs.engine.game import Game
+from card_envs.evaluation import evaluate
+
+
+def one_against(
+    game: Game,
+    agent: AgentLike,
+    others: AgentLike,
+    num_players: int,
+    deals: int,
+    seed: int,
+    options: Mapping[str, Any],
+) -> dict[str, Any]:
+    """Play one agent among copies of another (1 vs n-1).
+
+    Args:
+        game: The game.
+        agent: The one.
+        others: The agent in all other seats.
+        num_players: The number of players.
+        deals: How many deals, each in all seatings.
+        seed: The deals' seed.
+        options: The game's options but ``reward``.
+
+    Returns:
+        ``rank`` and ``rank_ci95``, the one's rank reward; ``truncated``, the share of truncated
+        games.
+
+    Raises:
+        ValueError, TypeError: As for ``card_envs.evaluation.evaluate``.
+    """
+    played = evaluate(game, [agent, *[others] * (num_players - 1)], deals, seed, options)
+    rank = played.agents[0].rank
+    return {"rank": rank.mean, "rank_ci95": list(rank.interval), "truncated": played.truncated}
