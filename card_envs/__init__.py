@@ -12,7 +12,13 @@ from card_envs.interrupts import say_interrupted
 if Path(sys.argv[0]).stem == "card-envs":  # before the imports that take long
     say_interrupted()
 
-from card_envs.engine.game import DEFAULT_MAX_STEPS, Game, gymnasium_id, gymnasium_text_id
+from card_envs.engine.game import (
+    DEFAULT_MAX_STEPS,
+    Game,
+    check_is_game,
+    gymnasium_id,
+    gymnasium_text_id,
+)
 from card_envs.games import GAMES, load_game
 
 if TYPE_CHECKING:
@@ -180,8 +186,10 @@ def register(game: Game) -> None:
     ``kuhn_poker_v0 = "my_games.kuhn_poker:GAME"``. Registering the same game again changes nothing.
 
     Raises:
+        TypeError: It is not a ``Game``.
         ValueError: Another game already has its name.
     """
+    check_is_game(game)
     if game.name in GAMES.names and GAMES.load(game.name) is game:
         return
     GAMES.add(game.name, lambda: game)

@@ -22,7 +22,9 @@ from card_envs.extras import MissingExtraError
 
 
 def add_games_argument(parser: argparse.ArgumentParser) -> None:
-    """Add ``--games-from MODULE``, which may be given several times."""
+    """Add ``--games-from MODULE``, which may be given several times; the parser then takes no
+    abbreviations, or ``--game`` would be one."""
+    parser.allow_abbrev = False
     parser.add_argument(
         "--games-from",
         action="append",

@@ -133,8 +133,10 @@ class Replay:
         if not isinstance(data, dict):
             raise ValueError(f"a saved game is a JSON object, got {type(data).__name__}")
         if data.get("format") != FORMAT:
-            found = repr(data["format"]) if "format" in data else "an earlier one, without checksum"
-            raise ValueError(f"the format of this game is {found}; this release reads {FORMAT!r}")
+            found = (
+                f"of the format {data['format']!r}" if "format" in data else "one without a format"
+            )
+            raise ValueError(f"this is not a saved game of the format {FORMAT!r} but {found}")
         _check_keys("a saved game", data, list(_KEYS))
         body, _, _ = text.rpartition(_SEAL)
         if data.pop("checksum") != _digest(body + "}") or not _END.search(text):

@@ -7,17 +7,15 @@ import numpy as np
 import torch
 from torch import nn
 
-from card_envs.agents import FunctionAgent
+from card_envs.agents import FunctionAgent, is_program
 from card_envs.evaluation import evaluate
-from card_envs.programs import is_program
 
 name, epochs, deals = sys.argv[1], *map(int, sys.argv[2:] or (10, 1000))
 torch.manual_seed(0)
 torch.set_num_threads(1)
 
-dataset = minari.load_dataset(name)
 data = []
-for episode in dataset.iterate_episodes():
+for episode in (dataset := minari.load_dataset(name)).iterate_episodes():
     seen, legal = (episode.observations[key][:-1] for key in ("observation", "action_mask"))
     free = legal.sum(axis=1) > 1  # forced moves teach nothing
     data.append((seen[free], legal[free], episode.actions[free]))
@@ -48,9 +46,8 @@ def clone(observation, action_mask):
 
 
 table = dataset.storage.metadata["card_envs"]
-if any(map(is_program, table["agents"])):
-    sys.exit("the dataset's agents are programs, which only their owner should start")
+agents = table["agents"] if not any(map(is_program, table["agents"])) else sys.exit("programs play")
 options = {k: v for k, v in table["options"].items() if k not in ("num_players", "reward")}
-for agent in (FunctionAgent("clone", clone, **table["view"]), table["agents"][0]):  # same deals
-    result = evaluate(table["game"], [agent, *table["agents"][1:]], deals, 1, options)
+for agent in (FunctionAgent("clone", clone, **table["view"]), agents[0]):  # the same deals
+    result = evaluate(table["game"], [agent, *agents[1:]], deals, 1, options)
     print(f"{result.agents[0].name}: rank reward {result.agents[0].rank}")

@@ -533,7 +533,7 @@ def test_behavior_cloning_does_not_start_the_programs_that_a_dataset_names(minar
         env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
     )
     assert done.returncode == 1
-    assert done.stderr.strip().endswith("only their owner should start")
+    assert done.stderr.strip().endswith("programs play")
     assert not started.exists()
 
 

@@ -19,7 +19,7 @@ from helpers import ALL_GAMES, EACH_GAME, begin, kit_of, mask_of, snapshot, stat
 
 import card_envs
 from card_envs.engine.fields import Field, Fields
-from card_envs.engine.game import MOST_PLAYERS
+from card_envs.engine.game import MOST_PLAYERS, Option
 from card_envs.engine.observing import relative_seat
 from card_envs.envs.aec import CardEnv
 from card_envs.envs.single_seat import SingleSeatEnv
@@ -315,6 +315,31 @@ def test_a_record_needs_the_common_entries(game):
 def test_a_game_is_for_as_many_players_as_there_is_room_for(game, low, high):
     with pytest.raises(ValueError, match=f"for 1 to 16 players, got {low} to {high}"):
         dataclasses.replace(game, min_players=low, max_players=high)
+
+
+@each_game
+def test_what_a_games_author_gives_must_fit_together(game):
+    one = Option("one", 1, "is one option too many", minimum=0, maximum=1)
+    reward = dataclasses.replace(one, name="reward")
+    for changes, message in (
+        (
+            {"default_players": game.max_players + 1},
+            f"default_players must be from {game.min_players}",
+        ),
+        ({"num_actions": 0, "action_features": None}, "num_actions must be at least 1, got 0"),
+        ({"action_features": np.ones((1, 1), np.float32)}, "action_features must be of shape"),
+        ({"own_options": (*game.own_options, one)}, r"reset takes \d+ arguments, but is given \d+"),
+        ({"own_options": (*game.own_options, reward)}, "there is already an option 'reward'"),
+        ({"own_options": (one, one)}, "there is already an option 'one'"),
+    ):
+        with pytest.raises(ValueError, match=f"{game.id}: .*{message}"):
+            dataclasses.replace(game, **changes)
+
+
+@pytest.mark.parametrize("wrong", ["kuhn_poker", re])
+def test_only_a_game_is_registered(wrong):
+    with pytest.raises(TypeError, match="a Game is needed"):
+        card_envs.register(wrong)
 
 
 def test_where_the_others_sit_at_the_largest_table():

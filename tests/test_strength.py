@@ -165,8 +165,8 @@ def test_another_file_under_the_same_name_is_another_agent(tmp_path):
 def test_wrong_leaderboards_name_the_mistake(tmp_path, capsys, monkeypatch):
     argv = ["--game", SCRIPTED.id, "--cache", str(tmp_path), "--agents", "random"]
     for words, message in (
-        ([], "2 to 15 different agents can play each other, got ['random']"),
-        (["random"], "2 to 15 different agents"),
+        ([], "2 to 15 agents can play each other, got ['random']"),
+        (["random"], "agents must have different names, got ['random', 'random']"),
         (["nobody"], "there is no agent 'nobody'"),
         (["heuristic", "--deals", "1"], "deals must be at least 2"),
         (["heuristic", "--seed", "-1"], "seed must be from 0 to 2**64 - 1, got -1"),

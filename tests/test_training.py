@@ -138,7 +138,15 @@ def test_the_tables_of_keys_are_the_codes(place, model):
         ("environment.options={max_steps: 0}", "max_steps must be a whole number from 1"),
         ("environment.options={colour: red}", "no option 'colour'"),
         ("environment.options={memory: some}", "memory must be 'perfect' or 'none'"),
-        ("environment=[]", "environment: Input should be"),
+        ("environment=[]", "environment: a section of keys and values is needed, got []"),
+        ("decisions=1e5", "decisions: a whole number is needed, got '1e5'"),
+        ("decisions=1.5", "decisions: a whole number is needed, got 1.5"),
+        ("decisions=true", "decisions: true and false are not allowed here, got true"),
+        ("opponents.same_agent=false", "same_agent: true and false are not allowed here, got fal"),
+        ("network.hidden=64", "network.hidden: a list is needed, got 64"),
+        ("evaluation.against=ppo", "evaluation.against: a list is needed, got 'ppo'"),
+        ("ppo.gamma=much", "ppo.gamma: a number is needed, got 'much'"),
+        ("ppo={gamma: 1, gamma: 0.9}", "is not YAML"),
         ("evaluation.players=[1]", f"is for {SMALL.min_players} to"),
         ("evaluation.players=[]", "evaluation.players"),
         ("evaluation.against=[]", "evaluation.against"),
@@ -1215,6 +1223,13 @@ def test_shipping_puts_strength_on_the_card(tmp_path, monkeypatch, capsys):
         (*table, players) for table in tables for players in table_sizes(SMALL)
     ]
     assert all(row["truncated"] == 0 for row in rows)
+    first = (folder / "ppo.json").read_bytes()
+    capsys.readouterr()
+    assert ship.main([one, "--deals", "3"]) == 2
+    assert "already has a shipped policy 'ppo': --replace replaces it" in capsys.readouterr().err
+    assert (folder / "ppo.json").read_bytes() == first
+    assert ship.main([one, "--deals", "3", "--replace"]) == 0
+    assert json.loads((folder / "ppo.json").read_text())["strength"]["deals"] == 3
     assert ship.main([str(tmp_path / "nowhere")]) == 2
     run.card_path.unlink()
     assert ship.main([one]) == 2

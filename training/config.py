@@ -8,7 +8,15 @@ from pathlib import Path
 from typing import Annotated, Any, Literal, Self, TypeVar, get_args, get_origin
 
 import yaml
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    ValidationError,
+    ValidationInfo,
+    field_validator,
+    model_validator,
+)
 
 from card_envs.engine.game import Game
 from card_envs.games import load_game
@@ -23,6 +31,15 @@ class Section(BaseModel):
     """A config section; unknown keys are rejected."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
+
+    @field_validator("*", mode="before")
+    @classmethod
+    def _is_no_flag_unless_wanted(cls, value: Any, info: ValidationInfo) -> Any:
+        """Reject true and false, which pydantic takes for 1 and 0."""
+        annotation = cls.model_fields[str(info.field_name)].annotation
+        if isinstance(value, bool) and bool not in (annotation, *get_args(annotation)):
+            raise ValueError(f"true and false are not allowed here, got {str(value).lower()}")
+        return value
 
 
 def _by_game(default: str) -> dict[str, Any]:
@@ -381,7 +398,15 @@ def read_yaml(path: str | Path) -> dict[str, Any]:
 
 
 class _Loader(yaml.SafeLoader):
-    """Plain data without aliases, which could stand for far more than the file holds."""
+    """Plain data without aliases, which could stand for far more than the file holds, and without
+    keys that are given twice."""
+
+    def construct_mapping(self, node: Any, deep: bool = False) -> dict[Any, Any]:
+        keys = [self.construct_object(key, deep=deep) for key, _ in node.value]
+        for k, key in enumerate(keys):
+            if key in keys[:k]:
+                raise yaml.YAMLError(f"the key {key!r} is given twice")
+        return super().construct_mapping(node, deep)
 
     def compose_node(self, parent: Any, index: Any) -> Any:
         if self.check_event(yaml.AliasEvent):
@@ -444,6 +469,18 @@ def _override(data: dict[str, Any], text: str) -> None:
         raise ValueError(f"--set {text}: {value!r} is not YAML") from None
 
 
+# What is needed, in YAML's words, by how the type of pydantic's error begins.
+_NEEDED = {
+    "int_": "a whole number",
+    "float_": "a number",
+    "bool_": "true or false",
+    "string_": "a text",
+    "tuple_": "a list",
+    "dict_": "a section of keys and values",
+    "model_": "a section of keys and values",
+}
+
+
 def _explain(entry: Any, model: type[BaseModel]) -> str:
     where = ".".join(map(str, entry["loc"])) or "configuration"
     if entry["type"] == "extra_forbidden":
@@ -454,5 +491,8 @@ def _explain(entry: Any, model: type[BaseModel]) -> str:
             else:
                 section = section.model_fields[key].annotation
         return f"unknown key {where!r}; allowed here are {', '.join(section.model_fields)}"
+    needed = next((what for kind, what in _NEEDED.items() if entry["type"].startswith(kind)), None)
+    if needed is not None:
+        return f"{where}: {needed} is needed, got {entry['input']!r}"
     message = entry["msg"].removeprefix("Value error, ")  # pydantic's words before a validator's
     return f"{where}: {message}"

@@ -61,6 +61,18 @@ class Args:
     threads: int = argument(1, "torch's threads; more are seldom faster for networks of this size")
 
 
+#: The least and the most of the whole numbers among them.
+LIMITS = {
+    "seed": (0, 2**31 - 1),
+    "num_envs": (1, 2**20),
+    "num_steps": (1, 2**16),
+    "hidden": (1, 2**16),
+    "update_epochs": (1, 1000),
+    "eval_deals": (2, 1_000_000),
+    "threads": (1, 512),
+}
+
+
 def parse_args(argv: Sequence[str] | None = None) -> Args:
     """The arguments given on the command line, and the defaults of all others."""
     parser = argparse.ArgumentParser(
@@ -76,6 +88,9 @@ def parse_args(argv: Sequence[str] | None = None) -> Args:
         name = f"--{entry.name.replace('_', '-')}"
         parser.add_argument(name, default=entry.default, help=entry.metadata["help"], **kind)
     args = Args(**vars(parser.parse_args(argv)))
+    for name, (least, most) in LIMITS.items():
+        if not least <= getattr(args, name) <= most:
+            parser.error(f"--{name.replace('_', '-')} must be from {least} to {most}")
     batch_size = args.num_envs * args.num_steps
     if not 1 <= args.num_minibatches <= batch_size // 2:
         parser.error(f"--num-minibatches must be from 1 to {batch_size // 2}, half a rollout")

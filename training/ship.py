@@ -1,6 +1,6 @@
 """Put a trained policy into the package, with its strength on its card.
 
-    python -m training.ship runs/beaver_gang [--deals N] [--seed S]
+    python -m training.ship runs/beaver_gang [--deals N] [--seed S] [--replace]
     python -m training.ship --readme        # only rewrites the tables from the cards
 
 One policy plays against copies of the heuristic, of random, and of each other policy of the game,
@@ -221,6 +221,9 @@ def _main(argv: Sequence[str] | None) -> None:
     parser.add_argument(
         "--seed", type=int, default=0, metavar="S", help="the deals' seed (default: 0)"
     )
+    parser.add_argument(
+        "--replace", action="store_true", help="replace the shipped policy of the same name"
+    )
     command.add_games_argument(parser)
     args = command.parse_arguments(parser, argv)
     if args.readme:
@@ -231,6 +234,13 @@ def _main(argv: Sequence[str] | None) -> None:
     run = open_run(args.run)
     if not run.is_finished:
         raise ValueError(f"the run in {args.run} is not finished: it has yet to leave its policy")
+    folder = Path(card_envs.__file__).parent / "policies" / run.game.id
+    shipped = folder / run.policy_path.name
+    if shipped.exists() and not args.replace:
+        raise ValueError(
+            f"{run.game.id} already has a shipped policy {run.config.name!r}: --replace replaces "
+            "it; `name` in a configuration names another one"
+        )
     card = read_json(run.card_path)
     card["strength"] = {
         "command": f"python -m training.ship RUN --deals {args.deals} --seed {args.seed}",
@@ -242,9 +252,8 @@ def _main(argv: Sequence[str] | None) -> None:
     pages = {}
     if run.config.name == "ppo":
         pages = updated_pages({**shipped_cards(), run.game.id: card})
-    folder = Path(card_envs.__file__).parent / "policies" / run.game.id
     folder.mkdir(parents=True, exist_ok=True)
-    write_output(folder / run.policy_path.name, run.policy_path.read_bytes())
+    write_output(shipped, run.policy_path.read_bytes())
     write_json(folder / run.card_path.name, card)
     _write(pages)
     print(f"{run.config.name} is now a shipped policy of {run.game.id}.")

@@ -27,7 +27,7 @@ from training.arguments import add_run_arguments, run_of
 from training.callback import ProgressBar, SelfPlayCallback
 from training.config import load_config
 from training.curve import plot_learning_curve
-from training.device_loops import has_games_on_device
+from training.device_loops import device_of, has_games_on_device
 from training.device_selfplay import make_device_env
 from training.export import export_policy
 from training.imitation import imitate
@@ -60,6 +60,7 @@ def train(run: Run, *, resume: bool = False, command_line: str = "", quiet: bool
 
 def _train(run: Run, resume: bool, command_line: str, quiet: bool) -> Path:
     config = run.config
+    device_of(config)  # a mistake must not leave a folder
     if resume:
         run.check_origin()
     else:

@@ -45,6 +45,7 @@ __all__ = [
     "agent_names",
     "as_agent",
     "choose",
+    "is_program",
     "make_agent",
     "policy_path",
     "shipped_policies",

@@ -42,6 +42,7 @@ class Network:
 
     Raises:
         ValueError: The layers do not fit each other, or there is no such activation.
+        TypeError: A weight or a bias is not a NumPy array.
     """
 
     def __init__(
@@ -133,6 +134,11 @@ def _check_layers(layers: list[tuple[NDArray[np.float32], NDArray[np.float32]]])
     """Kernels would read outside arrays that do not fit."""
     before = None
     for k, (weight, bias) in enumerate(layers):
+        if not (isinstance(weight, np.ndarray) and isinstance(bias, np.ndarray)):
+            raise TypeError(
+                f"layer {k}: NumPy arrays are needed, got {type(weight).__name__} and "
+                f"{type(bias).__name__}"
+            )
         if weight.ndim != 2 or bias.shape != weight.shape[:1]:
             raise ValueError(
                 f"layer {k}: a weight (out, in) and a bias (out,) are needed, got {weight.shape} "

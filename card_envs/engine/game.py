@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from inspect import signature
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
@@ -252,15 +253,43 @@ class Game:
                 name == "default_players" and not getattr(self, name)
             ):
                 object.__setattr__(self, name, default)
+        self._check()
+
+    def _check(self) -> None:
+        """Raise a ValueError where what a game's author gave cannot work."""
         if not 1 <= self.min_players <= self.max_players <= MOST_PLAYERS:
             raise ValueError(
                 f"{self.id}: a game is for 1 to {MOST_PLAYERS} players, "
                 f"got {self.min_players} to {self.max_players}"
             )
+        if not self.min_players <= self.default_players <= self.max_players:
+            raise ValueError(
+                f"{self.id}: default_players must be from {self.min_players} to "
+                f"{self.max_players}, got {self.default_players}"
+            )
+        if self.num_actions < 1:
+            raise ValueError(f"{self.id}: num_actions must be at least 1, got {self.num_actions}")
+        shape = np.shape(self.action_features)
+        if len(shape) != 2 or shape[0] != self.num_actions:
+            raise ValueError(
+                f"{self.id}: action_features must be of shape ({self.num_actions}, K), got {shape}"
+            )
         common = np.dtype(common_dtype(self.max_players), align=True).names or ()
         missing = [name for name in common if name not in (self.state_dtype.names or ())]
         if missing:
             raise ValueError(f"{self.id}: state_dtype lacks {', '.join(missing)} of common_dtype")
+        own = [option.name for option in self.own_options]
+        others = {"num_players", *(option.name for option in (*COMMON_OPTIONS, *VIEW_OPTIONS))}
+        for k, name in enumerate(own):
+            if name in others or name in own[:k]:
+                raise ValueError(f"{self.id}: there is already an option {name!r}")
+        reset = getattr(self.rules.reset, "py_func", self.rules.reset)  # a kernel's Python function
+        taken, given = len(signature(reset).parameters), 6 + len(own)
+        if taken != given:
+            raise ValueError(
+                f"{self.id}: reset takes {taken} arguments, but is given {given}: states, i, seed, "
+                f"num_players, {', '.join(('reward_mode', 'max_steps', *own))}"
+            )
 
     @property
     def name(self) -> str:

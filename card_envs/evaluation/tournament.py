@@ -168,9 +168,12 @@ def tables_of(count: int, players: int) -> list[tuple[int, ...]]:
 
 def check_entrants(names: Sequence[str]) -> None:
     """Raise a ValueError unless these are the names of 2 to 15 different agents."""
-    if len(set(names)) != len(names) or not 2 <= len(names) <= MAX_AGENTS:
+    if not 2 <= len(names) <= MAX_AGENTS:
+        raise ValueError(f"2 to {MAX_AGENTS} agents can play each other, got {list(names)}")
+    if len(set(names)) != len(names):
         raise ValueError(
-            f"2 to {MAX_AGENTS} different agents can play each other, got {list(names)}"
+            f"agents must have different names, got {list(names)}; a function gets one by "
+            "card_envs.agents.FunctionAgent(name, function)"
         )
 
 

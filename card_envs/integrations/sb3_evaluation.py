@@ -102,7 +102,8 @@ class DealsEvalCallback(EventCallback):
         options: The game's options but ``reward``.
         memory: As for :func:`as_agent`.
         features: As for :func:`as_agent`.
-        best_model_save_path: Folder for ``best_model.zip``, the model of the best mean so far.
+        best_model_save_path: Folder for ``best_model.zip``, the model of the best mean so far, and
+            ``vec_normalize.pkl``, the statistics of its VecNormalize, if it has one.
         callback_on_new_best: Called when a mean is a new best.
         callback_after_eval: Called after every evaluation.
 
@@ -168,6 +169,9 @@ class DealsEvalCallback(EventCallback):
             self.best_mean_reward = result.rank.mean
             if self.best_model_save_path is not None:
                 self.model.save(os.path.join(self.best_model_save_path, "best_model"))
+                normalize = self.model.get_vec_normalize_env()
+                if normalize is not None:
+                    normalize.save(os.path.join(self.best_model_save_path, "vec_normalize.pkl"))
             if self.callback_on_new_best is not None:
                 go_on = self.callback_on_new_best.on_step()
         return self._on_event() and go_on

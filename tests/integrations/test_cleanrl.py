@@ -63,6 +63,12 @@ def test_command_line(capsys):
         (["--num-minibatches", "0"], "--num-minibatches must be from 1 to 2048"),
         (["--num-minibatches", "5000"], "--num-minibatches must be from 1 to 2048"),
         (["--seed", "x"], "argument --seed: invalid int value"),
+        (["--seed", "-1"], "--seed must be from 0 to 2147483647"),
+        (["--eval-deals", "1"], "--eval-deals must be from 2 to"),
+        (["--threads", "0"], "--threads must be from 1 to"),
+        (["--update-epochs", "0"], "--update-epochs must be from 1 to"),
+        (["--hidden", "0"], "--hidden must be from 1 to"),
+        (["--num-envs", "0"], "--num-envs must be from 1 to"),
     ):
         with pytest.raises(SystemExit):
             ppo.parse_args(words)

@@ -312,6 +312,23 @@ def test_callback_evaluates_on_the_same_deals_and_keeps_the_best_model(tmp_path,
     assert rows["evalrank_high"] == pytest.approx([rank.high for _, rank, _ in seen])
 
 
+def test_the_best_model_is_kept_with_the_statistics_that_normalize_its_observations(tmp_path):
+    env = VecNormalize(make_vec_env("beaver_gang", 8, **TABLE))
+    model = MaskablePPO("MlpPolicy", env, n_steps=8, batch_size=64, **TINY)
+    best = tmp_path / "best"
+    callback = DealsEvalCallback(
+        "beaver_gang", ["random", "random"], deals=4, eval_freq=16, best_model_save_path=best
+    )
+    model.learn(128, callback=callback)
+    venv = make_vec_env("beaver_gang", 8, **TABLE)
+    loaded = MaskablePPO.load(
+        best / "best_model", env=VecNormalize.load(best / "vec_normalize.pkl", venv)
+    )
+    table = [as_agent(loaded), "random", "random"]
+    again = evaluate("beaver_gang", table, 4, 0).agents[0].rank
+    assert again.mean == callback.best_mean_reward
+
+
 @pytest.mark.parametrize("when", ["callback_on_new_best", "callback_after_eval"])
 def test_callbacks_of_the_callback_can_end_the_training(tmp_path, when):
     for threshold, expected in ((-2.0, 128), (2.0, 640)):
