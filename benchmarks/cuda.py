@@ -22,7 +22,14 @@ import numpy as np
 
 import card_envs
 from benchmarks import report
-from benchmarks.throughput import Case, batch_case, measure_cases, repeat
+from benchmarks.throughput import (
+    Case,
+    add_case_arguments,
+    batch_case,
+    measure_cases,
+    rates_table,
+    repeat,
+)
 from benchmarks.training import CONFIGS, Trainer, our_trainer
 from card_envs import command
 from card_envs.docs import markdown_table
@@ -201,18 +208,6 @@ def table(measured: dict[str, Any]) -> str:
     """The results in Markdown."""
     results = measured["results"]
     memory = {int(games): size for games, size in results["memory_bytes"].items()}
-    rows = [
-        [
-            row["environment"],
-            row["interface"],
-            f"{row['games']:,}",
-            str(row["threads"] or results["gpu"]),
-            report.three_digits(row["median"]),
-            report.three_digits(row["best"]),
-        ]
-        for row in results["decisions_per_second"]
-    ]
-    header = ["environment", "interface", "games", "threads", "decisions a second", "best"]
     trained = [
         [device, report.three_digits(row["collecting"]), report.three_digits(row["whole"])]
         for device, row in results["training"].items()
@@ -221,7 +216,12 @@ def table(measured: dict[str, Any]) -> str:
     taken = ", ".join(f"{size / 2**20:,.0f} MiB for {games:,}" for games, size in memory.items())
     return "\n\n".join(
         [
-            markdown_table(header, rows, 4),
+            rates_table(
+                [
+                    {**row, "threads": row["threads"] or results["gpu"]}
+                    for row in results["decisions_per_second"]
+                ]
+            ),
             f"Memory of the GPU: {taken} games.",
             *([markdown_table(training_header, trained, 2)] if trained else []),
             report.origin(measured),
@@ -233,18 +233,7 @@ def _main(argv: Sequence[str] | None) -> None:
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks.cuda", description=(__doc__ or "").split("\n")[0]
     )
-    parser.add_argument(
-        "--seconds", type=float, default=2.0, help="of one repetition of one case; default: 2"
-    )
-    parser.add_argument("--repetitions", type=int, default=5, help="default: 5")
-    parser.add_argument(
-        "--games",
-        type=int,
-        nargs="+",
-        default=BATCHES,
-        metavar="N",
-        help="sizes of the batches; default: " + " ".join(map(str, BATCHES)),
-    )
+    add_case_arguments(parser, BATCHES)
     parser.add_argument("--pgx", action="store_true", help="measure Pgx's card games too")
     parser.add_argument("--training", action="store_true", help="measure training too")
     args = report.parse_arguments(parser, argv)

@@ -313,10 +313,9 @@ def measure(
     )
 
 
-def table(measured: dict[str, Any]) -> str:
-    """The results in Markdown."""
-    settings, results = measured["settings"], measured["results"]
-    rows = [
+def rates_table(rows: Sequence[dict[str, Any]]) -> str:
+    """Decisions a second of each case in Markdown."""
+    cells = [
         [
             row["environment"],
             row["interface"],
@@ -325,9 +324,36 @@ def table(measured: dict[str, Any]) -> str:
             report.three_digits(row["median"]),
             report.three_digits(row["best"]),
         ]
-        for row in results["decisions_per_second"]
+        for row in rows
     ]
     header = ["environment", "interface", "games", "threads", "decisions a second", "best"]
+    return markdown_table(header, cells, 4)
+
+
+def add_case_arguments(parser: argparse.ArgumentParser, batches: Sequence[int]) -> None:
+    """Add how long and how often each case is measured, and the sizes of the batches.
+
+    Args:
+        parser: The command's.
+        batches: The default sizes.
+    """
+    parser.add_argument(
+        "--seconds", type=float, default=2.0, help="of one repetition of one case; default: 2"
+    )
+    parser.add_argument("--repetitions", type=int, default=5, help="default: 5")
+    parser.add_argument(
+        "--games",
+        type=int,
+        nargs="+",
+        default=batches,
+        metavar="N",
+        help="sizes of the batches; default: " + " ".join(map(str, batches)),
+    )
+
+
+def table(measured: dict[str, Any]) -> str:
+    """The results in Markdown."""
+    settings, results = measured["settings"], measured["results"]
     ratios = " and ".join(
         f"`{interface}` makes **{report.three_digits(entry['ratio'])} times** as many decisions a "
         f"second as `{entry['compared_to']}.{interface}`"
@@ -340,7 +366,7 @@ def table(measured: dict[str, Any]) -> str:
     sizes = results["sizes"]
     return "\n\n".join(
         [
-            markdown_table(header, rows, 4),
+            rates_table(results["decisions_per_second"]),
             f"Medians of {settings['repetitions']} repetitions of {settings['seconds']:g} s, "
             f"{settings['num_players']} players. {ratios}, the fastest of PettingZoo's card games.",
             markdown_table(
@@ -359,18 +385,7 @@ def _main(argv: Sequence[str] | None) -> None:
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks.throughput", description=(__doc__ or "").split("\n")[0]
     )
-    parser.add_argument(
-        "--seconds", type=float, default=2.0, help="of one repetition of one case; default: 2"
-    )
-    parser.add_argument("--repetitions", type=int, default=5, help="default: 5")
-    parser.add_argument(
-        "--games",
-        type=int,
-        nargs="+",
-        default=BATCHES,
-        metavar="N",
-        help="sizes of the batches; default: " + " ".join(map(str, BATCHES)),
-    )
+    add_case_arguments(parser, BATCHES)
     args = report.parse_arguments(parser, argv)
     if args.repetitions < 1:
         raise ValueError("--repetitions must be at least 1")

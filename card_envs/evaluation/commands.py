@@ -111,12 +111,18 @@ def _add_evaluate_arguments(parser: argparse.ArgumentParser, program: str) -> No
         help="the table, one agent for each player: random, heuristic, ppo, search:N, "
         "cmd:PROGRAM, a policy file, …",
     )
+    _add_deals_arguments(parser, "deals", 1000)
+    _set_prepare(parser, program, _run_evaluate)
+
+
+def _add_deals_arguments(parser: argparse.ArgumentParser, what: str, deals: int) -> None:
+    """What is played, with the default number of deals, and where the result goes."""
     parser.add_argument(
         "--deals",
         type=int,
-        default=1000,
+        default=deals,
         metavar="N",
-        help="deals, each played in all seatings (default: 1000)",
+        help=f"{what}, each played in all seatings (default: {deals})",
     )
     parser.add_argument(
         "--seed", type=int, default=0, metavar="S", help="the deals' seed (default: 0)"
@@ -128,7 +134,6 @@ def _add_evaluate_arguments(parser: argparse.ArgumentParser, program: str) -> No
         metavar="FILE",
         help="write the result here as well",
     )
-    _set_prepare(parser, program, _run_evaluate)
 
 
 def _run_evaluate(args: argparse.Namespace) -> None:
@@ -146,23 +151,7 @@ def _add_tournament_arguments(parser: argparse.ArgumentParser, program: str) -> 
         "--agents", nargs="+", required=True, metavar="A", help="two or more different agents"
     )
     parser.add_argument("--players", type=int, required=True, metavar="N", help="players per table")
-    parser.add_argument(
-        "--deals",
-        type=int,
-        default=200,
-        metavar="D",
-        help="deals of each table, each played in all seatings (default: 200)",
-    )
-    parser.add_argument(
-        "--seed", type=int, default=0, metavar="S", help="the deals' seed (default: 0)"
-    )
-    command.add_options_argument(parser)
-    parser.add_argument(
-        "--json",
-        type=command.output_file,
-        metavar="FILE",
-        help="write the result here as well",
-    )
+    _add_deals_arguments(parser, "deals of each table", 200)
     parser.add_argument(
         "--plot", type=picture_file, metavar="FILE.png", help="draw the result here as well"
     )
