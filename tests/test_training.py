@@ -1010,7 +1010,7 @@ def test_checkpoints_of_other_rules_or_configurations_are_refused(tmp_path, monk
     env = make_env(run)
     with pytest.raises(ValueError, match=f"made with other sources of {SMALL.id}"):
         checkpoint.load(run.checkpoint_path, make_learner(run, env), env.games, "relu")
-    with pytest.raises(ValueError, match=f"begun with other sources of {SMALL.id}"):
+    with pytest.raises(ValueError, match=f"was started with other sources of {SMALL.id}"):
         train.train(Run.reopen(run.folder, ["decisions=128"]), resume=True, quiet=True)
 
 

@@ -2,8 +2,9 @@
 
 They estimate how many cards of each animal every opponent holds, and from that what each number of
 their own cards is worth: the chance that it is a majority, times the animal's value. They exchange
-for the hand that is worth most, tap when their expected total is far enough ahead, and keep hares,
-pigs and cats together while a set of sudden death (SW-9) can still be completed.
+for the hand that is worth most, tap when their expected total is far enough ahead, keep hares, pigs
+and cats together while a set of sudden death (SW-9) can still be completed, and avoid leaving a row
+with which an opponent may complete one.
 """
 
 from __future__ import annotations
@@ -38,21 +39,25 @@ from card_envs.games.swim_for_your_life.state import (
 # What the others' expected totals weigh relative to one's own, with two players left and with more.
 RIVAL_WEIGHT = 1.0
 RIVALS_WEIGHT = 0.05
+# Opponents keep the animals of which they have many, so a few cards are a majority less often than
+# random hands suggest. With more than two players left this often an opponent is counted.
+CROWDING = 4
 # How many points the expected total must be ahead of the best opponent's to tap: everybody else
 # has one turn more. It shrinks with every turn of the round.
-TAP_MARGIN_OF_TWO = 15.0
-TAP_MARGIN = 12.0
+TAP_MARGIN_OF_TWO = 12.0
+TAP_MARGIN = 3.5
 PATIENCE = 0.3
 # What a set is worth that is complete, that one of the rows completes, or that lacks one or two
 # cards which nobody is known to hold; the last means little where few are left.
 SET_GAIN = 1000.0
 ROW_COMPLETES_GAIN = 16.0
 SET_HOPE = (0.0, 0.0, 0.0, 4.0, 8.0, 8.0)  # by the number of players left
-# What it costs to leave a row with which an opponent can complete a set.
+# What it costs to leave a row with which an opponent completes a set.
 DANGER = 10.0
 
 _COUNTS = 10  # a hand has 0 to 9 cards of an animal
 _BOUNDS = 11  # and fewer than 0 to 10
+_IN_ROW = NUM_ROWS + 1  # a row has 0 to 4
 
 
 @jit
@@ -64,12 +69,15 @@ def heuristic(states, i):
     fewer = scratch((MAX_PLAYERS, _BOUNDS))
     worth = scratch((NUM_ANIMALS, _COUNTS))
     totals = scratch((MAX_PLAYERS,))
+    danger = scratch((NUM_SETS, _IN_ROW))
     for animal in range(NUM_ANIMALS):
         for q in range(s.num_players):
             if q != player and s.lives[q] > 0:
                 estimate_hand(s, q, animal, unseen, fewer)
         value_counts(s, player, animal, fewer, worth, totals)
-    action, score = best_exchange(s, player, unseen, worth)
+        if animal >= HARE and animal < HARE + NUM_SETS:
+            write_danger(s, player, animal, fewer, danger)
+    action, score = best_exchange(s, player, unseen, worth, danger)
     if s.has_exchanged[player] == 0 or score >= SET_GAIN / 2:
         return action
     if s.tapper != NOBODY:
@@ -139,11 +147,13 @@ def value_counts(s, player, animal, fewer, worth, totals):
     two_left = players_left(s) == 2
     least = 2 if two_left else 1
     rival_weight = RIVAL_WEIGHT if two_left else RIVALS_WEIGHT
+    crowding = 1 if two_left else CROWDING
     for c in range(least, _COUNTS):
         chance = 1.0
         for q in range(s.num_players):
             if q != player and s.lives[q] > 0:
-                chance *= fewer[q, c]
+                for _ in range(crowding):
+                    chance *= fewer[q, c]
         worth[animal, c] = chance * VALUES[animal]
     totals[player] += worth[animal, int(s.hand[player, animal])]
     for q in range(s.num_players):
@@ -168,7 +178,19 @@ def chance_of_most(s, player, q, count, fewer):
 
 
 @jit
-def best_exchange(s, player, unseen, worth):
+def write_danger(s, player, animal, fewer, danger):
+    """Set ``danger[k, c]``: how many opponents with a turn to come may be expected to hold what a
+    row with c cards of the animal lacks to a set."""
+    full = int(DECK_COUNTS[animal])
+    for c in range(_IN_ROW):
+        danger[animal - HARE, c] = 0.0
+        for q in range(s.num_players):
+            if q != player and q != s.tapper and s.lives[q] > 0:
+                danger[animal - HARE, c] += 1.0 - fewer[q, full - c]
+
+
+@jit
+def best_exchange(s, player, unseen, worth, danger):
     """The legal exchange that leads to the best hand, and its score."""
     hand = packed(s.hand, player) | ENOUGH
     best, best_score = TAP, -np.inf
@@ -182,7 +204,7 @@ def best_exchange(s, player, unseen, worth):
                     score += worth[animal, count_after(s, player, row, laid_down, animal)]
                 for k in range(NUM_SETS):
                     if is_set(s, HARE + k):
-                        score += set_score(s, player, row, laid_down, HARE + k, unseen)
+                        score += set_score(s, player, row, laid_down, HARE + k, unseen, danger)
                 if score > best_score:
                     best, best_score = action, score
     return best, best_score
@@ -196,7 +218,7 @@ def count_after(s, player, row, laid_down, animal):
 
 
 @jit
-def set_score(s, player, row, laid_down, animal, unseen):
+def set_score(s, player, row, laid_down, animal, unseen, danger):
     """What an exchange means for sudden death by the animal: the player's own and the others'."""
     full = int(DECK_COUNTS[animal])
     count = count_after(s, player, row, laid_down, animal)
@@ -212,10 +234,7 @@ def set_score(s, player, row, laid_down, animal, unseen):
             score += ROW_COMPLETES_GAIN
         elif count >= full - 2 and count_in(unseen, animal) > 0:
             score += SET_HOPE[players_left(s)]
-    for q in range(s.num_players):
-        if q != player and q != s.tapper and int(s.least[q, animal]) + in_row >= full:
-            score -= DANGER
-    return score
+    return score - DANGER * danger[animal - HARE, in_row]
 
 
 @jit

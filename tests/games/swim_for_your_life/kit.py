@@ -299,7 +299,7 @@ FROZEN_OBSERVATIONS = {
 PLAYTHROUGHS = [
     {"num_players": 2, "seed": 26},
     {"num_players": 3, "seed": 14},
-    {"num_players": 3, "seed": 79, "options": {"expert": True}, "variant": "_expert"},
+    {"num_players": 3, "seed": 14, "options": {"expert": True}, "variant": "_expert"},
     {"num_players": 4, "seed": 9, "memory": "none"},
     {"num_players": 5, "seed": 28},
 ]
