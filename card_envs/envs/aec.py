@@ -364,12 +364,7 @@ class CardEnv(OneThread, AECEnv[str, Observation, int]):
                 f"action {action} ({self.action_name(action)}) is not legal for {agent}; "
                 f"legal actions: {legal}"
             )
-        EnvLogger.warn(
-            f"{agent} took an illegal action, {action} ({self.action_name(action)}): the game ends "
-            f"with a reward of {FORFEIT_REWARD:g} for them. "
-            f"{'infos' if self._mask_in_info else 'observation'}['action_mask'] has a 1 for each "
-            "legal action."
-        )
+        EnvLogger.warn_on_illegal_move()
         self._cumulative_rewards[agent] = 0.0
         self.terminations = dict.fromkeys(self.agents, True)
         self.truncations = dict.fromkeys(self.agents, True)
