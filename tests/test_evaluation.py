@@ -355,10 +355,10 @@ def test_tournament(tmp_path, capsys):
 
 def test_wrong_tournaments_name_the_mistake(capsys):
     for agents, message in (
-        (["random", "random"], "different agents"),
-        (["random"], "different agents"),
+        (["random", "random"], "agents must have different names, got ['random', 'random']"),
+        (["random"], "2 to 15 agents can play each other, got ['random']"),
         (["random", "nobody"], "there is no agent 'nobody'"),
-        ([f"random{k}" for k in range(16)], "2 to 15 different agents"),
+        ([f"random{k}" for k in range(16)], "2 to 15 agents can play each other"),
     ):
         words = ["--agents", *agents, "--players", str(SMALL.min_players)]
         assert tournament_module.main([SMALL.id, *words]) == 2
