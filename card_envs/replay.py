@@ -132,11 +132,14 @@ class Replay:
             raise ValueError(f"a saved game is one line of JSON, this is not: {error}") from None
         if not isinstance(data, dict):
             raise ValueError(f"a saved game is a JSON object, got {type(data).__name__}")
-        if data.get("format") != FORMAT:
-            found = (
-                f"of the format {data['format']!r}" if "format" in data else "one without a format"
+        if "format" not in data:
+            raise ValueError(
+                "this is not a saved game, or it is an earlier one, without a format; "
+                f"this release reads {FORMAT!r}"
             )
-            raise ValueError(f"this is not a saved game of the format {FORMAT!r} but {found}")
+        if data["format"] != FORMAT:
+            found = repr(data["format"])
+            raise ValueError(f"the format of this game is {found}; this release reads {FORMAT!r}")
         _check_keys("a saved game", data, list(_KEYS))
         body, _, _ = text.rpartition(_SEAL)
         if data.pop("checksum") != _digest(body + "}") or not _END.search(text):

@@ -596,7 +596,7 @@ def test_a_replay_with_redraws_is_shown(game, capsys, tmp_path):
     ("text", "message"),
     [
         ("hello", "not: "),
-        (f'{{"game": "{GAME.name}"}}', "one without a format"),
+        (f'{{"game": "{GAME.name}"}}', "or it is an earlier one, without a format"),
         ("", "it has 0 games, so no game 1"),
     ],
 )

@@ -32,7 +32,7 @@ NEW = Path("no folder is made")
 
 
 def put_cpu_in_place_of_gpu(patch):
-    for module in (device_selfplay, learner):
+    for module in (device_selfplay, learner, train):
         patch.setattr(module, "device_of", lambda config: "cpu")
 
 

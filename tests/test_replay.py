@@ -139,9 +139,9 @@ ABSENT = object()
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"format": ABSENT}, f"not a saved game of the format '{FORMAT}' but one without a format"),
-        ({"format": None}, f"of the format '{FORMAT}' but of the format None"),
-        ({"format": "card_envs game 2"}, f"format '{FORMAT}' but of the format 'card_envs game 2'"),
+        ({"format": ABSENT}, f"an earlier one, without a format; this release reads '{FORMAT}'"),
+        ({"format": None}, f"is None; this release reads '{FORMAT}'"),
+        ({"format": "card_envs game 2"}, f"is 'card_envs game 2'; this release reads '{FORMAT}'"),
         ({"game": "chess_v0"}, "no game 'chess_v0'"),
         ({"game": "GAME_v99"}, "no game 'GAME_v99'"),
         ({"game": "GAME"}, r"a versioned name such as GAME_v\d+, got GAME"),

@@ -381,6 +381,14 @@ def test_a_gpu_that_is_not_there_is_not_replaced_in_silence(monkeypatch):
         make_learner(run, make_env(run))
 
 
+def test_a_run_that_no_device_can_make_leaves_no_folder(monkeypatch, tmp_path):
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    run = tiny_run(SMALL, tmp_path / "run", "device=cuda")
+    with pytest.raises(ValueError, match="device: there is no GPU that torch can use"):
+        train.train(run, quiet=True)
+    assert not run.folder.exists()
+
+
 @pytest.mark.parametrize("game", SCRIPTED_GAMES)
 def test_critic_is_told_what_would_be_paid_next(game):
     """The plain loop says the same, and no game has changed by it."""
