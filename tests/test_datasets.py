@@ -498,19 +498,25 @@ def test_the_page_shows_the_script_and_it_is_short():
     assert len(script.splitlines()) - script.count("\n\n") <= 45
 
 
+def clone(*words: str) -> subprocess.CompletedProcess[str]:
+    """Run the script on the dataset clone-v0."""
+    return subprocess.run(
+        [sys.executable, str(ROOT / "docs" / "behavior_cloning.py"), "clone-v0", *words],
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+    )
+
+
 @needs_training
 @needs_minari
 @pytest.mark.parametrize("options", [[], ["--option", "memory=none", "max_steps=300"]])
 def test_behavior_cloning(minari, capsys, tmp_path, options):
     agents = ["heuristic"] * GAME.min_players
     assert main(command("--minari", "clone-v0", *options, agents=agents)) == 0
-    done = subprocess.run(
-        [sys.executable, str(ROOT / "docs" / "behavior_cloning.py"), "clone-v0", "2", "2"],
-        capture_output=True,
-        text=True,
-        check=True,
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
-    )
+    done = clone("2", "2")
+    assert done.returncode == 0
     losses = [float(loss) for loss in re.findall(r"cross-entropy ([\d.]+)", done.stdout)]
     assert len(losses) == 2
     assert losses[1] < losses[0]
@@ -525,13 +531,7 @@ def test_behavior_cloning_does_not_start_the_programs_that_a_dataset_names(minar
     metadata = minari.load_dataset("clone-v0").storage.metadata["card_envs"]
     metadata["agents"][-1] = f"cmd:touch {started}"
     minari.load_dataset("clone-v0").storage.update_metadata({"card_envs": metadata})
-    done = subprocess.run(
-        [sys.executable, str(ROOT / "docs" / "behavior_cloning.py"), "clone-v0", "1", "2"],
-        capture_output=True,
-        text=True,
-        check=False,
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
-    )
+    done = clone("1", "2")
     assert done.returncode == 1
     assert done.stderr.strip().endswith("programs play")
     assert not started.exists()
