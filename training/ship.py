@@ -25,7 +25,7 @@ from card_envs.docs import markdown_table, with_section
 from card_envs.engine.game import Game
 from card_envs.evaluation import deal_seeds, estimate_mean, play_one_against
 from card_envs.evaluation.display import short_names
-from card_envs.files import write_json, write_output
+from card_envs.files import write_json, write_output, write_text
 from card_envs.games import GAMES, load_game
 from training.config import load_config, read_yaml
 from training.improve import ImprovementRun
@@ -261,7 +261,7 @@ def _main(argv: Sequence[str] | None) -> None:
 
 def _write(pages: Mapping[Path, str]) -> None:
     for path, text in pages.items():
-        write_output(path, text.encode())
+        write_text(path, text)
 
 
 def main(argv: Sequence[str] | None = None) -> int:

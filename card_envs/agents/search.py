@@ -107,16 +107,20 @@ class Searcher(Agent):
             check_number("unfinished", unfinished),
         )
         self._policy = (kind, weights, layouts, codes, *end)
-        #: SHA-256 of its policies: their weights, how they choose, and what they see.
-        self.policies_hash = hashlib.sha256(
-            b"".join(array.tobytes() for array in (weights, layouts, codes))
-        ).hexdigest()
         self._seed = np.uint64(check_given_seed(seed))
         available = numba.config.NUMBA_NUM_THREADS  # type: ignore[attr-defined]
         self._threads = check_whole_number("threads", threads, 1, available)
         #: int64 (3,): worlds drawn, decisions taken in them, and network evaluations, so far.
         self.work = np.zeros(NUM_COUNTS, np.int64)
         self._compile()
+
+    @property
+    def policies_hash(self) -> str:
+        """SHA-256 of its policies: their weights, how they choose, and what they see."""
+        _, weights, layouts, codes, *_ = self._policy
+        return hashlib.sha256(
+            b"".join(array.tobytes() for array in (weights, layouts, codes))
+        ).hexdigest()
 
     def _compile(self) -> None:
         parallel = COMPILED and self._threads > 1
