@@ -156,6 +156,16 @@ class Arena:
         self._take(indices, actions)
         self._play(indices)
 
+    def forfeit(self, indices: NDArray[np.int64]) -> None:
+        """End the games ``indices``: the players to move lose them."""
+        for i in indices.tolist():
+            player = int(self.states["current_player"][i])
+            self.forfeited[i] = player
+            self.waiting[i] = NOBODY
+            self.returns[i, player] += FORFEIT_REWARD
+            for follower in self._at_table.pop(i, ()):
+                follower.end(self.states, i, player)
+
     def _play(self, indices: NDArray[np.int64]) -> None:
         kernels = np.array([_kernel_of(agent) for agent in self.agents], np.int64)
         views = np.array(
@@ -211,13 +221,7 @@ class Arena:
             return games
         actions = checked_actions(agent, turn, self._follower_of(agent).decide)
         goes_on = actions != FORFEIT
-        for i in games[~goes_on].tolist():
-            player = int(self.states["current_player"][i])
-            self.forfeited[i] = player
-            self.waiting[i] = NOBODY
-            self.returns[i, player] += FORFEIT_REWARD
-            for follower in self._at_table.pop(i, ()):
-                follower.end(self.states, i, player)
+        self.forfeit(games[~goes_on])
         games = games[goes_on]
         self._take(games, actions[goes_on])
         return games

@@ -240,22 +240,18 @@ class LearnerGames(OneThread):
             wrong = actions[outside][0]
             raise ValueError(f"actions are from 0 to {self.game.num_actions - 1}, got {wrong}")
         legal = arena.action_mask[games, actions] != 0
-        is_legal = bool(legal.all())
-        if not is_legal:
+        if not legal.all():
             first = int(np.argmin(legal))
             self._refuse(int(actions[first]), int(games[first]))
         arena.returns[:] = 0.0
         self._is_broken = True
-        if is_legal:
-            arena.act(games, actions)
-        else:
-            arena.act(games[legal], actions[legal])
+        arena.forfeit(games[~legal])
+        arena.act(games[legal], actions[legal])
         self._is_broken = False
         rewards = arena.returns[games, self.learner_seats[games]]
         forfeited = arena.forfeited[games] != NOBODY
-        terminated = arena.states["terminated"][games] | forfeited | ~legal
-        rewards[~legal] = FORFEIT_REWARD
-        return rewards, terminated, arena.states["truncated"][games] & legal
+        terminated = arena.states["terminated"][games] | forfeited
+        return rewards, terminated, arena.states["truncated"][games]
 
     def _refuse(self, action: int, game: int) -> None:
         allowed = np.flatnonzero(self.arena.action_mask[game]).tolist()

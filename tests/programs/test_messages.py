@@ -26,6 +26,7 @@ from card_envs.agents import ProgramAgent, agent_names, choose, make_agent
 from card_envs.engine.agent import turn_of
 from card_envs.engine.arena import Arena
 from card_envs.engine.followed_game import FollowedGame
+from card_envs.envs.single_seat import SingleSeatEnv
 from card_envs.evaluation import deal_seeds, play_deals
 from card_envs.games import load_game
 from card_envs.programs import messages
@@ -285,6 +286,22 @@ def test_a_forfeited_game_ends_for_the_others_too(listen):
     assert end["result"]["places"] == [n if p == player else 1 for p in range(n)]
     assert end["result"]["rewards"][player] == -1.0
     assert len(end["events"]) == 1
+
+
+def test_a_game_that_the_learner_loses_by_an_illegal_action_ends_for_its_opponents(listen):
+    agent, listener = listen(GAME)
+    n = GAME.min_players
+    env = SingleSeatEnv(GAME.id, num_players=n, opponents=agent, seat=0)
+    _, info = env.reset(seed=1)
+    while not listener.messages("decide"):
+        _, _, _, _, info = env.step(int(info["action_mask"].argmax()))
+    with pytest.warns(UserWarning, match="not legal"):
+        step = env.step(int(info["action_mask"].argmin()))
+    assert step[1:4] == (-1.0, True, False)
+    agent.close()
+    results = [end["result"] for end in listener.messages("end")]
+    assert [result["forfeited_by"] for result in results] == [0]
+    assert results[0]["rewards"][0] == -1.0
 
 
 def test_a_game_that_is_broken_off_has_no_result(listen):
