@@ -22,6 +22,7 @@ import numpy as np
 
 import card_envs
 from benchmarks import report
+from benchmarks.random_play import choose_actions
 from benchmarks.throughput import (
     Case,
     add_case_arguments,
@@ -45,15 +46,6 @@ PGX_GAMES = ("leduc_holdem", "sparrow_mahjong")
 CHUNK = 100
 #: Games played at a time in training, on the GPU and on the CPU.
 TRAINING_GAMES, CPU_TRAINING_GAMES = 2**14, 2**10
-
-
-def choose_actions(streams, action_mask, actions):
-    """A template: a random legal action in each game."""
-    for i in prange(len(actions)):
-        count = 0
-        for action in range(action_mask.shape[1]):
-            count += action_mask[i, action]
-        actions[i] = random_action(streams, i, action_mask[i], count)
 
 
 def gpu_case(game: Game, num_envs: int) -> Case:

@@ -19,13 +19,12 @@ from numpy.typing import NDArray
 
 import card_envs
 from benchmarks import report
+from benchmarks.random_play import choose_actions
 from card_envs import command
 from card_envs.docs import markdown_table
 from card_envs.engine.batch import BatchEngine
 from card_envs.engine.fields import OBSERVATION_DTYPES
 from card_envs.engine.game import Game
-from card_envs.engine.jit import jit
-from card_envs.engine.seeds import random_action
 from card_envs.engine.templates import compile_for
 from card_envs.games import load_game
 
@@ -63,16 +62,6 @@ def copy_each(states, scratch):
         scratch[0] = states[i]
 
 
-@jit
-def choose_randomly(action_mask, streams, actions):
-    """A random legal action for each game."""
-    for i in range(len(action_mask)):
-        count = 0
-        for legal in action_mask[i]:
-            count += legal
-        actions[i] = random_action(streams, i, action_mask[i], count)
-
-
 class RandomPlay:
     """A batch that is stepped with random legal actions."""
 
@@ -85,7 +74,8 @@ class RandomPlay:
 
     def choose(self) -> None:
         """Choose the next actions."""
-        choose_randomly(self._action_mask, self._streams, self.actions)
+        choose = compile_for(self.batch.game, choose_actions)
+        choose(self._streams, self._action_mask, self.actions)
 
     def step(self, count: int) -> float:
         """Take ``count`` decisions in each game; returns the seconds that the steps took."""

@@ -20,12 +20,14 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numba import prange
 from numpy.typing import NDArray
 
 from benchmarks import report
 from card_envs import command
 from card_envs.docs import markdown_table
 from card_envs.engine.game import Game, View
+from card_envs.engine.seeds import next_seed, players_of, random_action
 from card_envs.engine.templates import compile_for, reset_games
 from card_envs.games import GAMES, load_game
 from card_envs.progress import track

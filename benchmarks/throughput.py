@@ -31,11 +31,11 @@ from pettingzoo.utils.env import AECEnv
 
 import card_envs
 from benchmarks import report
+from benchmarks.random_play import choose_actions, play_random
 from card_envs import command
 from card_envs.docs import markdown_table
 from card_envs.engine.game import Game
-from card_envs.engine.seeds import random_action
-from card_envs.engine.templates import compile_for, play_random
+from card_envs.engine.templates import compile_for
 from card_envs.games import load_game
 
 BATCHES = (64, 1024, 4096, 16384)
@@ -135,17 +135,11 @@ def seat_case(game: Game) -> Case:
     return Case(game.name, "gymnasium.make(), decisions of the learner", 1, 1, repeat(chunk))
 
 
-@numba.njit
-def choose(streams, action_mask, actions):
-    """A uniformly random legal action in each game."""
-    for i in range(len(actions)):
-        actions[i] = random_action(streams, i, action_mask[i], action_mask[i].sum())
-
-
 def batch_case(game: Game, num_envs: int, num_threads: int, features: bool = True) -> Case:
     """``make_vec().step()``; the actions are chosen outside the measured time."""
     engine = card_envs.make_vec(game.id, num_envs, num_threads=num_threads, features=features)
     _, action_mask = engine.reset(seed=0)  # a buffer that every step rewrites
+    choose = compile_for(game, choose_actions)
     streams = np.arange(num_envs, dtype=np.uint64)
     actions = np.zeros(num_envs, np.int64)
 

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from numba import prange
+
+from card_envs.engine.perceptron import choose_by_network
+
 
 def choose_by_heuristic(states, actions):
     for i in prange(len(states)):

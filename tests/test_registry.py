@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import inspect
 import itertools
 import os
 import pickle
@@ -19,11 +20,19 @@ from helpers import ALL_GAMES, EACH_GAME, begin, kit_of, mask_of, snapshot, stat
 
 import card_envs
 from card_envs.engine.fields import Field, Fields
-from card_envs.engine.game import MOST_PLAYERS, Option
+from card_envs.engine.game import (
+    COMMON_OPTIONS,
+    ENVIRONMENT_ARGUMENTS,
+    MOST_PLAYERS,
+    VIEW_OPTIONS,
+    Option,
+)
 from card_envs.engine.observing import relative_seat
 from card_envs.envs.aec import CardEnv
+from card_envs.envs.learner_games import LearnerGames
 from card_envs.envs.single_seat import SingleSeatEnv
 from card_envs.envs.single_seat_vector import SingleSeatVectorEnv
+from card_envs.envs.text_seat import TextSeatEnv
 from card_envs.games import ENTRY_POINTS, GAMES, GameRegistry, load_game
 
 each_game = pytest.mark.parametrize("game", EACH_GAME)
@@ -331,9 +340,31 @@ def test_what_a_games_author_gives_must_fit_together(game):
         ({"own_options": (*game.own_options, one)}, r"reset takes \d+ arguments, but is given \d+"),
         ({"own_options": (*game.own_options, reward)}, "there is already an option 'reward'"),
         ({"own_options": (one, one)}, "there is already an option 'one'"),
+        ({"own_options": (dataclasses.replace(one, name="seat"),)}, "have an argument 'seat'"),
     ):
         with pytest.raises(ValueError, match=f"{game.id}: .*{message}"):
             dataclasses.replace(game, **changes)
+
+
+@pytest.mark.parametrize(
+    "interface",
+    [
+        card_envs.make,
+        card_envs.make_text,
+        card_envs.make_vec,
+        LearnerGames,
+        SingleSeatEnv,
+        SingleSeatVectorEnv,
+        TextSeatEnv,
+    ],
+)
+def test_no_option_can_have_the_name_of_an_environments_argument(interface):
+    options = {option.name for option in (*COMMON_OPTIONS, *VIEW_OPTIONS)}
+    arguments = inspect.signature(interface).parameters.values()
+    unnamed = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.VAR_KEYWORD)
+    names = {one.name for one in arguments if one.kind not in unnamed}
+    assert names - options - {"arguments"} <= ENVIRONMENT_ARGUMENTS
+    assert "num_players" in names
 
 
 @pytest.mark.parametrize("wrong", ["kuhn_poker", re])
@@ -360,6 +391,8 @@ def test_fields_are_checked():
     )
     assert fields.scale.tolist() == [1, 2, 255, 1, 2, 255, 10]
     assert fields["lead"].meaning == "points (derived, perfect recall)"
+    assert "lead" in fields
+    assert "lag" not in fields
     assert fields.offsets().lead == fields.offset("lead") == 6
     changed = Fields(fields["count"], Field("lead", (1,), "points", scale=11))
     renamed = Fields(fields["count"], Field("lag", (1,), "points", scale=10))

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from numba import prange
+
+from card_envs.engine.seeds import next_seed
+
 
 def begin_games(
     states, indices, seeds, num_players, options, new_seating, seating, streams, returns

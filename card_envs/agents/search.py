@@ -112,7 +112,6 @@ class Searcher(Agent):
         self._threads = check_whole_number("threads", threads, 1, available)
         #: int64 (3,): worlds drawn, decisions taken in them, and network evaluations, so far.
         self.work = np.zeros(NUM_COUNTS, np.int64)
-        self._compile()
 
     @property
     def policies_hash(self) -> str:
@@ -122,21 +121,10 @@ class Searcher(Agent):
             b"".join(array.tobytes() for array in (weights, layouts, codes))
         ).hexdigest()
 
-    def _compile(self) -> None:
-        parallel = COMPILED and self._threads > 1
-        self._search = compile_search(self._game, type(self)._template, parallel)
-
     def check_game(self, game: Game) -> None:
         """Raise a ValueError if it searches another game."""
         if game.name != self._game.name:
             raise ValueError(f"{self.name} searches {self._game.name}, not {game.name}")
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {k: v for k, v in self.__dict__.items() if k != "_search"}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state)
-        self._compile()
 
     def act(self, turn: Turn) -> NDArray[np.int64]:
         """Legal actions (M,)."""
@@ -163,9 +151,11 @@ class Searcher(Agent):
         values = np.full(turn.action_mask.shape, np.nan, np.float64)
         visits = np.zeros(turn.action_mask.shape, np.int64)
         work = np.zeros((len(turn), NUM_COUNTS), np.int64)
-        if self._threads > 1:
+        is_parallel = COMPILED and self._threads > 1
+        if is_parallel:
             numba.set_num_threads(self._threads)
-        self._search(
+        search = compile_search(self._game, type(self)._template, is_parallel)
+        search(
             turn.states,
             turn.indices,
             self._policy,

@@ -110,20 +110,6 @@ class Arena:
         self._streams = np.zeros(num_games, np.uint64)
         self._networks: list[Any] = []
         self._joined = join([])
-        self._compile()
-
-    def _compile(self) -> None:
-        self._reset_games = compile_for(self.game, reset_games)
-        self._take_actions = compile_for(self.game, take_actions)
-        self._advance = compile_for(self.game, advance_to_decision)
-
-    def __getstate__(self) -> dict[str, Any]:
-        compiled = {"_reset_games", "_take_actions", "_advance"}
-        return {k: v for k, v in self.__dict__.items() if k not in compiled}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state)
-        self._compile()
 
     def start(
         self,
@@ -139,7 +125,8 @@ class Arena:
         Raises:
             ValueError: An agent gave an illegal action, or an array of the wrong shape or dtype.
         """
-        self._reset_games(self.states, indices, seeds, num_players, self._encoded)
+        reset = compile_for(self.game, reset_games)
+        reset(self.states, indices, seeds, num_players, self._encoded)
         self.seating[indices] = seating
         self.returns[indices] = 0.0
         self._streams[indices] = next_seeds(seeds)
@@ -175,9 +162,10 @@ class Arena:
         if not _are_same(networks, self._networks):
             self._networks = networks
             self._joined = join(networks)
+        advance = compile_for(self.game, advance_to_decision)
         asked = [k for k in np.flatnonzero(kernels == ASKED) if self.agents[k] is not None]
         while len(indices):
-            self._advance(
+            advance(
                 self.states,
                 indices,
                 self.seating,
@@ -235,7 +223,8 @@ class Arena:
             i = int(games[j])
             for follower in self._at_table.get(i, ()):
                 follower.watch(self.states, i, int(actions[j]))
-        self._take_actions(self.states, games, actions, self.returns)
+        take = compile_for(self.game, take_actions)
+        take(self.states, games, actions, self.returns)
         for j in followed:
             i = int(games[j])
             if self.states["terminated"][i] or self.states["truncated"][i]:

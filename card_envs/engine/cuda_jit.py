@@ -1,6 +1,6 @@
 """Templates compiled for an NVIDIA GPU: one thread for each game.
 
-The source is the CPU's. A template's loop over games, ``prange`` in its namespace, is here the part
+The source is the CPU's. A template's loop over games, ``prange``, is here the part
 of the games that is a thread's own. Importing this module needs the extra ``cuda``, or Numba's
 simulator (``NUMBA_ENABLE_CUDASIM=1 NUMBA_DISABLE_JIT=1``), where kernels run as plain Python.
 
@@ -26,7 +26,6 @@ from numpy.typing import DTypeLike
 from card_envs.engine.code_cache import cache_folder
 from card_envs.engine.game import Game
 from card_envs.engine.jit import COMPILED, cache_in, in_namespace, package_of
-from card_envs.engine.templates import HELPERS
 from card_envs.extras import import_extra
 
 _config: Any = numba.config
@@ -84,7 +83,7 @@ class GpuLoop:
 @cache
 def compile_for_gpu(game: Game, template: Callable[..., Any]) -> GpuLoop:
     """The template compiled for one game; the same loop for the same arguments."""
-    namespace = {**HELPERS, **game.namespace, "prange": own_games}
+    namespace = {**game.namespace, "prange": own_games}
     return GpuLoop(_dispatcher(in_namespace(template, namespace, f"{template.__name__}_cuda")))
 
 

@@ -114,6 +114,9 @@ class Fields:
     def __iter__(self) -> Iterator[Field]:
         return iter(self._fields.values())
 
+    def __contains__(self, name: object) -> bool:
+        return name in self._fields
+
     def __getitem__(self, name: str) -> Field:
         return self._fields[name]
 

@@ -175,6 +175,29 @@ VIEW_OPTIONS = (
 )
 
 
+#: Arguments of the environments, whose names no option of a game may have.
+ENVIRONMENT_ARGUMENTS = frozenset(
+    {
+        "autoreset_mode",
+        "copy",
+        "device",
+        "game",
+        "mask",
+        "max_tries",
+        "num_envs",
+        "num_players",
+        "num_threads",
+        "observation_dtype",
+        "on_illegal",
+        "opponents",
+        "render_mode",
+        "render_perspective",
+        "seat",
+        "skip_forced",
+    }
+)
+
+
 @jit
 def no_heuristic(states, i):
     """Placeholder for the heuristic of a game that has none; it is never called."""
@@ -279,8 +302,10 @@ class Game:
         if missing:
             raise ValueError(f"{self.id}: state_dtype lacks {', '.join(missing)} of common_dtype")
         own = [option.name for option in self.own_options]
-        others = {"num_players", *(option.name for option in (*COMMON_OPTIONS, *VIEW_OPTIONS))}
+        others = {option.name for option in (*COMMON_OPTIONS, *VIEW_OPTIONS)}
         for k, name in enumerate(own):
+            if name in ENVIRONMENT_ARGUMENTS:
+                raise ValueError(f"{self.id}: environments have an argument {name!r}")
             if name in others or name in own[:k]:
                 raise ValueError(f"{self.id}: there is already an option {name!r}")
         reset = getattr(self.rules.reset, "py_func", self.rules.reset)  # a kernel's Python function

@@ -83,7 +83,7 @@ inline = partial(jit, inline=True)
 def specialize(
     template: Callable[..., Any], namespace: dict[str, Any], *, parallel: bool = False
 ) -> Callable[..., Any]:
-    """Compile a template: a generic loop whose global names are looked up in a game's namespace.
+    """Compile a template: a generic loop whose global names are also looked up in a namespace.
 
     A loop that captured the game's functions in a closure would never be found in the on-disk
     cache again; one whose *globals* are the game's functions is.
@@ -95,7 +95,9 @@ def specialize(
 def in_namespace(
     template: Callable[..., Any], namespace: dict[str, Any], name: str
 ) -> Callable[..., Any]:
-    """A template's code as a function of this name, with its global names from a namespace."""
-    function = types.FunctionType(template.__code__, namespace, name)
+    """A template's code as a function of this name, whose global names are those of its module and
+    of a namespace, which comes first."""
+    names = {**template.__globals__, **namespace}
+    function = types.FunctionType(template.__code__, names, name)
     function.__qualname__ = name  # the cache's files are named after it
     return function

@@ -12,8 +12,10 @@ from __future__ import annotations
 import numpy as np
 
 from card_envs.engine.jit import jit
-from card_envs.engine.perceptron import LAYERS, exp, log
+from card_envs.engine.perceptron import LAYERS, write_logits
+from card_envs.engine.portable_math import exp, log
 from card_envs.engine.rng import seed_in
+from card_envs.engine.search_rollouts import EVALUATIONS, WORLDS
 
 # Players are assumed to choose any legal action at this rate, whatever the policy says.
 _SLIP = 1.0 / 20

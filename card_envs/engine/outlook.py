@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from card_envs.engine.jit import jit
-from card_envs.engine.perceptron import exp
+from card_envs.engine.portable_math import exp
 
 # A logistic curve that is near the normal distribution's.
 _STEEPNESS = 1.702

@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 
 import numpy as np
+from numba import prange
 
 from card_envs.engine.jit import jit
 from card_envs.engine.likely_worlds import draw_world, weigh_worlds
 from card_envs.engine.outcome import RANK
 from card_envs.engine.rng import mix, seed_in, unit_of
-from card_envs.engine.search_rollouts import WORLDS, hash_of, play_on, propose
+from card_envs.engine.search_rollouts import WORLDS, hash_observation, play_on, propose
 
 # What a world that was not seen may add to the variance of a few that say the same.
 _LEAST_VARIANCE = 0.1
@@ -47,7 +48,7 @@ def search_one(
     if tried == 1:
         return candidates[0]
     observation, _, _, streams = room
-    stream = mix(seed ^ hash_of(observation))
+    stream = mix(seed ^ hash_observation(observation))
     phases = 1
     while is_halving and 1 << phases < tried:
         phases += 1

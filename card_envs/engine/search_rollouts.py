@@ -8,7 +8,8 @@ from __future__ import annotations
 import numpy as np
 
 from card_envs.engine.jit import jit
-from card_envs.engine.perceptron import LAYERS, choose_by_network, exp, most_probable, write_logits
+from card_envs.engine.perceptron import LAYERS, choose_by_network, most_probable, write_logits
+from card_envs.engine.portable_math import exp
 from card_envs.engine.rng import mix
 from card_envs.engine.seeds import random_action
 from card_envs.engine.templates import HEURISTIC, NETWORK
@@ -21,7 +22,7 @@ _20 = np.uint64(20)
 
 
 @jit
-def hash_of(observation):
+def hash_observation(observation):
     """A number that follows from an observation, uint8 (D,)."""
     value = np.uint64(0)
     for k in range(len(observation)):

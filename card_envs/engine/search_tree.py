@@ -8,12 +8,14 @@ from __future__ import annotations
 import math
 
 import numpy as np
+from numba import prange
 
 from card_envs.engine.jit import jit
 from card_envs.engine.outcome import RANK
-from card_envs.engine.perceptron import log, most_probable
+from card_envs.engine.perceptron import most_probable
+from card_envs.engine.portable_math import log
 from card_envs.engine.rng import mix, seed_in
-from card_envs.engine.search_rollouts import DECISIONS, WORLDS, hash_of, play_on
+from card_envs.engine.search_rollouts import DECISIONS, WORLDS, hash_observation, play_on
 from card_envs.engine.seeds import random_action
 
 # A path in a tree is followed this far.
@@ -107,7 +109,7 @@ def grow_tree(
     if legal_action_mask(states, i, action_mask) == 1:
         return most_probable(scratch[2], action_mask)
     observe(states, i, observer, views[0, 0], views[0, 1], observation)
-    stream = mix(seed ^ hash_of(observation))
+    stream = mix(seed ^ hash_observation(observation))
     nodes[0] = 0
     size = 1
     for rollout in range(rollouts):
@@ -127,7 +129,7 @@ def grow_tree(
                 break
             if depth > 0:
                 observe(worlds, j, observer, views[0, 0], np.int64(0), observation)
-                node, size = outcome(nodes, node, size, hash_of(observation))
+                node, size = outcome(nodes, node, size, hash_observation(observation))
             path[depth, 1] = s.current_player
             legal_action_mask(worlds, j, action_mask)
             node, size, is_new = descend(

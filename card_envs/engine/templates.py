@@ -1,8 +1,9 @@
 """Templates: loops over games that are compiled for each game.
 
-They are never called directly. ``compile_for`` gives each a copy in the namespace of a game, where
-``reset``, ``step``, ``legal_action_mask``, ``observe`` and ``heuristic`` are that game's kernels.
-Whatever type a number has, they are called with int64: for another one Numba compiles them again.
+They are never called directly. ``compile_for`` gives each a copy in which ``reset``, ``step``,
+``legal_action_mask``, ``determinize``, ``observe``, ``write_state`` and ``heuristic`` are a game's
+kernels, and ``SCALE`` is that of its observation (``Game.namespace``). Whatever type a number has,
+they are called with int64: for another one Numba compiles them again.
 """
 
 from __future__ import annotations
@@ -11,8 +12,8 @@ from collections.abc import Callable
 from functools import cache
 from typing import Any
 
-import numba
 import numpy as np
+from numba import prange
 from numpy.typing import NDArray
 
 from card_envs.engine.full_state import write_bytes
@@ -31,32 +32,13 @@ ASKED, RANDOM, HEURISTIC, NETWORK = 0, 1, 2, 3
 # action is to be carried out by the caller, and for one that needs room to be recorded.
 NOBODY, CHOSEN, FULL = -1, -2, -3
 
-#: Global names of all templates besides those of the game.
-HELPERS = {
-    "np": np,
-    "prange": numba.prange,
-    "next_seed": next_seed,
-    "players_of": players_of,
-    "random_action": random_action,
-    "choose_by_network": choose_by_network,
-    "most_probable": most_probable,
-    "PAID": PAID,
-    "OVER": OVER,
-    "RANDOM": RANDOM,
-    "HEURISTIC": HEURISTIC,
-    "NETWORK": NETWORK,
-    "NOBODY": NOBODY,
-    "CHOSEN": CHOSEN,
-    "FULL": FULL,
-}
-
 
 @cache
 def compile_for(
     game: Game, template: Callable[..., Any], parallel: bool = False
 ) -> Callable[..., Any]:
     """The template compiled for one game; the same function for the same arguments."""
-    return specialize(template, {**HELPERS, **game.namespace}, parallel=parallel)
+    return specialize(template, game.namespace, parallel=parallel)
 
 
 def reset_games(states, indices, seeds, num_players, options):
@@ -175,22 +157,6 @@ def step_games(
             reset(states, i, seed, players_of(seed, low, high), *options)
         observe(states, i, np.int64(s.current_player), memory, features, observation[i])
         legal_action_mask(states, i, action_mask[i])
-
-
-def play_random(
-    states, streams, decisions, low, high, options, memory, features, observation, action_mask
-):
-    """Random play without leaving the compiled loop: the speed of the rules themselves."""
-    for k in prange(len(states)):
-        i = np.int64(k)
-        out, mask = observation[i], action_mask[i]
-        for _ in range(decisions):
-            observe(states, i, np.int64(states[i].current_player), memory, features, out)
-            count = legal_action_mask(states, i, mask)
-            step(states, i, random_action(streams, i, mask, count))
-            if states[i].terminated or states[i].truncated:
-                seed = next_seed(states[i].seed)
-                reset(states, i, seed, players_of(seed, low, high), *options)
 
 
 def take_actions(states, indices, actions, returns):
