@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 
 from benchmarks import report
-from card_envs.docs import markdown_table
 from card_envs.evaluation.display import draw_matrix, write_picture
 from card_envs.extras import import_extra
 from card_envs.games import GAMES, load_game
+from card_envs.markdown import markdown_table
 from training.records import read_json
 
 

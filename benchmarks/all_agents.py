@@ -23,12 +23,12 @@ from benchmarks.search import StopwatchAgent
 from benchmarks.strength import Matches, default_agents, play_tables
 from card_envs import command
 from card_envs.agents import make_agent, shipped_policies
-from card_envs.docs import markdown_table
 from card_envs.engine.game import Game
 from card_envs.evaluation import evaluate, summarize
 from card_envs.evaluation.display import plot_ratings, rating_interval, short_names
 from card_envs.evaluation.tournament import tables_of
 from card_envs.games import load_game
+from card_envs.markdown import markdown_table
 from training.records import read_json
 
 PACKAGES = ("numba", "numpy")

@@ -33,9 +33,9 @@ from benchmarks.throughput import (
 )
 from benchmarks.training import CONFIGS, Trainer, our_trainer
 from card_envs import command
-from card_envs.docs import markdown_table
 from card_envs.engine.game import Game
 from card_envs.games import load_game
+from card_envs.markdown import markdown_table
 from training.config import load_config
 
 BATCHES = tuple(2**k for k in range(10, 21, 2))

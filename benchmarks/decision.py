@@ -21,12 +21,12 @@ import card_envs
 from benchmarks import report
 from benchmarks.random_play import choose_actions
 from card_envs import command
-from card_envs.docs import markdown_table
 from card_envs.engine.batch import BatchEngine
 from card_envs.engine.fields import OBSERVATION_DTYPES
 from card_envs.engine.game import Game
 from card_envs.engine.templates import compile_for
 from card_envs.games import load_game
+from card_envs.markdown import markdown_table
 
 PACKAGES = ("numba", "numpy")
 GAMES_AT_A_TIME = (256, 1024, 4096, 16384)

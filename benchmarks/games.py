@@ -17,12 +17,12 @@ from numpy.typing import NDArray
 from benchmarks import report
 from card_envs import command
 from card_envs.agents import Agent, make_agent, shipped_policies
-from card_envs.docs import markdown_table
 from card_envs.engine.agent import checked_actions, turn_of
 from card_envs.engine.checks import check_whole_number
 from card_envs.engine.game import Game
 from card_envs.evaluation import deal_seeds
 from card_envs.games import load_game
+from card_envs.markdown import markdown_table
 
 PACKAGES = ("numba", "numpy")
 

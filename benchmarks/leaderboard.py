@@ -7,10 +7,10 @@ from typing import Any
 
 from benchmarks import report
 from card_envs.agents import policy_path, shipped_policies
-from card_envs.docs import markdown_table
 from card_envs.evaluation.display import plot_ratings, rating_interval, short_names
 from card_envs.files import write_json, write_text
 from card_envs.games import load_game
+from card_envs.markdown import markdown_table
 from training.records import identity, predecessors, with_tables
 
 

@@ -21,10 +21,10 @@ import torch
 from benchmarks import report
 from benchmarks.recurrent_ppo import Hyperparameters, play, train
 from card_envs import command
-from card_envs.docs import markdown_table
 from card_envs.engine.game import Game
 from card_envs.evaluation import estimate_mean
 from card_envs.games import load_game
+from card_envs.markdown import markdown_table
 from training.tasks import do_calls
 
 PACKAGES = ("numba", "numpy", "torch")

@@ -17,7 +17,7 @@ from pettingzoo.classic import leduc_holdem_v4, texas_holdem_no_limit_v6
 import card_envs
 from benchmarks import report
 from card_envs import command
-from card_envs.docs import markdown_table
+from card_envs.markdown import markdown_table
 
 PACKAGES = ("numpy", "pettingzoo", "pillow", "pygame")
 _OTHERS = {

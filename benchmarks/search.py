@@ -25,14 +25,14 @@ from benchmarks import report
 from card_envs import command
 from card_envs.agents import Agent, PolicyAgent, Turn, choose, make_agent, shipped_policies
 from card_envs.agents.search import Searcher
-from card_envs.docs import markdown_table
 from card_envs.engine.agent import Follower, FollowingAgent
 from card_envs.engine.game import Game
-from card_envs.engine.perceptron import join
+from card_envs.engine.perceptron import choose_by_network, join
 from card_envs.engine.templates import compile_for
 from card_envs.evaluation import evaluate
 from card_envs.evaluation.display import short_names
 from card_envs.games import load_game
+from card_envs.markdown import markdown_table
 from card_envs.progress import track
 from training.one_against import one_against
 from training.records import read_json

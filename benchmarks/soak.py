@@ -25,11 +25,11 @@ from numpy.typing import NDArray
 
 from benchmarks import report
 from card_envs import command
-from card_envs.docs import markdown_table
 from card_envs.engine.game import Game, View
 from card_envs.engine.seeds import next_seed, players_of, random_action
 from card_envs.engine.templates import compile_for, reset_games
 from card_envs.games import GAMES, load_game
+from card_envs.markdown import markdown_table
 from card_envs.progress import track
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))

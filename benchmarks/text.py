@@ -17,10 +17,10 @@ import card_envs
 from benchmarks import report
 from benchmarks.text_players import TextPlayer
 from card_envs import command
-from card_envs.docs import markdown_table
 from card_envs.engine.game import Game
 from card_envs.envs.text_seat import TextSeatEnv
 from card_envs.evaluation.statistics import estimate_mean
+from card_envs.markdown import markdown_table
 
 PACKAGES = ("gymnasium", "numba", "numpy")
 

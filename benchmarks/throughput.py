@@ -33,10 +33,10 @@ import card_envs
 from benchmarks import report
 from benchmarks.random_play import choose_actions, play_random
 from card_envs import command
-from card_envs.docs import markdown_table
 from card_envs.engine.game import Game
 from card_envs.engine.templates import compile_for
 from card_envs.games import load_game
+from card_envs.markdown import markdown_table
 
 BATCHES = (64, 1024, 4096, 16384)
 PACKAGES = ("gymnasium", "numba", "numpy", "pettingzoo", "rlcard")
@@ -53,8 +53,8 @@ import json, sys, time
 times = [time.perf_counter()]
 import card_envs
 times.append(time.perf_counter())
-from card_envs.command import load_games
-load_games(sys.argv[2:])
+from card_envs.command import import_games
+import_games(sys.argv[2:])
 env = card_envs.make(sys.argv[1])
 env.reset(seed=0)
 env.last()

@@ -16,7 +16,7 @@ from types import TracebackType
 from typing import Any
 
 from benchmarks import report
-from card_envs.docs import markdown_table
+from card_envs.markdown import markdown_table
 from training.config import load_config
 
 ROOT = Path(__file__).parent.parent

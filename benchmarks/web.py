@@ -27,8 +27,8 @@ from websockets.exceptions import WebSocketException
 
 from benchmarks import report
 from card_envs import command
-from card_envs.docs import markdown_table
 from card_envs.games import load_game
+from card_envs.markdown import markdown_table
 
 PACKAGES = ("numpy", "starlette", "uvicorn", "websockets", "pydantic")
 _AGENT = "ppo"

@@ -54,7 +54,7 @@ def add_options_argument(
     )
 
 
-def load_games(modules: Iterable[str]) -> list[Game]:
+def import_games(modules: Iterable[str]) -> list[Game]:
     """Import the modules and register their games.
 
     Args:
@@ -98,12 +98,12 @@ def parse_arguments(
         The arguments, with ``games_from``.
 
     Raises:
-        ValueError: As for :func:`load_games`.
+        ValueError: As for :func:`import_games`.
         SystemExit: The parser rejects the arguments.
     """
     args = parser.parse_args(argv)
     args.games_from = getattr(args, "games_from", [])
-    load_games(args.games_from)
+    import_games(args.games_from)
     return args
 
 

@@ -49,12 +49,11 @@ from card_envs.engine.game import Game, View
 from card_envs.engine.perceptron import (
     MAX_LAYERS,
     choose_by_network,
-    exp,
     join,
-    log,
     make_scratch,
     write_logits,
 )
+from card_envs.engine.portable_math import exp, log
 from card_envs.engine.seeds import next_seeds, random_action
 from card_envs.engine.templates import NOBODY
 from card_envs.envs.learner_games import LearnerGames

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from helpers import ALL_GAMES, kit_of
 
-from card_envs.docs import folder_of
+from card_envs.games import folder_of
 
 ROOT = Path(__file__).parent.parent
 TEXT = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")

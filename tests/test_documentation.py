@@ -13,19 +13,20 @@ from textwrap import indent
 
 import pytest
 from helpers import ALL_GAMES, EACH_GAME, kit_of
+from tiny_runs import SMALL
 
+from card_envs import docs
 from card_envs.docs import (
     action_table,
-    folder_of,
     generated_files,
     main,
     options_table,
     page,
-    rules_file,
+    with_generated_tables,
     with_index_table,
-    with_tables,
 )
 from card_envs.engine.game import VIEW_OPTIONS
+from card_envs.games import GAMES, folder_of, rules_file
 
 ROOT = Path(__file__).parent.parent
 TESTS = Path(__file__).parent
@@ -50,7 +51,7 @@ def test_what_is_generated_is_up_to_date(game):
 @each_game
 def test_the_rules_hold_the_tables_and_the_pages_the_fields(game):
     rules = rules_file(game).read_text(encoding="utf-8")
-    assert with_tables(rules, game) == rules
+    assert with_generated_tables(rules, game) == rules
     for table in (game.fields.table(), action_table(game), options_table(game)):
         assert table in rules
     for field in game.fields:
@@ -86,7 +87,7 @@ def test_the_action_table_covers_every_action_once(game):
 def test_a_table_without_its_place_is_noticed(game, change):
     text = rules_file(game).read_text(encoding="utf-8")
     with pytest.raises(ValueError, match="one place for a table"):
-        with_tables(change(text), game)
+        with_generated_tables(change(text), game)
     with pytest.raises(ValueError, match="observe needs a docstring"):
         with_index_table("def observe(states):\n    pass\n", game)
 
@@ -98,22 +99,31 @@ def test_tables_are_renewed(game):
     rules = files[rules_file(game)]
     outdated = re.sub(r"^\| .* \|$", "", rules, flags=re.MULTILINE)
     assert outdated != rules
-    renewed = with_tables(outdated, game)
+    renewed = with_generated_tables(outdated, game)
     assert all(table in renewed for table in (game.fields.table(), action_table(game)))
     observation = files[folder_of(game) / "observation.py"]
     table = indent(game.fields.docstring(96), "    ")
     outdated = observation.replace(table, "    (table)")
     assert outdated != observation
     assert with_index_table(outdated, game) == observation
+    first = re.search(r'def observe\([^)]*\):\n    """.*?\n\n', observation, re.DOTALL)[0]
+    alone = first.rstrip() + '"""\n'  # as its author writes it at first
+    assert with_index_table(alone, game) == f'{first}{table}\n    """\n'
 
 
-def test_the_command_changes_nothing_that_is_up_to_date():
-    files = {path: text for game in ALL_GAMES for path, text in generated_files(game).items()}
-    for path, text in files.items():  # or else it would change the files under test
-        assert path.read_text(encoding="utf-8") == text, f"{path} is outdated"
-    main([])
-    for path, text in files.items():
-        assert path.read_text(encoding="utf-8") == text
+def test_the_command_writes_only_what_is_outdated_of_the_games_named(monkeypatch):
+    written = []
+    monkeypatch.setattr(docs, "write_text", lambda path, text: written.append((path, text)))
+    assert main([]) == 0
+    assert written == []
+    files = {name: {Path(f"{name}/of a game"): name} for name in GAMES.names}
+    monkeypatch.setattr(docs, "generated_files", lambda game: files[game.name])
+    assert main(["--games-from", SMALL.package]) == 0
+    assert written == list(files[SMALL.name].items())
+    written.clear()
+    assert main([]) == 0
+    own = [game.name for game in ALL_GAMES if kit_of(game).is_own]
+    assert [text for _, text in written] == own
 
 
 # ---------------------------------------------------------------------------------------------

@@ -396,7 +396,7 @@ def test_games_come_from_modules(tmp_path, monkeypatch, capsys):
         f"from dataclasses import replace\nfrom {SMALL.package} import GAME\n"
         "GAME = replace(GAME, title='Another one')\n"
     )
-    assert command.load_games(["good_module", "good_module"]) == [SMALL, SMALL]
+    assert command.import_games(["good_module", "good_module"]) == [SMALL, SMALL]
     words = [SMALL.id, "--agents", "random", "random", "--games-from"]
     for module, message in (
         ("nowhere", "--games-from nowhere: No module named 'nowhere'"),

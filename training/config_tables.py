@@ -14,8 +14,8 @@ from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
 from card_envs import command
-from card_envs.docs import markdown_table, with_section
 from card_envs.files import write_text
+from card_envs.markdown import markdown_table, with_section
 from training.config import Config
 from training.improvement_config import ImprovementConfig
 

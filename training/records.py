@@ -14,8 +14,8 @@ from typing import Any
 
 from card_envs.agents import make_agent, policy_path
 from card_envs.agents.search_names import is_search
-from card_envs.docs import with_section
 from card_envs.engine.game import Game
+from card_envs.markdown import with_section
 
 _POLICIES = Path(__file__).with_name("policies")
 

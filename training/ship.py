@@ -21,12 +21,12 @@ from numpy.typing import NDArray
 import card_envs
 from card_envs import command
 from card_envs.agents import policy_path, shipped_policies
-from card_envs.docs import markdown_table, with_section
 from card_envs.engine.game import Game
 from card_envs.evaluation import deal_seeds, estimate_mean, play_one_against
 from card_envs.evaluation.display import short_names
 from card_envs.files import write_json, write_output, write_text
 from card_envs.games import GAMES, load_game
+from card_envs.markdown import markdown_table, with_section
 from training.config import load_config, read_yaml
 from training.improve import ImprovementRun
 from training.improvement_config import load_improvement_config

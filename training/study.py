@@ -21,11 +21,11 @@ from pydantic import Field, field_validator
 
 from card_envs import command
 from card_envs.agents import AgentLike, make_agent
-from card_envs.docs import markdown_table
 from card_envs.engine.game import Game
 from card_envs.evaluation import deal_seeds, play_one_against
 from card_envs.evaluation.display import short_names
 from card_envs.files import write_json, write_text
+from card_envs.markdown import markdown_table
 from training.config import Config, Section, check, read_yaml, with_overrides
 from training.records import identity, read_json, with_tables
 from training.run import Run

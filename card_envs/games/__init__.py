@@ -8,6 +8,7 @@ import logging
 import re
 from collections.abc import Callable, Iterator, Mapping
 from importlib.metadata import EntryPoint, entry_points
+from pathlib import Path
 
 from card_envs.engine.game import Game
 
@@ -113,6 +114,17 @@ def load_game(name: str) -> Game:
         TypeError: It is not a name.
     """
     return GAMES.load(name)
+
+
+def folder_of(game: Game) -> Path:
+    """The folder of the game's package."""
+    assert game.rules.__file__ is not None
+    return Path(game.rules.__file__).parent
+
+
+def rules_file(game: Game) -> Path:
+    """The game's RULES.md."""
+    return folder_of(game) / "RULES.md"
 
 
 def load_games() -> list[Game]:

@@ -6,8 +6,8 @@ import re
 import unicodedata
 from functools import cache
 
-from card_envs.docs import rules_file
 from card_envs.engine.game import Game
+from card_envs.games import rules_file
 
 _HEADING = re.compile(r"^## ", re.MULTILINE)
 _NUMBERED = re.compile(r"^\*\*[A-Z]{2}-\d+\b", re.MULTILINE)

@@ -23,8 +23,8 @@ from games.franks_zoo.table import (
 )
 from helpers import copy_of, is_over, kinds_of_actions, mask_of
 
-from card_envs.docs import rules_file
 from card_envs.engine.observing import MEMORY_MODES
+from card_envs.games import rules_file
 from card_envs.games.franks_zoo import rules
 from card_envs.games.franks_zoo.cards import ANIMAL_NAMES, BEATEN_BY
 from card_envs.games.franks_zoo.state import ANSWER, EXCHANGE, NOBODY, TURN
