@@ -12,6 +12,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+import card_envs
 from card_envs import command
 from card_envs.command import output_file
 from card_envs.files import write_json, write_text
@@ -98,7 +99,7 @@ def document(
         benchmark: The module's name.
         game: The game's id.
         arguments: Those of the command.
-        packages: Packages whose versions matter.
+        packages: Packages whose versions matter, besides card_envs.
         settings: What was chosen.
         results: What was measured.
     """
@@ -112,7 +113,8 @@ def document(
             "cores": os.cpu_count(),
             "system": platform.system(),
             "python": platform.python_version(),
-            "versions": {package: version(package) for package in packages},
+            "versions": {"card_envs": card_envs.__version__}
+            | {package: version(package) for package in packages},
         },
         "settings": settings,
         "results": results,

@@ -20,7 +20,7 @@ from card_envs import command
 from card_envs.command import add_games_argument, import_games, parse_arguments
 from card_envs.engine.game import VIEW_OPTIONS, Game, Option
 from card_envs.files import write_text
-from card_envs.games import GAMES, folder_of, load_game, rules_file
+from card_envs.games import GAMES, folder_of, is_of_this_package, load_game, rules_file
 from card_envs.markdown import markdown_table, with_section
 from card_envs.render.words import kind_of
 
@@ -294,10 +294,6 @@ def _literal(value: object) -> str:
 # ---------------------------------------------------------------------------------------------
 
 
-def _is_of_this_package(game: Game) -> bool:
-    return folder_of(game).is_relative_to(_PACKAGE)
-
-
 def generated_files(game: Game) -> dict[Path, str]:
     """All generated files of a game, as they should be.
 
@@ -308,7 +304,7 @@ def generated_files(game: Game) -> dict[Path, str]:
         rules_file(game): with_generated_tables(rules_file(game).read_text(encoding="utf-8"), game),
         observation: with_index_table(observation.read_text(encoding="utf-8"), game),
     }
-    if _is_of_this_package(game):
+    if is_of_this_package(game):
         files[_PACKAGE / f"{game.name}.py"] = module_source(game)
     return files
 
@@ -318,7 +314,7 @@ def _main(argv: Sequence[str] | None) -> None:
     add_games_argument(parser)
     args = parse_arguments(parser, argv)
     games = import_games(args.games_from) or [
-        game for game in map(load_game, GAMES.names) if _is_of_this_package(game)
+        game for game in map(load_game, GAMES.names) if is_of_this_package(game)
     ]
     for game in games:
         for path, text in generated_files(game).items():

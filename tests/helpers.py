@@ -400,7 +400,8 @@ def option_sets(game: Game, most: int = 12, *, views: bool = False) -> list[dict
         for j, option in enumerate(options):
             if option.maximum and (k + j) % 3 == 0:
                 small = min(25, length // 2) if option.name == "max_steps" else option.minimum + 1
-                chosen[option.name] = int(min(max(small, option.minimum), option.maximum))
+                small = int(min(max(small, option.minimum), option.maximum))
+                chosen[option.name] = option.minimum if small == option.default else small
         sets.append(chosen)
     return sets
 

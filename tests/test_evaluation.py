@@ -236,10 +236,13 @@ def test_tournaments_take_functions_too():
 
 def test_short_names():
     assert display.short_names(["a/x.safetensors", "ppo"]) == ["x", "ppo"]
-    assert display.short_names(["a/x.safetensors", "b/x.safetensors"]) == [
-        "a/x.safetensors",
-        "b/x.safetensors",
+    assert display.short_names(["runs/a/x.safetensors", "runs/b/x.safetensors", "y"]) == [
+        "a/x",
+        "b/x",
+        "y",
     ]
+    assert display.short_names(["runs/mine/ppo.safetensors", "ppo"]) == ["mine/ppo", "ppo"]
+    assert display.short_names(["x.safetensors", "a/x.safetensors"]) == ["x", "a/x"]
     assert display.short_names(["random", "random"]) == ["random", "random"]
     assert display.short_names(["search:100"]) == ["search:100"]
 

@@ -514,9 +514,8 @@ def test_study_compares_settings_over_seeds(tmp_path, monkeypatch, capsys):
     path = tmp_path / "mine.yaml"
     path.write_text(json.dumps(STUDY))
     results = tmp_path / "results" / "study_mine.json"
-    monkeypatch.setattr(study, "RESULTS", results.parent)
     runs = tmp_path / "runs"
-    argv = [str(path), "--out", str(runs), "--jobs", "1"]
+    argv = [str(path), "--out", str(runs), "--jobs", "1", "--json", str(results)]
     assert study.main(argv) == 0
     result = read_json(results)
     assert list(result["settings"]) == ["base", "larger", "small_tables"]
@@ -532,6 +531,8 @@ def test_study_compares_settings_over_seeds(tmp_path, monkeypatch, capsys):
             assert list(run["against"]["random"]) == sizes
             config = load_config(runs / name / str(run["seed"]) / "config.yaml")
             assert config.seed == run["seed"]
+            card = read_json(runs / name / str(run["seed"]) / "ppo.json")
+            assert card["commands"] == [result["command"]]
             assert config.network.hidden == ((16,) if name == "larger" else (8,))
     table = capsys.readouterr().out
     assert "| larger | `network.hidden=[16]` |" in table

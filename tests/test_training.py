@@ -20,7 +20,7 @@ from tensorboard.backend.event_processing.event_accumulator import EventAccumula
 from tiny_runs import SCRIPTED, SMALL, TINY, policy_file, random_network, tiny_config, tiny_run
 
 import training
-from card_envs.agents import NetworkAgent, choose, make_agent, shipped_policies
+from card_envs.agents import NetworkAgent, choose, make_agent, shipped, shipped_policies
 from card_envs.agents.network import Network
 from card_envs.engine.agent import turn_of
 from card_envs.engine.game import Game, View
@@ -1053,7 +1053,7 @@ def test_a_run_without_its_policy_needs_no_more_training(tmp_path, monkeypatch):
     path.unlink()
     run.card_path.unlink()
     monkeypatch.setattr(SelfPlayCallback, "evaluate", None)
-    assert train.train_or_resume(run) == path
+    assert train.train_or_resume(run, "one") == path
     assert contents(run) == before
 
 
@@ -1073,7 +1073,7 @@ def test_a_run_that_was_given_more_decisions_is_not_finished_before_they_are_mad
             train.train(longer, resume=True, quiet=True)
     assert run.policy_path.read_bytes() == first
     assert not longer.is_finished
-    assert train.train_or_resume(longer).read_bytes() != first
+    assert train.train_or_resume(longer, "one").read_bytes() != first
     assert longer.is_finished
 
 
@@ -1081,34 +1081,34 @@ def test_a_run_is_not_resumed_with_other_agents_of_the_same_names(tmp_path):
     opponent = policy_file(SMALL, tmp_path / "opponent.safetensors", seed=1)
     override = f"opponents={{agents: {{{opponent}: 1}}}}"
     run = tiny_run(SMALL, tmp_path / "run", override)
-    path = train.train_or_resume(run)
-    assert train.train_or_resume(tiny_run(SMALL, run.folder, override)) == path
+    path = train.train_or_resume(run, "one")
+    assert train.train_or_resume(tiny_run(SMALL, run.folder, override), "one") == path
     policy_file(SMALL, tmp_path / "opponent.safetensors", seed=2)
     changed = tiny_run(SMALL, run.folder, override)
-    with pytest.raises(ValueError, match="was started with other rules or agents"):
-        train.train_or_resume(changed)
+    with pytest.raises(ValueError, match="was started with other agents under the same names"):
+        train.train_or_resume(changed, "one")
     with pytest.raises(ValueError, match="was started with other agents under the same names"):
         train.train(changed, resume=True, quiet=True)
     with pytest.raises(ValueError, match="is of another configuration; choose another folder"):
-        train.train_or_resume(tiny_run(SMALL, run.folder, override, "seed=5"))
+        train.train_or_resume(tiny_run(SMALL, run.folder, override, "seed=5"), "one")
 
 
 def test_a_run_is_not_resumed_with_its_agents_in_another_order(tmp_path):
     """Seats are drawn by it."""
     override = "opponents.agents={{{}: 1, {}: 1}}"
     run = tiny_run(SCRIPTED, tmp_path / "run", override.format("random", "heuristic"))
-    train.train_or_resume(run)
+    train.train_or_resume(run, "one")
     other = tiny_run(SCRIPTED, run.folder, override.format("heuristic", "random"))
     assert other.config == run.config
     assert run.is_finished
     assert not other.is_finished
     with pytest.raises(ValueError, match="is of another configuration; choose another folder"):
-        train.train_or_resume(other)
+        train.train_or_resume(other, "one")
 
 
 def test_damaged_files_of_a_run_are_named(tmp_path):
     run = tiny_run(SMALL, tmp_path / "run", "decisions=64")
-    train.train_or_resume(run)
+    train.train_or_resume(run, "one")
     run.progress_path.write_text('{"decisions": 0}\n{\n{"decisions": 64}\n', encoding="utf-8")
     with pytest.raises(ValueError, match=r"progress\.jsonl is damaged"):
         run.progress  # noqa: B018
@@ -1126,8 +1126,8 @@ def test_a_run_that_ended_while_it_began_is_begun_again(tmp_path, monkeypatch):
     with monkeypatch.context() as patch:
         patch.setattr(Run, "_note", interrupt)
         with pytest.raises(KeyboardInterrupt):
-            train.train_or_resume(run)
-    assert train.train_or_resume(run).exists()
+            train.train_or_resume(run, "one")
+    assert train.train_or_resume(run, "one").exists()
 
 
 def test_the_last_iteration_learns_with_no_rate_below_0():
@@ -1153,10 +1153,10 @@ def test_threads_that_a_run_has_set_are_not_left_to_the_next_one():
 
 def test_a_finished_run_is_not_taken_for_one_by_other_rules(tmp_path, monkeypatch):
     run = tiny_run(SMALL, tmp_path / "run", "decisions=64")
-    train.train_or_resume(run)
+    train.train_or_resume(run, "one")
     monkeypatch.setattr(Game, "sources", "changed")
-    with pytest.raises(ValueError, match="was started with other rules or agents"):
-        train.train_or_resume(run)
+    with pytest.raises(ValueError, match="was started with other sources of"):
+        train.train_or_resume(run, "one")
 
 
 def test_a_run_that_ended_before_its_first_checkpoint_is_begun_again(tmp_path, monkeypatch):
@@ -1168,8 +1168,8 @@ def test_a_run_that_ended_before_its_first_checkpoint_is_begun_again(tmp_path, m
     with monkeypatch.context() as patch:
         patch.setattr(SelfPlayCallback, "evaluate", interrupt)
         with pytest.raises(KeyboardInterrupt):
-            train.train_or_resume(run)
-    train.train_or_resume(run)
+            train.train_or_resume(run, "one")
+    train.train_or_resume(run, "one")
     assert [entry["decisions"] for entry in run.progress] == [0, 64]
 
 
@@ -1198,18 +1198,18 @@ def test_games_of_other_packages_can_be_trained(tmp_path):
 def test_shipping_puts_strength_on_the_card(tmp_path, monkeypatch, capsys):
     run = tiny_run(SMALL, tmp_path / "one", "decisions=64")
     train.train(run, command_line="one", quiet=True)
-    monkeypatch.setattr(ship.card_envs, "__file__", str(tmp_path / "package" / "__init__.py"))
+    folder = tmp_path / "package" / "policies"
+    monkeypatch.setattr(ship, "policies_folder", lambda game: folder)
     readme, results = tmp_path / "README.md", tmp_path / "results.md"
     readme.write_text("no place for a table")
-    game_ids = {*ship.shipped_cards(), SMALL.id}
-    places = "".join(f"<!-- strength:{game_id} -->\n<!-- end -->\n" for game_id in game_ids)
+    places = f"<!-- strength:{SMALL.id} -->\n<!-- end -->\n"
     results.write_text(places)
     monkeypatch.setattr(ship, "README", readme)
     monkeypatch.setattr(ship, "RESULTS", results)
     earlier = policy_file(SMALL, tmp_path / "ppo_v1.safetensors")
     monkeypatch.setattr(ship, "predecessors", lambda game: [earlier])
+    monkeypatch.setattr(ship, "is_of_this_package", lambda game: game is SMALL)
     one = str(run.folder)
-    folder = tmp_path / "package" / "policies" / SMALL.id
     assert ship.main([one, "--deals", "2", "--seed", "5"]) == 2
     assert "needs one place for a table" in capsys.readouterr().err
     assert not folder.exists()
@@ -1242,6 +1242,20 @@ def test_shipping_puts_strength_on_the_card(tmp_path, monkeypatch, capsys):
     run.card_path.unlink()
     assert ship.main([one]) == 2
     assert "is not finished" in capsys.readouterr().err
+
+
+def test_a_policy_of_another_packages_game_is_shipped_into_that_package(tmp_path, monkeypatch):
+    run = tiny_run(SMALL, tmp_path / "one", "decisions=64")
+    train.train(run, command_line="one", quiet=True)
+    pages = [page.read_bytes() for page in (ship.README, ship.RESULTS)]
+    folder = tmp_path / "package"
+    monkeypatch.setattr(shipped, "folder_of", lambda game: folder)
+    assert shipped.shipped_policies(SMALL) == []
+    assert ship.main([str(run.folder), "--deals", "2"]) == 0
+    assert shipped.shipped_policies(SMALL) == ["ppo"]
+    assert make_agent("ppo", SMALL).name == "ppo"
+    assert (folder / "policies" / "ppo.json").exists()
+    assert [page.read_bytes() for page in (ship.README, ship.RESULTS)] == pages
 
 
 @pytest.mark.parametrize("game", SHIPPED)
@@ -1311,7 +1325,7 @@ def test_a_second_process_is_refused(tmp_path, capsys):
                 f"training.train: error: {run.folder} belongs to another process, which is "
                 f"training in it: {os.getpid()}"
             )
-    assert train.train_or_resume(run).exists()
+    assert train.train_or_resume(run, "one").exists()
     assert not list(tmp_path.glob(".*.pid"))
 
 

@@ -6,7 +6,7 @@ from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
-from helpers import ALL_GAMES
+from helpers import ALL_GAMES, kit_of
 
 from card_envs.agents.network import Network, write_policy
 from card_envs.engine.game import Game, View
@@ -15,10 +15,9 @@ from training.run import Run
 
 #: The game with the smallest observation: for what is the same in all games.
 SMALL = min(ALL_GAMES, key=lambda game: game.fields.size)
-#: The same among those with a heuristic and several table sizes.
+#: The same among this package's own, which have all that a game may have.
 SCRIPTED = min(
-    (game for game in ALL_GAMES if game.heuristic is not None and game.max_players > 2),
-    key=lambda game: game.fields.size,
+    (game for game in ALL_GAMES if kit_of(game).is_own), key=lambda game: game.fields.size
 )
 
 # Three iterations; a snapshot, an evaluation and a checkpoint after each.

@@ -68,7 +68,6 @@ def run_of(
         ValueError: Neither a configuration nor a folder is given, or both are; or as for
             ``open_run`` and ``reopen``.
     """
-    games = [word for name in args.games_from for word in ("--games-from", name)]
     changes = ["--set", *args.set] if args.set else []
     if args.resume:
         if args.config or args.out:
@@ -80,7 +79,7 @@ def run_of(
         words = [args.config]
     else:
         raise ValueError(f"give a configuration, such as {example}, or --resume DIR")
-    command_line = command_as_typed(module, *words, *changes, *games)
+    command_line = command_as_typed(module, *words, *changes, games_from=args.games_from)
     return run, {"resume": args.resume is not None, "command_line": command_line}
 
 

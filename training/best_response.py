@@ -112,6 +112,7 @@ def respond(
     search: str,
     search_deals: int,
     seed: int,
+    command_line: str,
 ) -> dict[str, Any]:
     """Train, unless that is done, and measure what the response gains.
 
@@ -125,6 +126,7 @@ def respond(
         search: The search without its policy, such as ``"search:64"``.
         search_deals: How many deals it plays; 0: none.
         seed: The deals' seed.
+        command_line: The command that asks for it, for the record.
 
     Returns:
         ``against`` and its ``identity``, ``num_players``, ``start``, ``decisions``, ``hours``,
@@ -136,7 +138,7 @@ def respond(
         ValueError: The folder holds another run, or a damaged one.
     """
     run = Run.open(config, folder)
-    policy = train_or_resume(run)
+    policy = train_or_resume(run, command_line)
     card = read_json(run.card_path)
     return {
         "against": against,
@@ -187,6 +189,7 @@ def measure(
     seed: int,
     out: Path,
     jobs: int,
+    games_from: Sequence[str] = (),
 ) -> dict[str, Any]:
     """A response to each agent at each table size, as ``--json`` writes it.
 
@@ -203,6 +206,7 @@ def measure(
         seed: The deals' seed.
         out: The folder of the runs.
         jobs: Runs at a time; -1: as many as there are cores.
+        games_from: Modules with games, for the record.
 
     Raises:
         ValueError: Something in the file or in the arguments is wrong.
@@ -219,27 +223,29 @@ def measure(
         (agent, n): Run.open(config, out / _folder(agent, n))
         for (agent, n), config in configs.items()
     }
+    command_line = command_as_typed(
+        "training.best_response",
+        str(path),
+        *("--against", *against),
+        *("--players", *map(str, players)),
+        *(("--start", start) if start else ()),
+        *(("--set", *overrides) if overrides else ()),
+        *("--deals", str(deals)),
+        *("--search", search),
+        *("--search-deals", str(search_deals)),
+        *("--seed", str(seed)),
+        games_from=games_from,
+    )
     calls = [
         joblib.delayed(respond)(
-            game, run.config, agent, n, run.folder, deals, search, search_deals, seed
+            game, run.config, agent, n, run.folder, deals, search, search_deals, seed, command_line
         )
         for (agent, n), run in runs.items()
     ]
     responses = do_calls(calls, "responses", jobs)
     return {
         "game": game.id,
-        "command": command_as_typed(
-            "training.best_response",
-            str(path),
-            *("--against", *against),
-            *("--players", *map(str, players)),
-            *(("--start", start) if start else ()),
-            *(("--set", *overrides) if overrides else ()),
-            *("--deals", str(deals)),
-            *("--search", search),
-            *("--search-deals", str(search_deals)),
-            *("--seed", str(seed)),
-        ),
+        "command": command_line,
         "deals": deals,
         "search": search,
         "search_deals": search_deals,
@@ -356,6 +362,7 @@ def _main(argv: Sequence[str] | None) -> None:
         seed=args.seed,
         out=args.out or Path("runs") / f"response_{args.config.stem}",
         jobs=args.jobs,
+        games_from=args.games_from,
     )
     show(result)
     if args.json:

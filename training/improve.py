@@ -12,21 +12,16 @@ the end <name>.safetensors and <name>.json.
 from __future__ import annotations
 
 import argparse
-import platform
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
-
-import torch
 
 from card_envs import command
 from card_envs.agents import NetworkAgent, PolicyAgent
 from card_envs.agents.network import write_policy
 from card_envs.progress import track
-from card_envs.render.words import counted
 from training.arguments import add_run_arguments, run_of
 from training.export import export_policy
 from training.improvement import fit_policy
@@ -34,7 +29,6 @@ from training.improvement_config import ImprovementConfig, load_improvement_conf
 from training.labels import Labels, join_labels, label_positions, read_labels, write_labels
 from training.learner import use_threads
 from training.periodic_evaluation import evaluate_learner
-from training.records import machine
 from training.run_folder import RunFolder, load_resumed
 from training.tasks import add_arguments, do_tasks
 
@@ -195,25 +189,14 @@ def _label_shard(shard: int, run: ImprovementRun, policy: PolicyAgent, iteration
 
 def _card(run: ImprovementRun) -> dict[str, Any]:
     config, progress = run.config, run.progress
-    packages = ("numpy", "numba", "torch")
-    return {
-        "name": config.name,
-        "game": run.game.name,
-        "memory": run.view.memory,
-        "features": run.view.features,
-        "draws": config.draws,
-        "agents": list(run.identities.values()),
-        "algorithm": f"expert iteration, from {config.agent}",
-        "commands": run.commands,
-        "config": config.model_dump(mode="json"),
-        "seed": config.seed,
-        "labels": config.num_shards * config.labels.shard * len(progress),
-        "iterations": len(progress),
-        "hours": round(sum(entry["seconds"] for entry in progress) / 3600, 2),
-        "machine": f"{machine()}; {counted(torch.get_num_threads(), 'thread')}, cpu",
-        "versions": {"python": platform.python_version(), **{p: version(p) for p in packages}},
-        "last_evaluation": progress[-1],
-    }
+    return run.card(
+        ("numpy", "numba", "torch"),
+        "cpu",
+        algorithm=f"expert iteration, from {config.agent}",
+        labels=config.num_shards * config.labels.shard * len(progress),
+        iterations=len(progress),
+        hours=round(sum(entry["seconds"] for entry in progress) / 3600, 2),
+    )
 
 
 def _main(argv: Sequence[str] | None) -> None:

@@ -8,10 +8,12 @@ import os
 import platform
 import re
 import shlex
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+import card_envs
 from card_envs.agents import make_agent, policy_path
 from card_envs.agents.search_names import is_search
 from card_envs.engine.game import Game
@@ -25,9 +27,10 @@ def predecessors(game: Game) -> list[str]:
     return [os.path.relpath(path) for path in sorted((_POLICIES / game.id).glob("*.safetensors"))]
 
 
-def command_as_typed(module: str, *words: str) -> str:
-    """The command as one would type it."""
-    return shlex.join(["python", "-m", module, *words])
+def command_as_typed(module: str, *words: str, games_from: Sequence[str] = ()) -> str:
+    """The command as one would type it, with a ``--games-from`` for each of the modules given."""
+    games = [word for name in games_from for word in ("--games-from", name)]
+    return shlex.join(["python", "-m", module, *words, *games])
 
 
 def cpu_model() -> str:
@@ -42,6 +45,12 @@ def cpu_model() -> str:
 def machine() -> str:
     """Processor and number of cores, for a record of where something was done."""
     return f"{cpu_model()}, {os.cpu_count()} cores"
+
+
+def versions(packages: Sequence[str]) -> dict[str, str]:
+    """The versions of Python, of card_envs and of other packages."""
+    own = {"python": platform.python_version(), "card_envs": card_envs.__version__}
+    return {**own, **{package: version(package) for package in packages}}
 
 
 def identity(name: str, game: Game) -> str:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Generic, Self, TypeVar
 
+import torch
 import yaml
 from filelock import FileLock, Timeout
 
@@ -19,8 +20,9 @@ from card_envs.agents.network import Network
 from card_envs.engine.game import Game, View
 from card_envs.files import write_json, write_output
 from card_envs.games import load_game
+from card_envs.render.words import counted
 from training.config import GameConfig, check, read_yaml
-from training.records import identity, read_json
+from training.records import identity, machine, read_json, versions
 
 logger = logging.getLogger("card_envs")
 
@@ -65,7 +67,7 @@ class RunFolder(Generic[_Config]):
         options: The game's options with defaults filled in, ``reward`` among them.
         view: How the learner observes.
         agents: The agents that take part, by the names that the configuration uses.
-        identities: The same agents' names, for policies with the SHA-256 of their files.
+        identities: The same agents as ``training.records.identity`` tells them apart.
         folder: Where the run's files are, or will be.
     """
 
@@ -131,6 +133,32 @@ class RunFolder(Generic[_Config]):
         """The checkpoint from which the run resumes."""
         return self.folder / "checkpoint.safetensors"
 
+    def card(self, packages: Sequence[str], device: str, **own: Any) -> dict[str, Any]:
+        """What is noted of the exported policy.
+
+        Args:
+            packages: Those whose versions matter.
+            device: What torch computes on.
+            **own: What only this kind of run has: ``algorithm``, ``hours`` and so on.
+        """
+        config = self.config
+        threads = counted(torch.get_num_threads(), "thread")
+        return {
+            "name": config.name,
+            "game": self.game.name,
+            "memory": self.view.memory,
+            "features": self.view.features,
+            "draws": config.draws,
+            "agents": list(self.identities.values()),
+            "commands": self.commands,
+            "config": config.model_dump(mode="json"),
+            "seed": config.seed,
+            **own,
+            "machine": f"{machine()}; {threads}, {device}",
+            "versions": versions(packages),
+            "last_evaluation": self.progress[-1],
+        }
+
     @property
     def commands(self) -> list[str]:
         """The commands that began the run, or gave it more decisions."""
@@ -188,11 +216,7 @@ class RunFolder(Generic[_Config]):
             raise ValueError(
                 f"the run in {self.folder} is of another configuration; choose another folder"
             )
-        if self._noted() != self._origin():
-            raise ValueError(
-                f"the run in {self.folder} was started with other rules or agents; "
-                "choose another folder"
-            )
+        self.check_origin()
         return True
 
     def begin(self, command_line: str) -> None:

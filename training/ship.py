@@ -6,6 +6,7 @@
 One policy plays against copies of the heuristic, of random, and of each other policy of the game,
 at every table size. The results go into ``card_envs/policies/<game>/<name>.json`` beside the
 weights, those of ``ppo`` into the tables of ``docs/results.md`` and, at a glance, of ``README.md``.
+The policies of a game of another package go into the folder ``policies`` of that package.
 """
 
 from __future__ import annotations
@@ -18,14 +19,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-import card_envs
 from card_envs import command
-from card_envs.agents import policy_path, shipped_policies
+from card_envs.agents import shipped_policies
+from card_envs.agents.shipped import policies_folder
 from card_envs.engine.game import Game
 from card_envs.evaluation import deal_seeds, estimate_mean, play_one_against
 from card_envs.evaluation.display import short_names
 from card_envs.files import write_json, write_output, write_text
-from card_envs.games import GAMES, load_game
+from card_envs.games import GAMES, is_of_this_package, load_game
 from card_envs.markdown import markdown_table, with_section
 from training.config import load_config, read_yaml
 from training.improve import ImprovementRun
@@ -168,12 +169,12 @@ def summary_table(cards: Mapping[str, dict[str, Any]]) -> str:
 
 
 def shipped_cards() -> dict[str, dict[str, Any]]:
-    """The cards of the shipped policies ``ppo``, by the game's id."""
-    paths = {game_id: policy_path("ppo", load_game(game_id)) for game_id in GAMES}
+    """The cards of the shipped policies ``ppo`` of this package's games, by the game's id."""
+    games = [game for game in map(load_game, GAMES) if is_of_this_package(game)]
     return {
-        game_id: read_json(path.with_suffix(".json"))
-        for game_id, path in paths.items()
-        if path is not None
+        game.id: read_json(policies_folder(game) / "ppo.json")
+        for game in games
+        if "ppo" in shipped_policies(game)
     }
 
 
@@ -234,7 +235,7 @@ def _main(argv: Sequence[str] | None) -> None:
     run = open_run(args.run)
     if not run.is_finished:
         raise ValueError(f"the run in {args.run} is not finished: it has yet to leave its policy")
-    folder = Path(card_envs.__file__).parent / "policies" / run.game.id
+    folder = policies_folder(run.game)
     shipped = folder / run.policy_path.name
     if shipped.exists() and not args.replace:
         raise ValueError(
@@ -250,7 +251,7 @@ def _main(argv: Sequence[str] | None) -> None:
         **strength(run.game, str(run.policy_path), args.deals, args.seed),
     }
     pages = {}
-    if run.config.name == "ppo":
+    if run.config.name == "ppo" and is_of_this_package(run.game):
         pages = updated_pages({**shipped_cards(), run.game.id: card})
     folder.mkdir(parents=True, exist_ok=True)
     write_output(shipped, run.policy_path.read_bytes())

@@ -1,10 +1,10 @@
 """What limits a policy? Short runs that differ from a base in one setting each, over some seeds.
 
-    python -m training.study configs/studies/beaver_gang.yaml [--out DIR] [--jobs N] [--readme]
+    python -m training.study configs/studies/beaver_gang.yaml [--out DIR] [--jobs N] [--json FILE]
 
 Each run ends with its policy against copies of each of some agents, on the same deals at every
-table size. A finished run is not repeated. The results go to ``training/results/``, and with
-``--readme`` into the tables of ``training/README.md``.
+table size. A finished run is not repeated. ``--json`` writes the results; ``--readme`` renews the
+tables of ``training/README.md``, which are made of the files in ``training/results/``.
 """
 
 from __future__ import annotations
@@ -21,13 +21,14 @@ from pydantic import Field, field_validator
 
 from card_envs import command
 from card_envs.agents import AgentLike, make_agent
+from card_envs.command import output_file
 from card_envs.engine.game import Game
 from card_envs.evaluation import deal_seeds, play_one_against
 from card_envs.evaluation.display import short_names
 from card_envs.files import write_json, write_text
 from card_envs.markdown import markdown_table
 from training.config import Config, Section, check, read_yaml, with_overrides
-from training.records import identity, read_json, with_tables
+from training.records import command_as_typed, identity, read_json, with_tables
 from training.run import Run
 from training.tasks import add_jobs_argument, do_calls
 from training.train import train_or_resume
@@ -101,6 +102,7 @@ def run_one(
     against: Sequence[str],
     deals: int,
     sizes: Sequence[int],
+    command_line: str,
 ) -> dict[str, Any]:
     """Train, unless that is done, and measure the policy against copies of each of some agents.
 
@@ -111,6 +113,7 @@ def run_one(
         against: The agents.
         deals: How many at each table size.
         sizes: The numbers of players.
+        command_line: The command that asks for it, for the record.
 
     Returns:
         ``decisions``, ``hours``, ``machine``, ``deals``, and ``against``: for each agent the rank
@@ -120,7 +123,7 @@ def run_one(
         ValueError: The folder holds another run, or a damaged one.
     """
     run = Run.open(config, folder)
-    policy = train_or_resume(run)
+    policy = train_or_resume(run, command_line)
     finished = folder / "measured.json"
     how = {"deals": deals, "sizes": [*sizes], "agents": [identity(name, game) for name in against]}
     if finished.exists():
@@ -164,13 +167,14 @@ def ranks_against(
     }
 
 
-def run_study(path: Path, out: Path, jobs: int) -> dict[str, Any]:
+def run_study(path: Path, out: Path, jobs: int, games_from: Sequence[str] = ()) -> dict[str, Any]:
     """Train all missing runs, and return what is written as JSON.
 
     Args:
         path: The study's file.
         out: The folder of its runs.
         jobs: Runs at a time; -1: as many as there are cores.
+        games_from: Modules with games, for the record.
 
     Raises:
         ValueError: The study is wrong, or a folder holds another run.
@@ -184,10 +188,9 @@ def run_study(path: Path, out: Path, jobs: int) -> dict[str, Any]:
         make_agent(agent, game)
     low, high = game.check_player_range(base.config.environment.num_players)
     sizes = range(low, high + 1)  # of all settings, whatever they play in training
-    calls = [
-        joblib.delayed(run_one)(game, run.config, run.folder, study.against, study.deals, sizes)
-        for run in runs.values()
-    ]
+    command_line = command_as_typed("training.study", str(path), games_from=games_from)
+    how = (study.against, study.deals, sizes, command_line)
+    calls = [joblib.delayed(run_one)(game, run.config, run.folder, *how) for run in runs.values()]
     measured = do_calls(calls, "runs", jobs)
     settings = {"base": (), **study.settings}
     by_setting: dict[str, Any] = {
@@ -199,7 +202,7 @@ def run_study(path: Path, out: Path, jobs: int) -> dict[str, Any]:
     return {
         "question": study.question,
         "game": game.id,
-        "command": f"python -m training.study {path}",
+        "command": command_line,
         "deals": study.deals,
         "base": study.base,
         "imitated": imitated,
@@ -249,12 +252,17 @@ def _main(argv: Sequence[str] | None) -> None:
         help="folder of the runs (default: runs/<the study's name>)",
     )
     add_jobs_argument(parser, "runs")
+    parser.add_argument(
+        "--json", type=output_file, metavar="FILE", help="write the result here as well"
+    )
     parser.add_argument("--readme", action="store_true", help="rewrite training/README.md's tables")
     command.add_games_argument(parser)
     args = command.parse_arguments(parser, argv)
-    result = run_study(args.study, args.out or Path("runs") / args.study.stem, args.jobs)
+    out = args.out or Path("runs") / args.study.stem
+    result = run_study(args.study, out, args.jobs, args.games_from)
     print(study_table(result))
-    write_json(RESULTS / f"study_{args.study.stem}.json", result)
+    if args.json:
+        write_json(args.json, result)
     if args.readme:
         text = README.read_text(encoding="utf-8")
         write_text(README, with_tables(text, "study", RESULTS, study_table))

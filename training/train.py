@@ -10,18 +10,14 @@ learning_curve.png, a checkpoint, and at the end the policy: <name>.safetensors 
 from __future__ import annotations
 
 import argparse
-import platform
 import shutil
 from collections.abc import Sequence
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-import torch
 from stable_baselines3.common.logger import configure
 
 from card_envs import command
-from card_envs.render.words import counted
 from training import checkpoint
 from training.arguments import add_run_arguments, run_of
 from training.callback import ProgressBar, SelfPlayCallback
@@ -32,7 +28,6 @@ from training.device_selfplay import make_device_env
 from training.export import export_policy
 from training.imitation import imitate
 from training.learner import Learner, make_learner, use_threads
-from training.records import machine
 from training.run import Run
 from training.selfplay import make_env
 
@@ -99,7 +94,7 @@ def _train(run: Run, resume: bool, command_line: str, quiet: bool) -> Path:
     return run.policy_path
 
 
-def train_or_resume(run: Run, *, command_line: str = "") -> Path:
+def train_or_resume(run: Run, command_line: str) -> Path:
     """The run's policy: trained or resumed, unless the run is finished.
 
     Args:
@@ -121,27 +116,16 @@ def train_or_resume(run: Run, *, command_line: str = "") -> Path:
 
 
 def _card(run: Run, model: Learner, seconds: float) -> dict[str, Any]:
-    config, imitation = run.config, run.config.imitation
+    imitation = run.config.imitation
     packages = ("numpy", "numba", "torch", "stable-baselines3", "sb3-contrib")
-    threads = counted(torch.get_num_threads(), "thread")
-    return {
-        "name": config.name,
-        "game": run.game.name,
-        "memory": run.view.memory,
-        "features": run.view.features,
-        "draws": config.draws,
-        "agents": list(run.identities.values()),
-        "algorithm": "MaskablePPO, self-play"
+    return run.card(
+        packages,
+        model.device.type,
+        algorithm="MaskablePPO, self-play"
         + (f", after imitation of {imitation.agent}" if imitation.decisions else ""),
-        "commands": run.commands,
-        "config": config.model_dump(mode="json"),
-        "seed": config.seed,
-        "decisions": model.num_timesteps,
-        "hours": round(seconds / 3600, 2),
-        "machine": f"{machine()}; {threads}, {model.device.type}",
-        "versions": {"python": platform.python_version(), **{p: version(p) for p in packages}},
-        "last_evaluation": run.progress[-1],
-    }
+        decisions=model.num_timesteps,
+        hours=round(seconds / 3600, 2),
+    )
 
 
 def _main(argv: Sequence[str] | None) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 from card_envs.agents.function import FunctionAgent
@@ -13,6 +12,7 @@ from card_envs.agents.network import NetworkAgent, PolicyAgent
 from card_envs.agents.scripted import HeuristicAgent, RandomAgent
 from card_envs.agents.search import SearchAgent, TreeSearchAgent
 from card_envs.agents.search_names import is_search, make_search_agent
+from card_envs.agents.shipped import policy_path, shipped_policies
 from card_envs.engine.agent import (
     FORFEIT,
     Agent,
@@ -55,26 +55,11 @@ __all__ = [
 #: a function of observations and masks (see ``FunctionAgent``).
 AgentLike = str | os.PathLike[str] | Agent | Callable[..., Any]
 
-_POLICIES = Path(__file__).parent.parent / "policies"
-
-
-def shipped_policies(game: Game) -> list[str]:
-    """The names of the policies that come with the package for this game."""
-    check_is_game(game)
-    return sorted(path.stem for path in (_POLICIES / game.id).glob("*.safetensors"))
-
 
 def agent_names(game: Game) -> list[str]:
     """The names that ``make_agent`` takes for this game, besides paths of policy files."""
     check_is_game(game)
     return ["random", *["heuristic"] * (game.heuristic is not None), *shipped_policies(game)]
-
-
-def policy_path(name: str, game: Game) -> Path | None:
-    """The file of the shipped policy of that name, or the file at that path; None: neither."""
-    if name in shipped_policies(game):
-        return _POLICIES / game.id / f"{name}.safetensors"
-    return Path(name) if os.path.isfile(name) else None  # Path's own raises for long names
 
 
 def make_agent(name: str | os.PathLike[str], game: Game, seed: int = 0) -> Agent:

@@ -7,6 +7,7 @@ from typing import Any
 
 from card_envs.agents.network import PolicyAgent
 from card_envs.agents.search import KINDS, SearchAgent, TreeSearchAgent
+from card_envs.agents.shipped import shipped_policies
 from card_envs.engine.agent import Agent
 from card_envs.engine.game import Game
 
@@ -36,9 +37,12 @@ def make_search_agent(
 
     Behind the number of rollouts come any of ``method`` (``halving``: ``SearchAgent``, or ``tree``:
     ``TreeSearchAgent``) and their arguments ``policy``, ``candidates`` (a number or ``all``),
-    ``worlds``, ``horizon``, ``caution``, ``exploration`` and ``threads``. Where the game has a
-    shipped policy ``ppo`` it proposes, and it plays the rollouts unless ``policy`` says otherwise;
-    else the heuristic does, or random if there is none.
+    ``worlds``, ``horizon``, ``caution``, ``exploration`` and ``threads``.
+
+    A policy proposes and plays the rollouts: the one that ``policy`` names, or the game's shipped
+    ``ppo``. With ``policy=heuristic`` and ``policy=random`` these play the rollouts, and ``ppo``
+    proposes if there is one. Where no policy is named or shipped the heuristic plays them, or
+    random if there is none.
 
     Args:
         name: The name.
@@ -80,10 +84,7 @@ def _policies(
     name: str, game: Game, policy: str | None, make_agent: Callable[[str, Game], Agent]
 ) -> tuple[PolicyAgent | None, PolicyAgent | str]:
     """Who proposes, and who plays the rollouts."""
-    try:
-        shipped = make_agent("ppo", game)
-    except ValueError:
-        shipped = None
+    shipped = make_agent("ppo", game) if "ppo" in shipped_policies(game) else None
     proposer = shipped if isinstance(shipped, PolicyAgent) else None
     if policy is None:
         fallback = "random" if game.heuristic is None else "heuristic"

@@ -22,14 +22,24 @@ MUCH_TRUNCATION = 0.01
 
 
 def short_names(names: Sequence[str]) -> list[str]:
-    """Agents' names with policy files named by their stems, unless two would have the same."""
-    short = [
-        name
-        if is_program(name) or is_search(name) or not name.endswith(".safetensors")
-        else Path(name).stem
-        for name in names
-    ]
-    return short if len(set(short)) == len(set(names)) else list(names)
+    """Agents' names with policy files named by their stems, and by as many of the folders before
+    these as tell them apart."""
+    short = []
+    for name in names:
+        others, depth = {*names} - {name}, 1
+        while depth < len(Path(name).parts) and any(
+            _with_folders(name, depth) == _with_folders(other, depth) for other in others
+        ):
+            depth += 1
+        short.append(_with_folders(name, depth))
+    return short
+
+
+def _with_folders(name: str, depth: int) -> str:
+    """The last ``depth`` parts of a policy file's path; other names as they are."""
+    if is_program(name) or is_search(name) or not name.endswith(".safetensors"):
+        return name
+    return "/".join(Path(name).with_suffix("").parts[-depth:])
 
 
 def rating_interval(agent: Mapping[str, Any]) -> str:
@@ -52,9 +62,10 @@ def show_evaluation(result: Mapping[str, Any]) -> None:
         f"in {result['num_players']} seatings each",
         ("agent", "rank reward (95%)", "win share (95%)", "score"),
     )
-    for row in result["agents"]:
+    names = [_name(name) for name in short_names([row["name"] for row in result["agents"]])]
+    for name, row in zip(names, result["agents"], strict=True):
         table.add_row(
-            _name(row["name"]),
+            name,
             f"{row['rank']:+.3f} ± {row['rank_ci95'][1] - row['rank']:.3f}",
             f"{row['win']:.3f} ± {row['win_ci95'][1] - row['win']:.3f}",
             f"{row['score']:+.3f}",
@@ -77,16 +88,19 @@ def show_tournament(result: Mapping[str, Any]) -> None:
         f"{result['game']}, {result['num_players']} players, {result['deals']} deals a table",
         ("agent", "rating", "95% interval", "rank reward", "95% interval"),
     )
-    for row in sorted(result["agents"], key=lambda row: -row["rating"]):
+    names = [_name(name) for name in short_names([row["name"] for row in result["agents"]])]
+    by_rating = sorted(
+        zip(names, result["agents"], strict=True), key=lambda pair: -pair[1]["rating"]
+    )
+    for name, row in by_rating:
         table.add_row(
-            _name(row["name"]),
+            name,
             f"{row['rating']:+.0f}",
             rating_interval(row),
             f"{row['rank']:+.3f}",
             "{:+.3f} … {:+.3f}".format(*row["rank_ci95"]),
         )
     _print(table)
-    names = [_name(name) for name in short_names([row["name"] for row in result["agents"]])]
     matrix = _table("how often the row is ahead of the column (level: half)", ("", *names))
     for name, shares in zip(names, result["pairwise"], strict=True):
         cells = [

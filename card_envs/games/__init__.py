@@ -122,6 +122,11 @@ def folder_of(game: Game) -> Path:
     return Path(game.rules.__file__).parent
 
 
+def is_of_this_package(game: Game) -> bool:
+    """Whether the game is one of card_envs' own."""
+    return game.package in _OWN_GAMES.values()
+
+
 def rules_file(game: Game) -> Path:
     """The game's RULES.md."""
     return folder_of(game) / "RULES.md"

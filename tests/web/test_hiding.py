@@ -12,7 +12,7 @@ import pytest
 from helpers import EACH_GAME, Habits, kit_of
 from visitor import begin, talk, wanted
 
-from card_envs.agents import RandomAgent, make_agent
+from card_envs.agents import RandomAgent, agent_names, make_agent
 from card_envs.envs.aec import CardEnv
 from card_envs.replay import Redraw
 from card_envs.web.table import Table, _Words
@@ -74,7 +74,7 @@ def test_messages_are_the_same_in_every_world_that_the_seat_holds_possible(game)
 
 @each_game
 def test_hints_are_the_same_in_every_world_that_the_seat_holds_possible(game):
-    names = ["search:8"] if game.heuristic is None else ["heuristic", "ppo", "search:8"]
+    names = [name for name in agent_names(game) if name != "random"] + ["search:8"]
     asked = 0
     for table in tables_of(game, practice=True):
         if not table.is_persons_turn or asked > 4:
