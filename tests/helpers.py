@@ -338,15 +338,16 @@ def finish(env: Any) -> None:
 
 
 def mid_game(game: Game, num_players: int, decisions: int = 9, **options: Any) -> CardEnv:
-    """An environment within a game: after ``decisions``, or halfway through a shorter game."""
+    """An environment within a game, where the player to move has a choice: after ``decisions``, or
+    halfway through a shorter game."""
     env = module_of(game).env(num_players=num_players, **options)
     decisions = min(decisions, int(mean_length(game, num_players)) // 2)
     for seed in range(50):
         env.reset(seed=seed)
         play_on(env, seed, decisions)
-        if env.legal_actions():
+        if len(env.legal_actions()) > 1:
             return env
-    raise AssertionError("no game is that long")
+    raise AssertionError("no game is that long, or has a choice there")
 
 
 def snapshot(env: CardEnv) -> tuple[Any, ...]:

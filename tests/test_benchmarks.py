@@ -57,7 +57,8 @@ def check_origin(measured, benchmark):
     assert re.fullmatch(r"\d{4}-\d\d-\d\d", measured["date"])
     machine = measured["machine"]
     assert set(machine) == {"cpu", "cores", "system", "python", "versions"}
-    assert set(machine["versions"]) == set(BENCHMARKS[benchmark].PACKAGES)
+    # Results of before the package's own version was noted are still there.
+    assert set(machine["versions"]) - {"card_envs"} == set(BENCHMARKS[benchmark].PACKAGES)
 
 
 def check_throughput(measured):

@@ -11,7 +11,7 @@ from gymnasium import spaces
 from numpy.typing import NDArray
 
 from card_envs.agents import AgentLike
-from card_envs.engine.game import DEFAULT_MAX_STEPS
+from card_envs.engine.game import DEFAULT_MAX_STEPS, View
 from card_envs.engine.seeds import check_seed
 from card_envs.envs.learner_games import LearnerGames
 from card_envs.envs.observation_space import is_mask_in_info, observation_space
@@ -141,6 +141,11 @@ class SingleSeatEnv(gymnasium.Env[Observation, np.int64]):
         self._is_over = False
         self.observation_space = observation_space(self.game, self._mask_in_info, observation_dtype)
         self.action_space = spaces.Discrete(self.game.num_actions)
+
+    @property
+    def view(self) -> View:
+        """How the learner observes: ``memory`` and ``features``."""
+        return self._games.arena.view
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None

@@ -43,7 +43,7 @@ def make_vec_env(game: str, num_envs: int, **arguments: Any) -> CardVecEnv:
 
 
 #: What ``set_attr`` refuses.
-_OF_A_GAME = ("action_masks", "game", "num_players", "seat")
+_OF_A_GAME = ("action_masks", "game", "num_players", "seat", "view")
 
 #: What no game has before it begins.
 _AFTER_RESET = ("num_players", "seat")
@@ -118,7 +118,8 @@ class CardVecEnv(VecEnv):
         ]
 
     def get_attr(self, attr_name: str, indices: Any = None) -> list[Any]:
-        """``action_masks`` (a function), ``game``, ``num_players``, ``seat``, or what was set.
+        """``action_masks`` (a function), ``game``, ``num_players``, ``seat``, ``view`` (how the
+        learner observes), or what was set.
 
         Raises:
             AttributeError: There is no such attribute, or not before the first reset.
@@ -131,6 +132,7 @@ class CardVecEnv(VecEnv):
             "num_players": self.games.arena.states["num_players"].tolist(),
             "render_mode": [None] * self.num_envs,
             "seat": self.games.learner_seats.tolist(),
+            "view": [self.games.arena.view] * self.num_envs,
             **self._attributes,
         }
         if attr_name not in values:

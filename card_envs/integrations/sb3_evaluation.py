@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from inspect import signature
 from typing import TYPE_CHECKING, Any
 
@@ -28,7 +29,10 @@ else:
 
 
 def as_agent(
-    model: BaseAlgorithm, name: str = "model", memory: str = "perfect", features: bool = True
+    model: BaseAlgorithm,
+    name: str = "model",
+    memory: str | None = None,
+    features: bool | None = None,
 ) -> FunctionAgent:
     """A model as an agent that takes the best legal action.
 
@@ -39,8 +43,10 @@ def as_agent(
     Args:
         model: The model.
         name: What to call it in results.
-        memory: What the model was trained to observe: ``"perfect"`` recall, or ``"none"``.
-        features: Whether derived fields were written in training, or left 0.
+        memory: What the model was trained to observe: ``"perfect"`` recall, or ``"none"``; None:
+            what its environment shows, and perfect recall if it has none.
+        features: Whether derived fields were written in training, or left 0; None: as in its
+            environment, and written if it has none.
 
     Raises:
         TypeError: The model cannot choose among discrete actions.
@@ -83,7 +89,21 @@ def as_agent(
             scores = policy.get_distribution(inputs).distribution.logits
         return np.where(action_mask, scores.detach().cpu().numpy(), -np.inf).argmax(axis=1)
 
-    return FunctionAgent(name, act, memory, features)
+    view = replace(_view_of(model), **_given(memory, features))
+    return FunctionAgent(name, act, view.memory, view.features)
+
+
+def _given(memory: str | None, features: bool | None) -> dict[str, Any]:
+    """Those of the two that are not None."""
+    view = {"memory": memory, "features": features}
+    return {name: value for name, value in view.items() if value is not None}
+
+
+def _view_of(model: BaseAlgorithm) -> View:
+    """How the model's environment lets it observe."""
+    env = model.get_env()
+    views = env.get_attr("view") if env is not None and env.has_attr("view") else [View()]
+    return views[0] if isinstance(views[0], View) else View()
 
 
 class DealsEvalCallback(EventCallback):
@@ -120,8 +140,8 @@ class DealsEvalCallback(EventCallback):
         deals: int = 200,
         seed: int = 0,
         options: Mapping[str, Any] | None = None,
-        memory: str = "perfect",
-        features: bool = True,
+        memory: str | None = None,
+        features: bool | None = None,
         best_model_save_path: str | os.PathLike[str] | None = None,
         callback_on_new_best: BaseCallback | None = None,
         callback_after_eval: BaseCallback | None = None,
@@ -140,8 +160,8 @@ class DealsEvalCallback(EventCallback):
         self.best_model_save_path = best_model_save_path
         self.last_mean_reward = self.best_mean_reward = -np.inf
         self._table = (game, opponents, deals, seed, options)
-        View(memory, features)  # checked now, not at the first evaluation
-        self._view = (memory, features)
+        self._view = _given(memory, features)
+        View(**self._view)  # checked now, not at the first evaluation
         self.callback_on_new_best = callback_on_new_best
         if callback_on_new_best is not None:
             callback_on_new_best.parent = self
@@ -156,7 +176,7 @@ class DealsEvalCallback(EventCallback):
         if self.n_calls % self.eval_freq:
             return True
         game, opponents, deals, seed, options = self._table
-        table = [as_agent(self.model, "model", *self._view), *opponents]
+        table = [as_agent(self.model, "model", **self._view), *opponents]
         result = evaluate(game, table, deals, seed, options).agents[0]
         self.last_mean_reward = result.rank.mean
         for key, value in zip(("rank", "rank_low", "rank_high"), result.rank, strict=True):

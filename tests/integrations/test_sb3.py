@@ -23,6 +23,7 @@ from stable_baselines3.common.vec_env import (
     VecNormalize,
 )
 
+from card_envs.engine.game import View
 from card_envs.envs.single_seat import SingleSeatEnv
 from card_envs.evaluation import evaluate
 from card_envs.integrations.sb3 import DealsEvalCallback, as_agent, make_vec_env
@@ -130,6 +131,7 @@ def test_attributes_and_methods():
     assert env.get_attr("num_players") == env.games.arena.states["num_players"].tolist()
     assert env.get_attr("game", 1) == [env.games.game]
     assert env.get_attr("render_mode") == [None] * 4
+    assert env.get_attr("view", 2) == [View()]
     assert not env.has_attr("difficulty")
     env.set_attr("difficulty", 3, indices=[1, 2])
     assert env.get_attr("difficulty") == [None, 3, 3, None]
@@ -217,10 +219,23 @@ def test_models_play_whole_games_without_an_illegal_action(algorithm):
     assert (second != best).all()
 
 
-def test_a_models_view_is_its_agents():
-    env = make_vec_env("beaver_gang", 8, **TABLE, memory="none", features=False)
-    agent = as_agent(MaskablePPO("MlpPolicy", env, **TINY), memory="none", features=False)
-    assert agent.view == env.games.arena.view
+@pytest.mark.parametrize("num_envs", [1, 8])
+def test_a_models_view_is_its_agents(num_envs, tmp_path):
+    """That of its environment, unless it has none, or another one is asked for."""
+    view = View("none", False)
+    options = {**TABLE, "memory": "none", "features": False}
+    if num_envs == 1:
+        env = gymnasium.make("card_envs/BeaverGang-v0", **options).unwrapped
+    else:
+        env = VecNormalize(make_vec_env("beaver_gang", num_envs, **options))
+    model = MaskablePPO("MlpPolicy", env, **TINY)
+    assert as_agent(model).view == view
+    assert as_agent(model, features=True).view == View("none", True)
+    assert as_agent(model, memory="perfect").view == View("perfect", False)
+    model.save(tmp_path / "model")
+    alone = MaskablePPO.load(tmp_path / "model")
+    assert as_agent(alone).view == View()
+    assert as_agent(alone, memory="none", features=False).view == view
 
 
 def test_observations_are_normalized_as_in_training():
