@@ -6,7 +6,7 @@ import argparse
 import json
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import cast
 
@@ -42,9 +42,6 @@ _RULE = "-" * 80
 # Of more actions than this only their kinds are shown, so that the table stays on the screen.
 _SCREENFUL = 20
 
-#: What a command does once its arguments have been checked; returns the exit code.
-_Command = Callable[[], int]
-
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the program.
@@ -56,10 +53,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         The exit status.
     """
 
-    def run() -> int:
+    def run() -> int | None:
         args = parse_arguments(_parser(), argv)
-        prepared: _Command = args.prepare(args)
-        return prepared()
+        status: int | None = args.run(args)
+        return status
 
     return command.run(_PROGRAM, run)
 
@@ -73,12 +70,12 @@ def _parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(metavar="COMMAND", required=True)
 
     listing = commands.add_parser("list", help="list the games")
-    listing.set_defaults(prepare=_prepare_list)
+    listing.set_defaults(run=_run_list)
 
     info = commands.add_parser("info", help="options, actions, observation and agents of a game")
     info.add_argument("game", metavar="GAME", help="a game's id, see list")
     info.add_argument("--json", action="store_true", help="the same as JSON")
-    info.set_defaults(prepare=_prepare_info)
+    info.set_defaults(run=_run_info)
 
     play = commands.add_parser("play", help="play a game against agents")
     play.add_argument("game", metavar="GAME", help="a game's id, see list")
@@ -102,7 +99,7 @@ def _parser() -> argparse.ArgumentParser:
     play.add_argument(
         "--save", type=command.output_file, metavar="FILE", help="write a replay file at the end"
     )
-    play.set_defaults(prepare=_prepare_play)
+    play.set_defaults(run=_run_play)
 
     replay = commands.add_parser("replay", help="show a replay file, as each player to move saw it")
     replay.add_argument("file", metavar="FILE")
@@ -124,13 +121,13 @@ def _parser() -> argparse.ArgumentParser:
         metavar="SEAT",
         help="point of view: a seat from 0, or all for an open table (default: the player to move)",
     )
-    replay.set_defaults(prepare=_prepare_replay)
+    replay.set_defaults(run=_run_replay)
 
     compiling = commands.add_parser("compile", help="compile games ahead of their first use")
     compiling.add_argument(
         "games", nargs="*", metavar="GAME", help="games' ids, see list (default: all games)"
     )
-    compiling.set_defaults(prepare=_prepare_compile)
+    compiling.set_defaults(run=_run_compile)
 
     add_evaluate(commands)
     add_tournament(commands)
@@ -147,38 +144,30 @@ def _parser() -> argparse.ArgumentParser:
 # ---------------------------------------------------------------------------------------------
 
 
-def _prepare_list(args: argparse.Namespace) -> _Command:
-    def command() -> int:
-        rows = [["game", "title", "players", "actions", "observation", "policies"]]
-        for game in load_games():
-            rows.append(
-                [
-                    game.id,
-                    game.title,
-                    f"{game.min_players}-{game.max_players}",
-                    str(game.num_actions),
-                    str(game.fields.size),
-                    ", ".join(shipped_policies(game)) or "-",
-                ]
-            )
-        print(table(rows, align="<<>>>"))
-        return 0
-
-    return command
+def _run_list(args: argparse.Namespace) -> None:
+    rows = [["game", "title", "players", "actions", "observation", "policies"]]
+    for game in load_games():
+        rows.append(
+            [
+                game.id,
+                game.title,
+                f"{game.min_players}-{game.max_players}",
+                str(game.num_actions),
+                str(game.fields.size),
+                ", ".join(shipped_policies(game)) or "-",
+            ]
+        )
+    print(table(rows, align="<<>>>"))
 
 
-def _prepare_info(args: argparse.Namespace) -> _Command:
+def _run_info(args: argparse.Namespace) -> None:
     game = load_game(args.game)
 
-    def command() -> int:
-        if args.json:
-            about = {**describe_game(game), "agents": agent_names(game)}
-            print(json.dumps(about, indent=2, ensure_ascii=False))
-        else:
-            print(_describe_game(game))
-        return 0
-
-    return command
+    if args.json:
+        about = {**describe_game(game), "agents": agent_names(game)}
+        print(json.dumps(about, indent=2, ensure_ascii=False))
+    else:
+        print(_describe_game(game))
 
 
 def _describe_game(game: Game) -> str:
@@ -213,7 +202,7 @@ def _describe_game(game: Game) -> str:
 # ---------------------------------------------------------------------------------------------
 
 
-def _prepare_play(args: argparse.Namespace) -> _Command:
+def _run_play(args: argparse.Namespace) -> int:
     game = load_game(args.game)
     num_players = game.check_num_players(args.players)
     env = CardEnv(
@@ -228,7 +217,7 @@ def _prepare_play(args: argparse.Namespace) -> _Command:
     opponents = _seat_opponents(game, args.opponents, num_players, args.seat, seed)
     session = _Session(env, seed, args.seat, opponents, args.save)
     env.reset(seed=seed)
-    return session.play
+    return session.play()
 
 
 def _seat_opponents(
@@ -402,17 +391,13 @@ def _explain(answer: str, found: Sequence[int], names: Mapping[int, str]) -> str
 # ---------------------------------------------------------------------------------------------
 
 
-def _prepare_compile(args: argparse.Namespace) -> _Command:
+def _run_compile(args: argparse.Namespace) -> None:
     games = [load_game(name) for name in args.games] or load_games()
 
-    def run() -> int:
-        for game in games:
-            begun = time.monotonic()
-            compile_game(game)
-            print(f"{game.name}: {time.monotonic() - begun:.1f} s")
-        return 0
-
-    return run
+    for game in games:
+        begun = time.monotonic()
+        compile_game(game)
+        print(f"{game.name}: {time.monotonic() - begun:.1f} s")
 
 
 # ---------------------------------------------------------------------------------------------
@@ -420,7 +405,7 @@ def _prepare_compile(args: argparse.Namespace) -> _Command:
 # ---------------------------------------------------------------------------------------------
 
 
-def _prepare_replay(args: argparse.Namespace) -> _Command:
+def _run_replay(args: argparse.Namespace) -> None:
     perspective = int(args.perspective) if str(args.perspective).isdecimal() else args.perspective
     if args.video:
         check_video_name(args.video)
@@ -428,22 +413,17 @@ def _prepare_replay(args: argparse.Namespace) -> _Command:
     env = replay.start("rgb_array" if args.video else "ansi", perspective)
     decisions = sum(isinstance(action, int) for action in replay.actions)
 
-    def show() -> int:
-        print(f"{env.game.title}, seed {replay.seed}, {counted(decisions, 'decision')}.")
-        for number, (_, action) in enumerate(replay.steps(env), 1):
-            print(_RULE)
-            print(env.render())
-            print(f"\nDecision {number}, {env.agent_selection}: {env.action_name(action)}.")
-        print(_RULE)
-        print(env.render())
-        return 0
-
-    def write() -> int:
+    if args.video:
         write_video(args.video, _pictures(env, replay), env.metadata["render_fps"])
         print(f"{args.video}: {counted(decisions + 1, 'picture')}.")
-        return 0
-
-    return write if args.video else show
+        return
+    print(f"{env.game.title}, seed {replay.seed}, {counted(decisions, 'decision')}.")
+    for number, (_, action) in enumerate(replay.steps(env), 1):
+        print(_RULE)
+        print(env.render())
+        print(f"\nDecision {number}, {env.agent_selection}: {env.action_name(action)}.")
+    print(_RULE)
+    print(env.render())
 
 
 def _pictures(env: CardEnv, replay: Replay) -> Iterator[NDArray[np.uint8]]:

@@ -379,12 +379,12 @@ def test_the_commands_can_be_added_to_a_program(capsys):
     words = ["evaluate", SMALL.id, "--agents", "random", "random", "--deals", "2"]
     args = command.parse_arguments(parser, words)
     assert args.games_from == []
-    assert args.prepare(args)() == 0
+    args.run(args)
     assert SMALL.name in capsys.readouterr().out
     words = ["tournament", SMALL.id, "--agents", "random", "--players", "2"]
     args = command.parse_arguments(parser, words)
-    assert args.prepare(args)() == 2
-    assert capsys.readouterr().err.startswith("card-envs: error: ")
+    with pytest.raises(ValueError, match="2 to 15 agents can play each other"):
+        args.run(args)
     for place in (0, len(words)):  # before and after the command's name
         given = [*words[:place], "--games-from", SMALL.package, *words[place:]]
         assert command.parse_arguments(parser, given).games_from == [SMALL.package]

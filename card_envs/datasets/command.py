@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from contextlib import ExitStack
 from typing import Any
 
@@ -24,8 +24,7 @@ _RECORD = "play games between agents and write them as a dataset"
 def add_record(subparsers: Any) -> None:
     """Add the command ``record`` to a program.
 
-    The parsed arguments hold ``prepare``: ``prepare(args)`` checks them and gives a function that
-    carries out the command and returns the exit status.
+    The parsed arguments hold ``run``: ``run(args)`` carries out the command.
 
     Args:
         subparsers: What ``ArgumentParser.add_subparsers`` returned.
@@ -59,10 +58,10 @@ def add_record(subparsers: Any) -> None:
     command.add_options_argument(
         parser, "options of the game and, with --minari, memory and features of the first agent"
     )
-    parser.set_defaults(prepare=_prepare_record)
+    parser.set_defaults(run=_run_record)
 
 
-def _prepare_record(args: argparse.Namespace) -> Callable[[], int]:
+def _run_record(args: argparse.Namespace) -> None:
     if args.out is None and args.minari is None:
         raise ValueError("record needs --out FILE, --minari NAME-v0, or both")
     game = load_game(args.game)
@@ -77,38 +76,32 @@ def _prepare_record(args: argparse.Namespace) -> Callable[[], int]:
     if args.minari is not None:
         minari = MinariWriter(args.minari, recording, args.agents, view)
 
-    def record() -> int:
-        decisions = truncated = forfeited = 0
-        with ExitStack() as stack:
-            file = None if args.out is None else stack.enter_context(open_output(args.out))
-            writer = None if minari is None else stack.enter_context(minari)
-            for games in _with_progress(recording):
-                decisions += int(games.decisions.sum())
-                truncated += int(games.truncated.sum())
-                forfeited += games.forfeited
-                if file is not None:
-                    file.writelines(f"{replay.to_json()}\n".encode() for replay in games.replays())
-                if writer is not None:
-                    writer.add(games)
-        # The file itself may be the standard output.
-        about = (
-            f"{counted(recording.games - forfeited, 'game')} of {game.name}, {decisions} decisions"
+    decisions = truncated = forfeited = 0
+    with ExitStack() as stack:
+        file = None if args.out is None else stack.enter_context(open_output(args.out))
+        writer = None if minari is None else stack.enter_context(minari)
+        for games in _with_progress(recording):
+            decisions += int(games.decisions.sum())
+            truncated += int(games.truncated.sum())
+            forfeited += games.forfeited
+            if file is not None:
+                file.writelines(f"{replay.to_json()}\n".encode() for replay in games.replays())
+            if writer is not None:
+                writer.add(games)
+    # The file itself may be the standard output.
+    about = f"{counted(recording.games - forfeited, 'game')} of {game.name}, {decisions} decisions"
+    if truncated:
+        about += f", {counted(truncated, 'game')} truncated at max_steps"
+    if forfeited:
+        about += f"; {counted(forfeited, 'game')} that a program forfeited left out"
+    print(f"{about}.", file=sys.stderr)
+    if args.out is not None:
+        print(f"{args.out}: a line of JSON for each game.", file=sys.stderr)
+    if minari is not None:
+        print(
+            f"{minari.path}: {counted(minari.episodes, 'episode')} of {args.agents[0]}.",
+            file=sys.stderr,
         )
-        if truncated:
-            about += f", {counted(truncated, 'game')} truncated at max_steps"
-        if forfeited:
-            about += f"; {counted(forfeited, 'game')} that a program forfeited left out"
-        print(f"{about}.", file=sys.stderr)
-        if args.out is not None:
-            print(f"{args.out}: a line of JSON for each game.", file=sys.stderr)
-        if minari is not None:
-            print(
-                f"{minari.path}: {counted(minari.episodes, 'episode')} of {args.agents[0]}.",
-                file=sys.stderr,
-            )
-        return 0
-
-    return record
 
 
 def _with_progress(recording: Recording) -> Iterable[RecordedGames]:

@@ -28,15 +28,14 @@ Subparsers = Any
 def add_evaluate(subparsers: Subparsers) -> None:
     """Add the command ``evaluate`` to a program.
 
-    The parsed arguments hold ``prepare``: ``prepare(args)`` gives a function that carries out the
-    command, reports errors on stderr and returns the exit status. Games of other packages are
-    registered by the program (``card_envs.command.parse_arguments``).
+    The parsed arguments hold ``run``: ``run(args)`` carries out the command. Errors are reported,
+    and games of other packages registered, by the program (``card_envs.command``).
 
     Args:
         subparsers: What ``ArgumentParser.add_subparsers`` returned.
     """
     parser = subparsers.add_parser("evaluate", help=_EVALUATE, description=_EVALUATE)
-    _add_evaluate_arguments(parser, "card-envs")
+    _add_evaluate_arguments(parser)
 
 
 def add_tournament(subparsers: Subparsers) -> None:
@@ -46,7 +45,7 @@ def add_tournament(subparsers: Subparsers) -> None:
         subparsers: What ``ArgumentParser.add_subparsers`` returned.
     """
     parser = subparsers.add_parser("tournament", help=_TOURNAMENT, description=_TOURNAMENT)
-    _add_tournament_arguments(parser, "card-envs")
+    _add_tournament_arguments(parser)
 
 
 def evaluate_main(argv: Sequence[str] | None = None, program: str = "evaluate") -> int:
@@ -76,32 +75,23 @@ def tournament_main(argv: Sequence[str] | None = None, program: str = "tournamen
 
 
 def _main(
-    add_arguments: Callable[[argparse.ArgumentParser, str], None],
+    add_arguments: Callable[[argparse.ArgumentParser], None],
     description: str,
     argv: Sequence[str] | None,
     program: str,
 ) -> int:
     parser = argparse.ArgumentParser(prog=f"python -m {program}", description=description)
-    add_arguments(parser, program)
+    add_arguments(parser)
     command.add_games_argument(parser)
 
-    def main() -> int:
+    def main() -> None:
         args = command.parse_arguments(parser, argv)
-        return int(args.prepare(args)())
+        args.run(args)
 
     return command.run(program, main)
 
 
-def _set_prepare(
-    parser: argparse.ArgumentParser, program: str, main: Callable[[argparse.Namespace], None]
-) -> None:
-    def prepare(args: argparse.Namespace) -> Callable[[], int]:
-        return lambda: command.run(program, lambda: main(args))
-
-    parser.set_defaults(prepare=prepare)
-
-
-def _add_evaluate_arguments(parser: argparse.ArgumentParser, program: str) -> None:
+def _add_evaluate_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("game", metavar="GAME", help="a game's id, such as beaver_gang")
     parser.add_argument(
         "--agents",
@@ -112,7 +102,7 @@ def _add_evaluate_arguments(parser: argparse.ArgumentParser, program: str) -> No
         "cmd:PROGRAM, a policy file, …",
     )
     _add_deals_arguments(parser, "deals", 1000)
-    _set_prepare(parser, program, _run_evaluate)
+    parser.set_defaults(run=_run_evaluate)
 
 
 def _add_deals_arguments(parser: argparse.ArgumentParser, what: str, deals: int) -> None:
@@ -145,7 +135,7 @@ def _run_evaluate(args: argparse.Namespace) -> None:
         write_json(args.json, result)
 
 
-def _add_tournament_arguments(parser: argparse.ArgumentParser, program: str) -> None:
+def _add_tournament_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("game", metavar="GAME", help="a game's id, such as beaver_gang")
     parser.add_argument(
         "--agents", nargs="+", required=True, metavar="A", help="two or more different agents"
@@ -155,7 +145,7 @@ def _add_tournament_arguments(parser: argparse.ArgumentParser, program: str) -> 
     parser.add_argument(
         "--plot", type=picture_file, metavar="FILE.png", help="draw the result here as well"
     )
-    _set_prepare(parser, program, _run_tournament)
+    parser.set_defaults(run=_run_tournament)
 
 
 def _run_tournament(args: argparse.Namespace) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import socket
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -58,10 +57,10 @@ def add_serve(commands: Any) -> None:
         action="store_true",
         help="begin open tables: all cards may be seen, and positions shared, in mid-game",
     )
-    parser.set_defaults(prepare=_prepare)
+    parser.set_defaults(run=_serve)
 
 
-def _prepare(args: argparse.Namespace) -> Callable[[], int]:
+def _serve(args: argparse.Namespace) -> None:
     for library in _LIBRARIES:
         import_extra(library, "web")
     import uvicorn
@@ -88,20 +87,16 @@ def _prepare(args: argparse.Namespace) -> Callable[[], int]:
         ws_per_message_deflate=False,  # on the same machine it costs more than it saves
     )
 
-    def serve() -> int:
-        with _listening(args.host, args.port) as listener:
-            port = listener.getsockname()[1]
-            host = f"[{args.host}]" if ":" in args.host else args.host
-            print(f"card_envs is at http://{host}:{port}/ (Ctrl-C ends it)", flush=True)
-            if args.open:
-                print("Tables are open: everyone who looks at one can see all cards.", flush=True)
-            try:
-                uvicorn.Server(config).run(sockets=[listener])
-            except KeyboardInterrupt:
-                print()
-        return 0
-
-    return serve
+    with _listening(args.host, args.port) as listener:
+        port = listener.getsockname()[1]
+        host = f"[{args.host}]" if ":" in args.host else args.host
+        print(f"card_envs is at http://{host}:{port}/ (Ctrl-C ends it)", flush=True)
+        if args.open:
+            print("Tables are open: everyone who looks at one can see all cards.", flush=True)
+        try:
+            uvicorn.Server(config).run(sockets=[listener])
+        except KeyboardInterrupt:
+            print()
 
 
 def _listening(host: str, port: int) -> socket.socket:
