@@ -6,9 +6,9 @@ import json
 from pathlib import Path
 
 import card_envs
+from card_envs.envs.text_rules import rules_in_words
 from card_envs.files import write_text
 from card_envs.markdown import markdown_table, with_section
-from card_envs.render.rulebook import rules_in_words
 
 PAGE = Path(__file__).with_name("text.md")
 RESULTS = PAGE.parent.parent / "benchmarks" / "results"

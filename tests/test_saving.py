@@ -237,9 +237,11 @@ def test_what_the_environment_is_like_is_not_part_of_a_saved_game(game):
     for other in others:
         kept = other.view, other.render_mode, other.on_illegal, other.metadata
         spaces = other.observation_space("player_0"), other.action_space("player_0")
+        own = other.state_space
         other.load(bytearray(env.save()))
         assert (other.view, other.render_mode, other.on_illegal, other.metadata) == kept
         assert (other.observation_space("player_0"), other.action_space("player_0")) == spaces
+        assert other.state_space is own
         assert all(other.observation_space(a) == spaces[0] for a in other.possible_agents)
         for player, agent in enumerate(other.possible_agents):
             view = other.observe(agent)

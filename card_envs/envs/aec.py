@@ -583,7 +583,7 @@ class CardEnv(OneThread, AECEnv[str, Observation, int]):
         loaded = replay.play()
         self._renderer.check_num_players(loaded.num_players)
         own = {"_in_use", "render_mode", "on_illegal", "view", "_memory", "_features", "metadata"}
-        own |= {"_renderer", "_mask_in_info", "observation_spaces"}
+        own |= {"_renderer", "_mask_in_info", "observation_spaces", "_action_space", "state_space"}
         is_same_table = loaded.num_players == self.num_players
         if is_same_table:
             own.add("action_spaces")  # always the same objects

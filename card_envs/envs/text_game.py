@@ -18,8 +18,8 @@ from card_envs.engine.checks import check_whole_number
 from card_envs.engine.game import Game, View
 from card_envs.engine.rng import mix
 from card_envs.engine.seeds import random_action
+from card_envs.envs import text_prompt
 from card_envs.envs.aec import CardEnv
-from card_envs.render import turn
 from card_envs.render.words import counted
 
 #: The characters of all texts: printable ASCII and the end of a line.
@@ -96,13 +96,15 @@ class TextGame:
 
     def _most_characters(self, num_players: int) -> int:
         """The most characters of a text at a table of that size: the sum of its pieces' bounds."""
-        introduction = turn.instructions(self.game, num_players, 0, self.options, self.memory)
-        told = turn.MOST_NEWS if self.memory == "perfect" else 0
+        introduction = text_prompt.instructions(
+            self.game, num_players, 0, self.options, self.memory
+        )
+        told = text_prompt.MOST_NEWS if self.memory == "perfect" else 0
         pieces = [
-            max(len(introduction), turn.longest_complaint(self.game)),
+            max(len(introduction), text_prompt.longest_complaint(self.game)),
             told,
-            turn.MOST_TABLE,
-            turn.longest_actions(self.game),
+            text_prompt.MOST_TABLE,
+            text_prompt.longest_actions(self.game),
         ]
         return sum(pieces) + len(_BETWEEN) * len(pieces)
 
@@ -154,14 +156,19 @@ class TextGame:
         is_asked = not self.is_over and player == self.player
         first = self._notes[player]
         if self._is_new[player] and not first:
-            first = turn.instructions(
+            first = text_prompt.instructions(
                 self.game, self.env.num_players, player, self.options, self.memory
             )
         scene = self.game.describe(self.env.states, 0, player, self._codes[0])
-        last = turn.legal_actions(self.legal_names()) if is_asked else ""
+        last = text_prompt.legal_actions(self.legal_names()) if is_asked else ""
         if self.forfeited_by is not None:
             last = _FORFEITED.format(self.forfeited_by)
-        pieces = [first, turn.news(self._news[player]), turn.table(scene, self.game), last]
+        pieces = [
+            first,
+            text_prompt.news(self._news[player]),
+            text_prompt.table(scene, self.game),
+            last,
+        ]
         return _BETWEEN.join(piece for piece in pieces if piece)
 
     def answer(self, text: str) -> Reply:
@@ -181,7 +188,7 @@ class TextGame:
         self.wrong_answers[player] += 1
         self._tries_left -= 1
         forbidden = [] if actions else self._forbidden(found)
-        message = turn.complaint(found, actions, legal, forbidden, self._what_follows())
+        message = text_prompt.complaint(found, actions, legal, forbidden, self._what_follows())
         self._notes[player] = message
         if self._tries_left > 0:
             return Reply(None, message)

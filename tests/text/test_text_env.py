@@ -11,10 +11,10 @@ import pytest
 from helpers import EACH_GAME, MEMORY_MODES, TABLES, Habits, kit_of
 
 import card_envs
+from card_envs.envs import text_prompt
 from card_envs.envs.text import TextEnv
 from card_envs.envs.text_game import CHARACTERS
-from card_envs.render import turn
-from card_envs.render.rulebook import rules_in_words
+from card_envs.envs.text_rules import rules_in_words
 
 each_game = pytest.mark.parametrize("game", EACH_GAME)
 tables = pytest.mark.parametrize(("game", "num_players"), TABLES)
@@ -200,7 +200,7 @@ def test_a_text_holds_the_table_and_the_legal_actions(game, num_players, memory)
         lines = re.findall(r"^ *(\d+)  (.*?)(?: \(\d+ actions? of this kind\))?$", listed, re.M)
         shown = {int(action): name for action, name in lines}
         assert shown.items() <= legal.items()
-        if len(legal) <= turn.MOST_LISTED:
+        if len(legal) <= text_prompt.MOST_LISTED:
             assert shown == legal
         assert list(legal.values()) == env.legal_actions
 
@@ -314,7 +314,7 @@ def test_an_action_that_is_not_legal_is_named(game):
 
 def test_an_answer_that_fits_several_actions_lists_them():
     legal = {k: f"take slot {k}" for k in range(12)}
-    text = turn.complaint("take", list(legal), legal, [], "Again.")
+    text = text_prompt.complaint("take", list(legal), legal, [], "Again.")
     shown = "; ".join(legal[k] for k in range(8))
     assert text == f'"take" could mean: {shown}; and 4 more. Again.'
 
@@ -381,7 +381,7 @@ def test_texts_keep_to_their_bounds(game, num_players, memory):
             for each in (text, env._table.text(reader)):
                 assert set(each) <= set(CHARACTERS)
                 assert len(each) <= env.max_chars
-            assert len(game.describe(env.aec.states, 0, reader, 0)) <= turn.MOST_TABLE
+            assert len(game.describe(env.aec.states, 0, reader, 0)) <= text_prompt.MOST_TABLE
             total += len(text)
         assert total <= env.max_chars_per_game
 
@@ -389,44 +389,46 @@ def test_texts_keep_to_their_bounds(game, num_players, memory):
 @each_game
 def test_every_piece_has_its_bound(game):
     names = {action: game.action_name(action) for action in range(game.num_actions)}
-    listed = dict(sorted(names.items(), key=lambda item: -len(item[1]))[: turn.MOST_LISTED])
-    assert len(turn.legal_actions(listed)) <= turn.longest_actions(game)
-    assert len(turn.legal_actions(names)) <= turn.longest_actions(game)
+    listed = dict(sorted(names.items(), key=lambda item: -len(item[1]))[: text_prompt.MOST_LISTED])
+    assert len(text_prompt.legal_actions(listed)) <= text_prompt.longest_actions(game)
+    assert len(text_prompt.legal_actions(names)) <= text_prompt.longest_actions(game)
     longest = max(names.values(), key=len)
     follows = (
         "That was your last try: a random legal action is taken for you: "
         f"{longest}. You have 1000000 more tries."
     )
-    message = turn.complaint("x" * 10_000, list(names), names, [], follows)
-    assert len(message) <= turn.longest_complaint(game)
+    message = text_prompt.complaint("x" * 10_000, list(names), names, [], follows)
+    assert len(message) <= text_prompt.longest_complaint(game)
     env = text_env(game, 1)
     env.step("[" + "ß" * 100_000)
     assert len(env.get_observation()[1]) <= env.max_chars
-    assert env.max_chars >= len(rules_in_words(game)) + turn.MOST_TABLE
+    assert env.max_chars >= len(rules_in_words(game)) + text_prompt.MOST_TABLE
 
 
 def test_what_is_left_out_of_long_news_is_counted():
     few = [(1, ["draw", "discard"]), (2, ["knock"])]
     head = "What the others have done since:"
-    assert turn.news(few) == f"{head}\nPlayer 1: draw; discard.\nPlayer 2: knock."
-    assert turn.news([]) == ""
+    assert text_prompt.news(few) == f"{head}\nPlayer 1: draw; discard.\nPlayer 2: knock."
+    assert text_prompt.news([]) == ""
     many = [(k % 3, [f"action {k}", "another"]) for k in range(10_000)]
-    text = turn.news(many)
-    assert turn.MOST_NEWS - 200 < len(text) <= turn.MOST_NEWS
+    text = text_prompt.news(many)
+    assert text_prompt.MOST_NEWS - 200 < len(text) <= text_prompt.MOST_NEWS
     lines = text.splitlines()
     (left_out,) = re.fullmatch(
         r"\(the first (\d+) decisions are left out here\)", lines[1]
     ).groups()
     assert int(left_out) + 2 * (len(lines) - 2) == 20_000
     assert lines[-1] == "Player 0: action 9999; another."
-    assert turn.news([(1, ["x" * 10_000])]).endswith("(the first 1 decision are left out here)")
+    assert text_prompt.news([(1, ["x" * 10_000])]).endswith(
+        "(the first 1 decision are left out here)"
+    )
 
 
 @each_game
 def test_a_table_that_is_too_long_is_an_error_and_not_cut(game):
-    assert turn.table("short", game) == "short"
+    assert text_prompt.table("short", game) == "short"
     with pytest.raises(ValueError, match=f"the table of {game.id} takes 10001 characters"):
-        turn.table("x" * (turn.MOST_TABLE + 1), game)
+        text_prompt.table("x" * (text_prompt.MOST_TABLE + 1), game)
 
 
 def test_text_env_is_what_make_text_gives():

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from card_envs.engine.game import Game
-from card_envs.render.rulebook import as_ascii, rules_in_words
+from card_envs.envs.text_rules import as_ascii, rules_in_words
 from card_envs.render.words import by_kind, counted, filled
 
 #: With more legal actions than this, one of each kind is shown as an example.
