@@ -49,12 +49,7 @@ def measure_learner(
     network = train(game, num_players, memory, core, decisions, seed)
     seconds = time.monotonic() - begun
     rank = estimate_mean(play(network, game, num_players, memory, games, _GAMES_SEED))
-    return {
-        "seed": seed,
-        "rank": rank.mean,
-        "rank_ci95": list(rank.interval),
-        "seconds": round(seconds, 1),
-    }
+    return {"seed": seed, **rank.to_json("rank"), "seconds": round(seconds, 1)}
 
 
 def measure(

@@ -63,8 +63,7 @@ def _strength(game: Game, num_players: int, deals: int) -> dict[str, Any]:
         "decisions": decisions,
         "different_actions": different,
         "rank": float(np.mean(rewards)),
-        "difference": difference.mean,
-        "difference_ci95": difference.interval,
+        **difference.to_json("difference"),
     }
 
 

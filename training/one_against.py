@@ -38,5 +38,4 @@ def one_against(
         ValueError, TypeError: As for ``card_envs.evaluation.evaluate``.
     """
     played = evaluate(game, [agent, *[others] * (num_players - 1)], deals, seed, options)
-    rank = played.agents[0].rank
-    return {"rank": rank.mean, "rank_ci95": list(rank.interval), "truncated": played.truncated}
+    return {**played.agents[0].rank.to_json("rank"), "truncated": played.truncated}

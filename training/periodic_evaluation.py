@@ -36,9 +36,7 @@ def evaluate_learner(run: RunFolder[Any], learner: Agent) -> dict[str, Any]:
         tables = play_one_against(run.game, learner, agent, evaluation.players, seeds, options)
         played = [results for _, results in tables]
         ranks = [results.rank[..., 0].mean(axis=1) for results in played]
-        rank = estimate_mean(np.mean(ranks, axis=0))
-        entry[f"vs_{short}"] = rank.mean
-        entry[f"vs_{short}_ci95"] = rank.interval
+        entry |= estimate_mean(np.mean(ranks, axis=0)).to_json(f"vs_{short}")
         truncated += [results.truncated_share for results in played]
     entry["truncated"] = float(np.mean(truncated))
     return entry

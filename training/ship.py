@@ -17,7 +17,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from card_envs import command
 from card_envs.agents import shipped_policies
@@ -69,18 +68,13 @@ def measure_against(
             {
                 **about,
                 "num_players": players,
-                **_measured("rank", rank),
-                **_measured("win", win),
+                **estimate_mean(rank).to_json("rank"),
+                **estimate_mean(win).to_json("win"),
                 "truncated": played.truncated_share,
             }
         )
         ranks.append(rank)
-    return rows, {**about, **_measured("rank", np.mean(ranks, axis=0))}
-
-
-def _measured(key: str, values: NDArray[np.float64]) -> dict[str, Any]:
-    estimate = estimate_mean(values)
-    return {key: estimate.mean, f"{key}_ci95": estimate.interval}
+    return rows, {**about, **estimate_mean(np.mean(ranks, axis=0)).to_json("rank")}
 
 
 def strength(game: Game, policy: str, deals: int, seed: int) -> dict[str, Any]:

@@ -39,10 +39,8 @@ class AgentResult:
         """The result as JSON data."""
         return {
             "name": self.name,
-            "rank": self.rank.mean,
-            "rank_ci95": self.rank.interval,
-            "win": self.win.mean,
-            "win_ci95": self.win.interval,
+            **self.rank.to_json("rank"),
+            **self.win.to_json("win"),
             "score": self.score,
         }
 

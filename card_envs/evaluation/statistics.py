@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,8 +19,12 @@ class MeanEstimate(NamedTuple):
 
     @property
     def interval(self) -> list[float]:
-        """The interval as JSON data: ``[low, high]``."""
+        """The interval, ``[low, high]``."""
         return [self.low, self.high]
+
+    def to_json(self, key: str) -> dict[str, Any]:
+        """As JSON data: the mean as ``key``, and the interval as ``key_ci95``."""
+        return {key: self.mean, f"{key}_ci95": self.interval}
 
 
 def estimate_mean(values: NDArray[np.float64]) -> MeanEstimate:

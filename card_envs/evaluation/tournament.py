@@ -63,10 +63,8 @@ class RatedAgentResult:
             "name": self.name,
             "rating": self.rating,
             "rating_ci95": [end if np.isfinite(end) else None for end in self.rating_interval],
-            "rank": self.rank.mean,
-            "rank_ci95": self.rank.interval,
-            "win": self.win.mean,
-            "win_ci95": self.win.interval,
+            **self.rank.to_json("rank"),
+            **self.win.to_json("win"),
         }
 
 
