@@ -79,12 +79,13 @@ class TextGame:
     ) -> None:
         if on_illegal not in _MODES:
             raise ValueError(f"on_illegal must be 'terminate' or 'random', got {on_illegal!r}")
+        view = View(memory)
         self.game = game
-        self.memory = View(memory).memory
+        self.memory = view.memory
         self.max_tries = check_whole_number("max_tries", max_tries, 1)
         self.on_illegal = on_illegal
         self.options = options
-        self._codes = View(memory).codes
+        self._codes = view.codes
         self._names = [game.action_name(action) for action in range(game.num_actions)]
         self._envs: dict[int, CardEnv] = {}
         #: Called with the game's record (1,) and the action before each one is carried out.
