@@ -194,7 +194,9 @@ def test_an_agent_is_asked_in_aec_environments():
 
 
 def test_sb3_ends_the_programs_of_its_opponents(mark):
-    make_vec_env = pytest.importorskip("card_envs.integrations.sb3").make_vec_env
+    pytest.importorskip("stable_baselines3")
+    from card_envs.integrations.sb3 import make_vec_env
+
     env = make_vec_env(GAME.name, 2, opponents=FIRST)
     env.reset()
     masks = np.stack(env.env_method("action_masks"))
@@ -252,7 +254,7 @@ def test_a_program_that_fails_loses_the_game_with_a_person(monkeypatch, capsys):
     assert "loses the game: 'castle' is not legal there." in out
 
 
-@pytest.mark.parametrize(
+wrong_names = pytest.mark.parametrize(
     ("name", "message"),
     [
         ("cmd:", "names no program: write cmd:PROGRAM ARGS"),
@@ -275,6 +277,9 @@ def test_a_program_that_fails_loses_the_game_with_a_person(monkeypatch, capsys):
         ("cmd,on_fault=win:true", "on_fault must be lose or random, got 'win'"),
     ],
 )
+
+
+@wrong_names
 def test_a_wrong_name_is_one_line_without_a_traceback(name, message, capsys, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     Path("plain.txt").write_text("no program")
@@ -286,13 +291,25 @@ def test_a_wrong_name_is_one_line_without_a_traceback(name, message, capsys, tmp
         ["evaluate", GAME.id, "--agents", *table],
         ["tournament", GAME.id, "--agents", *table[:2], "--players", str(N)],
         ["play", GAME.id, "--players", str(N), "--opponents", name],
-        ["serve", "--port", "0", "--agent", name],
     ):
-        assert main(argv) == 2
-        err = capsys.readouterr().err
-        assert message in err
-        assert "Traceback" not in err
-        assert len(err.splitlines()) == 1
+        is_one_line(argv, message, capsys)
+
+
+@wrong_names
+def test_a_wrong_name_is_not_served(name, message, capsys, tmp_path, monkeypatch):
+    pytest.importorskip("uvicorn")
+    monkeypatch.chdir(tmp_path)
+    Path("plain.txt").write_text("no program")
+    is_one_line(["serve", "--port", "0", "--agent", name], message, capsys)
+
+
+def is_one_line(argv, message, capsys):
+    """The command's error, which holds the message."""
+    assert main(argv) == 2
+    err = capsys.readouterr().err
+    assert message in err
+    assert "Traceback" not in err
+    assert len(err.splitlines()) == 1
 
 
 def test_what_the_system_cannot_execute_is_reported(tmp_path):
