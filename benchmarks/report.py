@@ -140,7 +140,7 @@ def finish(
     """
     if args.json or not args.readme:
         measured = measure()
-        for module in getattr(args, "games_from", []):
+        for module in args.games_from:
             words = f" --games-from {module}"
             if words not in measured["command"]:  # what is measured again has them
                 measured["command"] += words
