@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any, TypeAlias
 
 import numba
@@ -97,6 +96,7 @@ class BatchEngine(OneThread):
         self._copy = check_flag("copy", copy)
         self._ready = False
         self._allocate(check_observation_dtype(observation_dtype))
+        self._compile()
 
     def _allocate(self, dtype: np.dtype[Any]) -> None:
         game, zeros = self.game, self._zeros
@@ -113,6 +113,21 @@ class BatchEngine(OneThread):
 
     def _new_states(self) -> Any:
         return self.game.new_states(self.num_envs)
+
+    def _compile(self) -> None:
+        parallel = COMPILED and self.num_threads > 1
+        self._reset_games = compile_for(self.game, reset_games)
+        self._find_illegal = compile_for(self.game, find_illegal)
+        self._observe_games = compile_for(self.game, observe_games, parallel)
+        self._step_games = compile_for(self.game, step_games, parallel)
+
+    def __getstate__(self) -> dict[str, Any]:
+        compiled = {"_reset_games", "_find_illegal", "_observe_games", "_step_games"}
+        return {k: v for k, v in super().__getstate__().items() if k not in compiled}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._compile()
 
     @property
     def states(self) -> NDArray[np.void]:
@@ -149,10 +164,9 @@ class BatchEngine(OneThread):
         seeds = consecutive_seeds(seed, self.num_envs)
         counts = np.empty(self.num_envs, np.int64)
         draw_tables(seeds, *self.player_range, counts, np.empty_like(counts))
-        begin = compile_for(self.game, reset_games)
-        begin(self._states, self._all, seeds, counts, self._encoded)
-        observe = self._in_threads(observe_games)
-        observe(self._states, *self.view.codes, self._observation, self._action_mask)
+        self._reset_games(self._states, self._all, seeds, counts, self._encoded)
+        self._use_threads()
+        self._observe_games(self._states, *self.view.codes, self._observation, self._action_mask)
         self._ready = True
         return self._give(self._observation), self._give(self._action_mask)
 
@@ -186,13 +200,14 @@ class BatchEngine(OneThread):
         array = np.asarray(actions)
         check_actions(array, self.num_envs)
         array = np.ascontiguousarray(array, np.int64)
-        illegal = compile_for(self.game, find_illegal)(array, self._action_mask)
+        illegal = self._find_illegal(array, self._action_mask)
         if illegal >= 0:
             legal = np.flatnonzero(self._action_mask[illegal]).tolist()
             raise ValueError(
                 f"action {array[illegal]} is not legal in game {illegal}; legal actions: {legal}"
             )
-        self._in_threads(step_games)(
+        self._use_threads()
+        self._step_games(
             self._states,
             array,
             *self.player_range,
@@ -216,11 +231,9 @@ class BatchEngine(OneThread):
             self._give(self._truncated),
         )
 
-    def _in_threads(self, template: Callable[..., Any]) -> Callable[..., Any]:
-        """The template compiled for the game, and for the batch's number of threads."""
+    def _use_threads(self) -> None:
         if self.num_threads > 1:
             numba.set_num_threads(self.num_threads)
-        return compile_for(self.game, template, COMPILED and self.num_threads > 1)
 
     def _give(self, array: NDArray[Any]) -> NDArray[Any]:
         return array.copy() if self._copy else _read_only(array)

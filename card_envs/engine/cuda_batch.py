@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -95,19 +94,28 @@ class CudaBatchEngine(BatchEngine):
         self._num_players = zeros(count, np.int8)
         self._seeds = zeros(count, np.uint64)
 
-    def _run(self, template: Callable[..., Any], *arguments: Any) -> None:
-        compile_for_gpu(self.game, template)(self.num_envs, *arguments)
+    def _compile(self) -> None:
+        self._reset_games = compile_for_gpu(self.game, reset_games)
+        self._observe_games = compile_for_gpu(self.game, observe_games)
+        self._replace_illegal = compile_for_gpu(self.game, replace_illegal)
+        self._step_games = compile_for_gpu(self.game, step_games)
+        self._copy_tables = compile_for_gpu(self.game, copy_tables)
 
     def __getstate__(self) -> dict[str, Any]:
+        compiled = {"_replace_illegal", "_copy_tables"}
         return {
             name: value if on_gpu(value) is None else _OnTheHost(value.copy_to_host())
             for name, value in super().__getstate__().items()
+            if name not in compiled
         }
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        for name, value in state.items():
-            given = cuda.to_device(value.array) if isinstance(value, _OnTheHost) else value
-            setattr(self, name, given)
+        super().__setstate__(
+            {
+                name: cuda.to_device(value.array) if isinstance(value, _OnTheHost) else value
+                for name, value in state.items()
+            }
+        )
 
     @property
     def current_player(self) -> Any:
@@ -126,7 +134,7 @@ class CudaBatchEngine(BatchEngine):
 
     def _tables(self) -> list[Any]:
         tables = [self._current_player, self._num_players, self._seeds]
-        self._run(copy_tables, self._states, *tables)
+        self._copy_tables(self.num_envs, self._states, *tables)
         return [self._give(table) for table in tables]
 
     @one_thread_at_a_time
@@ -136,16 +144,16 @@ class CudaBatchEngine(BatchEngine):
         seeds = consecutive_seeds(seed, count)
         num_players = np.empty(count, np.int64)
         draw_tables(seeds, *self.player_range, num_players, np.empty_like(num_players))
-        self._run(
-            reset_games,
+        self._reset_games(
+            count,
             self._states,
             self._indices,
             cuda.to_device(seeds),
             cuda.to_device(num_players),
             self._encoded,
         )
-        self._run(
-            observe_games, self._states, *self.view.codes, self._observation, self._action_mask
+        self._observe_games(
+            count, self._states, *self.view.codes, self._observation, self._action_mask
         )
         self._ready = True
         return self._give(self._observation), self._give(self._action_mask)
@@ -167,14 +175,15 @@ class CudaBatchEngine(BatchEngine):
         """
         if not self._ready:
             raise RuntimeError("reset() needs to be called before step")
+        count = self.num_envs
         given = on_gpu(actions)
         array = np.asarray(actions) if given is None else given
-        check_actions(array, self.num_envs)
+        check_actions(array, count)
         if given is None:
             array = cuda.to_device(np.ascontiguousarray(array, np.int64))
-        self._run(replace_illegal, array, self._action_mask, self._legal_actions, self._refused)
-        self._run(
-            step_games,
+        self._replace_illegal(count, array, self._action_mask, self._legal_actions, self._refused)
+        self._step_games(
+            count,
             self._states,
             self._legal_actions,
             *self.player_range,
