@@ -15,9 +15,14 @@ from training.run import Run
 
 #: The game with the smallest observation: for what is the same in all games.
 SMALL = min(ALL_GAMES, key=lambda game: game.fields.size)
-#: The same among this package's own, which have all that a game may have.
+#: The same among this package's own with a heuristic and several table sizes.
 SCRIPTED = min(
-    (game for game in ALL_GAMES if kit_of(game).is_own), key=lambda game: game.fields.size
+    (
+        game
+        for game in ALL_GAMES
+        if kit_of(game).is_own and game.heuristic is not None and game.max_players > 2
+    ),
+    key=lambda game: game.fields.size,
 )
 
 # Three iterations; a snapshot, an evaluation and a checkpoint after each.

@@ -13,8 +13,12 @@ from helpers import TABLES, Habits, kit_of, observation_of
 import card_envs
 from benchmarks.text_players import TextPlayer
 
-# Readers are written for the games of this package.
-SCRIPTED = [param for param in TABLES if kit_of(param.values[0]).is_own]
+# Readers are written for the scripted players of this package.
+SCRIPTED = [
+    param
+    for param in TABLES
+    if kit_of(param.values[0]).is_own and param.values[0].heuristic is not None
+]
 scripted_tables = pytest.mark.parametrize(("game", "num_players"), SCRIPTED)
 
 
