@@ -6,18 +6,15 @@ import argparse
 import datetime
 import os
 import platform
-import shlex
 from collections.abc import Callable, Sequence
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-import card_envs
 from card_envs import command
 from card_envs.command import output_file
 from card_envs.files import write_json, write_text
 from card_envs.games import GAMES, load_game
-from training.records import cpu_model, with_tables
+from training.records import command_as_typed, cpu_model, versions, with_tables
 from training.tasks import add_jobs_argument
 
 README = Path(__file__).with_name("README.md")
@@ -106,15 +103,14 @@ def document(
     return {
         "benchmark": benchmark,
         "game": game,
-        "command": f"python -m benchmarks.{benchmark} {shlex.join(arguments)}",
+        "command": command_as_typed(f"benchmarks.{benchmark}", *arguments),
         "date": datetime.datetime.now(datetime.UTC).date().isoformat(),
         "machine": {
             "cpu": cpu_model(),
             "cores": os.cpu_count(),
             "system": platform.system(),
             "python": platform.python_version(),
-            "versions": {"card_envs": card_envs.__version__}
-            | {package: version(package) for package in packages},
+            "versions": versions(packages),
         },
         "settings": settings,
         "results": results,

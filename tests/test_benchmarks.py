@@ -61,6 +61,17 @@ def check_origin(measured, benchmark):
     assert set(machine["versions"]) - {"card_envs"} == set(BENCHMARKS[benchmark].PACKAGES)
 
 
+def test_what_is_measured_now_names_the_release_and_the_command():
+    words = ["--game", SCRIPTED.id, "--agents", "search:8,policy=a b"]
+    made = report.document("games", SCRIPTED.id, words, ("numpy", "numba"), {}, {})
+    versions = made["machine"]["versions"]
+    assert list(versions) == ["card_envs", "numpy", "numba"]
+    assert versions["card_envs"] == card_envs.__version__
+    assert made["command"] == (
+        f"python -m benchmarks.games --game {SCRIPTED.id} --agents 'search:8,policy=a b'"
+    )
+
+
 def check_throughput(measured):
     check_origin(measured, "throughput")
     results = measured["results"]

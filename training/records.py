@@ -48,9 +48,9 @@ def machine() -> str:
 
 
 def versions(packages: Sequence[str]) -> dict[str, str]:
-    """The versions of Python, of card_envs and of other packages."""
-    own = {"python": platform.python_version(), "card_envs": card_envs.__version__}
-    return {**own, **{package: version(package) for package in packages}}
+    """The versions of card_envs and of other packages."""
+    others = {package: version(package) for package in packages}
+    return {"card_envs": card_envs.__version__, **others}
 
 
 def identity(name: str, game: Game) -> str:

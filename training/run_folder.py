@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import logging
 import os
+import platform
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -155,7 +156,7 @@ class RunFolder(Generic[_Config]):
             "seed": config.seed,
             **own,
             "machine": f"{machine()}; {threads}, {device}",
-            "versions": versions(packages),
+            "versions": {"python": platform.python_version(), **versions(packages)},
             "last_evaluation": self.progress[-1],
         }
 

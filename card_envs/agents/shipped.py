@@ -7,6 +7,7 @@ import os
 from pathlib import Path
 
 from card_envs.engine.game import Game, check_is_game
+from card_envs.engine.jit import package_of
 from card_envs.games import folder_of, is_of_this_package
 
 _POLICIES = Path(__file__).parent.parent / "policies"
@@ -20,7 +21,7 @@ def policies_folder(game: Game) -> Path:
 def shipped_policies(game: Game) -> list[str]:
     """The names of the policies that come with the game."""
     check_is_game(game)
-    if getattr(game.rules, "__file__", None) is None:  # a notebook's cells
+    if package_of(game.rules.__name__) is None:  # a notebook's cells
         return []
     return sorted(path.stem for path in policies_folder(game).glob("*.safetensors"))
 

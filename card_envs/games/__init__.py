@@ -11,6 +11,7 @@ from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 
 from card_envs.engine.game import Game
+from card_envs.engine.jit import package_of
 
 # The games of this package: versioned name to the package that holds ``GAME``.
 _OWN_GAMES = {
@@ -118,8 +119,9 @@ def load_game(name: str) -> Game:
 
 def folder_of(game: Game) -> Path:
     """The folder of the game's package."""
-    assert game.rules.__file__ is not None
-    return Path(game.rules.__file__).parent
+    folder = package_of(game.rules.__name__)
+    assert folder is not None
+    return folder
 
 
 def is_of_this_package(game: Game) -> bool:
