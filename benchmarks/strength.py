@@ -39,7 +39,7 @@ from card_envs.evaluation.tournament import check_entrants, tables_of
 from card_envs.files import hash_of, write_output
 from card_envs.games import load_game
 from card_envs.progress import track
-from training.records import command_as_typed, identity, predecessors
+from training.records import command_as_typed, identity, predecessors, versions
 from training.tasks import add_arguments, do_tasks
 
 
@@ -248,6 +248,7 @@ def measure(game_id: str, names: Sequence[str], matches: Matches) -> dict[str, A
         "benchmark": "strength",
         "game": game_id,
         "command": command_as_typed("benchmarks.strength", *words),
+        "versions": versions(("numba", "numpy")),
         "agents": identities,
         "deals": matches.deals,
         "seed": seed,

@@ -362,7 +362,8 @@ def table(measured: dict[str, Any]) -> str:
         [
             rates_table(results["decisions_per_second"]),
             f"Medians of {settings['repetitions']} repetitions of {settings['seconds']:g} s, "
-            f"{settings['num_players']} players. {ratios}, the fastest of PettingZoo's card games.",
+            f"{settings['num_players']} players. {ratios}, the faster of the two card games "
+            "of PettingZoo measured.",
             markdown_table(
                 ["seconds in a fresh process", *(stage.replace("_", " ") for stage in STAGES)],
                 startup,

@@ -61,7 +61,7 @@ def make(
             ``"info"`` (observations are a Box alone).
         on_illegal: ``"terminate"`` or ``"raise"``.
         render_mode: None, ``"ansi"``, ``"rgb_array"`` or ``"human"``.
-        render_perspective: Whose eyes: None (the agent to move), a seat, or ``"all"``.
+        render_perspective: Whose view: None (the agent to move), a seat, or ``"all"``.
         **own_options: The game's own options.
 
     Raises:

@@ -101,14 +101,14 @@ def _parser() -> argparse.ArgumentParser:
     )
     play.set_defaults(run=_run_play)
 
-    replay = commands.add_parser("replay", help="show a replay file, as each player to move saw it")
+    replay = commands.add_parser("replay", help="show a replay file, as the player to move saw it")
     replay.add_argument("file", metavar="FILE")
     replay.add_argument(
         "--game",
         type=int,
         default=1,
         metavar="K",
-        help="which game of a file with several, from 1 (default: 1)",
+        help="which game, if the file holds several (default: 1, the first)",
     )
     replay.add_argument(
         "--video",
@@ -191,7 +191,7 @@ def _describe_game(game: Game) -> str:
             table(summary),
             "Options (--option KEY=VALUE)\n" + table(options),
             "Actions\n" + table(actions),
-            "Observation of a player (seats are relative to them, their own is 0, then clockwise)\n"
+            "A player's observation (seats are relative: their own is 0, then clockwise)\n"
             + table(fields),
         ]
     )

@@ -269,6 +269,7 @@ def test_the_batch_plays_as_the_aec_environment(game):
         ended = 0
         for _ in range(steps):
             assert batch.game_seeds.tolist() == game_seeds
+            full_states = batch.state()
             for i, env in enumerate(envs):
                 view = env.last()[0]
                 assert observation[i].tobytes() == view["observation"].tobytes()
@@ -276,6 +277,7 @@ def test_the_batch_plays_as_the_aec_environment(game):
                 assert env.possible_agents[batch.current_player[i]] == env.agent_selection
                 assert batch.num_players[i] == env.num_players
                 assert batch.states[i].tobytes() == env.states[0].tobytes()
+                assert full_states[i].tobytes() == env.state().tobytes()
             actions = [chooser.choose(m) for m in mask]
             observation, mask, rewards, terminated, truncated = batch.step(actions)
             for i, env in enumerate(envs):

@@ -320,9 +320,9 @@ def test_a_record_needs_the_common_entries(game):
 
 
 @each_game
-@pytest.mark.parametrize(("low", "high"), [(2, 17), (0, 4), (5, 4)])
+@pytest.mark.parametrize(("low", "high"), [(2, 17), (1, 4), (5, 4)])
 def test_a_game_is_for_as_many_players_as_there_is_room_for(game, low, high):
-    with pytest.raises(ValueError, match=f"for 1 to 16 players, got {low} to {high}"):
+    with pytest.raises(ValueError, match=f"for 2 to 16 players, got {low} to {high}"):
         dataclasses.replace(game, min_players=low, max_players=high)
 
 

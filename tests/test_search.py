@@ -156,7 +156,8 @@ def test_it_plays_for_the_rank_reward_whatever_the_game_pays(game):
 
 @each_game
 def test_what_a_search_finds_out(game):
-    """The chosen action is among those tried most; an action has a value if it was tried."""
+    """The chosen action is among those tried most, a tree's the best of them; an action has a
+    value if it was tried."""
     for agent in agents_of(game):
         for states in positions_in(game, 3):
             worlds = agent.work[0]
@@ -173,6 +174,7 @@ def test_what_a_search_finds_out(game):
             assert chosen_by(agent, game, states) == [action]
             assert visits[action] == visits.max()
             if isinstance(agent, TreeSearchAgent):
+                assert values[action] == values[visits == visits.max()].max()
                 assert visits.sum() == ROLLOUTS == (agent.work[0] - worlds) // 2
             else:
                 assert 2 <= visits.sum() <= ROLLOUTS

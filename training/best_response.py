@@ -30,7 +30,7 @@ from card_envs.games import load_game
 from training.arguments import add_set_argument, check_search
 from training.config import Config, PoolSection, check, load_config, read_yaml, with_overrides
 from training.one_against import one_against
-from training.records import command_as_typed, identity, predecessors, read_json
+from training.records import command_as_typed, identity, predecessors, read_json, versions
 from training.run import Run
 from training.tasks import add_jobs_argument, do_calls
 from training.train import train_or_resume
@@ -246,6 +246,7 @@ def measure(
     return {
         "game": game.id,
         "command": command_line,
+        "versions": versions(("numba", "numpy", "torch")),
         "deals": deals,
         "search": search,
         "search_deals": search_deals,

@@ -114,10 +114,12 @@ class NetworkSection(Section):
         max_length=16,
         description="sizes of the hidden layers of the policy network and of the value network",
     )
-    activation: Literal["relu", "tanh"] = Field("relu", description="of the hidden layers")
+    activation: Literal["relu", "tanh"] = Field(
+        "relu", description="activation of the hidden layers"
+    )
     critic: Literal["observation", "state"] = Field(
         "state",
-        description="what the value is estimated from, in training only: the learner's "
+        description="what the value network sees, in training only: the learner's "
         "observation, or the true full state, which explains more of the luck",
     )
     critic_playout: bool = Field(
@@ -126,7 +128,7 @@ class NetworkSection(Section):
         "followed the heuristic from the true state",
     )
     ablated_fields: tuple[str, ...] = Field(
-        (), description="observation fields that the policy does without, for ablations"
+        (), description="observation fields hidden from the policy, for ablations"
     )
     logits: Literal["features", "actions"] = Field(
         "features",
@@ -136,7 +138,7 @@ class NetworkSection(Section):
 
 
 class ImitationSection(Section):
-    """Behavior cloning before PPO: policy and value are taught what an agent does."""
+    """Behavior cloning before PPO: policy and value networks are trained on an agent's play."""
 
     agent: str = Field(
         description="the imitated agent: a name, or the path of a policy file",
@@ -145,7 +147,7 @@ class ImitationSection(Section):
     copy_weights: bool = Field(
         False,
         description="whether the policy starts with the agent's weights, which must fit into its "
-        "layers, and only the value is taught",
+        "layers, and only the value network is trained",
     )
     temperature: float = Field(
         1.0,
@@ -155,7 +157,9 @@ class ImitationSection(Section):
         "explores more",
     )
     decisions: int = Field(0, ge=0, description="imitated decisions; 0: no imitation")
-    learning_rate: float = Field(1e-3, gt=0, le=1, description="at the start; it decays to 0")
+    learning_rate: float = Field(
+        1e-3, gt=0, le=1, description="initial learning rate; it decays to 0"
+    )
 
     @model_validator(mode="after")
     def _teaches_the_value(self) -> ImitationSection:
@@ -172,18 +176,23 @@ class PPOSection(Section):
     )
     batch_size: int = Field(4096, ge=2, description="learner decisions of a minibatch")
     n_epochs: int = Field(3, ge=1, description="passes over a rollout")
-    learning_rate: float = Field(5e-4, gt=0, le=1, description="at the start")
+    learning_rate: float = Field(5e-4, gt=0, le=1, description="initial learning rate")
     final_learning_rate: float | None = Field(
-        None, ge=0, le=1, description="at the end, decaying linearly; null: constant"
+        None, ge=0, le=1, description="final learning rate, reached linearly; null: constant"
     )
     gamma: float = Field(1.0, gt=0, le=1, description="discount factor")
-    gae_lambda: float = Field(0.95, ge=0, le=1, description="of generalized advantage estimation")
-    clip_range: float = Field(0.2, gt=0, le=1e3, description="of the policy's probability ratio")
+    gae_lambda: float = Field(
+        0.95, ge=0, le=1, description="lambda of generalized advantage estimation"
+    )
+    clip_range: float = Field(0.2, gt=0, le=1e3, description="clip range of the probability ratio")
     ent_coef: float = Field(
-        0.01, ge=0, le=1e3, description="weight of the entropy in the loss, at the start"
+        0.01, ge=0, le=1e3, description="initial weight of the entropy in the loss"
     )
     final_ent_coef: float | None = Field(
-        None, ge=0, le=1e3, description="at the end, decaying linearly; null: constant"
+        None,
+        ge=0,
+        le=1e3,
+        description="final weight of the entropy, reached linearly; null: constant",
     )
     kl_coef: float = Field(
         0.0,
@@ -198,7 +207,7 @@ class PPOSection(Section):
         lt=1,
         description="decay of the anchor, an exponential moving average, per iteration",
     )
-    vf_coef: float = Field(0.5, ge=0, le=1e3, description="weight of the value's loss")
+    vf_coef: float = Field(0.5, ge=0, le=1e3, description="weight of the value loss")
     max_grad_norm: float = Field(
         0.5, gt=0, le=1e6, description="gradients are clipped to this norm"
     )

@@ -26,7 +26,7 @@ class LabelsSection(Section):
         description="redrawn worlds of a position, in each of which all candidates are tried",
     )
     candidates: int = Field(
-        8, ge=2, description="the policy's most probable actions that are tried"
+        8, ge=2, description="how many of the policy's most probable actions are tried"
     )
     min_probability: float = Field(
         0.01,
@@ -46,8 +46,8 @@ class LabelsSection(Section):
         1.0,
         ge=1,
         le=8,
-        description="how many times as often decisions with a rare legal action are labeled: one "
-        "that is legal in fewer than 1 of 20 decisions",
+        description="how much more often decisions with a rare legal action (legal in fewer than "
+        "1 in 20 decisions) are labeled",
     )
     max_decisions: int = Field(
         MAX_DECISIONS, ge=1, description="decisions after which a rollout is truncated"
@@ -56,8 +56,8 @@ class LabelsSection(Section):
         0.0,
         ge=-10,
         le=0,
-        description="what every player gets for a truncated rollout, besides what their standing "
-        "promises; below 0 for games that good play must finish",
+        description="added to every player's value of a truncated rollout, which is predicted from "
+        "the standing; below 0 if good play must finish the game",
     )
 
 
@@ -72,7 +72,9 @@ class FitSection(Section):
     )
     epochs: int = Field(10, ge=1, description="passes over the labels at most")
     batch_size: int = Field(1024, ge=2, description="labels of a minibatch")
-    learning_rate: float = Field(3e-4, gt=0, le=1, description="at the start; it decays to 0")
+    learning_rate: float = Field(
+        3e-4, gt=0, le=1, description="initial learning rate; it decays to 0"
+    )
     kl_coef: float = Field(
         0.005,
         ge=0,
@@ -91,13 +93,13 @@ class FitSection(Section):
 class ImprovementConfig(GameConfig):
     """A run of expert iteration."""
 
-    agent: str = Field(description="the policy to begin with: a name, or the path of a file")
+    agent: str = Field(description="the initial policy: a name, or the path of a policy file")
     temperature: float = Field(
         1.0,
         gt=0,
         le=1e3,
-        description="divides the logits of the policy to begin with: above 1 its best actions stay "
-        "the best, and more of the others are tried",
+        description="divides the initial policy's logits: above 1 its best actions stay the best, "
+        "and more of the others are tried",
     )
     iterations: int = Field(
         4,

@@ -7,7 +7,7 @@ from typing import Any
 
 from card_envs.agents import AgentLike
 from card_envs.engine.game import Game
-from card_envs.evaluation import evaluate
+from card_envs.evaluation import deal_seeds, estimate_mean, play_one_against
 
 
 def one_against(
@@ -28,14 +28,18 @@ def one_against(
         num_players: The number of players.
         deals: How many deals, each in all seatings.
         seed: The deals' seed.
-        options: The game's options but ``reward``.
+        options: The game's options except ``reward``.
 
     Returns:
         ``rank`` and ``rank_ci95``, the one's rank reward; ``truncated``, the share of truncated
         games.
 
     Raises:
-        ValueError, TypeError: As for ``card_envs.evaluation.evaluate``.
+        ValueError, TypeError: As for ``card_envs.evaluation.play_deals``.
     """
-    played = evaluate(game, [agent, *[others] * (num_players - 1)], deals, seed, options)
-    return {**played.agents[0].rank.to_json("rank"), "truncated": played.truncated}
+    seeds = deal_seeds(seed, deals)
+    [(_, played)] = play_one_against(
+        game, agent, others, [num_players], seeds, options, agent_seed=seed
+    )
+    rank = estimate_mean(played.rank[..., 0].mean(axis=1))
+    return {**rank.to_json("rank"), "truncated": played.truncated_share}

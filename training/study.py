@@ -28,7 +28,7 @@ from card_envs.evaluation.display import short_names
 from card_envs.files import write_json, write_text
 from card_envs.markdown import markdown_table
 from training.config import Config, Section, check, read_yaml, with_overrides
-from training.records import command_as_typed, identity, read_json, with_tables
+from training.records import command_as_typed, identity, read_json, versions, with_tables
 from training.run import Run
 from training.tasks import add_jobs_argument, do_calls
 from training.train import train_or_resume
@@ -203,6 +203,7 @@ def run_study(path: Path, out: Path, jobs: int, games_from: Sequence[str] = ()) 
         "question": study.question,
         "game": game.id,
         "command": command_line,
+        "versions": versions(("numba", "numpy", "torch")),
         "deals": study.deals,
         "base": study.base,
         "imitated": imitated,

@@ -69,7 +69,7 @@ def make_agent(name: str | os.PathLike[str], game: Game, seed: int = 0) -> Agent
         name: ``random``, ``heuristic``, a shipped policy (``ppo``), the path of a policy file,
             ``search:N`` (see ``card_envs.agents.search_names``), or ``cmd:PROGRAM ARGS`` (see
             ``ProgramAgent``).
-        game: The game that it is to play.
+        game: The game that it plays.
         seed: For agents that choose at random.
 
     Raises:

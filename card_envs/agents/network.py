@@ -4,7 +4,7 @@ A policy file holds a multilayer perceptron: float32 tensors ``hidden.K.weight``
 ``hidden.K.bias`` for K = 0, 1, ..., then ``action.weight`` and ``action.bias``. Its metadata hold,
 as JSON under the key ``card_envs``: the format, the game, the activation, the fingerprint of the
 observation's layout (``Fields.fingerprint``), the view that it was made for (``memory``,
-``features``), and whether the policy plays by drawing its actions (``draws``; false if it is
+``features``), and whether the policy samples its actions (``draws``; false if it is
 missing). Nothing in it is ever executed.
 """
 
@@ -92,7 +92,7 @@ class Network:
         draw_seed: int | None = None,
         steps: NDArray[Any] | None = None,
     ) -> NDArray[np.int64]:
-        """Legal actions (M,): the most probable, or drawn from the policy.
+        """Legal actions (M,): the most probable, or sampled from the policy.
 
         They are the same for one observation as for many, and on every machine (with the
         activation relu).
@@ -179,7 +179,7 @@ def write_policy(
         network: Its weights; the sizes must be those of the game.
         game: The game that it is for.
         view: The view that it was made for.
-        draws: Whether it plays by drawing its actions, rather than taking the most probable ones.
+        draws: Whether it samples its actions, rather than taking the most probable ones.
 
     Raises:
         ValueError: The weights do not fit the game.
@@ -251,7 +251,7 @@ def _layers(
 
 
 class PolicyAgent(Agent):
-    """A network as an agent; it takes the most probable legal action, or draws one.
+    """A network as an agent; it takes the most probable legal action, or samples one.
 
     Args:
         network: The network.
@@ -333,10 +333,10 @@ class NetworkAgent(PolicyAgent):
 
     Args:
         path: The safetensors file.
-        game: The game that it is to play.
+        game: The game that it plays.
         name: What to call it; the path unless given.
-        seed: Draw actions from the policy in any case, see ``PolicyAgent``.
-        draw_seed: Of the draws of a policy that draws, see ``PolicyAgent``.
+        seed: Sample actions in any case, see ``PolicyAgent``.
+        draw_seed: The seed of a policy that samples, see ``PolicyAgent``.
 
     Raises:
         ValueError: The file is damaged, or it does not fit the game.

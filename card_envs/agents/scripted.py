@@ -16,7 +16,7 @@ class RandomAgent(Agent):
     """Chooses uniformly among the legal actions.
 
     Args:
-        game: The game that it is to play.
+        game: The game that it plays.
         seed: Of its choices; inside the compiled loop they follow from the games' seeds instead.
     """
 
@@ -43,7 +43,7 @@ class HeuristicAgent(Agent):
     """The game's scripted player.
 
     Args:
-        game: The game that it is to play.
+        game: The game that it plays.
 
     Raises:
         ValueError: The game has no scripted player.

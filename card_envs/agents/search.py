@@ -1,4 +1,4 @@
-"""Search agents: rollouts in worlds that the player holds possible."""
+"""Search agents: rollouts in worlds that agree with what the player knows."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ _MOST_REMEMBERED = 128
 
 
 class PastDecision(NamedTuple):
-    """A decision of an earlier time, of whichever player."""
+    """An earlier decision, by any player."""
 
     states: NDArray[np.void]  #: the game as it then was, a record (1,) of ``game.state_dtype``
     action: int  #: what the player to move did
@@ -187,9 +187,9 @@ class Searcher(Agent):
 
 
 class SearchAgent(Searcher, FollowingAgent):
-    """Tries the likeliest actions in worlds that the player holds possible, and plays them on.
+    """Tries the likeliest actions in worlds that agree with what the player knows, by rollouts.
 
-    The same worlds are used for all candidates, half of which are dropped again and again
+    The same worlds are used for all candidates, half of which are repeatedly dropped
     (sequential halving). The proposed action is kept unless another one is ahead of it by more than
     ``caution`` standard errors. The choice follows from what the player has observed and from the
     seed.
@@ -199,10 +199,10 @@ class SearchAgent(Searcher, FollowingAgent):
     network and the game has ``look_back``. For a single position all worlds have equal weight.
 
     Args:
-        game: The game that it is to play.
+        game: The game that it plays.
         name: What to call it.
-        rollouts: How many rollouts for a decision, over all candidates. Fewer than 4 look at a
-            single world, which is not enough to leave the proposed action.
+        rollouts: How many rollouts for a decision, over all candidates. Fewer than 4 search a
+            single world, which is not enough to depart from the proposed action.
         policy: Who plays the rollouts: a policy, ``"heuristic"`` or ``"random"``.
         proposer: The policy whose likeliest actions are tried, its first choice being the proposed
             one; None: the heuristic's action, then the legal actions in their order.
@@ -217,11 +217,11 @@ class SearchAgent(Searcher, FollowingAgent):
         caution: In standard errors. None: 0 if there is neither a proposer nor a heuristic, else 2;
             1.25 where the agent follows a game whose worlds can be weighted.
         halving: False: all candidates are tried in all worlds, of which there are ``rollouts //
-            candidates``, so that all values that ``search`` finds are equally sure.
-        max_decisions: A rollout is cut after this many decisions: endless play may be legal.
-        unfinished: What each player gets for a rollout that is cut, besides what their standing
-            promises.
-        seed: Of all random choices.
+            candidates``, so that all values that ``search`` finds are equally precise.
+        max_decisions: A rollout is truncated after this many decisions: endless play may be legal.
+        unfinished: Added to each player's value of a truncated rollout, which is predicted from
+            their standing.
+        seed: The seed of all random choices.
         threads: How many games are searched at a time, if it is asked for several.
 
     Raises:
@@ -395,13 +395,13 @@ class TreeSearchAgent(Searcher):
     the player observes and from the seed.
 
     Args:
-        game: The game that it is to play.
+        game: The game that it plays.
         name: What to call it.
         rollouts: Iterations for a decision, each with one rollout.
         policy: Who plays the rollouts: a policy, ``"heuristic"`` or ``"random"``.
         horizon: As for ``SearchAgent``; the tree ends there too.
         exploration: The weight of UCB1's second term.
-        seed: Of all random choices.
+        seed: The seed of all random choices.
         threads: How many games are searched at a time, if it is asked for several.
 
     Raises:

@@ -35,7 +35,7 @@ def make_search_agent(
 ) -> Agent:
     """The search agent of a name such as ``"search:64"`` or ``"search:256,policy=heuristic"``.
 
-    Behind the number of rollouts come any of ``method`` (``halving``: ``SearchAgent``, or ``tree``:
+    The number of rollouts may be followed by ``method`` (``halving``: ``SearchAgent``, or ``tree``:
     ``TreeSearchAgent``) and their arguments ``policy``, ``candidates`` (a number or ``all``),
     ``worlds``, ``horizon``, ``caution``, ``exploration`` and ``threads``.
 
@@ -46,8 +46,8 @@ def make_search_agent(
 
     Args:
         name: The name.
-        game: The game that it is to play.
-        seed: Of all random choices.
+        game: The game that it plays.
+        seed: The seed of all random choices.
         make_agent: Makes policies by name.
 
     Raises:
@@ -64,7 +64,7 @@ def make_search_agent(
         words
     ):
         raise ValueError(
-            f"{name!r}: behind search:N come KEY=VALUE, separated by commas, each key once; "
+            f"{name!r}: search:N may be followed by KEY=VALUE, separated by commas, each key once; "
             f"the keys of {method} are {', '.join(keys)}"
         )
     proposer, policy = _policies(name, game, given.pop("policy", None), make_agent)

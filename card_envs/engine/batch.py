@@ -19,6 +19,7 @@ from card_envs.engine.templates import (
     observe_games,
     reset_games,
     step_games,
+    write_full_states,
 )
 from card_envs.engine.threads import OneThread, one_thread_at_a_time
 
@@ -169,6 +170,26 @@ class BatchEngine(OneThread):
         self._observe_games(self._states, *self.view.codes, self._observation, self._action_mask)
         self._ready = True
         return self._give(self._observation), self._give(self._action_mask)
+
+    @one_thread_at_a_time
+    def state(self) -> Any:
+        """The true full states, hidden cards included: for critics, never for a policy's input.
+
+        Returns:
+            A new array, float32 (N, S) in [0, 1]: each game's ``state()`` in the AEC environment.
+
+        Raises:
+            RuntimeError: ``reset`` was not called first, or another thread is using the batch.
+        """
+        if not self._ready:
+            raise RuntimeError("reset() needs to be called before state")
+        return self._full_states(self._states)
+
+    def _full_states(self, states: NDArray[np.void]) -> Any:
+        games = np.arange(self.num_envs)
+        out = np.empty((self.num_envs, self.game.state_fields.size), np.float32)
+        write_full_states(self.game, states, games, np.zeros_like(games), out)
+        return out
 
     @one_thread_at_a_time
     def step(

@@ -35,6 +35,7 @@ class CudaBatchEngine(BatchEngine):
       ``array.copy_to_host()`` a NumPy array. They can be written to, but must not be.
     - ``step`` takes actions on the GPU as they are: any whole numbers with
       ``__cuda_array_interface__``, such as a tensor. Others are copied there first.
+    - ``state`` copies the records to the CPU and writes the full states there.
     - Calls return before the GPU has done the work, which it does in order (on the default stream,
       as PyTorch's usual work). Nothing waits for it, so ``step`` raises no error for an illegal
       action: the game's lowest legal one is taken instead, and :meth:`check_actions` reports that.
@@ -196,6 +197,9 @@ class CudaBatchEngine(BatchEngine):
             self._truncated,
         )
         return self._outcome()
+
+    def _full_states(self, states: Any) -> Any:
+        return cuda.to_device(super()._full_states(states.copy_to_host()))
 
     @one_thread_at_a_time
     def check_actions(self) -> None:

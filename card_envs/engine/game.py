@@ -280,9 +280,9 @@ class Game:
 
     def _check(self) -> None:
         """Raise a ValueError where what a game's author gave cannot work."""
-        if not 1 <= self.min_players <= self.max_players <= MOST_PLAYERS:
+        if not 2 <= self.min_players <= self.max_players <= MOST_PLAYERS:
             raise ValueError(
-                f"{self.id}: a game is for 1 to {MOST_PLAYERS} players, "
+                f"{self.id}: a game is for 2 to {MOST_PLAYERS} players, "
                 f"got {self.min_players} to {self.max_players}"
             )
         if not self.min_players <= self.default_players <= self.max_players:

@@ -101,7 +101,7 @@ def grow_tree(
     totals,
     path,
 ):
-    """Search game ``i`` and return the most visited action."""
+    """Search game ``i`` and return the most visited action, of equally visited ones the best."""
     _, _, _, views, to_round, _, _ = policy
     observation, action_mask, scratch, streams = room
     means, visits, work = found
@@ -147,7 +147,8 @@ def grow_tree(
             totals[path[k, 0]] += gains[path[k, 1]]
     best = child = nodes[0, CHILD]
     while child:
-        if nodes[child, VISITS] > nodes[best, VISITS]:
+        more = nodes[child, VISITS] - nodes[best, VISITS]
+        if more > 0 or (more == 0 and totals[child] > totals[best]):
             best = child
         visits[nodes[child, KEY]] = nodes[child, VISITS]
         means[nodes[child, KEY]] = totals[child] / nodes[child, VISITS]

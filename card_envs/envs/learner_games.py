@@ -43,8 +43,8 @@ _LEARNER = 0  # its index among the arena's agents
 class LearnerGames(OneThread):
     """``num_envs`` games in which the learner decides whenever their seat is to move.
 
-    They serve one thread at a time: concurrent calls raise a RuntimeError. If an opponent raises,
-    games are somewhere between two decisions of the learner: all must begin again.
+    They serve one thread at a time: concurrent calls raise a RuntimeError. If an opponent raises
+    an error, games may be left between two learner decisions: all must be restarted.
 
     Args:
         game: The game.
@@ -219,8 +219,8 @@ class LearnerGames(OneThread):
     ) -> tuple[NDArray[np.float64], NDArray[np.bool_], NDArray[np.bool_]]:
         """Take the learner's actions (M,) in the games ``indices`` (M,); None: in all games.
 
-        Games that are over stay over, and must not be among them. What an opponent raises, is
-        raised.
+        Games that are over stay over, and must not be among them. Errors that opponents raise
+        are passed on.
 
         Returns:
             rewards, terminated, truncated (M,): the learner's rewards since their decision.

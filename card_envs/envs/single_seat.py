@@ -78,7 +78,7 @@ class SingleSeatEnv(gymnasium.Env[Observation, np.int64]):
         render_mode: None, ``"ansi"`` (``render()`` returns the table in words), ``"rgb_array"`` (as
             a picture, uint8 (720, 960, 3)) or ``"human"`` (a window shows it after each step).
             Pictures need ``pip install 'card_envs[render]'`` once they are drawn.
-        render_perspective: Whose eyes: None (the learner's), a seat from 0 on, or ``"all"`` (an
+        render_perspective: Whose view: None (the learner's), a seat from 0 on, or ``"all"`` (an
             open table: as player 0 sees it, with all players' cards face up).
         **own_options: The game's own options.
 

@@ -168,7 +168,7 @@ class SingleSeatVectorEnv(VectorEnv[Observation, NDArray[np.int64], NDArray[Any]
 
         Raises:
             ValueError, TypeError: A seed or the mask is wrong; no game has changed.
-            gymnasium.error.ResetNeeded: Some games are to begin, but there are no others yet.
+            gymnasium.error.ResetNeeded: The first reset is not of all games.
         """
         chosen = self._check_reset_mask(options)
         seeds = self._check_seeds(seed)

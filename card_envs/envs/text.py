@@ -33,8 +33,8 @@ class TextEnv(OneThread):
     Attributes:
         game: The game.
         num_players: The number of players of the present game.
-        max_chars: A text never has more characters.
-        max_chars_per_game: All texts of one player in one game never have more together.
+        max_chars: The maximum number of characters in a text.
+        max_chars_per_game: The maximum in all texts of one player in one game together.
         legal_actions: The legal actions of the player to move, in words.
         aec: The game as a PettingZoo environment, for replays (``aec.save()``) and search.
 
@@ -85,12 +85,12 @@ class TextEnv(OneThread):
 
     @property
     def max_chars(self) -> int:
-        """A text never has more characters."""
+        """The maximum number of characters in a text."""
         return self._table.max_chars
 
     @property
     def max_chars_per_game(self) -> int:
-        """All texts of one player in one game never have more characters together."""
+        """The maximum number of characters in all texts of one player in one game."""
         steps = int(self._table.options["max_steps"])
         return steps * self._table.max_tries * self.max_chars
 
@@ -117,7 +117,7 @@ class TextEnv(OneThread):
 
     @property
     def game_info(self) -> dict[int, dict[str, Any]]:
-        """For each player what TextArena tells at the end: ``turn_count`` (decisions taken),
+        """For each player what TextArena reports at the end: ``turn_count`` (decisions taken),
         ``invalid_move`` (whether their wrong answers ended the game), further ``wrong_answers`` and
         ``place``: in the final standing from 1, None unless the game was played to its end."""
         self._check_reset("game_info")

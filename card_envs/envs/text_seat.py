@@ -43,8 +43,8 @@ class TextSeatEnv(OneThread, gymnasium.Env[str, str]):
 
     ## Description
     The game of ``SingleSeatEnv``, told as ``TextEnv`` tells it: for the same seed and actions it is
-    the same game, with the same opponents, unless one is a ``PolicyAgent`` with a ``seed``: its
-    samples are others here.
+    the same game, with the same opponents, unless one is a ``PolicyAgent`` with a ``seed``, whose
+    samples differ here.
 
     ## Action Space
     ``Text(1, 10000)`` of printable ASCII: an answer that names an action by its number or in its
@@ -85,7 +85,7 @@ class TextSeatEnv(OneThread, gymnasium.Env[str, str]):
         on_illegal: What follows when all of them are wrong: ``"terminate"`` (the game ends with
             reward -1, as in ``SingleSeatEnv``) or ``"random"`` (a random legal action is taken).
         render_mode: None, ``"ansi"``, ``"rgb_array"`` or ``"human"``, as in ``SingleSeatEnv``.
-        render_perspective: Whose eyes: None (the learner's), a seat from 0 on, or ``"all"``.
+        render_perspective: Whose view: None (the learner's), a seat from 0 on, or ``"all"``.
         **own_options: The game's own options.
 
     Raises:
@@ -155,7 +155,7 @@ class TextSeatEnv(OneThread, gymnasium.Env[str, str]):
 
     @property
     def max_chars(self) -> int:
-        """A text never has more characters."""
+        """The maximum number of characters in a text."""
         return self._game.max_chars
 
     @property

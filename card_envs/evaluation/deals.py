@@ -24,11 +24,11 @@ from card_envs.engine.templates import NOBODY
 from card_envs.games import load_game
 from card_envs.programs import ProgramRecord
 
-#: Deals of a match at most: all of its results are kept.
+#: The most deals of a match: all of its results are kept.
 MOST_DEALS = 10_000_000
 
 _GAMES_AT_ONCE = 4096
-_FOLLOWED_AT_ONCE = 128  # of which everything is kept that has happened
+_FOLLOWED_AT_ONCE = 128  # everything that happens in these is kept
 
 
 @dataclass(frozen=True)
@@ -66,7 +66,7 @@ class MatchResults:
 
 
 def deal_seeds(seed: int, deals: int) -> NDArray[np.uint64]:
-    """The seeds of some deals, uint64 (deals,); the first ones are equal for any number of deals.
+    """The seeds of some deals, uint64 (deals,); more deals begin with the same ones.
 
     Args:
         seed: A whole number from 0 to 2**64 - 1.
@@ -109,10 +109,10 @@ def play_deals(
         agents: The agents of the table (names, agents, or functions of observations and masks);
             their number is the number of players.
         seeds: The deals' seeds, whole numbers (deals,).
-        options: The game's options but ``reward``.
+        options: The game's options except ``reward``.
         orders: int64 (deals, agents), a permutation for each deal: the agents' places in its first
             seating. None: as they are given. It can matter which agent sits to whose left.
-        agent_seed: For agents that choose at random.
+        agent_seed: For agents that choose at random, except ``random``, which follows the deals.
 
     Returns:
         The results, for each deal in each of the seatings.
@@ -190,6 +190,8 @@ def play_one_against(
     sizes: Iterable[int],
     seeds: NDArray[np.uint64],
     options: Mapping[str, Any] | None = None,
+    *,
+    agent_seed: int = 0,
 ) -> Iterator[tuple[int, MatchResults]]:
     """Play one agent against copies of another (1 vs n-1) at several table sizes.
 
@@ -199,7 +201,8 @@ def play_one_against(
         others: The agent in all other seats.
         sizes: Numbers of players.
         seeds: The deals' seeds, uint64 (deals,), the same for every size.
-        options: The game's options but ``reward``.
+        options: The game's options except ``reward``.
+        agent_seed: As for :func:`play_deals`.
 
     Yields:
         Each number of players with its results.
@@ -209,7 +212,7 @@ def play_one_against(
     """
     game = as_game(game)
     with ExitStack() as stack:
-        one, rest = (made_agent(entry, game, 0, stack) for entry in (agent, others))
+        one, rest = (made_agent(entry, game, agent_seed, stack) for entry in (agent, others))
         for players in sizes:
             yield players, play_deals(game, [one, *[rest] * (players - 1)], seeds, options)
 
@@ -220,7 +223,7 @@ def as_game(game: Game | str) -> Game:
 
 
 def check_evaluation_options(game: Game, options: Mapping[str, Any]) -> dict[str, Any]:
-    """The game's options but ``reward``, with defaults filled in.
+    """The game's options except ``reward``, with defaults filled in.
 
     Raises:
         ValueError: A value is not allowed, or ``reward`` is given.

@@ -22,8 +22,8 @@ MUCH_TRUNCATION = 0.01
 
 
 def short_names(names: Sequence[str]) -> list[str]:
-    """Agents' names with policy files named by their stems, and by as many of the folders before
-    these as tell them apart."""
+    """Agents' names; a policy file is named by its stem, after as many of its folders as it
+    takes to tell it apart."""
     short = []
     for name in names:
         others, depth = {*names} - {name}, 1
@@ -177,7 +177,7 @@ def rating_limits(rows: Sequence[Mapping[str, Any]]) -> tuple[float, float] | No
 def draw_matrix(
     axes: Any, names: Sequence[str], cells: NDArray[Any], low: float, high: float, style: str
 ) -> None:
-    """Draw what each agent has to do with each other one, in colours from red to green.
+    """Draw what each agent has to do with each other one, in colors from red to green.
 
     Args:
         axes: matplotlib's.

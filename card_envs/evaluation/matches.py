@@ -54,7 +54,7 @@ class EvaluationResult:
         num_players: The number of players, and of agents.
         deals: The number of deals; each was played in ``num_players`` seatings.
         seed: The deals' seed.
-        options: The game's options but ``reward``.
+        options: The game's options except ``reward``.
         agents: The agents' results, in the order in which they were given.
         truncated: The share of games that ended at ``max_steps``.
         programs: How the programs among the agents did.
@@ -106,7 +106,7 @@ def evaluate(
             the number of players.
         deals: How many deals, at least 2.
         seed: The deals' seed, and that of agents that choose at random.
-        options: The game's options but ``reward``.
+        options: The game's options except ``reward``.
 
     Returns:
         The agents' mean results with 95% confidence intervals over deals.

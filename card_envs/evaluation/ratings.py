@@ -103,7 +103,7 @@ class Rankings:
         self._make_choices(events)
 
     def _make_choices(self, events: NDArray[np.int64]) -> None:
-        """What could have happened instead of each event, and what speaks for it."""
+        """What could have happened instead of each event, and its features."""
         sizes = sorted({int(self._players(code).sum()) for code in events[1]} | {1})
         self._num_ties = len(sizes) - 1
         rows: list[NDArray[np.float64]] = []

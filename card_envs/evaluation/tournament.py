@@ -135,7 +135,7 @@ class TournamentResult:
         num_players: The number of players of every table.
         deals: The number of deals of every table; each was played in ``num_players`` seatings.
         seed: The deals' seed.
-        options: The game's options but ``reward``.
+        options: The game's options except ``reward``.
         summary: What the tables say about the agents.
     """
 
@@ -194,7 +194,7 @@ def run_tournament(
         players: The number of players of every table.
         deals: Deals of every table, each played in all cyclic seatings; at least 2.
         seed: The deals' seed, that of agents that choose at random, and the bootstrap's.
-        options: The game's options but ``reward``.
+        options: The game's options except ``reward``.
         progress: Whether to show a progress bar on stderr.
 
     Raises:

@@ -112,8 +112,11 @@ class CardVecEnv(VecEnv):
     ) -> list[dict[str, Any]]:
         """The infos of the games ``ended`` (M,), given which of them were truncated (M,)."""
         self.games.observe_ended(ended)
+        # SB3 adds the value of the last observation where this is set; but with "rank" and "win" a
+        # truncated game has paid its standing already.
+        is_unpaid = self.games.arena.options["reward"] == "score"
         return [
-            {"terminal_observation": last, "TimeLimit.truncated": bool(cut)}
+            {"terminal_observation": last, "TimeLimit.truncated": bool(cut) and is_unpaid}
             for last, cut in zip(self._observe(ended), truncated, strict=True)
         ]
 

@@ -118,8 +118,9 @@ class DealsEvalCallback(EventCallback):
         opponents: The other agents of the table: their number is the number of players less one.
         eval_freq: Calls of the callback, steps of the vector environment, between evaluations.
         deals: How many deals, at least 2; each is played in as many seatings as there are players.
-        seed: The deals' seed.
-        options: The game's options but ``reward``.
+        seed: The deals' seed; the default is not that of ``evaluate``, whose deals must not choose
+            the best model.
+        options: The game's options except ``reward``.
         memory: As for :func:`as_agent`.
         features: As for :func:`as_agent`.
         best_model_save_path: Folder for ``best_model.zip``, the model of the best mean so far, and
@@ -138,7 +139,7 @@ class DealsEvalCallback(EventCallback):
         *,
         eval_freq: int = 1000,
         deals: int = 200,
-        seed: int = 0,
+        seed: int = 1_000_003,
         options: Mapping[str, Any] | None = None,
         memory: str | None = None,
         features: bool | None = None,

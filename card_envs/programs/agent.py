@@ -57,7 +57,7 @@ class ProgramAgent(FollowingAgent):
     Args:
         name: ``cmd:PROGRAM ARGS``, or with limits ``cmd,seconds=2,on_fault=random:PROGRAM ARGS``
             (:class:`card_envs.programs.names.Limits`).
-        game: The game that it is to play.
+        game: The game that it plays.
         seed: Of the decisions that are made in its place.
 
     Raises:

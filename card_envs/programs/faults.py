@@ -6,11 +6,11 @@ from __future__ import annotations
 NO_START = "did not start"
 CRASHED = "ended"
 TOO_SLOW = "no answer in time"
-OUT_OF_TIME = "its time of a game is over"
+OUT_OF_TIME = "out of time for the game"
 TOO_MUCH = "too much output"
 NO_ANSWER = "not an answer"
 ILLEGAL = "illegal action"
-GIVEN_UP = "not asked any more"
+GIVEN_UP = "given up"
 
 
 class ProgramFault(Exception):

@@ -54,7 +54,7 @@ def decide(
         number: Of the seat in this game.
         player: The seat's player.
         num_players: How many play.
-        options: The game's options but ``reward``; None: unknown.
+        options: The game's options except ``reward``; None: unknown.
         events: What has happened since the last message about this game.
         legal: The legal actions with their words.
         seen: What :func:`values` or :func:`text` gives.

@@ -108,6 +108,21 @@ def test_the_batch_is_sb3s_own_vector_of_single_seats(legal):
     assert min(ended.values()) > 2
 
 
+@pytest.mark.parametrize("reward", ["rank", "win", "score"])
+def test_only_what_a_truncated_game_has_not_paid_is_bootstrapped(reward):
+    env = make_vec_env("beaver_gang", 4, **TABLE, max_steps=30, reward=reward)
+    env.seed(1)
+    env.reset()
+    rng = np.random.default_rng(0)
+    flags = []
+    for _ in range(100):
+        flags += [
+            info["TimeLimit.truncated"] for info in env.step(masked_actions(env, rng))[3] if info
+        ]
+    assert len(flags) > 10
+    assert any(flags) == (reward == "score")
+
+
 def test_seeds():
     env = make_vec_env("beaver_gang", 4, **TABLE)
     env.seed(3)

@@ -163,11 +163,11 @@ def test_a_program_that_fails_again_and_again_is_not_started_any_more():
     (record,) = played.programs
     assert {fault.fault: fault.count for fault in record.faults} == {
         "no answer in time": 3,
-        "not asked any more": 20 * N - 3,
+        "given up": 20 * N - 3,
     }
     played = play_deals(GAME, [program("crash at start"), *OTHERS], deal_seeds(1, 5))
     counts = {fault.fault: fault.count for fault in played.programs[0].faults}
-    assert counts == {"did not start": 1, "not asked any more": 5 * N - 1}
+    assert counts == {"did not start": 1, "given up": 5 * N - 1}
 
 
 def test_the_time_of_a_game_is_limited():
@@ -175,7 +175,7 @@ def test_the_time_of_a_game_is_limited():
     played = play_deals(GAME, [agent] * N, deal_seeds(1, 2))
     (record,) = played.programs
     assert {fault.fault: fault.count for fault in record.faults} == {
-        "its time of a game is over": 2 * N
+        "out of time for the game": 2 * N
     }
     assert "used up the 0.3 seconds" in record.faults[0].first
     assert 2 < record.decisions < 2 * N * 7 * N
