@@ -124,13 +124,12 @@ def test_plain_choices(hands, last, player, expected):
 
 
 def test_strong_cards_are_held_back():
-    """Two orcas would win the trick, and leave weak cards to lead."""
-    hands = ("CBLL", "OEBBJ", "OOCCHIM")
-    table = Table.lay_out(*hands, last="II", owner=0, player=2, captured=("EELLHHMM", "EFFF", ""))
+    """Two mice may beat two elephants, and weak cards would be left to lead."""
+    table = Table.lay_out("CBLL", "OMMBJ", "EEHIPF", last="LL", owner=0, player=2)
     assert GAME.heuristic(table.states, 0) == PASS
-    # With no more than two others left they go out on the lead.
-    table = Table.lay_out("CBLL", "OEBBJ", "OOCC", last="II", owner=0, player=2)
-    assert GAME.heuristic(table.states, 0) == put("OO")
+    # With no more than one other left they go out on the lead.
+    table = Table.lay_out("CBLL", "OMMBJ", "EEH", last="LL", owner=0, player=2)
+    assert GAME.heuristic(table.states, 0) == put("EE")
 
 
 def test_lions_are_played_to_be_captured():
