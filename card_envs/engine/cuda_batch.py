@@ -199,7 +199,9 @@ class CudaBatchEngine(BatchEngine):
         return self._outcome()
 
     def _full_states(self, states: Any) -> Any:
-        return cuda.to_device(super()._full_states(states.copy_to_host()))
+        records = self.game.new_states(self.num_envs)
+        states.copy_to_host(records)
+        return cuda.to_device(super()._full_states(records))
 
     @one_thread_at_a_time
     def check_actions(self) -> None:

@@ -110,6 +110,13 @@ def test_a_copy_of_the_batch_plays_on_alike(duplicate):
         action_mask = batch._action_mask
 
 
+def test_the_full_states_are_those_of_the_cpu():
+    batch, other = (card_envs.make_vec(GAME, 3, **options) for options in ({"device": "cuda"}, {}))
+    for one in (batch, other):
+        one.reset(seed=5)
+    assert (batch.state().copy_to_host() == other.state()).all()
+
+
 def test_a_seed_none_draws_one():
     batch = card_envs.make_vec(GAME, 2, device="cuda")
     seeds = [tuple((batch.reset(), batch.game_seeds.copy_to_host())[1]) for _ in range(3)]
