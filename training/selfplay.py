@@ -43,10 +43,9 @@ class SelfPlayGames(LearnerGames):
             on_illegal="raise",
             **environment.options,
         )
-        pays_standing = self.arena.options["reward"] != "score"
         #: Whether the value of a truncated game is bootstrapped: its standing has not been paid.
-        self.is_bootstrapped = truncation == "bootstrap" and not pays_standing
-        self._forgets_standing = truncation != "bootstrap" and pays_standing
+        self.is_bootstrapped = truncation == "bootstrap" and not self.pays_standing
+        self._forgets_standing = truncation != "bootstrap" and self.pays_standing
         self._truncation_reward = -1.0 if truncation == "loss" else 0.0
         self._opponents = run.config.opponents
         self._table_weights = environment.table_weights

@@ -186,9 +186,8 @@ class BatchEngine(OneThread):
         return self._full_states(self._states)
 
     def _full_states(self, states: NDArray[np.void]) -> Any:
-        games = np.arange(self.num_envs)
         out = np.empty((self.num_envs, self.game.state_fields.size), np.float32)
-        write_full_states(self.game, states, games, np.zeros_like(games), out)
+        write_full_states(self.game, states, self._all, np.zeros_like(self._all), out)
         return out
 
     @one_thread_at_a_time

@@ -102,6 +102,8 @@ class LearnerGames(OneThread):
             observation_dtype=observation_dtype,
             **checked,
         )
+        #: Whether a truncated game pays its standing, which leaves nothing to bootstrap.
+        self.pays_standing = self.arena.options["reward"] != "score"
         self.all = np.arange(self.num_envs)
         self._is_broken = False  # by an error of an opponent
         #: The learner's seat in each game (N,).

@@ -112,11 +112,10 @@ class CardVecEnv(VecEnv):
     ) -> list[dict[str, Any]]:
         """The infos of the games ``ended`` (M,), given which of them were truncated (M,)."""
         self.games.observe_ended(ended)
-        # SB3 adds the value of the last observation where this is set; but with "rank" and "win" a
-        # truncated game has paid its standing already.
-        is_unpaid = self.games.arena.options["reward"] == "score"
+        # SB3 adds the value of the last observation where this is set.
+        is_paid = self.games.pays_standing
         return [
-            {"terminal_observation": last, "TimeLimit.truncated": bool(cut) and is_unpaid}
+            {"terminal_observation": last, "TimeLimit.truncated": bool(cut) and not is_paid}
             for last, cut in zip(self._observe(ended), truncated, strict=True)
         ]
 
