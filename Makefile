@@ -4,6 +4,7 @@ BIN := .venv/bin
 GAMES := $(notdir $(patsubst %/RULES.md,%,$(wildcard card_envs/games/*/RULES.md)))
 
 TRAIN := $(addprefix train-,$(GAMES))
+RESUMED_animalia := decisions=66_000_000
 IMPROVE := $(patsubst configs/improve/%.yaml,improve-%,$(wildcard configs/improve/*.yaml))
 
 .PHONY: demo check test test-bounds test-lowest test-python test-wheel test-integrations test-web test-cuda release-check docs lint bench strength soak $(TRAIN) $(IMPROVE)
@@ -129,6 +130,7 @@ soak: .venv/installed
 
 $(TRAIN): train-%: .venv/installed
 	$(BIN)/python -m training.train configs/$*.yaml
+	$(if $(RESUMED_$*),$(BIN)/python -m training.train --resume runs/$* --set $(RESUMED_$*))
 
 $(IMPROVE): improve-%: .venv/installed
 	$(BIN)/python -m training.improve configs/improve/$*.yaml

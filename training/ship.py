@@ -122,13 +122,14 @@ def strength_table(card: dict[str, Any]) -> str:
     measured = card["strength"]
     unit = "labels" if "labels" in card else "decisions"
     work = f"{card[unit]:,} {unit}"
+    commands = ", then ".join(f"`{command}`" for command in card["commands"])
     return (
         f"{markdown_table(header, entries, len(sizes) + 1)}\n\n"
         f"Rank reward with its 95% interval over {measured['deals']} deals, each in all seatings: "
         f"`{measured['command']}`, on {measured['machine']}."
         + (f" Unfinished games: {'; '.join(unfinished)}." if unfinished else "")
         + "\n\n"
-        f"`{card['name']}`'s last run: `{card['commands'][-1]}`, {work} in {card['hours']} hours, "
+        f"`{card['name']}`'s last run: {commands}, {work} in {card['hours']} hours, "
         f"on {card['machine']}."
     )
 
