@@ -18,14 +18,7 @@ from card_envs.engine.game import View
 from card_envs.evaluation import tables_of
 from card_envs.evaluation.display import short_names
 from training import best_response, study, train
-from training.config import (
-    Config,
-    PPOSection,
-    check,
-    load_config,
-    read_yaml,
-    with_overrides,
-)
+from training.config import Config, PPOSection, load_config
 from training.records import identity, predecessors, read_json, with_tables
 from training.run import Run
 
@@ -344,8 +337,7 @@ def test_cards_say_how_to_make_the_policies_again(game):
             more.removeprefix(f"python -m training.train --resume runs/{game.id} --set ")
             for more in resumed
         ]
-        data = with_overrides(read_yaml(ROOT / path), overrides)
-        assert config == check(Config, data, path)
+        assert config == load_config(ROOT / path, overrides)
         assert (config.name, config.game, config.seed) == (short, game.id, card["seed"])
         assert {"decisions", "hours", "machine", "versions", "strength"} <= set(card)
         assert path == f"configs/{'' if name == 'ppo' else short + '/'}{game.id}.yaml"
