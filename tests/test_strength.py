@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
 import sys
 from itertools import combinations
 
@@ -341,6 +343,22 @@ def test_cards_say_how_to_make_the_policies_again(game):
         assert (config.name, config.game, config.seed) == (short, game.id, card["seed"])
         assert {"decisions", "hours", "machine", "versions", "strength"} <= set(card)
         assert path == f"configs/{'' if name == 'ppo' else short + '/'}{game.id}.yaml"
+
+
+@pytest.mark.parametrize("game", SHIPPED)
+def test_make_makes_the_policy_as_its_card_says(game):
+    card = read_json(policy_path("ppo", game).with_suffix(".json"))
+    environment = {key: value for key, value in os.environ.items() if key != "MAKEFLAGS"}
+    shown = subprocess.run(
+        ["make", "--dry-run", f"train-{game.id}"],
+        cwd=ROOT,
+        env=environment,
+        check=True,
+        capture_output=True,
+        text=True,
+    )
+    lines = [line.removeprefix(".venv/bin/") for line in shown.stdout.splitlines()]
+    assert [line for line in lines if "training.train" in line] == card["commands"]
 
 
 @pytest.mark.parametrize("path", sorted(study.RESULTS.glob("*.json")), ids=lambda p: p.stem)
