@@ -227,9 +227,9 @@ def _main(argv: Sequence[str] | None) -> None:
     parser.add_argument(
         "--search-deals",
         type=int,
-        default=50,
+        default=20,
         metavar="N",
-        help="deals of the exploiter (default: 50); 0 leaves it out",
+        help="deals of the exploiter (default: 20); 0 leaves it out",
     )
     parser.add_argument(
         "--exact",

@@ -25,7 +25,7 @@ def add_serve(commands: Any) -> None:
     parser.add_argument(
         "--host",
         default="127.0.0.1",
-        help="the address to listen to (default: 127.0.0.1, this machine alone)",
+        help="the address to listen on (default: 127.0.0.1, this machine alone)",
     )
     parser.add_argument(
         "--port", type=int, default=8000, help="the port; 0: a free one (default: 8000)"
