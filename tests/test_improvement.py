@@ -2,6 +2,7 @@
 
 import contextlib
 import json
+import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -494,3 +495,15 @@ def test_wrong_commands_give_one_line(words, message, capsys):
     error = capsys.readouterr().err
     assert message in error
     assert "Traceback" not in error
+
+
+def test_a_wrong_number_of_jobs_leaves_no_folder(tmp_path, monkeypatch):
+    run = tiny_run(SCRIPTED, tmp_path)
+    monkeypatch.setitem(sys.modules, "ray", None)
+    for arguments, message in (
+        ({"jobs": 0}, "jobs must be -1 or at least 1"),
+        ({"backend": "ray"}, "needs Ray"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            improve.improve(run, quiet=True, **arguments)
+        assert not run.folder.exists()

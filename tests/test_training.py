@@ -168,7 +168,10 @@ def test_the_tables_of_keys_are_the_codes(place, model):
         ("name=checkpoint", "agents, checkpoint, measured, got 'checkpoint'"),
         ("opponents.agents.random=-1", "opponents.agents.random"),
         ("opponents={pool: 1, agents: {random: 0}}", "one of agents must be above 0"),
-        ("imitation={copy_weights: true}", "copy_weights: decisions must be at least 1"),
+        (
+            "imitation={copy_weights: true, decisions: 0}",
+            "copy_weights: decisions must be at least 1",
+        ),
         ("decisions=many", "decisions"),
         ("environment.num_envs=100000000", "environment.num_envs: Input should be less than"),
         ("network.hidden=[100000000]", "network.hidden.0: Input should be less than"),
@@ -200,6 +203,22 @@ def test_wrong_configurations_name_the_mistake(override, message, capsys, tmp_pa
     assert message in error
     assert error.count("\n") == 1
     assert not (tmp_path / "run").exists()
+
+
+def test_imitation_needs_its_decisions(capsys, tmp_path):
+    path = tmp_path / "tiny.yaml"
+    path.write_text(json.dumps({"game": SMALL.id, **TINY}))  # JSON is YAML
+    arguments = [str(path), "--out", str(tmp_path / "run"), "--set"]
+    assert train.main([*arguments, "imitation.agent=nobody"]) == 2
+    assert "imitation.agent: without imitation.decisions nothing is" in capsys.readouterr().err
+    assert not (tmp_path / "run").exists()
+    load_config(path, ["imitation.agent=random", "imitation.decisions=0"])
+
+
+def test_a_policy_file_can_be_named_by_set(tmp_path):
+    path = policy_file(SMALL, tmp_path / "an.other.safetensors")
+    config = tiny_config(SMALL, f"opponents.agents.{path}=0.25")
+    assert config.opponents.agents[str(path)] == 0.25
 
 
 def test_a_critic_that_plays_out_needs_a_heuristic():
@@ -977,6 +996,30 @@ def test_an_interrupted_save_leaves_the_checkpoint_before(tmp_path, monkeypatch,
     assert sorted(path.name for path in run.folder.glob("checkpoint*")) == [
         "checkpoint.safetensors"
     ]
+
+
+def test_a_run_without_a_checkpoint_begins_anew(tmp_path, monkeypatch):
+    overrides = ["checkpoint_every=1_000", "decisions=192"]
+    straight = tiny_run(SMALL, tmp_path / "straight", *overrides)
+    train.train(straight, quiet=True)
+    run = tiny_run(SMALL, tmp_path / "run", *overrides)
+    evaluate = SelfPlayCallback.evaluate
+
+    def interrupt(self):
+        if self.num_timesteps >= 128:
+            raise KeyboardInterrupt
+        evaluate(self)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(SelfPlayCallback, "evaluate", interrupt)
+        with pytest.raises(KeyboardInterrupt):
+            train.train(run, command_line="begun", quiet=True)
+    assert run.progress
+    assert not run.checkpoint_path.exists()
+    assert train.main(["--resume", str(run.folder)]) == 0
+    assert contents(run)[:2] == contents(straight)[:2]
+    assert run.commands == ["begun"]
+    assert len([*(run.folder / "tensorboard").iterdir()]) == 1
 
 
 def test_damaged_checkpoints_are_refused(tmp_path, capsys):

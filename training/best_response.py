@@ -365,9 +365,9 @@ def _main(argv: Sequence[str] | None) -> None:
         jobs=args.jobs,
         games_from=args.games_from,
     )
-    show(result)
     if args.json:
         write_json(args.json, result)
+    show(result)
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -387,7 +387,12 @@ def load_config(path: str | Path, overrides: Sequence[str] = ()) -> Config:
     Raises:
         ValueError: The file cannot be read, or a key or value is wrong; the message names it.
     """
-    return check(Config, with_overrides(read_yaml(path), overrides), path)
+    data = with_overrides(read_yaml(path), overrides)
+    imitation = data.get("imitation")
+    if imitation and isinstance(imitation, dict) and "decisions" not in imitation:
+        given = ", ".join(f"imitation.{key}" for key in imitation)
+        raise ValueError(f"{path}: {given}: without imitation.decisions nothing is imitated")
+    return check(Config, data, path)
 
 
 def read_yaml(path: str | Path) -> dict[str, Any]:
@@ -463,11 +468,17 @@ def check(model: type[_Model], data: dict[str, Any], path: str | Path) -> _Model
         raise ValueError(f"{path}: " + "; ".join(lines)) from None
 
 
+#: The section of weights of agents, by name.
+_AGENTS = "opponents.agents."
+
+
 def _override(data: dict[str, Any], text: str) -> None:
     key, separator, value = text.partition("=")
     if not separator or not key:
         raise ValueError(f"--set takes KEY=VALUE, got {text!r}")
     *parents, last = key.split(".")
+    if key.startswith(_AGENTS):  # which are named as they are: paths have dots
+        parents, last = _AGENTS.rstrip(".").split("."), key.removeprefix(_AGENTS)
     for parent in parents:
         data = data.setdefault(parent, {})
         if not isinstance(data, dict):

@@ -30,7 +30,7 @@ from training.labels import Labels, join_labels, label_positions, read_labels, w
 from training.learner import use_threads
 from training.periodic_evaluation import evaluate_learner
 from training.run_folder import RunFolder, load_resumed
-from training.tasks import add_arguments, do_tasks
+from training.tasks import add_arguments, check_backend, do_tasks
 
 
 @dataclass(frozen=True)
@@ -109,14 +109,15 @@ def improve(
         The path of the policy.
 
     Raises:
-        ValueError: The folder is not empty, belongs to another process or another configuration, or
-            a file in it is damaged.
+        ValueError: ``jobs`` or ``backend`` cannot be had, the folder is not empty, belongs to
+            another process or another configuration, or a file in it is damaged.
     """
     with run.lock():
         if resume:
             run.check_origin()
             run.note_if_changed(command_line)
         else:
+            check_backend(jobs, backend)  # a mistake must not leave a folder
             run.begin(command_line)
         use_threads(run.config.threads)
         run.shards.mkdir(exist_ok=True)

@@ -61,12 +61,19 @@ class Args:
     threads: int = argument(1, "torch's threads; more are seldom faster for networks of this size")
 
 
-#: The least and the most of the whole numbers among them.
-LIMITS = {
+#: The least and the most of the numbers among them.
+LIMITS: dict[str, tuple[float, float]] = {
     "seed": (0, 2**31 - 1),
     "num_envs": (1, 2**20),
     "num_steps": (1, 2**16),
     "hidden": (1, 2**16),
+    "learning_rate": (0, 1),
+    "gamma": (0, 1),
+    "gae_lambda": (0, 1),
+    "clip_coef": (0, 100),
+    "ent_coef": (0, 100),
+    "vf_coef": (0, 100),
+    "max_grad_norm": (0, 1e6),
     "update_epochs": (1, 1000),
     "eval_deals": (2, 1_000_000),
     "threads": (1, 512),

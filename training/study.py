@@ -261,9 +261,9 @@ def _main(argv: Sequence[str] | None) -> None:
     args = command.parse_arguments(parser, argv)
     out = args.out or Path("runs") / args.study.stem
     result = run_study(args.study, out, args.jobs, args.games_from)
-    print(study_table(result))
     if args.json:
         write_json(args.json, result)
+    print(study_table(result))
     if args.readme:
         text = README.read_text(encoding="utf-8")
         write_text(README, with_tables(text, "study", RESULTS, study_table))

@@ -74,6 +74,21 @@ def _pool(jobs: int) -> joblib.Parallel:
     return joblib.Parallel(n_jobs=jobs, return_as="generator")
 
 
+def check_backend(jobs: int, backend: str) -> None:
+    """Raise a ValueError if ``jobs`` is wrong, or Ray is asked for and missing."""
+    _pool(jobs)
+    if backend == "ray":
+        _import_ray()
+
+
+def _import_ray() -> Any:
+    try:
+        import ray
+    except ImportError:
+        raise ValueError("--backend ray needs Ray: pip install --group cluster") from None
+    return ray
+
+
 def do_tasks(
     function: Callable[..., Any],
     tasks: Sequence[Any],
@@ -114,10 +129,7 @@ def _on_ray(
     jobs: int,
     patience: float,
 ) -> Iterator[tuple[int, Any]]:
-    try:
-        import ray
-    except ImportError:
-        raise ValueError("--backend ray needs Ray: pip install --group cluster") from None
+    ray = _import_ray()
     if not tasks:
         return
     # Never Ray's default, the cluster that was last started on this machine: if that was killed,

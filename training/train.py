@@ -37,7 +37,8 @@ def train(run: Run, *, resume: bool = False, command_line: str = "", quiet: bool
 
     Args:
         run: The run; its folder must be new or empty unless ``resume``.
-        resume: Whether to resume from the checkpoint in the folder.
+        resume: Whether to resume from the checkpoint in the folder; a run that was interrupted
+            before its first one begins anew.
         command_line: The command that begins the run, or gives it more decisions, for the policy's
             card.
         quiet: Whether to show no progress bar.
@@ -46,8 +47,8 @@ def train(run: Run, *, resume: bool = False, command_line: str = "", quiet: bool
         The path of the policy.
 
     Raises:
-        ValueError: The folder is not empty or belongs to another process, or its checkpoint is
-            missing, damaged or of another configuration.
+        ValueError: The folder is not empty or belongs to another process, its checkpoint is
+            damaged or of another configuration, or the run is finished.
     """
     with run.lock():
         return _train(run, resume, command_line, quiet)
@@ -64,18 +65,22 @@ def _train(run: Run, resume: bool, command_line: str, quiet: bool) -> Path:
     on_device = has_games_on_device(config)
     env = make_device_env(run) if on_device else make_env(run)
     model = make_learner(run, env)
+    begins = not (resume and _has_checkpoint(run))
+    if begins:
+        shutil.rmtree(run.folder / "tensorboard", ignore_errors=True)
     model.set_logger(configure(str(run.folder / "tensorboard"), ["tensorboard"]))
     progress = None
-    if resume:
+    if not begins:
         progress = checkpoint.load(run.checkpoint_path, model, env.games, config.network.activation)
         if model.num_timesteps >= config.decisions and run.is_finished:
             raise ValueError(
                 f"the run in {run.folder} is finished: {model.num_timesteps} decisions"
             )
-        run.resume(command_line, model.num_timesteps)
+    if resume:
+        run.resume(command_line, -1 if begins else model.num_timesteps)
     callback = SelfPlayCallback(run, env.games, progress)
     callback.init_callback(model)
-    if not resume and config.imitation.decisions:
+    if begins and config.imitation.decisions:
         # The imitated agent may be one that plays on the CPU alone.
         taught = make_env(run) if on_device else env
         taught.seed(config.seed)
@@ -84,7 +89,7 @@ def _train(run: Run, resume: bool, command_line: str, quiet: bool) -> Path:
         model.learn(
             config.decisions - model.num_timesteps,
             callback=[callback] if quiet else [callback, ProgressBar()],
-            reset_num_timesteps=not resume,
+            reset_num_timesteps=begins,
         )
     if not run.progress or run.progress[-1]["decisions"] < model.num_timesteps:
         callback.evaluate()
@@ -92,6 +97,14 @@ def _train(run: Run, resume: bool, command_line: str, quiet: bool) -> Path:
     plot_learning_curve(run.progress, run.folder / "learning_curve.png", run.game.title)
     export_policy(callback.network(), run, _card(run, model, callback.seconds))
     return run.policy_path
+
+
+def _has_checkpoint(run: Run) -> bool:
+    """Whether there is a checkpoint, or should be: a run whose checkpoint was lost does not begin
+    anew, which would cost the rest of it."""
+    every = run.config.checkpoint_every
+    is_due = any(entry["decisions"] >= every for entry in run.progress)
+    return is_due or run.is_finished or run.checkpoint_path.exists()
 
 
 def train_or_resume(run: Run, command_line: str) -> Path:
@@ -105,13 +118,9 @@ def train_or_resume(run: Run, command_line: str) -> Path:
         ValueError: The folder holds another run, or a damaged one.
     """
     with run.lock():
-        resume = False
-        if run.has_begun():
-            if run.is_finished:
-                return run.policy_path
-            resume = run.checkpoint_path.exists()
-            if not resume:
-                shutil.rmtree(run.folder)  # it ended before its first checkpoint
+        resume = run.has_begun()
+        if resume and run.is_finished:
+            return run.policy_path
         return _train(run, resume, command_line, quiet=True)
 
 
