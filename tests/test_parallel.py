@@ -208,6 +208,23 @@ def test_copies_go_on_alike(game):
         assert [comparable(twin.step(actions)) for twin in twins] == [expected] * 2
 
 
+@each_game
+def test_a_game_that_is_loaded_within_goes_on(game):
+    saved = make(game, num_players=game.max_players)
+    saved.reset(seed=1)
+    save = saved.unwrapped.save()
+    env = make(game, num_players=game.min_players)
+    env.reset(seed=2)
+    while env.agents:
+        legal = env.unwrapped.legal_actions()
+        env.step({env.unwrapped.agent_selection: legal[0]})
+    env.unwrapped.load(save)
+    assert env.agents == env.possible_agents == saved.possible_agents
+    assert env.num_agents == env.max_num_agents == game.max_players
+    actions = {env.unwrapped.agent_selection: env.unwrapped.legal_actions()[0]}
+    assert comparable(env.step(actions)) == comparable(saved.step(actions))
+
+
 @pytest.mark.skipif(not hasattr(pettingzoo, "make"), reason="no registry before PettingZoo 1.26")
 @each_game
 def test_it_is_registered(game):

@@ -289,10 +289,18 @@ def test_a_window_shows_what_rgb_array_gives(game, pygame):
 def test_copies_have_windows_of_their_own(game, pygame):
     env = card_envs.make(game.name, render_mode="human")
     env.reset(seed=1)
+    shown = pygame.surfarray.array3d(pygame.display.get_surface())
     twin, copied = env.clone(), pickle.loads(pickle.dumps(env))
+    twin.step(twin.legal_actions()[0])
+    assert (pygame.surfarray.array3d(pygame.display.get_surface()) == shown).all()
     twin.close()
     copied.close()
     assert pygame.display.get_init()
+    twin.render()  # takes the window over
+    assert (pygame.surfarray.array3d(pygame.display.get_surface()) != shown).any()
+    twin.close()
+    env.render()
+    assert (pygame.surfarray.array3d(pygame.display.get_surface()) == shown).all()
     env.close()
 
 

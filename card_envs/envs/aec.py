@@ -172,6 +172,7 @@ class CardEnv(OneThread, AECEnv[str, Observation, int]):
             raise ValueError(f"on_illegal must be 'terminate' or 'raise', got {on_illegal!r}")
         self._mask_in_info = is_mask_in_info(mask)
         self.render_mode = render_mode
+        self._shows_steps = render_mode == "human"
         self.on_illegal = on_illegal
         self.metadata = {**type(self).metadata, "name": self.game.name}
         self.possible_agents = [f"player_{k}" for k in range(self.num_players)]
@@ -248,7 +249,7 @@ class CardEnv(OneThread, AECEnv[str, Observation, int]):
         self.agent_selection = self.possible_agents[int(self._states["current_player"][0])]
         if self._mask_in_info:
             self._put_masks_into_infos()
-        if self.render_mode == "human":
+        if self._shows_steps:
             self.render()
 
     def _start_bookkeeping(self) -> None:
@@ -331,7 +332,7 @@ class CardEnv(OneThread, AECEnv[str, Observation, int]):
             self._pay(result)
         if self._mask_in_info:
             self._put_masks_into_infos()
-        if self.render_mode == "human":
+        if self._shows_steps:
             self.render()
 
     def _pay(self, result: int) -> None:
@@ -533,11 +534,15 @@ class CardEnv(OneThread, AECEnv[str, Observation, int]):
                 self._put_masks_into_infos()
 
     def clone(self) -> CardEnv:
-        """A copy of the running game, for search: it shares nothing but the spaces."""
+        """A copy of the running game, for search: it shares nothing but the spaces.
+
+        With ``render_mode="human"`` it shows its table only when :meth:`render` is called.
+        """
         twin = object.__new__(type(self))
         twin.__dict__.update(self.__dict__)
         twin._in_use = False
         twin._renderer = self._renderer.without_window()
+        twin._shows_steps = False
         for name in _COPIED:
             if name in self.__dict__:
                 twin.__dict__[name] = self.__dict__[name].copy()
@@ -583,7 +588,14 @@ class CardEnv(OneThread, AECEnv[str, Observation, int]):
         loaded = replay.play()
         self._renderer.check_num_players(loaded.num_players)
         own = {"_in_use", "render_mode", "on_illegal", "view", "_memory", "_features", "metadata"}
-        own |= {"_renderer", "_mask_in_info", "observation_spaces", "_action_space", "state_space"}
+        own |= {
+            "_shows_steps",
+            "_renderer",
+            "_mask_in_info",
+            "observation_spaces",
+            "_action_space",
+            "state_space",
+        }
         is_same_table = loaded.num_players == self.num_players
         if is_same_table:
             own.add("action_spaces")  # always the same objects

@@ -41,6 +41,24 @@ class ParallelCardEnv(turn_based_aec_to_parallel_wrapper[str, Observation, int])
         super().__init__(CardEnv(game, **options))
         self.metadata = {**self.metadata, "is_parallelizable": True}
 
+    @property
+    def agents(self) -> list[str]:
+        """The game's agents; [] when it is over."""
+        return self.aec_env.agents[:]
+
+    @agents.setter
+    def agents(self, agents: list[str]) -> None:
+        """PettingZoo's class keeps copies, which a game loaded within would not change."""
+
+    @property
+    def possible_agents(self) -> list[str]:
+        """The table's agents."""
+        return self.aec_env.possible_agents
+
+    @possible_agents.setter
+    def possible_agents(self, agents: list[str]) -> None:
+        """As of ``agents``."""
+
     def reset(
         self, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[dict[str, Observation], dict[str, dict[str, Any]]]:
@@ -50,8 +68,6 @@ class ParallelCardEnv(turn_based_aec_to_parallel_wrapper[str, Observation, int])
             Observations and infos of all agents.
         """
         observations, _ = super().reset(seed, options)
-        # A game that was loaded in the environment within may have brought other players.
-        self.possible_agents = self.aec_env.possible_agents
         return observations, self._infos()
 
     def step(
@@ -74,9 +90,9 @@ class ParallelCardEnv(turn_based_aec_to_parallel_wrapper[str, Observation, int])
                 ``on_illegal="raise"``.
         """
         env = self.aec_env
-        if "agents" not in self.__dict__:
+        if not hasattr(env, "agents"):
             EnvLogger.error_step_before_reset()
-        if not self.agents:
+        if not env.agents:
             return {}, {}, {}, {}, {}
         if env.agent_selection not in actions:
             raise ValueError(
@@ -91,7 +107,6 @@ class ParallelCardEnv(turn_based_aec_to_parallel_wrapper[str, Observation, int])
             env.terminations[env.agent_selection] or env.truncations[env.agent_selection]
         ):
             env.step(None)
-        self.agents = env.agents[:]
         return observations, rewards, terminations, truncations, infos
 
     def _infos(self) -> dict[str, dict[str, Any]]:

@@ -13,6 +13,8 @@ from card_envs.extras import import_extra
 class Window:
     """A window of the desktop; it opens with the first picture.
 
+    There is one at a time, pygame's: another ``Window`` takes it over by showing a picture.
+
     Args:
         title: What its frame says.
         fps: Pictures a second at most: showing one waits for its time.
@@ -24,6 +26,9 @@ class Window:
         self._surface: Any = None
         self._clock: Any = None
 
+    #: Whose pictures are shown.
+    _owner: Window | None = None
+
     def show(self, picture: NDArray[np.uint8]) -> None:
         """Show a picture, uint8 (H, W, 3).
 
@@ -32,22 +37,27 @@ class Window:
             OSError: There is no display.
         """
         pygame = import_extra("pygame", "render")
-        if self._surface is None:
-            height, width, _ = picture.shape
-            try:
-                pygame.display.init()
-                pygame.display.set_caption(self._title)
-                self._surface = pygame.display.set_mode((width, height))
-            except pygame.error as error:
-                raise OSError(f"a window cannot be opened ({error})") from None
-            self._clock = pygame.time.Clock()
-        pygame.surfarray.blit_array(self._surface, picture.swapaxes(0, 1))
-        pygame.display.flip()
-        pygame.event.pump()  # or the desktop takes the window for hung
+        try:
+            # Others may have closed it.
+            if Window._owner is not self or pygame.display.get_surface() is not self._surface:
+                self._open(pygame, picture)
+            pygame.surfarray.blit_array(self._surface, picture.swapaxes(0, 1))
+            pygame.display.flip()
+            pygame.event.pump()  # or the desktop takes the window for hung
+        except pygame.error as error:
+            raise OSError(f"a window cannot be opened ({error})") from None
         self._clock.tick(self._fps)
 
+    def _open(self, pygame: Any, picture: NDArray[np.uint8]) -> None:
+        height, width, _ = picture.shape
+        pygame.display.init()
+        pygame.display.set_caption(self._title)
+        self._surface = pygame.display.set_mode((width, height))
+        self._clock = self._clock or pygame.time.Clock()
+        Window._owner = self
+
     def close(self) -> None:
-        """Close the window, if it is open."""
-        if self._surface is not None:
+        """Close the window, if it is this one's."""
+        if Window._owner is self:
             import_extra("pygame", "render").display.quit()
-            self._surface = None
+            Window._owner = self._surface = None
