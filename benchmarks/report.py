@@ -140,9 +140,9 @@ def finish(
             words = f" --games-from {module}"
             if words not in measured["command"]:  # what is measured again has them
                 measured["command"] += words
-        print(table(measured))
         if args.json:
             write_json(args.json, measured)
+        print(table(measured))
     if args.readme:
         text = README.read_text(encoding="utf-8")
         write_text(README, with_tables(text, benchmark, RESULTS, table))

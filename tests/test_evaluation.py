@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -444,6 +445,70 @@ def test_missing_libraries_name_their_extra(monkeypatch, capsys):
     assert "scipy is not installed" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("module", ["scipy.stats", "threadpoolctl", "rich.table"])
+def test_a_missing_library_is_missed_before_the_games(module, monkeypatch):
+    asked = []
+
+    def agent(observation, action_mask):
+        asked.append(len(action_mask))
+        return action_mask.argmax(axis=1)
+
+    monkeypatch.setitem(sys.modules, module, None)
+    library = module.partition(".")[0]
+    calls = {
+        "scipy.stats": lambda: evaluate(SMALL, ["random", agent], 2),
+        "threadpoolctl": lambda: run_tournament(SMALL, ["random", agent], 2, 2),
+        "rich.table": display.check_display,
+    }
+    with pytest.raises(extras.MissingExtraError, match=f"{library} is not installed"):
+        calls[module]()
+    assert not asked
+
+
+@pytest.mark.parametrize("which", ["evaluate", "tournament"])
+def test_results_are_written_though_they_cannot_be_shown(which, tmp_path, monkeypatch):
+    main = {"evaluate": evaluate_module, "tournament": tournament_module}[which].main
+    path = tmp_path / "result.json"
+
+    def fail(content):
+        raise OSError("the disk is full")
+
+    monkeypatch.setattr(display, "_print", fail)
+    players = SCRIPTED.min_players
+    words = [SCRIPTED.id, "--agents", "heuristic", *["random"] * (players - 1)]
+    if which == "tournament":
+        words = [SCRIPTED.id, "--agents", "heuristic", "random", "--players", str(players)]
+    assert main([*words, "--deals", "2", "--json", str(path)]) == 2
+    assert json.loads(path.read_text())["deals"] == 2
+
+
+def test_tables_are_whole_in_files_and_in_narrow_terminals(capsys, monkeypatch):
+    names = ["heuristic", "ppo", *(f"search:{n},policy=heuristic" for n in (64, 256, 1000, 4000))]
+    count = len(names)
+    row = {"rating": 1.0, "rating_ci95": [0.0, 2.0], "rank": 0.5, "rank_ci95": [0.4, 0.6]}
+    result = {
+        "game": "a game",
+        "num_players": 2,
+        "deals": 2,
+        "truncated": 0.0,
+        "agents": [{"name": name, **row} for name in names],
+        "pairwise": np.full((count, count), 0.125).tolist(),
+    }
+    display.show_tournament(result)
+    whole = capsys.readouterr().out
+    assert whole.count("0.125") == count * (count - 1)
+    assert all(whole.count(name) == 3 for name in names[2:])
+
+    monkeypatch.setenv("FORCE_COLOR", "1")  # as a terminal
+    monkeypatch.setenv("COLUMNS", "100")
+    display.show_tournament(result)
+    narrow = re.sub(r"\x1b\[[\d;]*m", "", capsys.readouterr().out)
+    assert max(map(len, narrow.splitlines())) <= 100
+    assert narrow.count("0.125") == count * (count - 1)
+    assert "…" not in narrow.partition("how often")[2]
+    assert f"{count} {names[-1]}" in narrow
+
+
 def test_evaluation_needs_neither_torch_nor_the_repository(tmp_path):
     """In a fresh process, which is told of the game."""
     folder = Path(sys.modules[SMALL.package].__file__).parent.parent
@@ -499,12 +564,15 @@ def test_seeds_and_orders_of_deals_are_checked():
     expected = play_deals(SMALL, agents, seeds.astype(np.uint64)).rank
     for dtype in (np.int32, np.uint32, np.int64):
         np.testing.assert_array_equal(play_deals(SMALL, agents, seeds.astype(dtype)).rank, expected)
-    for wrong in (seeds.astype(np.float64), seeds.astype(object), seeds.reshape(2, 20)):
-        with pytest.raises(ValueError, match="seeds must be whole numbers"):
+    some = [seeds.astype(np.float64), seeds.astype(object), seeds.reshape(2, 20), seeds[:0]]
+    for wrong in some:
+        with pytest.raises(ValueError, match="seeds must be one or more whole numbers"):
             play_deals(SMALL, agents, wrong)
     for orders in (np.zeros((40, 2), int), np.tile([0, 1], (39, 1)), np.tile([1, 2], (40, 1))):
         with pytest.raises(ValueError, match="orders must be a permutation of 0 to 1"):
             play_deals(SMALL, agents, seeds, orders=orders)
+    listed = play_deals(SMALL, agents, seeds, orders=[[0, 1]] * 40).rank
+    np.testing.assert_array_equal(listed, expected)
     for values in (expected, expected[:1, 0]):
         with pytest.raises(ValueError, match="at least 2 values"):
             estimate_mean(values)

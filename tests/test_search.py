@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 import pickle
+import threading
+import time
 
 import numpy as np
 import pytest
@@ -119,6 +121,34 @@ def test_threads_change_nothing(game):
     positions = stacked(game, positions_in(game, 6))
     for one, two in zip(agents_of(game), agents_of(game, threads=2), strict=True):
         assert chosen_by(one, game, positions) == chosen_by(two, game, positions)
+
+
+def test_parallel_searches_of_several_threads_take_turns(monkeypatch):
+    """Numba's own pool of threads aborts the process otherwise."""
+    import numba
+
+    if numba.config.NUMBA_NUM_THREADS < 2:
+        pytest.skip("one thread only")
+    game = ALL_GAMES[0]
+    agent = SearchAgent(game, rollouts=4, threads=2)
+    positions = stacked(game, positions_in(game, 2))
+    turn = turn_of(game, positions, np.arange(len(positions)), View())
+    under_way = threading.Semaphore(1)
+    alone = []
+
+    def search(*arguments):
+        alone.append(under_way.acquire(blocking=False))
+        time.sleep(0.05)
+        under_way.release()
+
+    monkeypatch.setattr("card_envs.agents.search.COMPILED", True)
+    monkeypatch.setattr("card_envs.agents.search.compile_search", lambda *arguments: search)
+    threads = [threading.Thread(target=agent.search, args=(turn,)) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert alone == [True] * 4
 
 
 @pytest.mark.parametrize("rollouts", [2, 3, 7, 18, 64])

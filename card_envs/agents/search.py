@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import hashlib
+import threading
 from abc import abstractmethod
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
 from typing import Any, NamedTuple
 
 import numba
@@ -42,6 +44,9 @@ _CAUTION_OF_WEIGHED = 1.25
 # Worlds are weighed by this many decisions of others at most, among this many of all: the latest.
 _MOST_PAST = 16
 _MOST_REMEMBERED = 128
+
+# Numba's own pool of threads, its last resort, does not stand being used by several at a time.
+_one_at_a_time = threading.Lock()
 
 
 class PastDecision(NamedTuple):
@@ -152,22 +157,23 @@ class Searcher(Agent):
         visits = np.zeros(turn.action_mask.shape, np.int64)
         work = np.zeros((len(turn), NUM_COUNTS), np.int64)
         is_parallel = COMPILED and self._threads > 1
-        if is_parallel:
-            numba.set_num_threads(self._threads)
         search = compile_search(self._game, type(self)._template, is_parallel)
-        search(
-            turn.states,
-            turn.indices,
-            self._policy,
-            self._rollouts,
-            self._seed,
-            self._game.new_states(len(turn)),
-            self._room(len(turn)),
-            np.zeros((len(turn), self._game.max_players), np.float64),
-            actions,
-            (values, visits, work),
-            *settings,
-        )
+        with _one_at_a_time if is_parallel else nullcontext():
+            if is_parallel:
+                numba.set_num_threads(self._threads)
+            search(
+                turn.states,
+                turn.indices,
+                self._policy,
+                self._rollouts,
+                self._seed,
+                self._game.new_states(len(turn)),
+                self._room(len(turn)),
+                np.zeros((len(turn), self._game.max_players), np.float64),
+                actions,
+                (values, visits, work),
+                *settings,
+            )
         self.work += work.sum(axis=0)
         return actions, values, visits
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from card_envs import command
 from card_envs.evaluation.display import (
+    check_display,
     picture_file,
     plot_ratings,
     show_evaluation,
@@ -129,10 +130,11 @@ def _add_deals_arguments(parser: argparse.ArgumentParser, what: str, deals: int)
 def _run_evaluate(args: argparse.Namespace) -> None:
     game = load_game(args.game)
     options = game.parse_options(args.option)
+    check_display()
     result = evaluate(game, args.agents, args.deals, args.seed, options).to_json()
-    show_evaluation(result)
-    if args.json:
+    if args.json:  # before anything that may fail, such as a terminal
         write_json(args.json, result)
+    show_evaluation(result)
 
 
 def _add_tournament_arguments(parser: argparse.ArgumentParser) -> None:
@@ -151,11 +153,12 @@ def _add_tournament_arguments(parser: argparse.ArgumentParser) -> None:
 def _run_tournament(args: argparse.Namespace) -> None:
     game = load_game(args.game)
     options = game.parse_options(args.option)
+    check_display()
     result = run_tournament(
         game, args.agents, args.players, args.deals, args.seed, options, progress=True
     ).to_json()
-    show_tournament(result)
     if args.json:
         write_json(args.json, result)
     if args.plot:
         plot_ratings(result, args.plot, f"{game.title}, {args.players} players")
+    show_tournament(result)

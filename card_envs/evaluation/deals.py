@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from card_envs.agents import Agent, AgentLike, FollowingAgent, ProgramAgent, as_agent
+from card_envs.agents.search import Searcher
 from card_envs.engine.arena import Arena
 from card_envs.engine.game import Game
 from card_envs.engine.rng import mix
@@ -28,7 +29,7 @@ from card_envs.programs import ProgramRecord
 MOST_DEALS = 10_000_000
 
 _GAMES_AT_ONCE = 4096
-_FOLLOWED_AT_ONCE = 128  # everything that happens in these is kept
+_SEARCHED_AT_ONCE = 128  # searches take room for each game, and keep what happens in it
 
 
 @dataclass(frozen=True)
@@ -126,12 +127,15 @@ def play_deals(
     n = game.check_num_players(len(agents))
     checked = check_evaluation_options(game, options or {})
     seeds = np.asarray(seeds)
-    if seeds.ndim != 1 or seeds.dtype.kind not in "iu":
-        raise ValueError(f"seeds must be whole numbers (deals,), got {seeds.dtype} {seeds.shape}")
+    if seeds.ndim != 1 or seeds.dtype.kind not in "iu" or not len(seeds):
+        raise ValueError(
+            f"seeds must be one or more whole numbers (deals,), got {seeds.dtype} {seeds.shape}"
+        )
     seeds = seeds.astype(np.uint64)
     if orders is None:
         orders = np.tile(np.arange(n), (len(seeds), 1))
-    elif np.shape(orders) != (len(seeds), n) or (np.sort(orders, axis=1) != np.arange(n)).any():
+    orders = np.asarray(orders)
+    if orders.shape != (len(seeds), n) or (np.sort(orders, axis=1) != np.arange(n)).any():
         raise ValueError(f"orders must be a permutation of 0 to {n - 1} for each deal")
     with ExitStack() as stack:
         distinct, index_of = distinct_agents(game, agents, agent_seed, stack)
@@ -153,8 +157,8 @@ def _play_deals(
     standing = np.zeros((len(seeds), n, n))
     score = np.zeros((len(seeds), n, n))
     truncated = np.zeros((len(seeds), n), np.bool_)
-    is_followed = any(isinstance(agent, FollowingAgent) for agent in distinct)
-    deals_at_once = max(1, (_FOLLOWED_AT_ONCE if is_followed else _GAMES_AT_ONCE) // n)
+    is_searched = any(isinstance(agent, (FollowingAgent, Searcher)) for agent in distinct)
+    deals_at_once = max(1, (_SEARCHED_AT_ONCE if is_searched else _GAMES_AT_ONCE) // n)
     for first in range(0, len(seeds), deals_at_once):
         these = slice(first, first + deals_at_once)
         chunk = seeds[these]

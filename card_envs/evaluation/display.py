@@ -48,6 +48,11 @@ def rating_interval(agent: Mapping[str, Any]) -> str:
     return "open" if low == high == "open" else f"{low} … {high}"
 
 
+def check_display() -> None:
+    """Raise a MissingExtraError if tables cannot be printed: better before games are played."""
+    import_extra("rich.table", "evaluation")
+
+
 def show_evaluation(result: Mapping[str, Any]) -> None:
     """Print an evaluation.
 
@@ -101,12 +106,11 @@ def show_tournament(result: Mapping[str, Any]) -> None:
             "{:+.3f} … {:+.3f}".format(*row["rank_ci95"]),
         )
     _print(table)
-    matrix = _table("how often the row is ahead of the column (level: half)", ("", *names))
-    for name, shares in zip(names, result["pairwise"], strict=True):
-        cells = [
-            "" if other == name else f"{s:.3f}" for other, s in zip(names, shares, strict=True)
-        ]
-        matrix.add_row(name, *cells)
+    matrix = _pairwise_table(result["pairwise"], names, names)
+    if not _fits(matrix):  # numbers at the head of columns
+        numbers = [str(k + 1) for k in range(len(names))]
+        numbered = [f"{k} {name}" for k, name in zip(numbers, names, strict=True)]
+        matrix = _pairwise_table(result["pairwise"], numbered, numbers)
     _print(matrix)
     _print_truncated(result)
     _print_programs(result)
@@ -233,10 +237,19 @@ def picture_file(text: str) -> Path:
 
 
 def _table(title: str, headings: Sequence[str]) -> Any:
-    """A table whose columns are aligned to the right but for the first one."""
+    """A table whose columns are aligned to the right but for the first one, of names."""
     table = import_extra("rich.table", "evaluation").Table(title=title)
     for k, heading in enumerate(headings):
-        table.add_column(heading, justify="right" if k else "left")
+        table.add_column(heading, justify="right" if k else "left", overflow="fold")
+    return table
+
+
+def _pairwise_table(
+    pairwise: Sequence[Sequence[float]], names: Sequence[str], headings: Sequence[str]
+) -> Any:
+    table = _table("how often the row is ahead of the column (level: half)", ("", *headings))
+    for a, (name, shares) in enumerate(zip(names, pairwise, strict=True)):
+        table.add_row(name, *("" if a == b else f"{s:.3f}" for b, s in enumerate(shares)))
     return table
 
 
@@ -246,7 +259,21 @@ def _name(name: str) -> str:
 
 
 def _print(content: Any) -> None:
-    import_extra("rich.console", "evaluation").Console().print(content)
+    console = import_extra("rich.console", "evaluation").Console()
+    if not console.is_terminal:  # a file or a pipe is as wide as need be
+        console.width = max(console.width, _width(content))
+    console.print(content)
+
+
+def _fits(table: Any) -> bool:
+    console = import_extra("rich.console", "evaluation").Console()
+    return not console.is_terminal or _width(table) <= console.width
+
+
+def _width(content: Any) -> int:
+    """The characters that it takes if there is room."""
+    console = import_extra("rich.console", "evaluation").Console(width=10_000)
+    return int(console.measure(content).maximum)
 
 
 def _print_truncated(result: Mapping[str, Any]) -> None:

@@ -16,6 +16,7 @@ from card_envs.evaluation.deals import (
     play_deals,
 )
 from card_envs.evaluation.statistics import MeanEstimate, estimate_mean
+from card_envs.extras import import_extra
 from card_envs.programs import ProgramRecord
 
 
@@ -116,6 +117,7 @@ def evaluate(
         TypeError: There is no such option, or something given as an agent is not one.
         MissingExtraError: scipy is not installed.
     """
+    import_extra("scipy.stats", "evaluation")  # not missed only when all games are played
     game = as_game(game)
     checked = check_evaluation_options(game, options or {})
     played = play_deals(game, agents, deal_seeds(seed, deals), checked, agent_seed=seed)

@@ -200,8 +200,10 @@ def run_tournament(
     Raises:
         ValueError: An agent, a number or an option is wrong, or an agent's action is illegal.
         TypeError: There is no such option, or something given as an agent is not one.
-        MissingExtraError: scipy, or rich for a progress bar, is not installed.
+        MissingExtraError: scipy, threadpoolctl, or rich for a progress bar, is not installed.
     """
+    for module in ("scipy.stats", "threadpoolctl"):  # not missed only when all games are played
+        import_extra(module, "evaluation")
     game = as_game(game)
     players = game.check_num_players(players)
     names = [agent_name(agent) for agent in agents]
