@@ -34,7 +34,7 @@ def settings() -> list[tuple[Any, int, dict[str, Any]]]:
 
 def play(number: int, game: Any, num_players: int, options: dict[str, Any]) -> list[str]:
     """A digest of each position of one game: the record, the mask, the full state, and what the
-    player to move and another one observe."""
+    player to move and another one observe; and what search asks the game."""
     from helpers import (
         Chooser,
         begin,
@@ -50,6 +50,7 @@ def play(number: int, game: Any, num_players: int, options: dict[str, Any]) -> l
     chooser = Chooser(number, kinds_of_actions(game))
     digests = []
     states = begin(game, num_players, 1000 + number, **own_options)
+    past = copy_of(game, states)
     for decision in range(AT_MOST):
         digest = hashlib.sha256()
         digest.update(bytes_of_entries(states))
@@ -63,6 +64,15 @@ def play(number: int, game: Any, num_players: int, options: dict[str, Any]) -> l
             other = copy_of(game, states)
             game.rules.determinize(other, 0, decision % num_players, np.uint64(decision))
             digest.update(bytes_of_entries(other))
+            if game.look_back is not None and game.round_of(past, 0) == game.round_of(states, 0):
+                digest.update(bytes([game.look_back(past, 0, states, 0, other, 0)]))
+                digest.update(bytes_of_entries(past))
+        if game.outlook is not None:
+            digest.update(int(game.round_of(states, 0)).to_bytes(4, "little"))
+            promised = float(game.outlook(states, 0, decision % num_players))
+            digest.update(promised.hex().encode())
+        if decision % SAMPLE == SAMPLE - 3:
+            past = copy_of(game, states)
         if is_over(states):
             digests.append(digest.hexdigest())
             break

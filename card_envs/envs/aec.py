@@ -386,6 +386,9 @@ class CardEnv(OneThread, AECEnv[str, Observation, int]):
         Returns:
             ``observation``: float32 (D,) in [0, 1]. ``action_mask``: int8 (A,). Both are the
             caller's own. With ``mask="info"`` the observation alone.
+
+        Raises:
+            KeyError: There is no such agent.
         """
         if not self.__dict__.get("_has_reset"):
             EnvLogger.error_observe_before_reset()

@@ -171,7 +171,19 @@ class SingleSeatEnv(gymnasium.Env[Observation, np.int64]):
         return self._observe()
 
     def step(self, action: np.int64 | int) -> tuple[Observation, float, bool, bool, dict[str, Any]]:
-        """The learner's action, and all that follows until their next decision."""
+        """The learner's action, and all that follows until their next decision.
+
+        Args:
+            action: From 0 to A - 1; what an illegal one does, ``on_illegal`` says.
+
+        Returns:
+            Observation and info as of :meth:`reset`; between them the reward of all that has
+            happened, whether the game is over, and whether ``max_steps`` ended it.
+
+        Raises:
+            ResetNeeded: No game has begun, or it is over.
+            ValueError: There is no such action, or it is illegal with ``on_illegal="raise"``.
+        """
         if not self._has_game:
             raise gymnasium.error.ResetNeeded("reset() needs to be called before step")
         if self._is_over:

@@ -76,7 +76,6 @@ class ProgramAgent(FollowingAgent):
         self.game = game
         self._argv = argv
         self.limits = limits
-        self.on_fault = limits.on_fault
         self._names = [game.action_name(action) for action in range(game.num_actions)]
         self._streams = np.array([mix(np.uint64(check_given_seed(seed)))], np.uint64)
         self._lock = RLock()
@@ -127,7 +126,7 @@ class ProgramAgent(FollowingAgent):
                 action = self._ask(seat, options, turn, j)
             except ProgramFault as fault:
                 self._note(fault)
-                if self.on_fault == "lose":
+                if self.limits.on_fault == "lose":
                     return FORFEIT
                 return int(random_action(self._streams, 0, action_mask, int(action_mask.sum())))
             except BaseException:  # such as Ctrl-C: the answer may still come
@@ -264,7 +263,7 @@ class ProgramAgent(FollowingAgent):
                 self.name,
                 self._decisions,
                 self._seconds,
-                self.on_fault,
+                self.limits.on_fault,
                 tuple(self._faults.values()),
             )
             self._decisions, self._seconds = 0, 0.0

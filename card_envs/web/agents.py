@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from card_envs.agents import (
@@ -109,7 +110,7 @@ class AgentMenu:
             return self._shared.setdefault((game.name, label), shared)
         if isinstance(agent, ProgramAgent):
             # One process for all tables; a game that a person plays goes on without it.
-            agent.on_fault = "random"
+            agent.limits = replace(agent.limits, on_fault="random")
             return self._shared.setdefault((game.name, label), agent)
         return agent
 

@@ -133,6 +133,7 @@ def find_disputes(agent: Agent, label: str, replay: Replay) -> Iterator[Disputes
     total = sum(isinstance(entry, int) for entry in replay.actions)
     found: list[Dispute] = []
     for step, (env, played) in enumerate(replay.steps()):
+        yield Disputes(agent=label, done=step, total=total)
         if len(env.legal_actions()) > 1:
             advice = advise(agent, label, env.game, env.states, step, played, follower)
             if advice.choice != played:
@@ -140,7 +141,6 @@ def find_disputes(agent: Agent, label: str, replay: Replay) -> Iterator[Disputes
                 found.append(_dispute(advice, player, played))
         if follower is not None:
             follower.watch(env.states, 0, played)
-        yield Disputes(agent=label, done=step, total=total)
     # A searcher may keep an action that it values a little lower: no loss then.
     found.sort(key=lambda dispute: (dispute.loss is None, -(dispute.loss or 0.0), dispute.step))
     yield Disputes(agent=label, done=total, total=total, disputes=found)

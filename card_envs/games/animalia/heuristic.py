@@ -95,7 +95,7 @@ def heuristic(states, i):
     if s.phase == BRING_IN:
         return choose_bonus_card(s, player)
     if s.phase == TAKE_OUT:
-        return CARD + best_exchange(s, player, int(s.chosen))[1]
+        return CARD + best_replacement(s, player, int(s.chosen))[0]
     if s.phase == OWL_FAMILY:
         return choose_owl_family(s, player)
     return choose_gift(s, player, unseen)
@@ -255,8 +255,8 @@ def choose_gift(s, player, unseen):
 
 
 @jit
-def best_exchange(s, player, bonus_card):
-    """What a bonus card gains at most, and the card that it should replace."""
+def best_replacement(s, player, bonus_card):
+    """The card that a bonus card should replace, and what that gains."""
     best = _NEVER
     best_card = 0
     for number in range(collections_each(s)):
@@ -269,7 +269,7 @@ def best_exchange(s, player, bonus_card):
                 if gained > best:
                     best = gained
                     best_card = card
-    return best, best_card
+    return best_card, best
 
 
 @jit
@@ -279,7 +279,7 @@ def choose_bonus_card(s, player):
     action = PASS
     for card in range(NUM_CARDS):
         if s.bonus[player] >> card & 1:
-            gained = best_exchange(s, player, card)[0]
+            gained = best_replacement(s, player, card)[1]
             if gained > best:
                 best = gained
                 action = CARD + card

@@ -593,8 +593,8 @@ def observe_with_lot(s, player, out):
             out[index(AT.with_lot + FULL * to + max(animals - 1, 0))] = animals > 0
             lacking = size - (medals >> FAMILY_BITS * family & 15) - animals
             if lacking >= _FEWEST:
-                entry = min(lacking - _FEWEST, _LACKING - 1)
-                out[index(AT.lacking + _LACKING * to + entry)] = 1.0
+                few = min(lacking - _FEWEST, _LACKING - 1)
+                out[index(AT.lacking + _LACKING * to + few)] = 1.0
 
 
 @inline

@@ -35,7 +35,6 @@ from card_envs.games.animalia.state import (
     EXCELLENCE,
     LOT,
     MAX_COLLECTIONS,
-    MAX_LOT,
     MAX_PLAYERS,
     NAME,
     NO_CARD,
@@ -49,12 +48,12 @@ from card_envs.games.animalia.state import (
     collections_each,
     first_collection,
     groups_of,
+    is_lot_final,
     next_dealer,
     next_incomplete,
     num_collections,
     num_incomplete,
     owner_of,
-    room_of,
     standing_of,
 )
 
@@ -217,8 +216,7 @@ def pass_lot(s):
     player = next_incomplete(s, int(s.current_player))
     s.current_player = player
     if player == s.dealer:
-        size = count(s.lot)
-        if size == MAX_LOT or size == room_of(s, player):
+        if is_lot_final(s):
             s.must_take = True
         else:
             turn_up(s)

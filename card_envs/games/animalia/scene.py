@@ -25,7 +25,6 @@ from card_envs.games.animalia.state import (
     EXCELLENCE,
     GIVE,
     LOT,
-    MAX_LOT,
     NO_CARD,
     NO_FAMILY,
     NOBODY,
@@ -37,10 +36,10 @@ from card_envs.games.animalia.state import (
     first_collection,
     group_size,
     groups_of,
+    is_lot_final,
     next_dealer,
     points_of,
     room_in,
-    room_of,
 )
 from card_envs.games.animalia.text import card_name, card_names, collection_number, each_card
 from card_envs.render.scene import (
@@ -130,8 +129,7 @@ def _table(s: Any, player: int) -> tuple[Zone, ...]:
     pile = _together([_hidden_card(s, player, place, marks=True) for place in places])
     zones = [Zone("draw pile", pile, "pile", _pile_note(s, player))]
     if s["lot"]:
-        turned_up = s["deck"][s["drawn"] - count(s["lot"]) : s["drawn"]]
-        cards = tuple(Card(card_name(card), highlight=True) for card in turned_up)
+        cards = tuple(Card(card_name(card), highlight=True) for card in _turned_up(s))
         note = f"turned up by {label_of(s['dealer'], player)}"
         zones.append(Zone("lot", cards, note=note, highlight=True))
     if s["replaced"]:
@@ -369,18 +367,20 @@ def _decision(s: Any, player: int, is_own: bool) -> tuple[str, str]:
     return "bring in a bonus card, or pass", ""
 
 
+def _turned_up(s: Any) -> Any:
+    """The lot's cards, in order."""
+    return s["deck"][s["drawn"] - count(s["lot"]) : s["drawn"]]
+
+
 def _lot(s: Any) -> str:
-    turned_up = s["deck"][s["drawn"] - count(s["lot"]) : s["drawn"]]
-    return ", ".join(map(card_name, turned_up))
+    return ", ".join(map(card_name, _turned_up(s)))
 
 
 def _if_it_comes_back(s: Any, player: int) -> str:
     """AN-5, AN-6: what happens to a lot that nobody takes."""
     if s["must_take"]:
         return ""
-    size = count(s["lot"])
-    must_take = size == MAX_LOT or size == room_of(s, s["dealer"])
-    then = "must take it" if must_take else "must turn up another card"
+    then = "must take it" if is_lot_final(s) else "must turn up another card"
     dealer = label_of(s["dealer"], player)
     they = "you" if s["dealer"] == player else "they"
     return f"If it comes back to {dealer}, {they} {then}."

@@ -150,6 +150,14 @@ def room_of(s, player):
 
 
 @jit
+def is_lot_final(s):
+    """AN-5, AN-6: whether the lot gets no more cards: it has three, or as many as its dealer has
+    room for, who must take it if nobody else does."""
+    size = count(s.lot)
+    return size == MAX_LOT or size == room_of(s, s.dealer)
+
+
+@jit
 def is_complete(s, player):
     """AN-9, AN-18: whether a player has no room for another card."""
     return room_of(s, player) == 0

@@ -23,6 +23,7 @@ from card_envs.games.beaver_gang.state import (
     SLOTS,
     SWAP_CARD,
     TAKE,
+    TARGETS,
     TURN,
     may_take,
 )
@@ -166,7 +167,8 @@ def heuristic(states, i):
         target = best_swap(s, player, mean)
         owner = (player + 1 + target // SLOTS) % s.num_players
         gain = worst - expected_value(s, player, owner, target % SLOTS, mean)
-        return SWAP_CARD + 20 * slot + target if gain > max(needed, LEAST_SWAP_GAIN) else DISCARD
+        is_worth_it = gain > max(needed, LEAST_SWAP_GAIN)
+        return SWAP_CARD + TARGETS * slot + target if is_worth_it else DISCARD
     if s.drawn == PEEK:
         unknown = unknown_slot(s, player)
         return PEEK_AT + unknown if unknown >= 0 and needed < PEEK_GAIN else DISCARD

@@ -12,14 +12,14 @@ _VARIANCE = 61.0
 @jit
 def round_of(states, i):
     """How many rounds are finished."""
-    return int(states[i].round)
+    return int(states[i]["round"])
 
 
 @jit
 def outlook(states, i, player):
     """The rank reward that the totals promise, at the end of a round."""
     s = states[i]
-    left = int(s.rounds) - int(s.round)
+    left = int(s.rounds) - int(s["round"])
     total = 0.0
     for other in range(s.num_players):
         if other != player:

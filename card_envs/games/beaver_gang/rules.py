@@ -35,6 +35,7 @@ from card_envs.games.beaver_gang.state import (
     SWAP_CARD,
     SWAPPED,
     TAKE,
+    TARGETS,
     TOOK,
     TURN,
     may_knock,
@@ -192,7 +193,7 @@ def legal_action_mask(states, i, out):
     if s.drawn == SWAP:
         targets = SLOTS * (int(s.num_players) - 1)
         for slot in range(SLOTS):
-            first = SWAP_CARD + 20 * slot
+            first = SWAP_CARD + TARGETS * slot
             for target in range(targets):
                 out[first + target] = 1
         return 1 + SLOTS * targets
@@ -253,7 +254,7 @@ def use_drawn_card(s, action):
     if action == DISCARD:
         discard(s, card)
         s.drawn = NO_CARD
-        if s.first_of_pair:  # BG-15: another one is drawn, which must be used
+        if s.first_of_pair:  # BG-15: the second card, to be used or discarded as in B
             s.first_of_pair = False
             draw(s)
         else:
@@ -264,9 +265,10 @@ def use_drawn_card(s, action):
         s.known[player] |= 1 << SLOTS * player + slot
         end_turn(s, EXCHANGED + slot)
     elif action < PEEK_AT:
-        slot = (action - SWAP_CARD) // 20
-        other = (player + 1 + (action - SWAP_CARD) % 20 // 4) % s.num_players
-        other_slot = (action - SWAP_CARD) % 4
+        slot = (action - SWAP_CARD) // TARGETS
+        target = (action - SWAP_CARD) % TARGETS
+        other = (player + 1 + target // SLOTS) % s.num_players
+        other_slot = target % SLOTS
         swap_cards(s, player, slot, other, other_slot)
         discard(s, card)  # BG-12: after the action
         s.swapped_with[player] = other

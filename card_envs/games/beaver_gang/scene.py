@@ -271,8 +271,7 @@ def _knocking(s: Any, observer: int) -> str:
     if s["knocker"] >= 0:
         who = capitalized(label_of(int(s["knocker"]), observer))
         return f"{who} knocked: the last lap, one turn for each of the others."
-    # The present turn counts, and in the phase KNOCK it has been counted already.
-    if s["phase"] == KNOCK or s["turns"] + 1 >= s["num_players"]:
+    if s["turns"] + 1 >= s["num_players"]:  # the present turn counts
         return "Nobody has knocked; a player whose turn ends now may."
     return "Nobody may knock before everybody has had a turn."
 

@@ -15,7 +15,9 @@ OUTER_SLOTS = 0b1001  # BG-6, as a set of slots: slot k is bit 1 << k
 # Values of ``phase``: what the player to move decides.
 TURN, DRAWN, KNOCK, OVER = 0, 1, 2, 3
 
-# The actions (97). SWAP_CARD + 20 * own slot + 4 * (places to the left - 1) + their slot.
+# The actions (97). A swap is SWAP_CARD + TARGETS * own slot + target, where a target is another
+# player's card: SLOTS * (places to the left - 1) + their slot.
+TARGETS = SLOTS * (MAX_PLAYERS - 1)
 TAKE = 0
 DRAW = 4
 DISCARD = 5

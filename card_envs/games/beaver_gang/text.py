@@ -20,6 +20,7 @@ from card_envs.games.beaver_gang.state import (
     SWAP_CARD,
     SWAPPED,
     TAKE,
+    TARGETS,
     TOOK,
 )
 
@@ -33,7 +34,7 @@ def action_name(action: int) -> str:
     if EXCHANGE <= action < SWAP_CARD:
         return f"exchange the drawn card for slot {action - EXCHANGE}"
     if SWAP_CARD <= action < PEEK_AT:
-        slot, target = divmod(action - SWAP_CARD, 20)
+        slot, target = divmod(action - SWAP_CARD, TARGETS)
         places, other_slot = divmod(target, SLOTS)
         return f"swap slot {slot} with slot {other_slot} of the player {places + 1} to the left"
     if PEEK_AT <= action < CARRY_OUT_DRAW_TWO:

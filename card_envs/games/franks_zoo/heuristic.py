@@ -299,7 +299,7 @@ def choose_answer(s, hand, wins):
     best, best_score = PASS, value_of(hand, True)
     for lay in range(NUM_LAYS):
         whole = TOGETHER[s.request, lay]
-        if MAY_PLAY[s.last_set, min(whole, JOKER_ALONE)] and holds(hand, lay):
+        if whole != NO_LAY and MAY_PLAY[s.last_set, whole] and holds(hand, lay):
             score = value_of(hand - PACKED[lay], True)
             score += HELP_WINS_GAIN * win_chance(whole, wins)
             if s.hand_size[s.asker] == 0:

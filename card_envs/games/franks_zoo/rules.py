@@ -120,7 +120,7 @@ def deal(s):
     were played before, except by who is the dealer.
     """
     seed_stream(s, s.seed, s.hand_number)
-    size = 0
+    size = 0  # of the pile, which lies where the trick will
     for kind in range(NUM_KINDS):
         s.trick[kind] = DECK_OF_THREE_COUNTS[kind] if s.num_players == 3 else DECK_COUNTS[kind]
         size += int(s.trick[kind])

@@ -31,7 +31,7 @@ from card_envs.games.swim_for_your_life.knowledge import unknown_cards
 from card_envs.games.swim_for_your_life.state import (
     MAX_PLAYERS,
     NOBODY,
-    is_set,
+    means_sudden_death,
     packed,
     players_left,
 )
@@ -203,7 +203,7 @@ def best_exchange(s, player, unseen, worth, danger):
                 for animal in range(NUM_ANIMALS):
                     score += worth[animal, count_after(s, player, row, laid_down, animal)]
                 for k in range(NUM_SETS):
-                    if is_set(s, HARE + k):
+                    if means_sudden_death(s, HARE + k):
                         score += set_score(s, player, row, laid_down, HARE + k, unseen, danger)
                 if score > best_score:
                     best, best_score = action, score

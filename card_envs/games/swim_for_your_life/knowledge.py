@@ -16,7 +16,7 @@ from card_envs.games.swim_for_your_life.cards import (
     NUM_ANIMALS,
     NUM_SETS,
 )
-from card_envs.games.swim_for_your_life.state import clear, is_set
+from card_envs.games.swim_for_your_life.state import clear, means_sudden_death
 
 
 @jit
@@ -39,7 +39,9 @@ def know_exchange(s, player, animal, laid_down, taken):
 def know_no_set(s, player):
     """If the round continues after an exchange, the hand holds no set of sudden death (SW-9)."""
     for k in range(NUM_SETS):
-        most = DECK_COUNTS[HARE + k] - is_set(s, HARE + k)
+        most = DECK_COUNTS[HARE + k]
+        if means_sudden_death(s, HARE + k):
+            most -= 1
         s.most[player, k] = min(s.most[player, k], most)
 
 

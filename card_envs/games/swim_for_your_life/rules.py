@@ -48,7 +48,7 @@ from card_envs.games.swim_for_your_life.state import (
     NOBODY,
     START_LIVES,
     clear,
-    is_set,
+    means_sudden_death,
     players_left,
 )
 
@@ -238,7 +238,7 @@ def next_in_game(s, player):
 def holds_a_set(s, player):
     """SW-9: checked after an exchange, and only then (SW-10)."""
     for animal in range(HARE, HARE + NUM_SETS):
-        if is_set(s, animal) and s.hand[player, animal] == DECK_COUNTS[animal]:
+        if means_sudden_death(s, animal) and s.hand[player, animal] == DECK_COUNTS[animal]:
             return True
     return False
 

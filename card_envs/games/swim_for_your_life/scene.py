@@ -26,7 +26,7 @@ from card_envs.games.swim_for_your_life.state import (
     IN_GAME,
     NO_ACTION,
     NOBODY,
-    is_set,
+    means_sudden_death,
     players_left,
 )
 from card_envs.games.swim_for_your_life.text import PLURALS, in_words
@@ -247,7 +247,7 @@ def _sudden_death(
     sets = " and ".join(
         f"all {hand[animal]} {PLURALS[animal]}"
         for animal in range(NUM_ANIMALS)
-        if is_set(s, animal) and hand[animal] == DECK_COUNTS[animal]
+        if means_sudden_death(s, animal) and hand[animal] == DECK_COUNTS[animal]
     )
     title = f", ended by sudden death: {label_of(winner, observer)} had {sets}"
     shown = [*hand.tolist(), ""]

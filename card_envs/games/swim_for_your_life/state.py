@@ -77,7 +77,7 @@ def packed(counts, place):
 
 
 @jit
-def is_set(s, animal):
+def means_sudden_death(s, animal):
     """SW-9, SW-14: whether all cards of the animal mean sudden death."""
     return animal >= HARE and animal <= (PIG if s.expert else CAT)
 
