@@ -21,7 +21,7 @@ from card_envs.command import add_games_argument, import_games, parse_arguments
 from card_envs.engine.game import VIEW_OPTIONS, Game, Option
 from card_envs.files import write_text
 from card_envs.games import GAMES, folder_of, is_of_this_package, load_game, rules_file
-from card_envs.markdown import markdown_table, with_section
+from card_envs.markdown import markdown_table, plain_table, with_section
 from card_envs.render.words import kind_of
 
 _PACKAGE = Path(__file__).parent
@@ -185,7 +185,7 @@ def page(game: Game) -> str:
         "Agents\n------\n``player_0`` ... in the order of the seats, clockwise; "
         f"{game.default_players} unless ``num_players`` says otherwise.",
         f"Action Space\n------------\n``Discrete({game.num_actions})``",
-        _plain(("index", "action"), action_rows(game)),
+        plain_table(("index", "action"), action_rows(game), _WIDTH),
         "Observation Space\n-----------------\n"
         f'``Dict{{"observation": Box(0, 1, ({game.fields.size},), float32), '
         f'"action_mask": Box(0, 1, ({game.num_actions},), int8)}}``; '
@@ -193,7 +193,7 @@ def page(game: Game) -> str:
         "units divided by the scale.",
         game.fields.docstring(_WIDTH),
         "Arguments\n---------",
-        _plain(("argument", "default", "values", "meaning"), option_rows(game)),
+        plain_table(("argument", "default", "values", "meaning"), option_rows(game), _WIDTH),
         f"Version History\n---------------\nv{game.version}: the present rules and dealing.",
     ]
     return "\n\n".join(_wrapped(section) for section in sections)
@@ -212,23 +212,6 @@ def _wrapped(section: str) -> str:
         if len(line) > _WIDTH
         else line
         for line in section.split("\n")
-    )
-
-
-def _plain(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """A table as plain text, its last column wrapped."""
-    lines = [head, *rows]
-    *widths, _ = (max(map(len, column)) for column in zip(*lines, strict=True))
-    indent = sum(widths) + 2 * len(widths)
-    return "\n".join(
-        textwrap.fill(
-            row[-1],
-            _WIDTH,
-            initial_indent="".join(f"{c:{w}}  " for c, w in zip(row[:-1], widths, strict=True)),
-            subsequent_indent=" " * indent,
-            break_on_hyphens=False,
-        )
-        for row in lines
     )
 
 

@@ -19,10 +19,11 @@ from card_envs.engine.agent import Agent, Follower, FollowingAgent, Turn
 from card_envs.engine.checks import check_flag, check_number, check_whole_number
 from card_envs.engine.game import Game, View, check_is_game
 from card_envs.engine.jit import COMPILED
+from card_envs.engine.likely_worlds import Evidence
 from card_envs.engine.perceptron import SCRATCH_ROWS, drawing, join
 from card_envs.engine.search import compile_search
 from card_envs.engine.search_halving import search_games
-from card_envs.engine.search_rollouts import NUM_COUNTS
+from card_envs.engine.search_rollouts import NUM_COUNTS, Findings, RolloutPolicy, Room
 from card_envs.engine.search_tree import MAX_DEPTH, NODE_SIZE, search_tree
 from card_envs.engine.seeds import check_given_seed
 from card_envs.engine.templates import HEURISTIC, NETWORK, RANDOM
@@ -106,12 +107,15 @@ class Searcher(Agent):
         views = [View() if agent is None else agent.view for agent in (proposer, player)]
         self.view = views[0]
         codes = np.array([view.codes for view in views], np.int64)
-        end = (
+        self._policy = RolloutPolicy(
+            kind,
+            weights,
+            layouts,
+            codes,
             horizon == "round",
             check_whole_number("max_decisions", max_decisions, 1),
             check_number("unfinished", unfinished),
         )
-        self._policy = (kind, weights, layouts, codes, *end)
         self._seed = np.uint64(check_given_seed(seed))
         available = numba.config.NUMBA_NUM_THREADS  # type: ignore[attr-defined]
         self._threads = check_whole_number("threads", threads, 1, available)
@@ -121,10 +125,9 @@ class Searcher(Agent):
     @property
     def policies_hash(self) -> str:
         """SHA-256 of its policies: their weights, how they choose, and what they see."""
-        _, weights, layouts, codes, *_ = self._policy
-        return hashlib.sha256(
-            b"".join(array.tobytes() for array in (weights, layouts, codes))
-        ).hexdigest()
+        policy = self._policy
+        arrays = policy.weights, policy.layouts, policy.views
+        return hashlib.sha256(b"".join(array.tobytes() for array in arrays)).hexdigest()
 
     def check_game(self, game: Game) -> None:
         """Raise a ValueError if it searches another game."""
@@ -171,7 +174,7 @@ class Searcher(Agent):
                 self._room(len(turn)),
                 np.zeros((len(turn), self._game.max_players), np.float64),
                 actions,
-                (values, visits, work),
+                Findings(values, visits, work),
                 *settings,
             )
         self.work += work.sum(axis=0)
@@ -181,10 +184,9 @@ class Searcher(Agent):
     def _settings(self, count: int) -> tuple[Any, ...]:
         """The arguments of the template that are its own, for ``count`` games."""
 
-    def _room(self, count: int) -> tuple[Any, ...]:
-        """Observations, masks, room for the networks, random streams."""
+    def _room(self, count: int) -> Room:
         game = self._game
-        return (
+        return Room(
             np.empty((count, game.fields.size), np.uint8),
             np.empty((count, game.num_actions), np.int8),
             np.zeros((count, SCRATCH_ROWS, self._width), np.float32),
@@ -317,13 +319,15 @@ class SearchAgent(Searcher, FollowingAgent):
             self._game.new_states(count),
             self._min_probability,
             np.empty((count, self._candidates), np.int64),
-            _join_states(self._game, [one.states for one in decisions]),
-            np.array([one.action for one in decisions], np.int64),
-            bounds,
-            self._game.new_states(count),
-            np.empty((count, self._worlds), np.float64),
-            np.empty((count, self._worlds), np.int64),
-            np.empty((count, self._rollouts), np.float64),
+            Evidence(
+                _join_states(self._game, [one.states for one in decisions]),
+                np.array([one.action for one in decisions], np.int64),
+                bounds,
+                self._game.new_states(count),
+                np.empty((count, self._worlds), np.float64),
+                np.empty((count, self._worlds), np.int64),
+                np.empty((count, self._rollouts), np.float64),
+            ),
             np.empty((count, self._candidates, self._rollouts), np.float32),
         )
 

@@ -115,6 +115,26 @@ class FollowingAgent(Agent):
         return self.follow(None).decide(turn)
 
 
+class Followers:
+    """A follower for each agent, the same in all games, so that it can end one that was broken off.
+
+    Args:
+        options: The games' options; None: they are unknown.
+    """
+
+    def __init__(self, options: Mapping[str, Any] | None) -> None:
+        self._options = options
+        self._known: list[tuple[FollowingAgent, Follower]] = []
+
+    def of(self, agent: FollowingAgent) -> Follower:
+        """The agent's."""
+        for known, follower in self._known:
+            if known is agent:
+                return follower
+        self._known.append((agent, agent.follow(self._options)))
+        return self._known[-1][1]
+
+
 def turn_of(game: Game, states: NDArray[np.void], indices: NDArray[np.int64], view: View) -> Turn:
     """The turn of the players to move in the games ``indices``, observed in a view."""
     observation = np.zeros((len(indices), game.fields.size), np.float32)

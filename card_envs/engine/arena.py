@@ -16,6 +16,7 @@ from card_envs.engine.agent import (
     FORFEIT_REWARD,
     Agent,
     Follower,
+    Followers,
     FollowingAgent,
     Turn,
     checked_actions,
@@ -100,7 +101,7 @@ class Arena:
         # Of games at which an agent follows: which they are, who does, and a kernel's action.
         self._is_followed = np.zeros(num_games, np.bool_)
         self._at_table: dict[int, list[Follower]] = {}
-        self._followers: list[tuple[Agent, Follower]] = []
+        self._followers = Followers(self.options)
         self._chosen = np.zeros(num_games, np.int64)
         dtype = check_observation_dtype(observation_dtype)
         self.observation = np.zeros((num_games, game.fields.size), dtype)
@@ -207,7 +208,7 @@ class Arena:
         if not isinstance(agent, FollowingAgent):
             self._take(games, checked_actions(agent, turn, agent.act))
             return games
-        actions = checked_actions(agent, turn, self._follower_of(agent).decide)
+        actions = checked_actions(agent, turn, self._followers.of(agent).decide)
         goes_on = actions != FORFEIT
         self.forfeit(games[~goes_on])
         games = games[goes_on]
@@ -237,7 +238,7 @@ class Arena:
         following: list[tuple[Follower, list[int]]] = []
         for k, agent in enumerate(self.agents):
             if isinstance(agent, FollowingAgent):
-                follower = self._follower_of(agent)
+                follower = self._followers.of(agent)
             elif agent is None and self.follower is not None:
                 follower = self.follower
             else:
@@ -262,14 +263,6 @@ class Arena:
             if there:
                 self._at_table[i] = there
                 self._is_followed[i] = True
-
-    def _follower_of(self, agent: Agent | None) -> Follower:
-        for known, follower in self._followers:
-            if known is agent:
-                return follower
-        assert isinstance(agent, FollowingAgent)
-        self._followers.append((agent, agent.follow(self.options)))
-        return self._followers[-1][1]
 
 
 def _kernel_of(agent: Agent | None) -> int:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-import textwrap
 from collections import namedtuple
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -13,6 +12,8 @@ from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
+
+from card_envs.markdown import plain_table
 
 ScalarT = TypeVar("ScalarT", bound=np.generic)
 
@@ -182,13 +183,4 @@ class Fields:
 
     def docstring(self, width: int) -> str:
         """The layout as plain text for a docstring, no line longer than ``width``."""
-        rows = [("index", "field", "shape", "scale", "meaning"), *self.rows()]
-        *widths, _ = (max(map(len, column)) for column in zip(*rows, strict=True))
-        indent = sum(widths) + 2 * len(widths)
-        lines = []
-        for *cells, meaning in rows:
-            head = "".join(f"{cell:{w}}  " for cell, w in zip(cells, widths, strict=True))
-            lines += textwrap.wrap(
-                meaning, width, initial_indent=head, subsequent_indent=" " * indent
-            )
-        return "\n".join(lines)
+        return plain_table(("index", "field", "shape", "scale", "meaning"), self.rows(), width)

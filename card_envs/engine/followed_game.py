@@ -8,7 +8,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from card_envs.engine.agent import Agent, Follower, FollowingAgent, checked_choice, turn_of
+from card_envs.engine.agent import (
+    Agent,
+    Follower,
+    Followers,
+    FollowingAgent,
+    checked_choice,
+    turn_of,
+)
 from card_envs.engine.game import Game
 
 
@@ -26,8 +33,7 @@ class FollowedGame:
 
     def __init__(self, game: Game, agents: Mapping[int, Agent], options: Mapping[str, Any]) -> None:
         self._game = game
-        self._options = options
-        self._known: list[tuple[FollowingAgent, Follower]] = []
+        self._follower_of = Followers(options).of
         self._seat(agents)
 
     def _seat(self, agents: Mapping[int, Agent]) -> None:
@@ -41,14 +47,6 @@ class FollowedGame:
                 seats = []
                 self._followers.append((agent, self._follower_of(agent), seats))
             seats.append(player)
-
-    def _follower_of(self, agent: FollowingAgent) -> Follower:
-        """The same one in every game: it ends the one before if that was broken off."""
-        for known, follower in self._known:
-            if known is agent:
-                return follower
-        self._known.append((agent, agent.follow(self._options)))
-        return self._known[-1][1]
 
     @property
     def is_followed(self) -> bool:

@@ -9,7 +9,10 @@ again: it counts more.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
+from numpy.typing import NDArray
 
 from card_envs.engine.jit import jit
 from card_envs.engine.perceptron import LAYERS, write_logits
@@ -34,16 +37,28 @@ _MOST_DRAWS = 64
 _GOLDEN = 0.6180339887498949
 
 
-def weigh_worlds(states, i, j, stream, policy, room, origins, memory, used, work):
+class Evidence(NamedTuple):
+    """Earlier decisions of others, and room to weigh worlds by them, for M games; but for the first
+    four, of one."""
+
+    past: NDArray[np.void]  #: records (H,): the games before these decisions
+    actions: NDArray[np.int64]  #: (H,), what they did
+    bounds: NDArray[np.int64]  #: (M + 1,): from ``bounds[j]`` to ``bounds[j + 1]`` are game j's
+    recalled: NDArray[np.void]  #: records (M,), to be overwritten, as is all that follows
+    log_weights: NDArray[np.float64]  #: (M, W), for the W worlds that are weighed; 0: they are not
+    slots: NDArray[np.int64]  #: (M, W)
+    counts: NDArray[np.float64]  #: (M, rollouts), how often each world counts
+
+
+def weigh_worlds(states, i, j, stream, policy, room, origins, evidence, used, work):
     """Weigh worlds for a decision in game ``i``, of which about ``used`` are played in.
 
     Returns the sum of their weights; 0: all worlds are equally likely.
     """
-    past, actions, bounds, recalled, log_weights, slots, _ = memory
-    layout = policy[2][1]
+    past, actions, bounds, recalled, log_weights, slots, _ = evidence
     drawn = len(log_weights)
     player = np.int64(states[i].current_player)
-    if drawn == 0 or bounds[j] == bounds[j + 1] or layout[LAYERS] == 0:
+    if drawn == 0 or bounds[j] == bounds[j + 1] or policy.layouts[1, LAYERS] == 0:
         return 0.0
     slots[:] = -1
     for w in range(drawn):
@@ -60,14 +75,13 @@ def weigh_worlds(states, i, j, stream, policy, room, origins, memory, used, work
 
 def log_likelihood(recalled, j, action, policy, room, work):
     """How likely the rollouts' policy takes the action in ``recalled[j]``, as a logarithm."""
-    _, weights, layouts, views, _, _, _ = policy
     observation, action_mask, scratch, _ = room
     count = legal_action_mask(recalled, j, action_mask)
     if count > 1 and action_mask[action]:
         player = np.int64(recalled[j].current_player)
-        observe(recalled, j, player, views[1, 0], views[1, 1], observation)
+        observe(recalled, j, player, policy.views[1, 0], policy.views[1, 1], observation)
         work[EVALUATIONS] += 1
-        write_logits(weights, layouts[1], observation, SCALE, action_mask, scratch)
+        write_logits(policy.weights, policy.layouts[1], observation, SCALE, action_mask, scratch)
     return log_probability(scratch[2], action_mask, action, count)
 
 

@@ -8,10 +8,17 @@ import numpy as np
 from numba import prange
 
 from card_envs.engine.jit import jit
-from card_envs.engine.likely_worlds import draw_world, weigh_worlds
+from card_envs.engine.likely_worlds import Evidence, draw_world, weigh_worlds
 from card_envs.engine.outcome import RANK
 from card_envs.engine.rng import mix, seed_in, unit_of
-from card_envs.engine.search_rollouts import WORLDS, hash_observation, play_on, propose
+from card_envs.engine.search_rollouts import (
+    WORLDS,
+    Findings,
+    Room,
+    hash_observation,
+    play_on,
+    propose,
+)
 
 # What a world that was not seen may add to the variance of a few that say the same.
 _LEAST_VARIANCE = 0.1
@@ -34,13 +41,14 @@ def search_one(
     found,
     min_probability,
     candidates,
-    memory,
+    evidence,
     values,
 ):
     """Choose an action in game ``i``: sequential halving over the same worlds for all candidates.
 
     The proposed action stays to the end, and is kept unless another one is ahead of it by
-    ``caution`` standard errors.
+    ``caution`` standard errors. The arguments are those of ``search_games`` for this game alone:
+    ``states[i]``, in place ``j`` of what is there for all games.
     """
     means, visits, work = found
     player = np.int64(states[i].current_player)
@@ -55,8 +63,8 @@ def search_one(
     # Without halving there are as many worlds as there would be for all candidates.
     left, done, racing = rollouts if is_halving else rollouts // len(candidates) * tried, 0, tried
     used = count_worlds(left, phases, racing)
-    total = weigh_worlds(states, i, j, stream, policy, room, origins, memory, used, work)
-    sums, slots, counts = memory[4:]
+    total = weigh_worlds(states, i, j, stream, policy, room, origins, evidence, used, work)
+    sums, slots, counts = evidence.log_weights, evidence.slots, evidence.counts
     place = unit_of(stream)
     for phase in range(phases):
         for _ in range(worlds_of_phase(left, phases - phase, racing)):
@@ -177,13 +185,7 @@ def search_games(
     origins,
     min_probability,
     candidates,
-    past,
-    past_actions,
-    bounds,
-    recalled,
-    log_weights,
-    slots,
-    counts,
+    evidence,
     values,
 ):
     """Choose an action in each of the games ``indices`` by rollouts of a few candidates.
@@ -191,38 +193,25 @@ def search_games(
     Args:
         states: The games; they do not change.
         indices: int64 (M,), those in which to choose.
-        policy: Who proposes and who plays the rollouts: the rollouts' kind (``RANDOM``,
-            ``HEURISTIC`` or ``NETWORK``); weights and layouts (2, LAYOUT_SIZE) as from
-            ``perceptron.join``, the proposer's first, without layers where there is no network;
-            int64 (2, 2), memory and features of their observations; whether rollouts end with
-            the round, or with the game; after how many decisions a rollout is cut, and what each
-            player then gets.
+        policy: A ``RolloutPolicy``.
         rollouts: How many rollouts for a decision.
         seed: Of all random choices.
         worlds: Records (M,), to be overwritten, as is all that follows.
-        room: uint8 (M, D), int8 (M, A), float32 (M, SCRATCH_ROWS, width), uint64 (M,):
-            observations, masks, the networks' layers, random streams.
+        room: A ``Room``.
         gains: float64 (M, max_players).
         actions: int64 (M,), the result.
-        found: What there is to know besides: float64 (M, A), the mean of each action's rollouts;
-            int64 (M, A), their number; int64 (M, NUM_COUNTS), to which the worlds that were drawn
-            are added, the decisions in rollouts, and the network's evaluations.
+        found: ``Findings``, the result too.
         caution: Standard errors by which another action must be ahead of the proposed one.
         is_halving: Whether half of the candidates are dropped again and again.
         origins: Records (M,).
         min_probability: Actions that the proposer, a network, gives a smaller one are not tried.
         candidates: int64 (M, K), for the K actions that are tried at most; K <= rollouts.
-        past: Records (H,): the games before earlier decisions of others, see ``likely_worlds``.
-        past_actions: int64 (H,), what they did.
-        bounds: int64 (M + 1,): those from ``bounds[j]`` to ``bounds[j + 1]`` are game j's.
-        recalled: Records (M,).
-        log_weights: float64 (M, W), for the W worlds that are weighed; 0: they are not.
-        slots: int64 (M, W).
-        counts: float64 (M, rollouts).
+        evidence: An ``Evidence``.
         values: float32 (M, K, rollouts).
     """
     observation, action_mask, scratch, streams = room
     means, visits, work = found
+    past, past_actions, bounds, recalled, log_weights, slots, counts = evidence
     for j in prange(len(indices)):
         actions[j] = search_one(
             states,
@@ -235,11 +224,11 @@ def search_games(
             seed,
             origins,
             worlds,
-            (observation[j], action_mask[j], scratch[j], streams),
+            Room(observation[j], action_mask[j], scratch[j], streams),
             gains[j],
-            (means[j], visits[j], work[j]),
+            Findings(means[j], visits[j], work[j]),
             min_probability,
             candidates[j],
-            (past, past_actions, bounds, recalled, log_weights[j], slots[j], counts[j]),
+            Evidence(past, past_actions, bounds, recalled, log_weights[j], slots[j], counts[j]),
             values[j],
         )

@@ -5,7 +5,10 @@ Templates, as those of ``templates``: ``search.compile_search`` compiles them fo
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
+from numpy.typing import NDArray
 
 from card_envs.engine.jit import jit
 from card_envs.engine.perceptron import LAYERS, choose_by_network, most_probable, write_logits
@@ -19,6 +22,39 @@ WORLDS, DECISIONS, EVALUATIONS = range(3)
 NUM_COUNTS = 3
 
 _20 = np.uint64(20)
+
+
+class RolloutPolicy(NamedTuple):
+    """Who proposes actions, and who plays rollouts to which end.
+
+    Entry 0 of ``layouts`` and ``views`` is the proposer's, entry 1 that of the rollouts.
+    """
+
+    kind: int  #: of the rollouts' player: ``RANDOM``, ``HEURISTIC`` or ``NETWORK``
+    weights: NDArray[np.float32]  #: of both networks, as from ``perceptron.join``
+    layouts: NDArray[np.int64]  #: (2, LAYOUT_SIZE), without layers where there is no network
+    views: NDArray[np.int64]  #: (2, 2), memory and features of their observations
+    to_round: bool  #: whether rollouts end with the round, or with the game
+    max_decisions: int  #: after which a rollout is cut
+    unfinished: float  #: what each player then gets
+
+
+class Room(NamedTuple):
+    """What is overwritten at every decision of a rollout: of M games, or but for the streams, of
+    one."""
+
+    observation: NDArray[np.uint8]  #: (M, D)
+    action_mask: NDArray[np.int8]  #: (M, A)
+    scratch: NDArray[np.float32]  #: (M, SCRATCH_ROWS, width), the networks' layers
+    streams: NDArray[np.uint64]  #: (M,), of random numbers
+
+
+class Findings(NamedTuple):
+    """What there is to know besides the chosen actions, of M games or of one."""
+
+    means: NDArray[np.float64]  #: (M, A), of each action's rollouts
+    visits: NDArray[np.int64]  #: (M, A), their number
+    work: NDArray[np.int64]  #: (M, NUM_COUNTS), to which is added
 
 
 @jit
@@ -36,10 +72,9 @@ def play_on(worlds, j, action, number, policy, room, gains, work):
 
     What each player gets is added to ``gains``; a negative action is none, and the policy begins.
     """
-    kind, weights, layouts, views, to_round, max_decisions, unfinished = policy
     observation, action_mask, scratch, streams = room
     s = worlds[j]
-    for _ in range(max_decisions):
+    for _ in range(policy.max_decisions):
         if action >= 0:
             step(worlds, j, action)
             work[DECISIONS] += 1
@@ -49,23 +84,23 @@ def play_on(worlds, j, action, number, policy, room, gains, work):
             return
         if s.truncated:
             for player in range(s.num_players):
-                gains[player] += unfinished
+                gains[player] += policy.unfinished
             return
-        if to_round and round_of(worlds, j) != number:
+        if policy.to_round and round_of(worlds, j) != number:
             break
-        if kind == HEURISTIC:
+        if policy.kind == HEURISTIC:
             action = heuristic(worlds, j)
         else:
             count = legal_action_mask(worlds, j, action_mask)
             if count == 1:
                 action = most_probable(scratch[2], action_mask)
-            elif kind == NETWORK:
+            elif policy.kind == NETWORK:
                 player = np.int64(s.current_player)
-                observe(worlds, j, player, views[1, 0], views[1, 1], observation)
+                observe(worlds, j, player, policy.views[1, 0], policy.views[1, 1], observation)
                 work[EVALUATIONS] += 1
                 action = choose_by_network(
-                    weights,
-                    layouts[1],
+                    policy.weights,
+                    policy.layouts[1],
                     observation,
                     SCALE,
                     action_mask,
@@ -78,7 +113,7 @@ def play_on(worlds, j, action, number, policy, room, gains, work):
                 action = random_action(streams, j, action_mask, count)
     else:
         for player in range(s.num_players):
-            gains[player] += unfinished
+            gains[player] += policy.unfinished
     for player in range(s.num_players):
         gains[player] += outlook(worlds, j, player)
 
@@ -89,21 +124,21 @@ def propose(states, i, policy, room, candidates, min_probability):
     They are the network's likeliest, of no smaller probability; without a network, the heuristic's
     action and then the legal actions in their order.
     """
-    _, weights, layouts, views, _, _, _ = policy
     observation, action_mask, scratch, _ = room
+    layout = policy.layouts[0]
     count = legal_action_mask(states, i, action_mask)
     player = np.int64(states[i].current_player)
-    observe(states, i, player, views[0, 0], views[0, 1], observation)
+    observe(states, i, player, policy.views[0, 0], policy.views[0, 1], observation)
     logits = scratch[2]
-    if layouts[0, LAYERS] > 0:
-        write_logits(weights, layouts[0], observation, SCALE, action_mask, scratch)
+    if layout[LAYERS] > 0:
+        write_logits(policy.weights, layout, observation, SCALE, action_mask, scratch)
     else:
         for action in range(len(action_mask)):
             logits[action] = -action
         if HAS_HEURISTIC and count > 1:
             logits[heuristic(states, i)] = 1.0
     likely = count
-    if layouts[0, LAYERS] > 0 and min_probability > 0.0:
+    if layout[LAYERS] > 0 and min_probability > 0.0:
         likely = count_likely(logits, action_mask, min_probability)
     tried = min(likely, len(candidates))
     for k in range(tried):

@@ -15,7 +15,14 @@ from card_envs.engine.outcome import RANK
 from card_envs.engine.perceptron import most_probable
 from card_envs.engine.portable_math import log
 from card_envs.engine.rng import mix, seed_in
-from card_envs.engine.search_rollouts import DECISIONS, WORLDS, hash_observation, play_on
+from card_envs.engine.search_rollouts import (
+    DECISIONS,
+    WORLDS,
+    Findings,
+    Room,
+    hash_observation,
+    play_on,
+)
 from card_envs.engine.seeds import random_action
 
 # A path in a tree is followed this far.
@@ -51,14 +58,14 @@ def search_tree(
     Args:
         states: The games; they do not change.
         indices: int64 (M,), those in which to choose.
-        policy: Who plays the rollouts.
+        policy: A ``RolloutPolicy``.
         rollouts: How many worlds are searched, each with one rollout.
         seed: Of all random choices.
         worlds: Records (M,).
-        room: As for ``search_games``.
+        room: A ``Room``.
         gains: float64 (M, max_players).
         actions: int64 (M,), the result: the most visited one.
-        found: As for ``search_games``.
+        found: ``Findings``, the result too.
         exploration: The weight of the second term of UCB1.
         nodes: int32 (M, 2 * rollouts + 1, NODE_SIZE).
         totals: float64 (M, 2 * rollouts + 1): what the player who chose the action got, summed up.
@@ -76,9 +83,9 @@ def search_tree(
             exploration,
             seed,
             worlds,
-            (observation[j], action_mask[j], scratch[j], streams),
+            Room(observation[j], action_mask[j], scratch[j], streams),
             gains[j],
-            (means[j], visits[j], work[j]),
+            Findings(means[j], visits[j], work[j]),
             nodes[j],
             totals[j],
             path[j],
@@ -102,12 +109,12 @@ def grow_tree(
     path,
 ):
     """Search game ``i`` and return the most visited action, of equally visited ones the best."""
-    _, _, _, views, to_round, _, _ = policy
     observation, action_mask, scratch, streams = room
     means, visits, work = found
     observer = np.int64(states[i].current_player)
     if legal_action_mask(states, i, action_mask) == 1:
         return most_probable(scratch[2], action_mask)
+    views = policy.views
     observe(states, i, observer, views[0, 0], views[0, 1], observation)
     stream = mix(seed ^ hash_observation(observation))
     nodes[0] = 0
@@ -125,7 +132,7 @@ def grow_tree(
         node = depth = 0
         is_new = False
         while depth < MAX_DEPTH and not (is_new or s.terminated or s.truncated):
-            if to_round and round_of(worlds, j) != number:
+            if policy.to_round and round_of(worlds, j) != number:
                 break
             if depth > 0:
                 observe(worlds, j, observer, views[0, 0], np.int64(0), observation)

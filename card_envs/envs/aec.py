@@ -55,6 +55,32 @@ _ARGUMENTS = (
     "render_perspective",
 )
 
+# What belongs to the game under way: ``load`` takes it over.
+_OF_THE_GAME = {
+    "agent_selection",
+    "agents",
+    "infos",
+    "num_players",
+    "options",
+    "possible_agents",
+    "rewards",
+    "terminations",
+    "truncations",
+    "_action_mask",
+    "_cumulative_rewards",
+    "_has_reset",
+    "_has_updated",
+    "_history",
+    "_is_over",
+    "_next_seed",
+    "_player",
+    "_rewards_are_zero",
+    "_rewards_view",
+    "_seed",
+    "_skip_agent_selection",
+    "_states",
+}
+
 # What a clone needs copies of.
 _COPIED = (
     "agents",
@@ -301,7 +327,7 @@ class CardEnv(OneThread, AECEnv[str, Observation, int]):
             raise AssertionError("action is not in action space")
         agent = self.agent_selection
         result = -1
-        if self._in_use:
+        if self._in_use:  # as ``one_thread_at_a_time`` does, without another call
             raise in_use(self)
         self._in_use = True
         try:
@@ -590,21 +616,11 @@ class CardEnv(OneThread, AECEnv[str, Observation, int]):
             raise ValueError(f"this is a game of {replay.game}, not of {self.game.name}")
         loaded = replay.play()
         self._renderer.check_num_players(loaded.num_players)
-        own = {"_in_use", "render_mode", "on_illegal", "view", "_memory", "_features", "metadata"}
-        own |= {
-            "_shows_steps",
-            "_renderer",
-            "_mask_in_info",
-            "observation_spaces",
-            "_action_space",
-            "state_space",
-        }
         is_same_table = loaded.num_players == self.num_players
-        if is_same_table:
-            own.add("action_spaces")  # always the same objects
-        self.__dict__.update({k: v for k, v in loaded.__dict__.items() if k not in own})
+        self.__dict__.update({k: v for k, v in loaded.__dict__.items() if k in _OF_THE_GAME})
         self._given = None
-        if not is_same_table:
+        if not is_same_table:  # else spaces stay the same objects
+            self.action_spaces = loaded.action_spaces
             self.observation_spaces = self._make_observation_spaces()
         if self._mask_in_info:
             self._put_masks_into_infos()

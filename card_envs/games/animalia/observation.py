@@ -338,8 +338,8 @@ def observe(states, i, player, memory, features, out):
                                              brought in
     471..506    bonus          36     1      1 for each bonus card of the observer
     507..545    spied_cards    3×13   1      the next cards of the draw pile, if the observer's
-                                             spies saw them: one-hot family, the owl last, and one-
-                                             hot member
+                                             spies saw them: one-hot family, the owl last, and
+                                             one-hot member
     546..581    unseen         36     1      1 for each card that the observer has not located; one
                                              that is nowhere was replaced (AN-17) or is not in the
                                              game (AN-2)

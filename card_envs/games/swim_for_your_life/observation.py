@@ -170,8 +170,8 @@ def observe(states, i, player, memory, features, out):
                                             (SW-12)
     38        expert         1       1      1 if the expert variant is played (SW-14)
     39..78    rows           4×10    4      cards of each animal in each row
-    79..203   last_turn      5×25    4      each seat's last turn in this round, all 0 if none: one-
-                                            hot row exchanged, or tap (4 units); cards of each
+    79..203   last_turn      5×25    4      each seat's last turn in this round, all 0 if none:
+                                            one-hot row exchanged, or tap (4 units); cards of each
                                             animal laid down; cards of each animal taken
     204..293  hand           10×9    1      entry c of an animal is 1 if the observer's hand has
                                             more than c cards of it
