@@ -57,7 +57,7 @@ def check_same_games(game, on_device, *overrides, steps=60):
         assert (seen[0].numpy() == seen[1]).all()
         assert (device.games.on_device.action_mask.numpy() == mask).all()
         actions = (mask * rng.random(mask.shape)).argmax(axis=1)
-        one, rewards, dones, (indices, last) = device.step(torch.from_numpy(actions))
+        one, rewards, dones, (indices, last) = device.step_on_device(torch.from_numpy(actions))
         other, expected, over, infos = cpu.step(actions)
         assert (rewards.numpy() == expected).all()
         assert (dones.numpy() == over).all()

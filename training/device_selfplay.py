@@ -115,7 +115,7 @@ class DeviceVecEnv(SelfPlayVecEnv):
     def _new(self, *shape: int) -> torch.Tensor:
         return torch.zeros(shape, device=self.games.loops.device)
 
-    def step(self, actions: Any) -> Any:
+    def step_on_device(self, actions: Any) -> Any:
         """Take the learner's actions, int64 (N,); finished games are reset in the same step.
 
         Returns:

@@ -134,7 +134,7 @@ class Learner(MaskablePPO):
             action_masks = env.games.on_device.action_mask.clone()
             with torch.no_grad():
                 actions, values, log_probs = policy(observation, action_masks=action_masks)
-            following, rewards, dones, (cut, last) = env.step(actions)
+            following, rewards, dones, (cut, last) = env.step_on_device(actions)
             self.num_timesteps += env.num_envs
             callback.update_locals(locals())
             if not callback.on_step():

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -20,15 +20,12 @@ from card_envs.games import load_game
 HIDDEN = (128, 128)
 
 
-def parse_arguments(
-    module: str, doc: str, argv: Sequence[str] | None = None
-) -> tuple[argparse.Namespace, Game]:
-    """A learner's arguments, and the game.
+def parse_arguments(module: str, doc: str) -> tuple[argparse.Namespace, Game]:
+    """A learner's arguments, those of the process, and the game.
 
     Args:
         module: The learner's module.
         doc: Its docstring.
-        argv: The arguments; None: those of the process.
     """
     parser = argparse.ArgumentParser(prog=f"python -m {module}", description=doc.split("\n")[0])
     parser.add_argument("--game", required=True, help="the game's id")
@@ -40,7 +37,7 @@ def parse_arguments(
         "--draws", action="store_true", help="let the policy draw its actions when it plays"
     )
     command.add_games_argument(parser)
-    args = command.parse_arguments(parser, argv)
+    args = command.parse_arguments(parser, None)
     return args, load_game(args.game)
 
 

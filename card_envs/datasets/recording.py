@@ -19,8 +19,7 @@ from card_envs.engine.rng import mix
 from card_envs.engine.seat_decisions import count_decisions, write_decisions
 from card_envs.engine.seeds import check_given_seed, draw_tables
 from card_envs.engine.templates import NOBODY, compile_for, reset_games
-from card_envs.evaluation.deals import distinct_agents
-from card_envs.games import load_game
+from card_envs.evaluation.deals import as_game, distinct_agents
 from card_envs.replay import Replay
 
 _GAMES_AT_ONCE = 256
@@ -177,7 +176,8 @@ class Recording:
     Raises:
         ValueError: An agent, a number or an option is wrong; or, while playing, an agent's action
             is illegal.
-        TypeError: There is no such option, or something given as an agent is not one.
+        TypeError: There is no such option, something given as an agent is not one, or the seed is
+            not a whole number.
     """
 
     def __init__(
@@ -188,7 +188,7 @@ class Recording:
         seed: int = 0,
         options: Mapping[str, Any] | None = None,
     ) -> None:
-        self.game = game if isinstance(game, Game) else load_game(game)
+        self.game = as_game(game)
         self.num_players = self.game.check_num_players(len(agents))
         self.options = self.game.check_options(options or {})
         self.games = check_whole_number("games", games, 1)

@@ -114,7 +114,8 @@ def evaluate(
 
     Raises:
         ValueError: An agent, a number or an option is wrong, or an agent's action is illegal.
-        TypeError: There is no such option, or something given as an agent is not one.
+        TypeError: There is no such option, something given as an agent is not one, or the number of
+            deals or the seed is not a whole number.
         MissingExtraError: scipy is not installed.
     """
     import_extra("scipy.stats", "evaluation")  # not missed only when all games are played

@@ -199,7 +199,8 @@ def run_tournament(
 
     Raises:
         ValueError: An agent, a number or an option is wrong, or an agent's action is illegal.
-        TypeError: There is no such option, or something given as an agent is not one.
+        TypeError: There is no such option, something given as an agent is not one, or the number of
+            deals or the seed is not a whole number.
         MissingExtraError: scipy, threadpoolctl, or rich for a progress bar, is not installed.
     """
     for module in ("scipy.stats", "threadpoolctl"):  # not missed only when all games are played

@@ -16,6 +16,7 @@ from typing import Literal
 from card_envs.agents import Agent
 from card_envs.engine.followed_game import FollowedGame
 from card_envs.engine.game import Game
+from card_envs.engine.observing import MEMORY_PERFECT
 from card_envs.envs.aec import CardEnv
 from card_envs.render import text
 from card_envs.replay import Redraw, Replay
@@ -171,7 +172,7 @@ class Table:
         observer = eyes if isinstance(eyes, int) else mover if eyes == "mover" else self.seat
         if not 0 <= observer < env.num_players:
             raise ValueError(f"eyes must be a seat from 0 to {env.num_players - 1}, got {observer}")
-        scene = self.game.scene(env.states, 0, observer, 0, eyes == "all")
+        scene = self.game.scene(env.states, 0, observer, MEMORY_PERFECT, eyes == "all")
         told = None
         if decision is not None and self.is_revealed:
             told = Decision(player=mover, action=decision, words=_name_of(self.game, decision))

@@ -1,10 +1,9 @@
 /** What an agent thinks of a decision, as bars; and the decisions at which it disagrees. */
 
-import { capitalized, h } from "./dom.js";
+import { capitalized, h, signed } from "./dom.js";
 import { playerDot } from "./scene.js";
 
 const percent = (share) => (share < 0.005 ? (share > 0 ? "<1%" : "0%") : `${Math.round(100 * share)}%`);
-const signed = (value) => `${value < 0 ? "−" : "+"}${Math.abs(value).toFixed(2)}`;
 
 /** An advice; `played` is the action that was played, if that is known. */
 export function drawAdvice(advice, played = null) {
@@ -36,7 +35,7 @@ function drawOpinion(opinion, advice, played, hasShares, hasValues) {
 function drawValue({ value, count }) {
   if (value === null) return h("td", { class: "untried" }, "not tried");
   const [low, high] = [Math.min(value, 0), Math.max(value, 0)].map((end) => (end + 1) / 2);
-  return h("td", { title: `${count} rollouts` }, bar(value < 0 ? "value loss" : "value gain", low, high), h("span", { class: "number" }, signed(value)));
+  return h("td", { title: `${count} rollouts` }, bar(value < 0 ? "value loss" : "value gain", low, high), h("span", { class: "number" }, signed(value, 2)));
 }
 
 function bar(kind, low, high) {
@@ -58,5 +57,5 @@ export function drawDisputes(found, onjump) {
       h("li", {}, h("button", { type: "button", class: "quiet", onclick: () => onjump(dispute.step) },
         playerDot(dispute.player),
         h("span", {}, h("span", { class: "unseen" }, `Decision ${dispute.step + 1}, player ${dispute.player}: `), h("s", {}, dispute.played), h("span", { class: "unseen" }, ", rather "), " ", h("b", {}, dispute.preferred)),
-        dispute.loss === null ? null : h("span", { class: "number" }, signed(-dispute.loss)))))));
+        dispute.loss === null ? null : h("span", { class: "number" }, signed(-dispute.loss, 2)))))));
 }

@@ -50,4 +50,6 @@ export function capitalized(text) {
   return text.slice(0, 1).toUpperCase() + text.slice(1);
 }
 
+export const signed = (value, digits) => `${value < 0 ? "−" : "+"}${Math.abs(value).toFixed(digits)}`;
+
 export const prefersCalm = () => matchMedia("(prefers-reduced-motion: reduce)").matches;

@@ -1,7 +1,7 @@
 /** Training runs as they come along, and leaderboards. */
 
 import { ask } from "./api.js";
-import { alertUser, h, s } from "./dom.js";
+import { alertUser, h, s, signed } from "./dom.js";
 
 const MILLISECONDS = 5000; // between two looks
 const COLOURS = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#b8860b", "#4aa3df"];
@@ -44,7 +44,6 @@ export class RunsPage {
 
 const WORDS = { finished: "finished", training: "in training", stopped: "stopped" };
 const count = (number) => Math.round(number).toLocaleString("en");
-const signed = (value, digits) => `${value < 0 ? "−" : "+"}${Math.abs(value).toFixed(digits)}`;
 
 function duration(seconds) {
   const minutes = Math.round(seconds / 60);

@@ -32,7 +32,7 @@ export class Transport {
     const kind = `${live.is_revealed}`;
     if (this.drawn !== kind) this.draw();
     this.drawn = kind;
-    const step = this.page.isBack ? this.page.wanted : frame.step;
+    const { step } = this;
     this.slider.max = live.steps;
     this.slider.value = step;
     this.slider.setAttribute("aria-valuetext", `decision ${step} of ${live.steps}`);
