@@ -118,7 +118,7 @@ def evaluate(
             deals or the seed is not a whole number.
         MissingExtraError: scipy is not installed.
     """
-    import_extra("scipy.stats", "evaluation")  # not missed only when all games are played
+    import_extra("scipy.stats", "evaluation")  # missed before the games, not after them
     game = as_game(game)
     checked = check_evaluation_options(game, options or {})
     played = play_deals(game, agents, deal_seeds(seed, deals), checked, agent_seed=seed)

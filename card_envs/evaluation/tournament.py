@@ -203,7 +203,7 @@ def run_tournament(
             deals or the seed is not a whole number.
         MissingExtraError: scipy, threadpoolctl, or rich for a progress bar, is not installed.
     """
-    for module in ("scipy.stats", "threadpoolctl"):  # not missed only when all games are played
+    for module in ("scipy.stats", "threadpoolctl"):  # missed before the games, not after
         import_extra(module, "evaluation")
     game = as_game(game)
     players = game.check_num_players(players)

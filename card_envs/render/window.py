@@ -20,14 +20,13 @@ class Window:
         fps: Pictures a second at most: showing one waits for its time.
     """
 
+    _owner: Window | None = None  # whose pictures are shown
+
     def __init__(self, title: str, fps: float) -> None:
         self._title = title
         self._fps = fps
         self._surface: Any = None
         self._clock: Any = None
-
-    #: Whose pictures are shown.
-    _owner: Window | None = None
 
     def show(self, picture: NDArray[np.uint8]) -> None:
         """Show a picture, uint8 (H, W, 3).
