@@ -998,7 +998,7 @@ def test_an_interrupted_save_leaves_the_checkpoint_before(tmp_path, monkeypatch,
     ]
 
 
-def test_a_run_without_a_checkpoint_begins_anew(tmp_path, monkeypatch):
+def test_a_run_without_a_checkpoint_starts_over(tmp_path, monkeypatch):
     overrides = ["checkpoint_every=1_000", "decisions=192"]
     straight = tiny_run(SMALL, tmp_path / "straight", *overrides)
     train.train(straight, quiet=True)

@@ -38,7 +38,7 @@ def train(run: Run, *, resume: bool = False, command_line: str = "", quiet: bool
     Args:
         run: The run; its folder must be new or empty unless ``resume``.
         resume: Whether to resume from the checkpoint in the folder; a run that was interrupted
-            before its first one begins anew.
+            before its first one starts over.
         command_line: The command that begins the run, or gives it more decisions, for the policy's
             card.
         quiet: Whether to show no progress bar.
@@ -65,22 +65,22 @@ def _train(run: Run, resume: bool, command_line: str, quiet: bool) -> Path:
     on_device = has_games_on_device(config)
     env = make_device_env(run) if on_device else make_env(run)
     model = make_learner(run, env)
-    begins = not (resume and _has_checkpoint(run))
-    if begins:
+    is_resumed = resume and _has_checkpoint(run)
+    if not is_resumed:
         shutil.rmtree(run.folder / "tensorboard", ignore_errors=True)
     model.set_logger(configure(str(run.folder / "tensorboard"), ["tensorboard"]))
     progress = None
-    if not begins:
+    if is_resumed:
         progress = checkpoint.load(run.checkpoint_path, model, env.games, config.network.activation)
         if model.num_timesteps >= config.decisions and run.is_finished:
             raise ValueError(
                 f"the run in {run.folder} is finished: {model.num_timesteps} decisions"
             )
     if resume:
-        run.resume(command_line, -1 if begins else model.num_timesteps)
+        run.resume(command_line, model.num_timesteps if is_resumed else -1)
     callback = SelfPlayCallback(run, env.games, progress)
     callback.init_callback(model)
-    if begins and config.imitation.decisions:
+    if not is_resumed and config.imitation.decisions:
         # The imitated agent may be one that plays on the CPU alone.
         taught = make_env(run) if on_device else env
         taught.seed(config.seed)
@@ -89,7 +89,7 @@ def _train(run: Run, resume: bool, command_line: str, quiet: bool) -> Path:
         model.learn(
             config.decisions - model.num_timesteps,
             callback=[callback] if quiet else [callback, ProgressBar()],
-            reset_num_timesteps=begins,
+            reset_num_timesteps=not is_resumed,
         )
     if not run.progress or run.progress[-1]["decisions"] < model.num_timesteps:
         callback.evaluate()
@@ -100,8 +100,8 @@ def _train(run: Run, resume: bool, command_line: str, quiet: bool) -> Path:
 
 
 def _has_checkpoint(run: Run) -> bool:
-    """Whether there is a checkpoint, or should be: a run whose checkpoint was lost does not begin
-    anew, which would cost the rest of it."""
+    """Whether there is a checkpoint, or should be: a run whose checkpoint was lost does not start
+    over, which would cost the rest of it."""
     every = run.config.checkpoint_every
     is_due = any(entry["decisions"] >= every for entry in run.progress)
     return is_due or run.is_finished or run.checkpoint_path.exists()
