@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from itertools import combinations
@@ -345,6 +346,7 @@ def test_cards_say_how_to_make_the_policies_again(game):
         assert path == f"configs/{'' if name == 'ppo' else short + '/'}{game.id}.yaml"
 
 
+@pytest.mark.skipif(shutil.which("make") is None, reason="there is no make, as on Windows")
 @pytest.mark.parametrize("game", SHIPPED)
 def test_make_makes_the_policy_as_its_card_says(game):
     card = read_json(policy_path("ppo", game).with_suffix(".json"))

@@ -132,9 +132,7 @@ def play_deals(
             f"seeds must be one or more whole numbers (deals,), got {seeds.dtype} {seeds.shape}"
         )
     seeds = seeds.astype(np.uint64)
-    if orders is None:
-        orders = np.tile(np.arange(n), (len(seeds), 1))
-    orders = np.asarray(orders)
+    orders = np.tile(np.arange(n), (len(seeds), 1)) if orders is None else np.asarray(orders)
     if orders.shape != (len(seeds), n) or (np.sort(orders, axis=1) != np.arange(n)).any():
         raise ValueError(f"orders must be a permutation of 0 to {n - 1} for each deal")
     with ExitStack() as stack:
