@@ -1,4 +1,4 @@
-"""Output files that are written as a whole, or not at all."""
+"""Output files that are written as a whole, or not at all, and input files that are read safely."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import hashlib
 import json
 import os
 import secrets
+import stat
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -27,6 +28,41 @@ def hash_of(paths: Iterable[Path], salt: str = "") -> str:
         content = hashlib.sha256(path.read_bytes()).hexdigest()
         sha.update(f"\0{path.name}\0{content}".encode())
     return sha.hexdigest()
+
+
+def is_regular(path: str | Path, most: int) -> bool:
+    """Whether this is a regular file of at most ``most`` bytes, itself or through a link.
+
+    Opening anything else may wait forever (a pipe), and reading it may never end (a device).
+    """
+    try:
+        status = os.stat(path)
+    except (OSError, ValueError):
+        return False
+    return stat.S_ISREG(status.st_mode) and status.st_size <= most
+
+
+def read_regular(path: str | Path, most: int) -> bytes:
+    """The content of a regular file, at once or not at all.
+
+    Args:
+        path: The file.
+        most: The most bytes that it may have.
+
+    Raises:
+        ValueError: It is no regular file, or it has more bytes.
+        OSError: It cannot be read, or not without waiting.
+    """
+    if is_regular(path, most):
+        with open(path, "rb", opener=_open_at_once) as file:
+            data = file.read(most + 1)  # what the system makes up as it is read has no size
+        if len(data) <= most:
+            return data
+    raise ValueError(f"{path} is no regular file of at most {most:,} bytes")
+
+
+def _open_at_once(path: str, flags: int) -> int:
+    return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
 
 
 @contextmanager

@@ -304,6 +304,11 @@ class Problem(_Message):
     message: str
 
 
+def shown_name(name: str) -> str:
+    """The name of a file or an agent as a message can hold it, which is UTF-8."""
+    return name.encode(errors="surrogateescape").decode(errors="replace")
+
+
 def in_words(error: ValidationError) -> str:
     """What is wrong with a message, in a line."""
     found = []
