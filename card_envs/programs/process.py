@@ -65,7 +65,7 @@ class Process:
                         stderr=subprocess.PIPE,
                         bufsize=0,
                         pass_fds=(lifeline,),
-                        start_new_session=True,  # Ctrl-C is for the run, which then ends the program
+                        start_new_session=True,  # Ctrl-C is for the run, which ends it
                     )
                 finally:
                     os.close(lifeline)
