@@ -63,7 +63,7 @@ def test_it_serves_a_page_until_it_is_interrupted(serve):
     assert "Tables are open" in process.stdout.readline()
     with urlopen(address) as answer:
         assert answer.headers["content-type"].startswith("text/html")
-    with urlopen(f"{address}api/games") as answer:
+    with urlopen(f"{address}api/games", timeout=20) as answer:
         about = json.loads(answer.read())
     assert about["is_open"]
     assert foreign.id in {game["id"] for game in about["games"]}
@@ -111,10 +111,10 @@ def test_idle_connections_use_up_neither_files_nor_the_log(serve):
         for _ in range(400):
             opened.enter_context(socket.create_connection((host, int(port))))
         for _ in range(3):
-            with urlopen(f"{address}api/games") as answer:
+            with urlopen(f"{address}api/games", timeout=20) as answer:
                 assert json.loads(answer.read())["games"]
     process.send_signal(signal.SIGTERM)
-    assert process.wait(5) == 0
+    assert process.wait(20) == 0
     assert not process.stderr.read()
 
 
