@@ -398,7 +398,12 @@ def test_a_game_begins_and_ends_while_the_program_thinks():
     """Neither waits for the answer that another game waits for."""
     agent = make_agent(program("hang", seconds=5), GAME)
     states = begin(GAME, N, 1)
-    thinking = Thread(target=lambda: pytest.raises(GameForfeitedError, choose, agent, GAME, states))
+
+    def think():
+        with pytest.raises(GameForfeitedError):
+            choose(agent, GAME, states)
+
+    thinking = Thread(target=think)
     thinking.start()
     while not agent._decisions and agent._process is None:
         time.sleep(0.01)
