@@ -414,7 +414,7 @@ def test_a_game_begins_and_ends_while_the_program_thinks():
     follower.end(states, 0)
     assert time.monotonic() - begun < 2
     assert thinking.is_alive()
-    agent._process.close(at_once=True)
+    agent._process._guard.kill()
     thinking.join()
     agent.close()
 
