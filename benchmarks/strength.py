@@ -24,7 +24,7 @@ from safetensors import SafetensorError
 from safetensors.numpy import load_file, save
 
 import card_envs
-from benchmarks import leaderboard, report
+from benchmarks import report
 from card_envs import command
 from card_envs.agents import (
     Agent,
@@ -280,11 +280,7 @@ def _main(argv: Sequence[str] | None) -> None:
     report.finish(
         args,
         lambda: measure(args.game, names, Matches.of(args)),
-        "strength",
-        leaderboard.table,
     )
-    if args.readme:
-        leaderboard.rewrite()
 
 
 def main(argv: Sequence[str] | None = None) -> int:

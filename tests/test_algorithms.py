@@ -13,7 +13,7 @@ from helpers import ALL_GAMES
 from kuhn_poker import GAME as KUHN
 from tiny_runs import SCRIPTED, random_network, tiny_run
 
-from benchmarks import algorithm_runs, algorithm_tables, algorithms, report
+from benchmarks import algorithm_runs, algorithms, tables
 from benchmarks.exploitability import exploitability
 from card_envs.agents import PolicyAgent, make_agent
 from card_envs.agents.network import Network
@@ -182,15 +182,16 @@ def test_a_list_of_ones_own_is_run_and_measured(listed, tmp_path, capsys, monkey
     first, second = results["cross_play"]
     assert first["one"]["two"] == 0.0  # the same weights, in duplicate deals
     assert set(first) == set(second) == {"one", "two"}
-    shown = capsys.readouterr().out
+    shown = tables.TABLES["algorithms"](measured)
     assert "| `one`: random weights | 7 |" in shown
     picture = tmp_path / "picture.png"
-    algorithm_tables.draw(measured, picture)
+    tables.PICTURES["algorithms"].draw(measured, picture, "Any game")
     assert picture.read_bytes().startswith(b"\x89PNG")
     # Without the search there is no column of it.
     assert "gain of `search:4`" in shown
     assert algorithms.main([*arguments(listed, tmp_path), "--search-deals", "0"]) == 0
-    assert "gain of" not in capsys.readouterr().out
+    shown = tables.TABLES["algorithms"](read_json(tmp_path / "results.json"))
+    assert "gain of" not in shown
     # What is finished is not run again; what was asked for otherwise is.
     policy = tmp_path / "runs" / KUHN.id / "one" / "1" / "run" / "policy.safetensors"
     before = policy.stat().st_mtime_ns
@@ -273,13 +274,3 @@ def test_the_lists_and_their_configurations_are_valid(path, tmp_path):
             run = algorithm_runs.run_of(listed, name, game, 4, 1, tmp_path)
             assert all("{" not in word for words in run.commands() for word in words)
             assert str(run.policy).startswith(str(run.folder))
-
-
-@pytest.mark.parametrize(
-    "path", sorted(report.RESULTS.glob("algorithms_*.json")), ids=lambda path: path.stem
-)
-def test_committed_comparisons_are_shown(path):
-    measured = read_json(path)
-    name = algorithm_tables.picture_name(measured)
-    assert (report.RESULTS / name).read_bytes().startswith(b"\x89PNG")
-    assert algorithm_tables.table(measured) in report.README.read_text(encoding="utf-8")

@@ -20,6 +20,7 @@ from tensorboard.backend.event_processing.event_accumulator import EventAccumula
 from tiny_runs import SCRIPTED, SMALL, TINY, policy_file, random_network, tiny_config, tiny_run
 
 import training
+from benchmarks.tables import TABLES
 from card_envs.agents import NetworkAgent, choose, make_agent, shipped, shipped_policies
 from card_envs.agents.network import Network
 from card_envs.engine.agent import turn_of
@@ -97,13 +98,10 @@ def test_a_game_alone_is_a_configuration(game):
     assert run.view == View()
 
 
-@pytest.mark.parametrize(
-    ("place", "model"), [("config", Config), ("improvement", ImprovementConfig)]
-)
-def test_the_tables_of_keys_are_the_codes(place, model):
+@pytest.mark.parametrize("model", [Config, ImprovementConfig])
+def test_the_tables_of_keys_are_the_codes(model):
     """All keys are in them, with what they mean."""
     table = config_tables.config_table(model)
-    assert f"<!-- {place} -->\n\n{table}\n\n<!-- end -->" in config_tables.README.read_text()
     rows = [line.split(" | ") for line in table.splitlines()[2:]]
     keys = [row[0].removeprefix("| ").strip("`") for row in rows]
     data = {"game": SMALL.id, "agent": "ppo", "decisions": 1}
@@ -1243,12 +1241,9 @@ def test_shipping_puts_strength_on_the_card(tmp_path, monkeypatch, capsys):
     train.train(run, command_line="one", quiet=True)
     folder = tmp_path / "package" / "policies"
     monkeypatch.setattr(ship, "policies_folder", lambda game: folder)
-    readme, results = tmp_path / "README.md", tmp_path / "results.md"
+    readme = tmp_path / "README.md"
     readme.write_text("no place for a table")
-    places = f"<!-- strength:{SMALL.id} -->\n<!-- end -->\n"
-    results.write_text(places)
     monkeypatch.setattr(ship, "README", readme)
-    monkeypatch.setattr(ship, "RESULTS", results)
     earlier = policy_file(SMALL, tmp_path / "ppo_v1.safetensors")
     monkeypatch.setattr(ship, "predecessors", lambda game: [earlier])
     monkeypatch.setattr(ship, "is_of_this_package", lambda game: game is SMALL)
@@ -1256,15 +1251,13 @@ def test_shipping_puts_strength_on_the_card(tmp_path, monkeypatch, capsys):
     assert ship.main([one, "--deals", "2", "--seed", "5"]) == 2
     assert "needs one place for a table" in capsys.readouterr().err
     assert not folder.exists()
-    assert results.read_text() == places
     readme.write_text("<!-- results -->\n<!-- end -->\n")
     assert ship.main([one, "--deals", "2", "--seed", "5"]) == 0
     assert (folder / "ppo.safetensors").read_bytes() == run.policy_path.read_bytes()
     card = json.loads((folder / "ppo.json").read_text())
     assert card["commands"] == ["one"]
     assert card["strength"]["command"].endswith("ship RUN --deals 2 --seed 5")
-    assert ship.strength_table(card) in results.read_text()
-    assert "| `ppo` | `ppo_v1` |" in results.read_text()
+    assert "| `ppo` | `ppo_v1` |" in TABLES["policies"](card)
     assert f"| {SMALL.title} | " in readme.read_text()
     rows = card["strength"]["results"]
     scripted = ["heuristic"] if SMALL.heuristic else []
@@ -1290,7 +1283,7 @@ def test_shipping_puts_strength_on_the_card(tmp_path, monkeypatch, capsys):
 def test_a_policy_of_another_packages_game_is_shipped_into_that_package(tmp_path, monkeypatch):
     run = tiny_run(SMALL, tmp_path / "one", "decisions=64")
     train.train(run, command_line="one", quiet=True)
-    pages = [page.read_bytes() for page in (ship.README, ship.RESULTS)]
+    readme = ship.README.read_bytes()
     folder = tmp_path / "package"
     monkeypatch.setattr(shipped, "folder_of", lambda game: folder)
     assert shipped.shipped_policies(SMALL) == []
@@ -1298,7 +1291,7 @@ def test_a_policy_of_another_packages_game_is_shipped_into_that_package(tmp_path
     assert shipped.shipped_policies(SMALL) == ["ppo"]
     assert make_agent("ppo", SMALL).name == "ppo"
     assert (folder / "policies" / "ppo.json").exists()
-    assert [page.read_bytes() for page in (ship.README, ship.RESULTS)] == pages
+    assert ship.README.read_bytes() == readme
 
 
 @pytest.mark.parametrize("game", SHIPPED)
@@ -1320,19 +1313,19 @@ def test_shipped_policies_have_their_cards_and_hold_what_they_say(game, monkeypa
     assert [(row["name"], row["num_players"]) for row in rows] == [
         (name, n) for name, _ in pairs for n in sizes
     ]
-    assert ship.strength_table(card) in ship.RESULTS.read_text(encoding="utf-8")
     measured = ship.strength(game, "ppo", 100, 77)["results"]
     for row, again in zip(rows, measured, strict=True):
         assert again["rank_ci95"][1] > row["rank_ci95"][0] - 0.02
         assert again["rank_ci95"][0] < row["rank_ci95"][1] + 0.02
 
 
-def test_the_tables_of_strength_are_those_of_the_cards():
+def test_the_readmes_results_are_those_of_the_cards():
+    """After a change: ``python -m training.ship --readme``."""
     cards = ship.shipped_cards()
     assert set(cards) == {param.id for param in SHIPPED}
-    for path, text in ship.updated_pages(cards).items():
-        assert path.read_text(encoding="utf-8") == text
-    rows = ship.README.read_text(encoding="utf-8").splitlines()
+    text = ship.README.read_text(encoding="utf-8")
+    assert ship.updated_readme(cards) == text
+    rows = text.splitlines()
     for (game,) in (param.values for param in SHIPPED):
         means = [m for m in cards[game.id]["strength"]["means"] if m["name"] == "ppo"]
         row = next(row for row in rows if row.startswith(f"| {game.title} | +"))
