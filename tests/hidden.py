@@ -6,11 +6,13 @@ to catch kernels that leak, and a ``determinize`` that does not redraw.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 
 import numpy as np
 from helpers import MEMORY_MODES, copy_of, is_over, kit_of, mask_of
+from scipy import stats
 
 from card_envs.engine.game import Game
 
@@ -21,6 +23,9 @@ Observe = Callable[[np.ndarray, int, int, int, int, np.ndarray], None]
 
 SEEDS = 4
 MORE_SEEDS = 4000
+
+#: What a chi-square test of redraws may not fall below: chance does once in a million tests.
+LEAST_P = 1e-6
 
 
 def redrawn(
@@ -72,6 +77,25 @@ def _is_public(game: Game) -> np.ndarray:
     return public
 
 
+def open_cells(game: Game, states: np.ndarray, player: int) -> tuple[np.ndarray, np.ndarray]:
+    """Which places may hold something else for all that the player knows, and which may not.
+
+    Where the kit gives a single array, those that the player does not know, they are exchanged
+    among each other: if all of them hold the same, none of them can hold anything else.
+    """
+    kit = kit_of(game)
+    given, cells = kit.open_cells(states, player), kit.cells(states)
+    if not isinstance(given, tuple):
+        unknown = np.asarray(given)
+        given = unknown & (np.unique(cells[unknown]).size > 1), ~unknown
+    for array in given:
+        assert array.dtype == bool, "open_cells gives arrays of bool"
+        assert array.shape == cells.shape, f"open_cells gives {array.shape}, cells {cells.shape}"
+    is_open, is_fixed = given
+    assert not (is_open & is_fixed).any(), "open_cells calls a cell both open and fixed"
+    return is_open, is_fixed
+
+
 def check_hidden_parts_vary(
     game: Game, states: np.ndarray, player: int, determinize: Determinize
 ) -> int:
@@ -82,20 +106,45 @@ def check_hidden_parts_vary(
         How many places are open.
     """
     kit = kit_of(game)
-    is_open, is_fixed = kit.open_cells(states, player)
-    original = kit.cells(states)
+    is_open, is_fixed = open_cells(game, states, player)
+    original = kit.cells(states).copy()
     rest = bytes_of(states)[_is_public(game)]
     missing = is_open.copy()
     for count, variant in enumerate(variants(game, states, player, determinize, MORE_SEEDS)):
         changed = kit.cells(variant) != original
-        assert not (changed & is_fixed).any(), "a card that the player knows was exchanged"
+        known = np.flatnonzero(changed & is_fixed)
+        assert not known.size, f"a card that the player knows was exchanged: cells {known}"
         same = np.array_equal(bytes_of(variant)[_is_public(game)], rest)
         assert same, "something else than hidden cards was changed"
         missing &= ~changed
         if count >= SEEDS and not missing.any():
             break
-    assert not missing.any(), f"hidden but never redrawn: {np.flatnonzero(missing)}"
+    assert not missing.any(), f"hidden but never redrawn: cells {np.flatnonzero(missing)}"
     return int(is_open.sum())
+
+
+def check_redraws_are_uniform(
+    game: Game,
+    states: np.ndarray,
+    player: int,
+    worlds: Sequence[np.ndarray],
+    determinize: Determinize,
+) -> None:
+    """Redraws take each of the equally likely worlds equally often (chi-square test).
+
+    The seeds are always the same ones: what passes once passes always.
+    """
+    cells = kit_of(game).cells
+    expected = Counter(tuple(world.tolist()) for world in worlds)
+    assert tuple(cells(states).tolist()) in expected, "the true cards are none of the worlds"
+    count = max(1000, 20 * len(expected))
+    redraws = variants(game, states, player, determinize, count)
+    found = Counter(tuple(cells(redraw).tolist()) for redraw in redraws)
+    strange = found.keys() - expected.keys()
+    assert not strange, f"redrawn, but none of the worlds: {min(strange)}"
+    shares = np.array(list(expected.values())) / expected.total()
+    _, p = stats.chisquare([found[world] for world in expected], count * shares)
+    assert p > LEAST_P, f"not uniform over {len(expected)} worlds: p = {p:.1e}"
 
 
 def check_hidden_parts_do_not_matter(

@@ -50,11 +50,21 @@ class Kit:
     # Hiding
     #: ``cells(states)``: all places of cards of ``states[0]``, as a flat array.
     cells: Callable[[np.ndarray], np.ndarray]
-    #: ``open_cells(states, player)``: two bool arrays, the places that may hold something else for
-    #: all that the player knows, and those that surely do not.
-    open_cells: Callable[[np.ndarray, int], tuple[np.ndarray, np.ndarray]]
+    #: ``open_cells(states, player)``: a bool array, the places whose card the player does not know.
+    #: Enough where these cards could all be exchanged among each other. If the player knows more of
+    #: them (one who did not follow suit has none), two arrays: the places that hold another card in
+    #: some world that the player holds possible, and those that hold the same in all worlds. A
+    #: place where that is hard to tell may be in neither.
+    open_cells: Callable[[np.ndarray, int], np.ndarray | tuple[np.ndarray, np.ndarray]]
     #: The record's entries that hold hidden cards: ``determinize`` changes these, and the stream.
     hidden: Sequence[str]
+    #: ``small_positions()``: (states, player, worlds) of positions in which so little is hidden that
+    #: all can be listed: ``worlds`` holds the ``cells`` of each way in which the hidden cards may
+    #: lie for all that the player knows. Each is equally likely; list one that is twice as likely
+    #: twice. ``determinize`` must draw from them uniformly.
+    small_positions: Callable[
+        [], Iterator[tuple[np.ndarray, int, Sequence[np.ndarray]]]
+    ] = lambda: iter(())
     #: A number of open places that is exceeded on average.
     usually_open: float = 0
     #: Observation fields that need more players than the fewest, with their number.
