@@ -339,15 +339,18 @@ def finish(env: Any) -> None:
 
 def mid_game(game: Game, num_players: int, decisions: int = 9, **options: Any) -> CardEnv:
     """An environment within a game, where the player to move has a choice: after ``decisions``, or
-    halfway through a shorter game."""
+    halfway through a shorter game, or where the next choice is if all games are forced there."""
     env = module_of(game).env(num_players=num_players, **options)
     decisions = min(decisions, int(mean_length(game, num_players)) // 2)
-    for seed in range(50):
-        env.reset(seed=seed)
-        play_on(env, seed, decisions)
-        if len(env.legal_actions()) > 1:
-            return env
-    raise AssertionError("no game is that long, or has a choice there")
+    for goes_on in (False, True):
+        for seed in range(50):
+            env.reset(seed=seed)
+            play_on(env, seed, decisions)
+            while goes_on and len(env.legal_actions()) == 1:
+                play_on(env, seed, 1)
+            if len(env.legal_actions()) > 1:
+                return env
+    raise AssertionError("no game is that long, or has a choice there or later")
 
 
 def snapshot(env: CardEnv) -> tuple[Any, ...]:
