@@ -17,6 +17,7 @@ import numpy as np
 import pytest
 from kits import Kit, load_kits
 
+from card_envs.agents import shipped_policies
 from card_envs.agents.network import Network
 from card_envs.engine.game import VIEW_OPTIONS, Game, View
 from card_envs.engine.observing import MEMORY_MODES as MEMORY_MODES
@@ -430,4 +431,10 @@ EACH_GAME = [pytest.param(game, id=game.id) for game in ALL_GAMES]
 #: Every game at every table size: for ``parametrize(("game", "num_players"), TABLES)``.
 TABLES = [
     pytest.param(game, n, id=f"{game.id}-{n}") for game in ALL_GAMES for n in table_sizes(game)
+]
+#: The package's own games with a policy: its card and results are published in the repository.
+SHIPPED = [
+    param
+    for param in EACH_GAME
+    if kit_of(param.values[0]).is_own and "ppo" in shipped_policies(param.values[0])
 ]

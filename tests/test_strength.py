@@ -11,7 +11,7 @@ from itertools import combinations
 
 import numpy as np
 import pytest
-from helpers import ALL_GAMES, table_sizes
+from helpers import ALL_GAMES, SHIPPED, table_sizes
 from tiny_runs import SCRIPTED, SMALL, TINY, policy_file, random_network
 
 from benchmarks import all_agents, leaderboard, report, strength
@@ -26,7 +26,6 @@ from training.records import identity, predecessors, read_json, with_tables
 from training.run import Run
 
 ROOT = report.README.parent.parent
-SHIPPED = [pytest.param(g, id=g.id) for g in ALL_GAMES if "ppo" in shipped_policies(g)]
 COMMITTED = [
     pytest.param(g, id=g.id)
     for g in ALL_GAMES

@@ -13,14 +13,14 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 import torch
-from helpers import ALL_GAMES, EACH_GAME, kit_of, table_sizes
+from helpers import ALL_GAMES, EACH_GAME, SHIPPED, kit_of, table_sizes
 from sb3_contrib.common.maskable.distributions import MaskableCategoricalDistribution
 from stable_baselines3.common.callbacks import BaseCallback
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 from tiny_runs import SCRIPTED, SMALL, TINY, policy_file, random_network, tiny_config, tiny_run
 
 import training
-from card_envs.agents import NetworkAgent, choose, make_agent, shipped, shipped_policies
+from card_envs.agents import NetworkAgent, choose, make_agent, shipped
 from card_envs.agents.network import Network
 from card_envs.engine.agent import turn_of
 from card_envs.engine.game import Game, View
@@ -42,7 +42,6 @@ from training.selfplay import SelfPlayGames, SelfPlayVecEnv, make_env
 
 ROOT = Path(__file__).parent.parent
 SCRIPTED_GAMES = [pytest.param(g, id=g.id) for g in ALL_GAMES if g.heuristic is not None]
-SHIPPED = [pytest.param(g, id=g.id) for g in ALL_GAMES if "ppo" in shipped_policies(g)]
 HERE = Path("unused")
 
 
