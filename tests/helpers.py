@@ -7,7 +7,7 @@ import itertools
 import json
 import math
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache, partial
 from importlib.util import find_spec
 from types import SimpleNamespace
@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 import pytest
 from kits import Kit, load_kits
+from numba.core.runtime import _nrt_python, rtsys
 
 from card_envs.agents import shipped_policies
 from card_envs.agents.network import Network
@@ -147,6 +148,15 @@ def units_of(vectors: np.ndarray, scale: np.ndarray) -> np.ndarray:
         place = tuple(np.argwhere(exact != vectors)[0])
         raise AssertionError(f"{vectors[place]!r} at {place} is no whole number of units")
     return units.astype(np.uint8)
+
+
+def allocations(kernel: Callable[..., Any], *arguments: Any) -> int:
+    """How many a call of a compiled kernel makes, beside one for each array that Python passes."""
+    _nrt_python.memsys_enable_stats()
+    before = rtsys.get_allocation_stats().alloc
+    kernel(*arguments)
+    made = rtsys.get_allocation_stats().alloc - before
+    return int(made) - sum(isinstance(argument, np.ndarray) for argument in arguments)
 
 
 def check_invariants(game: Game, states: np.ndarray) -> None:

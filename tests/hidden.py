@@ -11,15 +11,18 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 
 import numpy as np
-from helpers import MEMORY_MODES, copy_of, is_over, kit_of, mask_of
+from helpers import MEMORY_MODES, copy_of, is_over, kit_of, mask_of, positions_of
 from scipy import stats
 
 from card_envs.engine.game import Game
+from card_envs.engine.observing import MEMORY_PERFECT
 
 #: ``determinize(states, i, player, seed)``
 Determinize = Callable[[np.ndarray, int, int, np.uint64], None]
 #: ``observe(states, i, player, memory, features, out)``
 Observe = Callable[[np.ndarray, int, int, int, int, np.ndarray], None]
+#: ``describe(states, i, player, memory)``: the table in words.
+Describe = Callable[[np.ndarray, int, int, int], str]
 
 SEEDS = 4
 MORE_SEEDS = 4000
@@ -164,3 +167,54 @@ def check_hidden_parts_do_not_matter(
     other["seed"] ^= np.uint64(54321)
     determinize(other, 0, player, np.uint64(1))
     assert other.tobytes() == expected.tobytes(), "the random stream makes a difference"
+
+
+def forks(game: Game, num_players: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """Pairs of positions that differ in one action, of the last four."""
+    rng = np.random.default_rng(num_players)
+    for states in positions_of(game, num_players)[::6]:
+        legal = np.flatnonzero(mask_of(game, states))
+        if len(legal) < 2:
+            continue
+        pair = copy_of(game, states), copy_of(game, states)
+        actions = rng.choice(legal, 2, replace=False)
+        for _ in range(4):
+            for branch, action in zip(pair, actions, strict=True):
+                game.rules.step(branch, 0, int(action))
+            yield pair
+            one, other = pair
+            shared = np.flatnonzero(mask_of(game, one) & mask_of(game, other))
+            if one["current_player"] != other["current_player"] or not shared.size:
+                break
+            actions = [rng.choice(shared)] * 2
+
+
+def check_table_tells_what_is_observed(
+    game: Game, num_players: int, observe: Observe, describe: Describe
+) -> None:
+    """Where observations differ, so do the tables in words, in each memory mode; and what is left
+    out of observations without memory is not seen on the table."""
+    beyond_words = set(kit_of(game).beyond_words)
+
+    def differing(pair: tuple[np.ndarray, np.ndarray], player: int, memory: int) -> set[str]:
+        one, other = np.zeros((2, game.fields.size), np.float32)
+        observe(pair[0], 0, player, memory, 1, one)
+        observe(pair[1], 0, player, memory, 1, other)
+        fields = game.fields.unflatten(one != other)
+        return {name for name, values in fields.items() if values.any()} - beyond_words
+
+    compared = 0
+    for pair in forks(game, num_players):
+        for player in range(num_players):
+            recalled = differing(pair, player, MEMORY_PERFECT)
+            for memory, mode in enumerate(MEMORY_MODES):
+                fields = differing(pair, player, memory)
+                if not (fields or recalled):
+                    continue
+                one, other = (describe(branch, 0, player, memory) for branch in pair)
+                if fields:
+                    assert one != other, f"not in the table in words ({mode}): {sorted(fields)}"
+                    compared += 1
+                else:
+                    assert one == other, f"seen, but only observed with memory: {sorted(recalled)}"
+    assert compared

@@ -8,7 +8,7 @@ A kit is a module with the names of :class:`Kit`, constants in capitals: ``USUAL
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import MISSING, dataclass, field, fields
 from functools import cached_property
 from pathlib import Path
@@ -58,13 +58,11 @@ class Kit:
     open_cells: Callable[[np.ndarray, int], np.ndarray | tuple[np.ndarray, np.ndarray]]
     #: The record's entries that hold hidden cards: ``determinize`` changes these, and the stream.
     hidden: Sequence[str]
-    #: ``small_positions()``: (states, player, worlds) of positions in which so little is hidden that
-    #: all can be listed: ``worlds`` holds the ``cells`` of each way in which the hidden cards may
-    #: lie for all that the player knows. Each is equally likely; list one that is twice as likely
-    #: twice. ``determinize`` must draw from them uniformly.
-    small_positions: Callable[
-        [], Iterator[tuple[np.ndarray, int, Sequence[np.ndarray]]]
-    ] = lambda: iter(())
+    #: ``small_positions()``: (states, player, worlds) of positions where little is hidden.
+    #: ``worlds`` lists the ``cells`` of every way in which the hidden cards may lie for all that
+    #: the player knows, all equally likely: one that is twice as likely is listed twice.
+    #: ``determinize`` must draw from them uniformly.
+    small_positions: Callable[[], Iterable[tuple[np.ndarray, int, Sequence[np.ndarray]]]] = tuple
     #: A number of open places that is exceeded on average.
     usually_open: float = 0
     #: Observation fields that need more players than the fewest, with their number.

@@ -32,6 +32,7 @@ from hidden import (
     check_hidden_parts_do_not_matter,
     check_hidden_parts_vary,
     check_redraws_are_uniform,
+    check_table_tells_what_is_observed,
     check_views_unchanged,
     open_cells,
     redrawn,
@@ -43,7 +44,9 @@ from card_envs.engine.agent import turn_of
 
 memory_modes = pytest.mark.parametrize("memory", MEMORY_MODES)
 tables = pytest.mark.parametrize(("game", "num_players"), TABLES)
-WITH_SMALL_POSITIONS = [param for param in EACH_GAME if any(kit_of(*param.values).small_positions())]
+WITH_SMALL_POSITIONS = [
+    param for param in EACH_GAME if any(kit_of(*param.values).small_positions())
+]
 
 
 # ---------------------------------------------------------------------------------------------
@@ -160,6 +163,11 @@ def test_rendering_shows_no_more_than_the_observation(game, num_players, memory)
         assert env.last()[0]["action_mask"].tobytes() == view["action_mask"].tobytes()
         changed += not np.array_equal(before, env.state())
     assert changed > 3
+
+
+@pytest.mark.parametrize("game", EACH_GAME)
+def test_the_table_in_words_tells_what_is_observed(game):
+    check_table_tells_what_is_observed(game, game.max_players, game.observe, game.describe)
 
 
 # ---------------------------------------------------------------------------------------------

@@ -8,34 +8,14 @@ from typing import Any
 import numba
 import numpy as np
 import pytest
-from helpers import TABLES, copy_of, is_over, mask_of, walk
-from numba.core.runtime import _nrt_python, rtsys
+from helpers import TABLES, allocations, copy_of, is_over, mask_of, walk
 
 from card_envs.engine.game import Game
 from card_envs.engine.jit import COMPILED
 
 pytestmark = pytest.mark.skipif(not COMPILED, reason="plain Python allocates all the time")
-
 #: Games whose kernels are looked at, of each table: some of all habits.
 SEEDS = range(8)
-
-
-@pytest.fixture(autouse=True)
-def _counting():
-    """Numba counts its allocations."""
-    is_counting = _nrt_python.memsys_stats_enabled()
-    _nrt_python.memsys_enable_stats()
-    yield
-    if not is_counting:
-        _nrt_python.memsys_disable_stats()
-
-
-def allocations(kernel: Callable[..., Any], *arguments: Any) -> int:
-    """How many a call of a compiled kernel makes, beside one for each array that Python passes."""
-    before = rtsys.get_allocation_stats().alloc
-    kernel(*arguments)
-    made = rtsys.get_allocation_stats().alloc - before
-    return int(made) - sum(isinstance(argument, np.ndarray) for argument in arguments)
 
 
 def calls_at(

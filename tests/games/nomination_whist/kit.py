@@ -78,7 +78,10 @@ def worlds(states: np.ndarray, player: int) -> Iterator[np.ndarray]:
 LONG_GAME = 20
 USUAL_LENGTH = 40
 SITUATIONS = {
-    "bid of nothing": (3, lambda before, after: (after["bids"] == 0).sum() > (before["bids"] == 0).sum()),
+    "bid of nothing": (
+        3,
+        lambda before, after: (after["bids"] == 0).sum() > (before["bids"] == 0).sum(),
+    ),
     "trick": (3, lambda before, after: after["taken"].sum() > before["taken"].sum()),
     "deal": (3, lambda before, after: after["deal"] > before["deal"]),
     "bid met": (3, lambda before, after: (after["standing"] > before["standing"]).any()),

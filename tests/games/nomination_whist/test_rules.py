@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from helpers import begin, is_over, mask_of
 from nomination_whist import GAME
-from nomination_whist.rules import FIRST_CARD, NUM_CARDS, NUM_RANKS, SCORE_SCALE, STOCK
+from nomination_whist.rules import FIRST_CARD, NUM_CARDS, NUM_RANKS, SCORE_SCALE, STOCK, SUITS
 from nomination_whist.text import card_name
 
 CLUB, HEART, SPADE = (suit * NUM_RANKS - 1 for suit in range(3))  # CLUB + 1 is the 1 of clubs
@@ -42,7 +42,7 @@ def begin_with(*hands, **options):
 @pytest.mark.rule("NW-1")
 def test_there_are_five_cards_of_each_suit():
     names = [card_name(card) for card in range(NUM_CARDS)]
-    assert Counter(name.split()[2] for name in names) == dict.fromkeys(["clubs", "hearts", "spades"], 5)
+    assert Counter(name.split()[2] for name in names) == dict.fromkeys(SUITS, 5)
     assert Counter(name.split()[0] for name in names) == dict.fromkeys("12345", 3)
 
 
@@ -66,7 +66,9 @@ def test_there_are_three_deals_of_one_two_and_three_cards(n):
 
 @pytest.mark.rule("NW-2")
 def test_every_card_is_dealt_equally_often():
-    dealt = np.concatenate([np.flatnonzero(begin(GAME, 3, seed)["place"][0] == 1) for seed in range(3000)])
+    dealt = np.concatenate(
+        [np.flatnonzero(begin(GAME, 3, seed)["place"][0] == 1) for seed in range(3000)]
+    )
     counts = np.bincount(dealt, minlength=NUM_CARDS)
     assert counts.sum() == 3000
     assert (abs(counts - 200) < 60).all()
@@ -87,7 +89,9 @@ def test_bids_go_round_once_from_none_to_all_but_the_first_are_forced(n):
 
 @pytest.mark.rule("NW-5", "NW-6")
 def test_the_highest_card_of_the_suit_led_takes_the_trick_and_its_player_leads():
-    states = step(begin_with([HEART + 2, CLUB + 1], [SPADE + 5, CLUB + 2], [HEART + 3, CLUB + 3]), 0, 0, 0)
+    states = step(
+        begin_with([HEART + 2, CLUB + 1], [SPADE + 5, CLUB + 2], [HEART + 3, CLUB + 3]), 0, 0, 0
+    )
     legal = np.flatnonzero(mask_of(GAME, states)) - FIRST_CARD
     assert legal.tolist() == [CLUB + 1, HEART + 2]
     play(states, HEART + 2)
@@ -101,7 +105,9 @@ def test_the_highest_card_of_the_suit_led_takes_the_trick_and_its_player_leads()
 
 @pytest.mark.rule("NW-7", "NW-8")
 def test_bids_that_are_met_pay_their_number_and_one():
-    states = begin_with([HEART + 5, CLUB + 5], [SPADE + 1, CLUB + 2], [HEART + 3, CLUB + 3], reward="score")
+    states = begin_with(
+        [HEART + 5, CLUB + 5], [SPADE + 1, CLUB + 2], [HEART + 3, CLUB + 3], reward="score"
+    )
     step(states, 2, 0, 1)
     play(states, HEART + 5, SPADE + 1, HEART + 3, CLUB + 5, CLUB + 2, CLUB + 3)
     assert states["deal"][0] == 3
