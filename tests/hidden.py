@@ -88,13 +88,13 @@ def open_cells(game: Game, states: np.ndarray, player: int) -> tuple[np.ndarray,
     """
     kit = kit_of(game)
     given, cells = kit.open_cells(states, player), kit.cells(states)
-    if not isinstance(given, tuple):
-        unknown = np.asarray(given)
-        given = unknown & (np.unique(cells[unknown]).size > 1), ~unknown
-    for array in given:
-        assert array.dtype == bool, "open_cells gives arrays of bool"
-        assert array.shape == cells.shape, f"open_cells gives {array.shape}, cells {cells.shape}"
-    is_open, is_fixed = given
+    assert np.asarray(given).dtype == bool, "open_cells gives arrays of bools"
+    if np.shape(given) == cells.shape:
+        is_open = given & (np.unique(cells[given]).size > 1)
+        is_fixed = ~given
+    else:
+        assert np.shape(given) == (2, *cells.shape), "as many bools as there are cells"
+        is_open, is_fixed = given
     assert not (is_open & is_fixed).any(), "open_cells calls a cell both open and fixed"
     return is_open, is_fixed
 
