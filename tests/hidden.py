@@ -140,7 +140,7 @@ def check_redraws_are_uniform(
     cells = kit_of(game).cells
     expected = Counter(tuple(world.tolist()) for world in worlds)
     assert tuple(cells(states).tolist()) in expected, "the true cards are none of the worlds"
-    count = max(1000, 20 * len(expected))
+    count = max(2000, 20 * len(expected))
     redraws = variants(game, states, player, determinize, count)
     found = Counter(tuple(cells(redraw).tolist()) for redraw in redraws)
     strange = found.keys() - expected.keys()

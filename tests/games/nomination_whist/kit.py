@@ -50,7 +50,7 @@ def open_cells(states: np.ndarray, player: int) -> np.ndarray:
 
 def small_positions() -> Iterator[tuple[np.ndarray, int, list[np.ndarray]]]:
     """The last deal, when each player holds one card or two."""
-    for num_players, tricks in ((3, 1), (3, 2), (4, 2)):
+    for num_players, tricks in ((3, 2), (4, 2), (3, 1)):
         for states in helpers.walk(GAME, num_players, helpers.UNIFORM):
             if states[0]["deal"] == NUM_DEALS and states[0]["taken"].sum() == tricks:
                 break
