@@ -1241,7 +1241,8 @@ def test_shipping_puts_strength_on_the_card(tmp_path, monkeypatch, capsys):
     run = tiny_run(SMALL, tmp_path / "one", "decisions=64")
     train.train(run, command_line="one", quiet=True)
     folder = tmp_path / "package" / "policies"
-    monkeypatch.setattr(ship, "policies_folder", lambda game: folder)
+    for module in (ship, shipped):
+        monkeypatch.setattr(module, "policies_folder", lambda game: folder)
     readme, results = tmp_path / "README.md", tmp_path / "results.md"
     readme.write_text("no place for a table")
     places = f"<!-- strength:{SMALL.id} -->\n<!-- end -->\n"
