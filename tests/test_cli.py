@@ -126,6 +126,7 @@ def test_info_tells_options_actions_observation_and_agents(game, named_by, capsy
 def test_info_names_the_games_if_there_is_no_such_game(capsys):
     error = error_of(capsys, "info", "chess")
     assert f"no game 'chess'; the games are {', '.join(GAMES)}" in error
+    assert "--games-from MODULE" in error
 
 
 # ---------------------------------------------------------------------------------------------

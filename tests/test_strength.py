@@ -11,7 +11,7 @@ from itertools import combinations
 
 import numpy as np
 import pytest
-from helpers import ALL_GAMES, table_sizes
+from helpers import ALL_GAMES, SHIPPED, table_sizes
 from tiny_runs import SCRIPTED, SMALL, TINY, policy_file, random_network
 
 from benchmarks import all_agents, report, strength
@@ -28,7 +28,6 @@ from training.records import identity, predecessors, read_json
 from training.run import Run
 
 ROOT = report.RESULTS.parent.parent
-SHIPPED = [pytest.param(g, id=g.id) for g in ALL_GAMES if "ppo" in shipped_policies(g)]
 COMMITTED = [
     pytest.param(g, id=g.id)
     for g in ALL_GAMES

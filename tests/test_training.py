@@ -13,7 +13,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 import torch
-from helpers import ALL_GAMES, EACH_GAME, kit_of, table_sizes
+from helpers import ALL_GAMES, EACH_GAME, SHIPPED, kit_of, table_sizes
 from sb3_contrib.common.maskable.distributions import MaskableCategoricalDistribution
 from stable_baselines3.common.callbacks import BaseCallback
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
@@ -21,7 +21,7 @@ from tiny_runs import SCRIPTED, SMALL, TINY, policy_file, random_network, tiny_c
 
 import training
 from benchmarks.tables import TABLES
-from card_envs.agents import NetworkAgent, choose, make_agent, shipped, shipped_policies
+from card_envs.agents import NetworkAgent, choose, make_agent, shipped
 from card_envs.agents.network import Network
 from card_envs.engine.agent import turn_of
 from card_envs.engine.game import Game, View
@@ -43,7 +43,6 @@ from training.selfplay import SelfPlayGames, SelfPlayVecEnv, make_env
 
 ROOT = Path(__file__).parent.parent
 SCRIPTED_GAMES = [pytest.param(g, id=g.id) for g in ALL_GAMES if g.heuristic is not None]
-SHIPPED = [pytest.param(g, id=g.id) for g in ALL_GAMES if "ppo" in shipped_policies(g)]
 HERE = Path("unused")
 
 
@@ -1240,7 +1239,8 @@ def test_shipping_puts_strength_on_the_card(tmp_path, monkeypatch, capsys):
     run = tiny_run(SMALL, tmp_path / "one", "decisions=64")
     train.train(run, command_line="one", quiet=True)
     folder = tmp_path / "package" / "policies"
-    monkeypatch.setattr(ship, "policies_folder", lambda game: folder)
+    for module in (ship, shipped):
+        monkeypatch.setattr(module, "policies_folder", lambda game: folder)
     readme = tmp_path / "README.md"
     readme.write_text("no place for a table")
     monkeypatch.setattr(ship, "README", readme)

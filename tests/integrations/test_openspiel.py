@@ -19,7 +19,7 @@ from card_envs.integrations.openspiel import load_game
 
 # Seeds of the six deals of Kuhn poker.
 KUHN_DEALS = (0, 2, 4, 6, 8, 30)
-OWN_GAMES = [pytest.param(game, id=game.id) for game in ALL_GAMES if game is not KUHN]
+OWN_GAMES = [pytest.param(game, id=game.id) for game in ALL_GAMES if kit_of(game).is_own]
 
 
 def begin(game, deal=0):
