@@ -109,25 +109,6 @@ def test_last_turns_in_words():
 # ---------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("memory", range(len(MEMORY_MODES)))
-@pytest.mark.parametrize("num_players", [2, 3, 6])
-def test_no_hidden_card_shows(num_players, memory):
-    redrawn = reshuffled = 0
-    for number, states in enumerate(walk(num_players, 11, 800)):
-        player = number % num_players
-        before = states.tobytes()
-        scene = GAME.scene(states, 0, player, memory)
-        assert states.tobytes() == before
-        reshuffled += states["filling"][0] > 0
-        for seed in range(3):
-            other = copy_of(GAME, states)
-            GAME.rules.determinize(other, 0, player, np.uint64(seed))
-            assert GAME.scene(other, 0, player, memory) == scene
-            redrawn += (other["row"] != states["row"]).any()
-    assert redrawn > 100
-    assert reshuffled > 50
-
-
 @pytest.mark.parametrize("num_players", [2, 4, 6])
 def test_every_known_card_shows_and_no_other(num_players):
     shown = 0

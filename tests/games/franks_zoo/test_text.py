@@ -27,7 +27,7 @@ from card_envs.engine.observing import MEMORY_MODES
 from card_envs.games import rules_file
 from card_envs.games.franks_zoo import rules
 from card_envs.games.franks_zoo.cards import ANIMAL_NAMES, BEATEN_BY
-from card_envs.games.franks_zoo.state import ANSWER, EXCHANGE, NOBODY, TURN
+from card_envs.games.franks_zoo.state import EXCHANGE, NOBODY, TURN
 from card_envs.games.franks_zoo.text import action_name
 from card_envs.render.scene import label_of
 from card_envs.render.words import WIDTH
@@ -120,18 +120,9 @@ def game_states(seeds, num_players, **options):
     ("action", "name"),
     [
         (0, "play: 1 orca"),
-        (put("BBJ"), "play: 2 polar bears, 1 joker"),
-        (put("MM"), "play: 2 mice"),
-        (put("FFFFF"), "play: 5 foxes"),
-        (put("PP"), "play: 2 perches"),
-        (put("IIJ"), "play: 2 fish, 1 joker"),
-        (put("QQ"), "play: 2 mosquitoes"),
         (put("EEQJ"), "play: 2 elephants, 1 mosquito, 1 joker"),
-        (128, "play: 1 joker"),
         (ask("H"), "ask for help with: 1 hedgehog"),
-        (257, "ask for help with: 1 joker"),
         (give("L"), "give away: 1 lion"),
-        (270, "give away: 1 joker"),
         (PASS, "pass"),
     ],
 )
@@ -158,19 +149,13 @@ def test_others_do_not_hear_which_card_is_given():
         assert GAME.public_action_name(states, 0, action) == expected
 
 
-@pytest.mark.parametrize("action", [-1, 272])
-def test_other_numbers_are_no_actions(action):
-    with pytest.raises(ValueError, match="0 to 271"):
-        action_name(action)
-
-
 # ---------------------------------------------------------------------------------------------
 # The cards
 # ---------------------------------------------------------------------------------------------
 
 
 @memory_modes
-@pytest.mark.parametrize("num_players", [3, 4, 7])
+@pytest.mark.parametrize("num_players", [3, 7])
 def test_the_grid_of_kinds_is_what_the_player_knows(num_players, memory):
     deck = DECK_OF_THREE if num_players == 3 else DECK
     seen = 0
@@ -201,7 +186,7 @@ def test_the_grid_of_kinds_is_what_the_player_knows(num_players, memory):
 
 
 @memory_modes
-@pytest.mark.parametrize("num_players", [3, 4, 5, 7])
+@pytest.mark.parametrize("num_players", [3, 7])
 def test_every_card_lies_where_the_player_knows_it(num_players, memory):
     """All cards are on the scene: with their names if the player has located them."""
     seen = dict.fromkeys(["face down", "known", "captured", "request", "laid down", "end"], 0)
@@ -239,7 +224,7 @@ def test_every_card_lies_where_the_player_knows_it(num_players, memory):
     expected = {"face down", "end", "known"}
     expected |= {"captured"} if memory == "perfect" else set()
     expected |= {"request"} if num_players > 3 else set()
-    expected |= {"laid down"} if num_players in (5, 7) and memory == "perfect" else set()
+    expected |= {"laid down"} if num_players == 7 and memory == "perfect" else set()
     assert {what for what, count in seen.items() if count} == expected
 
 
@@ -251,30 +236,6 @@ def test_the_rules_show_what_beats_what():
     assert [name for name, _ in rows if name in ANIMAL_NAMES] == list(ANIMAL_NAMES)
     for name, better in BEATEN_BY.items():
         assert table[name] == (", ".join(better) or "nothing")
-
-
-def redraws(states, player, memory):
-    """In how many of some redraws hands or gifts differ; the text must be the same for all."""
-    text = described(states, player, memory)
-    count = 0
-    for seed in range(3):
-        other = copy_of(GAME, states)
-        rules.determinize(other, 0, player, np.uint64(seed))
-        assert described(other, player, memory) == text
-        count += any((other[name] != states[name]).any() for name in ("hand", "given", "gift"))
-    return count
-
-
-@memory_modes
-@pytest.mark.parametrize("num_players", [3, 4, 5])
-def test_no_hidden_card_shows(num_players, memory):
-    redrawn = dict.fromkeys([EXCHANGE, TURN, ANSWER], 0)
-    for number, states in game_states(range(3), num_players, target_score=8):
-        redrawn[int(states["phase"][0])] += redraws(states, number % num_players, memory)
-    assert redrawn[TURN] > 300
-    if num_players > 3:
-        assert redrawn[EXCHANGE] > 30
-        assert redrawn[ANSWER] > 10
 
 
 def test_without_memory_nothing_that_is_remembered_shows():
@@ -450,9 +411,7 @@ def rest(table):
 
 
 @memory_modes
-@pytest.mark.parametrize(
-    ("num_players", "partners"), [(3, True), (3, False), (4, False), (4, True), (7, True)]
-)
+@pytest.mark.parametrize(("num_players", "partners"), [(3, True), (4, False), (7, True)])
 def test_the_seats_show_what_lies_open(num_players, partners, memory):
     options = {"partners": partners, "target_score": 8}
     deeds = set()
@@ -490,7 +449,6 @@ def test_the_seats_show_what_lies_open(num_players, partners, memory):
     ("num_players", "options", "fields", "enough", "counts"),
     [
         (3, {}, {}, "a player has 19", "Lions and hedgehogs count in this hand."),
-        (3, {"partners": False}, {}, "a player has 19", "Lions and hedgehogs count in this hand."),
         (
             4,
             {"target_score": 1},
@@ -540,10 +498,7 @@ def test_signs_are_explained():
 @pytest.mark.parametrize(
     ("last", "cards", "note"),
     [
-        ("S", "1 seal", "beaten by 1 orca, 1 polar bear or 2 seals"),
-        ("OO", "2 orcas", "beaten by 3 orcas"),
         ("OOOOOJ", "5 orcas, 1 joker", "counts as 6 orcas; nothing beats it"),
-        ("EQ", "1 elephant, 1 mosquito", "counts as 2 elephants; beaten by 3 elephants or 2 mice"),
         ("EQJ", "1 elephant, 1 mosquito, 1 joker",
          "counts as 3 elephants; beaten by 4 elephants or 3 mice"),
         ("QJ", "1 mosquito, 1 joker",
@@ -576,9 +531,7 @@ def test_what_a_senior_can_do_is_told():
 
 
 @memory_modes
-@pytest.mark.parametrize(
-    ("num_players", "partners"), [(3, True), (4, False), (4, True), (5, True), (7, True)]
-)
+@pytest.mark.parametrize(("num_players", "partners"), [(3, True), (4, False), (7, True)])
 def test_the_last_hand_is_told_with_its_points(num_players, partners, memory):
     options = {"partners": partners, "target_score": 12}
     seen = {1: 0, 2: 0}
