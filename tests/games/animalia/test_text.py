@@ -388,16 +388,6 @@ def test_a_dealer_who_must_take_the_lot_is_told():
     ]
 
 
-def test_collections_with_room_for_the_lot_are_told():
-    """AN-18."""
-    table = Table.lay_out(("owl, ...", "cat spy"), ("", ""), lot="dog spy", dealer=1, player=0)
-    own, others = prompts(table)
-    assert own.startswith("Your turn: take the lot (spy dog) into your collection 2, or pass. ")
-    assert others.startswith(
-        "Player 0 is to take the lot (spy dog) into their collection 2, or pass. "
-    )
-
-
 THIEF, PRANKSTER = "use the power of a thief: ", "use the power of a prankster: "
 
 

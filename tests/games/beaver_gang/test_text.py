@@ -423,15 +423,3 @@ def test_a_new_round_shows_the_last_one():
 def test_the_round_is_told():
     table = Table.lay_out("1234", "5678", round=2)
     assert told(table, 0).startswith("Beaver Gang, round 3 of 4.\n")
-
-
-def test_a_truncated_game_keeps_its_secrets():
-    *_, states = walk(4, 9, 30, max_steps=20)
-    assert states["truncated"][0]
-    scene = GAME.scene(states, 0, 3, PERFECT)
-    assert scene.standing_title == "The game was truncated after 20 decisions. The standing so far:"
-    assert not any(zone.highlight for zone in scene.zones)
-    other = copy_of(GAME, states)
-    GAME.rules.determinize(other, 0, 3, np.uint64(1))
-    assert (other["row"] != states["row"]).any()
-    assert GAME.scene(other, 0, 3, PERFECT) == scene

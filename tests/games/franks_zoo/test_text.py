@@ -483,13 +483,6 @@ def test_the_title_and_the_first_notes_tell_the_hand_and_what_counts(
     assert scene.notes[:2] == (f"The game ends when {enough} {points}.", counts)
 
 
-def test_signs_are_explained():
-    table = laid_out()
-    assert "\n(> to move, . none, lions and hedgehogs: captured in this hand)\n" in told(table, 0)
-    assert "\n(> to move, . none)\n" in told(table, 0, "none")
-    assert "\n(> to move, . none)\n" in told(Table(4), 0)
-
-
 # ---------------------------------------------------------------------------------------------
 # The trick
 # ---------------------------------------------------------------------------------------------
@@ -611,24 +604,6 @@ def test_the_end_of_the_game_tells_the_standing_and_the_cards_that_are_left(memo
         assert absent not in text
     if memory == "perfect":
         assert "\n(. none, lions and hedgehogs: captured in this hand)\n" in text
-
-
-def test_a_truncated_game_tells_the_trick_and_the_standing_so_far():
-    table = laid_out(totals=[5, 9, 3, 1], order=[1, 0, 2, 3])
-    table.states["max_steps"] = 1
-    table.play(table.legal()[-1])
-    assert table.truncated
-    scene = scene_of(table, 0)
-    assert zones_of(scene) == {"last set": "MM"}
-    assert scene.zones[0].note == f"of player 1; {MICE_ARE_BEATEN_BY}"
-    assert scene.prompt == ""
-    assert told(table, 0).endswith(
-        "\n\nThe game was truncated after 1 decision. The standing so far:\n"
-        "  1.  player 1  9 points\n"
-        "  2.  you       5 points\n"
-        "  3.  player 2  3 points\n"
-        "  4.  player 3  1 point"
-    )
 
 
 def test_the_widest_lines_fit():
