@@ -16,6 +16,7 @@ from card_envs.answers import read_answer
 from card_envs.engine.agent import FORFEIT_REWARD
 from card_envs.engine.checks import check_whole_number
 from card_envs.engine.game import Game, View
+from card_envs.engine.portable import Portable
 from card_envs.engine.rng import mix
 from card_envs.engine.seeds import random_action
 from card_envs.envs import text_prompt
@@ -50,7 +51,7 @@ class Reply:
     lost: bool = False
 
 
-class TextGame:
+class TextGame(Portable):
     """One game at a time, in words.
 
     Args:

@@ -94,7 +94,7 @@ class ProgramAgent(FollowingAgent):
         return {**self.__dict__, "_lock": None, "_process": None, "_unsent": []}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state)
+        super().__setstate__(state)
         self._lock = RLock()
 
     def follow(self, options: Mapping[str, Any] | None) -> ProgramFollower:
