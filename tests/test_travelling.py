@@ -25,7 +25,12 @@ each_game = pytest.mark.parametrize("game", EACH_GAME)
 each_name = pytest.mark.parametrize("name", TRAVELLERS)
 
 # Rooms whose objects stay where they are: a server, programs of the command line, compilation.
-STAY = ("card_envs.web", "card_envs.cli", "card_envs.engine.code_cache", "card_envs.programs.process")
+STAY = (
+    "card_envs.web",
+    "card_envs.cli",
+    "card_envs.engine.code_cache",
+    "card_envs.programs.process",
+)
 # Classes of others: windows and files that are open, the one registry of a process, what kernels
 # take and leave in one call, and a callback, which belongs to a training loop.
 STAYING = {

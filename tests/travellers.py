@@ -76,7 +76,12 @@ def begin_aec(env: Any) -> None:
 def use_aec(env: Any) -> list[Any]:
     if not hasattr(env, "agents"):
         env.reset(seed=1)
-    seen = [env.save(), env.state(), env.clone().save(), env.unflatten(env.last()[0]["observation"])]
+    seen = [
+        env.save(),
+        env.state(),
+        env.clone().save(),
+        env.unflatten(env.last()[0]["observation"]),
+    ]
     world = env.clone()
     world.determinize(env.agent_selection, 1)
     seen += [world.legal_actions(), world.states.tobytes(), env.render()]
@@ -392,9 +397,7 @@ _OPPONENTS: dict[str, Callable[[Game], Any]] = {
 
 TRAVELLERS: dict[str, Traveller] = {
     "aec": Traveller(_env(CardEnv, render_mode="ansi"), use_aec, begin_aec),
-    "parallel": Traveller(
-        _env(ParallelCardEnv, mask="info"), use_parallel, begin_parallel
-    ),
+    "parallel": Traveller(_env(ParallelCardEnv, mask="info"), use_parallel, begin_parallel),
     "batch": Traveller(_env(card_envs.make_vec, 5), use_batch, begin_batch),
     "units": Traveller(
         _env(card_envs.make_vec, 5, observation_dtype="uint8"), use_batch, begin_batch
