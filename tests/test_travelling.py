@@ -7,13 +7,12 @@ import inspect
 import io
 import pickle
 import pkgutil
-import warnings
 
 import joblib
 import numpy as np
 import pytest
-from helpers import ALL_GAMES, EACH_GAME
-from travellers import TRAVELLERS, arrive, depart, names_of, plain
+from helpers import ALL_GAMES
+from travellers import TRAVELLERS, arrive, depart, names_of
 
 import card_envs
 from card_envs.agents import FunctionAgent
@@ -21,28 +20,29 @@ from card_envs.engine.arena import Arena
 from card_envs.engine.jit import COMPILED
 from card_envs.extras import MissingExtraError
 
-each_game = pytest.mark.parametrize("game", EACH_GAME)
-each_name = pytest.mark.parametrize("name", TRAVELLERS)
-
-# Rooms whose objects stay where they are: a server, programs of the command line, compilation.
+# What stays where it is: servers, the program of the command line, the cache of compiled code, and
+# programs that run.
 STAY = (
-    "card_envs.web",
     "card_envs.cli",
     "card_envs.engine.code_cache",
     "card_envs.programs.process",
+    "card_envs.web",
 )
-# Classes of others: windows and files that are open, the one registry of a process, what kernels
-# take and leave in one call, and a callback, which belongs to a training loop.
+# Likewise: open files and windows, what a process has one of, a callback (it belongs to a training
+# loop), and what a search's kernel is given for one call.
 STAYING = {
     "DealsEvalCallback",
     "Evidence",
     "Findings",
     "GameRegistry",
-    "Grid",
     "MinariWriter",
     "Room",
     "Window",
 }
+
+GAME = ALL_GAMES[0]
+# One of another package with it.
+BOTH = [pytest.param(game, id=game.id) for game in (GAME, ALL_GAMES[-1])]
 
 
 def pickled(value, buffers):
@@ -50,8 +50,8 @@ def pickled(value, buffers):
     return pickle.dumps(value, protocol=5, buffer_callback=buffers.append)
 
 
-@each_name
-@each_game
+@pytest.mark.parametrize("name", TRAVELLERS)
+@pytest.mark.parametrize("game", BOTH)
 def test_it_plays_on_where_it_arrives(game, name):
     """Its buffers may not be written, and stay as they were; nor does it share them."""
     for is_begun in [begun for known, begun in names_of(game) if known == name]:
@@ -67,13 +67,11 @@ def test_it_plays_on_where_it_arrives(game, name):
         assert handed == shared == before
 
 
-@pytest.mark.parametrize("max_nbytes", [0, None], ids=["mapped", "sent"])
-def test_joblib_takes_it_to_other_processes(max_nbytes):
-    """Arrays are read-only mappings of files there, or arrive with the rest."""
-    game = ALL_GAMES[0]
-    names = names_of(game)
-    travellers = [depart(game, *name) for name in names]
-    parallel = joblib.Parallel(n_jobs=2, max_nbytes=max_nbytes)
+def test_joblib_takes_it_to_other_processes():
+    """Arrays are read-only mappings of files there."""
+    names = names_of(GAME)
+    travellers = [depart(GAME, *name) for name in names]
+    parallel = joblib.Parallel(n_jobs=2, max_nbytes=0)
     results = parallel(
         joblib.delayed(arrive)(name, value)
         for (name, _), value in zip(names, travellers, strict=True)
@@ -116,9 +114,76 @@ def classes_of_the_package():
 
 def test_the_table_holds_every_public_class():
     witness = Witness()
-    for game in ALL_GAMES[:1]:
-        for name in names_of(game):
-            witness.dump(depart(game, *name))
+    for name in names_of(GAME):
+        witness.dump(depart(GAME, *name))
+    for game in ALL_GAMES:
+        witness.dump(depart(game, "data of a game", False))
+        if game.look_back is not None:  # whose searches remember decisions
+            witness.dump(depart(game, "seat against search", True))
     names = {kind.__name__ for each in witness.classes for kind in each.__mro__}
     missing = {each.__name__ for each in classes_of_the_package()} - names
     assert sorted(missing - STAYING) == []
+
+
+# ---------------------------------------------------------------------------------------------
+# Records and arrays that may not be written, wherever they come from
+# ---------------------------------------------------------------------------------------------
+
+
+def frozen(states):
+    """The records in memory that may not be written."""
+    return np.frombuffer(states.tobytes(), states.dtype)
+
+
+@pytest.mark.skipif(not COMPILED, reason="NumPy refuses to write into them by itself")
+def test_no_kernel_is_entered_with_records_that_may_not_be_written():
+    env = card_envs.make(GAME.name)
+    env.reset(seed=1)
+    before = frozen(env.states)
+    legal = env.legal_actions()
+    mask = np.zeros(GAME.num_actions, np.int8)
+    observation = np.zeros(GAME.fields.size, np.float32)
+    kernels = {
+        "step": lambda states: GAME.rules.step(states, 0, legal[0]),
+        "reset": lambda states: GAME.rules.reset(
+            states, 0, np.uint64(1), 4, *GAME.encode_options({})
+        ),
+        "determinize": lambda states: GAME.rules.determinize(states, 0, 0, np.uint64(1)),
+        "legal_action_mask": lambda states: GAME.rules.legal_action_mask(states, 0, mask),
+        "observe": lambda states: GAME.observe(states, 0, 0, 1, 1, observation),
+    }
+    for name, kernel in kernels.items():
+        with pytest.raises(ValueError, match=f"{name} was given records that may not be written"):
+            kernel(before)
+        kernel(frozen(before).copy())
+    env.states.flags.writeable = False
+    with pytest.raises(ValueError, match="records that may not be written"):
+        env.step(legal[0])
+    with pytest.raises(ValueError, match="records that may not be written"):
+        env.determinize("player_0", 1)
+    assert env.states.tobytes() == before.tobytes()
+    env.states.flags.writeable = True
+    env.step(legal[0])
+    with pytest.raises(AttributeError):
+        env.states = before
+
+
+@pytest.mark.skipif(not COMPILED, reason="NumPy refuses to write into them by itself")
+def test_records_that_are_put_into_an_arena_are_looked_at():
+    arena = Arena(GAME, 2, [None, "random"])
+    games = np.arange(2)
+    arena.agents[1] = card_envs.agents.make_agent("random", GAME)
+    begin = (games, np.ones(2, np.uint64), np.full(2, 4), np.ones((2, GAME.max_players), np.int64))
+    arena.states = frozen(arena.states)
+    with pytest.raises(ValueError, match="records that may not be written"):
+        arena.start(*begin)
+    arena.states = arena.states.copy()
+    arena.start(*begin)
+    assert arena.states["steps"].all()
+
+
+def test_what_cannot_travel_is_named():
+    for opponent in (lambda observation, action_mask: 0, FunctionAgent("own", lambda *_: 0)):
+        env = card_envs.envs.single_seat.SingleSeatEnv(GAME.name, opponents=opponent)
+        with pytest.raises((pickle.PicklingError, AttributeError), match="<lambda>"):
+            pickle.dumps(env)

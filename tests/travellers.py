@@ -37,8 +37,11 @@ from card_envs.envs.parallel import ParallelCardEnv
 from card_envs.envs.single_seat import SingleSeatEnv
 from card_envs.envs.single_seat_vector import SingleSeatVectorEnv
 from card_envs.envs.text import TextEnv
+from card_envs.envs.text_game import Reply
 from card_envs.envs.text_seat import TextSeatEnv
-from card_envs.evaluation import evaluate, play_deals, run_tournament
+from card_envs.evaluation import Rankings, evaluate, play_deals, run_tournament
+from card_envs.programs.records import ProgramRecord
+from card_envs.render.text import draw
 from card_envs.replay import Replay
 
 _PLAYER = Path(__file__).parent / "fixtures" / "programs" / "player.py"
@@ -326,6 +329,44 @@ def use_results(results: Any) -> list[Any]:
     return [results.rank, results.win, results.truncated_share]
 
 
+def make_faulty(game: Game) -> ProgramRecord:
+    """The record of a program that has failed."""
+    agents = ["cmd:false", *["random"] * (game.min_players - 1)]
+    return play_deals(game, agents, np.ones(1, np.uint64)).programs[0]
+
+
+def make_rankings(game: Game) -> Any:
+    agents = ["random"] * game.min_players
+    standing = play_deals(game, agents, np.arange(5, dtype=np.uint64), {"max_steps": 40}).standing
+    rankings = Rankings(game.min_players, [(tuple(range(game.min_players)), standing)])
+    return rankings, rankings.ratings(2, np.random.default_rng(1))
+
+
+def use_rankings(pair: Any) -> list[Any]:
+    rankings, estimates = pair
+    return [*estimates, *rankings.ratings(2, np.random.default_rng(1))]
+
+
+def use_data_of(data: Any) -> list[Any]:
+    fields, options, style, *scenes = data
+    return [
+        fields.fingerprint,
+        fields.unflatten(np.zeros(fields.size, np.float32)),
+        [option.check(option.default) for option in options],
+        style.faces,
+        [draw(scene) for scene in scenes],
+    ]
+
+
+def make_data_of(game: Game) -> Any:
+    """What belongs to a game and to a position, as data."""
+    env = card_envs.make(game.name, max_steps=1)
+    env.reset(seed=1)
+    begun = game.scene(env.states, 0, 0, 0, True)
+    env.step(env.legal_actions()[0])
+    return game.fields, game.options, game.style, begun, game.scene(env.states, 0, 0, 0, True)
+
+
 def use_as_it_is(value: Any) -> list[Any]:
     return [repr(value)]
 
@@ -395,6 +436,39 @@ _OPPONENTS: dict[str, Callable[[Game], Any]] = {
     "program": lambda game: PROGRAM,
 }
 
+
+def _sb3() -> dict[str, Traveller]:
+    """What Stable-Baselines3 is given, where it is installed."""
+    if not helpers.HAS_TRAINING:
+        return {}
+    from sb3_contrib import MaskablePPO
+
+    from card_envs.integrations import sb3, sb3_evaluation
+
+    def begin(env: Any) -> None:
+        env.seed(1)
+        env.reset()
+        use(env)
+
+    def use(env: Any) -> list[Any]:
+        seen = []
+        if not env.games.learner_seats.any():
+            env.seed(1)
+            seen.append(env.reset())
+        for _ in range(_AFTER):
+            seen.append(env.step(np.stack(env.env_method("action_masks")).argmax(axis=1)))
+        return [*seen, env.get_attr("num_players"), env.reset()]
+
+    def make_agent_of_model(game: Game) -> Agent:
+        env = sb3.make_vec_env(game.name, 2, opponents="random")
+        return sb3_evaluation.as_agent(MaskablePPO("MlpPolicy", env, seed=1, device="cpu"))
+
+    return {
+        "sb3": Traveller(_env(sb3.make_vec_env, 3, seat=1), use, begin),
+        "model": _agent(make_agent_of_model),
+    }
+
+
 TRAVELLERS: dict[str, Traveller] = {
     "aec": Traveller(_env(CardEnv, render_mode="ansi"), use_aec, begin_aec),
     "parallel": Traveller(_env(ParallelCardEnv, mask="info"), use_parallel, begin_parallel),
@@ -438,8 +512,13 @@ TRAVELLERS: dict[str, Traveller] = {
         use_decisions,
     ),
     "results": Traveller(_deals, use_results),
-    "evaluation": Traveller(_evaluation, use_as_it_is),
-    "tournament": Traveller(_tournament, use_as_it_is),
+    "evaluation": Traveller(_evaluation, lambda result: [result.to_json()]),
+    "rankings": Traveller(make_rankings, use_rankings),
+    "record of a program": Traveller(make_faulty, lambda record: [record.to_json()]),
+    "answer": Traveller(lambda game: Reply(3, "why"), use_as_it_is),
+    "data of a game": Traveller(make_data_of, use_data_of),
+    **_sb3(),
+    "tournament": Traveller(_tournament, lambda result: [result.to_json()]),
 }
 
 

@@ -71,10 +71,10 @@ class Agent(Portable, ABC):
     def act(self, turn: Turn) -> NDArray[np.int64]:
         """A legal action (M,) for each game of the turn."""
 
-    def check_game(self, game: Game) -> None:  # noqa: B027 (many agents play any game)
+    def check_game(self, game: Game) -> None:
         """Raise a ValueError if it was made for another game: kernels would not notice."""
 
-    def close(self) -> None:  # noqa: B027 (most agents hold nothing)
+    def close(self) -> None:
         """Release what it holds, such as a process. It can still be used: it then starts again."""
 
 

@@ -15,6 +15,8 @@ import numpy as np
 from card_envs.engine.code_cache import GuardedCache, cache_folder, prepare
 
 _config: Any = numba.config
+_sigutils: Any = numba.core.sigutils
+_types: Any = numba.types
 
 #: False under ``NUMBA_DISABLE_JIT=1``: the same functions then run as plain Python.
 COMPILED = not _config.DISABLE_JIT
@@ -61,7 +63,7 @@ def _refuse_read_only_records(dispatcher: Any) -> None:
     compile_function = dispatcher.compile
 
     def compile_for_writable(signature: Any) -> Any:
-        arguments, _ = numba.core.sigutils.normalize_signature(signature)
+        arguments, _ = _sigutils.normalize_signature(signature)
         if any(map(_holds_read_only_records, arguments)):
             raise ValueError(
                 f"{dispatcher.__name__} was given records that may not be written, as other "
@@ -73,13 +75,10 @@ def _refuse_read_only_records(dispatcher: Any) -> None:
 
 
 def _holds_read_only_records(kind: Any) -> bool:
-    if isinstance(kind, numba.types.BaseTuple):
-        return any(map(_holds_read_only_records, kind))
-    return (
-        isinstance(kind, numba.types.Array)
-        and isinstance(kind.dtype, numba.types.Record)
-        and not kind.mutable
-    )
+    if isinstance(kind, _types.BaseTuple):
+        return any(_holds_read_only_records(entry) for entry in kind)
+    is_array = isinstance(kind, _types.Array)
+    return is_array and isinstance(kind.dtype, _types.Record) and not kind.mutable
 
 
 def cache_in(folder: Path, dispatcher: Any) -> None:
