@@ -18,6 +18,7 @@ from card_envs.engine.full_state import byte_fields
 from card_envs.engine.jit import COMPILED, jit, package_of
 from card_envs.engine.observing import MEMORY_MODES
 from card_envs.engine.outcome import REWARD_MODES, common_dtype
+from card_envs.engine.portable import own_copy
 from card_envs.render.style import Style
 
 if TYPE_CHECKING:
@@ -458,14 +459,17 @@ class Game:
         return self.as_states(np.zeros(count, self.state_dtype))
 
     def as_states(self, states: NDArray[np.void]) -> NDArray[np.void]:
-        """The same records as the kernels need them: with attributes where they run as Python."""
+        """The records as kernels need them: those that may not be written are copied, and where
+        kernels run as Python they have attributes."""
+        if not states.flags.writeable:
+            states = own_copy(states)
         return states if COMPILED else states.view(np.recarray)
 
     def describe(self, states: NDArray[np.void], i: int, player: int, memory: int = 0) -> str:
         """The table of ``states[i]`` in words, as the player may know it."""
         from card_envs.render.text import draw
 
-        return draw(self.scene(states, i, player, memory, False))
+        return draw(self.scene(self.as_states(states), i, player, memory, False))
 
     @property
     def namespace(self) -> dict[str, Any]:

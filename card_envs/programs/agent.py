@@ -95,7 +95,7 @@ class ProgramAgent(FollowingAgent):
         return {**self.__dict__, "_lock": None, "_noting": None, "_process": None, "_unsent": []}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state)
+        super().__setstate__(state)
         self._lock = RLock()
         self._noting = Lock()
 

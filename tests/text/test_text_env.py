@@ -271,7 +271,7 @@ def test_a_wrong_answer_gets_a_message_and_another_try(game):
     before = env.aec.states.tobytes()
     done, info = env.step("I choose [to fly to the moon]")
     assert not done
-    assert (info["player"], info["action"], info["action_name"]) == (player, None, None)
+    assert (info["player"], info["action"], info["action_name"]) == (player, -1, "")
     assert info["message"].startswith('"to fly to the moon" is none of your legal actions. ')
     assert "You have 2 more tries" in info["message"]
     again, text = env.get_observation()
@@ -326,7 +326,7 @@ def test_wrong_answers_lose_the_game(game):
     assert not env.step("?")[0]
     done, info = env.step("?")
     assert done
-    assert info["action"] is None
+    assert info["action"] == -1
     assert info["message"].endswith(
         "That was your last try: the game is over and you have lost it."
     )
