@@ -25,7 +25,7 @@ from card_envs import command
 from card_envs.agents import make_agent, shipped_policies
 from card_envs.engine.game import Game
 from card_envs.evaluation import evaluate, summarize
-from card_envs.evaluation.display import plot_ratings, rating_interval, short_names
+from card_envs.evaluation.display import plot_ratings, rating_interval, short_names, with_interval
 from card_envs.evaluation.tournament import tables_of
 from card_envs.games import load_game
 from card_envs.markdown import markdown_table
@@ -100,13 +100,15 @@ def measure(
     names = agents_and_searches(game) if names is None else names
     table_size = game.check_num_players(game.min_players if players is None else players)
     tables = covering_tables(len(names), table_size)
-    played, identities = play_tables(game, names, tables, matches)
+    ordered = sorted(names)
+    played, identities = play_tables(game, ordered, tables, matches)
     seed = matches.seed
-    summary = summarize(names, tables, played, seed).to_json()
-    for k, row in enumerate(summary["agents"]):
+    summary = summarize(ordered, tables, played, seed).listed(names).to_json()
+    for row in summary["agents"]:
+        k = ordered.index(row["name"])
         own = [result.truncated for t, result in zip(tables, played, strict=True) if k in t]
         row["unfinished"] = float(np.mean(own))
-        row["decision_ms"] = 1000 * decision_seconds(game, names[k], table_size, seed)
+        row["decision_ms"] = 1000 * decision_seconds(game, row["name"], table_size, seed)
     words = ["--game", game.id, "--agents", *names, "--players", str(table_size)]
     return report.document(
         "all_agents",
@@ -117,7 +119,7 @@ def measure(
             "num_players": table_size,
             "deals": matches.deals,
             "seed": seed,
-            "agents": identities,
+            "agents": [identities[name] for name in names],
         },
         summary,
     )
@@ -128,12 +130,11 @@ def table(measured: dict[str, Any]) -> str:
     agents = sorted(measured["results"]["agents"], key=lambda row: -row["rating"])
     rows = []
     for name, row in zip(short_names([row["name"] for row in agents]), agents, strict=True):
-        low, high = row["rank_ci95"]
         rows.append(
             [
                 f"`{name}`",
                 f"{row['rating']:+.0f} ({rating_interval(row)})",
-                f"{row['rank']:+.3f} ± {(high - low) / 2:.3f}",
+                with_interval(row, "rank"),
                 f"{row['unfinished']:.1%}",
                 f"{row['decision_ms']:.3g}",
             ]

@@ -7,7 +7,7 @@ from typing import Any
 
 from benchmarks import report
 from card_envs.agents import policy_path, shipped_policies
-from card_envs.evaluation.display import plot_ratings, rating_interval, short_names
+from card_envs.evaluation.display import plot_ratings, rating_interval, short_names, with_interval
 from card_envs.files import write_json, write_text
 from card_envs.games import load_game
 from card_envs.markdown import markdown_table
@@ -31,9 +31,9 @@ def table(measured: dict[str, Any]) -> str:
             [
                 f"`{shown[name]}`",
                 f"{row['rating']:+.0f} ({rating_interval(row)})",
-                _with_interval(row, "rank", "+.3f"),
-                _with_interval(row, "win", ".3f"),
-                *(_with_interval(r, "rank", "+.3f") for r in of_sizes),
+                with_interval(row, "rank"),
+                with_interval(row, "win", ".3f"),
+                *(with_interval(r, "rank") for r in of_sizes),
             ]
         )
     header = ["agent", "rating", "rank reward", "win share", *(f"{n} players" for n in sizes)]
@@ -55,11 +55,6 @@ def table(measured: dict[str, Any]) -> str:
 
 def _names(agents: list[dict[str, Any]]) -> list[str]:
     return short_names([row["name"] for row in agents])
-
-
-def _with_interval(row: dict[str, Any], key: str, style: str) -> str:
-    low, high = row[f"{key}_ci95"]
-    return f"{row[key]:{style}} ± {(high - low) / 2:.3f}"
 
 
 def response_table(measured: dict[str, Any]) -> str:
@@ -89,7 +84,7 @@ def response_table(measured: dict[str, Any]) -> str:
 
 
 def _gain(row: dict[str, Any]) -> str:
-    shown = "{:+.3f} ({:+.3f} … {:+.3f})".format(row["gain"], *row["gain_ci95"])
+    shown = with_interval(row, "gain")
     unfinished = row.get("truncated", 0.0)
     return f"{shown}; {unfinished:.1%} unfinished" if unfinished >= 0.0005 else shown
 

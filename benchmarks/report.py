@@ -12,6 +12,7 @@ from typing import Any
 
 from card_envs import command
 from card_envs.command import output_file
+from card_envs.evaluation.statistics import FEWEST_VALUES
 from card_envs.files import write_json, write_text
 from card_envs.games import GAMES, load_game
 from training.records import command_as_typed, cpu_model, versions, with_tables
@@ -158,9 +159,12 @@ def origin(measured: dict[str, Any]) -> str:
     )
 
 
-def half_width(intervals: Sequence[Sequence[float]]) -> str:
-    """The mean half width of 95% intervals, for reading."""
-    return f"±{sum(high - low for low, high in intervals) / (2 * len(intervals)):.3f}"
+def half_width(intervals: Sequence[Sequence[float] | None]) -> str:
+    """The mean half width of 95% intervals, for reading; a dash, and why, if there are none."""
+    ends = [interval for interval in intervals if interval is not None]
+    if not ends:
+        return f"– (fewer than {FEWEST_VALUES} deals)"
+    return f"±{sum(high - low for low, high in ends) / (2 * len(ends)):.3f}"
 
 
 def three_digits(value: float) -> str:

@@ -30,7 +30,7 @@ from card_envs.engine.game import Game
 from card_envs.engine.perceptron import choose_by_network, join
 from card_envs.engine.templates import compile_for
 from card_envs.evaluation import evaluate
-from card_envs.evaluation.display import short_names
+from card_envs.evaluation.display import short_names, with_interval
 from card_envs.games import load_game
 from card_envs.markdown import markdown_table
 from card_envs.progress import track
@@ -326,12 +326,11 @@ def table(measured: dict[str, Any]) -> str:
     rows = []
     speed = measured["results"]["speed"]
     for row, fast in zip(measured["results"]["tables"], speed["results"]["tables"], strict=True):
-        low, high = row["rank_ci95"]
         rows.append(
             [
                 str(row["num_players"]),
                 f"`{row['agent']}`",
-                f"{row['rank']:+.3f} ({low:+.3f} … {high:+.3f})",
+                with_interval(row, "rank"),
                 report.three_digits(fast["decisions_per_second"]),
                 report.three_digits(fast["rollout_decisions"]),
                 *(f"{100 * fast['shares'][piece]:.0f}%" for piece in _PIECES),

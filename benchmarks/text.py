@@ -19,7 +19,8 @@ from benchmarks.text_players import TextPlayer
 from card_envs import command
 from card_envs.engine.game import Game
 from card_envs.envs.text_seat import TextSeatEnv
-from card_envs.evaluation.statistics import estimate_mean
+from card_envs.evaluation import DIFFERENCE_BOUNDS, estimate_mean
+from card_envs.evaluation.display import with_interval
 from card_envs.markdown import markdown_table
 
 PACKAGES = ("gymnasium", "numba", "numpy")
@@ -57,7 +58,7 @@ def _strength(game: Game, num_players: int, deals: int) -> dict[str, Any]:
             different += info["action"] != action
         rewards.append(env.close()[seat])
         differences.append(rewards[-1] - _scripted_reward(game, num_players, deal, seat))
-    difference = estimate_mean(np.array(differences))
+    difference = estimate_mean(np.array(differences), DIFFERENCE_BOUNDS)
     return {
         "num_players": num_players,
         "decisions": decisions,
@@ -187,8 +188,7 @@ def table(measured: dict[str, Any]) -> str:
             str(row["num_players"]),
             f"{row['decisions']:,}",
             f"{row['different_actions']:,}",
-            f"{row['difference']:+.3f} "
-            f"({row['difference_ci95'][0]:+.3f} … {row['difference_ci95'][1]:+.3f})",
+            with_interval(row, "difference"),
         ]
         for row in results["strength"]
     ]

@@ -22,8 +22,8 @@ from card_envs import command
 from card_envs.agents import shipped_policies
 from card_envs.agents.shipped import policies_folder
 from card_envs.engine.game import Game
-from card_envs.evaluation import deal_seeds, estimate_mean, play_one_against
-from card_envs.evaluation.display import short_names
+from card_envs.evaluation import WIN_BOUNDS, deal_seeds, estimate_mean, play_one_against
+from card_envs.evaluation.display import short_names, with_interval
 from card_envs.files import write_json, write_output, write_text
 from card_envs.games import GAMES, is_of_this_package, load_game
 from card_envs.markdown import markdown_table, with_section
@@ -69,7 +69,7 @@ def measure_against(
                 **about,
                 "num_players": players,
                 **estimate_mean(rank).to_json("rank"),
-                **estimate_mean(win).to_json("win"),
+                **estimate_mean(win, WIN_BOUNDS).to_json("win"),
                 "truncated": played.truncated_share,
             }
         )
@@ -115,7 +115,12 @@ def strength_table(card: dict[str, Any]) -> str:
     for mean in card["strength"]["means"]:
         own = [row for row in rows if all(row[key] == mean[key] for key in ("name", "opponents"))]
         names = short_names([mean["name"], mean["opponents"]])
-        entries.append([*(f"`{name}`" for name in names), *map(_rank, (*own, mean))])
+        entries.append(
+            [
+                *(f"`{name}`" for name in names),
+                *(with_interval(row, "rank") for row in (*own, mean)),
+            ]
+        )
         if max(row["truncated"] for row in own) >= 0.0005:
             shares = ", ".join(f"{row['truncated']:.1%}" for row in own)
             unfinished.append(f"`{names[0]}` against `{names[1]}` {shares}")
@@ -134,11 +139,6 @@ def strength_table(card: dict[str, Any]) -> str:
     )
 
 
-def _rank(row: dict[str, Any]) -> str:
-    low, high = row["rank_ci95"]
-    return f"{row['rank']:+.3f} ({low:+.3f} … {high:+.3f})"
-
-
 def summary_table(cards: Mapping[str, dict[str, Any]]) -> str:
     """The shipped policies' mean strength over table sizes as a Markdown table.
 
@@ -149,7 +149,7 @@ def summary_table(cards: Mapping[str, dict[str, Any]]) -> str:
     columns: list[str] = []
     for game_id, card in cards.items():
         means = {
-            short_names([mean["opponents"]])[0]: _rank(mean)
+            short_names([mean["opponents"]])[0]: with_interval(mean, "rank")
             for mean in card["strength"]["means"]
             if mean["name"] == card["name"]
         }
