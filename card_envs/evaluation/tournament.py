@@ -101,6 +101,14 @@ class TableResult:
             "truncated": self.truncated,
         }
 
+    def listed(self, names: Sequence[str]) -> TableResult:
+        """The same with the agents in the order of ``names``."""
+        order = sorted(range(len(self.agents)), key=lambda k: names.index(self.agents[k]))
+        agents, rank, win = (
+            tuple(values[k] for k in order) for values in (self.agents, self.rank, self.win)
+        )
+        return TableResult(agents, rank, win, self.truncated)
+
 
 @dataclass(frozen=True)
 class TournamentSummary:
@@ -134,11 +142,17 @@ class TournamentSummary:
         }
 
     def listed(self, names: Sequence[str]) -> TournamentSummary:
-        """The same with the agents, and ``pairwise``, in another order."""
+        """The same with the agents in another order, everywhere."""
         places = {agent.name: k for k, agent in enumerate(self.agents)}
         order = [places[name] for name in names]
-        agents = tuple(self.agents[k] for k in order)
-        return replace(self, agents=agents, pairwise=self.pairwise[np.ix_(order, order)])
+        tables = [table.listed(names) for table in self.tables]
+        tables.sort(key=lambda table: (len(table.agents), [*map(names.index, table.agents)]))
+        return replace(
+            self,
+            agents=tuple(self.agents[k] for k in order),
+            pairwise=self.pairwise[np.ix_(order, order)],
+            tables=tuple(tables),
+        )
 
 
 @dataclass(frozen=True)
@@ -202,8 +216,8 @@ def run_tournament(
 ) -> TournamentResult:
     """Play every table that some agents can form.
 
-    The order in which the agents are listed is that of ``agents`` and ``pairwise`` in the summary;
-    nothing else depends on it.
+    The order in which the agents are listed is their order in the summary; nothing else depends on
+    it.
 
     Args:
         game: The game, or its name.

@@ -1,0 +1,47 @@
+"""How well intervals do: the committed simulation, and a small one."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from benchmarks import coverage, report
+from training.records import with_tables
+
+COMMITTED = json.loads((report.RESULTS / "coverage_all.json").read_text(encoding="utf-8"))
+INTERVALS = [
+    (case["case"], row) for case in COMMITTED["results"]["cases"] for row in case["intervals"]
+]
+
+
+def test_intervals_cover_the_mean_in_every_case():
+    assert COMMITTED["settings"]["simulations"] == 10_000
+    assert {row["deals"] for _, row in INTERVALS} == set(coverage.DEALS)
+    assert [(case, row) for case, row in INTERVALS if row["coverage"] < 0.93] == []
+    assert sum(row["outside"] + row["empty"] for _, row in INTERVALS) == 0
+    assert min(row["student_coverage"] for _, row in INTERVALS) < 0.1  # they are hard
+
+
+def test_the_readme_shows_the_committed_simulation():
+    text = report.README.read_text(encoding="utf-8")
+    assert with_tables(text, "coverage", report.RESULTS, coverage.table) == text
+
+
+@pytest.mark.parametrize("number", [0, 3, 4, 45])
+def test_the_committed_simulation_is_of_the_present_intervals(number):
+    cases = [
+        coverage.Case.of(c["case"], tuple(c["bounds"]), c["values"], c["shares"])
+        for c in COMMITTED["results"]["cases"]
+    ]
+    case, seed = cases[number], COMMITTED["settings"]["seed"] + number
+    found = coverage.simulate(case, 5, COMMITTED["settings"]["simulations"], seed)
+    assert found == pytest.approx(COMMITTED["results"]["cases"][number]["intervals"][0])
+    assert [made.to_json() for made in coverage.made_cases()] == [
+        case.to_json() for case in cases[: len(coverage.made_cases())]
+    ]
+
+
+def test_the_command_says_what_is_wrong(capsys):
+    assert coverage.main(["--simulations", "0"]) == 2
+    assert "--simulations must be at least 1" in capsys.readouterr().err
