@@ -104,10 +104,12 @@ class TableResult:
     def listed(self, names: Sequence[str]) -> TableResult:
         """The same with the agents in the order of ``names``."""
         order = sorted(range(len(self.agents)), key=lambda k: names.index(self.agents[k]))
-        agents, rank, win = (
-            tuple(values[k] for k in order) for values in (self.agents, self.rank, self.win)
+        return TableResult(
+            tuple(self.agents[k] for k in order),
+            tuple(self.rank[k] for k in order),
+            tuple(self.win[k] for k in order),
+            self.truncated,
         )
-        return TableResult(agents, rank, win, self.truncated)
 
 
 @dataclass(frozen=True)
