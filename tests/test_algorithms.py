@@ -160,7 +160,7 @@ def listed(tmp_path, monkeypatch):
 def arguments(path, tmp_path, *words):
     return [
         *("--game", KUHN.id, "--games-from", "kuhn_poker", "--algorithms", str(path)),
-        *("--seeds", "1", "2", "--deals", "4", "--search", "search:4", "--search-deals", "2"),
+        *("--seeds", "1", "2", "--deals", "5", "--search", "search:4", "--search-deals", "2"),
         *("--exact", *map(str, DEALS), "--out", str(tmp_path / "runs"), "--jobs", "1"),
         *("--json", str(tmp_path / "results.json"), *words),
     ]

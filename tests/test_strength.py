@@ -56,7 +56,7 @@ def agents(tmp_path_factory):
 def measured_with(agents):
     def measured_with(folder, *words):
         path = folder / "strength.json"
-        argv = ["--game", SCRIPTED.id, "--agents", *agents, "--deals", "3", "--json", str(path)]
+        argv = ["--game", SCRIPTED.id, "--agents", *agents, "--deals", "5", "--json", str(path)]
         status = strength.main([*argv, "--cache", str(folder / "cache"), *words])
         return status, path
 

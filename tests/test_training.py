@@ -27,10 +27,12 @@ from card_envs.engine.agent import turn_of
 from card_envs.engine.game import Game, View
 from card_envs.engine.templates import write_full_states
 from card_envs.envs.aec import CardEnv
+from card_envs.evaluation import estimate_mean
 from training import checkpoint, config_tables, ship, train
 from training import config as config_module
 from training.callback import SelfPlayCallback
 from training.config import Config, ImitationSection, load_config
+from training.curve import plot_learning_curve
 from training.distribution import MaskedCategorical
 from training.export import export_policy, policy_network
 from training.imitation import Teacher, imitate
@@ -870,6 +872,19 @@ def test_training_leaves_all_that_it_promises(tmp_path, capsys):
     # A folder in use is not overwritten.
     assert train.main(arguments) == 2
     assert "is not empty" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("deals", [4, 5])
+def test_a_learning_curve_has_a_band_where_there_are_intervals(deals, tmp_path, monkeypatch):
+    drawn = []
+    monkeypatch.setattr("training.curve.write_picture", lambda figure, path: drawn.append(figure))
+    values = estimate_mean(np.linspace(-0.5, 0.5, deals)).to_json("vs_random")
+    entries = [{"decisions": k, **values} for k in range(3)]
+    plot_learning_curve(entries, tmp_path / "curve.png", "A game")
+    (axes,) = drawn[0].axes
+    assert len(axes.collections) == (deals >= 5)
+    assert ("95% intervals" in axes.get_title()) is (deals >= 5)
+    assert len(axes.get_lines()) == 2  # the curve, and 0
 
 
 def test_policy_files_are_read_once(tmp_path, monkeypatch):

@@ -120,7 +120,8 @@ class DealsEvalCallback(EventCallback):
     """Evaluates the model on duplicate deals: the same ones each time, each in all seatings.
 
     Logs ``eval/rank`` (the mean rank reward, from -1 to +1), ``eval/rank_low``, ``eval/rank_high``
-    (its 95% interval) and ``eval/win``. ``last_mean_reward`` and ``best_mean_reward`` are rank
+    (its 95% interval, from 5 deals on) and ``eval/win``. ``last_mean_reward`` and
+    ``best_mean_reward`` are rank
     rewards: StopTrainingOnRewardThreshold and its like can be the callbacks.
 
     Args:
@@ -191,7 +192,8 @@ class DealsEvalCallback(EventCallback):
         result = evaluate(game, table, deals, seed, options).agents[0]
         self.last_mean_reward = result.rank.mean
         for key, value in zip(("rank", "rank_low", "rank_high"), result.rank, strict=True):
-            self.logger.record(f"eval/{key}", value)
+            if value is not None:
+                self.logger.record(f"eval/{key}", value)
         self.logger.record("eval/win", result.win.mean)
         self.logger.record("time/total_timesteps", self.num_timesteps, exclude="tensorboard")
         self.logger.dump(self.num_timesteps)
