@@ -98,7 +98,7 @@ def _form_of(answer: str) -> dict[str, Any] | None:
     """The structured form that an answer is; None: it is none."""
     try:
         form = json.loads(answer)
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
     return form if isinstance(form, dict) and KIND in form else None
 

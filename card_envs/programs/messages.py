@@ -202,7 +202,7 @@ def read_action(line: bytes, number: int, legal: Sequence[int], actions: Actions
     elif isinstance(action, dict):
         try:
             known = actions.from_dict(action)
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise ProgramFault(ILLEGAL, printable(str(error))[:200], is_fatal=False) from None
         if known in legal:
             return known

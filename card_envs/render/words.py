@@ -8,6 +8,9 @@ from collections.abc import Iterable, Sequence
 #: No line of a table in words is longer.
 WIDTH = 100
 
+#: What players to the left and the like are called in order.
+ORDINALS = ("first", "second", "third", "fourth", "fifth")
+
 _GAP = "  "
 
 

@@ -107,6 +107,7 @@ FORMS = Actions(
         ('{"kind": "take"}', []),
         ('{"kind": "fly"} [draw] {"kind": "fly"}', []),
         ("{" * 5000 + '"kind": 1' + "}" * 5000, []),
+        ("[" + '{"kind":' * 50_000 + "]", []),
     ],
 )
 def test_answers_in_structured_form(text, actions):
@@ -133,7 +134,9 @@ def test_every_action_is_understood_by_its_number_by_its_words_and_in_structured
             assert read_answer(text, names, game.actions)[1] == [action], text
 
 
-@pytest.mark.parametrize("word", ["a ", "the ", "1 ", "slot ", "[", "[a", "a]", "[[]]", "*", "a,"])
+@pytest.mark.parametrize(
+    "word", ["a ", "the ", "1 ", "slot ", "[", "[a", "a]", "[[]]", "{a", "[{", "{}", "*", "a,"]
+)
 def test_long_answers_take_no_time(word):
     """Also those that are made to."""
     names = {k: f"a slot a the a 1 a slot the a a {k}" for k in range(300)}

@@ -24,6 +24,7 @@ from card_envs.games.animalia.state import (
     receiver,
 )
 from card_envs.games.animalia.text import card_name, card_names, collection_number
+from card_envs.render.words import ORDINALS
 
 
 def _card_features() -> NDArray[np.float32]:
@@ -38,10 +39,7 @@ def _card_features() -> NDArray[np.float32]:
 CARDS = Parameter([card_name(card) for card in range(NUM_CARDS)], features=_card_features())
 RECEIVERS = Parameter(
     range(1, MAX_RECEIVERS + 1),
-    [
-        f"the {nth} collection to the left"
-        for nth in ("first", "second", "third", "fourth", "fifth")
-    ],
+    [f"the {nth} collection to the left" for nth in ORDINALS[:MAX_RECEIVERS]],
 )
 
 ACTIONS = Actions(

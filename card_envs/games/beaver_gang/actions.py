@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from card_envs.engine.actions import Action, Actions, Parameter, Target
 from card_envs.games.beaver_gang.state import MAX_PLAYERS, SLOTS
+from card_envs.render.words import ORDINALS
 
 SEATS = Parameter(
-    range(1, MAX_PLAYERS),
-    [f"the {nth} player to the left" for nth in ("first", "second", "third", "fourth", "fifth")],
+    range(1, MAX_PLAYERS), [f"the {nth} player to the left" for nth in ORDINALS[: MAX_PLAYERS - 1]]
 )
 
 _DRAW_PILE, _DISCARD_PILE = Target("draw pile"), Target("discard pile")
