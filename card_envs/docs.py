@@ -57,9 +57,9 @@ def _in_words(actions: Actions, group: list[int]) -> str:
     """The actions of a group, with examples or a range in place of the parameter that varies, or
     with the formula of the index where several parameters of a product do."""
     kind = actions[actions.decode(group[0])[0]]
-    columns = dict(zip(kind.parameters, actions.places(group).T.tolist(), strict=True))
+    shown = actions.words_of(group[0])
+    columns = {name: [actions.words_of(action)[name] for action in group] for name in shown}
     varying = [name for name, column in columns.items() if len(set(column)) > 1]
-    shown = {name: kind.parameters[name].words[column[0]] for name, column in columns.items()}
     if len(varying) == 1:
         (name,) = varying
         shown[name] = _span(kind.parameters[name], columns[name])
@@ -71,9 +71,8 @@ def _in_words(actions: Actions, group: list[int]) -> str:
     return f"{words}: {_formula(kind, group[0], varying)}" if len(varying) > 1 else words
 
 
-def _span(parameter: Parameter, places: list[int]) -> str:
+def _span(parameter: Parameter, words: Sequence[str]) -> str:
     """The words for some of a parameter's values, e.g. ``0..3`` or ``cats; horses; …; parrots``."""
-    words = [parameter.words[place] for place in places]
     return f"{words[0]}..{words[-1]}" if parameter.is_number else examples(words, "; ")
 
 
@@ -85,7 +84,7 @@ def _formula(kind: Action, first: int, varying: list[str]) -> str:
         low = parameter.values[0] if parameter.is_range else 0
         term = f"(*{name}* − {low})" if low else f"*{name}*"
         terms.append(f"{stride}·{term}" if stride > 1 else term)
-        span = _span(parameter, list(range(len(parameter.values))))
+        span = _span(parameter, parameter.words)
         if not parameter.is_range:
             span = f"counted from 0 in {span}"
         elif not parameter.is_number:

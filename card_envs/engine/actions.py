@@ -49,10 +49,11 @@ class Parameter:
         cards: tuple[Sequence[str], ArrayLike] | None = None,
     ) -> None:
         self.values: tuple[Value, ...] = tuple(range(values) if isinstance(values, int) else values)
-        self.words = tuple(words) or tuple(map(str, self.values))
+        numbers = tuple(map(str, self.values))
+        self.words = tuple(words) or numbers
         one_hot = np.eye(len(self.values), dtype=np.float32)
         self.features = one_hot if features is None else np.asarray(features, np.float32)
-        names, counts = (map(str, self.values), one_hot) if cards is None else cards
+        names, counts = (numbers, one_hot) if cards is None else cards
         self._card_names, self._card_counts = tuple(names), np.asarray(counts, np.int64)
         self._positions = {value: k for k, value in enumerate(self.values)}
         if self.features.ndim != 2:
@@ -66,19 +67,12 @@ class Parameter:
         ):
             if len(other) != len(self.values):
                 raise ValueError(f"{name}: {len(self.values)} are needed, got {len(other)}")
-
-    @property
-    def is_range(self) -> bool:
-        """Whether the values are consecutive whole numbers."""
         first = self.values[0]
-        return isinstance(first, int) and self.values == tuple(
-            range(first, first + len(self.values))
-        )
-
-    @property
-    def is_number(self) -> bool:
-        """Whether names call the values by their numbers."""
-        return self.is_range and self.words == tuple(map(str, self.values))
+        whole = range(first, first + len(self.values)) if isinstance(first, int) else ()
+        #: Whether the values are consecutive whole numbers.
+        self.is_range = self.values == tuple(whole)
+        #: Whether names call them by these numbers.
+        self.is_number = self.is_range and self.words == numbers
 
     @property
     def allowed(self) -> str:
@@ -93,13 +87,10 @@ class Parameter:
         Raises:
             ValueError: There is no such value; the message says what is allowed.
         """
-        if isinstance(value, np.integer):
-            value = int(value)
         # True and 1.0 are equal to 1, and lists have no hash.
-        if isinstance(value, (str, int)) and not isinstance(value, bool):
-            position = self._positions.get(value)
-            if position is not None:
-                return position
+        is_value = isinstance(value, (str, int, np.integer)) and not isinstance(value, bool)
+        if is_value and value in self._positions:
+            return self._positions[value]
         raise ValueError(f"must be {self.allowed}, got {value!r}")
 
     def cards(self, value: Value) -> dict[str, int]:
@@ -249,24 +240,23 @@ class Action:
 
     def values(self, number: int) -> dict[str, Value]:
         """The values of one of its actions."""
-        row = self.places[number].tolist()
-        parameters = self.parameters.items()
-        return {name: p.values[k] for (name, p), k in zip(parameters, row, strict=True)}
+        places = zip(self.parameters.items(), self.places[number].tolist(), strict=True)
+        return {name: parameter.values[place] for (name, parameter), place in places}
 
     def name(self, number: int) -> str:
         """One of its actions in words."""
-        row = self.places[number].tolist()
-        parameters = self.parameters.items()
-        return self.words.format(
-            **{name: p.words[k] for (name, p), k in zip(parameters, row, strict=True)}
-        )
+        return self.words.format(**self.words_of(number))
+
+    def words_of(self, number: int) -> dict[str, str]:
+        """What the name of one of its actions calls the values."""
+        places = zip(self.parameters.items(), self.places[number].tolist(), strict=True)
+        return {name: parameter.words[place] for (name, parameter), place in places}
 
     def group(self, number: int) -> str:
         """What the name shares with the others of its group."""
         shown = {name: _NUMBER if p.is_number else _WORDS for name, p in self.parameters.items()}
         if self.groups:
-            place = self.places[number, list(self.parameters).index(self.groups)]
-            shown[self.groups] = self.parameters[self.groups].words[place]
+            shown[self.groups] = self.words_of(number)[self.groups]
         return self.words.format(**shown)
 
     def columns(self, term: tuple[str, ...]) -> NDArray[np.float32]:
@@ -404,6 +394,11 @@ class Actions:
             raise ValueError(f"{KIND} must be one of {', '.join(self._kinds)}, got {kind!r}")
         return self._firsts[kind] + self._kinds[kind].number(values)
 
+    def words_of(self, action: int) -> dict[str, str]:
+        """What an action's name calls the values of its parameters."""
+        kind, number = self._at(action)
+        return kind.words_of(number)
+
     # -----------------------------------------------------------------------------------------
     # Several actions
     # -----------------------------------------------------------------------------------------
@@ -412,11 +407,6 @@ class Actions:
         """What an action's name shares with those of its group, with # for a number and ... for
         other words."""
         return self._groups[action]
-
-    def places(self, actions: Sequence[int]) -> NDArray[np.int64]:
-        """The places of the values (N, P) of actions of one kind."""
-        kind, number = self._of[actions[0]]
-        return kind.places[[action - actions[0] + number for action in actions]]
 
     def groups(self, actions: Iterable[int]) -> dict[str, list[int]]:
         """The actions of each group among these."""

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from helpers import TABLES, is_over, mask_of, positions_of
+from helpers import EACH_GAME, TABLES, is_over, kit_of, mask_of, positions_of
 
 from card_envs.engine.actions import Action, Actions, Parameter, Target
+from card_envs.envs.aec import CardEnv
 from card_envs.render.scene import Card, Scene, Seat, Zone
 from card_envs.web.pointing import needs
+from card_envs.web.table import Table
 
 tables = pytest.mark.parametrize(("game", "num_players"), TABLES)
 
@@ -53,6 +55,19 @@ def test_actions_point_at_what_is_there(game, num_players):
             pointing += bool(needed)
     declared = any(kind.points for kind in game.actions)
     assert bool(pointing) == declared
+
+
+@pytest.mark.parametrize("game", EACH_GAME)
+def test_the_page_is_told_what_each_legal_action_needs(game):
+    env = CardEnv(game.name, on_illegal="raise", **kit_of(game).short_options)
+    env.reset(seed=1)
+    player = env.possible_agents.index(env.agent_selection)
+    told = Table(env, "play", player, {}, (None,) * env.num_players).state()
+    assert [entry.action for entry in told.legal] == env.legal_actions()
+    for entry in told.legal:
+        assert entry.words == game.action_name(entry.action)
+        assert entry.group == game.actions.group(entry.action)
+        assert entry.needs == needs(told.frame.scene, game.actions, entry.action)
 
 
 SCENE = Scene(
