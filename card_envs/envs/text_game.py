@@ -92,7 +92,7 @@ class TextGame(Portable):
         self.on_illegal = on_illegal
         self.options = options
         self._codes = view.codes
-        self._names = [game.action_name(action) for action in range(game.num_actions)]
+        self._names = game.actions.names
         self._envs: dict[int, CardEnv] = {}
         #: Called with the game's record (1,) and the action before each one is carried out.
         self.watch: Callable[[NDArray[np.void], int], None] = _nobody_watches
@@ -167,7 +167,7 @@ class TextGame(Portable):
                 self.game, self.env.num_players, player, self.options, self.memory
             )
         scene = self.game.describe(self.env.states, 0, player, self._codes[0])
-        last = text_prompt.legal_actions(self.legal_names()) if is_asked else ""
+        last = text_prompt.legal_actions(self.game, self.legal_names()) if is_asked else ""
         if self.forfeited_by is not None:
             last = _FORFEITED.format(self.forfeited_by)
         pieces = [
@@ -187,7 +187,7 @@ class TextGame(Portable):
         if not isinstance(text, str):
             raise TypeError(f"an answer is a str, got {text!r}")
         player, legal = self.player, self.legal_names()
-        found, actions = read_answer(text, legal)
+        found, actions = read_answer(text, legal, self.game.actions)
         if len(actions) == 1:
             self._notes[player] = ""
             self.play(actions[0])
@@ -217,7 +217,7 @@ class TextGame(Portable):
 
     def _forbidden(self, answer: str) -> list[str]:
         """The names of the actions that an answer means, if they are not legal now."""
-        _, actions = read_answer(f"[{answer}]", dict(enumerate(self._names)))
+        _, actions = read_answer(f"[{answer}]", dict(enumerate(self._names)), self.game.actions)
         return [self._names[action] for action in actions]
 
     def play_at_random(self) -> int:
