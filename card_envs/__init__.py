@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import importlib
 import sys
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from card_envs.interrupts import say_interrupted
 
-if Path(sys.argv[0]).stem == "card-envs":  # before the imports that take long
+_is_run_as_module = sys.argv[0] == "-m" and "card_envs" in sys.orig_argv
+if Path(sys.argv[0]).stem == "card-envs" or _is_run_as_module:  # before the imports that take long
     say_interrupted()
 
 from card_envs.engine.game import (
@@ -19,7 +22,7 @@ from card_envs.engine.game import (
     gymnasium_id,
     gymnasium_text_id,
 )
-from card_envs.games import GAMES, load_game
+from card_envs.games import GAMES, OWN_GAMES, load_game
 
 if TYPE_CHECKING:
     from card_envs.engine.batch import BatchEngine
@@ -194,6 +197,17 @@ def register(game: Game) -> None:
         return
     GAMES.add(game.name, lambda: game)
     _register_environments(game.name)
+
+
+def __getattr__(name: str) -> ModuleType:
+    """A game's module, such as ``card_envs.beaver_gang_v0``, which is imported at its first use."""
+    if name in OWN_GAMES:
+        return importlib.import_module(f"{__name__}.{name}")
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *OWN_GAMES})
 
 
 def _register_environments(name: str) -> None:
