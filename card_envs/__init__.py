@@ -6,13 +6,13 @@ import importlib
 import sys
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from card_envs.interrupts import say_interrupted
 
-_is_run_as_module = sys.argv[0] == "-m" and "card_envs" in sys.orig_argv
-if Path(sys.argv[0]).stem == "card-envs" or _is_run_as_module:  # before the imports that take long
+if Path(sys.argv[0]).stem == "card-envs" or (
+    sys.argv[0] == "-m" and "card_envs" in sys.orig_argv
+):  # before the imports that take long
     say_interrupted()
 
 from card_envs.engine.game import (
@@ -27,7 +27,16 @@ from card_envs.games import GAMES, OWN_GAMES, load_game
 if TYPE_CHECKING:
     from card_envs.engine.batch import BatchEngine
     from card_envs.envs.aec import CardEnv
+    from card_envs.envs.parallel import ParallelCardEnv
     from card_envs.envs.text import TextEnv
+
+    class _GameModule(Protocol):
+        """A game's module: its functions' arguments are checked where it is imported by name."""
+
+        def env(self, **options: Any) -> CardEnv: ...
+        def raw_env(self, **options: Any) -> CardEnv: ...
+        def parallel_env(self, **options: Any) -> ParallelCardEnv: ...
+
 
 __all__ = ["GAMES", "load_game", "make", "make_text", "make_vec", "register"]
 
@@ -199,10 +208,11 @@ def register(game: Game) -> None:
     _register_environments(game.name)
 
 
-def __getattr__(name: str) -> ModuleType:
+def __getattr__(name: str) -> _GameModule:
     """A game's module, such as ``card_envs.beaver_gang_v0``, which is imported at its first use."""
     if name in OWN_GAMES:
-        return importlib.import_module(f"{__name__}.{name}")
+        module: _GameModule = importlib.import_module(f"{__name__}.{name}")  # type: ignore[assignment]
+        return module
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 

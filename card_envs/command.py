@@ -133,7 +133,7 @@ def _stopping_interrupts() -> Iterator[None]:
 @contextmanager
 def _printing_anything() -> Iterator[None]:
     """Within it, a character that the encoding of the output lacks is printed as another one."""
-    before = []
+    before: list[tuple[io.TextIOWrapper, str | None]] = []
     for stream, errors in ((sys.stdout, "replace"), (sys.stderr, "backslashreplace")):
         if isinstance(stream, io.TextIOWrapper):
             before.append((stream, stream.errors))
@@ -141,9 +141,9 @@ def _printing_anything() -> Iterator[None]:
     try:
         yield
     finally:
-        for stream, errors in before:
+        for stream, errors_before in before:
             with suppress(OSError, ValueError):  # it cannot be written any more, or is closed
-                stream.reconfigure(errors=errors)
+                stream.reconfigure(errors=errors_before)
 
 
 def run(program: str, main: Callable[[], int | None]) -> int:
@@ -187,12 +187,12 @@ def output_file(text: str) -> Path:
         argparse.ArgumentTypeError: The file cannot be written; the message says why.
     """
     path = Path(text)
-    if path.is_dir():
-        raise argparse.ArgumentTypeError(f"{text} is a folder, not a file")
     try:
         target = place = followed(path)
     except OSError as error:
         raise argparse.ArgumentTypeError(f"{text} cannot be written: {error.strerror}") from None
+    if path.is_dir():
+        raise argparse.ArgumentTypeError(f"{text} is a folder, not a file")
     while not place.exists():
         place = place.parent
     if place.is_file() and place != target:

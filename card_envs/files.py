@@ -38,11 +38,16 @@ def followed(path: str | Path) -> Path:
     """
     with suppress(FileNotFoundError, NotADirectoryError):
         os.stat(path)
-    return Path(os.path.realpath(path))
+    real = Path(os.path.realpath(path))
+    existing = next(place for place in (real, *real.parents) if place.exists())
+    for name in real.relative_to(existing).parts:
+        with suppress(FileNotFoundError, NotADirectoryError):
+            os.stat(existing / name)
+    return real
 
 
 def path_beside(path: Path) -> Path:
-    """A new hidden path beside another one, with the same ending: what is built there is then moved.
+    """A new hidden path beside another, with the same ending, for what is moved once it is built.
 
     Its name is not too long if the other's is not.
     """

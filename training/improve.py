@@ -117,7 +117,7 @@ def improve(
     with run.lock():
         use_threads(run.config.threads)
         if resume:
-            run.check_origin()
+            run.check_resumable()
             run.note_if_changed(command_line)
         else:
             check_backend(jobs, backend)  # a mistake must not leave a folder

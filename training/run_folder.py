@@ -6,6 +6,7 @@ import json
 import logging
 import os
 import platform
+import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -257,6 +258,15 @@ class RunFolder(Generic[_Config]):
         write_json(self.folder / _ORIGIN, self._origin())
         self._note([command_line])
 
+    def check_resumable(self) -> None:
+        """Raise a ValueError as :meth:`check_origin` does, or if the folder cannot be written."""
+        self.check_origin()
+        try:
+            with tempfile.TemporaryFile(dir=self.folder):
+                pass
+        except OSError as error:
+            raise ValueError(f"{self.folder} cannot be written: {error.strerror}") from None
+
     def check_origin(self) -> None:
         """Raise a ValueError if the run was started with other rules, other agents of the same
         names, or another configuration; warn if it will not be the same bit for bit."""
@@ -298,7 +308,7 @@ class RunFolder(Generic[_Config]):
 
     def _fixed_config(self) -> dict[str, Any]:
         """The configuration without its length, each section's keys as ``"section.key"``."""
-        fixed = {}
+        fixed: dict[str, Any] = {}
         for name, value in self.config.model_dump(mode="json", exclude={self.LENGTH}).items():
             is_section = isinstance(getattr(self.config, name), Section)
             fixed |= {f"{name}.{k}": v for k, v in value.items()} if is_section else {name: value}
@@ -319,7 +329,9 @@ class RunFolder(Generic[_Config]):
     def note_if_changed(self, command_line: str) -> None:
         """Note the command if it changes the configuration."""
         if not self._is_noted():
-            self._note([*self.commands, command_line])
+            before = self.commands
+            # It was noted already if this was interrupted.
+            self._note(before if before[-1:] == [command_line] else [*before, command_line])
 
     def _is_noted(self) -> bool:
         """Whether the folder holds this configuration, its agents in the same order."""
@@ -364,8 +376,9 @@ def _is_evaluation(entry: Any) -> bool:
         isinstance(entry, dict)
         and any(isinstance(entry.get(key), int) for key in ("decisions", "iteration"))
         and all(
-            isinstance(value, int | float)
-            or (key.endswith("_ci95") and (value is None or _is_interval(value)))
+            (value is None or _is_interval(value))
+            if key.endswith("_ci95")
+            else isinstance(value, int | float)
             for key, value in entry.items()
         )
     )

@@ -59,7 +59,7 @@ def _train(run: Run, resume: bool, command_line: str, quiet: bool) -> Path:
     device_of(config)  # a mistake must not leave a folder
     use_threads(config.threads)
     if resume:
-        run.check_origin()
+        run.check_resumable()
     else:
         run.begin(command_line)
     on_device = has_games_on_device(config)
