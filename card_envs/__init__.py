@@ -211,7 +211,7 @@ def register(game: Game) -> None:
 def __getattr__(name: str) -> _GameModule:
     """A game's module, such as ``card_envs.beaver_gang_v0``, which is imported at its first use."""
     if name in OWN_GAMES:
-        module: _GameModule = importlib.import_module(f"{__name__}.{name}")  # type: ignore[assignment]
+        module: _GameModule = importlib.import_module(f"{__name__}.{name}")
         return module
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
