@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import importlib
 import sys
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from card_envs.interrupts import say_interrupted
 
-if Path(sys.argv[0]).stem == "card-envs":  # before the imports that take long
+if Path(sys.argv[0]).stem == "card-envs" or (
+    sys.argv[0] == "-m" and "card_envs" in sys.orig_argv
+):  # before the imports that take long
     say_interrupted()
 
 from card_envs.engine.game import (
@@ -19,12 +22,21 @@ from card_envs.engine.game import (
     gymnasium_id,
     gymnasium_text_id,
 )
-from card_envs.games import GAMES, load_game
+from card_envs.games import GAMES, OWN_GAMES, load_game
 
 if TYPE_CHECKING:
     from card_envs.engine.batch import BatchEngine
     from card_envs.envs.aec import CardEnv
+    from card_envs.envs.parallel import ParallelCardEnv
     from card_envs.envs.text import TextEnv
+
+    class _GameModule(Protocol):
+        """A game's module: its functions' arguments are checked where it is imported by name."""
+
+        def env(self, **options: Any) -> CardEnv: ...
+        def raw_env(self, **options: Any) -> CardEnv: ...
+        def parallel_env(self, **options: Any) -> ParallelCardEnv: ...
+
 
 __all__ = ["GAMES", "load_game", "make", "make_text", "make_vec", "register"]
 
@@ -194,6 +206,18 @@ def register(game: Game) -> None:
         return
     GAMES.add(game.name, lambda: game)
     _register_environments(game.name)
+
+
+def __getattr__(name: str) -> _GameModule:
+    """A game's module, such as ``card_envs.beaver_gang_v0``, which is imported at its first use."""
+    if name in OWN_GAMES:
+        module: _GameModule = importlib.import_module(f"{__name__}.{name}")
+        return module
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *OWN_GAMES})
 
 
 def _register_environments(name: str) -> None:

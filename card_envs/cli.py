@@ -13,6 +13,7 @@ from typing import cast
 import numpy as np
 from numpy.typing import NDArray
 
+import card_envs
 from card_envs import command
 from card_envs.agents import (
     Agent,
@@ -65,6 +66,9 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog=_PROGRAM,
         description="Card games with hidden information, in the terminal and the browser.",
+    )
+    parser.add_argument(
+        "--version", action="version", version=f"{_PROGRAM} {card_envs.__version__}"
     )
     add_games_argument(parser)
     commands = parser.add_subparsers(metavar="COMMAND", required=True)
@@ -165,7 +169,7 @@ def _run_info(args: argparse.Namespace) -> None:
 
     if args.json:
         about = {**describe_game(game), "agents": agent_names(game)}
-        print(json.dumps(about, indent=2, ensure_ascii=False))
+        print(json.dumps(about, indent=2))
     else:
         print(_describe_game(game))
 

@@ -234,7 +234,6 @@ def test_wrong_lists_name_the_mistake(old, new, message, listed, tmp_path, capsy
         (["--players", "3"], "is for 2 to 2 players"),
         (["--search", "random"], "'random' is not a search agent, such as search:64"),
         (["--search", "search:4,policy=random"], "names a policy; here it is that which is meas"),
-        (["--out", "a,b"], "has a comma, with which no search can be given it"),
         (["--game", SCRIPTED.id], f"{SCRIPTED.id} is for "),
     ],
 )

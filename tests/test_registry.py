@@ -395,3 +395,18 @@ def test_fields_are_checked():
     reworded = Fields(fields["count"], Field("lead", (1,), "in words", scale=10))
     assert len({each.fingerprint for each in (fields, changed, renamed)}) == 3
     assert reworded.fingerprint == fields.fingerprint
+
+
+def test_the_package_has_the_games_modules_and_imports_them_when_they_are_used():
+    code = """
+import sys, card_envs
+from card_envs.games import GAMES
+modules = [name for name in GAMES.names if f"card_envs.{name}" not in sys.modules]
+assert len(modules) >= 4
+assert {*modules, "make", "GAMES"} <= {*dir(card_envs)}
+for name in modules:
+    assert getattr(card_envs, name).env().game.name == name
+    assert f"card_envs.{name}" in sys.modules
+assert not hasattr(card_envs, "no_such_game_v0")
+"""
+    subprocess.run([sys.executable, "-c", code], check=True)

@@ -13,8 +13,8 @@ from pathlib import Path
 from card_envs.engine.game import Game
 from card_envs.engine.jit import package_of
 
-# The games of this package: versioned name to the package that holds ``GAME``.
-_OWN_GAMES = {
+#: The games of this package: versioned name to the package that holds ``GAME``.
+OWN_GAMES = {
     "beaver_gang_v0": "card_envs.games.beaver_gang",
     "swim_for_your_life_v0": "card_envs.games.swim_for_your_life",
     "franks_zoo_v0": "card_envs.games.franks_zoo",
@@ -130,7 +130,7 @@ def folder_of(game: Game) -> Path:
 
 def is_of_this_package(game: Game) -> bool:
     """Whether the game is one of card_envs' own."""
-    return game.package in _OWN_GAMES.values()
+    return game.package in OWN_GAMES.values()
 
 
 def rules_file(game: Game) -> Path:
@@ -185,7 +185,7 @@ def _package_of(point: EntryPoint) -> str:
     return "an unknown package" if point.dist is None else point.dist.name
 
 
-for _name, _package in _OWN_GAMES.items():
+for _name, _package in OWN_GAMES.items():
     GAMES.add(_name, _import_game(_package))
 for _point in entry_points(group=ENTRY_POINTS):
     _add_entry_point(_point)
