@@ -348,9 +348,11 @@ def use_rankings(pair: Any) -> list[Any]:
 
 
 def use_data_of(data: Any) -> list[Any]:
-    fields, options, style, *scenes = data
+    fields, actions, options, style, *scenes = data
     return [
         fields.fingerprint,
+        [actions.to_dict(action) for action in range(actions.size)],
+        actions.features,
         fields.unflatten(np.zeros(fields.size, np.float32)),
         [option.check(option.default) for option in options],
         style.faces,
@@ -364,7 +366,8 @@ def make_data_of(game: Game) -> Any:
     env.reset(seed=1)
     begun = game.scene(env.states, 0, 0, 0, True)
     env.step(env.legal_actions()[0])
-    return game.fields, game.options, game.style, begun, game.scene(env.states, 0, 0, 0, True)
+    ended = game.scene(env.states, 0, 0, 0, True)
+    return game.fields, game.actions, game.options, game.style, begun, ended
 
 
 def use_as_it_is(value: Any) -> list[Any]:
