@@ -95,6 +95,11 @@ def stacked(game: Game, positions: Iterable[np.ndarray]) -> np.ndarray:
     return states
 
 
+def bytes_of_entries(states: np.ndarray) -> bytes:
+    """The record without what lies between its entries."""
+    return b"".join(np.ascontiguousarray(states[name]).tobytes() for name in states.dtype.names)
+
+
 def is_over(states: np.ndarray) -> bool:
     return bool(states["terminated"][0] or states["truncated"][0])
 
@@ -438,9 +443,25 @@ def kit_of(game: Game) -> Kit:
 ALL_GAMES = list(_KITS)
 #: Every game once.
 EACH_GAME = [pytest.param(game, id=game.id) for game in ALL_GAMES]
-#: Every game at every table size: for ``parametrize(("game", "num_players"), TABLES)``.
+#: Compiling a search, or loops for threads, takes longer than compiling the rules: `make test` does
+#: it for these games, `make test-slow` for all.
+SEARCHED = {ALL_GAMES[0], min(ALL_GAMES, key=lambda game: game.num_actions)}
+#: Every game once, for tests that search, or play with threads.
+EACH_GAME_SEARCHED = [
+    pytest.param(game, id=game.id, marks=() if game in SEARCHED else pytest.mark.slow)
+    for game in ALL_GAMES
+]
+#: Every game at every table size: for ``parametrize(("game", "num_players"), TABLES)``. Sizes
+#: between the smallest and the largest table are left to `make test-slow`.
 TABLES = [
-    pytest.param(game, n, id=f"{game.id}-{n}") for game in ALL_GAMES for n in table_sizes(game)
+    pytest.param(
+        game,
+        n,
+        id=f"{game.id}-{n}",
+        marks=() if n in (game.min_players, game.max_players) else pytest.mark.slow,
+    )
+    for game in ALL_GAMES
+    for n in table_sizes(game)
 ]
 #: The package's own games with a policy: its card and results are published in the repository.
 SHIPPED = [

@@ -104,6 +104,7 @@ def test_games_that_are_too_large_are_refused(monkeypatch):
         exploitability(KUHN, DEALS, PolicyAgent(random_network(KUHN), "any"))
 
 
+@pytest.mark.slow
 def test_self_play_with_a_kl_term_comes_near_to_an_equilibrium(tmp_path):
     run = tiny_run(
         KUHN,
@@ -166,6 +167,7 @@ def arguments(path, tmp_path, *words):
     ]
 
 
+@pytest.mark.slow
 def test_a_list_of_ones_own_is_run_and_measured(listed, tmp_path, capsys, monkeypatch):
     assert algorithms.main(arguments(listed, tmp_path)) == 0
     measured = read_json(tmp_path / "results.json")

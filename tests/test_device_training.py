@@ -74,6 +74,7 @@ def check_same_games(game, on_device, *overrides, steps=60):
 
 
 @pytest.mark.parametrize("game", [SMALL, SCRIPTED], ids=lambda game: game.id)
+@pytest.mark.slow
 def test_games_on_a_device_are_those_of_the_cpu(game, on_device):
     agents = "heuristic: 0.5, random: 0.5" if game.heuristic is not None else "random: 1"
     overrides = [f"opponents.agents={{{agents}}}", "opponents.pool=0"]
@@ -95,6 +96,7 @@ def test_what_a_truncated_game_pays_is_the_same(on_device, truncation):
     assert ended > 3
 
 
+@pytest.mark.slow
 def test_policies_play_as_on_the_cpu(on_device, tmp_path):
     """But for rounding, which changes none of these actions."""
     agents = [policy_file(SCRIPTED, tmp_path / f"{seed}.safetensors", seed=seed) for seed in (1, 2)]
@@ -103,6 +105,7 @@ def test_policies_play_as_on_the_cpu(on_device, tmp_path):
     assert ended > 0
 
 
+@pytest.mark.slow
 def test_the_benchmark_trains_on_both(on_device, monkeypatch):
     monkeypatch.setattr(cuda, "load_config", lambda path, changes=(): small_config(path, changes))
     trainers = {device: cuda.make_trainer(SCRIPTED, device, 16) for device in ("cuda", "cpu")}
@@ -194,6 +197,7 @@ def test_a_run_on_a_device_may_begin_with_imitation(on_device, tmp_path):
     assert policies != {train_tiny(SCRIPTED, tmp_path / "without")}
 
 
+@pytest.mark.slow
 def test_the_simulator_trains_the_same_policy(on_device, tmp_path):
     pytest.importorskip("numba.cuda", reason="this Numba has no simulator of its own")
     simulated = {**os.environ, "NUMBA_ENABLE_CUDASIM": "1", "NUMBA_DISABLE_JIT": "1"}

@@ -410,6 +410,7 @@ def test_a_run_that_no_device_can_make_leaves_no_folder(monkeypatch, tmp_path):
 
 
 @pytest.mark.parametrize("game", SCRIPTED_GAMES)
+@pytest.mark.slow
 def test_critic_is_told_what_would_be_paid_next(game):
     """The plain loop says the same, and no game has changed by it."""
     games = SelfPlayGames(tiny_run(game, HERE))
@@ -666,6 +667,7 @@ def test_exported_policy_equals_the_trained_one(activation, tmp_path):
 # ---------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_imitation_makes_the_policy_do_what_the_heuristic_does():
     run = tiny_run(
         SCRIPTED,
@@ -703,6 +705,7 @@ def copying(path: str, *others: str) -> list[str]:
 
 @pytest.mark.parametrize("logits", ["features", "actions"])
 @pytest.mark.parametrize("game", EACH_GAME)
+@pytest.mark.slow
 def test_copied_weights_play_the_same_in_a_larger_network(game, logits, tmp_path):
     """To begin with, and after the value has learned; the value does learn."""
     path = policy_file(game, tmp_path / "other.safetensors", (12, 20))
@@ -975,6 +978,7 @@ def test_an_evaluation_that_was_half_written_is_replaced(tmp_path):
 
 
 @pytest.mark.parametrize("moment", ["serialize", "fsync", "replace"])
+@pytest.mark.slow
 def test_an_interrupted_save_leaves_the_checkpoint_before(tmp_path, monkeypatch, moment):
     """Whenever it is interrupted; and the run resumes from that one as if nothing had been."""
     straight = tiny_run(SMALL, tmp_path / "straight")
@@ -1012,6 +1016,7 @@ def test_an_interrupted_save_leaves_the_checkpoint_before(tmp_path, monkeypatch,
     ]
 
 
+@pytest.mark.slow
 def test_a_run_without_a_checkpoint_starts_over(tmp_path, monkeypatch):
     overrides = ["checkpoint_every=1_000", "decisions=192"]
     straight = tiny_run(SMALL, tmp_path / "straight", *overrides)
@@ -1398,6 +1403,7 @@ def test_a_run_that_ended_before_its_first_checkpoint_is_begun_again(tmp_path, m
     assert [entry["decisions"] for entry in run.progress] == [0, 64]
 
 
+@pytest.mark.slow
 def test_games_of_other_packages_can_be_trained(tmp_path):
     """By a fresh process, which knows them from --games-from alone."""
     package = sys.modules[SMALL.package]
@@ -1480,6 +1486,7 @@ def test_a_policy_of_another_packages_game_is_shipped_into_that_package(tmp_path
 
 
 @pytest.mark.parametrize("game", SHIPPED)
+@pytest.mark.slow
 def test_shipped_policies_have_their_cards_and_hold_what_they_say(game, monkeypatch):
     """Few deals here: a policy must not be weaker than the intervals on its card allow."""
     monkeypatch.chdir(ROOT)
@@ -1523,6 +1530,7 @@ def test_the_readmes_results_are_those_of_the_cards():
 # ---------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_a_second_process_is_refused(tmp_path, capsys):
     run = tiny_run(SMALL, tmp_path / "run")
     path = tmp_path / "tiny.yaml"
