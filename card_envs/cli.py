@@ -32,6 +32,7 @@ from card_envs.engine.seeds import check_seed
 from card_envs.envs.aec import CardEnv
 from card_envs.evaluation.commands import add_evaluate, add_tournament
 from card_envs.games import load_game, load_games
+from card_envs.render.text import describe
 from card_envs.render.video import check_video_name, write_video
 from card_envs.render.words import by_kind, counted, ranges, table
 from card_envs.replay import Replay
@@ -319,7 +320,7 @@ class _Session:
             print()
         self._story.clear()
         env = self._env
-        print(env.game.describe(env.states, 0, self._seat, env.view.codes[0]))
+        print(describe(env.game, env.states, 0, self._seat, env.view.codes[0]))
 
     def _ask(self) -> int | None:
         """The person's action; None if they quit."""

@@ -34,6 +34,7 @@ from card_envs.cli import _explain, _seat_opponents, main
 from card_envs.command import run as run_command
 from card_envs.engine.game import VIEW_OPTIONS
 from card_envs.games import GAMES
+from card_envs.render.text import describe
 from card_envs.render.words import WIDTH, by_kind
 from card_envs.replay import Replay
 
@@ -204,7 +205,7 @@ def test_a_whole_game_is_played_and_saved(game, capsys, monkeypatch, tmp_path):
             seen, listed = keyboard.seen[asked], keyboard.listed[asked]
             names = {legal: env.action_name(legal) for legal in env.legal_actions()}
             lines = [f"{number:>5}  {name}" for number, name in names.items()]
-            *_, shown = seen.partition(game.describe(env.states, 0, 0, 1) + "\n\n")
+            *_, shown = seen.partition(describe(game, env.states, 0, 0, 1) + "\n\n")
             *shown, prompt = shown.splitlines()
             assert listed.splitlines() == [*lines, prompt]
             if len(lines) > A_SCREENFUL:
@@ -559,7 +560,7 @@ def test_replay_shows_every_table_and_action(game, capsys, tmp_path):
     for number, (env, action) in enumerate(Replay.load(replay_file).steps(), 1):
         player = env.possible_agents.index(env.agent_selection)
         for text in (
-            env.game.describe(env.states, 0, player),
+            describe(env.game, env.states, 0, player),
             f"Decision {number}, player_{player}: {env.action_name(action)}.",
         ):
             assert text in out[position:]
@@ -589,7 +590,7 @@ def test_a_replay_with_redraws_is_shown(game, capsys, tmp_path):
     out = capsys.readouterr().out
     decisions = int(env.states["steps"][0])
     assert out.count("\nDecision ") == decisions
-    assert game.describe(env.states, 0, env.possible_agents.index(env.agent_selection)) in out
+    assert describe(game, env.states, 0, env.possible_agents.index(env.agent_selection)) in out
 
 
 @pytest.mark.parametrize(

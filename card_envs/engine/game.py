@@ -461,12 +461,6 @@ class Game:
         """The same records as the kernels need them: with attributes where they run as Python."""
         return states if COMPILED else states.view(np.recarray)
 
-    def describe(self, states: NDArray[np.void], i: int, player: int, memory: int = 0) -> str:
-        """The table of ``states[i]`` in words, as the player may know it."""
-        from card_envs.render.text import draw
-
-        return draw(self.scene(states, i, player, memory, False))
-
     @property
     def namespace(self) -> dict[str, Any]:
         """The global names of the templates that are compiled for the game: its kernels, and the
