@@ -24,6 +24,7 @@ from helpers import (
     module_of,
     needs_training,
     play_on,
+    replayed,
 )
 from person import PlayingPerson, story_of
 
@@ -198,7 +199,7 @@ def test_a_whole_game_is_played_and_saved(game, capsys, monkeypatch, tmp_path):
     assert replay.options["reward"] == "win"
     opponents = _seat_opponents(game, [], n, seat=0, seed=7)
     asked = 0
-    for env, action in replay.steps():
+    for env, action in replayed(replay):
         if env.agent_selection == "player_0":
             # They saw their table and which actions there are, asked for all of them in words,
             # and took the last.
@@ -238,7 +239,7 @@ def test_the_others_actions_are_told_and_nothing_hidden(game, capsys, monkeypatc
     told = []
     stories = iter([*keyboard.seen, capsys.readouterr().out])
     others = 0
-    for env, action in Replay.load(path).steps():
+    for env, action in replayed(Replay.load(path)):
         if env.agent_selection == "player_1":
             assert story_of(next(stories)) == told
             told = []
@@ -312,7 +313,7 @@ def test_quitting_is_clean_and_saves_the_beginning(capsys, person, tmp_path, ans
     actions = Replay.load(path).actions
     assert actions[0] == first
     movers = [
-        env.possible_agents.index(env.agent_selection) for env, _ in Replay.load(path).steps()
+        env.possible_agents.index(env.agent_selection) for env, _ in replayed(Replay.load(path))
     ]
     assert movers[0] == seat
     assert seat not in movers[1:]
@@ -557,7 +558,7 @@ def test_replay_shows_every_table_and_action(game, capsys, tmp_path):
     assert main(["replay", str(replay_file)]) == 0
     out = capsys.readouterr().out
     position = 0
-    for number, (env, action) in enumerate(Replay.load(replay_file).steps(), 1):
+    for number, (env, action) in enumerate(replayed(Replay.load(replay_file)), 1):
         player = env.possible_agents.index(env.agent_selection)
         for text in (
             describe(env.game, env.states, 0, player),
