@@ -2,36 +2,33 @@
 
 from __future__ import annotations
 
-import sys
-from importlib.metadata import PackageNotFoundError, version
-from pathlib import Path
+import importlib
 from typing import TYPE_CHECKING, Any
 
-from card_envs.interrupts import say_interrupted
-
-if Path(sys.argv[0]).stem == "card-envs":  # before the imports that take long
-    say_interrupted()
-
-from card_envs.engine.game import (
-    DEFAULT_MAX_STEPS,
-    Game,
-    check_is_game,
-    gymnasium_id,
-    gymnasium_text_id,
-)
-from card_envs.games import GAMES, load_game
+from card_envs.games import GAMES, OWN_GAMES, load_game, register
+from card_envs.names import DEFAULT_MAX_STEPS
+from card_envs.version import VERSION as __version__
 
 if TYPE_CHECKING:
+    from card_envs.contract import Field, Fields, Game, Option, Scene
     from card_envs.engine.batch import BatchEngine
     from card_envs.envs.aec import CardEnv
     from card_envs.envs.text import TextEnv
 
-__all__ = ["GAMES", "load_game", "make", "make_text", "make_vec", "register"]
-
-try:
-    __version__ = version("card_envs")
-except PackageNotFoundError:  # used from a source tree that is not installed
-    __version__ = "0+unknown"
+__all__ = [
+    "GAMES",
+    "Field",
+    "Fields",
+    "Game",
+    "Option",
+    "Scene",
+    "__version__",
+    "load_game",
+    "make",
+    "make_text",
+    "make_vec",
+    "register",
+]
 
 
 def make(
@@ -179,46 +176,15 @@ def make_text(
     )
 
 
-def register(game: Game) -> None:
-    """Register another package's game in ``GAMES``, Gymnasium's registry and PettingZoo's.
+if not TYPE_CHECKING:  # a misspelt name is an error under a type checker
 
-    An installed package can instead have an entry point in the group ``card_envs.games``, such as
-    ``kuhn_poker_v0 = "my_games.kuhn_poker:GAME"``. Registering the same game again changes nothing.
+    def __getattr__(name: str) -> Any:
+        """What is imported at its first use: the contract's classes, and the games' modules."""
+        if name in __all__:
+            return getattr(importlib.import_module("card_envs.contract"), name)
+        if name in OWN_GAMES:
+            return importlib.import_module(f"card_envs.{name}")
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
-    Raises:
-        TypeError: It is not a ``Game``.
-        ValueError: Another game already has its name.
-    """
-    check_is_game(game)
-    if game.name in GAMES.names and GAMES.load(game.name) is game:
-        return
-    GAMES.add(game.name, lambda: game)
-    _register_environments(game.name)
-
-
-def _register_environments(name: str) -> None:
-    import gymnasium
-    import pettingzoo
-
-    env_id = gymnasium_id(name)
-    gymnasium.register(
-        id=env_id,
-        entry_point="card_envs.envs.single_seat:SingleSeatEnv",
-        vector_entry_point="card_envs.envs.single_seat_vector:SingleSeatVectorEnv",
-        kwargs={"game": name},
-    )
-    gymnasium.register(
-        id=gymnasium_text_id(name),
-        entry_point="card_envs.envs.text_seat:TextSeatEnv",
-        kwargs={"game": name},
-    )
-    if hasattr(pettingzoo, "register"):  # PettingZoo has a registry from 1.26 on
-        for env_type, entry_point in (
-            ("aec", "card_envs.envs.aec:CardEnv"),
-            ("parallel", "card_envs.envs.parallel:ParallelCardEnv"),
-        ):
-            pettingzoo.register(env_type, id=env_id, entry_point=entry_point, kwargs={"game": name})
-
-
-for _name in GAMES.names:
-    _register_environments(_name)
+    def __dir__() -> list[str]:
+        return sorted({*globals(), *__all__, *OWN_GAMES})

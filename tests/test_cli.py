@@ -9,7 +9,6 @@ import re
 import signal
 import subprocess
 import sys
-import sysconfig
 from math import ceil
 from pathlib import Path
 
@@ -674,7 +673,7 @@ def test_what_stops_a_process_interrupts_its_command(capsys):
 @pytest.mark.parametrize(
     ("command", "module"),
     [
-        ([str(Path(sysconfig.get_path("scripts")) / "card-envs"), "list"], "numba"),
+        ([sys.executable, "-m", "card_envs", "list"], "numba"),
         ([sys.executable, "-m", "benchmarks.soak"], "argparse"),
         pytest.param([sys.executable, "-m", "training.train"], "torch", marks=needs_training),
     ],

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from inspect import signature
+from pkgutil import resolve_name
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
@@ -18,13 +19,12 @@ from card_envs.engine.full_state import byte_fields
 from card_envs.engine.jit import COMPILED, jit, package_of
 from card_envs.engine.observing import MEMORY_MODES
 from card_envs.engine.outcome import REWARD_MODES, common_dtype
+from card_envs.names import DEFAULT_MAX_STEPS as DEFAULT_MAX_STEPS
+from card_envs.names import gymnasium_id, gymnasium_text_id
 from card_envs.render.style import Style
 
 if TYPE_CHECKING:
     from card_envs.render.scene import Scene
-
-#: Decisions after which a game is truncated, unless ``max_steps`` says otherwise.
-DEFAULT_MAX_STEPS = 10_000
 
 #: The most players that the engine's kernels have room for.
 MOST_PLAYERS = 16
@@ -104,19 +104,6 @@ def check_is_game(game: Any) -> None:
         raise TypeError(
             f"a Game is needed, such as card_envs.load_game('beaver_gang'), got {game!r}"
         )
-
-
-def gymnasium_id(name: str) -> str:
-    """The id in the registries, e.g. ``"card_envs/BeaverGang-v0"`` for ``"beaver_gang_v0"``."""
-    game_id, _, version = name.rpartition("_v")
-    camel = "".join(word.capitalize() for word in game_id.split("_"))
-    return f"card_envs/{camel}-v{version}"
-
-
-def gymnasium_text_id(name: str) -> str:
-    """The id of the same game in words, e.g. ``"card_envs/BeaverGangText-v0"``."""
-    game, _, version = gymnasium_id(name).rpartition("-")
-    return f"{game}Text-{version}"
 
 
 #: Options of every game, in the order in which ``reset`` takes them.
@@ -277,6 +264,11 @@ class Game:
             ):
                 object.__setattr__(self, name, default)
         self._check()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # A game travels as its name, so that whatever holds one can be copied and pickled. The
+        # list of games is above this room: it is found by name.
+        return resolve_name("card_envs.games:restore"), (self.name, self.package)
 
     def _check(self) -> None:
         """Raise a ValueError where what a game's author gave cannot work."""
