@@ -3,20 +3,31 @@
 from __future__ import annotations
 
 import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from card_envs.games import GAMES, OWN_GAMES, load_game, register
 from card_envs.names import DEFAULT_MAX_STEPS
 from card_envs.version import VERSION as __version__
 
 if TYPE_CHECKING:
-    from card_envs.contract import Field, Fields, Game, Option, Scene
+    from card_envs.contract import Action, Actions, Field, Fields, Game, Option, Scene
     from card_envs.engine.batch import BatchEngine
     from card_envs.envs.aec import CardEnv
+    from card_envs.envs.parallel import ParallelCardEnv
     from card_envs.envs.text import TextEnv
+
+    class _GameModule(Protocol):
+        """A game's module: its functions' arguments are checked where it is imported by name."""
+
+        def env(self, **options: Any) -> CardEnv: ...
+        def raw_env(self, **options: Any) -> CardEnv: ...
+        def parallel_env(self, **options: Any) -> ParallelCardEnv: ...
+
 
 __all__ = [
     "GAMES",
+    "Action",
+    "Actions",
     "Field",
     "Fields",
     "Game",
@@ -176,15 +187,18 @@ def make_text(
     )
 
 
-if not TYPE_CHECKING:  # a misspelt name is an error under a type checker
-
-    def __getattr__(name: str) -> Any:
-        """What is imported at its first use: the contract's classes, and the games' modules."""
-        if name in __all__:
-            return getattr(importlib.import_module("card_envs.contract"), name)
-        if name in OWN_GAMES:
-            return importlib.import_module(f"card_envs.{name}")
+def __getattr__(name: str) -> _GameModule:
+    """What is imported at its first use: a game's module, such as ``card_envs.beaver_gang_v0``, and
+    the classes of the contract."""
+    found: _GameModule
+    if name in OWN_GAMES:
+        found = importlib.import_module(f"{__name__}.{name}")
+    elif name in __all__:
+        found = getattr(importlib.import_module("card_envs.contract"), name)
+    else:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return found
 
-    def __dir__() -> list[str]:
-        return sorted({*globals(), *__all__, *OWN_GAMES})
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__, *OWN_GAMES})

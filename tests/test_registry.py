@@ -307,16 +307,14 @@ def test_the_default_number_of_players_is_used_in_every_default_call(game, regis
 
 @each_game
 def test_a_game_with_nothing_but_its_rules_is_complete(game):
-    """Without heuristic, features of actions, public names of actions and a full state."""
+    """Without heuristic, public names of actions and a full state."""
     small = dataclasses.replace(
         game,
         heuristic=None,
-        action_features=None,
         public_action_name=None,
         state_fields=None,
         write_state=None,
     )
-    assert np.array_equal(small.action_features, np.eye(game.num_actions))
     assert small.default_opponent == "random"
     states = begin(game, game.min_players, 1)
     action = int(mask_of(game, states).argmax())
@@ -356,8 +354,6 @@ def test_what_a_games_author_gives_must_fit_together(game):
             {"default_players": game.max_players + 1},
             f"default_players must be from {game.min_players}",
         ),
-        ({"num_actions": 0, "action_features": None}, "num_actions must be at least 1, got 0"),
-        ({"action_features": np.ones((1, 1), np.float32)}, "action_features must be of shape"),
         ({"own_options": (*game.own_options, one)}, r"reset takes \d+ arguments, but is given \d+"),
         ({"own_options": (*game.own_options, reward)}, "there is already an option 'reward'"),
         ({"own_options": (one, one)}, "there is already an option 'one'"),
@@ -420,3 +416,18 @@ def test_fields_are_checked():
     reworded = Fields(fields["count"], Field("lead", (1,), "in words", scale=10))
     assert len({each.fingerprint for each in (fields, changed, renamed)}) == 3
     assert reworded.fingerprint == fields.fingerprint
+
+
+def test_the_package_has_the_games_modules_and_imports_them_when_they_are_used():
+    code = """
+import sys, card_envs
+from card_envs.games import GAMES
+modules = [name for name in GAMES.names if f"card_envs.{name}" not in sys.modules]
+assert len(modules) >= 4
+assert {*modules, "make", "GAMES"} <= {*dir(card_envs)}
+for name in modules:
+    assert getattr(card_envs, name).env().game.name == name
+    assert f"card_envs.{name}" in sys.modules
+assert not hasattr(card_envs, "no_such_game_v0")
+"""
+    subprocess.run([sys.executable, "-c", code], check=True)

@@ -5,7 +5,9 @@ import os
 import re
 import subprocess
 import sys
+import tempfile
 import tomllib
+from contextlib import suppress
 from importlib.metadata import packages_distributions
 from pathlib import Path
 from types import SimpleNamespace
@@ -13,23 +15,26 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 import torch
-from helpers import ALL_GAMES, EACH_GAME, kit_of, table_sizes
+from helpers import ALL_GAMES, EACH_GAME, SHIPPED, kit_of, table_sizes
 from sb3_contrib.common.maskable.distributions import MaskableCategoricalDistribution
 from stable_baselines3.common.callbacks import BaseCallback
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 from tiny_runs import SCRIPTED, SMALL, TINY, policy_file, random_network, tiny_config, tiny_run
 
 import training
-from card_envs.agents import NetworkAgent, choose, make_agent, shipped, shipped_policies
+from benchmarks.tables import TABLES
+from card_envs.agents import NetworkAgent, choose, make_agent, shipped
 from card_envs.agents.network import Network
 from card_envs.engine.agent import turn_of
 from card_envs.engine.game import Game, View
 from card_envs.engine.templates import write_full_states
 from card_envs.envs.aec import CardEnv
-from training import checkpoint, config_tables, ship, train
+from card_envs.evaluation import estimate_mean
+from training import checkpoint, config_tables, learner, ship, train
 from training import config as config_module
 from training.callback import SelfPlayCallback
 from training.config import Config, ImitationSection, load_config
+from training.curve import plot_learning_curve
 from training.distribution import MaskedCategorical
 from training.export import export_policy, policy_network
 from training.imitation import Teacher, imitate
@@ -42,7 +47,6 @@ from training.selfplay import SelfPlayGames, SelfPlayVecEnv, make_env
 
 ROOT = Path(__file__).parent.parent
 SCRIPTED_GAMES = [pytest.param(g, id=g.id) for g in ALL_GAMES if g.heuristic is not None]
-SHIPPED = [pytest.param(g, id=g.id) for g in ALL_GAMES if "ppo" in shipped_policies(g)]
 HERE = Path("unused")
 
 
@@ -97,13 +101,10 @@ def test_a_game_alone_is_a_configuration(game):
     assert run.view == View()
 
 
-@pytest.mark.parametrize(
-    ("place", "model"), [("config", Config), ("improvement", ImprovementConfig)]
-)
-def test_the_tables_of_keys_are_the_codes(place, model):
+@pytest.mark.parametrize("model", [Config, ImprovementConfig])
+def test_the_tables_of_keys_are_the_codes(model):
     """All keys are in them, with what they mean."""
     table = config_tables.config_table(model)
-    assert f"<!-- {place} -->\n\n{table}\n\n<!-- end -->" in config_tables.README.read_text()
     rows = [line.split(" | ") for line in table.splitlines()[2:]]
     keys = [row[0].removeprefix("| ").strip("`") for row in rows]
     data = {"game": SMALL.id, "agent": "ppo", "decisions": 1}
@@ -875,6 +876,19 @@ def test_training_leaves_all_that_it_promises(tmp_path, capsys):
     assert "is not empty" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("deals", [4, 5])
+def test_a_learning_curve_has_a_band_where_there_are_intervals(deals, tmp_path, monkeypatch):
+    drawn = []
+    monkeypatch.setattr("training.curve.write_picture", lambda figure, path: drawn.append(figure))
+    values = estimate_mean(np.linspace(-0.5, 0.5, deals)).to_json("vs_random")
+    entries = [{"decisions": k, **values} for k in range(3)]
+    plot_learning_curve(entries, tmp_path / "curve.png", "A game")
+    (axes,) = drawn[0].axes
+    assert len(axes.collections) == (deals >= 5)
+    assert ("95% intervals" in axes.get_title()) is (deals >= 5)
+    assert len(axes.get_lines()) == 2  # the curve, and 0
+
+
 def test_policy_files_are_read_once(tmp_path, monkeypatch):
     """Not at each evaluation again, and evaluations call them by their short names."""
     path = policy_file(SMALL, tmp_path / "other.safetensors")
@@ -1173,6 +1187,174 @@ def test_a_run_that_ended_while_it_began_is_begun_again(tmp_path, monkeypatch):
     assert train.train_or_resume(run, "one").exists()
 
 
+@pytest.mark.parametrize("resumed", [False, True])
+@pytest.mark.parametrize("written", range(8))
+def test_a_run_can_be_killed_at_any_moment_of_its_beginning(
+    written, resumed, tmp_path, monkeypatch
+):
+    """Nothing is cleaned up then. The next one begins the same run, or resumes it."""
+    run = tiny_run(SMALL, tmp_path / "run", "decisions=64")
+    if resumed:
+        run.begin("the first")
+        run = Run.reopen(run.folder, ["decisions=128"])
+    calls = []
+
+    def step(function):
+        def killed(*args, **kwargs):
+            calls.append(args)
+            if len(calls) > written:
+                raise KeyboardInterrupt
+            return function(*args, **kwargs)
+
+        return killed
+
+    def write():
+        if resumed:
+            run.note_if_changed("the next")
+        else:
+            run.begin("the first")
+
+    with monkeypatch.context() as patch:
+        # Each file: it is written, then moved. What a killed process has written stays.
+        patch.setattr(Path, "open", step(Path.open))
+        patch.setattr(os, "replace", step(os.replace))
+        patch.setattr(os, "unlink", lambda *args, **kwargs: None)
+        with suppress(KeyboardInterrupt):
+            write()
+    commands = ["the first", "the next"] if resumed else ["the first"]
+    if resumed or not run.has_begun():
+        write()
+    assert run.has_begun()
+    assert run.commands == commands
+    assert run._read_config() == run.config
+    if not resumed:
+        assert {path.name for path in run.folder.iterdir()} == {
+            "agents.json",
+            "command.txt",
+            "config.yaml",
+        }
+
+
+@pytest.mark.parametrize("name", ["notes.txt", ".hidden", "config.yaml", "ppo.safetensors"])
+def test_a_run_does_not_begin_where_anything_else_is(name, tmp_path):
+    run = tiny_run(SMALL, tmp_path / "run", "decisions=64")
+    run.folder.mkdir()
+    (run.folder / name).write_text("kept")
+    with pytest.raises(ValueError, match="is not empty"):
+        run.begin("one")
+    assert [path.name for path in run.folder.iterdir()] == [name]
+
+
+def test_a_run_whose_files_names_are_too_long_does_not_begin(tmp_path, capsys):
+    config = tmp_path / "tiny.yaml"
+    config.write_text(json.dumps({"game": SMALL.id, **TINY, "name": "a" * 250}))
+    words = [str(config), "--out", str(tmp_path / "run")]
+    assert train.main(words) == 2
+    assert "File name too long" in capsys.readouterr().err
+    assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("seed: 0", "seed: 1", "seed: 1 was 0"),
+        ("n_epochs: 1", "n_epochs: 2", "ppo.n_epochs: 2 was 1"),
+        ("reward: score", "reward: win", 'environment.options: {"reward": "win"} was'),
+    ],
+)
+def test_an_edited_configuration_is_not_resumed(old, new, message, tmp_path, capsys):
+    run = tiny_run(SMALL, tmp_path / "run", "decisions=64")
+    train.train(run, quiet=True)
+    config = run.folder / "config.yaml"
+    text = config.read_text()
+    assert old in text
+    config.write_text(text.replace(old, new))
+    before = run.checkpoint_path.read_bytes()
+    assert train.main(["--resume", str(run.folder), "--set", "decisions=128"]) == 2
+    error = capsys.readouterr().err
+    assert message in error
+    assert "more decisions, and nothing else" in error
+    assert run.checkpoint_path.read_bytes() == before
+    config.write_text(text)
+    assert train.main(["--resume", str(run.folder), "--set", "decisions=128"]) == 0
+
+
+def test_a_run_of_before_its_configuration_was_noted_is_resumed(tmp_path):
+    run = tiny_run(SMALL, tmp_path / "run", "decisions=64")
+    run.begin("one")
+    noted = json.loads((run.folder / "agents.json").read_text())
+    (run.folder / "agents.json").write_text(json.dumps({k: noted[k] for k in ("game", "agents")}))
+    run.check_resumable()
+    (run.folder / "agents.json").write_text("[1]")
+    with pytest.raises(ValueError, match=r"agents\.json is damaged"):
+        run.check_resumable()
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        *("[1, 2]", "1", "null", "{}"),
+        *('{"decisions": "many"}', '{"decisions": 0, "vs_random": [1]}'),
+        *('{"decisions": 0, "vs_a_ci95": 1}', '{"decisions": 0, "vs_a_ci95": [1]}'),
+        '{"decisions": 0, "vs_random": 0.5}\n{"decisions": 64}',
+    ],
+)
+def test_a_progress_of_other_json_is_named(lines, tmp_path, capsys):
+    run = tiny_run(SMALL, tmp_path / "run", "decisions=64")
+    run.begin("one")
+    run.progress_path.write_text(f"{lines}\n", encoding="utf-8")
+    assert train.main(["--resume", str(run.folder)]) == 2
+    assert "progress.jsonl is damaged: line " in capsys.readouterr().err
+    run.progress_path.write_bytes(b"\xff\n")
+    assert train.main(["--resume", str(run.folder)]) == 2
+    assert "progress.jsonl is damaged: " in capsys.readouterr().err
+
+
+def test_a_folder_that_cannot_be_written_is_not_resumed_in(tmp_path, capsys, monkeypatch):
+    run = tiny_run(SMALL, tmp_path / "run", "decisions=64")
+    run.begin("one")
+
+    def refuse(**where):
+        raise OSError(30, "Read-only file system", where["dir"])
+
+    monkeypatch.setattr(tempfile, "TemporaryFile", refuse)
+    assert train.main(["--resume", str(run.folder)]) == 2
+    error = capsys.readouterr().err
+    assert f"{run.folder} cannot be written: Read-only file system" in error
+    assert not (run.folder / "tensorboard").exists()
+
+
+def test_a_folder_that_is_a_circle_of_links_is_refused(tmp_path, capsys):
+    (tmp_path / "one").symlink_to(tmp_path / "two")
+    (tmp_path / "two").symlink_to(tmp_path / "one")
+    config = tmp_path / "tiny.yaml"
+    config.write_text(json.dumps({"game": SMALL.id, **TINY}))
+    for words in ([str(config), "--out"], ["--resume"]):
+        assert train.main([*words, str(tmp_path / "one")]) == 2
+        assert "symbolic links" in capsys.readouterr().err
+
+
+def test_another_number_of_threads_is_told_in_one_line(tmp_path, monkeypatch, caplog):
+    """Torch's sums depend on it."""
+    run = tiny_run(SMALL, tmp_path / "run", "decisions=64", "threads=null")
+    monkeypatch.setattr(learner, "_DEFAULT_THREADS", 1)
+    train.train(run, quiet=True)
+    with caplog.at_level("WARNING", "card_envs"):
+        train.train(Run.reopen(run.folder, ["decisions=128"]), resume=True, quiet=True)
+        assert not caplog.records
+        monkeypatch.setattr(learner, "_DEFAULT_THREADS", 2)
+        train.train(Run.reopen(run.folder, ["decisions=192"]), resume=True, quiet=True)
+    (record,) = caplog.records
+    assert "began with 1 thread of torch and resumes with 2" in record.getMessage()
+    assert "OMP_NUM_THREADS=1" in record.getMessage()
+    fixed = tiny_run(SMALL, tmp_path / "fixed", "decisions=64", "threads=1")
+    train.train(fixed, quiet=True)
+    monkeypatch.setattr(learner, "_DEFAULT_THREADS", 3)
+    train.train(Run.reopen(fixed.folder, ["decisions=128"]), resume=True, quiet=True)
+    assert len(caplog.records) == 1
+    use_threads(1)
+
+
 def test_the_last_iteration_learns_with_no_rate_below_0():
     """It goes beyond the run's decisions."""
     schedule = linear_schedule(1.0, 0.1)
@@ -1242,13 +1424,11 @@ def test_shipping_puts_strength_on_the_card(tmp_path, monkeypatch, capsys):
     run = tiny_run(SMALL, tmp_path / "one", "decisions=64")
     train.train(run, command_line="one", quiet=True)
     folder = tmp_path / "package" / "policies"
-    monkeypatch.setattr(ship, "policies_folder", lambda game: folder)
-    readme, results = tmp_path / "README.md", tmp_path / "results.md"
+    for module in (ship, shipped):
+        monkeypatch.setattr(module, "policies_folder", lambda game: folder)
+    readme = tmp_path / "README.md"
     readme.write_text("no place for a table")
-    places = f"<!-- strength:{SMALL.id} -->\n<!-- end -->\n"
-    results.write_text(places)
     monkeypatch.setattr(ship, "README", readme)
-    monkeypatch.setattr(ship, "RESULTS", results)
     earlier = policy_file(SMALL, tmp_path / "ppo_v1.safetensors")
     monkeypatch.setattr(ship, "predecessors", lambda game: [earlier])
     monkeypatch.setattr(ship, "is_of_this_package", lambda game: game is SMALL)
@@ -1256,15 +1436,13 @@ def test_shipping_puts_strength_on_the_card(tmp_path, monkeypatch, capsys):
     assert ship.main([one, "--deals", "2", "--seed", "5"]) == 2
     assert "needs one place for a table" in capsys.readouterr().err
     assert not folder.exists()
-    assert results.read_text() == places
     readme.write_text("<!-- results -->\n<!-- end -->\n")
     assert ship.main([one, "--deals", "2", "--seed", "5"]) == 0
     assert (folder / "ppo.safetensors").read_bytes() == run.policy_path.read_bytes()
     card = json.loads((folder / "ppo.json").read_text())
     assert card["commands"] == ["one"]
     assert card["strength"]["command"].endswith("ship RUN --deals 2 --seed 5")
-    assert ship.strength_table(card) in results.read_text()
-    assert "| `ppo` | `ppo_v1` |" in results.read_text()
+    assert "| `ppo` | `ppo_v1` |" in TABLES["policies"](card)
     assert f"| {SMALL.title} | " in readme.read_text()
     rows = card["strength"]["results"]
     scripted = ["heuristic"] if SMALL.heuristic else []
@@ -1290,7 +1468,7 @@ def test_shipping_puts_strength_on_the_card(tmp_path, monkeypatch, capsys):
 def test_a_policy_of_another_packages_game_is_shipped_into_that_package(tmp_path, monkeypatch):
     run = tiny_run(SMALL, tmp_path / "one", "decisions=64")
     train.train(run, command_line="one", quiet=True)
-    pages = [page.read_bytes() for page in (ship.README, ship.RESULTS)]
+    readme = ship.README.read_bytes()
     folder = tmp_path / "package"
     monkeypatch.setattr(shipped, "folder_of", lambda game: folder)
     assert shipped.shipped_policies(SMALL) == []
@@ -1298,7 +1476,7 @@ def test_a_policy_of_another_packages_game_is_shipped_into_that_package(tmp_path
     assert shipped.shipped_policies(SMALL) == ["ppo"]
     assert make_agent("ppo", SMALL).name == "ppo"
     assert (folder / "policies" / "ppo.json").exists()
-    assert [page.read_bytes() for page in (ship.README, ship.RESULTS)] == pages
+    assert ship.README.read_bytes() == readme
 
 
 @pytest.mark.parametrize("game", SHIPPED)
@@ -1320,19 +1498,19 @@ def test_shipped_policies_have_their_cards_and_hold_what_they_say(game, monkeypa
     assert [(row["name"], row["num_players"]) for row in rows] == [
         (name, n) for name, _ in pairs for n in sizes
     ]
-    assert ship.strength_table(card) in ship.RESULTS.read_text(encoding="utf-8")
     measured = ship.strength(game, "ppo", 100, 77)["results"]
     for row, again in zip(rows, measured, strict=True):
         assert again["rank_ci95"][1] > row["rank_ci95"][0] - 0.02
         assert again["rank_ci95"][0] < row["rank_ci95"][1] + 0.02
 
 
-def test_the_tables_of_strength_are_those_of_the_cards():
+def test_the_readmes_results_are_those_of_the_cards():
+    """After a change: ``python -m training.ship --readme``."""
     cards = ship.shipped_cards()
     assert set(cards) == {param.id for param in SHIPPED}
-    for path, text in ship.updated_pages(cards).items():
-        assert path.read_text(encoding="utf-8") == text
-    rows = ship.README.read_text(encoding="utf-8").splitlines()
+    text = ship.README.read_text(encoding="utf-8")
+    assert ship.updated_readme(cards) == text
+    rows = text.splitlines()
     for (game,) in (param.values for param in SHIPPED):
         means = [m for m in cards[game.id]["strength"]["means"] if m["name"] == "ppo"]
         row = next(row for row in rows if row.startswith(f"| {game.title} | +"))

@@ -1,11 +1,13 @@
 """What a game must give, and what its author needs for that: all of it is imported from here.
 
-``Game`` and its ``Option``; the ``Fields`` of observations; the ``Scene`` of a table and the
-``Style`` of its pictures; the contract of agents; and the helpers that kernels are written with.
+``Game`` and its ``Option``; ``Actions``, and the ``Fields`` of observations; the ``Scene`` of a
+table and the ``Style`` of its pictures; the contract of agents; and the helpers that kernels are
+written with.
 """
 
 from __future__ import annotations
 
+from card_envs.engine.actions import Action, Actions, Parameter, Target
 from card_envs.engine.agent import Agent, Follower, FollowingAgent, Turn
 from card_envs.engine.bytewise import EACH, bits_of, eight, find_place, sum_of
 from card_envs.engine.cards import (
@@ -59,6 +61,8 @@ __all__ = [
     "MEMORY_NONE",
     "MEMORY_PERFECT",
     "PACKED_BITS",
+    "Action",
+    "Actions",
     "Agent",
     "Card",
     "Face",
@@ -69,10 +73,12 @@ __all__ = [
     "Game",
     "Grid",
     "Option",
+    "Parameter",
     "Place",
     "Scene",
     "Seat",
     "Style",
+    "Target",
     "Turn",
     "View",
     "Zone",

@@ -7,7 +7,7 @@ import os
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from threading import RLock
+from threading import Lock, RLock
 from typing import Any
 
 import numpy as np
@@ -76,9 +76,9 @@ class ProgramAgent(FollowingAgent):
         self.game = game
         self._argv = argv
         self.limits = limits
-        self._names = [game.action_name(action) for action in range(game.num_actions)]
         self._streams = np.array([mix(np.uint64(check_given_seed(seed)))], np.uint64)
-        self._lock = RLock()
+        self._lock = RLock()  # of the process, while it is asked
+        self._noting = Lock()  # of what it is to be told: a game begins and ends without waiting
         self._process: Process | None = None
         self._wants = ""
         self._starts = 0
@@ -91,11 +91,12 @@ class ProgramAgent(FollowingAgent):
 
     def __getstate__(self) -> dict[str, Any]:
         # A copy, perhaps in another process, has a process of its own.
-        return {**self.__dict__, "_lock": None, "_process": None, "_unsent": []}
+        return {**self.__dict__, "_lock": None, "_noting": None, "_process": None, "_unsent": []}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state)
+        super().__setstate__(state)
         self._lock = RLock()
+        self._noting = Lock()
 
     def follow(self, options: Mapping[str, Any] | None) -> ProgramFollower:
         """One that follows games with these options."""
@@ -114,7 +115,7 @@ class ProgramAgent(FollowingAgent):
 
     def new_seat(self, player: int) -> _Seat:
         """A seat in a game that begins."""
-        with self._lock:
+        with self._noting:
             self._seats += 1
             return _Seat(self._seats - 1, player)
 
@@ -144,9 +145,7 @@ class ProgramAgent(FollowingAgent):
         if left <= 0.0:
             raise ProgramFault(OUT_OF_TIME, out_of_time, is_fatal=False)
         is_last = left < limits.seconds and seat.seconds > 0.0
-        legal = {
-            action: self._names[action] for action in np.flatnonzero(turn.action_mask[j]).tolist()
-        }
+        legal = np.flatnonzero(turn.action_mask[j]).tolist()
         message = messages.decide(
             seat.number,
             seat.player,
@@ -154,10 +153,12 @@ class ProgramAgent(FollowingAgent):
             options,
             self._news(seat),
             legal,
+            self.game.actions,
             self._seen(turn, j),
         )
-        data = b"".join([*self._unsent, messages.encode(message)])
-        self._unsent.clear()
+        with self._noting:
+            unsent, self._unsent = self._unsent, []
+        data = b"".join([*unsent, messages.encode(message)])
         begun = time.monotonic()
         try:
             line = process.ask(data, min(limits.seconds, left))
@@ -168,7 +169,7 @@ class ProgramAgent(FollowingAgent):
         finally:
             taken = time.monotonic() - begun
             seat.seconds += taken
-        action = messages.read_action(line, seat.number, legal)
+        action = messages.read_action(line, seat.number, legal, self.game.actions)
         self._seconds += taken
         return action
 
@@ -194,7 +195,7 @@ class ProgramAgent(FollowingAgent):
         loser: int | None = None,
     ) -> None:
         """A game is over; the program is told with its next decision, or when it is closed."""
-        with self._lock:
+        with self._noting:
             if self._process is not None and seat.process == self._starts:
                 message = messages.end(seat.number, self._news(seat), states, i, loser)
                 self._unsent.append(messages.encode(message))
@@ -208,13 +209,15 @@ class ProgramAgent(FollowingAgent):
 
         Raises:
             ProgramFault: It does not start, or has been given up.
+            OSError: This process cannot start another one.
         """
         if self._process is not None and self._process.is_own:
             return self._process
         if self._in_a_row >= _FAULTS_IN_A_ROW:
             raise ProgramFault(GIVEN_UP, "it has failed too often in a row")
-        self._unsent.clear()
-        self._starts += 1
+        with self._noting:
+            self._unsent.clear()
+            self._starts += 1
         try:
             self._process = Process(self._argv, self.limits.memory_mb << 20)
             greeting = messages.encode(messages.hello(self.game, self.limits))
@@ -298,7 +301,7 @@ class ProgramFollower(Follower):
         public = messages.public_event(player, game.public_action_name(states, i, action))
         for seat in self._seats.get(i, {}).values():
             if seat.player == player:
-                seat.events.append(messages.own_event(player, action, game.action_name(action)))
+                seat.events.append(messages.own_event(player, action, game.actions))
             else:
                 seat.events.append(public)
 

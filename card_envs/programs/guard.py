@@ -29,6 +29,34 @@ _IGNORED = (signal.SIGHUP, signal.SIGINT, signal.SIGTERM)
 def main(argv: list[str]) -> int:
     """Run the program; returns its exit status."""
     lifeline, memory, program = int(argv[0]), int(argv[1]), argv[2:]
+    for number in _IGNORED:  # it ends with the lifeline, and not before the program
+        signal.signal(number, signal.SIG_IGN)
+    # One guard within another: if either is killed or stopped, the other one ends the program.
+    outer = os.getpid()
+    outers_end, held = os.pipe()  # no process but the outer guard keeps `held`
+
+    def run_inner() -> None:
+        os.close(held)
+        os.setsid()  # a signal to the outer guard's group is not for this one
+        status = _guard(lambda: _become(program, memory, lifeline), (lifeline, outers_end), 0.0)
+        if os.getppid() == outer:
+            _kill(os.kill, outer, signal.SIGCONT)
+        os._exit(status)
+
+    return _guard(run_inner, (lifeline,), 1.0)
+
+
+def _guard(run: Callable[[], None], lifelines: tuple[int, ...], grace: float) -> int:
+    """Run a child until it ends, or a lifeline does; then end what it leaves behind.
+
+    Args:
+        run: What the child does.
+        lifelines: Reading ends of pipes.
+        grace: Seconds that the child has to end by itself when a lifeline ends.
+
+    Returns:
+        The child's exit status.
+    """
     # Orphans become the guard's own children, so that none is out of reach.
     _prctl(_PR_SET_CHILD_SUBREAPER, 1)
     wakeup, waker = os.pipe()
@@ -36,29 +64,38 @@ def main(argv: list[str]) -> int:
         os.set_blocking(end, False)
     signal.set_wakeup_fd(waker)
     signal.signal(signal.SIGCHLD, lambda *_: None)
-    for number in _IGNORED:  # it ends with the lifeline, and not before the program
-        signal.signal(number, signal.SIG_IGN)
     child = os.fork()
     if child == 0:
-        _become(program, memory, (lifeline, wakeup, waker))
+        try:
+            run()
+        finally:
+            os._exit(126)
     null = os.open(os.devnull, os.O_RDWR)
     for stream in (0, 1, 2):
         os.dup2(null, stream)
     poller = select.poll()  # select() takes no descriptor above 1023
-    for end in (lifeline, wakeup):
+    for end in (*lifelines, wakeup):
         poller.register(end, select.POLLIN)
     status = None
     while status is None:
         ready = [end for end, _ in poller.poll()]
-        if lifeline in ready:
+        if ready != [wakeup]:
             break
         os.read(wakeup, 1024)
         status = _reap(child)
+    if status is None:
+        _kill(os.kill, child, signal.SIGCONT)  # it may have been stopped
+        until = time.monotonic() + grace
+        while status is None and time.monotonic() < until:
+            time.sleep(0.002)
+            status = _reap(child)
+    if status is None:
+        _kill(os.kill, child, signal.SIGKILL)
     _end_all(child)
     return 128 + signal.SIGKILL if status is None else status
 
 
-def _become(program: list[str], memory: int, close: tuple[int, ...]) -> None:
+def _become(program: list[str], memory: int, lifeline: int) -> None:
     """In the child: become the program."""
     try:
         os.setsid()  # a group of its own, which can be ended as a whole
@@ -71,8 +108,7 @@ def _become(program: list[str], memory: int, close: tuple[int, ...]) -> None:
         signal.set_wakeup_fd(-1)
         for number in (signal.SIGCHLD, signal.SIGPIPE, *_IGNORED):
             signal.signal(number, signal.SIG_DFL)
-        for end in close:
-            os.close(end)
+        os.close(lifeline)
         os.execvp(program[0], program)
     except (OSError, ValueError) as error:
         os.write(2, f"{program[0]}: {error}\n".encode())
@@ -101,21 +137,21 @@ def _reap(child: int) -> int | None:
 
 
 def _end_all(child: int) -> None:
-    """Kill the program and its descendants until none is left, for a few seconds at most."""
+    """Kill the child's group and all descendants until none is left, for a few seconds at most."""
     until = time.monotonic() + 5.0
     while time.monotonic() < until:
-        _kill(os.killpg, child)
+        _kill(os.killpg, child, signal.SIGKILL)
         for pid in _children():
-            _kill(os.kill, pid)
+            _kill(os.kill, pid, signal.SIGKILL)
         _reap(child)
         if not _has_children():
             return
         time.sleep(0.002)
 
 
-def _kill(send: Callable[[int, int], None], number: int) -> None:
+def _kill(send: Callable[[int, int], None], number: int, signal_number: int) -> None:
     with suppress(ProcessLookupError, PermissionError):
-        send(number, signal.SIGKILL)
+        send(number, signal_number)
 
 
 def _has_children() -> bool:

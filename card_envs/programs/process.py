@@ -10,7 +10,7 @@ import sys
 import time
 import weakref
 from collections.abc import Sequence
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from pathlib import Path
 
 from card_envs.programs.faults import CRASHED, TOO_MUCH, TOO_SLOW, ProgramFault
@@ -22,14 +22,16 @@ _GUARD = Path(__file__).with_name("guard.py")
 _CHUNK = 1 << 16
 _KEPT_OF_ERRORS = 1 << 13
 _LAST_LINES = 20
+_MOST_OF_A_LINE = 500  # characters
+_MOST_ERRORS = 1 << 24  # bytes of standard error while one question waits for its answer
 _TO_END = 2.0  # seconds for a program to end by itself once its input is at its end
-_TO_BE_KILLED = 10.0
+_TO_BE_KILLED = 3.0  # seconds for its guards to end it, after which they are ended themselves
 
 
 class Process:
     """A running program.
 
-    It is started by a guard (``guard.py``), which ends it with all its descendants as soon as this
+    It is started by guards (``guard.py``), which end it with all its descendants as soon as this
     object is closed or collected, or the present process ends, in whatever way.
 
     Args:
@@ -37,26 +39,39 @@ class Process:
         memory: The limit of its data in bytes, on Linux; 0: none.
 
     Raises:
-        ProgramFault: It cannot be started.
+        OSError: Its guard cannot be started, which is not the program's fault: too many files are
+            open, for example, or there are too many processes.
     """
 
     def __init__(self, argv: Sequence[str], memory: int) -> None:
-        lifeline, held = os.pipe()
-        try:
-            self._guard = subprocess.Popen(
-                [sys.executable, "-I", "-S", str(_GUARD), str(lifeline), str(memory), *argv],
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.PIPE,
-                bufsize=0,
-                pass_fds=(lifeline,),
-                start_new_session=True,  # Ctrl-C is for the run, which then ends the program
-            )
-        except OSError as error:
-            os.close(held)
-            raise ProgramFault(CRASHED, f"it cannot be started: {error}") from None
-        finally:
-            os.close(lifeline)
+        with ExitStack() as undo:
+            try:
+                self._selector = undo.enter_context(selectors.DefaultSelector())
+                lifeline, held = os.pipe()
+                undo.callback(os.close, held)
+                try:
+                    self._guard = subprocess.Popen(
+                        [
+                            sys.executable,
+                            "-I",
+                            "-S",
+                            str(_GUARD),
+                            str(lifeline),
+                            str(memory),
+                            *argv,
+                        ],
+                        stdin=subprocess.PIPE,
+                        stdout=subprocess.PIPE,
+                        stderr=subprocess.PIPE,
+                        bufsize=0,
+                        pass_fds=(lifeline,),
+                        start_new_session=True,  # Ctrl-C is for the run, which ends it
+                    )
+                finally:
+                    os.close(lifeline)
+            except OSError as error:
+                raise OSError(f"{argv[0]} cannot be started: {error.strerror}") from None
+            undo.pop_all()
         guard = self._guard
         assert guard.stdin is not None
         assert guard.stdout is not None
@@ -65,13 +80,13 @@ class Process:
         self._in, self._out, self._err = (
             stream.fileno() for stream in (self._stdin, self._stdout, self._stderr)
         )
-        self._selector = selectors.DefaultSelector()
         for end in (self._in, self._out, self._err):
             os.set_blocking(end, False)
         for end in (self._out, self._err):
             self._selector.register(end, selectors.EVENT_READ)
         self._read = b""
         self._errors = b""
+        self._errors_read = 0
         self._owner = os.getpid()
         self._let_go = weakref.finalize(self, _let_go, guard, held, self._owner)
 
@@ -84,9 +99,11 @@ class Process:
         """Write lines, and read the one line that the program answers.
 
         Raises:
-            ProgramFault: It has ended, it does not answer in time, or it writes something else
-                than one line of at most ``MAX_LINE`` bytes. It must be closed then.
+            ProgramFault: It has ended, it does not answer in time, it writes something else than
+                one line of at most ``MAX_LINE`` bytes, or more than 16 MiB to its standard error.
+                It must be closed then.
         """
+        self._errors_read = 0
         until = time.monotonic() + seconds
         if self._read or self._drain(self._out):
             raise ProgramFault(TOO_MUCH, f"it wrote without being asked: {_shown(self._read)}")
@@ -106,6 +123,10 @@ class Process:
                             self._selector.unregister(self._in)
                     else:
                         self._drain(key.fd)
+                if self._errors_read > _MOST_ERRORS:
+                    raise ProgramFault(
+                        TOO_MUCH, f"it wrote {_MOST_ERRORS >> 20} MiB to its standard error"
+                    )
                 if b"\n" not in self._read and len(self._read) >= MAX_LINE:
                     raise ProgramFault(
                         TOO_MUCH, f"it wrote {MAX_LINE} bytes without the end of a line"
@@ -139,6 +160,7 @@ class Process:
         except BlockingIOError:
             return False
         if end == self._err:
+            self._errors_read += len(data)
             self._errors = (self._errors + data)[-_KEPT_OF_ERRORS:]
             if not data:
                 self._selector.unregister(end)
@@ -172,7 +194,7 @@ class Process:
             if not self._drain_errors():
                 break
         text = self._errors.decode(errors="replace")
-        return tuple(printable(line) for line in text.splitlines()[-_LAST_LINES:])
+        return tuple(_cut(printable(line)) for line in text.splitlines()[-_LAST_LINES:])
 
     def close(self, data: bytes = b"", *, at_once: bool = False) -> None:
         """End it.
@@ -184,9 +206,6 @@ class Process:
         if self.is_own and not at_once:
             self._end_input(data)
         self._let_go()
-        if self._guard.poll() is None:
-            with suppress(subprocess.TimeoutExpired):
-                self._guard.wait(_TO_BE_KILLED)
         self._selector.close()
         for stream in (self._stdin, self._stdout, self._stderr):
             with suppress(OSError):
@@ -213,12 +232,20 @@ class Process:
 
 
 def _let_go(guard: subprocess.Popen[bytes], held: int, owner: int) -> None:
-    """Close the lifeline: the guard then ends the program and itself."""
+    """Close the lifeline: the guards then end the program and themselves."""
     with suppress(OSError):
         os.close(held)
-    if os.getpid() == owner:
-        with suppress(subprocess.TimeoutExpired):
-            guard.wait(_TO_BE_KILLED)
+    if os.getpid() != owner:
+        return
+    guard.send_signal(signal.SIGCONT)  # it may have been stopped
+    try:
+        guard.wait(_TO_BE_KILLED)
+    except subprocess.TimeoutExpired:
+        guard.kill()  # the inner guard ends the program
+
+
+def _cut(line: str) -> str:
+    return line if len(line) <= _MOST_OF_A_LINE else f"{line[:_MOST_OF_A_LINE]}…"
 
 
 def printable(text: str) -> str:

@@ -25,7 +25,7 @@ def describe(game: Game, states: NDArray[np.void], i: int, player: int, memory: 
         player: The observing player.
         memory: ``MEMORY_PERFECT`` or ``MEMORY_NONE``.
     """
-    return draw(game.scene(states, i, player, memory, False))
+    return draw(game.scene(game.as_states(states), i, player, memory, False))
 
 
 def draw(scene: Scene) -> str:

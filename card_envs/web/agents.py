@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import logging
+import os
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -15,10 +17,14 @@ from card_envs.agents import (
     make_agent,
 )
 from card_envs.engine.game import Game
-from card_envs.web.messages import MAX_LABEL
+from card_envs.files import is_regular
+from card_envs.web.messages import MAX_LABEL, shown_name
+
+logger = logging.getLogger("card_envs")
 
 #: Searches that are offered for every game.
 _SEARCHES = ("search:64", "search:256")
+_MOST_POLICY_BYTES = 1 << 28
 
 
 class AgentMenu:
@@ -27,7 +33,8 @@ class AgentMenu:
     Args:
         games: The games.
         policies: A folder of policy files, searched with its subfolders; None: no further ones.
-            A label that is taken gets the folder's name in front.
+            A label that is taken gets the folder's name in front. A file that cannot be offered is
+            left out with a warning.
         names: Names of further agents, as ``make_agent`` takes them.
 
     Raises:
@@ -41,8 +48,9 @@ class AgentMenu:
         self._names: dict[str, dict[str, str]] = {}
         self._shared: dict[tuple[str, str], Agent] = {}
         self._advisers: dict[tuple[str, str], Agent] = {}
-        files = _policy_files(policies)
-        folder = policies.resolve().name if policies is not None else ""
+        files = list(_policy_files(policies))
+        folder = shown_name(policies.resolve().name) if policies is not None else ""
+        too_long: set[str] = set()
         errors: dict[str, str] = {}
         fitting: set[str] = set()
         for game in games:
@@ -56,16 +64,23 @@ class AgentMenu:
                     errors[name] = str(error)
                 else:
                     fitting.add(name)
-                    offered[name] = name
-            for label, path in files.items():
+                    offered[shown_name(name)] = name
+            for label, path in files:
                 try:
                     NetworkAgent(path, game)
                 except ValueError:
                     continue  # of another game, or a training checkpoint
                 while label in offered:
                     label = f"{folder}/{label}"
-                offered[label] = str(path)
+                if len(label) <= MAX_LABEL:
+                    offered[label] = str(path)
+                else:
+                    too_long.add(label)
             self._names[game.name] = offered
+        for label in sorted(too_long):
+            logger.warning(
+                "--policies: %s is left out: a label has at most %d characters", label, MAX_LABEL
+            )
         for name in names:
             if name not in fitting:
                 raise ValueError(f"--agent {name}: {errors[name]}")
@@ -115,11 +130,19 @@ class AgentMenu:
         return agent
 
 
-def _policy_files(folder: Path | None) -> dict[str, Path]:
-    """Policy files by their path within the folder, without the suffix."""
+def _policy_files(folder: Path | None) -> Iterator[tuple[str, Path]]:
+    """The label and the path of policy files: the path within the folder, without the suffix."""
     if folder is None:
-        return {}
+        return
     if not folder.is_dir():
         raise NotADirectoryError(f"--policies: there is no folder {folder}")
-    paths = sorted(folder.rglob("*.safetensors"))
-    return {path.relative_to(folder).with_suffix("").as_posix(): path for path in paths}
+    for path in sorted(folder.rglob("*.safetensors")):
+        label = shown_name(path.relative_to(folder).with_suffix("").as_posix())
+        if is_regular(path, _MOST_POLICY_BYTES):
+            yield label, path
+        elif not os.path.isdir(path):
+            logger.warning(
+                "--policies: %s is left out: it is no regular file of at most %d MiB",
+                label,
+                _MOST_POLICY_BYTES >> 20,
+            )

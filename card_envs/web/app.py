@@ -2,26 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
 
 import anyio
-import anyio.to_thread
 from anyio.abc import TaskGroup
 from pydantic import BaseModel, ValidationError
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.middleware.gzip import GZipMiddleware
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import FileResponse, JSONResponse, Response
 from starlette.routing import Mount, Route, WebSocketRoute
 from starlette.staticfiles import StaticFiles
 from starlette.websockets import WebSocket, WebSocketDisconnect, WebSocketState
 
+from card_envs.agents import Agent
 from card_envs.engine.game import Game, Option
 from card_envs.games import load_games
 from card_envs.render.style import Style
@@ -49,10 +49,12 @@ from card_envs.web.runs import read_runs
 from card_envs.web.sessions import Limits, Session, Tables, TooManyError
 from card_envs.web.starting import begin_again, begin_table
 from card_envs.web.table import Table
+from card_envs.web.workers import Workers
 
 _STATIC = Path(__file__).parent / "static"
 _FONTS = Path(__file__).parent.parent / "render" / "fonts"
 _SLOW_PAGE = 10.0  # seconds after which a page that takes no message is left out
+_SLOW_REQUEST = 30.0  # seconds after which a request must have come as a whole
 
 _Request = TypeVar("_Request", bound=BaseModel)
 _Result = TypeVar("_Result")
@@ -106,6 +108,7 @@ def create_app(settings: Settings) -> Starlette:
             Middleware(GZipMiddleware, minimum_size=1000),
         ],
         exception_handlers={HTTPException: _problem},
+        lifespan=server.lifespan,
     )
     app.state.menu = server.menu
     return app
@@ -127,6 +130,13 @@ class _Server:
         self._games = load_games()
         self.menu = AgentMenu(self._games, settings.policies, settings.agents)
         self._tables = Tables(settings.limits)
+        self._workers = Workers()
+        self._reading_runs = anyio.Lock()
+
+    @asynccontextmanager
+    async def lifespan(self, app: Starlette) -> AsyncIterator[None]:
+        yield
+        self._workers.close()
 
     # -----------------------------------------------------------------------------------------
     # Requests
@@ -147,7 +157,7 @@ class _Server:
     async def new_table(self, request: Request) -> Response:
         wanted = await self._read(request, NewTable)
         self._check_room()
-        table = await _tried(
+        table = await self._tried(
             lambda: begin_table(
                 wanted, self.menu, self._limits.decisions, is_open=self._settings.is_open
             )
@@ -159,7 +169,7 @@ class _Server:
         session = self._session(request)
         self._check_room()
         async with session.lock:
-            table = await _tried(
+            table = await self._tried(
                 lambda: begin_again(session.table, self.menu, same_deal=wanted.same_deal)
             )
         return self._added(table)
@@ -174,19 +184,20 @@ class _Server:
                 raise ValueError(f"a replay has at most {self._limits.replayed} decisions here")
             return Table.of_replay(replay)
 
-        return self._added(await _tried(open_replay))
+        return self._added(await self._tried(open_replay))
 
     async def runs(self, request: Request) -> Response:
         folder = self._settings.runs
         if folder is None:
             raise HTTPException(404, "the server was started without --runs")
-        found = await _in_thread(lambda: read_runs(folder))
-        return Response(found.model_dump_json(), media_type="application/json")
+        async with self._reading_runs:  # a slow disk takes one worker, not all
+            found = await self._workers.run(lambda: read_runs(folder).model_dump_json())
+        return Response(found, media_type="application/json")
 
     async def replay(self, request: Request) -> Response:
         session = self._session(request)
         async with session.lock:
-            replay = await _tried(session.table.replay)
+            replay = await self._tried(session.table.replay)
         name = f"{replay.game}.json"
         return Response(
             replay.to_json() + "\n",
@@ -199,14 +210,29 @@ class _Server:
 
     async def _read(self, request: Request, model: type[_Request]) -> _Request:
         body = b""
-        async for chunk in request.stream():
-            body += chunk
-            if len(body) > self._limits.request_bytes:
-                raise HTTPException(413, "the request is too large")
+        try:
+            with anyio.fail_after(_SLOW_REQUEST):
+                async for chunk in request.stream():
+                    body += chunk
+                    if len(body) > self._limits.request_bytes:
+                        raise HTTPException(413, "the request is too large")
+        except TimeoutError:
+            raise HTTPException(408, "the request did not come as a whole in time") from None
+        except ClientDisconnect:
+            raise HTTPException(400, "the request broke off") from None
         try:
             return model.model_validate_json(body)
         except ValidationError as error:
             raise HTTPException(422, in_words(error)) from None
+
+    async def _tried(self, work: Callable[[], _Result]) -> _Result:
+        """Do what a request asks for; what is wrong with it is told."""
+        try:
+            return await self._workers.run(work)
+        except PermissionError as error:
+            raise HTTPException(403, str(error)) from None
+        except (ValueError, TypeError) as error:
+            raise HTTPException(422, str(error)) from None
 
     def _session(self, request: Request) -> Session:
         session = self._tables.get(request.path_params["name"])
@@ -252,9 +278,12 @@ class _Server:
             except TooManyError as error:
                 await page.close(4503, str(error))
                 return
-            welcome = await _in_thread(lambda: table.welcome(advisers).model_dump_json())
+            welcome = await self._workers.run(lambda: table.welcome(advisers).model_dump_json())
             await page.send_text(welcome)
-            await self._play_on(session)
+            with _problems_told() as problems:
+                await self._play_on(session)
+        for problem in problems:
+            await _send(page, problem)
         search = anyio.CancelScope()
         # A page that went while it was told something is no longer connected.
         while page.application_state is WebSocketState.CONNECTED:
@@ -283,39 +312,40 @@ class _Server:
     ) -> None:
         with scope, suppress(WebSocketDisconnect, RuntimeError):
             with _problems_told() as problems:
-                adviser = await _in_thread(lambda: self.menu.adviser(label, session.table.game))
+                adviser = await self._adviser(label, session)
                 async with session.lock:
                     found = session.table.find_disputes(adviser, label)
-                while (disputes := await _in_thread(lambda: next(found, None))) is not None:
+                while disputes := await self._workers.run(lambda: next(found, None), adviser):
                     await _send(page, disputes)
             for problem in problems:
                 await _send(page, problem)
 
     async def _answer(self, message: FromPage, session: Session, page: WebSocket) -> None:
-        table, game = session.table, session.table.game
+        table = session.table
         answer: BaseModel | None = None
         async with session.lock:
             match message:
                 case Act(step=step, action=action):
                     table.check_step(step)
-                    await self._tell_all(session, await _in_thread(lambda: table.act(action)))
+                    state = await self._workers.run(lambda: table.act(action))
+                    await self._tell_all(session, state)
                     await self._play_on(session)
                 case Advance(step=step):
                     table.check_step(step)
-                    await self._tell_all(session, await _in_thread(table.let_agent_act))
+                    await self._let_agent_act(session)
                 case Undo(step=step):
                     table.check_step(step)
-                    await self._tell_all(session, await _in_thread(table.undo))
+                    await self._tell_all(session, await self._workers.run(table.undo))
                 case Hint(step=step, agent=label):
                     table.check_step(step)
-                    answer = await _in_thread(
-                        lambda: table.hint(self.menu.adviser(label, game), label)
-                    )
+                    agent = await self._adviser(label, session)
+                    answer = await self._workers.run(lambda: table.hint(agent, label), agent)
                 case Look(step=step, eyes=eyes):
-                    answer = await _in_thread(lambda: table.look(step, eyes))
+                    answer = await self._workers.run(lambda: table.look(step, eyes))
                 case Analyse(step=step, agent=label):
-                    answer = await _in_thread(
-                        lambda: table.analyse(step, self.menu.adviser(label, game), label)
+                    agent = await self._adviser(label, session)
+                    answer = await self._workers.run(
+                        lambda: table.analyse(step, agent, label), agent
                     )
         if answer is not None:
             await _send(page, answer)
@@ -324,7 +354,15 @@ class _Server:
         """Let the agents play until it is the person's turn, if a person plays."""
         table = session.table
         while table.kind == "play" and table.waits_for_agent:
-            await self._tell_all(session, await _in_thread(table.let_agent_act))
+            await self._let_agent_act(session)
+
+    async def _let_agent_act(self, session: Session) -> None:
+        table = session.table
+        agent = table.agents[table.mover] if table.waits_for_agent else None
+        await self._tell_all(session, await self._workers.run(table.let_agent_act, agent))
+
+    async def _adviser(self, label: str, session: Session) -> Agent:
+        return await self._workers.run(lambda: self.menu.adviser(label, session.table.game))
 
     async def _tell_all(self, session: Session, message: BaseModel) -> None:
         text = message.model_dump_json()
@@ -348,27 +386,12 @@ def _problems_told() -> Iterator[list[Problem]]:
         yield problems
     except ValidationError as error:
         problems.append(Problem(message=in_words(error)))
-    except (ValueError, PermissionError) as error:
+    except (ValueError, OSError) as error:  # a program may not be started for lack of files
         problems.append(Problem(message=str(error)))
 
 
 async def _send(page: WebSocket, message: BaseModel) -> None:
     await page.send_text(message.model_dump_json())
-
-
-async def _in_thread(work: Callable[[], _Result]) -> _Result:
-    """Do some work while other pages are answered."""
-    return await anyio.to_thread.run_sync(work)
-
-
-async def _tried(work: Callable[[], _Result]) -> _Result:
-    """Do what a request asks for; what is wrong with it is told."""
-    try:
-        return await _in_thread(work)
-    except PermissionError as error:
-        raise HTTPException(403, str(error)) from None
-    except (ValueError, TypeError) as error:
-        raise HTTPException(422, str(error)) from None
 
 
 # ---------------------------------------------------------------------------------------------

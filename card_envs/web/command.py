@@ -10,7 +10,6 @@ from typing import Any
 from card_envs.extras import import_extra
 
 _LIBRARIES = ("pydantic", "yaml", "starlette", "uvicorn", "websockets")
-_BACKLOG = 1024
 
 
 def add_serve(commands: Any) -> None:
@@ -63,9 +62,8 @@ def add_serve(commands: Any) -> None:
 def _serve(args: argparse.Namespace) -> None:
     for library in _LIBRARIES:
         import_extra(library, "web")
-    import uvicorn
-
     from card_envs.web.app import Settings, create_app
+    from card_envs.web.server import serve
 
     if not 0 <= args.port < 2**16:
         raise ValueError(f"--port must be from 0 to {2**16 - 1}, got {args.port}")
@@ -78,25 +76,13 @@ def _serve(args: argparse.Namespace) -> None:
         is_open=args.open,
     )
     app = create_app(settings)
-    config = uvicorn.Config(
-        app,
-        log_level="warning",
-        server_header=False,
-        ws="websockets-sansio",
-        ws_max_size=settings.limits.message_bytes,
-        ws_per_message_deflate=False,  # on the same machine it costs more than it saves
-    )
-
     with _listening(args.host, args.port) as listener:
         port = listener.getsockname()[1]
         host = f"[{args.host}]" if ":" in args.host else args.host
         print(f"card_envs is at http://{host}:{port}/ (Ctrl-C ends it)", flush=True)
         if args.open:
             print("Tables are open: everyone who looks at one can see all cards.", flush=True)
-        try:
-            uvicorn.Server(config).run(sockets=[listener])
-        except KeyboardInterrupt:
-            print()
+        serve(app, listener, settings.limits.message_bytes)
 
 
 def _listening(host: str, port: int) -> socket.socket:
@@ -105,6 +91,6 @@ def _listening(host: str, port: int) -> socket.socket:
         family, *_, address = socket.getaddrinfo(
             host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
         )[0]
-        return socket.create_server(address[:2], family=family, backlog=_BACKLOG, reuse_port=False)
+        return socket.create_server(address[:2], family=family, reuse_port=False)
     except OSError as error:
         raise OSError(f"cannot listen to {host}, port {port}: {error.strerror}") from None

@@ -2,26 +2,35 @@
 
 A run is a folder with ``config.yaml`` and ``progress.jsonl``, as ``python -m training.train`` makes
 it; a leaderboard is a file that ``--json`` of ``evaluate`` or ``tournament`` has written. Whatever
-cannot be read is left out: a run may be writing at this moment.
+cannot be read is left out: a run may be writing at this moment. Only regular files of bounded size
+are opened.
 """
 
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterator
-from contextlib import suppress
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 import yaml
 from filelock import FileLock, Timeout
 from pydantic import BaseModel, ValidationError
 
+from card_envs.files import read_regular
+from card_envs.web.messages import shown_name
+
 _DEPTH = 3  # folders within folders that are searched
+_MOST_FILES = 1000  # the newest, which a request looks at
 _MOST_RUNS = 100
 _MOST_BYTES = 4_000_000
+_MOST_YAML_BYTES = 1 << 16  # a run's config has a few thousand; YAML is slow to read
+# libyaml's, where there is one, takes a tenth of the time.
+_Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _CI = "_ci95"
+_Found = TypeVar("_Found", bound=BaseModel)
 # What reading a file of another kind, or one that is being written, may raise.
 _READING_ERRORS = (
     OSError,
@@ -41,12 +50,12 @@ class Curve(BaseModel):
     Args:
         against: The agent's name.
         mean: The mean rank reward at each evaluation.
-        interval: Its 95% interval.
+        interval: Its 95% interval; None: too few deals.
     """
 
     against: str
     mean: list[float]
-    interval: list[tuple[float, float]]
+    interval: list[tuple[float, float] | None]
 
 
 class TrainingRun(BaseModel):
@@ -80,11 +89,12 @@ class TrainingRun(BaseModel):
 
 
 class Standing(BaseModel):
-    """An agent on a leaderboard; intervals are of 95%, and an open end of one is None."""
+    """An agent on a leaderboard; intervals are of 95%, None with too few deals, and an open end of
+    one is None."""
 
     name: str
     rank: float
-    rank_ci95: tuple[float, float]
+    rank_ci95: tuple[float, float] | None
     rating: float | None = None
     rating_ci95: tuple[float | None, float | None] | None = None
     win: float | None = None
@@ -116,36 +126,37 @@ class RunsFolder(BaseModel):
 
 
 def read_runs(folder: Path) -> RunsFolder:
-    """All runs, those that changed last first, and all leaderboards.
-
-    Raises:
-        OSError: The folder is not there.
-    """
+    """All runs, those that changed last first, and all leaderboards."""
     runs: list[TrainingRun] = []
     leaderboards: list[Leaderboard] = []
-    paths = sorted(_files(folder, _DEPTH), key=_changed, reverse=True)
-    for path in paths:
+    paths = sorted(_files(folder), key=_changed, reverse=True)
+    for path in paths[:_MOST_FILES]:
         name = path.relative_to(folder)
         try:
             if path.name == "progress.jsonl" and len(runs) < _MOST_RUNS:
-                runs.append(_read_run(path.parent, name.parent.as_posix()))
+                runs.append(_sendable(_read_run(path.parent, shown_name(name.parent.as_posix()))))
             elif path.suffix == ".json" and len(leaderboards) < _MOST_RUNS:
-                leaderboards.append(_read_leaderboard(path, name.as_posix()))
+                board = _read_leaderboard(path, shown_name(name.as_posix()))
+                leaderboards.append(_sendable(board))
         except _READING_ERRORS:
             continue
     return RunsFolder(runs=runs, leaderboards=leaderboards)
 
 
-def _files(folder: Path, depth: int) -> Iterator[Path]:
-    for entry in sorted(folder.iterdir()):
-        if entry.name.startswith("."):
-            continue
-        if entry.is_dir():
-            if depth:
-                with suppress(OSError):
-                    yield from _files(entry, depth - 1)
-        elif entry.name == "progress.jsonl" or entry.suffix == ".json":
-            yield entry
+def _sendable(found: _Found) -> _Found:
+    """What was found, if it can be sent: JSON can name characters that UTF-8 does not have."""
+    found.model_dump_json()
+    return found
+
+
+def _files(folder: Path) -> Iterator[Path]:
+    """Files that may be shown; folders that cannot be read are left out."""
+    for place, folders, names in os.walk(folder, followlinks=True):
+        depth = len(Path(place).relative_to(folder).parts)
+        folders[:] = sorted(f for f in folders if depth < _DEPTH and not f.startswith("."))
+        for name in sorted(names):
+            if name == "progress.jsonl" or (name.endswith(".json") and not name.startswith(".")):
+                yield Path(place, name)
 
 
 def _changed(path: Path) -> float:
@@ -155,14 +166,20 @@ def _changed(path: Path) -> float:
         return 0.0
 
 
-def _text(path: Path) -> str:
-    if path.stat().st_size > _MOST_BYTES:
-        raise ValueError(f"{path} is too large")
-    return path.read_text(encoding="utf-8")
+def _text(path: Path, most: int = _MOST_BYTES) -> str:
+    return read_regular(path, most).decode()
+
+
+def _read_config(path: Path) -> Any:
+    text = _text(path, _MOST_YAML_BYTES)
+    # A few lines of aliases can stand for any amount of data; no run writes them.
+    if any(isinstance(event, yaml.AliasEvent) for event in yaml.parse(text, _Loader)):
+        raise ValueError(f"{path} has aliases")
+    return yaml.load(text, _Loader)
 
 
 def _read_run(folder: Path, name: str) -> TrainingRun:
-    config = yaml.safe_load(_text(folder / "config.yaml"))
+    config = _read_config(folder / "config.yaml")
     # Behind the last line end is what is being written.
     lines = _text(folder / "progress.jsonl").split("\n")[:-1]
     entries: list[dict[str, Any]] = [json.loads(line) for line in lines]

@@ -22,7 +22,8 @@ class Limits:
         decisions: Of a game that is played here: the greatest ``max_steps``.
         replayed: Decisions of a replay.
         pages: That look at one game at a time.
-        idle_seconds: After which a game that no message came for is forgotten.
+        idle_seconds: After which a game that no message came for is forgotten; one that is over
+            and that nobody looks at is forgotten before, if its place is needed.
         request_bytes: Of a request; a replay has to fit.
         message_bytes: Of a message over a WebSocket.
     """
@@ -51,6 +52,11 @@ class Session:
     lock: anyio.Lock = field(default_factory=anyio.Lock)
     pages: set[Any] = field(default_factory=set)
     last_used: float = 0.0
+
+    @property
+    def is_done(self) -> bool:
+        """Whether nobody would miss it: nobody plays at it any more, and nobody looks at it."""
+        return not self.pages and (self.table.is_over or self.table.kind == "replay")
 
 
 class TooManyError(Exception):
@@ -85,15 +91,23 @@ class Tables:
         return name
 
     def check_room(self) -> None:
-        """Forget idle tables; raise a TooManyError if there is no room for another one."""
+        """Forget idle tables, and one that is done where there is no room for another one.
+
+        Raises:
+            TooManyError: There is no room.
+        """
         oldest = self._clock() - self._limits.idle_seconds
         idle = [name for name, s in self._sessions.items() if s.last_used < oldest]
         for name in idle:
             del self._sessions[name]
-        if len(self._sessions) >= self._limits.tables:
+        if len(self._sessions) < self._limits.tables:
+            return
+        done = [name for name, session in self._sessions.items() if session.is_done]
+        if not done:
             raise TooManyError(
                 f"there are {self._limits.tables} tables already; try again when one is free"
             )
+        del self._sessions[min(done, key=lambda name: self._sessions[name].last_used)]
 
     def get(self, name: str) -> Session | None:
         """The session of that id; None: there is none, or it has been forgotten."""

@@ -5,8 +5,13 @@ from __future__ import annotations
 import json
 import logging
 import os
+import signal
+import subprocess
 import sys
 import time
+from contextlib import suppress
+from pathlib import Path
+from threading import Thread
 
 import numpy as np
 import pytest
@@ -41,13 +46,14 @@ FAULTS = [
     ("flood", "too much output", "it wrote more than one line"),
     ("huge line", "too much output", f"it wrote {MAX_LINE} bytes without the end of a line"),
     ("two lines", "too much output", "it wrote "),
+    ("floods its errors", "too much output", "it wrote 16 MiB to its standard error"),
     ("nonsense", "not an answer", "an answer is a JSON object, got I take the bear"),
     ("deep", "not an answer", "an answer is a JSON object"),
     ("bytes", "not an answer", "an answer is a JSON object"),
     ("list", "not an answer", "an answer is a JSON object, got [1]"),
-    ("no action", "not an answer", "action must be a number or words, got None"),
-    ("true", "not an answer", "action must be a number or words, got True"),
-    ("half", "not an answer", "action must be a number or words, got "),
+    ("no action", "not an answer", "action must be a number, words or an object, got None"),
+    ("true", "not an answer", "action must be a number, words or an object, got True"),
+    ("half", "not an answer", "action must be a number, words or an object, got "),
     ("other game", "not an answer", "it was asked about game 0, and answers 1"),
     ("illegal number", "illegal action", "is not legal there"),
     ("far number", "illegal action", f"{10**30} is not legal there"),
@@ -344,3 +350,121 @@ def test_programs_start_where_many_files_are_open():
         for end in held:
             os.close(end)
         resource.setrlimit(resource.RLIMIT_NOFILE, (limit, most))
+
+
+def test_that_no_more_files_can_be_open_is_not_the_programs_fault():
+    resource = pytest.importorskip("resource")  # of POSIX, as programs are
+    agent = make_agent(program("first"), GAME)
+    states = begin(GAME, N, 1)
+    choose(agent, GAME, states)  # all that is compiled or imported at first
+    agent.close()
+    limit, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (min(limit, 256), most))
+    held = []
+    try:
+        for free in range(30):  # as many as are needed, and fewer
+            with suppress(OSError):
+                while True:
+                    held.append(os.open(os.devnull, os.O_RDONLY))
+            for end in held[len(held) - free :]:
+                os.close(end)
+            del held[len(held) - free :]
+            try:
+                choose(agent, GAME, states)
+            except OSError as error:
+                assert "cannot be started: Too many open files" in str(error)  # noqa: PT017
+            else:
+                break
+        assert 0 < free < 29
+    finally:
+        for end in held:
+            os.close(end)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (limit, most))
+    choose(agent, GAME, states)
+    assert agent.take_record().faults == ()
+    agent.close()
+
+
+def test_long_last_words_are_cut():
+    agent = make_agent(program("long last words", **QUICK), GAME)
+    with pytest.raises(GameForfeitedError):
+        choose(agent, GAME, begin(GAME, N, 1))
+    (fault,) = agent.take_record().faults
+    assert [len(line) for line in fault.last_words] == [501]
+    agent.close()
+
+
+def test_a_game_begins_and_ends_while_the_program_thinks():
+    """Neither waits for the answer that another game waits for."""
+    agent = make_agent(program("hang", seconds=5), GAME)
+    states = begin(GAME, N, 1)
+
+    def think():
+        with pytest.raises(GameForfeitedError):
+            choose(agent, GAME, states)
+
+    thinking = Thread(target=think)
+    thinking.start()
+    while not agent._decisions and agent._process is None:
+        time.sleep(0.01)
+    time.sleep(0.3)
+    begun = time.monotonic()
+    follower = agent.follow(None)
+    follower.begin(states, 0, range(N))
+    follower.end(states, 0)
+    assert time.monotonic() - begun < 2
+    assert thinking.is_alive()
+    agent._process._guard.kill()
+    thinking.join()
+    agent.close()
+
+
+def guards():
+    """The ids of the outer and of the inner guard of the one program that runs."""
+    (outer,) = [pid for pid in map(int, children_of(os.getpid())) if "guard.py" in command_of(pid)]
+    (inner,) = [pid for pid in map(int, children_of(outer)) if "guard.py" in command_of(pid)]
+    return outer, inner
+
+
+def children_of(pid):
+    return Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+
+
+def command_of(pid):
+    return Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode()
+
+
+@on_linux
+@pytest.mark.parametrize("which", [0, 1], ids=["outer", "inner"])
+@pytest.mark.parametrize("number", [signal.SIGSTOP, signal.SIGKILL])
+def test_nothing_is_left_when_a_guard_is_stopped_or_killed(mark, which, number):
+    agent = make_agent(program("children"), GAME)
+    choose(agent, GAME, begin(GAME, N, 1))
+    os.kill(guards()[which], number)
+    if number == signal.SIGKILL:
+        assert none_left(mark, 3.0)  # at once, not when it is closed
+    begun = time.monotonic()
+    agent.close()
+    assert time.monotonic() - begun < 8
+    assert none_left(mark, 1.0)
+
+
+@on_linux
+@pytest.mark.parametrize("which", [0, 1], ids=["outer", "inner"])
+def test_nothing_is_left_when_a_guard_is_stopped_and_the_run_is_killed(mark, which):
+    code = f"""
+import os, signal, sys, time
+from card_envs.agents import choose, make_agent
+from helpers import ALL_GAMES, begin
+from test_faults import GAME, N, guards
+agent = make_agent({program("children")!r}, GAME)
+choose(agent, GAME, begin(GAME, N, 1))
+os.kill(guards()[{which}], signal.SIGSTOP)
+os.kill(os.getpid(), signal.SIGKILL)
+"""
+    path = os.pathsep.join(filter(None, [str(Path(__file__).parent), *sys.path]))
+    run = subprocess.run(
+        [sys.executable, "-c", code], env={**os.environ, "PYTHONPATH": path}, check=False
+    )
+    assert run.returncode == -signal.SIGKILL
+    assert none_left(mark, 5.0)

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import shlex
 import sys
+import time
+from contextlib import ExitStack
 from pathlib import Path
+from threading import Event
 
 import pytest
 from helpers import ALL_GAMES
 from visitor import begin, talk, wanted
 
-from card_envs.agents import ProgramAgent
+from card_envs.agents import ProgramAgent, make_agent
 from card_envs.web.agents import AgentMenu
 from card_envs.web.table import Table
+from card_envs.web.workers import Workers
 
 GAME = ALL_GAMES[0]  # where any game will do
 PLAYER = Path(__file__).parent.parent / "fixtures" / "programs" / "player.py"
@@ -110,3 +115,62 @@ def test_after_undo_a_program_is_told_the_game_anew(tmp_path):
     assert not set(numbers) & {seat.number for seat in follower._seats[0].values()}
     for agent in agents.values():
         agent.close()
+
+
+def test_a_program_that_thinks_holds_up_no_other_table(visit, monkeypatch):
+    """Neither do those that wait for it: each would take a worker from everybody."""
+    monkeypatch.setattr("card_envs.web.workers._QUICK", 2)
+    name = program("hang").replace("cmd:", "cmd,seconds=1:")
+    client = visit(agents=[name])
+    last = GAME.default_players - 1
+    with ExitStack() as opened:
+        for _ in range(4):
+            page = opened.enter_context(talk(client, begin(client, wanted(GAME, last, name))))
+            page.hear("welcome")
+        begun = time.monotonic()
+        page = opened.enter_context(talk(client, begin(client, wanted(GAME, last))))
+        page.turn(page.hear("welcome")["state"])
+        other = begin(client, wanted(GAME, last, name))
+        assert client.get(f"/api/tables/{other}/replay").status_code == 403
+        assert time.monotonic() - begun < 1.0  # while the first answer is waited for
+
+
+def test_searches_and_programs_have_workers_of_their_own():
+    """In bounded numbers, and what is quick gets through."""
+    hanging, search = ProgramAgent(program("first"), GAME), make_agent("search:8", GAME)
+    release, running = Event(), []
+
+    def think():
+        running.append(1)
+        release.wait(10)
+
+    async def main():
+        workers = Workers()
+        thinking = [
+            asyncio.ensure_future(workers.run(think, agent))
+            for agent in (hanging, search)
+            for _ in range(120)
+        ]
+        for agent in (None, make_agent("random", GAME), make_agent("heuristic", GAME)):
+            await asyncio.wait_for(workers.run(int, agent), 5)
+        workers.close()
+        release.set()
+        await asyncio.wait(thinking)
+
+    asyncio.run(main())
+    assert len(running) == 1 + (os.cpu_count() or 1)
+
+
+def test_a_program_that_cannot_be_started_is_told_and_the_game_goes_on(visit, monkeypatch):
+    def refuse(*arguments):
+        raise OSError("it cannot be started: Too many open files")
+
+    name = program("first")
+    client = visit(agents=[name])
+    table = begin(client, wanted(GAME, GAME.default_players - 1, name))
+    monkeypatch.setattr("card_envs.programs.agent.Process", refuse)
+    with talk(client, table) as page:
+        steps = page.hear("welcome")["state"]["steps"]
+        assert "Too many open files" in page.hear("problem")["message"]
+        monkeypatch.undo()
+        assert page.ask("advance", "state", step=steps)["steps"] == steps + 1

@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import math
 import os
-from pathlib import Path
+import sys
+import time
 
 import pytest
 import yaml
@@ -61,6 +62,20 @@ def test_a_run_is_shown_as_far_as_it_has_come(folder):
     assert curve.mean == [-0.5, 0.0, 0.25]
     assert curve.interval[2] == (0.15, 0.35)
     assert run.truncated == 0.25
+
+
+def test_with_few_deals_there_are_no_intervals(visit, folder):
+    without = [{**line, "vs_heuristic_ci95": None} for line in ENTRIES]
+    lines = "".join(json.dumps(line) + "\n" for line in without)
+    (folder / "tests" / "first" / "progress.jsonl").write_text(lines, encoding="utf-8")
+    rank, win = MeanEstimate(0.0, None, None), MeanEstimate(0.5, None, None)
+    agents = [RatedAgentResult(f"agent {k}", 20.0 * k, None, rank, win).to_json() for k in (0, 1)]
+    board = {"game": "some_game", "deals": 4, "agents": agents}
+    (folder / "tournament.json").write_text(json.dumps(board), encoding="utf-8")
+    shown = visit(runs=folder).get("/api/runs").json()
+    assert shown["runs"][0]["curves"][0]["interval"] == [None, None, None]
+    for agent in shown["leaderboards"][0]["agents"]:
+        assert (agent["rank_ci95"], agent["rating_ci95"]) == (None, None)
 
 
 def test_whether_a_run_is_training_or_finished(folder):
@@ -124,14 +139,14 @@ def test_a_line_of_another_kind_leaves_out_its_run_alone(visit, folder, line):
 
 def test_a_folder_that_cannot_be_read_is_left_out(folder, monkeypatch):
     (folder / "secret").mkdir()
-    iterdir = Path.iterdir
+    scandir = os.scandir
 
     def refuse(path):
-        if path.name == "secret":
+        if str(path).endswith("secret"):
             raise PermissionError(path)
-        return iterdir(path)
+        return scandir(path)
 
-    monkeypatch.setattr(Path, "iterdir", refuse)
+    monkeypatch.setattr(os, "scandir", refuse)
     assert [run.name for run in read_runs(folder).runs] == ["tests/first"]
 
 
@@ -169,3 +184,87 @@ def test_the_server_shows_the_folder_that_it_was_begun_with(visit, folder):
     assert [run["name"] for run in client.get("/api/runs").json()["runs"]] == ["tests/first"]
     with pytest.raises(OSError, match="--runs: there is no folder"):
         visit(runs=folder / "nothing")
+
+
+# ---------------------------------------------------------------------------------------------
+# Files that must not be opened, and names that cannot be sent
+# ---------------------------------------------------------------------------------------------
+
+BIG = 3_900_000
+QUICKLY = 5.0  # seconds; without limits these files take a minute, or for ever
+
+
+def run_folder(folder, name, config="{game: a, decisions: 1, name: ppo}", progress=""):
+    run = folder / name
+    run.mkdir()
+    (run / "config.yaml").write_text(config, encoding="utf-8")
+    (run / "progress.jsonl").write_text(progress, encoding="utf-8")
+    return run
+
+
+def replaced(path, make):
+    path.unlink(missing_ok=True)
+    make(path)
+
+
+def link_to_zeros(path):
+    path.symlink_to("/dev/zero")
+
+
+def link_to_too_long_a_name(path):
+    path.symlink_to("x" * 300)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="pipes and devices have names on POSIX systems")
+@pytest.mark.parametrize("make", [os.mkfifo, link_to_zeros, link_to_too_long_a_name])
+@pytest.mark.parametrize(
+    "name", ["config.yaml", "progress.jsonl", "ppo.json", "board.json", "folder"]
+)
+def test_only_regular_files_are_opened(folder, make, name):
+    run = run_folder(folder, "other")
+    replaced(run / name, make)
+    begun = time.monotonic()
+    found = read_runs(folder)
+    assert time.monotonic() - begun < QUICKLY
+    is_part_of_the_run = name in ("config.yaml", "progress.jsonl", "ppo.json")
+    assert {run.name for run in found.runs} == {"tests/first"} | (
+        set() if is_part_of_the_run else {"other"}
+    )
+    assert not found.leaderboards
+
+
+@pytest.mark.parametrize(
+    "config",
+    [
+        "a: [" + "{b: c}, " * (BIG // 8) + "]",
+        "a: &a {x: 1}\n" + "".join(f"b{k}: &a {{<<: [*a, *a]}}\n" for k in range(40)),
+    ],
+    ids=["large", "aliases"],
+)
+def test_a_config_that_is_no_runs_is_left_out_quickly(visit, folder, config):
+    run_folder(folder, "other", config)
+    begun = time.monotonic()
+    answer = visit(runs=folder).get("/api/runs")
+    assert time.monotonic() - begun < QUICKLY
+    assert [run["name"] for run in answer.json()["runs"]] == ["tests/first"]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="file names are any bytes on Linux")
+def test_names_that_are_no_text_are_shown_as_far_as_they_are(visit, folder):
+    run_folder(folder, os.fsdecode(b"caf\xe9"))
+    (folder / os.fsdecode(b"board\xff.json")).write_text(json.dumps(BOARD), encoding="utf-8")
+    answer = visit(runs=folder).get("/api/runs")
+    assert {run["name"] for run in answer.json()["runs"]} == {"tests/first", "caf�"}
+    assert [board["name"] for board in answer.json()["leaderboards"]] == ["board�.json"]
+
+
+def test_text_that_cannot_be_sent_leaves_out_its_file_alone(visit, folder):
+    run_folder(
+        folder,
+        "other",
+        progress=json.dumps({**ENTRIES[0], "vs_\ud800": 0, "vs_\ud800_ci95": [0, 0]}) + "\n",
+    )
+    (folder / "board.json").write_text(json.dumps({**BOARD, "game": "\ud800"}), encoding="utf-8")
+    found = visit(runs=folder).get("/api/runs").json()
+    assert [run["name"] for run in found["runs"]] == ["tests/first"]
+    assert not found["leaderboards"]

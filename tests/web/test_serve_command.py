@@ -2,19 +2,31 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+import logging
 import os
 import re
+import shlex
 import signal
 import socket
 import subprocess
 import sys
+import time
+from contextlib import ExitStack
+from pathlib import Path
+from threading import Thread
 from urllib.request import Request, urlopen
 
 import pytest
 from helpers import ALL_GAMES, kit_of
+from visitor import wanted
+from websockets.sync.client import connect
 
 from card_envs.cli import main
+
+GAME = ALL_GAMES[0]  # where any game will do
+PLAYER = Path(__file__).parent.parent / "fixtures" / "programs" / "player.py"
 
 ARGUMENTS = [sys.executable, "-m", "card_envs.cli", "serve", "--port", "0"]
 
@@ -24,9 +36,10 @@ def serve(tmp_path):
     """Begins servers, and ends them as a person at the terminal would."""
     begun = []
 
-    def begin(*arguments):
+    def begin(*arguments, files=None):
+        limit = [] if files is None else ["sh", "-c", f'ulimit -n {files} && exec "$@"', "sh"]
         process = subprocess.Popen(
-            [*ARGUMENTS, *arguments],
+            [*limit, *ARGUMENTS, *arguments],
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
@@ -50,7 +63,7 @@ def test_it_serves_a_page_until_it_is_interrupted(serve):
     assert "Tables are open" in process.stdout.readline()
     with urlopen(address) as answer:
         assert answer.headers["content-type"].startswith("text/html")
-    with urlopen(f"{address}api/games") as answer:
+    with urlopen(f"{address}api/games", timeout=20) as answer:
         about = json.loads(answer.read())
     assert about["is_open"]
     assert foreign.id in {game["id"] for game in about["games"]}
@@ -60,6 +73,103 @@ def test_it_serves_a_page_until_it_is_interrupted(serve):
     process.send_signal(signal.SIGINT)
     assert process.wait(20) == 0
     assert "Traceback" not in process.stderr.read()
+
+
+@pytest.mark.skipif(os.name != "posix", reason="programs play on POSIX systems alone")
+def test_it_ends_in_time_whatever_it_waits_for(serve):
+    """A program that hangs, a search that takes hours, half a request, and a silent connection."""
+    program = f"cmd:{shlex.join([sys.executable, str(PLAYER), 'hang'])}"
+    search = "search:1000000"
+    process, address = serve("--agent", program, search)
+    host, port = address[len("http://") : -1].split(":")
+    with ExitStack() as opened:
+        for agent in (program, search):
+            body = json.dumps(wanted(GAME, seat=GAME.default_players - 1, agent=agent)).encode()
+            with urlopen(Request(f"{address}api/tables", body, {"Origin": address[:-1]})) as answer:
+                table = json.loads(answer.read())["table"]
+            url = f"ws://{host}:{port}/tables/{table}"
+            page = opened.enter_context(connect(url, origin=address[:-1]))
+            assert json.loads(page.recv(30))["type"] == "welcome"
+        opened.enter_context(socket.create_connection((host, int(port))))
+        half = opened.enter_context(socket.create_connection((host, int(port))))
+        head = f"POST /api/tables HTTP/1.1\r\nHost: {host}:{port}\r\nOrigin: {address[:-1]}\r\n"
+        half.sendall(f"{head}Content-Length: 100\r\n\r\n{{".encode())
+        with urlopen(address) as answer:
+            assert answer.status == 200
+        time.sleep(1.0)  # the program has been started, and asked
+        process.send_signal(signal.SIGINT)
+        assert process.wait(5) == 0
+    lines = process.stderr.read().splitlines()
+    assert not [line for line in lines if not line.startswith("Compiling ")]
+
+
+@pytest.mark.skipif(os.name != "posix", reason="a limit that POSIX systems have")
+def test_idle_connections_use_up_neither_files_nor_the_log(serve):
+    process, address = serve(files=160)
+    host, port = address[len("http://") : -1].split(":")
+    with ExitStack() as opened:
+        for _ in range(400):
+            opened.enter_context(socket.create_connection((host, int(port))))
+        for _ in range(3):
+            with urlopen(f"{address}api/games", timeout=20) as answer:
+                assert json.loads(answer.read())["games"]
+    process.send_signal(signal.SIGTERM)
+    assert process.wait(20) == 0
+    assert not process.stderr.read()
+
+
+@pytest.mark.parametrize(
+    ("sent", "status"),
+    [
+        ("", ""),
+        ("GET / HT", ""),
+        ("GET /static/main.js HTTP/1.1\r\nHost: localhost\r\n\r\nGET", "200"),
+        ("POST /api/tables HTTP/1.1\r\nHost: {host}\r\nOrigin: http://{host}\r\n"
+         "Content-Length: 100\r\n\r\n{{", "408"),
+    ],
+    ids=["nothing", "half a head", "half a second head", "half a body"],
+)  # fmt: skip
+def test_a_connection_that_stands_still_is_closed(monkeypatch, sent, status):
+    from uvicorn import Config
+
+    from card_envs.web import app, server
+
+    monkeypatch.setattr(server, "_MOST_WAITING", 0.2)
+    monkeypatch.setattr(app, "_SLOW_REQUEST", 0.2)
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        config = Config(
+            app.create_app(app.Settings()),
+            http=server.Connection,
+            log_level="error",
+            timeout_keep_alive=60,
+        )
+        running = server.Server(config)
+        thread = Thread(target=lambda: asyncio.run(running.serve([listener])))
+        thread.start()
+        address = listener.getsockname()
+        with socket.create_connection(address, timeout=10) as client:
+            host = "{}:{}".format(*address)
+            client.sendall(sent.format(host=host).encode())
+            answer = b""
+            while data := client.recv(1 << 16):
+                answer += data
+        running.should_exit = True
+        thread.join(10)
+    assert not thread.is_alive()
+    assert answer.decode().partition("\r\n")[0].split(" ")[1:2] == ([status] if status else [])
+
+
+def test_the_same_error_is_logged_once_a_minute(monkeypatch):
+    from card_envs.web.server import OnceAMinute
+
+    now = [100.0]
+    monkeypatch.setattr("card_envs.web.server.time.monotonic", lambda: now[0])
+    shown, once = [], OnceAMinute()
+    for at, message in [(100, "a\nb"), (101, "a\nc"), (102, "d"), (159, "a"), (161, "a")]:
+        now[0] = at
+        if once.filter(logging.LogRecord("n", logging.ERROR, "", 0, message, (), None)):
+            shown.append((at, message))
+    assert shown == [(100, "a\nb"), (102, "d"), (161, "a")]
 
 
 @pytest.mark.parametrize(

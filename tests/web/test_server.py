@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import gzip
 import json
+import os
 import re
+import sys
 from pathlib import Path
 
 import anyio
@@ -258,6 +260,24 @@ def test_tables_are_limited_in_number(visit):
     assert "there are 2 tables already" in refusal(answer, 503)
 
 
+def test_a_game_that_is_over_and_unwatched_makes_room(visit):
+    client = visit(limits=Limits(tables=2, decisions=1))
+    running, over = (begin(client, wanted(GAME)) for _ in range(2))
+    with talk(client, over) as page:
+        state = page.turn(page.hear("welcome")["state"])
+        if not state["is_over"]:
+            state = page.ask("act", "state", step=0, action=state["legal"][0]["action"])
+        assert state["is_over"]
+        refusal(client.post("/api/tables", json=wanted(GAME)), 503)  # somebody looks at it
+        replay = client.get(f"/api/tables/{over}/replay").text
+    shown = client.post("/api/replays", json={"replay": replay}).json()["table"]
+    refusal(client.get(f"/api/tables/{over}/replay"), 404)
+    begin(client, wanted(GAME))
+    refusal(client.get(f"/api/tables/{shown}/replay"), 404)
+    refusal(client.get(f"/api/tables/{running}/replay"), 403)  # it goes on
+    refusal(client.post("/api/tables", json=wanted(GAME)), 503)
+
+
 def test_tables_that_nobody_asks_for_are_forgotten():
     now = [0.0]
     tables = Tables(Limits(tables=2, idle_seconds=10), clock=lambda: now[0])
@@ -489,6 +509,26 @@ def test_a_policy_file_replaces_no_agent_of_its_label(tmp_path):
     (shipped, _), *_ = make_agent("ppo", GAME).network.layers
     (offered, _), *_ = menu.make("ppo", GAME).network.layers
     assert np.array_equal(offered, shipped)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="file names are any bytes on Linux")
+def test_a_policy_file_that_cannot_be_offered_is_left_out_with_a_warning(visit, tmp_path, caplog):
+    network, deep = network_of(GAME), Path(*["d" * 100] * 2)
+    write_policy(tmp_path / "good.safetensors", network, GAME)
+    write_policy(tmp_path / deep / "long.safetensors", network, GAME)
+    write_policy(tmp_path / os.fsdecode(b"caf\xe9.safetensors"), network, GAME)
+    os.mkfifo(tmp_path / "pipe.safetensors")
+    (tmp_path / "zero.safetensors").symlink_to("/dev/zero")
+    (tmp_path / "huge.safetensors").touch()
+    os.truncate(tmp_path / "huge.safetensors", 1 << 40)
+    client = visit(policies=tmp_path)
+    about = {entry["id"]: entry for entry in client.get("/api/games").json()["games"]}[GAME.id]
+    offered = {*about["agents"]} - {*AgentMenu([GAME]).labels(GAME)}
+    assert offered == {"good", "caf�"}
+    for label in offered:
+        begin(client, wanted(GAME, agent=label))
+    for left_out in ("pipe", "zero", "huge", "long"):
+        assert f"{left_out} is left out" in caplog.text
 
 
 def test_further_agents_must_be_agents(visit):
