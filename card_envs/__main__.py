@@ -1,8 +1,19 @@
-"""``python -m card_envs``: the same as ``card-envs``."""
+"""The program ``card-envs``, also as ``python -m card_envs``."""
 
 from __future__ import annotations
 
-from card_envs.cli import main
+import sys
+
+from card_envs.interrupts import say_interrupted
+
+
+def main() -> int:
+    """Run the program."""
+    say_interrupted()  # before the imports that take long
+    from card_envs.cli import main as run
+
+    return run()
+
 
 if __name__ == "__main__":
-    raise SystemExit(main())
+    sys.exit(main())

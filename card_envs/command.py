@@ -17,10 +17,10 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import FrameType
 
-import card_envs
 from card_envs.engine.game import Game
 from card_envs.extras import MissingExtraError
 from card_envs.files import followed
+from card_envs.games import register
 
 
 def add_games_argument(parser: argparse.ArgumentParser) -> None:
@@ -82,7 +82,7 @@ def import_games(modules: Iterable[str]) -> list[Game]:
             raise ValueError(
                 f"--games-from {name}: the module has no GAME, a card_envs.engine.game.Game"
             )
-        card_envs.register(game)
+        register(game)
         games.append(game)
     return games
 

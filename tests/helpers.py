@@ -24,6 +24,7 @@ from card_envs.engine.game import VIEW_OPTIONS, Game, View
 from card_envs.engine.observing import MEMORY_MODES as MEMORY_MODES
 from card_envs.engine.templates import write_full_states
 from card_envs.envs.aec import CardEnv
+from card_envs.replay import Redraw, Replay
 
 #: Whether the dependency group "train" is installed; `make test-lowest` does without.
 HAS_TRAINING = find_spec("torch") is not None
@@ -44,6 +45,19 @@ TINY_LEARNER = [
     "network.hidden=[16]",
     "imitation.copy_weights=false",
 ]
+
+
+def replayed(replay: Replay) -> Iterator[tuple[CardEnv, int]]:
+    """A recorded game in an environment, as users play it: before each decision the environment,
+    and the action that follows."""
+    env = CardEnv(replay.game, on_illegal="raise", **replay.options)
+    env.reset(seed=replay.seed)
+    for entry in replay.actions:
+        if isinstance(entry, Redraw):
+            env.determinize(f"player_{entry.player}", entry.seed)
+        else:
+            yield env, entry
+            env.step(entry)
 
 
 def table_sizes(game: Game) -> range:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -32,18 +33,17 @@ def _names_as_before():
 
 @each_game
 def test_the_folders_name_follows_every_byte_of_the_sources(game, tmp_path, monkeypatch):
-    """Of the game's own and of the engine's; nothing else changes it."""
-    package = jit.package_of(game.rules.__name__)
-    for source, folder in (
-        (package, tmp_path / package.name),
-        (code_cache._ENGINE, tmp_path / "engine"),
-    ):
-        shutil.copytree(source, folder, ignore=shutil.ignore_patterns("__pycache__"))
-    package, engine = tmp_path / package.name, tmp_path / "engine"
-    monkeypatch.setattr(code_cache, "_ENGINE", engine)
+    """Of the game's own and of all rooms with kernels; nothing else changes it."""
+    own = jit.package_of(game.rules.__name__)
+    sources = [own, *(code_cache._PACKAGE / room for room in code_cache.ROOMS)]
+    for source in sources:
+        ignored = shutil.ignore_patterns("__pycache__")
+        shutil.copytree(source, tmp_path / source.name, ignore=ignored)
+    package, *rooms = (tmp_path / source.name for source in sources)
+    monkeypatch.setattr(code_cache, "_PACKAGE", tmp_path)
     name = name_for(package)
     assert name.startswith(f"{package.name}-")
-    paths = [*sorted(package.glob("*.py")), *sorted(engine.glob("*.py"))]
+    paths = [*package.glob("*.py"), *(path for room in rooms for path in room.rglob("*.py"))]
     assert len(paths) > 10
     for path in paths:
         content = path.read_bytes()
@@ -61,14 +61,31 @@ def test_the_folders_name_follows_every_byte_of_the_sources(game, tmp_path, monk
         assert name_for(package) != name
         renamed.rename(path)
         assert name_for(package) == name
-    for folder in (package, engine):
+    names = set()
+    for folder in (package, *rooms, *(room / "inner" for room in rooms)):
+        folder.mkdir(exist_ok=True)
         more = folder / "more.py"
         more.write_text("")
-        assert name_for(package) != name
+        names.add(name_for(package))
         more.unlink()
+    assert name not in names
     (package / "RULES.md").write_text("changed")
     assert name_for(package) == name
-    assert name_for(engine) not in (name, "")
+    for room in rooms:
+        name = name_for(room)
+        (room / "inner" / "more.py").write_text("")
+        assert name_for(room) != name
+
+
+def test_kernels_stand_in_the_rooms_that_the_name_covers():
+    """Else they would run outdated code of another file."""
+    kernel = re.compile(r"^@(jit|inline|overload|intrinsic)\b|\b(specialize|in_namespace)\(", re.M)
+    found = set()
+    for path in code_cache._PACKAGE.rglob("*.py"):
+        if kernel.search(path.read_text(encoding="utf-8")):
+            found.add(path.relative_to(code_cache._PACKAGE).parts[0])
+    assert found - {"games"} <= set(code_cache.ROOMS)
+    assert found >= {"games", code_cache.ROOMS[0]}
 
 
 @each_game

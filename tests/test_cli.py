@@ -9,7 +9,6 @@ import re
 import signal
 import subprocess
 import sys
-import sysconfig
 from math import ceil
 from pathlib import Path
 
@@ -24,6 +23,7 @@ from helpers import (
     module_of,
     needs_training,
     play_on,
+    replayed,
 )
 from person import PlayingPerson, story_of
 
@@ -34,6 +34,7 @@ from card_envs.cli import _explain, _seat_opponents, main
 from card_envs.command import run as run_command
 from card_envs.engine.game import VIEW_OPTIONS
 from card_envs.games import GAMES
+from card_envs.render.text import describe
 from card_envs.render.words import WIDTH
 from card_envs.replay import Replay
 
@@ -197,14 +198,14 @@ def test_a_whole_game_is_played_and_saved(game, capsys, monkeypatch, tmp_path):
     assert replay.options["reward"] == "win"
     opponents = _seat_opponents(game, [], n, seat=0, seed=7)
     asked = 0
-    for env, action in replay.steps():
+    for env, action in replayed(replay):
         if env.agent_selection == "player_0":
             # They saw their table and which actions there are, asked for all of them in words,
             # and took the last.
             seen, listed = keyboard.seen[asked], keyboard.listed[asked]
             names = {legal: env.action_name(legal) for legal in env.legal_actions()}
             lines = [f"{number:>5}  {name}" for number, name in names.items()]
-            *_, shown = seen.partition(game.describe(env.states, 0, 0, 1) + "\n\n")
+            *_, shown = seen.partition(describe(game, env.states, 0, 0, 1) + "\n\n")
             *shown, prompt = shown.splitlines()
             assert listed.splitlines() == [*lines, prompt]
             if len(lines) > A_SCREENFUL:
@@ -237,7 +238,7 @@ def test_the_others_actions_are_told_and_nothing_hidden(game, capsys, monkeypatc
     told = []
     stories = iter([*keyboard.seen, capsys.readouterr().out])
     others = 0
-    for env, action in Replay.load(path).steps():
+    for env, action in replayed(Replay.load(path)):
         if env.agent_selection == "player_1":
             assert story_of(next(stories)) == told
             told = []
@@ -311,7 +312,7 @@ def test_quitting_is_clean_and_saves_the_beginning(capsys, person, tmp_path, ans
     actions = Replay.load(path).actions
     assert actions[0] == first
     movers = [
-        env.possible_agents.index(env.agent_selection) for env, _ in Replay.load(path).steps()
+        env.possible_agents.index(env.agent_selection) for env, _ in replayed(Replay.load(path))
     ]
     assert movers[0] == seat
     assert seat not in movers[1:]
@@ -556,10 +557,10 @@ def test_replay_shows_every_table_and_action(game, capsys, tmp_path):
     assert main(["replay", str(replay_file)]) == 0
     out = capsys.readouterr().out
     position = 0
-    for number, (env, action) in enumerate(Replay.load(replay_file).steps(), 1):
+    for number, (env, action) in enumerate(replayed(Replay.load(replay_file)), 1):
         player = env.possible_agents.index(env.agent_selection)
         for text in (
-            env.game.describe(env.states, 0, player),
+            describe(env.game, env.states, 0, player),
             f"Decision {number}, player_{player}: {env.action_name(action)}.",
         ):
             assert text in out[position:]
@@ -589,7 +590,7 @@ def test_a_replay_with_redraws_is_shown(game, capsys, tmp_path):
     out = capsys.readouterr().out
     decisions = int(env.states["steps"][0])
     assert out.count("\nDecision ") == decisions
-    assert game.describe(env.states, 0, env.possible_agents.index(env.agent_selection)) in out
+    assert describe(game, env.states, 0, env.possible_agents.index(env.agent_selection)) in out
 
 
 @pytest.mark.parametrize(
@@ -752,7 +753,6 @@ def test_an_output_that_is_full_is_an_error_in_one_line():
 @pytest.mark.parametrize(
     ("command", "module"),
     [
-        ([str(Path(sysconfig.get_path("scripts")) / "card-envs"), "list"], "numba"),
         ([sys.executable, "-m", "card_envs", "list"], "numba"),
         ([sys.executable, "-m", "benchmarks.soak"], "argparse"),
         pytest.param([sys.executable, "-m", "training.train"], "torch", marks=needs_training),

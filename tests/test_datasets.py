@@ -12,7 +12,16 @@ from pathlib import Path
 import gymnasium
 import numpy as np
 import pytest
-from helpers import ALL_GAMES, EACH_GAME, TABLES, kit_of, module_of, needs_training, network_of
+from helpers import (
+    ALL_GAMES,
+    EACH_GAME,
+    TABLES,
+    kit_of,
+    module_of,
+    needs_training,
+    network_of,
+    replayed,
+)
 
 import card_envs
 from card_envs.agents import agent_names, choose, make_agent
@@ -88,7 +97,7 @@ def test_everybody_sits_where_the_seed_says_and_plays_their_own_actions(game):
     assert len(set(batch.seats.tolist())) > 1
     heuristic = make_agent("heuristic", game) if game.heuristic else None
     for replay, seat in zip(batch.replays(), batch.seats, strict=True):
-        for env, action in replay.steps():
+        for env, action in replayed(replay):
             if env.agent_selection == f"player_{seat}":
                 assert action == env.legal_actions()[-1]
             elif heuristic is not None:
@@ -155,7 +164,10 @@ def check_decisions(env, decisions):
 def has_decision(batch):
     """In which of the games the first agent is to move at least once."""
     return [
-        any(env.agent_selection == env.possible_agents[batch.seats[k]] for env, _ in replay.steps())
+        any(
+            env.agent_selection == env.possible_agents[batch.seats[k]]
+            for env, _ in replayed(replay)
+        )
         for k, replay in enumerate(batch.replays())
     ]
 

@@ -41,7 +41,7 @@ from card_envs.envs.text_game import Reply
 from card_envs.envs.text_seat import TextSeatEnv
 from card_envs.evaluation import Rankings, evaluate, play_deals, run_tournament
 from card_envs.programs.records import ProgramRecord
-from card_envs.render.text import draw
+from card_envs.render.text import describe, draw
 from card_envs.replay import Replay
 
 _PLAYER = Path(__file__).parent / "fixtures" / "programs" / "player.py"
@@ -285,7 +285,7 @@ def use_turn(turn: Any) -> list[Any]:
         agent = make_agent(name, turn.game)
         seen += [agent.act(turn), choose(agent, turn.game, turn.states)]
     search = make_agent("search:8,policy=random", turn.game)
-    return [*seen, search.act(turn), turn.game.describe(turn.states, 1, 0)]
+    return [*seen, search.act(turn), describe(turn.game, turn.states, 1, 0)]
 
 
 def use_network(network: Any) -> list[Any]:

@@ -14,12 +14,12 @@ from typing import Any
 
 import gymnasium
 
-import card_envs
 from card_envs.datasets.recording import RecordedGames, Recording, SeatDecisions
 from card_envs.engine.game import View
 from card_envs.envs.observation_space import observation_space
 from card_envs.extras import import_extra
 from card_envs.files import left_beside, path_beside
+from card_envs.version import VERSION
 
 _EXTRA = "datasets"
 _ROOT = "MINARI_DATASETS_PATH"
@@ -171,14 +171,14 @@ class MinariWriter:
                     f"{game.name}, {recording.num_players} players: the decisions of "
                     f"{self._agents[0]} against {', '.join(self._agents[1:])}"
                 ),
-                requirements=[f"card_envs=={card_envs.__version__}"],
+                requirements=[f"card_envs=={VERSION}"],
                 data_format="hdf5",
             )
         dataset.storage.update_metadata(
             {
                 "card_envs": {
                     "game": game.name,
-                    "version": card_envs.__version__,
+                    "version": VERSION,
                     "fingerprint": game.fields.fingerprint,
                     "options": {"num_players": recording.num_players, **recording.options},
                     "view": view,

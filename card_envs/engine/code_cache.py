@@ -2,7 +2,7 @@
 
 Numba notices when the file of a cached function changed, but not when a function that it calls
 from another file did. Therefore every kernel is cached in a folder whose name holds a hash of all
-sources that it can depend on: the engine, and the folder of its own game.
+sources that it can depend on: the rooms with kernels, and the folder of its own game.
 
 Cached code is executed. So what others may write to is not used, each file has a checksum, and
 whatever is wrong with a file, its kernel is compiled again or stays uncached.
@@ -30,7 +30,9 @@ from card_envs.files import hash_of, replacement
 
 logger = logging.getLogger("card_envs")
 
-_ENGINE = Path(__file__).parent
+_PACKAGE = Path(__file__).parent.parent
+#: The folders of the package that hold kernels, besides the games': with all that is in them.
+ROOMS = ("engine",)
 _OTHERS_MAY_WRITE = 0o022
 _ROOT = 0
 # A kernel takes less, so a process that is waited for longer has been stopped.
@@ -40,15 +42,17 @@ _SECONDS_OF_SILENCE = 10
 
 @lru_cache
 def cache_folder(package: Path) -> Path:
-    """The cache folder for the present sources of a game's package, or of the engine alone.
+    """The cache folder for the present sources of a game's package, or of the rooms alone.
 
     Kernels with bounds checks (``NUMBA_BOUNDSCHECK=1``) have a folder of their own.
 
     Args:
         package: The folder that holds the sources.
     """
-    folders = [_ENGINE] if package == _ENGINE else [_ENGINE, package]
-    paths = [path for folder in folders for path in sorted(folder.glob("*.py"))]
+    rooms = [_PACKAGE / room for room in ROOMS]
+    paths = [path for room in rooms for path in sorted(room.rglob("*.py"))]
+    if not any(package.is_relative_to(room) for room in rooms):
+        paths += sorted(package.glob("*.py"))
     digest = hash_of(paths, f"bounds checks: {numba.config.BOUNDSCHECK}")  # type: ignore[attr-defined]
     name = f"{package.name}-{digest[:16]}"
     return Path(platformdirs.user_cache_dir("card_envs", appauthor=False)) / name

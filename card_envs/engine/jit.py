@@ -32,7 +32,8 @@ def package_of(module: str) -> Path | None:
 def jit(
     function: Callable[..., Any], *, parallel: bool = False, inline: bool = False
 ) -> Callable[..., Any]:
-    """Compile a kernel. It must depend on nothing but the engine and the folder of its own module.
+    """Compile a kernel. It must depend on nothing but the rooms with kernels
+    (``code_cache.ROOMS``) and the folder of its own module.
 
     With ``NUMBA_DISABLE_JIT=1`` the plain function is returned; integers that overflow then wrap
     around silently, as compiled ones do.
