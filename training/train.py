@@ -17,7 +17,7 @@ from typing import Any
 
 from stable_baselines3.common.logger import configure
 
-from card_envs import command
+from card_envs.commands import command
 from training import checkpoint
 from training.arguments import add_run_arguments, run_of
 from training.callback import ProgressBar, SelfPlayCallback
