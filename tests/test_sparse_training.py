@@ -248,6 +248,7 @@ def test_an_update_is_that_of_dense_rows(changes, monkeypatch):
         assert torch.allclose(own, expected, atol=1e-6)
 
 
+@pytest.mark.slow
 def test_a_kl_term_keeps_the_policy_near_to_its_anchor():
     """With a great weight of it an update changes the probabilities far less."""
     changes = []
