@@ -24,9 +24,9 @@ import joblib
 from benchmarks import report
 from benchmarks.algorithm_runs import AlgorithmRun, load_algorithms, run_of
 from benchmarks.exploitability import check_two_players, exploitability
-from card_envs import command
 from card_envs.agents import NetworkAgent, shipped_policies
-from card_envs.engine.game import Game
+from card_envs.commands import command
+from card_envs.contract.game import Game
 from card_envs.evaluation import deal_seeds
 from card_envs.games import load_game
 from training.arguments import check_search
@@ -159,7 +159,7 @@ def measure(
     # A mistake must not come up after hours.
     for run in runs.values():
         run.commands()
-    check_search(search, search_deals, game, [str(run.policy) for run in runs.values()])
+    check_search(search, search_deals, game)
     if exact:
         check_two_players(game)
     opponents = [game.default_opponent, *(n for n in shipped_policies(game) if n == "ppo")]

@@ -31,8 +31,8 @@ from benchmarks.throughput import (
     repeat,
 )
 from benchmarks.training import CONFIGS, Trainer, our_trainer
-from card_envs import command
-from card_envs.engine.game import Game
+from card_envs.commands import command
+from card_envs.contract.game import Game
 from card_envs.games import load_game
 from training.config import load_config
 

@@ -25,7 +25,6 @@ from safetensors.numpy import load_file, save
 
 import card_envs
 from benchmarks import report
-from card_envs import command
 from card_envs.agents import (
     Agent,
     NetworkAgent,
@@ -33,12 +32,13 @@ from card_envs.agents import (
     policy_path,
     shipped_policies,
 )
-from card_envs.engine.game import Game
+from card_envs.commands import command
+from card_envs.contract.game import Game
 from card_envs.evaluation import MatchResults, deal_seeds, play_deals, random_orders, summarize
 from card_envs.evaluation.tournament import check_entrants, tables_of
-from card_envs.files import hash_of, write_output
 from card_envs.games import load_game
-from card_envs.progress import track
+from card_envs.utils.files import hash_of, write_output
+from card_envs.utils.progress import track
 from training.records import command_as_typed, identity, predecessors, versions
 from training.tasks import add_arguments, do_tasks
 
@@ -91,7 +91,9 @@ class Cache:
         self._folder = folder
         self.identities = {name: identity(name, game) for name in names}
         package = Path(card_envs.__file__).parent
-        players = hash_of([*sorted(package.glob("agents/*.py")), package / "evaluation/deals.py"])
+        players = hash_of(
+            [*sorted(package.glob("agents/**/*.py")), package / "evaluation/deals.py"]
+        )
         # Old results must not pass for those of new rules, observations or agents.
         self._about = [game.sources, players, deals, seed]
 
@@ -174,7 +176,7 @@ class Matches:
 
 def play_tables(
     game: Game, names: Sequence[str], tables: Sequence[tuple[int, ...]], matches: Matches
-) -> tuple[list[MatchResults], list[str]]:
+) -> tuple[list[MatchResults], dict[str, str]]:
     """Play what has not been played.
 
     Args:
@@ -184,7 +186,7 @@ def play_tables(
         matches: How many games, and where.
 
     Returns:
-        The tables' results, and the agents' identities.
+        The tables' results, and the agents' identities by name.
 
     Raises:
         ValueError: An agent or a number is wrong, or a finished table is damaged.
@@ -217,7 +219,7 @@ def play_tables(
     for _, (i, result) in zip(track(range(len(missing)), "tables"), results, strict=True):
         finished.save(seated[i], result)
         played[missing[i]] = result
-    return [played[table] for table in tables], [finished.identities[name] for name in names]
+    return [played[table] for table in tables], finished.identities
 
 
 def measure(game_id: str, names: Sequence[str], matches: Matches) -> dict[str, Any]:
@@ -225,7 +227,7 @@ def measure(game_id: str, names: Sequence[str], matches: Matches) -> dict[str, A
 
     Args:
         game_id: The game.
-        names: Two or more different agents.
+        names: Two or more different agents; the results do not depend on their order.
         matches: How many games, and where.
 
     Raises:
@@ -234,14 +236,15 @@ def measure(game_id: str, names: Sequence[str], matches: Matches) -> dict[str, A
     game = load_game(game_id)
     sizes = range(game.min_players, game.max_players + 1)
     tables = [table for players in sizes for table in tables_of(len(names), players)]
-    played, identities = play_tables(game, names, tables, matches)
+    ordered = sorted(names)
+    played, identities = play_tables(game, ordered, tables, matches)
     seed = matches.seed
     by_size = {}
     for players in sizes:
         own = [k for k, table in enumerate(tables) if len(table) == players]
-        summary = summarize(names, [tables[k] for k in own], [played[k] for k in own], seed)
-        by_size[str(players)] = summary.to_json()
-    overall = summarize(names, tables, played, seed).to_json()
+        summary = summarize(ordered, [tables[k] for k in own], [played[k] for k in own], seed)
+        by_size[str(players)] = summary.listed(names).to_json()
+    overall = summarize(ordered, tables, played, seed).listed(names).to_json()
     del overall["tables"]  # they are with their sizes
     words = ["--game", game_id, "--agents", *names, *matches.words]
     return {
@@ -249,7 +252,7 @@ def measure(game_id: str, names: Sequence[str], matches: Matches) -> dict[str, A
         "game": game_id,
         "command": command_as_typed("benchmarks.strength", *words),
         "versions": versions(("numba", "numpy")),
-        "agents": identities,
+        "agents": [identities[name] for name in names],
         "deals": matches.deals,
         "seed": seed,
         "overall": overall,

@@ -16,10 +16,10 @@ import numpy as np
 import card_envs
 from benchmarks import report
 from benchmarks.text_players import TextPlayer
-from card_envs import command
-from card_envs.engine.game import Game
-from card_envs.envs.text_seat import TextSeatEnv
-from card_envs.evaluation.statistics import estimate_mean
+from card_envs.commands import command
+from card_envs.contract.game import Game
+from card_envs.evaluation import DIFFERENCE_BOUNDS, estimate_mean
+from card_envs.text.seat import TextSeatEnv
 
 PACKAGES = ("gymnasium", "numba", "numpy")
 
@@ -56,7 +56,7 @@ def _strength(game: Game, num_players: int, deals: int) -> dict[str, Any]:
             different += info["action"] != action
         rewards.append(env.close()[seat])
         differences.append(rewards[-1] - _scripted_reward(game, num_players, deal, seat))
-    difference = estimate_mean(np.array(differences))
+    difference = estimate_mean(np.array(differences), DIFFERENCE_BOUNDS)
     return {
         "num_players": num_players,
         "decisions": decisions,

@@ -31,7 +31,7 @@ from stable_baselines3.common.vec_env import DummyVecEnv
 
 from benchmarks import report, training_speedup
 from benchmarks.training_worker import StopwatchCallback
-from card_envs import command
+from card_envs.commands import command
 from training.config import Config, load_config
 from training.device_loops import has_games_on_device
 from training.device_selfplay import make_device_env

@@ -20,8 +20,9 @@ from numba.core.runtime import _nrt_python, rtsys
 
 from card_envs.agents import shipped_policies
 from card_envs.agents.network import Network
-from card_envs.engine.game import VIEW_OPTIONS, Game, View
-from card_envs.engine.observing import MEMORY_MODES as MEMORY_MODES
+from card_envs.contract.game import VIEW_OPTIONS, Game, View
+from card_envs.contract.observing import MEMORY_MODES as MEMORY_MODES
+from card_envs.engine.history import Redraw, Replay
 from card_envs.engine.templates import write_full_states
 from card_envs.envs.aec import CardEnv
 
@@ -44,6 +45,19 @@ TINY_LEARNER = [
     "network.hidden=[16]",
     "imitation.copy_weights=false",
 ]
+
+
+def replayed(replay: Replay) -> Iterator[tuple[CardEnv, int]]:
+    """A recorded game in an environment, as users play it: before each decision the environment,
+    and the action that follows."""
+    env = CardEnv(replay.game, on_illegal="raise", **replay.options)
+    env.reset(seed=replay.seed)
+    for entry in replay.actions:
+        if isinstance(entry, Redraw):
+            env.determinize(f"player_{entry.player}", entry.seed)
+        else:
+            yield env, entry
+            env.step(entry)
 
 
 def table_sizes(game: Game) -> range:

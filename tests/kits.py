@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from card_envs.agents import Agent
-from card_envs.engine.game import Game
+from card_envs.contract.game import Game
 from card_envs.envs.aec import CardEnv
 from card_envs.games import GAMES, load_game
 
@@ -86,8 +86,8 @@ class Kit:
     #: Observation fields with bounds that the table in words only tells where they say more than
     #: the other numbers do.
     beyond_words: Collection[str] = ()
-    #: The most kinds of actions in words (``card_envs.render.words.by_kind``).
-    most_kinds: int = 20
+    #: The most groups of actions (``Game.actions.groups``).
+    most_groups: int = 20
     #: How many values of an observation field are the same in all positions. None: of ``seats``
     #: those of the seats that every table has.
     constant_values: Mapping[str, int] | None = None

@@ -134,7 +134,7 @@ def test_compiled_and_plain_rules_are_the_same(every):
 
 
 def main() -> None:
-    from card_envs.engine.jit import COMPILED
+    from card_envs.kernels.jit import COMPILED
 
     every = int(sys.argv[1])
     games = [play(number, *setting) for number, setting in enumerate(settings()[::every])]

@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 from helpers import ALL_GAMES
 
-from card_envs import command, files
-from card_envs.cli import main
+from card_envs.commands import command
+from card_envs.commands.cli import main
+from card_envs.utils import files
 
 GAME = ALL_GAMES[0]
 EVALUATE = ["evaluate", GAME.id, "--deals", "4", "--agents", *["random"] * GAME.min_players]
@@ -27,8 +28,8 @@ def unplayed(monkeypatch):
     def refuse(*args, **kwargs):
         raise AssertionError("played before the file was checked")
 
-    monkeypatch.setattr("card_envs.evaluation.commands.evaluate", refuse)
-    monkeypatch.setattr("card_envs.evaluation.commands.run_tournament", refuse)
+    monkeypatch.setattr("card_envs.commands.evaluation.evaluate", refuse)
+    monkeypatch.setattr("card_envs.commands.evaluation.run_tournament", refuse)
 
 
 def error_of(arguments, capsys):
@@ -64,6 +65,33 @@ def test_what_must_be_writable_is_the_folder(tmp_path, monkeypatch):
     for name in (path, tmp_path / "new" / "result.json", os.devnull):
         command.output_file(str(name))
     assert asked == [tmp_path, tmp_path, Path(os.devnull)]
+
+
+def test_links_that_go_around_in_a_circle_are_refused(tmp_path, unplayed, capsys):
+    one, two = tmp_path / "one.json", tmp_path / "two.json"
+    one.symlink_to(two)
+    two.symlink_to(one)
+    for path in (one, one / "below.json"):
+        error = error_of([*EVALUATE, "--json", str(path)], capsys)
+        assert f"{path} cannot be written: Too many levels of symbolic links" in error
+    with pytest.raises(OSError, match="symbolic links"):
+        files.write_json(one, {})
+    assert one.is_symlink()
+
+
+def test_names_that_are_too_long_are_refused(tmp_path, unplayed, capsys):
+    path = tmp_path / ("a" * 300 + ".json")
+    assert "File name too long" in error_of([*EVALUATE, "--json", str(path)], capsys)
+    assert "File name too long" in error_of([*EVALUATE, "--json", f"{path}/below.json"], capsys)
+    below = tmp_path / "new" / path.name
+    assert "File name too long" in error_of([*EVALUATE, "--json", str(below)], capsys)
+
+
+@pytest.mark.parametrize("name", ["a" * 250 + ".json", "ä" * 125 + ".json", "a." + "b" * 250])
+def test_what_can_be_a_files_name_can_be_written(tmp_path, name):
+    """What is built beside it has a name that is no longer."""
+    files.write_json(tmp_path / name, {"some": "data"})
+    assert [path.name for path in tmp_path.iterdir()] == [name]
 
 
 @pytest.mark.parametrize("name", ["picture", "picture.nonsense"])

@@ -19,21 +19,22 @@ import pytest
 from helpers import ALL_GAMES, EACH_GAME, begin, kit_of, mask_of, snapshot, state_of, units_of
 
 import card_envs
-from card_envs.engine.fields import Field, Fields
-from card_envs.engine.game import (
+from card_envs import contract
+from card_envs.contract.fields import Field, Fields
+from card_envs.contract.game import (
     COMMON_OPTIONS,
     ENVIRONMENT_ARGUMENTS,
     MOST_PLAYERS,
     VIEW_OPTIONS,
     Option,
 )
-from card_envs.engine.observing import relative_seat
+from card_envs.contract.observing import relative_seat
 from card_envs.envs.aec import CardEnv
 from card_envs.envs.learner_games import LearnerGames
 from card_envs.envs.single_seat import SingleSeatEnv
 from card_envs.envs.single_seat_vector import SingleSeatVectorEnv
-from card_envs.envs.text_seat import TextSeatEnv
 from card_envs.games import ENTRY_POINTS, GAMES, GameRegistry, load_game
+from card_envs.text.seat import TextSeatEnv
 
 each_game = pytest.mark.parametrize("game", EACH_GAME)
 
@@ -61,6 +62,28 @@ def run_python(code: str, *paths: Path | str) -> str:
 # ---------------------------------------------------------------------------------------------
 # The list
 # ---------------------------------------------------------------------------------------------
+
+
+def test_importing_the_package_registers_the_games_and_does_nothing_else():
+    """What takes long is imported when a game is loaded, and no handler is installed, even if
+    another program has the name of the command."""
+    code = (
+        "import sys; sys.argv = ['card-envs']; before = sys.excepthook; import card_envs; "
+        "import gymnasium; assert sys.excepthook is before; assert 'numba' not in sys.modules; "
+        "print(*gymnasium.registry)"
+    )
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    own = [game for game in ALL_GAMES if kit_of(game).is_own]
+    ids = {game.gymnasium_id for game in own} | {game.gymnasium_text_id for game in own}
+    assert ids <= set(run.stdout.split())
+
+
+def test_what_a_games_author_needs_is_imported_from_one_place():
+    assert set(contract.__all__) >= {"Game", "Option", "Fields", "Field", "Scene", "Style", "jit"}
+    for name in set(card_envs.__all__) & set(contract.__all__):
+        assert getattr(card_envs, name) is getattr(contract, name)
+    with pytest.raises(AttributeError, match="no attribute 'Gamee'"):
+        card_envs.Gamee  # noqa: B018
 
 
 def test_every_game_is_listed_once_under_its_name():
@@ -191,7 +214,7 @@ def test_an_installed_package_adds_games_by_entry_points(game, tmp_path):
     (about / "entry_points.txt").write_text("\n".join([f"[{ENTRY_POINTS}]", *lines, ""]))
     code = f"""
 import sys, card_envs, gymnasium
-from card_envs.cli import main
+from card_envs.commands.cli import main
 assert {game.package!r} not in sys.modules  # imported when it is first loaded
 assert list(card_envs.GAMES)[-1] == {game.id!r}
 env = card_envs.make({game.id!r})
@@ -215,7 +238,7 @@ def test_what_is_wrong_with_another_package_stops_nobody_else(tmp_path):
     install("two", "twice_v0 = no.such:GAME", f"other_v0 = {own.package}:GAME")
     code = """
 import sys
-from card_envs.cli import main
+from card_envs.commands.cli import main
 status = main(["list"])
 print(status, main(["info", "twice"]), main(["info", "other"]))
 """
@@ -288,16 +311,14 @@ def test_the_default_number_of_players_is_used_in_every_default_call(game, regis
 
 @each_game
 def test_a_game_with_nothing_but_its_rules_is_complete(game):
-    """Without heuristic, features of actions, public names of actions and a full state."""
+    """Without heuristic, public names of actions and a full state."""
     small = dataclasses.replace(
         game,
         heuristic=None,
-        action_features=None,
         public_action_name=None,
         state_fields=None,
         write_state=None,
     )
-    assert np.array_equal(small.action_features, np.eye(game.num_actions))
     assert small.default_opponent == "random"
     states = begin(game, game.min_players, 1)
     action = int(mask_of(game, states).argmax())
@@ -337,8 +358,6 @@ def test_what_a_games_author_gives_must_fit_together(game):
             {"default_players": game.max_players + 1},
             f"default_players must be from {game.min_players}",
         ),
-        ({"num_actions": 0, "action_features": None}, "num_actions must be at least 1, got 0"),
-        ({"action_features": np.ones((1, 1), np.float32)}, "action_features must be of shape"),
         ({"own_options": (*game.own_options, one)}, r"reset takes \d+ arguments, but is given \d+"),
         ({"own_options": (*game.own_options, reward)}, "there is already an option 'reward'"),
         ({"own_options": (one, one)}, "there is already an option 'one'"),
@@ -401,3 +420,18 @@ def test_fields_are_checked():
     reworded = Fields(fields["count"], Field("lead", (1,), "in words", scale=10))
     assert len({each.fingerprint for each in (fields, changed, renamed)}) == 3
     assert reworded.fingerprint == fields.fingerprint
+
+
+def test_the_package_has_the_games_modules_and_imports_them_when_they_are_used():
+    code = """
+import sys, card_envs
+from card_envs.games import GAMES
+modules = [name for name in GAMES.names if f"card_envs.{name}" not in sys.modules]
+assert len(modules) >= 4
+assert {*modules, "make", "GAMES"} <= {*dir(card_envs)}
+for name in modules:
+    assert getattr(card_envs, name).env().game.name == name
+    assert f"card_envs.{name}" in sys.modules
+assert not hasattr(card_envs, "no_such_game_v0")
+"""
+    subprocess.run([sys.executable, "-c", code], check=True)

@@ -19,19 +19,15 @@ from helpers import (
     kit_of,
     mask_of,
     mid_game,
+    network_of,
     stacked,
 )
 from hidden import redrawn
 
 from card_envs.agents import PolicyAgent, SearchAgent, TreeSearchAgent, make_agent
-from card_envs.agents.network import Network
-from card_envs.engine.agent import turn_of
-from card_envs.engine.game import View
-from card_envs.engine.jit import COMPILED
-from card_envs.engine.outcome import RANK, SCORE, WIN
-from card_envs.engine.outlook import promise
-from card_envs.engine.search_halving import count_worlds, decide, keep_best
-from card_envs.engine.search_tree import (
+from card_envs.agents.network import Network, write_policy
+from card_envs.agents.search.halving import count_worlds, decide, keep_best
+from card_envs.agents.search.tree import (
     AVAILABLE,
     CHILD,
     KEY,
@@ -40,7 +36,12 @@ from card_envs.engine.search_tree import (
     descend,
     outcome,
 )
+from card_envs.contract.agent import turn_of
+from card_envs.contract.game import View
+from card_envs.contract.outcome import RANK, SCORE, WIN
+from card_envs.contract.outlook import promise
 from card_envs.evaluation import evaluate
+from card_envs.kernels.jit import COMPILED
 
 each_game = pytest.mark.parametrize("game", EACH_GAME)
 few_games = pytest.mark.parametrize("game", FEW_GAMES)
@@ -144,8 +145,8 @@ def test_parallel_searches_of_several_threads_take_turns(monkeypatch):
         time.sleep(0.05)
         under_way.release()
 
-    monkeypatch.setattr("card_envs.agents.search.COMPILED", True)
-    monkeypatch.setattr("card_envs.agents.search.compile_search", lambda *arguments: search)
+    monkeypatch.setattr("card_envs.agents.search.agents.COMPILED", True)
+    monkeypatch.setattr("card_envs.agents.search.agents.compile_search", lambda *arguments: search)
     threads = [threading.Thread(target=agent.search, args=(turn,)) for _ in range(4)]
     for thread in threads:
         thread.start()
@@ -281,6 +282,26 @@ def test_names(game):
         states = begin(game, game.min_players, seed=1)
         (action,) = chosen_by(agent, game, states)
         assert mask_of(game, states)[action]
+
+
+@pytest.mark.parametrize("folder", ["a,b", "threads=2,seed=1", ",policy=random"])
+def test_the_path_of_a_policy_may_have_commas(folder, tmp_path, monkeypatch):
+    game = ALL_GAMES[0]
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / folder).mkdir()
+    for k, path in enumerate(("plain.safetensors", f"{folder}/p,1.safetensors")):
+        write_policy(path, network_of(game, seed=k), game)
+    path = f"{folder}/p,1.safetensors"
+    other = make_agent("search:4,policy=plain.safetensors", game).policies_hash
+    of_policy = make_agent(f"search:4,policy={tmp_path / path}", game).policies_hash
+    assert of_policy != other
+    for more in ("", ",candidates=2,threads=1"):
+        agent = make_agent(f"search:4,policy={path}{more}", game)
+        assert agent.policies_hash == of_policy
+    with pytest.raises(ValueError, match="the keys of tree are"):
+        make_agent(f"search:4,policy={path},candidates=2,method=tree", game)
+    with pytest.raises(ValueError, match="there is no agent 'nowhere'"):
+        make_agent("search:4,policy=nowhere,threads=3", game)
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,7 @@ from benchmarks.tables import TABLES, committed
 from benchmarks.tables.learning import without_folders
 from card_envs.agents import make_agent, policy_path, shipped_policies
 from card_envs.agents.network import write_policy
-from card_envs.engine.game import View
+from card_envs.contract.game import View
 from card_envs.evaluation import tables_of
 from card_envs.evaluation.display import short_names
 from training import best_response, study, train
@@ -56,7 +56,7 @@ def agents(tmp_path_factory):
 def measured_with(agents):
     def measured_with(folder, *words):
         path = folder / "strength.json"
-        argv = ["--game", SCRIPTED.id, "--agents", *agents, "--deals", "3", "--json", str(path)]
+        argv = ["--game", SCRIPTED.id, "--agents", *agents, "--deals", "5", "--json", str(path)]
         status = strength.main([*argv, "--cache", str(folder / "cache"), *words])
         return status, path
 

@@ -19,14 +19,15 @@ from typing import Any
 
 import joblib
 
-from card_envs import command
 from card_envs.agents import PolicyAgent, make_agent, policy_path, shipped_policies
-from card_envs.command import output_file
-from card_envs.engine.game import Game
+from card_envs.commands import command
+from card_envs.commands.command import output_file
+from card_envs.contract.game import Game
 from card_envs.evaluation import deal_seeds
-from card_envs.evaluation.display import short_names
-from card_envs.files import write_json
+from card_envs.evaluation.display import interval, short_names
+from card_envs.evaluation.statistics import FEWEST_VALUES, NO_INTERVAL
 from card_envs.games import load_game
+from card_envs.utils.files import write_json
 from training.arguments import add_set_argument, check_search
 from training.config import Config, PoolSection, check, load_config, read_yaml, with_overrides
 from training.one_against import one_against
@@ -213,7 +214,7 @@ def measure(
     """
     deal_seeds(seed, deals)
     game = load_game(load_config(path).game)
-    check_search(search, search_deals, game, against)
+    check_search(search, search_deals, game)
     configs = {
         (agent, n): response_config(path, agent, n, start or _start(agent, game), overrides)
         for agent in against
@@ -278,10 +279,13 @@ def show(result: dict[str, Any]) -> None:
             short_names([row["against"]])[0],
             str(row["num_players"]),
             f"{row['gain']:+.3f}",
-            "{:+.3f} … {:+.3f}".format(*row["gain_ci95"]),
+            interval(row, "gain"),
             f"{row['search']['gain']:+.3f}" if row["search"] else "–",
         )
-    Console().print(table)
+    console = Console()
+    console.print(table)
+    if result["deals"] < FEWEST_VALUES:
+        console.print(NO_INTERVAL)
 
 
 def _main(argv: Sequence[str] | None) -> None:

@@ -21,7 +21,7 @@ from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save as serialize
 
 from card_envs.agents.network import Network
-from card_envs.files import open_output
+from card_envs.utils.files import open_output
 from training.learner import Learner
 from training.selfplay import SelfPlayGames
 

@@ -18,7 +18,7 @@ from pydantic import (
     model_validator,
 )
 
-from card_envs.engine.game import Game
+from card_envs.contract.game import Game
 from card_envs.games import load_game
 
 _Model = TypeVar("_Model", bound=BaseModel)

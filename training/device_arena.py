@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 
 from card_envs.agents import PolicyAgent
 from card_envs.agents.network import Network
-from card_envs.engine.agent import Agent
+from card_envs.contract.agent import Agent
 from card_envs.engine.arena import Arena
-from card_envs.engine.perceptron import LAYOUT_SIZE, SCRATCH_ROWS
 from card_envs.engine.templates import ASKED, NOBODY, advance_to_decision, take_actions
+from card_envs.kernels.perceptron import LAYOUT_SIZE, SCRATCH_ROWS
 from training.device_loops import DeviceLoops
 from training.device_templates import begin_games, copy_ends, observe_players
 from training.distribution import MaskedCategorical

@@ -10,7 +10,7 @@ import numpy as np
 import torch
 from numpy.typing import DTypeLike, NDArray
 
-from card_envs.engine.game import Game
+from card_envs.contract.game import Game
 from card_envs.engine.templates import compile_for
 from training.config import Config
 

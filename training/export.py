@@ -8,7 +8,7 @@ from typing import Any
 from sb3_contrib.common.maskable.policies import MaskableActorCriticPolicy
 
 from card_envs.agents.network import Network, write_policy
-from card_envs.files import write_json
+from card_envs.utils.files import write_json
 from training.policy import ActionFeaturesLayer, actor_layers
 from training.run_folder import RunFolder
 

@@ -11,8 +11,8 @@ from sb3_contrib.common.maskable.buffers import MaskableRolloutBufferSamples
 
 from card_envs.agents import Agent, PolicyAgent
 from card_envs.agents.network import Network
-from card_envs.engine.agent import Turn, checked_actions, turn_of
-from card_envs.progress import track
+from card_envs.contract.agent import Turn, checked_actions, turn_of
+from card_envs.utils.progress import track
 from training.config import ImitationSection
 from training.learner import Learner
 from training.selfplay import SelfPlayGames, SelfPlayVecEnv

@@ -18,10 +18,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from card_envs import command
 from card_envs.agents import NetworkAgent, PolicyAgent
 from card_envs.agents.network import write_policy
-from card_envs.progress import track
+from card_envs.commands import command
+from card_envs.utils.progress import track
 from training.arguments import add_run_arguments, run_of
 from training.export import export_policy
 from training.improvement import fit_policy
@@ -36,6 +36,8 @@ from training.tasks import add_arguments, check_backend, do_tasks
 @dataclass(frozen=True)
 class ImprovementRun(RunFolder[ImprovementConfig]):
     """A run of expert iteration."""
+
+    LENGTH = "iterations"
 
     @classmethod
     def open(cls, config: ImprovementConfig, folder: Path) -> ImprovementRun:
@@ -73,7 +75,7 @@ class ImprovementRun(RunFolder[ImprovementConfig]):
             ValueError: The folder holds no run, something other than more iterations is asked for,
                 or as for :meth:`open`.
         """
-        config = load_resumed(load_improvement_config, folder, overrides, "iterations")
+        config = load_resumed(load_improvement_config, folder, overrides, cls.LENGTH)
         return cls.open(config, folder)
 
     @property
@@ -113,13 +115,13 @@ def improve(
             another process or another configuration, or a file in it is damaged.
     """
     with run.lock():
+        use_threads(run.config.threads)
         if resume:
-            run.check_origin()
+            run.check_resumable()
             run.note_if_changed(command_line)
         else:
             check_backend(jobs, backend)  # a mistake must not leave a folder
             run.begin(command_line)
-        use_threads(run.config.threads)
         run.shards.mkdir(exist_ok=True)
         run.policy_of(0).parent.mkdir(exist_ok=True)
         _iterate(run, jobs, backend, quiet)

@@ -10,7 +10,7 @@ import torch
 from torch import nn
 
 from card_envs.agents.network import Network
-from card_envs.engine.game import Game
+from card_envs.contract.game import Game
 from training.export import network_of
 from training.improvement_config import FitSection
 from training.labels import Labels

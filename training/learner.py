@@ -16,7 +16,7 @@ from stable_baselines3.common.utils import get_device, obs_as_tensor
 from torch import nn
 from torch.optim.swa_utils import AveragedModel, get_ema_multi_avg_fn
 
-from card_envs.engine.game import Game
+from card_envs.contract.game import Game
 from training.config import Config
 from training.device_loops import device_of, has_games_on_device
 from training.device_rollouts import DeviceRolloutBuffer

@@ -24,10 +24,11 @@ from torch.distributions import Categorical
 from torch.utils.tensorboard import SummaryWriter
 
 import card_envs
-from card_envs import command
 from card_envs.agents.network import Network, write_policy
-from card_envs.engine.game import gymnasium_id
+from card_envs.commands import command
 from card_envs.evaluation import evaluate
+from card_envs.evaluation.display import with_interval
+from card_envs.utils.names import gymnasium_id
 
 
 def argument(default: Any, text: str) -> Any:
@@ -274,7 +275,7 @@ def train(args: Args) -> Path:
         table = [str(path), *[opponent] * (args.num_players - 1)]
         rank = evaluate(game, table, args.eval_deals, args.seed).agents[0].rank
         writer.add_scalar(f"evaluation/rank_vs_{opponent}", rank.mean, decisions)
-        print(f"against {opponent}: rank {rank.mean:+.3f} ({rank.low:+.3f} … {rank.high:+.3f})")
+        print(f"against {opponent}: rank {with_interval(rank.to_json('rank'), 'rank')}")
     writer.close()
     return path
 

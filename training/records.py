@@ -8,16 +8,16 @@ import os
 import platform
 import re
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 import card_envs
 from card_envs.agents import make_agent, policy_path
-from card_envs.agents.search_names import is_search
-from card_envs.engine.game import Game
-from card_envs.files import write_json
+from card_envs.agents.search.names import is_search
+from card_envs.contract.game import Game
+from card_envs.utils.files import write_json
 
 _POLICIES = Path(__file__).with_name("policies")
 
@@ -83,12 +83,6 @@ def read_json(path: Path) -> Any:
         return json.loads(path.read_text(encoding="utf-8"))
     except (json.JSONDecodeError, UnicodeDecodeError) as error:
         raise ValueError(f"{path} is damaged: {error}") from None
-
-
-def value_with_interval(row: Mapping[str, Any], key: str) -> str:
-    """A row's value and its 95% interval, for a table."""
-    low, high = row[f"{key}_ci95"]
-    return f"{row[key]:+.3f} ({low:+.3f} … {high:+.3f})"
 
 
 def write_or_print(path: Path | None, result: dict[str, Any]) -> None:

@@ -18,19 +18,19 @@ from typing import Any
 
 import numpy as np
 
-from card_envs import command
 from card_envs.agents import shipped_policies
 from card_envs.agents.shipped import policies_folder
-from card_envs.engine.game import Game
-from card_envs.evaluation import deal_seeds, estimate_mean, play_one_against
-from card_envs.evaluation.display import short_names
-from card_envs.files import write_json, write_output, write_text
+from card_envs.commands import command
+from card_envs.contract.game import Game
+from card_envs.evaluation import WIN_BOUNDS, deal_seeds, estimate_mean, play_one_against
+from card_envs.evaluation.display import short_names, with_interval
 from card_envs.games import GAMES, is_of_this_package, load_game
-from card_envs.markdown import markdown_table, with_section
+from card_envs.utils.files import write_json, write_output, write_text
+from card_envs.utils.markdown import markdown_table, with_section
 from training.config import load_config, read_yaml
 from training.improve import ImprovementRun
 from training.improvement_config import load_improvement_config
-from training.records import machine, predecessors, read_json, value_with_interval
+from training.records import machine, predecessors, read_json
 from training.run import Run
 from training.run_folder import RunFolder
 
@@ -67,7 +67,7 @@ def measure_against(
                 **about,
                 "num_players": players,
                 **estimate_mean(rank).to_json("rank"),
-                **estimate_mean(win).to_json("win"),
+                **estimate_mean(win, WIN_BOUNDS).to_json("win"),
                 "truncated": played.truncated_share,
             }
         )
@@ -114,7 +114,7 @@ def summary_table(cards: Mapping[str, dict[str, Any]]) -> str:
     columns: list[str] = []
     for game_id, card in cards.items():
         means = {
-            short_names([mean["opponents"]])[0]: value_with_interval(mean, "rank")
+            short_names([mean["opponents"]])[0]: with_interval(mean, "rank")
             for mean in card["strength"]["means"]
             if mean["name"] == card["name"]
         }

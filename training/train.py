@@ -17,7 +17,7 @@ from typing import Any
 
 from stable_baselines3.common.logger import configure
 
-from card_envs import command
+from card_envs.commands import command
 from training import checkpoint
 from training.arguments import add_run_arguments, run_of
 from training.callback import ProgressBar, SelfPlayCallback
@@ -57,11 +57,11 @@ def train(run: Run, *, resume: bool = False, command_line: str = "", quiet: bool
 def _train(run: Run, resume: bool, command_line: str, quiet: bool) -> Path:
     config = run.config
     device_of(config)  # a mistake must not leave a folder
+    use_threads(config.threads)
     if resume:
-        run.check_origin()
+        run.check_resumable()
     else:
         run.begin(command_line)
-    use_threads(config.threads)
     on_device = has_games_on_device(config)
     env = make_device_env(run) if on_device else make_env(run)
     model = make_learner(run, env)

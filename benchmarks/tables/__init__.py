@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from benchmarks.tables import games, learning, speed, strength
+from benchmarks.tables import games, intervals, learning, speed, strength
 from benchmarks.tables.games import title_of
 from benchmarks.tables.pictures import PICTURES
 from card_envs.games import GAMES
@@ -20,6 +20,7 @@ TABLES: dict[str, Callable[[dict[str, Any]], str]] = {
     "algorithms": learning.algorithms,
     "all_agents": strength.all_agents,
     "best_response": strength.best_response,
+    "coverage": intervals.coverage,
     "cuda": speed.cuda,
     "decision": speed.decision,
     "games": games.games,

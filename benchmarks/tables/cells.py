@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from card_envs.evaluation.display import short_names
+from card_envs.evaluation.statistics import FEWEST_VALUES
 
 
 def origin(measured: dict[str, Any]) -> str:
@@ -25,12 +26,6 @@ def names(agents: Sequence[Mapping[str, Any]]) -> list[str]:
     return short_names([row["name"] for row in agents])
 
 
-def plus_minus(row: Mapping[str, Any], key: str, style: str) -> str:
-    """A value of a row, and half the width of its 95% interval."""
-    low, high = row[f"{key}_ci95"]
-    return f"{row[key]:{style}} ± {(high - low) / 2:.3f}"
-
-
 def spread(values: Iterable[Any], sign: str = "+") -> str:
     """The mean over seeds, with the lowest and the highest."""
     found = [float(value) for value in values]
@@ -39,8 +34,11 @@ def spread(values: Iterable[Any], sign: str = "+") -> str:
 
 
 def half_width(rows: Sequence[Mapping[str, Any]]) -> str:
-    """The mean half width of the rows' 95% intervals of the rank reward."""
-    widths = [high - low for low, high in (row["rank_ci95"] for row in rows)]
+    """The mean half width of the rows' 95% intervals of the rank reward; a dash, and why, if there
+    are none."""
+    widths = [ends[1] - ends[0] for row in rows if (ends := row["rank_ci95"]) is not None]
+    if not widths:
+        return f"– (fewer than {FEWEST_VALUES} deals)"
     return f"±{sum(widths) / (2 * len(widths)):.3f}"
 
 

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from benchmarks.tables.cells import origin, three_digits
-from card_envs.markdown import markdown_table
-from training.records import value_with_interval
+from card_envs.evaluation.display import with_interval
+from card_envs.utils.markdown import markdown_table
 
 
 def throughput(measured: dict[str, Any]) -> str:
@@ -178,7 +178,7 @@ def text(measured: dict[str, Any]) -> str:
             str(row["num_players"]),
             f"{row['decisions']:,}",
             f"{row['different_actions']:,}",
-            value_with_interval(row, "difference"),
+            with_interval(row, "difference"),
         ]
         for row in results["strength"]
     ]

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from benchmarks.tables.cells import names, origin, plus_minus, three_digits
-from card_envs.evaluation.display import rating_interval, short_names
-from card_envs.markdown import markdown_table
-from training.records import value_with_interval
+from benchmarks.tables.cells import names, origin, three_digits
+from card_envs.evaluation.display import rating_interval, short_names, with_interval
+from card_envs.utils.markdown import markdown_table
 
 # What is shown as unfinished, as a share of games: it rounds to 0.1% at least.
 _SHOWN = 0.0005
@@ -25,9 +24,9 @@ def strength(measured: dict[str, Any]) -> str:
             [
                 f"`{name}`",
                 f"{row['rating']:+.0f} ({rating_interval(row)})",
-                plus_minus(row, "rank", "+.3f"),
-                plus_minus(row, "win", ".3f"),
-                *(plus_minus(r, "rank", "+.3f") for r in own),
+                with_interval(row, "rank"),
+                with_interval(row, "win", ".3f"),
+                *(with_interval(r, "rank") for r in own),
             ]
         )
     header = ["agent", "rating", "rank reward", "win share", *(f"{n} players" for n in sizes)]
@@ -52,7 +51,7 @@ def all_agents(measured: dict[str, Any]) -> str:
         [
             f"`{name}`",
             f"{row['rating']:+.0f} ({rating_interval(row)})",
-            plus_minus(row, "rank", "+.3f"),
+            with_interval(row, "rank"),
             f"{row['unfinished']:.1%}",
             f"{row['decision_ms']:.3g}",
         ]
@@ -89,7 +88,7 @@ def best_response(measured: dict[str, Any]) -> str:
 
 
 def _gain(row: dict[str, Any]) -> str:
-    shown, unfinished = value_with_interval(row, "gain"), row.get("truncated", 0.0)
+    shown, unfinished = with_interval(row, "gain"), row.get("truncated", 0.0)
     return f"{shown}; {unfinished:.1%} unfinished" if unfinished >= _SHOWN else shown
 
 
@@ -103,7 +102,7 @@ def policy(card: dict[str, Any]) -> str:
     for mean in measured["means"]:
         own = [row for row in rows if all(row[key] == mean[key] for key in ("name", "opponents"))]
         names = short_names([mean["name"], mean["opponents"]])
-        ranks = [value_with_interval(row, "rank") for row in (*own, mean)]
+        ranks = [with_interval(row, "rank") for row in (*own, mean)]
         entries.append([*(f"`{name}`" for name in names), *ranks])
         if max(row["truncated"] for row in own) >= _SHOWN:
             shares = ", ".join(f"{row['truncated']:.1%}" for row in own)
@@ -131,7 +130,7 @@ def search(measured: dict[str, Any]) -> str:
             [
                 str(row["num_players"]),
                 f"`{row['agent']}`",
-                value_with_interval(row, "rank"),
+                with_interval(row, "rank"),
                 three_digits(fast["decisions_per_second"]),
                 three_digits(fast["rollout_decisions"]),
                 *(f"{100 * fast['shares'][piece]:.0f}%" for piece in pieces),

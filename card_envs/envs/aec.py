@@ -10,8 +10,9 @@ from gymnasium import spaces
 from numpy.typing import NDArray
 from pettingzoo.utils.env_logger import EnvLogger
 
-from card_envs.engine.agent import FORFEIT_REWARD
-from card_envs.engine.game import DEFAULT_MAX_STEPS, Game, View
+from card_envs.contract.agent import FORFEIT_REWARD
+from card_envs.contract.game import DEFAULT_MAX_STEPS, Game, View
+from card_envs.engine.history import Redraw, Replay
 from card_envs.engine.seeds import check_given_seed, check_seed, next_seed
 from card_envs.engine.templates import (
     OVER,
@@ -20,11 +21,10 @@ from card_envs.engine.templates import (
     step_and_observe,
     write_full_states,
 )
-from card_envs.engine.threads import OneThread, in_use, one_thread_at_a_time
 from card_envs.envs.observation_space import is_mask_in_info, observation_space
 from card_envs.games import load_game
 from card_envs.render.renderer import FPS, TableRenderer
-from card_envs.replay import Redraw, Replay
+from card_envs.utils.threads import OneThread, in_use, one_thread_at_a_time
 
 if TYPE_CHECKING:
     from card_envs.envs.aec_types import AECEnv, AECIterable, AECIterator
@@ -614,7 +614,14 @@ class CardEnv(OneThread, AECEnv[str, Observation, int]):
         replay = Replay.from_bytes(data)
         if replay.game != self.game.name:
             raise ValueError(f"this is a game of {replay.game}, not of {self.game.name}")
-        loaded = replay.play()
+        replay.play()  # which checks every action
+        loaded = CardEnv(replay.game, **replay.options)
+        loaded.reset(seed=replay.seed)
+        for entry in replay.actions:
+            if isinstance(entry, Redraw):
+                loaded.determinize(loaded.possible_agents[entry.player], entry.seed)
+            else:
+                loaded.step(entry)
         self._renderer.check_num_players(loaded.num_players)
         is_same_table = loaded.num_players == self.num_players
         self.__dict__.update({k: v for k, v in loaded.__dict__.items() if k in _OF_THE_GAME})
@@ -634,7 +641,7 @@ class CardEnv(OneThread, AECEnv[str, Observation, int]):
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         record = bytearray(state.pop("_states"))  # an array over it can be written to
-        self.__dict__.update(state)
+        super().__setstate__(state)
         self._has_updated = True  # as in clone()
         self._look_up_kernels()
         self._bind(self.game.as_states(np.frombuffer(record, self.game.state_dtype)))

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from card_envs.agents import AgentLike
-from card_envs.engine.game import Game
+from card_envs.agents.programs import ProgramRecord
+from card_envs.contract.game import Game
 from card_envs.evaluation.deals import (
     agent_name,
     as_game,
@@ -15,9 +16,8 @@ from card_envs.evaluation.deals import (
     deal_seeds,
     play_deals,
 )
-from card_envs.evaluation.statistics import MeanEstimate, estimate_mean
-from card_envs.extras import import_extra
-from card_envs.programs import ProgramRecord
+from card_envs.evaluation.statistics import WIN_BOUNDS, MeanEstimate, estimate_mean
+from card_envs.utils.extras import import_extra
 
 
 @dataclass(frozen=True)
@@ -110,7 +110,7 @@ def evaluate(
         options: The game's options except ``reward``.
 
     Returns:
-        The agents' mean results with 95% confidence intervals over deals.
+        The agents' mean results with 95% confidence intervals over deals, None below 5 deals.
 
     Raises:
         ValueError: An agent, a number or an option is wrong, or an agent's action is illegal.
@@ -127,7 +127,7 @@ def evaluate(
         AgentResult(
             agent_name(agent),
             estimate_mean(ranks[:, k]),
-            estimate_mean(wins[:, k]),
+            estimate_mean(wins[:, k], WIN_BOUNDS),
             float(played.score[..., k].mean()),
         )
         for k, agent in enumerate(agents)

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from card_envs.agents.function import PolicyFunction
 from card_envs.envs.aec import CardEnv
-from card_envs.extras import import_extra
 from card_envs.games import load_game
+from card_envs.utils.extras import import_extra
 
 if not TYPE_CHECKING:
     import_extra("ray.rllib", "rllib")
@@ -135,14 +135,24 @@ def policy_function(module: Any) -> PolicyFunction:
     Returns:
         A function of observations (N, D) and masks (N, A) that returns actions (N,).
     """
-    torch = import_extra("torch", "rllib")
+    return _MostProbable(module)
 
-    def rllib(observation: NDArray[np.float32], action_mask: NDArray[np.int8]) -> NDArray[Any]:
+
+class _MostProbable:
+    """The function of a module's agent; it can be pickled if the module can."""
+
+    __name__ = "rllib"  # what the agent is called in results
+
+    def __init__(self, module: Any) -> None:
+        self._module = module
+
+    def __call__(
+        self, observation: NDArray[np.float32], action_mask: NDArray[np.int8]
+    ) -> NDArray[Any]:
+        torch = import_extra("torch", "rllib")
         seen = {"observations": observation, "action_mask": action_mask}
         with torch.no_grad():
             batch = {key: torch.from_numpy(array) for key, array in seen.items()}
-            outputs = module.forward_inference({"obs": batch})
+            outputs = self._module.forward_inference({"obs": batch})
         actions: NDArray[np.int64] = outputs["action_dist_inputs"].argmax(dim=1).numpy()
         return actions
-
-    return rllib

@@ -23,7 +23,7 @@ from stable_baselines3.common.vec_env import (
     VecNormalize,
 )
 
-from card_envs.engine.game import View
+from card_envs.contract.game import View
 from card_envs.envs.single_seat import SingleSeatEnv
 from card_envs.evaluation import evaluate
 from card_envs.integrations.sb3 import DealsEvalCallback, as_agent, make_vec_env
@@ -312,7 +312,7 @@ def learner(tmp_path, **arguments):
     env = make_vec_env("beaver_gang", 8, **TABLE)
     model = MaskablePPO("MlpPolicy", env, n_steps=8, batch_size=64, **TINY)
     model.set_logger(configure(str(tmp_path / "log"), ["csv"]))
-    callback = DealsEvalCallback("beaver_gang", ["random", "random"], deals=4, **arguments)
+    callback = DealsEvalCallback("beaver_gang", ["random", "random"], deals=5, **arguments)
     return model, callback
 
 

@@ -19,14 +19,14 @@ from helpers import ALL_GAMES, begin, mask_of
 from programs import none_left, processes, program
 
 from card_envs.agents import GameForfeitedError, choose, make_agent
-from card_envs.cli import main
+from card_envs.agents.programs.faults import ProgramFault
+from card_envs.agents.programs.process import MAX_LINE, Process
+from card_envs.commands.cli import main
 from card_envs.engine.arena import Arena
 from card_envs.engine.templates import NOBODY
 from card_envs.envs.single_seat import SingleSeatEnv
-from card_envs.envs.text_seat import TextSeatEnv
 from card_envs.evaluation import deal_seeds, evaluate, play_deals, run_tournament
-from card_envs.programs.faults import ProgramFault
-from card_envs.programs.process import MAX_LINE, Process
+from card_envs.text.seat import TextSeatEnv
 
 GAME = ALL_GAMES[0]  # where any game will do
 N = GAME.min_players
@@ -51,9 +51,9 @@ FAULTS = [
     ("deep", "not an answer", "an answer is a JSON object"),
     ("bytes", "not an answer", "an answer is a JSON object"),
     ("list", "not an answer", "an answer is a JSON object, got [1]"),
-    ("no action", "not an answer", "action must be a number or words, got None"),
-    ("true", "not an answer", "action must be a number or words, got True"),
-    ("half", "not an answer", "action must be a number or words, got "),
+    ("no action", "not an answer", "action must be a number, words or an object, got None"),
+    ("true", "not an answer", "action must be a number, words or an object, got True"),
+    ("half", "not an answer", "action must be a number, words or an object, got "),
     ("other game", "not an answer", "it was asked about game 0, and answers 1"),
     ("illegal number", "illegal action", "is not legal there"),
     ("far number", "illegal action", f"{10**30} is not legal there"),

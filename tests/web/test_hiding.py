@@ -13,8 +13,8 @@ from helpers import EACH_GAME, SEARCHED, Habits, kit_of
 from visitor import begin, talk, wanted
 
 from card_envs.agents import RandomAgent, agent_names, make_agent
+from card_envs.engine.history import Redraw
 from card_envs.envs.aec import CardEnv
-from card_envs.replay import Redraw
 from card_envs.web.table import Table, _Words
 
 each_game = pytest.mark.parametrize("game", EACH_GAME)
@@ -100,7 +100,7 @@ def test_what_another_player_does_is_told_as_the_seat_learns_it(game):
         if action not in other.env.legal_actions():
             continue
         for world in (table, other):
-            world._note(action)
+            world._note(world.env.states, action)
         eyes = (table.seat, "all", "mover")
         words = [table.visible_words(table.steps - 1, e).words for e in eyes]
         assert words == [other.visible_words(other.steps - 1, e).words for e in eyes]
@@ -233,7 +233,7 @@ def test_what_is_redrawn_does_not_follow_from_what_lay_there(game, monkeypatch):
         env.determinize(f"player_{table.seat}", 1)
         table.act(table.env.legal_actions()[0])
         table.undo()
-        redrawn = table.frame(env, table.steps, table.seat)
+        redrawn = table.frame(env.states, table.steps, table.seat)
         assert table.state().frame.scene == redrawn.scene
 
 

@@ -7,9 +7,7 @@ the others' hands, and nothing of the cards that are left over.
 
 from __future__ import annotations
 
-from card_envs.engine.cards import draw_card
-from card_envs.engine.jit import jit
-from card_envs.engine.rng import mix, seed_stream
+from card_envs.contract.cards import draw_card
 from card_envs.games.swim_for_your_life.cards import (
     DECK_COUNTS,
     HARE,
@@ -17,6 +15,8 @@ from card_envs.games.swim_for_your_life.cards import (
     NUM_SETS,
 )
 from card_envs.games.swim_for_your_life.state import clear, means_sudden_death
+from card_envs.kernels.jit import jit
+from card_envs.kernels.rng import mix, seed_stream
 
 
 @jit
@@ -109,16 +109,4 @@ def hands_are_possible(s, player):
             for k in range(NUM_SETS):
                 if s.hand[q, HARE + k] > s.most[q, k]:
                     return False
-    return True
-
-
-@jit
-def look_back(past, k, states, i, worlds, j):
-    """Make an earlier decision agree with a redrawn world: the player to move held what they hold
-    in that world, but for what they have exchanged since, which all have seen."""
-    before, now, world = past[k], states[i], worlds[j]
-    player = before.current_player
-    for animal in range(NUM_ANIMALS):
-        exchanged = int(before.hand[player, animal]) - int(now.hand[player, animal])
-        before.hand[player, animal] = world.hand[player, animal] + exchanged
     return True

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from card_envs.engine.fields import MAX_SCALE, Field, Fields
-from card_envs.engine.jit import inline, jit
-from card_envs.engine.observing import (
+from card_envs.contract.fields import MAX_SCALE, Field, Fields
+from card_envs.contract.observing import (
     MEMORY_PERFECT,
     entry,
     index,
@@ -14,6 +13,7 @@ from card_envs.engine.observing import (
     share,
     thermometers,
 )
+from card_envs.games.swim_for_your_life.actions import ACT
 from card_envs.games.swim_for_your_life.cards import (
     DECK_COUNTS,
     LAID_DOWN,
@@ -21,7 +21,6 @@ from card_envs.games.swim_for_your_life.cards import (
     NUM_ROWS,
     NUM_SETS,
     ROW_OF,
-    TAP,
 )
 from card_envs.games.swim_for_your_life.knowledge import unknown_cards
 from card_envs.games.swim_for_your_life.state import (
@@ -30,6 +29,7 @@ from card_envs.games.swim_for_your_life.state import (
     MAX_PLAYERS,
     players_left,
 )
+from card_envs.kernels.jit import inline, jit
 
 # The most cards of one animal (giraffes), and of one that means sudden death (hares and pigs).
 _MOST = 9
@@ -146,10 +146,10 @@ _LEAD_LOOK = thermometers(_LEAD, above=15)  # by the lead plus 16
 # What the field ``last_turn`` says of an action but for the cards taken: _TAKEN values from
 # _TAKEN * (action + 1) on, in units. Those of NO_ACTION, the first, are 0. They are bytes because
 # CUDA has room for 64 KiB of constants.
-_turns = np.zeros((1 + TAP + 1, _TAKEN), np.int8)
-_turns[1 + np.arange(TAP), ROW_OF] = NUM_ROWS
-_turns[1 + TAP, NUM_ROWS] = NUM_ROWS
-_turns[1 : 1 + TAP, _LAID:] = LAID_DOWN
+_turns = np.zeros((1 + ACT.tap + 1, _TAKEN), np.int8)
+_turns[1 + np.arange(ACT.tap), ROW_OF] = NUM_ROWS
+_turns[1 + ACT.tap, NUM_ROWS] = NUM_ROWS
+_turns[1 : 1 + ACT.tap, _LAID:] = LAID_DOWN
 _TURN_LOOK = _turns.reshape(-1)
 
 

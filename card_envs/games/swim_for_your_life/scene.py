@@ -8,29 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from card_envs.engine.observing import MEMORY_PERFECT
-from card_envs.games.swim_for_your_life.cards import (
-    ANIMAL_NAMES,
-    DECK_COUNTS,
-    HARE,
-    LAID_DOWN,
-    NUM_ANIMALS,
-    NUM_ROWS,
-    NUM_SETS,
-    ROW_OF,
-    TAP,
-    VALUES,
-)
-from card_envs.games.swim_for_your_life.knowledge import unknown_cards
-from card_envs.games.swim_for_your_life.state import (
-    IN_GAME,
-    NO_ACTION,
-    NOBODY,
-    means_sudden_death,
-    players_left,
-)
-from card_envs.games.swim_for_your_life.text import PLURALS, in_words
-from card_envs.render.scene import (
+from card_envs.contract.observing import MEMORY_PERFECT
+from card_envs.contract.scene import (
     Card,
     Grid,
     Scene,
@@ -43,7 +22,28 @@ from card_envs.render.scene import (
     standing,
     to_move,
 )
-from card_envs.render.words import capitalized, counted
+from card_envs.games.swim_for_your_life.actions import ACT
+from card_envs.games.swim_for_your_life.cards import (
+    ANIMAL_NAMES,
+    DECK_COUNTS,
+    HARE,
+    LAID_DOWN,
+    NUM_ANIMALS,
+    NUM_ROWS,
+    NUM_SETS,
+    ROW_OF,
+    VALUES,
+)
+from card_envs.games.swim_for_your_life.knowledge import unknown_cards
+from card_envs.games.swim_for_your_life.state import (
+    IN_GAME,
+    NO_ACTION,
+    NOBODY,
+    means_sudden_death,
+    players_left,
+)
+from card_envs.games.swim_for_your_life.text import PLURALS, in_words
+from card_envs.utils.words import capitalized, counted
 
 _TAPPED = "T"
 
@@ -135,7 +135,7 @@ def _hand(s: Any, observer: int, q: int, memory: int, is_open: bool) -> list[Zon
 
 def _last_turn(s: Any, q: int) -> str:
     action = int(s["last_action"][q])
-    if action == TAP:
+    if action == ACT.tap:
         return "tapped"
     if action != NO_ACTION:
         laid_down, taken = in_words(LAID_DOWN[action]), in_words(s["last_taken"][q])

@@ -10,8 +10,10 @@ from games.beaver_gang.table import GAME, Table, kinds, swap
 from helpers import MEMORY_MODES, copy_of, is_over
 
 from card_envs.agents import RandomAgent, choose
-from card_envs.games.beaver_gang.text import action_name, slot_of, turn_name
-from card_envs.render.words import WIDTH
+from card_envs.games.beaver_gang.actions import ACTIONS
+from card_envs.games.beaver_gang.text import slot_of, turn_name
+from card_envs.render.text import describe
+from card_envs.utils.words import WIDTH
 
 TAKE, DRAW, DISCARD, EXCHANGE, PEEK, DRAW_TWO, KNOCK, DO_NOT_KNOCK = 0, 4, 5, 6, 90, 94, 95, 96
 NAMES = (*map(str, range(10)), "swap", "peek", "draw two")
@@ -40,7 +42,7 @@ def walk(num_players, seed, decisions, **options):
 
 def told(table, player, memory=PERFECT):
     """The table in words."""
-    return GAME.describe(table.states, 0, player, memory)
+    return describe(GAME, table.states, 0, player, memory)
 
 
 def seats_of(states, player, memory=PERFECT):
@@ -74,23 +76,23 @@ def test_action_names_follow_the_table_of_actions():
         expected[slot] = f"take the discard into slot {slot}"
         expected[6 + slot] = f"exchange the drawn card for slot {slot}"
         expected[90 + slot] = f"peek at slot {slot}"
-        for k in range(1, 6):
+        for k, nth in enumerate(("first", "second", "third", "fourth", "fifth")):
             for other_slot in range(4):
-                expected[10 + 20 * slot + 4 * (k - 1) + other_slot] = (
-                    f"swap slot {slot} with slot {other_slot} of the player {k} to the left"
+                expected[10 + 20 * slot + 4 * k + other_slot] = (
+                    f"swap slot {slot} with slot {other_slot} of the {nth} player to the left"
                 )
     expected[4] = "draw"
     expected[5] = "discard the drawn card"
     expected[94] = "carry out draw two"
     expected[95] = "knock"
     expected[96] = "do not knock"
-    assert {action: action_name(action) for action in range(97)} == expected
+    assert {action: ACTIONS.name(action) for action in range(97)} == expected
 
 
 def test_others_learn_of_actions_by_the_same_names():
     table = Table.lay_out("1234", "5678", draw="S").play(DRAW)
     for action in table.legal():
-        assert GAME.public_action_name(table.states, 0, action) == action_name(action)
+        assert GAME.public_action_name(table.states, 0, action) == ACTIONS.name(action)
 
 
 def test_last_turns_in_words():
@@ -169,7 +171,7 @@ def test_without_memory_nothing_that_is_remembered_shows():
         changed += other.tobytes() != states.tobytes()
         scene = GAME.scene(states, 0, player, NONE)
         assert GAME.scene(other, 0, player, NONE) == scene
-        assert "unseen" not in GAME.describe(states, 0, player, NONE)
+        assert "unseen" not in describe(GAME, states, 0, player, NONE)
         cards = [card for seat in scene.seats for card in seat.zones[0].cards]
         in_view = int(states["in_view"][0, player]).bit_count()
         assert sum(bool(card.name) for card in cards) == in_view
@@ -405,7 +407,7 @@ def test_the_end_shows_the_rows_the_scores_and_the_standing(memory):
 def test_a_new_round_shows_the_last_one():
     seen = set()
     for states in walk(2, 5, 1000):
-        text = GAME.describe(states, 0, 0)
+        text = describe(GAME, states, 0, 0)
         number = int(states["round"][0])
         assert ("as it was counted" in text) == (number > 0)
         if number:
@@ -414,7 +416,7 @@ def test_a_new_round_shows_the_last_one():
             score = states["round_scores"][0, 1]
             assert f"Round {number}, as it was counted (each special replaced" in text
             assert re.search(rf"^player 1 +{row} +{score}$", text, re.MULTILINE)
-            without = GAME.describe(states, 0, 0, NONE)
+            without = describe(GAME, states, 0, 0, NONE)
             assert f"Round {number}, as it was counted:\n          score\n" in without
             assert re.search(rf"^player 1 +{score}$", without, re.MULTILINE)
     assert len(seen) >= 2

@@ -23,14 +23,15 @@ from games.franks_zoo.table import (
 )
 from helpers import copy_of, is_over, kinds_of_actions, mask_of
 
-from card_envs.engine.observing import MEMORY_MODES
+from card_envs.contract.observing import MEMORY_MODES
+from card_envs.contract.scene import label_of
 from card_envs.games import rules_file
 from card_envs.games.franks_zoo import rules
+from card_envs.games.franks_zoo.actions import ACTIONS
 from card_envs.games.franks_zoo.cards import ANIMAL_NAMES, BEATEN_BY
-from card_envs.games.franks_zoo.state import EXCHANGE, NOBODY, TURN
-from card_envs.games.franks_zoo.text import action_name
-from card_envs.render.scene import label_of
-from card_envs.render.words import WIDTH
+from card_envs.games.franks_zoo.state import ANSWER, EXCHANGE, NOBODY, TURN
+from card_envs.render.text import describe
+from card_envs.utils.words import WIDTH
 
 memory_modes = pytest.mark.parametrize("memory", MEMORY_MODES)
 
@@ -50,7 +51,7 @@ def scene_of(table, player, memory="perfect"):
 
 
 def described(states, player, memory="perfect"):
-    return GAME.describe(states, 0, player, MEMORY_MODES.index(memory))
+    return describe(GAME, states, 0, player, MEMORY_MODES.index(memory))
 
 
 def told(table, player, memory="perfect"):
@@ -127,16 +128,16 @@ def game_states(seeds, num_players, **options):
     ],
 )
 def test_actions_say_the_cards(action, name):
-    assert action_name(action) == name
+    assert ACTIONS.name(action) == name
 
 
 def test_action_names_follow_the_table_of_actions():
     for lay, cards in enumerate(LAYS):
-        verb, _, words = action_name(lay).partition(": ")
+        verb, _, words = ACTIONS.name(lay).partition(": ")
         assert (verb, cards_in_words(words)) == ("play", "".join(sorted(cards, key=SIGNS.index)))
-        assert action_name(129 + lay) == f"ask for help with: {words}"
+        assert ACTIONS.name(129 + lay) == f"ask for help with: {words}"
     for kind, sign in enumerate(SIGNS):
-        verb, _, words = action_name(258 + kind).partition(": ")
+        verb, _, words = ACTIONS.name(258 + kind).partition(": ")
         assert (verb, cards_in_words(words)) == ("give away", sign)
 
 
@@ -145,7 +146,7 @@ def test_others_do_not_hear_which_card_is_given():
     states = Table(4).states
     for action in range(GAME.num_actions):
         is_gift = 258 <= action < PASS
-        expected = "give away a card" if is_gift else action_name(action)
+        expected = "give away a card" if is_gift else ACTIONS.name(action)
         assert GAME.public_action_name(states, 0, action) == expected
 
 
@@ -236,6 +237,20 @@ def test_the_rules_show_what_beats_what():
     assert [name for name, _ in rows if name in ANIMAL_NAMES] == list(ANIMAL_NAMES)
     for name, better in BEATEN_BY.items():
         assert table[name] == (", ".join(better) or "nothing")
+
+
+def test_no_hidden_card_shows_before_the_first_trick_and_in_requests():
+    """The phases that are rare in the positions of the shared tests."""
+    redrawn = dict.fromkeys([EXCHANGE, ANSWER], 0)
+    for number, states in game_states(range(4), 5, target_score=8):
+        phase = int(states["phase"][0])
+        for player in range(5) if phase in redrawn else ():
+            other = copy_of(GAME, states)
+            rules.determinize(other, 0, player, np.uint64(number))
+            for memory in MEMORY_MODES:
+                assert described(other, player, memory) == described(states, player, memory)
+            redrawn[phase] += other["hand"].tobytes() != states["hand"].tobytes()
+    assert min(redrawn.values()) > 30
 
 
 def test_without_memory_nothing_that_is_remembered_shows():

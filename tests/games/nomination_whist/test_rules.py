@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from helpers import begin, is_over, mask_of
 from nomination_whist import GAME
-from nomination_whist.rules import FIRST_CARD, NUM_CARDS, NUM_RANKS, SCORE_SCALE, STOCK, SUITS
-from nomination_whist.text import card_name
+from nomination_whist.rules import ACT, NUM_CARDS, NUM_RANKS, SCORE_SCALE, STOCK, SUITS
+from nomination_whist.scene import card_name
 
 CLUB, HEART, SPADE = (suit * NUM_RANKS - 1 for suit in range(3))  # CLUB + 1 is the 1 of clubs
 table_sizes = pytest.mark.parametrize("n", [3, 4])
@@ -23,7 +23,7 @@ def step(states, *actions):
 
 
 def play(states, *cards):
-    return step(states, *(FIRST_CARD + card for card in cards))
+    return step(states, *(ACT.play + card for card in cards))
 
 
 def begin_with(*hands, **options):
@@ -92,10 +92,10 @@ def test_the_highest_card_of_the_suit_led_takes_the_trick_and_its_player_leads()
     states = step(
         begin_with([HEART + 2, CLUB + 1], [SPADE + 5, CLUB + 2], [HEART + 3, CLUB + 3]), 0, 0, 0
     )
-    legal = np.flatnonzero(mask_of(GAME, states)) - FIRST_CARD
+    legal = np.flatnonzero(mask_of(GAME, states)) - ACT.play
     assert legal.tolist() == [CLUB + 1, HEART + 2]
     play(states, HEART + 2)
-    legal = np.flatnonzero(mask_of(GAME, states)) - FIRST_CARD
+    legal = np.flatnonzero(mask_of(GAME, states)) - ACT.play
     assert legal.tolist() == [CLUB + 2, SPADE + 5]  # no suit must be followed
     play(states, SPADE + 5, HEART + 3)
     assert states["taken"][0, :3].tolist() == [1, 0, 0]  # of player 0, who sits last

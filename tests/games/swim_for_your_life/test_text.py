@@ -10,10 +10,11 @@ import pytest
 from games.swim_for_your_life.table import GAME, SIGNS, TAP, VALUES, Table, exchange
 from helpers import MEMORY_MODES, begin, copy_of, is_over, mask_of
 
+from card_envs.contract.scene import label_of
 from card_envs.games.swim_for_your_life import cards
-from card_envs.games.swim_for_your_life.text import action_name
-from card_envs.render.scene import label_of
-from card_envs.render.words import WIDTH
+from card_envs.games.swim_for_your_life.actions import ACTIONS
+from card_envs.render.text import describe
+from card_envs.utils.words import WIDTH
 
 PERFECT, NONE = range(2)
 rules = GAME.rules
@@ -21,7 +22,7 @@ rules = GAME.rules
 
 def told(table, player, memory=PERFECT):
     """The table in words."""
-    return GAME.describe(table.states, 0, player, memory)
+    return describe(GAME, table.states, 0, player, memory)
 
 
 def seen(table, player, memory=PERFECT):
@@ -101,7 +102,7 @@ def game_states(seeds, num_players, **options):
     ],
 )
 def test_actions_say_the_row_and_the_cards(action, name):
-    assert action_name(action) == name
+    assert ACTIONS.name(action) == name
     table = Table(2)
     assert GAME.public_action_name(table.states, 0, action) == name
 
@@ -110,7 +111,9 @@ def test_action_names_follow_the_table_of_actions():
     plurals = {"mice": "mouse", "sheep": "sheep"}
     plurals |= {f"{name}s": name for name in cards.ANIMAL_NAMES if name not in ("mouse", "sheep")}
     for action in range(TAP):
-        row, words = re.fullmatch(r"exchange row (\d): lay down (.*)", action_name(action)).groups()
+        row, words = re.fullmatch(
+            r"exchange row (\d): lay down (.*)", ACTIONS.name(action)
+        ).groups()
         laid_down = np.zeros(10, int)
         for number, name in (card.split() for card in words.split(", ")):
             name = name if number == "1" else plurals[name]
@@ -213,7 +216,7 @@ def test_without_memory_nothing_that_is_remembered_shows():
         scene = GAME.scene(states, 0, number % 3, NONE)
         assert GAME.scene(other, 0, number % 3, NONE) == scene
         changed += GAME.scene(other, 0, number % 3, PERFECT) != scene
-        text = GAME.describe(states, 0, number % 3, NONE)
+        text = describe(GAME, states, 0, number % 3, NONE)
         assert not re.search(r"player \d at least|known|-\d at most", text)
     assert changed > 100
 
