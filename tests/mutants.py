@@ -2,12 +2,14 @@
 other in a copy of the repository and runs the tests that should fail.
 
 A mutant is a file, what is written there once, what stands there instead, and the tests, in the
-words of pytest's command line, of which at least one must fail without those marked slow. The
-command fails if a mutant survives, or if its text is not found any more.
+words of pytest's command line, of which at least one must fail without those marked slow. Those
+of a game are in its folder, ``tests/games/<id>/mutants.py``. The command fails if a mutant
+survives, or if its text is not found any more.
 """
 
 from __future__ import annotations
 
+import importlib
 import os
 import shutil
 import subprocess
@@ -29,66 +31,7 @@ class Mutant(NamedTuple):
     tests: str
 
 
-GAMES = "card_envs/games"
-HIDING = "tests/test_hidden_information.py"
 MUTANTS = [
-    # Rules
-    Mutant(
-        "rules: only the first seat to the left can be swapped with",
-        f"{GAMES}/beaver_gang/rules.py",
-        "targets = SLOTS * (int(s.num_players) - 1)",
-        "targets = SLOTS",
-        "tests/games/beaver_gang/test_rules.py",
-    ),
-    Mutant(
-        "rules: draw-twos under way are not discarded at the end of the turn",
-        f"{GAMES}/beaver_gang/rules.py",
-        "        discard(s, DRAW_TWO)\n",
-        "        pass\n",
-        "tests/games/beaver_gang/test_rules.py",
-    ),
-    Mutant(
-        "rules: the most elegant collection brings one bonus card only",
-        f"{GAMES}/animalia/rules.py",
-        "draw_bonus_cards(s, best, 2)",
-        "draw_bonus_cards(s, best, 1)",
-        "tests/games/animalia/test_rules.py",
-    ),
-    Mutant(
-        "rules: who took the lot deals next, not who is to the dealer's left",
-        f"{GAMES}/animalia/rules.py",
-        "s.dealer = next_incomplete(s, int(s.dealer))",
-        "s.dealer = next_incomplete(s, int(s.current_player))",
-        "tests/games/animalia/test_rules.py",
-    ),
-    Mutant(
-        "rules: juniors may ask a senior who has no cards left",
-        f"{GAMES}/franks_zoo/rules.py",
-        "return is_junior(s, player) and s.hand_size[s.partner[player]] > 0",
-        "return is_junior(s, player)",
-        "tests/games/franks_zoo/test_rules.py",
-    ),
-    Mutant(
-        "rules: the dealer is dealt to first",
-        f"{GAMES}/franks_zoo/rules.py",
-        "        player = to_the_left(s, player)\n        s.hand[player, draw_card",
-        "        s.hand[player, draw_card",
-        "tests/games/franks_zoo/test_rules.py tests/test_playthroughs.py -k franks_zoo",
-    ),
-    Mutant(
-        "rules: with two players left one card is a majority",
-        f"{GAMES}/swim_for_your_life/rules.py",
-        "least = 2 if players_left(s) == 2 else 1",
-        "least = 1",
-        "tests/games/swim_for_your_life/test_rules.py",
-    ),
-    Mutant(
-        "rules: three cards are enough to lay down four",
-        f"{GAMES}/swim_for_your_life/rules.py",
-        "if s.hand[player, animal] == 3:",
-        "if s.hand[player, animal] == -1:",
-        "tests/games/swim_for_your_life/test_rules.py",
-    ),
     Mutant(
         "rewards: level players are paid as if they were behind",
         "card_envs/contract/outcome.py",
@@ -96,58 +39,13 @@ MUTANTS = [
         "elif other != player:",
         "tests/test_properties.py -k test_rewards",
     ),
-    # Hiding
-    Mutant(
-        "hiding: an observation shows the card that another player has drawn",
-        f"{GAMES}/beaver_gang/observation.py",
-        "    sees_drawn = s.current_player == me\n",
-        "    sees_drawn = True\n",
-        f"{HIDING} -k beaver_gang",
-    ),
-    Mutant(
-        "hiding: without memory all cards that are known are seen",
-        f"{GAMES}/beaver_gang/observation.py",
-        "observe_rows(s, me, int(s.in_view[me]), out)",
-        "observe_rows(s, me, int(s.known[me]), out)",
-        "tests/games/beaver_gang/test_hidden_information.py",
-    ),
     Mutant(
         "hiding: redrawing prefers cards that come early in the list of kinds",
         "card_envs/contract/cards.py",
         "    place = draw_below(s, size)\n    while place >= pool",
         "    place = min(draw_below(s, size), draw_below(s, size))\n    while place >= pool",
-        f"{HIDING} tests/games/beaver_gang -k 'beaver_gang and (redraw or uniform or even)'",
+        "tests/test_hidden_information.py -k uniform",
     ),
-    Mutant(
-        "hiding: what partners have given each other is not redrawn",
-        f"{GAMES}/franks_zoo/knowledge.py",
-        "if s.is_senior[senior] == 1 and player != senior and player != s.partner[senior]:",
-        "if s.is_senior[senior] == 2:",
-        f"{HIDING} -k franks_zoo",
-    ),
-    Mutant(
-        "hiding: the table in words tells everybody the first card of a gift",
-        f"{GAMES}/franks_zoo/scene.py",
-        'if mover == observer and s["gift"] != NO_CARD:',
-        'if s["gift"] != NO_CARD:',
-        "tests/games/franks_zoo/test_text.py -k hidden",
-    ),
-    Mutant(
-        "hiding: the others hear which card is given away",
-        f"{GAMES}/franks_zoo/actions.py",
-        'return "give away a card" if kind == "give" else ACTIONS.name(action)',
-        "return ACTIONS.name(action)",
-        "tests/games/franks_zoo/test_text.py tests/text tests/programs -k franks_zoo",
-    ),
-    # Determinism
-    Mutant(
-        "determinism: every hand is dealt from the stream that the one before has left",
-        f"{GAMES}/franks_zoo/rules.py",
-        "    seed_stream(s, s.seed, s.hand_number)\n",
-        "    seed_stream(s, s.rng, s.hand_number)\n",
-        "tests/test_determinism.py tests/test_playthroughs.py -k franks_zoo",
-    ),
-    # Resuming
     Mutant(
         "resume: damaged saved games are played",
         "card_envs/engine/history.py",
@@ -169,7 +67,6 @@ MUTANTS = [
         "rules.determinize(states, 0, entry.player, np.uint64(entry.seed // 2))",
         "tests/test_saving.py tests/test_replay.py",
     ),
-    # Statistics
     Mutant(
         "statistics: pseudo-observations have no weight",
         "card_envs/evaluation/statistics.py",
@@ -199,6 +96,10 @@ MUTANTS = [
         "tests/test_ratings.py",
     ),
 ]
+for path in sorted((ROOT / "tests" / "games").glob("*/mutants.py")):
+    game = path.parent.name
+    for about, file, *rest in importlib.import_module(f"games.{game}.mutants").MUTANTS:
+        MUTANTS.append(Mutant(f"{game}: {about}", f"card_envs/games/{game}/{file}", *rest))
 
 
 def closing_line(mutant: Mutant, folder: Path) -> tuple[bool, str]:
