@@ -44,7 +44,7 @@ MUTANTS = [
         "card_envs/contract/cards.py",
         "    place = draw_below(s, size)\n    while place >= pool",
         "    place = min(draw_below(s, size), draw_below(s, size))\n    while place >= pool",
-        "tests/test_hidden_information.py -k uniform",
+        "tests/games -k 'uniform or evenly'",
     ),
     Mutant(
         "resume: damaged saved games are played",
