@@ -107,6 +107,7 @@ def classes_of_the_package():
                 and each.__module__ == module.name
                 and not name.startswith("_")
                 and not inspect.isabstract(each)
+                and not getattr(each, "_is_protocol", False)
                 and not issubclass(each, Exception)
             ):
                 yield each

@@ -507,7 +507,7 @@ TRAVELLERS: dict[str, Traveller] = {
     "program": _agent(lambda game: make_agent(PROGRAM, game)),
     "turn": Traveller(_turn, use_turn),
     "network": Traveller(helpers.network_of, use_network),
-    "replay": Traveller(make_replay, lambda replay: [replay.play().save()]),
+    "replay": Traveller(make_replay, lambda replay: [replay.play().tobytes(), replay.to_json()]),
     "recording": Traveller(make_recording, use_recording),
     "recorded games": Traveller(lambda game: next(iter(make_recording(game))), use_recorded),
     "decisions": Traveller(
