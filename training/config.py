@@ -79,6 +79,8 @@ class OpponentsSection(Section):
         description="weights of other agents, by name or path of a policy file",
         json_schema_extra=_by_game("heuristic: 0.4, random: 0.1; random: 0.5 without a heuristic"),
     )
+    self_share: float = Field(1.0, ge=0, le=1, alias="self", description="share of games in which every seat is the learner's")
+    block_size: int = Field(32, ge=1, description="games of a block, which share a table")
     same_agent: float = Field(
         0.0,
         ge=0,
@@ -117,7 +119,7 @@ class NetworkSection(Section):
     activation: Literal["relu", "tanh"] = Field(
         "relu", description="activation of the hidden layers"
     )
-    critic: Literal["observation", "state"] = Field(
+    critic: Literal["observation", "state", "both"] = Field(
         "state",
         description="what the value network sees, in training only: the learner's "
         "observation, or the true full state, which explains more of the luck",
@@ -194,6 +196,7 @@ class PPOSection(Section):
         le=1e3,
         description="final weight of the entropy, reached linearly; null: constant",
     )
+    ent_power: float | None = Field(None, description="x")
     kl_coef: float = Field(
         0.0,
         ge=0,
@@ -214,6 +217,18 @@ class PPOSection(Section):
     target_kl: float | None = Field(
         None, gt=0, description="KL divergence that ends an update early; null: no limit"
     )
+
+    def learning_rate_at(self, done: float) -> float:
+        """The learning rate after a share of the training."""
+        final = self.learning_rate if self.final_learning_rate is None else self.final_learning_rate
+        return self.learning_rate + (final - self.learning_rate) * done
+
+    def ent_coef_at(self, done: float, iteration: int) -> float:
+        """The entropy's weight after a share of the training, in an iteration from 0 on."""
+        if self.ent_power is not None:
+            return self.ent_coef * (iteration + 1) ** -self.ent_power
+        final = self.ent_coef if self.final_ent_coef is None else self.final_ent_coef
+        return self.ent_coef + (final - self.ent_coef) * done
 
 
 class EvaluationSection(Section):

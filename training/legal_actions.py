@@ -15,7 +15,7 @@ from training.sparse import SparseRows
 
 
 def draw_actions(
-    logits: torch.Tensor, features: SparseRows, legal: SparseRows
+    logits: torch.Tensor, features: SparseRows, legal: SparseRows, numbers: torch.Tensor
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """Random legal actions, and their log probabilities.
 
@@ -23,6 +23,7 @@ def draw_actions(
         logits: Of action features, float32 (M, F).
         features: The features (actions, F) of each action; its logit is the sum of theirs.
         legal: The action masks (M, actions), with a legal action in each.
+        numbers: What they are drawn with, float32 (M,) in [0, 1).
 
     Returns:
         actions: int64 (M,).
@@ -32,7 +33,7 @@ def draw_actions(
     kernels.draw_actions(
         logits.numpy(),
         *_arguments(features, legal),
-        torch.rand(len(legal)).numpy(),
+        numbers.numpy(),
         np.empty(legal.size, np.float32),
         np.empty(legal.size, np.float32),
         chosen.numpy(),

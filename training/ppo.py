@@ -1,289 +1,337 @@
-"""PPO with masked actions in one file, to be read from top to bottom and changed.
+"""PPO for games of any number of players: one policy plays the seats and learns from all of them.
 
-    python -m training.ppo --game beaver_gang --total-timesteps 500000
-
-One learner against given opponents in the native vector environment. The folder
-``runs/<game>__ppo__<seed>__<time>`` gets TensorBoard logs and the policy, a file that is an agent
-wherever one is expected. The shipped policies are made by ``training.train``: self-play.
+Read from top to bottom: the networks, a rollout with the decisions of all seats, their advantages,
+the update. Inputs and action masks are sparse rows (``training.networks.sparse``): of an
+observation about an eighth is not zero, and few actions are legal.
 """
 
 from __future__ import annotations
 
-import argparse
-import time
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field, fields
-from pathlib import Path
-from typing import Any, get_type_hints
+import copy
+from collections.abc import Iterator
+from typing import Any
 
-import gymnasium
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import nn
-from torch.distributions import Categorical
-from torch.utils.tensorboard import SummaryWriter
 
-import card_envs
-from card_envs import command
-from card_envs.agents.network import Network, write_policy
-from card_envs.engine.game import gymnasium_id
-from card_envs.evaluation import evaluate
+from card_envs.agents.network import Network
+from card_envs.engine.game import Game
+from card_envs.engine.jit import jit
+from training.config import Config
+from training.games.selfplay import SelfPlayGames
+from training.layers import InputLayer, Linear
+from training.legal_actions import divergences, draw_actions, evaluate_actions
+from training.sparse import SparseRows, SparseRowsBuffer
 
-
-def argument(default: Any, text: str) -> Any:
-    """An argument with its default and what ``--help`` says of it."""
-    return field(default=default, metadata={"help": text})
-
-
-@dataclass
-class Args:
-    """The command's arguments."""
-
-    game: str = argument("beaver_gang", "the game's id")
-    num_players: int = argument(3, "number of players")
-    opponents: str = argument("heuristic", "the agent in all other seats, also in the evaluation")
-    seed: int = argument(1, "of the deals, the weights and the actions")
-    total_timesteps: int = argument(500_000, "learner decisions in all")
-    num_envs: int = argument(256, "games played at a time")
-    num_steps: int = argument(16, "decisions of each game in a rollout")
-    hidden: int = argument(128, "units of each of the two hidden layers")
-    learning_rate: float = argument(1e-3, "at the start")
-    anneal_lr: bool = argument(True, "let the learning rate fall to 0")
-    gamma: float = argument(1.0, "discount; games end, so none is needed")
-    gae_lambda: float = argument(0.95, "lambda of generalized advantage estimation")
-    num_minibatches: int = argument(8, "minibatches of a rollout")
-    update_epochs: int = argument(4, "passes over a rollout")
-    clip_coef: float = argument(0.2, "clipping of the probability ratio")
-    ent_coef: float = argument(0.01, "weight of the entropy bonus")
-    vf_coef: float = argument(0.5, "weight of the value loss")
-    max_grad_norm: float = argument(0.5, "greatest norm of the gradient")
-    eval_deals: int = argument(500, "duplicate deals of the evaluation at the end")
-    threads: int = argument(1, "torch's threads; more are seldom faster for networks of this size")
+# ---------------------------------------------------------------------------------------------
+# The networks
+# ---------------------------------------------------------------------------------------------
 
 
-#: The least and the most of the numbers among them.
-LIMITS: dict[str, tuple[float, float]] = {
-    "seed": (0, 2**31 - 1),
-    "num_envs": (1, 2**20),
-    "num_steps": (1, 2**16),
-    "hidden": (1, 2**16),
-    "learning_rate": (0, 1),
-    "gamma": (0, 1),
-    "gae_lambda": (0, 1),
-    "clip_coef": (0, 100),
-    "ent_coef": (0, 100),
-    "vf_coef": (0, 100),
-    "max_grad_norm": (0, 1e6),
-    "update_epochs": (1, 1000),
-    "eval_deals": (2, 1_000_000),
-    "threads": (1, 512),
-}
+class ActorCritic(nn.Module):
+    """A policy network that sees the observation, and a value network that may see more.
 
+    Args:
+        game: The game.
+        inputs: Size of the input rows: the observation, and behind it what the critic sees besides.
+        config: The run's configuration; its section ``network`` describes both networks.
+    """
 
-def parse_args(argv: Sequence[str] | None = None) -> Args:
-    """The arguments given on the command line, and the defaults of all others."""
-    parser = argparse.ArgumentParser(
-        prog="python -m training.ppo",
-        description=(__doc__ or "").split("\n")[0],
-        formatter_class=argparse.ArgumentDefaultsHelpFormatter,
-    )
-    types = get_type_hints(Args)
-    for entry in fields(Args):
-        kind: dict[str, Any] = {"type": types[entry.name]}
-        if kind["type"] is bool:
-            kind = {"action": argparse.BooleanOptionalAction}
-        name = f"--{entry.name.replace('_', '-')}"
-        parser.add_argument(name, default=entry.default, help=entry.metadata["help"], **kind)
-    args = Args(**vars(parser.parse_args(argv)))
-    for name, (least, most) in LIMITS.items():
-        if not least <= getattr(args, name) <= most:
-            parser.error(f"--{name.replace('_', '-')} must be from {least} to {most}")
-    batch_size = args.num_envs * args.num_steps
-    if not 1 <= args.num_minibatches <= batch_size // 2:
-        parser.error(f"--num-minibatches must be from 1 to {batch_size // 2}, half a rollout")
-    if args.total_timesteps < batch_size:
-        parser.error(f"--total-timesteps must be at least {batch_size}, a rollout")
-    return args
-
-
-def linear(inputs: int, outputs: int, std: float = np.sqrt(2)) -> nn.Linear:
-    """A layer with orthogonal weights and no bias at first."""
-    layer = nn.Linear(inputs, outputs)
-    nn.init.orthogonal_(layer.weight, std)
-    nn.init.zeros_(layer.bias)
-    return layer
-
-
-def mlp(inputs: int, hidden: int, outputs: int, std: float) -> nn.Sequential:
-    """Two hidden layers; ``std`` scales the weights of the last layer."""
-    layers = linear(inputs, hidden), nn.ReLU(), linear(hidden, hidden), nn.ReLU()
-    return nn.Sequential(*layers, linear(hidden, outputs, std))
-
-
-class Agent(nn.Module):
-    """Actor and critic, which share no weights."""
-
-    def __init__(self, num_inputs: int, num_actions: int, hidden: int) -> None:
+    def __init__(self, game: Game, inputs: int, config: Config) -> None:
         super().__init__()
-        self.actor = mlp(num_inputs, hidden, num_actions, std=0.01)
-        self.critic = mlp(num_inputs, hidden, 1, std=1.0)
+        network = config.network
+        features = game.action_features if network.logits == "features" else np.eye(game.num_actions)
+        self.features = SparseRows.of(np.asarray(features, np.float32))
+        self._observed = game.fields.size
+        self._inputs = inputs
+        self._first_of_critic = game.fields.size if network.critic == "state" else 0
+        self.activation = network.activation
+        self.actor = _perceptron(self._observed, network, features.shape[1], gain=0.01)
+        self.critic = _perceptron(inputs - self._first_of_critic, network, 1, gain=1.0)
 
-    def distribution(self, obs: torch.Tensor, mask: torch.Tensor) -> Categorical:
-        """The policy (N,) over legal actions, given observations (N, D) and masks (N, A)."""
-        logits = self.actor(obs).masked_fill(~mask, -1e9)  # finite: 0 * -inf would be no entropy
-        return Categorical(logits=logits, validate_args=False)
+    def logits(self, inputs: SparseRows) -> torch.Tensor:
+        """Logits of the action features, float32 (M, F), for rows (M, inputs)."""
+        logits: torch.Tensor = self.actor(inputs.between(0, self._observed))
+        return logits
 
-    def value(self, obs: torch.Tensor) -> torch.Tensor:
-        """The values (N,)."""
-        values: torch.Tensor = self.critic(obs).squeeze(-1)
-        return values
+    def values(self, inputs: SparseRows) -> torch.Tensor:
+        """Values, float32 (M,), for rows (M, inputs)."""
+        values: torch.Tensor = self.critic(inputs.between(self._first_of_critic, self._inputs))
+        return values[:, 0]
 
-    def network(self) -> Network:
-        """The actor as the network of a policy file."""
-        layers = [layer for layer in self.actor if isinstance(layer, nn.Linear)]
-        arrays = [(x.weight.detach().numpy(), x.bias.detach().numpy()) for x in layers]
-        return Network(arrays, "relu")
-
-
-def new_folder(name: str) -> Path:
-    """Make a folder in ``runs``, with a number behind its name if there is one of that name."""
-    folder, number = Path("runs") / name, 0
-    while True:
-        try:
-            folder.mkdir(parents=True)
-            return folder
-        except FileExistsError:
-            number += 1
-            folder = Path("runs") / f"{name}__{number}"
+    def policy(self) -> Network:
+        """The policy with a logit for each action, as policy files hold it; weights are copies."""
+        layers = [
+            (layer.weight.detach().numpy(), layer.bias.detach().numpy())
+            for layer in self.actor
+            if isinstance(layer, nn.Linear)
+        ]
+        features = self.features.to_dense().numpy()
+        layers[-1] = (features @ layers[-1][0], features @ layers[-1][1])
+        return Network([(w.copy(), b.copy()) for w, b in layers], self.activation)
 
 
-def train(args: Args) -> Path:
-    """Train, write the policy, evaluate it, and return the path of its file."""
-    game = card_envs.load_game(args.game)
-    envs = gymnasium.make_vec(
-        gymnasium_id(game.name),
-        num_envs=args.num_envs,
-        num_players=args.num_players,
-        opponents=args.opponents,
-        skip_forced=True,  # a forced move teaches nothing
-        on_illegal="raise",  # masked actions are always legal
-    )
-    folder = new_folder(f"{game.id}__ppo__{args.seed}__{int(time.time())}")
-    writer = SummaryWriter(str(folder))
-    lines = "\n".join(f"|{name}|{value}|" for name, value in asdict(args).items())
-    writer.add_text("hyperparameters", f"|argument|value|\n|-|-|\n{lines}")
-    torch.set_num_threads(args.threads)
-    torch.manual_seed(args.seed)
-    shuffle = np.random.default_rng(args.seed)
+def _perceptron(inputs: int, network: Any, outputs: int, gain: float) -> nn.Sequential:
+    """Orthogonal weights, those of the last layer times ``gain``; biases 0."""
+    layers: list[nn.Module] = []
+    for size in network.hidden:
+        layer = (Linear if layers else InputLayer)(inputs, size)
+        nn.init.orthogonal_(layer.weight, gain=np.sqrt(2))
+        layers += [layer, nn.Tanh() if network.activation == "tanh" else nn.ReLU(inplace=True)]
+        inputs = size
+    layers.append((Linear if layers else InputLayer)(inputs, outputs))
+    nn.init.orthogonal_(layers[-1].weight, gain=gain)
+    for layer in layers:
+        if isinstance(layer, nn.Linear):
+            nn.init.zeros_(layer.bias)
+    return nn.Sequential(*layers)
 
-    num_actions = int(envs.single_action_space.n)  # type: ignore[attr-defined]
-    agent = Agent(game.fields.size, num_actions, args.hidden)
-    optimizer = torch.optim.Adam(agent.parameters(), lr=args.learning_rate, eps=1e-5)
 
-    steps = (args.num_steps, args.num_envs)
-    obs = torch.zeros((*steps, game.fields.size))
-    masks = torch.zeros((*steps, num_actions), dtype=torch.bool)
-    actions = torch.zeros(steps, dtype=torch.long)
-    logprobs, rewards, dones, values = (torch.zeros(steps) for _ in range(4))
+# ---------------------------------------------------------------------------------------------
+# A rollout
+# ---------------------------------------------------------------------------------------------
 
-    batch_size = args.num_envs * args.num_steps
-    num_iterations = args.total_timesteps // batch_size
-    episode_returns = np.zeros(args.num_envs)
-    # Game i has the seed behind that of game i - 1: no two runs share one.
-    next_obs, infos = envs.reset(seed=args.seed * args.num_envs % 2**64)
-    begun = time.perf_counter()
-    for iteration in range(1, num_iterations + 1):
-        if args.anneal_lr:
-            remaining = 1.0 - (iteration - 1) / num_iterations
-            optimizer.param_groups[0]["lr"] = remaining * args.learning_rate
 
-        # Rollout
-        returns_of_ended: list[float] = []
-        for step in range(args.num_steps):
-            obs[step] = torch.from_numpy(next_obs)
-            masks[step] = torch.from_numpy(infos["action_mask"])
+class Rollout:
+    """The decisions of one iteration in the order in which they were taken.
+
+    A decision is open until its seat decides again or its game ends; rewards that its seat gets
+    until then are its own. Those that are open when a rollout ends are the first of the next one.
+
+    Attributes:
+        size: Number of decisions so far, K; all arrays have more room.
+        open: int64 (N, P), each seat's open decision in each game; -1: it has none.
+        inputs, legal: sparse rows (K, inputs) and (K, A).
+        actions, log_probs, values: int64, float32, float32 (K,), as they were taken.
+        rewards: float32 (K,), what the seat got until its next decision.
+        following: int64 (K,), the seat's next decision; -1: there is none yet.
+        is_last: bool (K,), the game ended before the seat decided again.
+    """
+
+    def __init__(self, num_games: int, seats: int, steps: int, inputs: int, actions: int) -> None:
+        room = num_games * (seats + steps)
+        self.size = 0
+        self.open = np.full((num_games, seats), -1)
+        self._inputs = SparseRowsBuffer(room, inputs)
+        self._legal = SparseRowsBuffer(room, actions)
+        self.actions = np.zeros(room, np.int64)
+        self.log_probs = np.zeros(room, np.float32)
+        self.values = np.zeros(room, np.float32)
+        self.rewards = np.zeros(room, np.float32)
+        self.following = np.full(room, -1)
+        self.is_last = np.zeros(room, np.bool_)
+
+    @property
+    def inputs(self) -> SparseRows:
+        """The input rows (K, inputs)."""
+        return self._inputs.rows
+
+    @property
+    def legal(self) -> SparseRows:
+        """The action masks (K, A)."""
+        return self._legal.rows
+
+    def begin(self) -> None:
+        """Begin a new rollout with the decisions that are open."""
+        is_open = self.open >= 0
+        carried = self.open[is_open]
+        rows = self.inputs.take(carried).to_dense().numpy(), self.legal.take(carried).to_dense()
+        self.size = len(carried)
+        self.open[is_open] = np.arange(self.size)
+        for array in (self.actions, self.log_probs, self.values, self.rewards):
+            array[: self.size] = array[carried]
+        self.following[:] = -1
+        self.is_last[:] = False
+        for buffer, dense in zip((self._inputs, self._legal), rows, strict=True):
+            buffer.clear()
+            buffer.append(np.asarray(dense))
+
+    def observe(
+        self, inputs: NDArray[np.float32], action_masks: NDArray[np.int8]
+    ) -> tuple[SparseRows, SparseRows]:
+        """Keep what the next decisions are made from; returns it as sparse rows."""
+        return self._inputs.append(inputs), self._legal.append(action_masks)
+
+    def decide(
+        self, players: NDArray[np.int64], actions: NDArray[np.int64], log_probs: NDArray[np.float32]
+    ) -> None:
+        """Keep a decision of one player in each game, (N,) each."""
+        games = np.arange(len(players))
+        new = self.size + games
+        before = self.open[games, players]
+        self.following[before[before >= 0]] = new[before >= 0]
+        self.open[games, players] = new
+        self.actions[new], self.log_probs[new], self.rewards[new] = actions, log_probs, 0.0
+        self.size += len(players)
+
+    def pay(self, rewards: NDArray[np.float64]) -> None:
+        """Pay what the seats have got (N, P); a seat that has not decided yet gets nothing."""
+        is_open = self.open >= 0
+        self.rewards[self.open[is_open]] += rewards[is_open]
+
+    def end(self, games: NDArray[np.int64]) -> None:
+        """The games are over."""
+        decisions = self.open[games]
+        self.is_last[decisions[decisions >= 0]] = True
+        self.open[games] = -1
+
+    def advantages(self, gamma: float, lam: float) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
+        """Generalized advantage estimation along each seat's own decisions.
+
+        Returns:
+            complete: int64 (M,), the decisions that are not open.
+            advantages: float32 (M,).
+        """
+        out = np.zeros(self.size, np.float32)
+        _estimate(self.rewards, self.values, self.following, self.is_last, gamma, lam, out)
+        complete = np.flatnonzero((self.following[: self.size] >= 0) | self.is_last[: self.size])
+        return complete, out[complete]
+
+
+@jit
+def _estimate(rewards, values, following, is_last, gamma, lam, out):  # type: ignore[no-untyped-def]
+    """Write advantages; those of open decisions stay 0, so that what precedes them bootstraps."""
+    for k in range(len(out) - 1, -1, -1):
+        after = following[k]
+        if is_last[k]:
+            out[k] = rewards[k] - values[k]
+        elif after >= 0:
+            out[k] = rewards[k] + gamma * values[after] - values[k] + gamma * lam * out[after]
+
+
+# ---------------------------------------------------------------------------------------------
+# The learner
+# ---------------------------------------------------------------------------------------------
+
+
+class PPO:
+    """The learner: ``collect`` a rollout, ``update`` the networks, again and again.
+
+    Args:
+        game: The game.
+        games: The games that it plays; all wait for its decisions.
+        config: The run's configuration.
+
+    Attributes:
+        decisions: Decisions taken so far, forced ones not counted.
+        iteration: Updates made so far.
+    """
+
+    def __init__(self, game: Game, games: SelfPlayGames, config: Config) -> None:
+        self.config, self.games = config, games
+        self.generator = torch.Generator().manual_seed(config.seed)
+        torch.manual_seed(config.seed)  # initial weights
+        self.networks = ActorCritic(game, games.inputs, config)
+        self.optimizer = torch.optim.Adam(
+            self.networks.parameters(), lr=config.ppo.learning_rate, eps=1e-5, fused=True
+        )
+        # Averages of the weights: the policy that is exported, and the one that the KL term pulls to.
+        self.average = copy.deepcopy(self.networks).requires_grad_(False)
+        self.anchor = copy.deepcopy(self.networks).requires_grad_(False)
+        self.decisions = self.iteration = 0
+        count, ppo = config.environment.num_envs, config.ppo
+        self.rollout = Rollout(
+            count, game.max_players, ppo.n_steps, games.inputs, game.num_actions
+        )
+        games.begin(self.networks.policy())
+
+    @torch.no_grad()
+    def collect(self) -> None:
+        """Play until ``num_envs * n_steps`` decisions are taken."""
+        rollout, games = self.rollout, self.games
+        rollout.begin()
+        carried = rollout.size
+        for _ in range(self.config.ppo.n_steps):
+            inputs, legal = rollout.observe(games.observe(), games.arena.action_mask)
+            logits = self.networks.logits(inputs)
+            numbers = torch.rand(len(inputs), generator=self.generator)
+            actions, log_probs = draw_actions(logits, self.networks.features, legal, numbers)
+            rollout.decide(games.players, actions.numpy(), log_probs.numpy())
+            outcome = games.step(actions.numpy())
+            rewards = outcome.rewards
+            if len(outcome.truncated):
+                flat = outcome.last.reshape(-1, games.inputs)
+                values = self.networks.values(SparseRows.of(flat)).numpy()
+                rewards[outcome.truncated] += self.config.ppo.gamma * values.reshape(
+                    outcome.last.shape[:2]
+                )
+            rollout.pay(rewards)
+            rollout.end(outcome.ended)
+        # In large batches, since nothing changes the weights within a rollout.
+        size = self.config.ppo.batch_size
+        for first in range(carried, rollout.size, size):
+            part = slice(first, min(first + size, rollout.size))
+            rollout.values[part] = self.networks.values(rollout.inputs.take(part)).numpy()
+        self.decisions += rollout.size - carried
+
+    def update(self) -> dict[str, float]:
+        """Improve the networks on the rollout's complete decisions; returns the losses' means."""
+        config, ppo, rollout = self.config, self.config.ppo, self.rollout
+        done = min(self.decisions / max(config.decisions, 1), 1.0)
+        for group in self.optimizer.param_groups:
+            group["lr"] = ppo.learning_rate_at(done)
+        ent_coef = ppo.ent_coef_at(done, self.iteration)
+        complete, advantages = rollout.advantages(ppo.gamma, ppo.gae_lambda)
+        returns = torch.from_numpy(advantages + rollout.values[complete])
+        log_probs = torch.from_numpy(rollout.log_probs[complete])
+        actions, advantage = torch.from_numpy(rollout.actions[complete]), torch.from_numpy(advantages)
+        sums: dict[str, float] = {}
+        count = 0
+        for batch in self._minibatches(len(complete)):
+            rows = complete[batch.numpy()]
+            inputs, legal = rollout.inputs.take(rows), rollout.legal.take(rows)
+            logits = self.networks.logits(inputs)
+            features = self.networks.features
+            log_prob, entropy = evaluate_actions(logits, features, legal, actions[batch])
+            gain = advantage[batch]
+            gain = (gain - gain.mean()) / (gain.std() + 1e-8)
+            ratio = torch.exp(log_prob - log_probs[batch])
+            clipped = ratio.clamp(1 - ppo.clip_range, 1 + ppo.clip_range)
+            policy_loss = -torch.minimum(gain * ratio, gain * clipped).mean()
+            value_loss = nn.functional.mse_loss(self.networks.values(inputs), returns[batch])
+            loss = policy_loss + ppo.vf_coef * value_loss - ent_coef * entropy.mean()
+            if ppo.kl_coef:
+                with torch.no_grad():
+                    anchor = self.anchor.logits(inputs)
+                loss = loss + ppo.kl_coef * divergences(logits, anchor, features, legal).mean()
+            self.optimizer.zero_grad()
+            loss.backward()
+            nn.utils.clip_grad_norm_(self.networks.parameters(), ppo.max_grad_norm)
+            self.optimizer.step()
             with torch.no_grad():
-                policy = agent.distribution(obs[step], masks[step])
-                actions[step] = policy.sample()
-                logprobs[step] = policy.log_prob(actions[step])
-                values[step] = agent.value(obs[step])
-            next_obs, reward, terminated, truncated, infos = envs.step(actions[step].numpy())
-            # A truncated game has paid its standing: no value is bootstrapped.
-            done = terminated | truncated
-            rewards[step] = torch.from_numpy(reward)
-            dones[step] = torch.from_numpy(done)
-            episode_returns += reward
-            returns_of_ended += episode_returns[done].tolist()
-            episode_returns[done] = 0.0
+                metrics = {  # noqa
+                    "policy_loss": policy_loss,
+                    "value_loss": value_loss,
+                    "entropy": entropy.mean(),
+                    "approx_kl": (ratio - 1 - ratio.log()).mean(),
+                    "clip_fraction": ((ratio - 1).abs() > ppo.clip_range).float().mean(),
+                }
+            for name, value in metrics.items():
+                sums[name] = sums.get(name, 0.0) + float(value.detach())
+            count += 1
+        self.iteration += 1
+        _move(self.average, self.networks, config.ema_decay)
+        _move(self.anchor, self.networks, ppo.kl_decay)
+        return {name: total / count for name, total in sums.items()}
 
-        # Generalized advantage estimation
-        advantages = torch.zeros_like(rewards)
-        with torch.no_grad():
-            next_value = agent.value(torch.from_numpy(next_obs))
-        advantage = torch.zeros(args.num_envs)
-        for step in reversed(range(args.num_steps)):
-            goes_on = 1.0 - dones[step]
-            delta = rewards[step] + args.gamma * next_value * goes_on - values[step]
-            advantage = delta + args.gamma * args.gae_lambda * goes_on * advantage
-            advantages[step], next_value = advantage, values[step]
-        returns = advantages + values
+    def _minibatches(self, size: int) -> Iterator[torch.Tensor]:
+        """Random minibatches (B,) of ``size`` decisions, epoch after epoch.
 
-        # Update
-        b_obs, b_masks = obs.flatten(0, 1), masks.flatten(0, 1)
-        b_actions, b_logprobs = actions.flatten(), logprobs.flatten()
-        b_advantages, b_returns = advantages.flatten(), returns.flatten()
-        for _ in range(args.update_epochs):
-            for indices in np.array_split(shuffle.permutation(batch_size), args.num_minibatches):
-                mb = torch.from_numpy(indices)
-                policy = agent.distribution(b_obs[mb], b_masks[mb])
-                logratio = policy.log_prob(b_actions[mb]) - b_logprobs[mb]
-                ratio = logratio.exp()
-                mb_advantages = b_advantages[mb] - b_advantages[mb].mean()
-                mb_advantages = mb_advantages / (mb_advantages.std() + 1e-8)
-                clipped = ratio.clamp(1 - args.clip_coef, 1 + args.clip_coef)
-                pg_loss = -torch.min(mb_advantages * ratio, mb_advantages * clipped).mean()
-                v_loss = 0.5 * (agent.value(b_obs[mb]) - b_returns[mb]).square().mean()
-                entropy = policy.entropy().mean()
-                loss = pg_loss - args.ent_coef * entropy + args.vf_coef * v_loss
-                optimizer.zero_grad()
-                loss.backward()
-                nn.utils.clip_grad_norm_(agent.parameters(), args.max_grad_norm)
-                optimizer.step()
-
-        # Logging
-        decisions = iteration * batch_size
-        sps = int(decisions / (time.perf_counter() - begun))
-        explained = 1 - (b_returns - values.flatten()).var() / b_returns.var()
-        for tag, value in {
-            "charts/learning_rate": optimizer.param_groups[0]["lr"],
-            "charts/SPS": sps,
-            "charts/episodic_return": np.mean(returns_of_ended or [np.nan]),
-            "losses/policy_loss": pg_loss.item(),
-            "losses/value_loss": v_loss.item(),
-            "losses/entropy": entropy.item(),
-            "losses/approx_kl": (ratio - 1 - logratio).mean().item(),
-            "losses/explained_variance": explained.item(),
-        }.items():
-            writer.add_scalar(tag, value, decisions)
-        print(f"{decisions} decisions, {sps} a second")
-
-    # Evaluation: every deal in all seatings with the same cards.
-    path = folder / "policy.safetensors"
-    write_policy(path, agent.network(), game)
-    for opponent in dict.fromkeys((args.opponents, "random")):
-        table = [str(path), *[opponent] * (args.num_players - 1)]
-        rank = evaluate(game, table, args.eval_deals, args.seed).agents[0].rank
-        writer.add_scalar(f"evaluation/rank_vs_{opponent}", rank.mean, decisions)
-        print(f"against {opponent}: rank {rank.mean:+.3f} ({rank.low:+.3f} … {rank.high:+.3f})")
-    writer.close()
-    return path
+        A last one below half of ``batch_size`` joins the one before.
+        """
+        batch_size = self.config.ppo.batch_size
+        count = max(1, (size + batch_size // 2) // batch_size)
+        edges = [*range(0, count * batch_size, batch_size), size]
+        for _ in range(self.config.ppo.n_epochs):
+            order = torch.randperm(size, generator=self.generator)
+            for first, stop in zip(edges[:-1], edges[1:], strict=True):
+                yield order[first:stop]
 
 
-def main(argv: Sequence[str] | None = None) -> int:
-    """The command ``python -m training.ppo``; returns the exit status."""
-    args = parse_args(argv)
-    return command.run("training.ppo", lambda: print(f"The policy is in {train(args)}."))
-
-
-if __name__ == "__main__":
-    raise SystemExit(main())
+@torch.no_grad()
+def _move(average: nn.Module, networks: nn.Module, decay: float) -> None:
+    """Move an exponential moving average towards the networks."""
+    for mean, value in zip(average.parameters(), networks.parameters(), strict=True):
+        mean.lerp_(value, 1.0 - decay)
