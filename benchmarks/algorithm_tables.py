@@ -13,7 +13,7 @@ from card_envs.evaluation.display import draw_matrix, write_picture
 from card_envs.extras import import_extra
 from card_envs.games import GAMES, load_game
 from card_envs.markdown import markdown_table
-from training.records import read_json
+from training.runs.records import read_json
 
 
 def table(measured: dict[str, Any]) -> str:

@@ -29,7 +29,7 @@ from card_envs.evaluation.display import plot_ratings, rating_interval, short_na
 from card_envs.evaluation.tournament import tables_of
 from card_envs.games import load_game
 from card_envs.markdown import markdown_table
-from training.records import read_json
+from training.runs.records import read_json
 
 PACKAGES = ("numba", "numpy")
 

@@ -36,7 +36,7 @@ from card_envs import command
 from card_envs.engine.game import Game
 from card_envs.games import load_game
 from card_envs.markdown import markdown_table
-from training.config import load_config
+from training.runs.config import load_config
 
 BATCHES = tuple(2**k for k in range(10, 21, 2))
 CPU_BATCHES = (4096, 16384)

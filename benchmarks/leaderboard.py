@@ -11,7 +11,7 @@ from card_envs.evaluation.display import plot_ratings, rating_interval, short_na
 from card_envs.files import write_json, write_text
 from card_envs.games import load_game
 from card_envs.markdown import markdown_table
-from training.records import identity, predecessors, with_tables
+from training.runs.records import identity, predecessors, with_tables
 
 
 def table(measured: dict[str, Any]) -> str:

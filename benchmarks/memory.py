@@ -25,7 +25,7 @@ from card_envs.engine.game import Game
 from card_envs.evaluation import estimate_mean
 from card_envs.games import load_game
 from card_envs.markdown import markdown_table
-from training.tasks import do_calls
+from training.runs.tasks import do_calls
 
 PACKAGES = ("numba", "numpy", "torch")
 

@@ -14,8 +14,8 @@ from card_envs import command
 from card_envs.command import output_file
 from card_envs.files import write_json, write_text
 from card_envs.games import GAMES, load_game
-from training.records import command_as_typed, cpu_model, versions, with_tables
-from training.tasks import add_jobs_argument
+from training.runs.records import command_as_typed, cpu_model, versions, with_tables
+from training.runs.tasks import add_jobs_argument
 
 README = Path(__file__).with_name("README.md")
 RESULTS = Path(__file__).with_name("results")

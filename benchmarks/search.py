@@ -34,8 +34,8 @@ from card_envs.evaluation.display import short_names
 from card_envs.games import load_game
 from card_envs.markdown import markdown_table
 from card_envs.progress import track
-from training.one_against import one_against
-from training.records import read_json
+from training.runs.one_against import one_against
+from training.runs.records import read_json
 
 PACKAGES = ("numba", "numpy")
 DEALS = 300

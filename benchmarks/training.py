@@ -33,12 +33,12 @@ from benchmarks import report, training_speedup
 from benchmarks.training_worker import StopwatchCallback
 from card_envs import command
 from card_envs.markdown import markdown_table
-from training.config import Config, load_config
+from training.runs.config import Config, load_config
 from training.device_loops import has_games_on_device
 from training.device_selfplay import make_device_env
 from training.export import policy_network
 from training.learner import ACTIVATIONS, make_learner, ppo_arguments
-from training.run import Run
+from training.runs.run import Run
 from training.selfplay import make_env
 
 PACKAGES = (

@@ -17,7 +17,7 @@ from typing import Any
 
 from benchmarks import report
 from card_envs.markdown import markdown_table
-from training.config import load_config
+from training.runs.config import load_config
 
 ROOT = Path(__file__).parent.parent
 WORKER = Path(__file__).with_name("training_worker.py")

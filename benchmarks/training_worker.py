@@ -17,10 +17,10 @@ from typing import Any
 import torch
 from stable_baselines3.common.callbacks import BaseCallback
 
-from training.config import load_config
+from training.runs.config import load_config
 from training.export import policy_network
 from training.learner import make_learner
-from training.run import Run
+from training.runs.run import Run
 from training.selfplay import make_env
 
 

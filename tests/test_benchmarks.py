@@ -18,7 +18,7 @@ from benchmarks import report
 from card_envs.agents import choose, make_agent
 from card_envs.engine.jit import COMPILED
 from card_envs.games import GAMES, load_game
-from training.records import with_tables
+from training.runs.records import with_tables
 
 pytest.importorskip("rlcard")
 pytest.importorskip("pygame")

@@ -21,10 +21,10 @@ from tiny_runs import SCRIPTED, SMALL, policy_file, tiny_run
 from benchmarks import cuda
 from training import device_selfplay, learner, train
 from training.callback import SelfPlayCallback
-from training.config import load_config
+from training.runs.config import load_config
 from training.device_rollouts import DeviceRolloutBuffer
 from training.device_selfplay import make_device_env
-from training.run import Run
+from training.runs.run import Run
 from training.selfplay import make_env
 
 pytestmark = needs_training

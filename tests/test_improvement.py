@@ -17,11 +17,11 @@ from card_envs.agents.network import write_policy
 from card_envs.engine.agent import turn_of
 from card_envs.engine.game import Game, View
 from training import improve, ship
-from training.config import check, with_overrides
+from training.runs.keys import check, with_overrides
 from training.improve import ImprovementRun
-from training.improvement import Actor, _advantages, fit_policy
-from training.improvement_config import FitSection, ImprovementConfig, load_improvement_config
-from training.labels import Labels, join_labels, label_positions, read_labels, write_labels
+from training.improvement.fitting import Actor, _advantages, fit_policy
+from training.improvement.config import FitSection, ImprovementConfig, load_improvement_config
+from training.improvement.labels import Labels, join_labels, label_positions, read_labels, write_labels
 
 ROOT = Path(__file__).parent.parent
 
@@ -293,7 +293,7 @@ def test_the_torch_policy_is_the_network(game, sums, tmp_path):
 
 
 def improvement_inputs(labels, game):
-    from training.sparse import SparseRows
+    from training.networks.sparse import SparseRows
 
     rows = SparseRows.of(labels.observation / game.fields.scale)
     return rows, torch.from_numpy(labels.action_mask)

@@ -11,12 +11,12 @@ from tiny_runs import SCRIPTED, SMALL, tiny_run
 from torch import nn
 
 from training.distribution import MaskedCategorical
-from training.layers import InputLayer, Linear
+from training.networks.layers import InputLayer, Linear
 from training.learner import make_learner
-from training.legal_actions import divergences, draw_actions, evaluate_actions
+from training.networks.legal_actions import divergences, draw_actions, evaluate_actions
 from training.rollouts import SparseRolloutBuffer
 from training.selfplay import make_env
-from training.sparse import SparseRows, SparseRowsBuffer, as_dense
+from training.networks.sparse import SparseRows, SparseRowsBuffer, as_dense
 
 HERE = Path("unused")
 

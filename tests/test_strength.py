@@ -21,9 +21,9 @@ from card_envs.engine.game import View
 from card_envs.evaluation import tables_of
 from card_envs.evaluation.display import short_names
 from training import best_response, study, train
-from training.config import Config, PPOSection, load_config
-from training.records import identity, predecessors, read_json, with_tables
-from training.run import Run
+from training.runs.config import Config, PPOSection, load_config
+from training.runs.records import identity, predecessors, read_json, with_tables
+from training.runs.run import Run
 
 ROOT = report.README.parent.parent
 SHIPPED = [pytest.param(g, id=g.id) for g in ALL_GAMES if "ppo" in shipped_policies(g)]

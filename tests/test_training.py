@@ -29,15 +29,15 @@ from card_envs.envs.aec import CardEnv
 from training import checkpoint, config_tables, ship, train
 from training import config as config_module
 from training.callback import SelfPlayCallback
-from training.config import Config, ImitationSection, load_config
+from training.runs.config import Config, ImitationSection, load_config
 from training.distribution import MaskedCategorical
 from training.export import export_policy, policy_network
 from training.imitation import Teacher, imitate
-from training.improvement_config import ImprovementConfig
+from training.improvement.config import ImprovementConfig
 from training.learner import Learner, linear_schedule, make_learner, use_threads
 from training.policy import ActionFeaturesLayer
-from training.records import predecessors
-from training.run import Run
+from training.runs.records import predecessors
+from training.runs.run import Run
 from training.selfplay import SelfPlayGames, SelfPlayVecEnv, make_env
 
 ROOT = Path(__file__).parent.parent

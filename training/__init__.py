@@ -20,7 +20,6 @@ _NEEDED = (
     "tensorboard",
     "threadpoolctl",
     "torch",
-    "tqdm",
     "yaml",
 )
 _missing = [name for name in _NEEDED if find_spec(name) is None]

@@ -1,14 +1,15 @@
 """PPO for games of any number of players: one policy plays the seats and learns from all of them.
 
 Read from top to bottom: the networks, a rollout with the decisions of all seats, their advantages,
-the update. Inputs and action masks are sparse rows (``training.networks.sparse``): of an
+the update. On a CPU inputs and action masks are sparse rows (``training.networks.sparse``): of an
 observation about an eighth is not zero, and few actions are legal.
 """
 
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -19,11 +20,12 @@ from torch import nn
 from card_envs.agents.network import Network
 from card_envs.engine.game import Game
 from card_envs.engine.jit import jit
-from training.config import Config
 from training.games.selfplay import SelfPlayGames
-from training.layers import InputLayer, Linear
-from training.legal_actions import divergences, draw_actions, evaluate_actions
-from training.sparse import SparseRows, SparseRowsBuffer
+from training.networks.actor import Actor, features_of
+from training.networks.layers import perceptron
+from training.networks.legal_actions import divergences, draw_actions, evaluate_actions
+from training.networks.sparse import Rows, SparseRows, SparseRowsBuffer, columns_of, rows_on
+from training.runs.config import Config
 
 # ---------------------------------------------------------------------------------------------
 # The networks
@@ -42,51 +44,27 @@ class ActorCritic(nn.Module):
     def __init__(self, game: Game, inputs: int, config: Config) -> None:
         super().__init__()
         network = config.network
-        features = game.action_features if network.logits == "features" else np.eye(game.num_actions)
-        self.features = SparseRows.of(np.asarray(features, np.float32))
         self._observed = game.fields.size
-        self._inputs = inputs
-        self._first_of_critic = game.fields.size if network.critic == "state" else 0
-        self.activation = network.activation
-        self.actor = _perceptron(self._observed, network, features.shape[1], gain=0.01)
-        self.critic = _perceptron(inputs - self._first_of_critic, network, 1, gain=1.0)
+        self._of_critic = game.fields.size if network.critic == "state" else 0, inputs
+        features = features_of(game, network.logits)
+        self.actor = Actor(self._observed, network.hidden, network.activation, features)
+        ablated = np.zeros(self._observed, np.float32)
+        for name in network.ablated_fields:
+            game.fields.unflatten(ablated)[name][...] = 1.0
+        if network.ablated_fields:
+            self.actor.ablate(ablated > 0)
+        seen = inputs - self._of_critic[0]
+        self.critic = perceptron(seen, network.hidden, network.activation, 1, gain=1.0)
 
-    def logits(self, inputs: SparseRows) -> torch.Tensor:
+    def logits(self, inputs: Rows) -> torch.Tensor:
         """Logits of the action features, float32 (M, F), for rows (M, inputs)."""
-        logits: torch.Tensor = self.actor(inputs.between(0, self._observed))
+        logits: torch.Tensor = self.actor(columns_of(inputs, 0, self._observed))
         return logits
 
-    def values(self, inputs: SparseRows) -> torch.Tensor:
+    def values(self, inputs: Rows) -> torch.Tensor:
         """Values, float32 (M,), for rows (M, inputs)."""
-        values: torch.Tensor = self.critic(inputs.between(self._first_of_critic, self._inputs))
+        values: torch.Tensor = self.critic(columns_of(inputs, *self._of_critic))
         return values[:, 0]
-
-    def policy(self) -> Network:
-        """The policy with a logit for each action, as policy files hold it; weights are copies."""
-        layers = [
-            (layer.weight.detach().numpy(), layer.bias.detach().numpy())
-            for layer in self.actor
-            if isinstance(layer, nn.Linear)
-        ]
-        features = self.features.to_dense().numpy()
-        layers[-1] = (features @ layers[-1][0], features @ layers[-1][1])
-        return Network([(w.copy(), b.copy()) for w, b in layers], self.activation)
-
-
-def _perceptron(inputs: int, network: Any, outputs: int, gain: float) -> nn.Sequential:
-    """Orthogonal weights, those of the last layer times ``gain``; biases 0."""
-    layers: list[nn.Module] = []
-    for size in network.hidden:
-        layer = (Linear if layers else InputLayer)(inputs, size)
-        nn.init.orthogonal_(layer.weight, gain=np.sqrt(2))
-        layers += [layer, nn.Tanh() if network.activation == "tanh" else nn.ReLU(inplace=True)]
-        inputs = size
-    layers.append((Linear if layers else InputLayer)(inputs, outputs))
-    nn.init.orthogonal_(layers[-1].weight, gain=gain)
-    for layer in layers:
-        if isinstance(layer, nn.Linear):
-            nn.init.zeros_(layer.bias)
-    return nn.Sequential(*layers)
 
 
 # ---------------------------------------------------------------------------------------------
@@ -148,6 +126,26 @@ class Rollout:
             buffer.clear()
             buffer.append(np.asarray(dense))
 
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """The open decisions, for a checkpoint; a new rollout begins with them."""
+        self.begin()
+        arrays: dict[str, NDArray[Any]] = {"open": self.open}
+        for name in ("actions", "log_probs", "values", "rewards"):
+            arrays[name] = getattr(self, name)[: self.size]
+        for name, buffer in (("inputs", self._inputs), ("legal", self._legal)):
+            arrays |= {f"{name}.{part}": array for part, array in buffer.arrays().items()}
+        return arrays
+
+    def restore(self, arrays: dict[str, NDArray[Any]]) -> None:
+        """Bring the rollout to what :meth:`arrays` gave."""
+        self.open[:] = arrays["open"]
+        self.size = len(arrays["actions"])
+        for name in ("actions", "log_probs", "values", "rewards"):
+            getattr(self, name)[: self.size] = arrays[name]
+        for name, buffer in (("inputs", self._inputs), ("legal", self._legal)):
+            parts = ("lengths", "columns", "values")
+            buffer.restore({part: arrays[f"{name}.{part}"] for part in parts})
+
     def observe(
         self, inputs: NDArray[np.float32], action_masks: NDArray[np.int8]
     ) -> tuple[SparseRows, SparseRows]:
@@ -205,6 +203,9 @@ def _estimate(rewards, values, following, is_last, gamma, lam, out):  # type: ig
 # The learner
 # ---------------------------------------------------------------------------------------------
 
+#: Chooses actions (M,) from what a rollout keeps, and says their log probabilities (M,).
+Choice = Callable[[Rows, Rows], tuple[NDArray[np.int64], NDArray[np.float32]]]
+
 
 class PPO:
     """The learner: ``collect`` a rollout, ``update`` the networks, again and again.
@@ -217,106 +218,179 @@ class PPO:
     Attributes:
         decisions: Decisions taken so far, forced ones not counted.
         iteration: Updates made so far.
+        average: The exponential moving average of the networks that is evaluated and exported.
+        anchor: The one that the KL term pulls to.
+
+    Raises:
+        ValueError: The device is not available.
     """
 
     def __init__(self, game: Game, games: SelfPlayGames, config: Config) -> None:
         self.config, self.games = config, games
+        self.device = device_of(config)
         self.generator = torch.Generator().manual_seed(config.seed)
         torch.manual_seed(config.seed)  # initial weights
-        self.networks = ActorCritic(game, games.inputs, config)
+        self.networks = ActorCritic(game, games.inputs, config).to(self.device)
+        self.features = rows_on(self.device, SparseRows.of(self.networks.actor.action_features))
         self.optimizer = torch.optim.Adam(
             self.networks.parameters(), lr=config.ppo.learning_rate, eps=1e-5, fused=True
         )
-        # Averages of the weights: the policy that is exported, and the one that the KL term pulls to.
         self.average = copy.deepcopy(self.networks).requires_grad_(False)
         self.anchor = copy.deepcopy(self.networks).requires_grad_(False)
         self.decisions = self.iteration = 0
-        count, ppo = config.environment.num_envs, config.ppo
         self.rollout = Rollout(
-            count, game.max_players, ppo.n_steps, games.inputs, game.num_actions
+            config.environment.num_envs,
+            game.max_players,
+            config.ppo.n_steps,
+            games.inputs,
+            game.num_actions,
         )
-        games.begin(self.networks.policy())
+
+    def begin(self) -> None:
+        """Begin all games; a checkpoint takes the place of this."""
+        self.games.begin(self.networks.actor.network())
+
+    def settle(self) -> None:
+        """Begin anew with the networks as they are now: they are their own averages, and nothing
+        that was decided before is learned from."""
+        for average in (self.average, self.anchor):
+            _move(average, self.networks, 0.0)
+        self.rollout.open[:] = -1
+        self.games.follow(self.networks.actor.network)
+
+    def policy(self) -> Network:
+        """The policy that is evaluated, joins the pool and is exported."""
+        return self.average.actor.network()
 
     @torch.no_grad()
-    def collect(self) -> None:
-        """Play until ``num_envs * n_steps`` decisions are taken."""
+    def collect(self, choose: Choice | None = None) -> None:
+        """Play a rollout: ``n_steps`` decisions of the learner in every game.
+
+        Args:
+            choose: What chooses in the learner's place; that is not counted. None: the policy.
+        """
         rollout, games = self.rollout, self.games
         rollout.begin()
         carried = rollout.size
         for _ in range(self.config.ppo.n_steps):
             inputs, legal = rollout.observe(games.observe(), games.arena.action_mask)
-            logits = self.networks.logits(inputs)
-            numbers = torch.rand(len(inputs), generator=self.generator)
-            actions, log_probs = draw_actions(logits, self.networks.features, legal, numbers)
-            rollout.decide(games.players, actions.numpy(), log_probs.numpy())
-            outcome = games.step(actions.numpy())
+            actions, log_probs = (choose or self._draw)(
+                rows_on(self.device, inputs), rows_on(self.device, legal)
+            )
+            rollout.decide(games.players, actions, log_probs)
+            outcome = games.step(actions)
             rewards = outcome.rewards
             if len(outcome.truncated):
-                flat = outcome.last.reshape(-1, games.inputs)
-                values = self.networks.values(SparseRows.of(flat)).numpy()
-                rewards[outcome.truncated] += self.config.ppo.gamma * values.reshape(
-                    outcome.last.shape[:2]
-                )
+                last = SparseRows.of(outcome.last.reshape(-1, games.inputs))
+                values = self._values(last).reshape(outcome.last.shape[:2])
+                rewards[outcome.truncated] += self.config.ppo.gamma * values
             rollout.pay(rewards)
             rollout.end(outcome.ended)
         # In large batches, since nothing changes the weights within a rollout.
         size = self.config.ppo.batch_size
         for first in range(carried, rollout.size, size):
             part = slice(first, min(first + size, rollout.size))
-            rollout.values[part] = self.networks.values(rollout.inputs.take(part)).numpy()
-        self.decisions += rollout.size - carried
+            rollout.values[part] = self._values(rollout.inputs.take(part))
+        if choose is None:
+            self.decisions += rollout.size - carried
+
+    def _draw(self, inputs: Rows, legal: Rows) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
+        logits = self.networks.logits(inputs)
+        numbers = torch.rand(len(logits), generator=self.generator).to(self.device)
+        actions, log_probs = draw_actions(logits, self.features, legal, numbers)
+        return actions.cpu().numpy(), log_probs.cpu().numpy()
+
+    def _values(self, inputs: SparseRows) -> NDArray[np.float32]:
+        values: NDArray[np.float32] = (
+            self.networks.values(rows_on(self.device, inputs)).cpu().numpy()
+        )
+        return values
 
     def update(self) -> dict[str, float]:
-        """Improve the networks on the rollout's complete decisions; returns the losses' means."""
+        """Improve the networks on the rollout's complete decisions.
+
+        Returns:
+            Means over minibatches, and what else there is to log, by their names in TensorBoard.
+        """
         config, ppo, rollout = self.config, self.config.ppo, self.rollout
-        done = min(self.decisions / max(config.decisions, 1), 1.0)
+        done = self.decisions / max(config.decisions, 1)
+        learning_rate, ent_coef = ppo.learning_rate_at(done), ppo.ent_coef_at(done, self.iteration)
         for group in self.optimizer.param_groups:
-            group["lr"] = ppo.learning_rate_at(done)
-        ent_coef = ppo.ent_coef_at(done, self.iteration)
+            group["lr"] = learning_rate
         complete, advantages = rollout.advantages(ppo.gamma, ppo.gae_lambda)
-        returns = torch.from_numpy(advantages + rollout.values[complete])
-        log_probs = torch.from_numpy(rollout.log_probs[complete])
-        actions, advantage = torch.from_numpy(rollout.actions[complete]), torch.from_numpy(advantages)
-        sums: dict[str, float] = {}
-        count = 0
-        for batch in self._minibatches(len(complete)):
-            rows = complete[batch.numpy()]
-            inputs, legal = rollout.inputs.take(rows), rollout.legal.take(rows)
-            logits = self.networks.logits(inputs)
-            features = self.networks.features
-            log_prob, entropy = evaluate_actions(logits, features, legal, actions[batch])
-            gain = advantage[batch]
-            gain = (gain - gain.mean()) / (gain.std() + 1e-8)
-            ratio = torch.exp(log_prob - log_probs[batch])
+        returns = advantages + rollout.values[complete]
+        steps: list[dict[str, float]] = []
+        for batch in self.minibatches(len(complete)):
+            rows = complete[batch]
+            inputs, legal = self.rows(rows)
+            log_prob, entropy, divergence = self._evaluate(inputs, legal, rollout.actions[rows])
+            gain = self._tensor(advantages[batch])
+            gain = (gain - gain.mean()) / (gain.std(correction=0) + 1e-8)
+            ratio = torch.exp(log_prob - self._tensor(rollout.log_probs[rows]))
             clipped = ratio.clamp(1 - ppo.clip_range, 1 + ppo.clip_range)
             policy_loss = -torch.minimum(gain * ratio, gain * clipped).mean()
-            value_loss = nn.functional.mse_loss(self.networks.values(inputs), returns[batch])
+            value_loss = nn.functional.mse_loss(
+                self.networks.values(inputs), self._tensor(returns[batch])
+            )
             loss = policy_loss + ppo.vf_coef * value_loss - ent_coef * entropy.mean()
-            if ppo.kl_coef:
-                with torch.no_grad():
-                    anchor = self.anchor.logits(inputs)
-                loss = loss + ppo.kl_coef * divergences(logits, anchor, features, legal).mean()
-            self.optimizer.zero_grad()
-            loss.backward()
-            nn.utils.clip_grad_norm_(self.networks.parameters(), ppo.max_grad_norm)
-            self.optimizer.step()
+            loss = loss + ppo.kl_coef * divergence.mean()
             with torch.no_grad():
-                metrics = {  # noqa
-                    "policy_loss": policy_loss,
+                found = {
+                    "loss": loss,
+                    "policy_gradient_loss": policy_loss,
                     "value_loss": value_loss,
-                    "entropy": entropy.mean(),
+                    "entropy_loss": -entropy.mean(),
                     "approx_kl": (ratio - 1 - ratio.log()).mean(),
                     "clip_fraction": ((ratio - 1).abs() > ppo.clip_range).float().mean(),
                 }
-            for name, value in metrics.items():
-                sums[name] = sums.get(name, 0.0) + float(value.detach())
-            count += 1
+            steps.append({name: float(value.detach()) for name, value in found.items()})
+            if ppo.target_kl is not None and steps[-1]["approx_kl"] > 1.5 * ppo.target_kl:
+                break
+            self.descend(loss, self.optimizer)
         self.iteration += 1
         _move(self.average, self.networks, config.ema_decay)
         _move(self.anchor, self.networks, ppo.kl_decay)
-        return {name: total / count for name, total in sums.items()}
+        self.games.follow(self.networks.actor.network)
+        means = {
+            name: float(np.mean([step[name] for step in steps])) for name in (steps or [{}])[0]
+        }
+        means |= {"learning_rate": learning_rate, "ent_coef": ent_coef, "n_updates": self.iteration}
+        if len(returns) and returns.var():
+            means["explained_variance"] = 1.0 - float(advantages.var() / returns.var())
+        return {f"train/{name}": value for name, value in means.items()}
 
-    def _minibatches(self, size: int) -> Iterator[torch.Tensor]:
+    def _evaluate(
+        self, inputs: Rows, legal: Rows, actions: NDArray[np.int64]
+    ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+        """The actions' log probabilities, entropies, and KL divergences from the anchor (B,)."""
+        logits = self.networks.logits(inputs)
+        chosen = self._tensor(actions)
+        log_prob, entropy = evaluate_actions(logits, self.features, legal, chosen)
+        if not self.config.ppo.kl_coef:
+            return log_prob, entropy, torch.zeros_like(entropy)
+        with torch.no_grad():
+            anchor = self.anchor.logits(inputs)
+        return log_prob, entropy, divergences(logits, anchor, self.features, legal)
+
+    def descend(self, loss: torch.Tensor, optimizer: torch.optim.Optimizer) -> None:
+        """Take a step down a loss's gradient, which is clipped."""
+        optimizer.zero_grad()
+        loss.backward()
+        nn.utils.clip_grad_norm_(self.networks.parameters(), self.config.ppo.max_grad_norm)
+        optimizer.step()
+
+    def rows(self, places: NDArray[np.int64]) -> tuple[Rows, Rows]:
+        """Inputs and action masks of some of the rollout's decisions."""
+        rollout = self.rollout
+        return (
+            rows_on(self.device, rollout.inputs.take(places)),
+            rows_on(self.device, rollout.legal.take(places)),
+        )
+
+    def _tensor(self, array: NDArray[Any]) -> torch.Tensor:
+        return torch.from_numpy(array).to(self.device)
+
+    def minibatches(self, size: int, epochs: int | None = None) -> Iterator[NDArray[np.int64]]:
         """Random minibatches (B,) of ``size`` decisions, epoch after epoch.
 
         A last one below half of ``batch_size`` joins the one before.
@@ -324,10 +398,23 @@ class PPO:
         batch_size = self.config.ppo.batch_size
         count = max(1, (size + batch_size // 2) // batch_size)
         edges = [*range(0, count * batch_size, batch_size), size]
-        for _ in range(self.config.ppo.n_epochs):
-            order = torch.randperm(size, generator=self.generator)
-            for first, stop in zip(edges[:-1], edges[1:], strict=True):
-                yield order[first:stop]
+        for _ in range(epochs or self.config.ppo.n_epochs):
+            order = torch.randperm(size, generator=self.generator).numpy()
+            for first, stop in pairwise(edges):
+                if first < stop:
+                    yield order[first:stop]
+
+
+def device_of(config: Config) -> torch.device:
+    """The device of a run's networks.
+
+    Raises:
+        ValueError: There is no such device.
+    """
+    is_there = torch.cuda.is_available()
+    if config.device == "cuda" and not is_there:
+        raise ValueError("device: there is no GPU that torch can use; use auto or cpu")
+    return torch.device("cpu" if config.device == "cpu" or not is_there else "cuda")
 
 
 @torch.no_grad()

@@ -27,10 +27,11 @@ from card_envs.evaluation import deal_seeds, play_one_against
 from card_envs.evaluation.display import short_names
 from card_envs.files import write_json, write_text
 from card_envs.markdown import markdown_table
-from training.config import Config, Section, check, read_yaml, with_overrides
-from training.records import command_as_typed, identity, read_json, versions, with_tables
-from training.run import Run
-from training.tasks import add_jobs_argument, do_calls
+from training.runs.config import Config
+from training.runs.keys import Section, check, read_yaml, with_overrides
+from training.runs.records import command_as_typed, identity, read_json, versions, with_tables
+from training.runs.run import Run
+from training.runs.tasks import add_jobs_argument, do_calls
 from training.train import train_or_resume
 
 README = Path(__file__).with_name("README.md")

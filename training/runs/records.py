@@ -19,7 +19,7 @@ from card_envs.agents.search_names import is_search
 from card_envs.engine.game import Game
 from card_envs.markdown import with_section
 
-_POLICIES = Path(__file__).with_name("policies")
+_POLICIES = Path(__file__).parent.parent / "policies"
 
 
 def predecessors(game: Game) -> list[str]:

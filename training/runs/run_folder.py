@@ -17,13 +17,14 @@ import yaml
 from filelock import FileLock, Timeout
 
 from card_envs.agents import Agent, PolicyAgent, make_agent
-from card_envs.agents.network import Network
+from card_envs.agents.network import Network, write_policy
 from card_envs.engine.game import Game, View
 from card_envs.files import write_json, write_output
 from card_envs.games import load_game
 from card_envs.render.words import counted
-from training.config import GameConfig, check, read_yaml
-from training.records import identity, machine, read_json, versions
+from training.runs.config import GameConfig
+from training.runs.keys import check, read_yaml
+from training.runs.records import identity, machine, read_json, versions
 
 logger = logging.getLogger("card_envs")
 
@@ -31,6 +32,15 @@ _Config = TypeVar("_Config", bound=GameConfig)
 
 # What a run depends on besides its configuration.
 _AGENTS = "agents.json"
+
+
+# What torch decides, whatever a run of this process has set.
+_DEFAULT_THREADS = torch.get_num_threads()
+
+
+def use_threads(threads: int | None) -> None:
+    """Set torch's CPU threads; None: as many as torch decided at the start."""
+    torch.set_num_threads(threads or _DEFAULT_THREADS)
 
 
 def load_resumed(
@@ -68,7 +78,7 @@ class RunFolder(Generic[_Config]):
         options: The game's options with defaults filled in, ``reward`` among them.
         view: How the learner observes.
         agents: The agents that take part, by the names that the configuration uses.
-        identities: The same agents as ``training.records.identity`` tells them apart.
+        identities: The same agents as ``training.runs.records.identity`` tells them apart.
         folder: Where the run's files are, or will be.
     """
 
@@ -159,6 +169,17 @@ class RunFolder(Generic[_Config]):
             "versions": {"python": platform.python_version(), **versions(packages)},
             "last_evaluation": self.progress[-1],
         }
+
+    def export(self, network: Network, card: dict[str, Any]) -> None:
+        """Write the policy file and its card.
+
+        The card comes last: a run that has one of its configuration is finished.
+
+        Raises:
+            OSError: A file cannot be written.
+        """
+        write_policy(self.policy_path, network, self.game, self.view, self.config.draws)
+        write_json(self.card_path, card)
 
     @property
     def commands(self) -> list[str]:

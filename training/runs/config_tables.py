@@ -1,6 +1,6 @@
 """The tables of keys in ``training/README.md``, made from the configurations themselves.
 
-python -m training.config_tables     # renews them
+python -m training.runs.config_tables     # renews them
 """
 
 from __future__ import annotations
@@ -16,10 +16,11 @@ from pydantic.fields import FieldInfo
 from card_envs import command
 from card_envs.files import write_text
 from card_envs.markdown import markdown_table, with_section
-from training.config import Config
-from training.improvement_config import ImprovementConfig
+from training.improvement.config import ImprovementConfig
+from training.runs.config import Config
+from training.runs.keys import keys_of
 
-README = Path(__file__).with_name("README.md")
+README = Path(__file__).parent.parent / "README.md"
 
 _NULL = " or null"
 _END = "...\n"  # of a YAML document that is a text or a number
@@ -36,7 +37,7 @@ def config_table(model: type[BaseModel] = Config) -> str:
 
 
 def _keys_of(model: type[BaseModel], prefix: str = "") -> Iterator[tuple[str, FieldInfo]]:
-    for name, field in model.model_fields.items():
+    for name, field in keys_of(model):
         section = field.annotation
         if isinstance(section, type) and issubclass(section, BaseModel):
             yield from _keys_of(section, f"{prefix}{name}.")
@@ -99,8 +100,8 @@ def renew() -> None:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """The command ``python -m training.config_tables``; returns the exit status."""
-    return command.run("training.config_tables", renew)
+    """The command ``python -m training.runs.config_tables``; returns the exit status."""
+    return command.run("training.runs.config_tables", renew)
 
 
 if __name__ == "__main__":
