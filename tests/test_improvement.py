@@ -21,7 +21,13 @@ from training.runs.keys import check, with_overrides
 from training.improve import ImprovementRun
 from training.improvement.fitting import Actor, _advantages, fit_policy
 from training.improvement.config import FitSection, ImprovementConfig, load_improvement_config
-from training.improvement.labels import Labels, join_labels, label_positions, read_labels, write_labels
+from training.improvement.labels import (
+    Labels,
+    join_labels,
+    label_positions,
+    read_labels,
+    write_labels,
+)
 
 ROOT = Path(__file__).parent.parent
 
