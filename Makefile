@@ -58,12 +58,14 @@ release-check:
 		"$$(ls dist/card_envs-*.whl)[evaluation]"
 	.venv-wheel/bin/python tests/try_wheel.py
 
-# The documentation as a site, in site/; every warning is an error.
+# The documentation as a site, in site/; every warning is an error. It shows a few decisions of a
+# game, for which nothing needs to be compiled.
 docs:
 	test -x .venv-docs/bin/python || $(PYTHON) -m venv .venv-docs
 	.venv-docs/bin/python -m pip install --quiet --upgrade "pip >= 25.1"
-	.venv-docs/bin/python -m pip install --quiet --constraint constraints.txt --group docs
-	NO_MKDOCS_2_WARNING=1 .venv-docs/bin/python -m mkdocs build --strict
+	.venv-docs/bin/python -m pip install --quiet --constraint constraints.txt \
+		--editable ".[evaluation]" --group docs
+	NO_MKDOCS_2_WARNING=1 NUMBA_DISABLE_JIT=1 .venv-docs/bin/python -m mkdocs build --strict
 
 # Another Python, such as `make test-python PYTHON=python3.13`.
 test-python:
@@ -104,13 +106,11 @@ lint: .venv/installed
 	$(BIN)/mypy
 
 bench: .venv/installed
-	for game in $(GAMES); do \
-		$(BIN)/python -m benchmarks.throughput --game $$game && \
-		$(BIN)/python -m benchmarks.decision --game $$game && \
-		$(BIN)/python -m benchmarks.training --game $$game && \
-		$(BIN)/python -m benchmarks.rendering --game $$game && \
-		$(BIN)/python -m benchmarks.text --game $$game || exit 1; \
-	done
+	for game in $(GAMES); do for benchmark in throughput decision training rendering text; do \
+		$(BIN)/python -m benchmarks.$$benchmark --game $$game \
+			--json runs/bench/$${benchmark}_$$game.json && \
+		$(BIN)/python -m benchmarks.tables runs/bench/$${benchmark}_$$game.json || exit 1; \
+	done; done
 
 strength: .venv/installed
 	for game in $(GAMES); do \
@@ -121,12 +121,10 @@ strength: .venv/installed
 		$(BIN)/python -m benchmarks.all_agents --game $$game \
 			--json benchmarks/results/all_agents_$$game.json || exit 1; \
 	done
-	$(BIN)/python -m benchmarks.strength --readme
-	$(BIN)/python -m benchmarks.all_agents --readme
 
 soak: .venv/installed
 	$(BIN)/python -m benchmarks.soak --decisions 1000000000 \
-		--json benchmarks/results/soak_all.json --readme
+		--json benchmarks/results/soak_all.json
 
 $(TRAIN): train-%: .venv/installed
 	$(BIN)/python -m training.train configs/$*.yaml

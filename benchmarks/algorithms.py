@@ -21,7 +21,7 @@ from typing import Any
 
 import joblib
 
-from benchmarks import algorithm_tables, report
+from benchmarks import report
 from benchmarks.algorithm_runs import AlgorithmRun, load_algorithms, run_of
 from benchmarks.exploitability import check_two_players, exploitability
 from card_envs import command
@@ -262,11 +262,7 @@ def _main(argv: Sequence[str] | None) -> None:
             out=args.out,
             jobs=args.jobs,
         ),
-        "algorithms",
-        algorithm_tables.table,
     )
-    if args.readme:
-        algorithm_tables.draw_all()
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -25,11 +25,8 @@ from card_envs import command
 from card_envs.agents import make_agent, shipped_policies
 from card_envs.engine.game import Game
 from card_envs.evaluation import evaluate, summarize
-from card_envs.evaluation.display import plot_ratings, rating_interval, short_names
 from card_envs.evaluation.tournament import tables_of
 from card_envs.games import load_game
-from card_envs.markdown import markdown_table
-from training.runs.records import read_json
 
 PACKAGES = ("numba", "numpy")
 
@@ -123,45 +120,6 @@ def measure(
     )
 
 
-def table(measured: dict[str, Any]) -> str:
-    """The results in Markdown, with their picture."""
-    agents = sorted(measured["results"]["agents"], key=lambda row: -row["rating"])
-    rows = []
-    for name, row in zip(short_names([row["name"] for row in agents]), agents, strict=True):
-        low, high = row["rank_ci95"]
-        rows.append(
-            [
-                f"`{name}`",
-                f"{row['rating']:+.0f} ({rating_interval(row)})",
-                f"{row['rank']:+.3f} ± {(high - low) / 2:.3f}",
-                f"{row['unfinished']:.1%}",
-                f"{row['decision_ms']:.3g}",
-            ]
-        )
-    settings = measured["settings"]
-    header = ["agent", "rating", "rank reward", "unfinished games", "ms a decision"]
-    note = (
-        f"{settings['num_players']} players, {settings['deals']} deals of each of "
-        f"{len(measured['results']['tables'])} tables, at which every two agents meet."
-    )
-    picture = f"![Ratings and pairwise results](results/{picture_name(measured)})"
-    return "\n\n".join([markdown_table(header, rows, 4), note, report.origin(measured), picture])
-
-
-def picture_name(measured: dict[str, Any]) -> str:
-    """The file name of the picture of a game."""
-    return f"all_agents_{measured['game']}.png"
-
-
-def draw_all() -> None:
-    """Draw the pictures of all results."""
-    for path in sorted(report.RESULTS.glob("all_agents_*.json")):
-        measured = read_json(path)
-        players = measured["settings"]["num_players"]
-        title = f"{load_game(measured['game']).title}, {players} players"
-        plot_ratings(measured["results"], path.with_name(picture_name(measured)), title)
-
-
 def _main(argv: Sequence[str] | None) -> None:
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks.all_agents", description=(__doc__ or "").split("\n")[0]
@@ -180,11 +138,7 @@ def _main(argv: Sequence[str] | None) -> None:
     report.finish(
         args,
         lambda: measure(args.game, args.agents, args.players, Matches.of(args)),
-        "all_agents",
-        table,
     )
-    if args.readme:
-        draw_all()
 
 
 def main(argv: Sequence[str] | None = None) -> int:

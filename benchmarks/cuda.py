@@ -28,14 +28,12 @@ from benchmarks.throughput import (
     add_case_arguments,
     batch_case,
     measure_cases,
-    rates_table,
     repeat,
 )
 from benchmarks.training import CONFIGS, Trainer, our_trainer
 from card_envs import command
 from card_envs.engine.game import Game
 from card_envs.games import load_game
-from card_envs.markdown import markdown_table
 from training.runs.config import load_config
 
 BATCHES = tuple(2**k for k in range(10, 21, 2))
@@ -196,31 +194,6 @@ def measure(
     )
 
 
-def table(measured: dict[str, Any]) -> str:
-    """The results in Markdown."""
-    results = measured["results"]
-    memory = {int(games): size for games, size in results["memory_bytes"].items()}
-    trained = [
-        [device, report.three_digits(row["collecting"]), report.three_digits(row["whole"])]
-        for device, row in results["training"].items()
-    ]
-    training_header = ["learner decisions a second", "collecting rollouts", "whole training"]
-    taken = ", ".join(f"{size / 2**20:,.0f} MiB for {games:,}" for games, size in memory.items())
-    return "\n\n".join(
-        [
-            rates_table(
-                [
-                    {**row, "threads": row["threads"] or results["gpu"]}
-                    for row in results["decisions_per_second"]
-                ]
-            ),
-            f"Memory of the GPU: {taken} games.",
-            *([markdown_table(training_header, trained, 2)] if trained else []),
-            report.origin(measured),
-        ]
-    )
-
-
 def _main(argv: Sequence[str] | None) -> None:
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks.cuda", description=(__doc__ or "").split("\n")[0]
@@ -234,8 +207,6 @@ def _main(argv: Sequence[str] | None) -> None:
         lambda: measure(
             args.game, args.seconds, args.repetitions, args.games, args.pgx, args.training
         ),
-        "cuda",
-        table,
     )
 
 

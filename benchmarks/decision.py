@@ -1,6 +1,6 @@
 """Where the time of a decision goes in the raw batch, and how it grows with the number of games.
 
-    python -m benchmarks.decision [--game GAME] [--json FILE] [--readme]
+    python -m benchmarks.decision [--game GAME] [--json FILE]
 
 Kernels are timed one by one with all rows in the processor's cache; then whole steps of the batch
 with random legal actions, whose choice is not timed. CPU time of one core.
@@ -26,7 +26,6 @@ from card_envs.engine.fields import OBSERVATION_DTYPES
 from card_envs.engine.game import Game
 from card_envs.engine.templates import compile_for
 from card_envs.games import load_game
-from card_envs.markdown import markdown_table
 
 PACKAGES = ("numba", "numpy")
 GAMES_AT_A_TIME = (256, 1024, 4096, 16384)
@@ -204,36 +203,6 @@ def measure(game_id: str, sizes: Sequence[int], decisions: int, repetitions: int
     )
 
 
-def table(measured: dict[str, Any]) -> str:
-    """The results in Markdown."""
-    results = measured["results"]
-    kernels = [[name, report.three_digits(value)] for name, value in results["kernels"].items()]
-    steps = []
-    sizes = dict.fromkeys(row["games"] for row in results["steps"])
-    for size in sizes:
-        rows = [row for row in results["steps"] if row["games"] == size]
-        steps.append([f"{size:,}", *(report.three_digits(row["median"]) for row in rows)])
-    header = ["games at a time"]
-    for row in results["steps"][: len(steps[0]) - 1]:
-        header.append(f"{row['dtype']}{'' if row['features'] else ', features=False'}")
-    written = results["bytes"]
-    speed = results["copied_bytes_per_second"]
-    floors = {dtype: 1e9 * written[dtype] / speed for dtype in OBSERVATION_DTYPES}
-    return "\n\n".join(
-        [
-            markdown_table(["kernel, rows in cache", "ns"], kernels, 1),
-            markdown_table(header, steps, len(header) - 1),
-            "Whole steps in ns a decision, medians. A decision writes "
-            + " or ".join(f"{written[dtype]:,} bytes ({dtype})" for dtype in OBSERVATION_DTYPES)
-            + f" and changes a record of {written['state']:,}; one core copies "
-            f"{speed / 1e9:.1f} GB a second, so that copying as much takes "
-            + " or ".join(f"{floors[dtype]:.0f} ns" for dtype in OBSERVATION_DTYPES)
-            + f". {measured['settings']['num_players']} players.",
-            report.origin(measured),
-        ]
-    )
-
-
 def _main(argv: Sequence[str] | None) -> None:
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks.decision", description=(__doc__ or "").split("\n")[0]
@@ -255,8 +224,6 @@ def _main(argv: Sequence[str] | None) -> None:
     report.finish(
         args,
         lambda: measure(args.game, args.games, args.decisions, args.repetitions),
-        "decision",
-        table,
     )
 
 

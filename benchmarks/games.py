@@ -1,6 +1,6 @@
 """How long games are, and how many actions are legal in them.
 
-    python -m benchmarks.games [--game GAME] [--json FILE] [--readme]
+    python -m benchmarks.games [--game GAME] [--json FILE]
 
 All seats are held by copies of one agent. Games are played with the default rules, to their ends.
 """
@@ -22,7 +22,6 @@ from card_envs.engine.checks import check_whole_number
 from card_envs.engine.game import Game
 from card_envs.evaluation import deal_seeds
 from card_envs.games import load_game
-from card_envs.markdown import markdown_table
 
 PACKAGES = ("numba", "numpy")
 
@@ -103,41 +102,6 @@ def measure(game_id: str, games: int) -> dict[str, Any]:
     )
 
 
-def table(measured: dict[str, Any]) -> str:
-    """The results in Markdown."""
-    rows = [
-        [
-            f"`{row['agent']}`",
-            str(row["players"]),
-            f"{row['decisions']:.0f} ({' … '.join(f'{n:.0f}' for n in row['decisions_spread'])})",
-            f"{row['forced']:.0%}",
-            f"{row['legal_actions']:.1f}",
-            str(row["most_legal_actions"]),
-            f"{row['truncated']:.1%}",
-        ]
-        for row in measured["results"]["rows"]
-    ]
-    header = [
-        "agent",
-        "players",
-        "decisions of a game",
-        "forced",
-        "legal actions",
-        "most",
-        "truncated",
-    ]
-    return "\n\n".join(
-        [
-            markdown_table(header, rows, len(header) - 1),
-            f"{measured['settings']['games']:,} games a row: the mean number of decisions of all "
-            "players (5th and 95th percentile), the share of decisions with a single legal "
-            "action, the mean and the maximum number of legal actions at the others, and the share "
-            "of games that `max_steps` truncated.",
-            report.origin(measured),
-        ]
-    )
-
-
 def _main(argv: Sequence[str] | None) -> None:
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks.games", description=(__doc__ or "").split("\n")[0]
@@ -151,7 +115,7 @@ def _main(argv: Sequence[str] | None) -> None:
     )
     args = report.parse_arguments(parser, argv)
     check_whole_number("--games", args.games, 2)
-    report.finish(args, lambda: measure(args.game, args.games), "games", table)
+    report.finish(args, lambda: measure(args.game, args.games))
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -15,7 +15,6 @@ from collections.abc import Sequence
 from typing import Any
 
 import joblib
-import numpy as np
 import torch
 
 from benchmarks import report
@@ -24,7 +23,6 @@ from card_envs import command
 from card_envs.engine.game import Game
 from card_envs.evaluation import estimate_mean
 from card_envs.games import load_game
-from card_envs.markdown import markdown_table
 from training.runs.tasks import do_calls
 
 PACKAGES = ("numba", "numpy", "torch")
@@ -110,30 +108,6 @@ def measure(
     return report.document("memory", game.id, arguments, PACKAGES, settings, {"learners": rows})
 
 
-def table(measured: dict[str, Any]) -> str:
-    """The results in Markdown."""
-    settings = measured["settings"]
-    rows = []
-    for row in measured["results"]["learners"]:
-        ranks = [run["rank"] for run in row["runs"]]
-        rows.append(
-            [
-                f'`memory="{row["memory"]}"`',
-                row["core"],
-                f"{np.mean(ranks):+.3f} ({min(ranks):+.3f} … {max(ranks):+.3f})",
-            ]
-        )
-    header = ["observation", "network", "rank reward"]
-    intervals = [run["rank_ci95"] for row in measured["results"]["learners"] for run in row["runs"]]
-    note = (
-        f"{settings['num_players']} players, among `{settings['opponents']}`; "
-        f"{settings['decisions']:,} decisions of training; the mean over {len(settings['seeds'])} "
-        f"seeds (lowest … highest). All play the same {settings['games']:,} games, which leave "
-        f"each seed's uncertain by {report.half_width(intervals)} (95%)."
-    )
-    return "\n\n".join([markdown_table(header, rows, 1), note, report.origin(measured)])
-
-
 def _main(argv: Sequence[str] | None) -> None:
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks.memory", description=(__doc__ or "").split("\n")[0]
@@ -157,8 +131,6 @@ def _main(argv: Sequence[str] | None) -> None:
             seeds=args.seeds,
             jobs=args.jobs,
         ),
-        "memory",
-        table,
     )
 
 

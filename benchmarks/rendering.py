@@ -1,6 +1,6 @@
 """Time to draw a table: each game's picture and text, and pictures of PettingZoo's card games.
 
-python -m benchmarks.rendering [--game GAME] [--pictures N] [--json FILE] [--readme]
+python -m benchmarks.rendering [--game GAME] [--pictures N] [--json FILE]
 """
 
 from __future__ import annotations
@@ -17,7 +17,6 @@ from pettingzoo.classic import leduc_holdem_v4, texas_holdem_no_limit_v6
 import card_envs
 from benchmarks import report
 from card_envs import command
-from card_envs.markdown import markdown_table
 
 PACKAGES = ("numpy", "pettingzoo", "pillow", "pygame")
 _OTHERS = {
@@ -81,22 +80,6 @@ def _row(game: str, num_players: int, mode: str, times: list[float]) -> dict[str
     }
 
 
-def table(measured: dict[str, Any]) -> str:
-    """The results in Markdown."""
-    rows = [
-        [
-            row["environment"],
-            str(row["num_players"]),
-            row["render_mode"],
-            report.three_digits(row["median"]),
-            report.three_digits(row["worst_of_20"]),
-        ]
-        for row in measured["results"]["milliseconds"]
-    ]
-    header = ["environment", "players", "render mode", "milliseconds", "1 in 20 takes more than"]
-    return "\n\n".join([markdown_table(header, rows, 2), report.origin(measured)])
-
-
 def _main(argv: Sequence[str] | None) -> None:
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks.rendering", description=(__doc__ or "").split("\n")[0]
@@ -105,7 +88,7 @@ def _main(argv: Sequence[str] | None) -> None:
     args = report.parse_arguments(parser, argv)
     if args.pictures < 2:
         raise ValueError("--pictures must be at least 2")
-    report.finish(args, lambda: measure(args.game, args.pictures), "rendering", table)
+    report.finish(args, lambda: measure(args.game, args.pictures))
 
 
 def main(argv: Sequence[str] | None = None) -> int:

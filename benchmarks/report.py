@@ -1,4 +1,4 @@
-"""What the benchmarks share: the results' JSON files and the tables of README.md."""
+"""What the benchmarks share: their arguments, and the JSON that they write."""
 
 from __future__ import annotations
 
@@ -12,12 +12,10 @@ from typing import Any
 
 from card_envs import command
 from card_envs.command import output_file
-from card_envs.files import write_json, write_text
 from card_envs.games import GAMES, load_game
-from training.runs.records import command_as_typed, cpu_model, versions, with_tables
+from training.runs.records import command_as_typed, cpu_model, versions, write_or_print
 from training.runs.tasks import add_jobs_argument
 
-README = Path(__file__).with_name("README.md")
 RESULTS = Path(__file__).with_name("results")
 
 
@@ -41,13 +39,7 @@ def parse_arguments(
         default = next(iter(GAMES))
         parser.add_argument("--game", default=default, help=f"default: {default}")
     parser.add_argument(
-        "--json", type=output_file, metavar="FILE", help="write the results to FILE"
-    )
-    parser.add_argument(
-        "--readme",
-        action="store_true",
-        help="rewrite the tables of benchmarks/README.md from benchmarks/results; "
-        "alone, it measures nothing",
+        "--json", type=output_file, metavar="FILE", help="write the results to FILE; default: print"
     )
     command.add_games_argument(parser)
     args = command.parse_arguments(parser, argv)
@@ -117,52 +109,19 @@ def document(
     }
 
 
-def finish(
-    args: argparse.Namespace,
-    measure: Callable[[], dict[str, Any]],
-    benchmark: str,
-    table: Callable[[dict[str, Any]], str],
-) -> None:
-    """Measure, print and write what the arguments ask for.
+def finish(args: argparse.Namespace, measure: Callable[[], dict[str, Any]]) -> None:
+    """Measure, and write or print what was measured.
 
     Args:
         args: From :func:`parse_arguments`.
         measure: Measures.
-        benchmark: The module's name, and the kind of the README's tables.
-        table: Makes a table of what was measured.
 
     Raises:
-        OSError: A file cannot be written.
+        OSError: The file cannot be written.
     """
-    if args.json or not args.readme:
-        measured = measure()
-        for module in args.games_from:
-            words = f" --games-from {module}"
-            if words not in measured["command"]:  # what is measured again has them
-                measured["command"] += words
-        if args.json:
-            write_json(args.json, measured)
-        print(table(measured))
-    if args.readme:
-        text = README.read_text(encoding="utf-8")
-        write_text(README, with_tables(text, benchmark, RESULTS, table))
-
-
-def origin(measured: dict[str, Any]) -> str:
-    """One line that says where and how the results were measured."""
-    machine = measured["machine"]
-    versions = ", ".join(f"{name} {number}" for name, number in machine["versions"].items())
-    return (
-        f"`{measured['command']}` on {measured['date']}: {machine['cpu']}, "
-        f"{machine['cores']} cores, {machine['system']}, Python {machine['python']}, {versions}."
-    )
-
-
-def half_width(intervals: Sequence[Sequence[float]]) -> str:
-    """The mean half width of 95% intervals, for reading."""
-    return f"±{sum(high - low for low, high in intervals) / (2 * len(intervals)):.3f}"
-
-
-def three_digits(value: float) -> str:
-    """A number with three significant digits, for reading."""
-    return f"{float(f'{value:.3g}'):,.{0 if value >= 100 else 1 if value >= 10 else 2}f}"
+    measured = measure()
+    for module in args.games_from:
+        words = f" --games-from {module}"
+        if words not in measured["command"]:  # what is measured again has them
+            measured["command"] += words
+    write_or_print(args.json, measured)

@@ -1,6 +1,6 @@
 """Strength of search agents among `ppo`, their decisions a second, and where their time goes.
 
-    python -m benchmarks.search [--game GAME] [--deals N] [--json FILE] [--readme]
+    python -m benchmarks.search [--game GAME] [--deals N] [--json FILE]
     python -m benchmarks.search --game franks_zoo --table 3 search:64 --table 4 search:256
     python -m benchmarks.search --speed --json FILE
 
@@ -30,9 +30,7 @@ from card_envs.engine.game import Game
 from card_envs.engine.perceptron import choose_by_network, join
 from card_envs.engine.templates import compile_for
 from card_envs.evaluation import evaluate
-from card_envs.evaluation.display import short_names
 from card_envs.games import load_game
-from card_envs.markdown import markdown_table
 from card_envs.progress import track
 from training.runs.one_against import one_against
 from training.runs.records import read_json
@@ -321,29 +319,6 @@ def with_speed(measured: dict[str, Any]) -> dict[str, Any]:
     return {**measured, "results": results}
 
 
-def table(measured: dict[str, Any]) -> str:
-    """The results in Markdown."""
-    rows = []
-    speed = measured["results"]["speed"]
-    for row, fast in zip(measured["results"]["tables"], speed["results"]["tables"], strict=True):
-        low, high = row["rank_ci95"]
-        rows.append(
-            [
-                str(row["num_players"]),
-                f"`{row['agent']}`",
-                f"{row['rank']:+.3f} ({low:+.3f} … {high:+.3f})",
-                report.three_digits(fast["decisions_per_second"]),
-                report.three_digits(fast["rollout_decisions"]),
-                *(f"{100 * fast['shares'][piece]:.0f}%" for piece in _PIECES),
-            ]
-        )
-    (opponent,) = short_names([measured["settings"]["opponent"]])
-    header = ["players", "agent", f"rank reward among `{opponent}`", "decisions a second"]
-    header += ["decisions in its rollouts", *_PIECES]
-    origins = [f"Strength: {report.origin(measured)}", f"Speed: {report.origin(speed)}"]
-    return "\n\n".join([markdown_table(header, rows, len(header) - 3), *origins])
-
-
 def _main(argv: Sequence[str] | None) -> None:
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks.search", description=(__doc__ or "").split("\n")[0]
@@ -368,7 +343,7 @@ def _main(argv: Sequence[str] | None) -> None:
             if getattr(args, name) is not None:
                 raise ValueError(f"--speed measures what is in --json FILE: leave out --{name}")
         earlier = _earlier(args.json)
-        report.finish(args, lambda: with_speed(earlier), "search", table)
+        report.finish(args, lambda: with_speed(earlier))
         return
     if args.table is None:
         tables = [(load_game(args.game).min_players, DEFAULT_AGENT)]
@@ -380,8 +355,6 @@ def _main(argv: Sequence[str] | None) -> None:
     report.finish(
         args,
         lambda: measure(args.game, tables, args.opponent or "ppo", deals, args.seed or 0),
-        "search",
-        table,
     )
 
 

@@ -1,6 +1,6 @@
 """Random play with all invariants checked: what a billion decisions find.
 
-    python -m benchmarks.soak [--decisions N] [--seed S] [--json FILE] [--readme]
+    python -m benchmarks.soak [--decisions N] [--seed S] [--json FILE]
 
 The decisions are shared out among all games, table sizes and several sets of options. Checked at
 every decision, in the compiled loop: each value of the observation is in [0, 1]; the mask is 0 or 1
@@ -29,7 +29,6 @@ from card_envs.engine.game import Game, View
 from card_envs.engine.seeds import next_seed, players_of, random_action
 from card_envs.engine.templates import compile_for, reset_games
 from card_envs.games import GAMES, load_game
-from card_envs.markdown import markdown_table
 from card_envs.progress import track
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
@@ -199,18 +198,6 @@ def soak(games: Sequence[Game], decisions: int, seed: int) -> dict[str, Any]:
     return rows
 
 
-def soak_table(measured: dict[str, Any]) -> str:
-    """The results as a Markdown table."""
-    header = ["game", "decisions", "games", "positions sampled", "violations"]
-    rows = []
-    for game_id, row in measured["results"].items():
-        numbers = [f"{row[key]:,}" for key in ("decisions", "games", "samples")]
-        found = ", ".join(f"{check}: {count}" for check, count in row["found"].items() if count)
-        rows.append([load_game(game_id).title, *numbers, found or "none"])
-    table = markdown_table(header, rows, 4)
-    return f"{table}\n\n{report.origin(measured)}"
-
-
 def _main(argv: Sequence[str] | None) -> int:
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks.soak", description=(__doc__ or "").split("\n")[0]
@@ -236,7 +223,7 @@ def _main(argv: Sequence[str] | None) -> int:
             results,
         )
 
-    report.finish(args, measure, "soak", soak_table)
+    report.finish(args, measure)
     return 1 if violations else 0
 
 

@@ -24,7 +24,7 @@ from safetensors import SafetensorError
 from safetensors.numpy import load_file, save
 
 import card_envs
-from benchmarks import leaderboard, report
+from benchmarks import report
 from card_envs import command
 from card_envs.agents import (
     Agent,
@@ -174,7 +174,7 @@ class Matches:
 
 def play_tables(
     game: Game, names: Sequence[str], tables: Sequence[tuple[int, ...]], matches: Matches
-) -> tuple[list[MatchResults], list[str]]:
+) -> tuple[list[MatchResults], dict[str, str]]:
     """Play what has not been played.
 
     Args:
@@ -184,7 +184,7 @@ def play_tables(
         matches: How many games, and where.
 
     Returns:
-        The tables' results, and the agents' identities.
+        The tables' results, and the agents' identities by name.
 
     Raises:
         ValueError: An agent or a number is wrong, or a finished table is damaged.
@@ -217,7 +217,7 @@ def play_tables(
     for _, (i, result) in zip(track(range(len(missing)), "tables"), results, strict=True):
         finished.save(seated[i], result)
         played[missing[i]] = result
-    return [played[table] for table in tables], [finished.identities[name] for name in names]
+    return [played[table] for table in tables], finished.identities
 
 
 def measure(game_id: str, names: Sequence[str], matches: Matches) -> dict[str, Any]:
@@ -225,7 +225,7 @@ def measure(game_id: str, names: Sequence[str], matches: Matches) -> dict[str, A
 
     Args:
         game_id: The game.
-        names: Two or more different agents.
+        names: Two or more different agents; the results do not depend on their order.
         matches: How many games, and where.
 
     Raises:
@@ -234,14 +234,15 @@ def measure(game_id: str, names: Sequence[str], matches: Matches) -> dict[str, A
     game = load_game(game_id)
     sizes = range(game.min_players, game.max_players + 1)
     tables = [table for players in sizes for table in tables_of(len(names), players)]
-    played, identities = play_tables(game, names, tables, matches)
+    ordered = sorted(names)
+    played, identities = play_tables(game, ordered, tables, matches)
     seed = matches.seed
     by_size = {}
     for players in sizes:
         own = [k for k, table in enumerate(tables) if len(table) == players]
-        summary = summarize(names, [tables[k] for k in own], [played[k] for k in own], seed)
-        by_size[str(players)] = summary.to_json()
-    overall = summarize(names, tables, played, seed).to_json()
+        summary = summarize(ordered, [tables[k] for k in own], [played[k] for k in own], seed)
+        by_size[str(players)] = summary.listed(names).to_json()
+    overall = summarize(ordered, tables, played, seed).listed(names).to_json()
     del overall["tables"]  # they are with their sizes
     words = ["--game", game_id, "--agents", *names, *matches.words]
     return {
@@ -249,7 +250,7 @@ def measure(game_id: str, names: Sequence[str], matches: Matches) -> dict[str, A
         "game": game_id,
         "command": command_as_typed("benchmarks.strength", *words),
         "versions": versions(("numba", "numpy")),
-        "agents": identities,
+        "agents": [identities[name] for name in names],
         "deals": matches.deals,
         "seed": seed,
         "overall": overall,
@@ -280,11 +281,7 @@ def _main(argv: Sequence[str] | None) -> None:
     report.finish(
         args,
         lambda: measure(args.game, names, Matches.of(args)),
-        "strength",
-        leaderboard.table,
     )
-    if args.readme:
-        leaderboard.rewrite()
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -1,6 +1,6 @@
 """Games in words: how strong a player who reads is, decisions a second, and lengths of texts.
 
-python -m benchmarks.text [--game GAME] [--deals N] [--seconds S] [--json FILE] [--readme]
+python -m benchmarks.text [--game GAME] [--deals N] [--seconds S] [--json FILE]
 """
 
 from __future__ import annotations
@@ -19,8 +19,7 @@ from benchmarks.text_players import TextPlayer
 from card_envs import command
 from card_envs.engine.game import Game
 from card_envs.envs.text_seat import TextSeatEnv
-from card_envs.evaluation.statistics import estimate_mean
-from card_envs.markdown import markdown_table
+from card_envs.evaluation import DIFFERENCE_BOUNDS, estimate_mean
 
 PACKAGES = ("gymnasium", "numba", "numpy")
 
@@ -57,7 +56,7 @@ def _strength(game: Game, num_players: int, deals: int) -> dict[str, Any]:
             different += info["action"] != action
         rewards.append(env.close()[seat])
         differences.append(rewards[-1] - _scripted_reward(game, num_players, deal, seat))
-    difference = estimate_mean(np.array(differences))
+    difference = estimate_mean(np.array(differences), DIFFERENCE_BOUNDS)
     return {
         "num_players": num_players,
         "decisions": decisions,
@@ -179,52 +178,6 @@ def measure(game_id: str, deals: int, seconds: float) -> dict[str, Any]:
     )
 
 
-def table(measured: dict[str, Any]) -> str:
-    """The results in Markdown."""
-    results = measured["results"]
-    strength = [
-        [
-            str(row["num_players"]),
-            f"{row['decisions']:,}",
-            f"{row['different_actions']:,}",
-            f"{row['difference']:+.3f} "
-            f"({row['difference_ci95'][0]:+.3f} … {row['difference_ci95'][1]:+.3f})",
-        ]
-        for row in results["strength"]
-    ]
-    speed = [
-        [row["interface"], str(row["num_players"]), f"{row['per_second']:,.0f}"]
-        for row in results["decisions_per_second"]
-    ]
-    names = ["first_most", "later_mean", "later_most", "game_mean", "game_most", "bound"]
-    lengths = [
-        [str(row["num_players"]), *(f"{row[name]:,.0f}" for name in names)]
-        for row in results["characters"]
-    ]
-    return "\n\n".join(
-        [
-            markdown_table(
-                ["players", "decisions", "other action", "rank reward, difference"], strength, 4
-            ),
-            markdown_table(["interface", "players", "decisions a second"], speed, 2),
-            markdown_table(
-                [
-                    "players",
-                    "first text, most",
-                    "later, mean",
-                    "later, most",
-                    "a player's game, mean",
-                    "a player's game, most",
-                    "bound of a text",
-                ],
-                lengths,
-                7,
-            ),
-            report.origin(measured),
-        ]
-    )
-
-
 def _main(argv: Sequence[str] | None) -> None:
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks.text", description=(__doc__ or "").split("\n")[0]
@@ -240,7 +193,7 @@ def _main(argv: Sequence[str] | None) -> None:
         raise ValueError("--deals must be at least 2")
     if not (math.isfinite(args.seconds) and args.seconds > 0):
         raise ValueError("--seconds must be a positive number")
-    report.finish(args, lambda: measure(args.game, args.deals, args.seconds), "text", table)
+    report.finish(args, lambda: measure(args.game, args.deals, args.seconds))
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -1,6 +1,6 @@
 """Decisions a second of the environments under random play, and PettingZoo's as a yardstick.
 
-    python -m benchmarks.throughput [--game beaver_gang] [--seconds 2] [--json FILE] [--readme]
+    python -m benchmarks.throughput [--game beaver_gang] [--seconds 2] [--json FILE]
 
 The observation and the mask are written at each decision, and finished games are reset within the
 measured time. All AEC environments are driven by the same loop. All cases take turns, repetition by
@@ -36,7 +36,6 @@ from card_envs import command
 from card_envs.engine.game import Game
 from card_envs.engine.templates import compile_for
 from card_envs.games import load_game
-from card_envs.markdown import markdown_table
 
 BATCHES = (64, 1024, 4096, 16384)
 PACKAGES = ("gymnasium", "numba", "numpy", "pettingzoo", "rlcard")
@@ -307,23 +306,6 @@ def measure(
     )
 
 
-def rates_table(rows: Sequence[dict[str, Any]]) -> str:
-    """Decisions a second of each case in Markdown."""
-    cells = [
-        [
-            row["environment"],
-            row["interface"],
-            f"{row['games']:,}",
-            str(row["threads"]),
-            report.three_digits(row["median"]),
-            report.three_digits(row["best"]),
-        ]
-        for row in rows
-    ]
-    header = ["environment", "interface", "games", "threads", "decisions a second", "best"]
-    return markdown_table(header, cells, 4)
-
-
 def add_case_arguments(parser: argparse.ArgumentParser, batches: Sequence[int]) -> None:
     """Add how long and how often each case is measured, and the sizes of the batches.
 
@@ -345,37 +327,6 @@ def add_case_arguments(parser: argparse.ArgumentParser, batches: Sequence[int]) 
     )
 
 
-def table(measured: dict[str, Any]) -> str:
-    """The results in Markdown."""
-    settings, results = measured["settings"], measured["results"]
-    ratios = " and ".join(
-        f"`{interface}` makes **{report.three_digits(entry['ratio'])} times** as many decisions a "
-        f"second as `{entry['compared_to']}.{interface}`"
-        for interface, entry in results["ratios"].items()
-    )
-    startup = [
-        [cache.replace("_", " "), *(f"{seconds[stage]:.2f}" for stage in STAGES)]
-        for cache, seconds in results["startup_seconds"].items()
-    ]
-    sizes = results["sizes"]
-    return "\n\n".join(
-        [
-            rates_table(results["decisions_per_second"]),
-            f"Medians of {settings['repetitions']} repetitions of {settings['seconds']:g} s, "
-            f"{settings['num_players']} players. {ratios}, the faster of the two card games "
-            "of PettingZoo measured.",
-            markdown_table(
-                ["seconds in a fresh process", *(stage.replace("_", " ") for stage in STAGES)],
-                startup,
-                3,
-            ),
-            f"A state takes {sizes['state_bytes']} bytes, an observation has "
-            f"{sizes['observation_values']} values, and there are {sizes['actions']} actions.",
-            report.origin(measured),
-        ]
-    )
-
-
 def _main(argv: Sequence[str] | None) -> None:
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks.throughput", description=(__doc__ or "").split("\n")[0]
@@ -389,8 +340,6 @@ def _main(argv: Sequence[str] | None) -> None:
     report.finish(
         args,
         lambda: measure(args.game, args.seconds, args.repetitions, args.games, args.games_from),
-        "throughput",
-        table,
     )
 
 

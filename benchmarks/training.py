@@ -1,6 +1,6 @@
 """Learner decisions a second of our self-play, and PettingZoo's way of training as a yardstick.
 
-    python -m benchmarks.training [--game beaver_gang] [--decisions N] [--json FILE] [--readme]
+    python -m benchmarks.training [--game beaver_gang] [--decisions N] [--json FILE]
     python -m benchmarks.training --against DIR [--game beaver_gang] [--decisions N] [--json FILE]
 
 ``--against`` compares the shipped configuration's training with that of the checkout in DIR
@@ -28,18 +28,17 @@ from pettingzoo.utils.env import AECEnv
 from sb3_contrib import MaskablePPO
 from sb3_contrib.common.wrappers import ActionMasker
 from stable_baselines3.common.vec_env import DummyVecEnv
-
-from benchmarks import report, training_speedup
-from benchmarks.training_worker import StopwatchCallback
-from card_envs import command
-from card_envs.markdown import markdown_table
-from training.runs.config import Config, load_config
 from training.device_loops import has_games_on_device
 from training.device_selfplay import make_device_env
 from training.export import policy_network
 from training.learner import ACTIVATIONS, make_learner, ppo_arguments
-from training.runs.run import Run
 from training.selfplay import make_env
+
+from benchmarks import report, training_speedup
+from benchmarks.training_worker import StopwatchCallback
+from card_envs import command
+from training.runs.config import Config, load_config
+from training.runs.run import Run
 
 PACKAGES = (
     "gymnasium",
@@ -219,32 +218,6 @@ def measure(game_id: str, decisions: int, num_envs: int, n_steps: int) -> dict[s
     )
 
 
-def table(measured: dict[str, Any]) -> str:
-    """The results in Markdown."""
-    settings, results = measured["settings"], measured["results"]
-    names = {OURS: f"{measured['game']}, self-play", YARDSTICK: f"{YARDSTICK}, one environment"}
-    rows = [
-        [names[name], *(report.three_digits(speed[stage]) for stage in STAGES)]
-        for name, speed in results["decisions_per_second"].items()
-    ]
-    ratios = results["ratios"]
-    rows.append(["ratio", *(report.three_digits(ratios[stage]) for stage in STAGES)])
-    ppo = settings["config"]["ppo"]
-    header = ["learner decisions a second", "collecting rollouts", "whole training"]
-    return "\n\n".join(
-        [
-            markdown_table(header, rows, 2),
-            f"Medians over rollouts ({settings['rollouts']}) of "
-            f"{settings['num_envs'] * settings['n_steps']:,} decisions (self-play: "
-            f"{settings['num_envs']:,} games, {settings['n_steps']} decisions each), "
-            f"{ppo['n_epochs']} epochs in minibatches of {ppo['batch_size']:,}, hidden layers "
-            f"{settings['config']['network']['hidden']}, "
-            f"{settings['torch_threads']} torch threads.",
-            report.origin(measured),
-        ]
-    )
-
-
 def _main(argv: Sequence[str] | None) -> None:
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks.training", description=(__doc__ or "").split("\n")[0]
@@ -264,8 +237,8 @@ def _main(argv: Sequence[str] | None) -> None:
         help="compare with the checkout of this repository in DIR, not with the yardstick",
     )
     args = report.parse_arguments(parser, argv)
-    if args.against and (args.readme or args.num_envs or args.n_steps):
-        raise ValueError("--against takes neither --readme nor --num-envs nor --n-steps")
+    if args.against and (args.num_envs or args.n_steps):
+        raise ValueError("--against takes neither --num-envs nor --n-steps")
     num_envs = NUM_ENVS if args.num_envs is None else args.num_envs
     n_steps = N_STEPS if args.n_steps is None else args.n_steps
     if min(args.decisions, num_envs, n_steps) < 1:
@@ -274,15 +247,11 @@ def _main(argv: Sequence[str] | None) -> None:
         report.finish(
             args,
             lambda: training_speedup.measure(args.game, args.decisions, args.against),
-            "speedup",
-            training_speedup.table,
         )
         return
     report.finish(
         args,
         lambda: measure(args.game, args.decisions, num_envs, n_steps),
-        "training",
-        table,
     )
 
 

@@ -16,7 +16,6 @@ from types import TracebackType
 from typing import Any
 
 from benchmarks import report
-from card_envs.markdown import markdown_table
 from training.runs.config import load_config
 
 ROOT = Path(__file__).parent.parent
@@ -155,28 +154,3 @@ def _commit(checkout: Path) -> str | None:
         return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
     except (OSError, subprocess.CalledProcessError):
         return None
-
-
-def table(measured: dict[str, Any]) -> str:
-    """The results in Markdown."""
-    settings, results = measured["settings"], measured["results"]
-    rows = [
-        [
-            f"{name} ({settings['commits'][name] or 'unknown commit'})",
-            *(report.three_digits(speed[stage]) for stage in STAGES),
-        ]
-        for name, speed in results["decisions_per_second"].items()
-    ]
-    rows.append(["ratio", *(report.three_digits(results["ratios"][stage]) for stage in STAGES)])
-    config = settings["config"]
-    envs, ppo = config["environment"]["num_envs"], config["ppo"]
-    header = [f"{measured['game']}: learner decisions a second", "collecting", "whole training"]
-    return "\n\n".join(
-        [
-            markdown_table(header, rows, 2),
-            f"Medians over rollouts ({settings['rollouts']}) of {envs * ppo['n_steps']:,} "
-            f"decisions, {ppo['n_epochs']} epochs in minibatches of {ppo['batch_size']:,}, hidden "
-            f"layers {config['network']['hidden']}, on one core.",
-            report.origin(measured),
-        ]
-    )

@@ -16,12 +16,12 @@ from typing import Any
 
 import torch
 from stable_baselines3.common.callbacks import BaseCallback
-
-from training.runs.config import load_config
 from training.export import policy_network
 from training.learner import make_learner
-from training.runs.run import Run
 from training.selfplay import make_env
+
+from training.runs.config import load_config
+from training.runs.run import Run
 
 
 class StopwatchCallback(BaseCallback):

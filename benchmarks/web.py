@@ -1,7 +1,6 @@
 """Load of the web server: many people at a time play against the shipped policy.
 
 python -m benchmarks.web [--game GAME] [--games N …] [--think SECONDS] [--seconds S] [--json FILE]
-[--readme]
 """
 
 from __future__ import annotations
@@ -28,7 +27,6 @@ from websockets.exceptions import WebSocketException
 from benchmarks import report
 from card_envs import command
 from card_envs.games import load_game
-from card_envs.markdown import markdown_table
 
 PACKAGES = ("numpy", "starlette", "uvicorn", "websockets", "pydantic")
 _AGENT = "ppo"
@@ -179,33 +177,6 @@ def measure(game: str, games: Sequence[int], think: float, seconds: float) -> di
     )
 
 
-def table(measured: dict[str, Any]) -> str:
-    """The results in Markdown."""
-    rows = [
-        [
-            str(row["games"]),
-            f"{row['think_seconds']:g} s",
-            report.three_digits(row["actions_per_second"]),
-            *map(report.three_digits, (*row["first_ms"], *row["turn_ms"])),
-            report.three_digits(row["server_cores"]),
-            str(row["errors"]),
-        ]
-        for row in measured["results"]["loads"]
-    ]
-    header = [
-        "games at a time",
-        "time to think",
-        "actions a second",
-        "answer, ms",
-        "1 in 20 takes more than",
-        "own turn again, ms",
-        "1 in 20 takes more than",
-        "server's cores",
-        "errors",
-    ]
-    return "\n\n".join([markdown_table(header, rows, 8), report.origin(measured)])
-
-
 def _main(argv: Sequence[str] | None) -> None:
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks.web", description=(__doc__ or "").split("\n")[0]
@@ -222,9 +193,7 @@ def _main(argv: Sequence[str] | None) -> None:
         raise ValueError(
             f"--games must be at least 1, --think at least 0, --seconds at least {2 * _BEGINNING:g}"
         )
-    report.finish(
-        args, lambda: measure(args.game, args.games, args.think, args.seconds), "web", table
-    )
+    report.finish(args, lambda: measure(args.game, args.games, args.think, args.seconds))
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -17,12 +17,13 @@ Action Space
 ------------
 ``Discrete(49)``
 
-index   action
-0       pass
-1..2    take the lot into collection 1..2
-3..38   card: champion cat; elegant cat; …; owl
-39..43  give it to collection 1..5 to the left
-44..48  the owl counts as: cats; horses; …; parrots
+index   kind  action
+0       pass  pass
+1..2    take  take the lot into collection 1..2
+3..38   card  card: champion cat; elegant cat; …; owl
+39..43  give  give it to the first collection to the left; the second collection to the left; …; the
+              fifth collection to the left
+44..48  owl   the owl counts as: cats; horses; …; parrots
 
 Observation Space
 -----------------

@@ -6,12 +6,17 @@ language model writes, with whatever stands around the action.
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Mapping
+from typing import Any
+
+from card_envs.engine.actions import KIND, Actions
 
 _WORD = re.compile(r"[^\s,;:]+")
 _WORD_OR_COLON = re.compile(f"{_WORD.pattern}|:")
-_BRACKETS = re.compile(r"\[([^\[\]]*)\]")
+# Square brackets with what is in them, or braces.
+_MARKED = re.compile(r"\[[^\[\]]*\]|\{[^{}]*\}")
 # What stands around words without meaning anything: quotation marks, emphasis, full stops.
 _NOISE = re.compile(r"[^\w\s,;:'-]+|_+")
 _LABELS = {"action", "answer", "move"}
@@ -55,31 +60,56 @@ def near(answer: str, names: Mapping[int, str]) -> list[int]:
     ]
 
 
-def read_answer(text: str, names: Mapping[int, str]) -> tuple[str, list[int]]:
+def read_answer(
+    text: str, names: Mapping[int, str], actions: Actions | None = None
+) -> tuple[str, list[int]]:
     """The answer in a text, and the actions that it may mean.
 
-    What is in the last square brackets is the answer. Without brackets it is the whole text, or
-    its last line, or the action that is named last in it.
+    What is in the last square brackets, or the last JSON object with a kind, is the answer. Without
+    these it is the whole text, or its last line, or the action that is named last in it.
 
     Args:
         text: What was written.
         names: The names of the actions that are possible.
+        actions: All actions of the game, for answers in structured form.
 
     Returns:
         The answer as it was found, and the actions: exactly one if it is understood.
     """
-    if bracketed := [part for part in _BRACKETS.findall(text) if part.strip()]:
-        answer = bracketed[-1].strip()
-        return answer, _understood(answer, names)
+    marked = [part for part in _MARKED.findall(text) if part.strip("[] \n")]
+    for part in reversed(marked):
+        answer = part.strip("[]").strip() if part.startswith("[") else part
+        if (form := _form_of(answer)) is not None:
+            return answer, [] if actions is None else _structured(form, names, actions)
+        if part.startswith("["):
+            return answer, _understood(answer, names)
     whole = text.strip()
     *_, last = whole.splitlines() or [""]
     found = [_understood(answer, names) for answer in (whole, last)]
-    for answer, actions in zip((whole, last), found, strict=True):
-        if len(actions) == 1:
-            return answer, actions
+    for answer, understood in zip((whole, last), found, strict=True):
+        if len(understood) == 1:
+            return answer, understood
     if (named := _named_last(whole, names)) is not None:
         return names[named], [named]
     return whole, found[0]
+
+
+def _form_of(answer: str) -> dict[str, Any] | None:
+    """The structured form that an answer is; None: it is none."""
+    try:
+        form = json.loads(answer)
+    except (ValueError, RecursionError):
+        return None
+    return form if isinstance(form, dict) and KIND in form else None
+
+
+def _structured(form: dict[str, Any], names: Mapping[int, str], actions: Actions) -> list[int]:
+    """The action that a structured form means, if it is possible."""
+    try:
+        action = actions.from_dict(form)
+    except ValueError:
+        return []
+    return [action] if action in names else []
 
 
 def _understood(answer: str, names: Mapping[int, str]) -> list[int]:

@@ -17,17 +17,19 @@ Action Space
 ------------
 ``Discrete(97)``
 
-index   action
-0..3    take the discard into slot 0..3
-4       draw
-5       discard the drawn card
-6..9    exchange the drawn card for slot 0..3
-10..89  swap slot *a* with slot *b* of the player *c* to the left: 10 + 20·*a* + *b* + 4·(*c* − 1)
-        (*a* 0..3, *b* 0..3, *c* 1..5)
-90..93  peek at slot 0..3
-94      carry out draw two
-95      knock
-96      do not knock
+index   kind          action
+0..3    take          take the discard into slot 0..3
+4       draw          draw
+5       discard       discard the drawn card
+6..9    exchange      exchange the drawn card for slot 0..3
+10..89  swap          swap slot *slot* with slot *other_slot* of *seat*: 10 + 20·*slot* + 4·(*seat*
+                      − 1) + *other_slot* (*slot* 0..3, *seat* 1..5 for the first player to the
+                      left; the second player to the left; …; the fifth player to the left,
+                      *other_slot* 0..3)
+90..93  peek          peek at slot 0..3
+94      draw_two      carry out draw two
+95      knock         knock
+96      do_not_knock  do not knock
 
 Observation Space
 -----------------

@@ -33,7 +33,7 @@ from card_envs.envs.aec import CardEnv
 from card_envs.evaluation.commands import add_evaluate, add_tournament
 from card_envs.games import load_game, load_games
 from card_envs.render.video import check_video_name, write_video
-from card_envs.render.words import by_kind, counted, ranges, table
+from card_envs.render.words import counted, ranges, table
 from card_envs.replay import Replay
 from card_envs.web.command import add_serve
 
@@ -181,9 +181,9 @@ def _describe_game(game: Game) -> str:
     ]
     options = [["option", "default", "allowed", "meaning"]]
     options += [[o.name, repr(o.default), o.allowed, o.doc] for o in (*game.options, *VIEW_OPTIONS)]
-    names = {action: game.action_name(action) for action in range(game.num_actions)}
     actions = [["index", "action (# a number, ... more words)"]]
-    actions += [[ranges(numbers), kind] for kind, numbers in by_kind(names).items()]
+    groups = game.actions.groups(range(game.num_actions))
+    actions += [[ranges(numbers), group] for group, numbers in groups.items()]
     fields = [("index", "field", "shape", "scale", "meaning"), *game.fields.rows()]
     return "\n\n".join(
         [
@@ -325,7 +325,9 @@ class _Session:
         """The person's action; None if they quit."""
         names = {action: self._env.action_name(action) for action in self._env.legal_actions()}
         self._show_table()
-        print(f"\n{_kinds(names) if len(names) > _SCREENFUL else _listed(names, names)}")
+        groups = self._env.game.actions.groups(names)
+        is_long = len(names) > _SCREENFUL
+        print(f"\n{_grouped(groups, names) if is_long else _listed(names, names)}")
         while True:
             try:
                 answer = input("Your action (number or words, ? for all, q to quit): ").strip()
@@ -364,13 +366,13 @@ def _listed(actions: Iterable[int], names: Mapping[int, str]) -> str:
     return "\n".join(f"{action:>5}  {names[action]}" for action in actions)
 
 
-def _kinds(names: Mapping[int, str]) -> str:
-    """The kinds of actions, a line each."""
+def _grouped(groups: Mapping[str, Sequence[int]], names: Mapping[int, str]) -> str:
+    """The groups of actions, a line each."""
     return "\n".join(
         _listed(actions, names)
         if len(actions) == 1
-        else f"{'':>5}  {kind} ({counted(len(actions), 'action')})"
-        for kind, actions in by_kind(names).items()
+        else f"{'':>5}  {group} ({counted(len(actions), 'action')})"
+        for group, actions in groups.items()
     )
 
 

@@ -29,7 +29,8 @@ def describe_game(game: Game) -> dict[str, Any]:
             }
             for option in (*game.options, *VIEW_OPTIONS)
         ],
-        "actions": [game.action_name(action) for action in range(game.num_actions)],
+        "actions": list(game.actions.names),
+        "structured_actions": list(map(game.actions.to_dict, range(game.num_actions))),
         "observation": {
             "size": game.fields.size,
             "fingerprint": game.fields.fingerprint,

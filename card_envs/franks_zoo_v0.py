@@ -17,11 +17,11 @@ Action Space
 ------------
 ``Discrete(272)``
 
-index     action
-0..128    play: 1 orca; 1 orca, 1 joker; …; 1 joker
-129..257  ask for help with: 1 orca; 1 orca, 1 joker; …; 1 joker
-258..270  give away: 1 orca; 1 elephant; …; 1 joker
-271       pass
+index     kind  action
+0..128    play  play: 1 orca; 1 orca, 1 joker; …; 1 joker
+129..257  ask   ask for help with: 1 orca; 1 orca, 1 joker; …; 1 joker
+258..270  give  give away: 1 orca; 1 elephant; …; 1 joker
+271       pass  pass
 
 Observation Space
 -----------------

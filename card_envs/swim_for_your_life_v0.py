@@ -17,12 +17,12 @@ Action Space
 ------------
 ``Discrete(1001)``
 
-index     action
-0..9      exchange row 1: lay down 1 giraffe; lay down 1 bear; …; lay down 1 mouse
-10..64    exchange row 2: lay down 2 giraffes; lay down 1 giraffe, 1 bear; …; lay down 2 mice
-65..284   exchange row 3: lay down 3 giraffes; lay down 2 giraffes, 1 bear; …; lay down 3 mice
-285..999  exchange row 4: lay down 4 giraffes; lay down 3 giraffes, 1 bear; …; lay down 4 mice
-1000      tap
+index     kind      action
+0..9      exchange  exchange row 1: lay down 1 giraffe; 1 bear; …; 1 mouse
+10..64    exchange  exchange row 2: lay down 2 giraffes; 1 giraffe, 1 bear; …; 2 mice
+65..284   exchange  exchange row 3: lay down 3 giraffes; 2 giraffes, 1 bear; …; 3 mice
+285..999  exchange  exchange row 4: lay down 4 giraffes; 3 giraffes, 1 bear; …; 4 mice
+1000      tap       tap
 
 Observation Space
 -----------------

@@ -5,20 +5,65 @@ from __future__ import annotations
 import os
 import re
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
-#: Files of the repository that a page of the site includes as a whole.
-_PAGES = {
-    "CHANGELOG.md": "changelog.md",
-    "benchmarks/README.md": "benchmarks.md",
-    "training/README.md": "training.md",
+import text_page
+
+from benchmarks import tables
+from training.improvement.config import ImprovementConfig
+from training.runs.config import Config
+from training.runs.config_tables import config_table
+
+#: A line that the site replaces; on GitHub it leads to what this is made of.
+SHOWN = re.compile(r"^\[Shown on the site: (\w+)\]\([^)\n]+\)$", re.MULTILINE)
+
+#: What is shown besides the tables of results, which ``benchmarks.tables`` makes.
+OTHERS = {
+    "config": lambda: config_table(Config),
+    "improvement": lambda: config_table(ImprovementConfig),
+    "lengths": text_page.lengths,
+    "transcript": text_page.transcript,
 }
+
+_IMAGES = "images/results"
+
+#: Files of the repository that a page of the site includes as a whole.
+_PAGES = {"CHANGELOG.md": "changelog.md"}
 _RULES = re.compile(r"card_envs/games/(\w+)/RULES\.md")
 _LINK = re.compile(r"(!?)(\[[^\]]*\]\()(\.\.?/[^)\s#]+)(#[^)\s]*)?\)")
 
 
+def on_files(files: Any, *, config: Any, **_: Any) -> Any:
+    """Add the pictures of results."""
+    from mkdocs.structure.files import File  # the tests go without
+
+    with TemporaryDirectory() as folder:
+        tables.draw_all(Path(folder))
+        for path in sorted(Path(folder).iterdir()):
+            content = path.read_bytes()
+            files.append(File.generated(config, f"{_IMAGES}/{path.name}", content=content))
+    return files
+
+
+def with_tables(markdown: str) -> str:
+    """The page with everything that only the site shows.
+
+    Raises:
+        ValueError: There is no such table.
+    """
+
+    def shown(match: re.Match[str]) -> str:
+        name = match[1]
+        return OTHERS[name]() if name in OTHERS else tables.of_kind(name, _IMAGES)
+
+    return SHOWN.sub(shown, markdown)
+
+
 def on_page_markdown(markdown: str, *, page: Any, config: Any, **_: Any) -> str:
-    """Lead links to files outside the site to the pages that include them, or the repository."""
+    """Show the tables, and lead links to files outside the site to the pages that include them, or
+    the repository.
+    """
     docs = Path(config.docs_dir)
     folder = (docs / page.file.src_uri).parent
 
@@ -34,4 +79,4 @@ def on_page_markdown(markdown: str, *, page: Any, config: Any, **_: Any) -> str:
         view = "raw" if mark else "tree" if path.is_dir() else "blob"
         return f"{mark}{text}{config.repo_url}/{view}/main/{name}{anchor})"
 
-    return _LINK.sub(link, markdown)
+    return _LINK.sub(link, with_tables(markdown))

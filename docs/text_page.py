@@ -1,17 +1,11 @@
-"""Writes the transcript and the table of lengths of text.md: ``python docs/text_page.py``."""
+"""The transcript and the table of lengths that text.md shows."""
 
 from __future__ import annotations
 
-import json
-from pathlib import Path
-
 import card_envs
+from benchmarks.tables import committed
 from card_envs.envs.text_rules import rules_in_words
-from card_envs.files import write_text
-from card_envs.markdown import markdown_table, with_section
-
-PAGE = Path(__file__).with_name("text.md")
-RESULTS = PAGE.parent.parent / "benchmarks" / "results"
+from card_envs.markdown import markdown_table
 
 _DECISIONS = 3
 
@@ -37,12 +31,8 @@ def transcript() -> str:
 def lengths() -> str:
     """For each game the lengths that were found and the bound."""
     rows = []
-    for game_id in card_envs.GAMES:
-        path = RESULTS / f"text_{game_id}.json"
-        if not path.exists():  # a game of another package
-            continue
+    for game_id, measured in committed("text").items():
         game = card_envs.load_game(game_id)
-        measured = json.loads(path.read_text(encoding="utf-8"))
         found = measured["results"]["characters"]
         row = [
             len(rules_in_words(game)),
@@ -64,12 +54,3 @@ def lengths() -> str:
         "bound of a text",
     ]
     return markdown_table(header, rows, len(header) - 1)
-
-
-def page(text: str) -> str:
-    """The page with both renewed."""
-    return with_section(with_section(text, "lengths", lengths()), "transcript", transcript())
-
-
-if __name__ == "__main__":
-    write_text(PAGE, page(PAGE.read_text(encoding="utf-8")))

@@ -7,7 +7,7 @@ import itertools
 import json
 import math
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache, partial
 from importlib.util import find_spec
 from types import SimpleNamespace
@@ -16,7 +16,9 @@ from typing import Any
 import numpy as np
 import pytest
 from kits import Kit, load_kits
+from numba.core.runtime import _nrt_python, rtsys
 
+from card_envs.agents import shipped_policies
 from card_envs.agents.network import Network
 from card_envs.engine.game import VIEW_OPTIONS, Game, View
 from card_envs.engine.observing import MEMORY_MODES as MEMORY_MODES
@@ -146,6 +148,15 @@ def units_of(vectors: np.ndarray, scale: np.ndarray) -> np.ndarray:
         place = tuple(np.argwhere(exact != vectors)[0])
         raise AssertionError(f"{vectors[place]!r} at {place} is no whole number of units")
     return units.astype(np.uint8)
+
+
+def allocations(kernel: Callable[..., Any], *arguments: Any) -> int:
+    """How many a call of a compiled kernel makes, beside one for each array that Python passes."""
+    _nrt_python.memsys_enable_stats()
+    before = rtsys.get_allocation_stats().alloc
+    kernel(*arguments)
+    made = rtsys.get_allocation_stats().alloc - before
+    return int(made) - sum(isinstance(argument, np.ndarray) for argument in arguments)
 
 
 def check_invariants(game: Game, states: np.ndarray) -> None:
@@ -339,15 +350,18 @@ def finish(env: Any) -> None:
 
 def mid_game(game: Game, num_players: int, decisions: int = 9, **options: Any) -> CardEnv:
     """An environment within a game, where the player to move has a choice: after ``decisions``, or
-    halfway through a shorter game."""
+    halfway through a shorter game, or where the next choice is if all games are forced there."""
     env = module_of(game).env(num_players=num_players, **options)
     decisions = min(decisions, int(mean_length(game, num_players)) // 2)
-    for seed in range(50):
-        env.reset(seed=seed)
-        play_on(env, seed, decisions)
-        if len(env.legal_actions()) > 1:
-            return env
-    raise AssertionError("no game is that long, or has a choice there")
+    for goes_on in (False, True):
+        for seed in range(50):
+            env.reset(seed=seed)
+            play_on(env, seed, decisions)
+            while goes_on and len(env.legal_actions()) == 1:
+                play_on(env, seed, 1)
+            if len(env.legal_actions()) > 1:
+                return env
+    raise AssertionError("no game is that long, or has a choice there or later")
 
 
 def snapshot(env: CardEnv) -> tuple[Any, ...]:
@@ -427,4 +441,10 @@ EACH_GAME = [pytest.param(game, id=game.id) for game in ALL_GAMES]
 #: Every game at every table size: for ``parametrize(("game", "num_players"), TABLES)``.
 TABLES = [
     pytest.param(game, n, id=f"{game.id}-{n}") for game in ALL_GAMES for n in table_sizes(game)
+]
+#: The package's own games with a policy: its card and results are published in the repository.
+SHIPPED = [
+    param
+    for param in EACH_GAME
+    if kit_of(param.values[0]).is_own and "ppo" in shipped_policies(param.values[0])
 ]

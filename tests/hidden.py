@@ -6,21 +6,29 @@ to catch kernels that leak, and a ``determinize`` that does not redraw.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 
 import numpy as np
-from helpers import MEMORY_MODES, copy_of, is_over, kit_of, mask_of
+from helpers import MEMORY_MODES, copy_of, is_over, kit_of, mask_of, positions_of
+from scipy import stats
 
 from card_envs.engine.game import Game
+from card_envs.engine.observing import MEMORY_PERFECT
 
 #: ``determinize(states, i, player, seed)``
 Determinize = Callable[[np.ndarray, int, int, np.uint64], None]
 #: ``observe(states, i, player, memory, features, out)``
 Observe = Callable[[np.ndarray, int, int, int, int, np.ndarray], None]
+#: ``describe(states, i, player, memory)``: the table in words.
+Describe = Callable[[np.ndarray, int, int, int], str]
 
 SEEDS = 4
 MORE_SEEDS = 4000
+
+#: What a chi-square test of redraws may not fall below: chance does once in a million tests.
+LEAST_P = 1e-6
 
 
 def redrawn(
@@ -72,6 +80,25 @@ def _is_public(game: Game) -> np.ndarray:
     return public
 
 
+def open_cells(game: Game, states: np.ndarray, player: int) -> tuple[np.ndarray, np.ndarray]:
+    """Which places may hold something else for all that the player knows, and which may not.
+
+    Where the kit gives a single array, those that the player does not know, they are exchanged
+    among each other: if all of them hold the same, none of them can hold anything else.
+    """
+    kit = kit_of(game)
+    given, cells = kit.open_cells(states, player), kit.cells(states)
+    assert np.asarray(given).dtype == bool, "open_cells gives arrays of bools"
+    if np.shape(given) == cells.shape:
+        is_open = given & (np.unique(cells[given]).size > 1)
+        is_fixed = ~given
+    else:
+        assert np.shape(given) == (2, *cells.shape), "as many bools as there are cells"
+        is_open, is_fixed = given
+    assert not (is_open & is_fixed).any(), "open_cells calls a cell both open and fixed"
+    return is_open, is_fixed
+
+
 def check_hidden_parts_vary(
     game: Game, states: np.ndarray, player: int, determinize: Determinize
 ) -> int:
@@ -82,20 +109,45 @@ def check_hidden_parts_vary(
         How many places are open.
     """
     kit = kit_of(game)
-    is_open, is_fixed = kit.open_cells(states, player)
-    original = kit.cells(states)
+    is_open, is_fixed = open_cells(game, states, player)
+    original = kit.cells(states).copy()
     rest = bytes_of(states)[_is_public(game)]
     missing = is_open.copy()
     for count, variant in enumerate(variants(game, states, player, determinize, MORE_SEEDS)):
         changed = kit.cells(variant) != original
-        assert not (changed & is_fixed).any(), "a card that the player knows was exchanged"
+        known = np.flatnonzero(changed & is_fixed)
+        assert not known.size, f"a card that the player knows was exchanged: cells {known}"
         same = np.array_equal(bytes_of(variant)[_is_public(game)], rest)
         assert same, "something else than hidden cards was changed"
         missing &= ~changed
         if count >= SEEDS and not missing.any():
             break
-    assert not missing.any(), f"hidden but never redrawn: {np.flatnonzero(missing)}"
+    assert not missing.any(), f"hidden but never redrawn: cells {np.flatnonzero(missing)}"
     return int(is_open.sum())
+
+
+def check_redraws_are_uniform(
+    game: Game,
+    states: np.ndarray,
+    player: int,
+    worlds: Sequence[np.ndarray],
+    determinize: Determinize,
+) -> None:
+    """Redraws take each of the equally likely worlds equally often (chi-square test).
+
+    The seeds are always the same ones: what passes once passes always.
+    """
+    cells = kit_of(game).cells
+    expected = Counter(tuple(world.tolist()) for world in worlds)
+    assert tuple(cells(states).tolist()) in expected, "the true cards are none of the worlds"
+    count = max(2000, 20 * len(expected))
+    redraws = variants(game, states, player, determinize, count)
+    found = Counter(tuple(cells(redraw).tolist()) for redraw in redraws)
+    strange = found.keys() - expected.keys()
+    assert not strange, f"redrawn, but none of the worlds: {min(strange)}"
+    shares = np.array(list(expected.values())) / expected.total()
+    _, p = stats.chisquare([found[world] for world in expected], count * shares)
+    assert p > LEAST_P, f"not uniform over {len(expected)} worlds: p = {p:.1e}"
 
 
 def check_hidden_parts_do_not_matter(
@@ -115,3 +167,54 @@ def check_hidden_parts_do_not_matter(
     other["seed"] ^= np.uint64(54321)
     determinize(other, 0, player, np.uint64(1))
     assert other.tobytes() == expected.tobytes(), "the random stream makes a difference"
+
+
+def forks(game: Game, num_players: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """Pairs of positions that differ in one action, of the last four."""
+    rng = np.random.default_rng(num_players)
+    for states in positions_of(game, num_players)[::6]:
+        legal = np.flatnonzero(mask_of(game, states))
+        if len(legal) < 2:
+            continue
+        pair = copy_of(game, states), copy_of(game, states)
+        actions = rng.choice(legal, 2, replace=False)
+        for _ in range(4):
+            for branch, action in zip(pair, actions, strict=True):
+                game.rules.step(branch, 0, int(action))
+            yield pair
+            one, other = pair
+            shared = np.flatnonzero(mask_of(game, one) & mask_of(game, other))
+            if one["current_player"] != other["current_player"] or not shared.size:
+                break
+            actions = [rng.choice(shared)] * 2
+
+
+def check_table_tells_what_is_observed(
+    game: Game, num_players: int, observe: Observe, describe: Describe
+) -> None:
+    """Where observations differ, so do the tables in words, in each memory mode; and what is left
+    out of observations without memory is not seen on the table."""
+    beyond_words = set(kit_of(game).beyond_words)
+
+    def differing(pair: tuple[np.ndarray, np.ndarray], player: int, memory: int) -> set[str]:
+        one, other = np.zeros((2, game.fields.size), np.float32)
+        observe(pair[0], 0, player, memory, 1, one)
+        observe(pair[1], 0, player, memory, 1, other)
+        fields = game.fields.unflatten(one != other)
+        return {name for name, values in fields.items() if values.any()} - beyond_words
+
+    compared = 0
+    for pair in forks(game, num_players):
+        for player in range(num_players):
+            recalled = differing(pair, player, MEMORY_PERFECT)
+            for memory, mode in enumerate(MEMORY_MODES):
+                fields = differing(pair, player, memory)
+                if not (fields or recalled):
+                    continue
+                one, other = (describe(branch, 0, player, memory) for branch in pair)
+                if fields:
+                    assert one != other, f"not in the table in words ({mode}): {sorted(fields)}"
+                    compared += 1
+                else:
+                    assert one == other, f"seen, but only observed with memory: {sorted(recalled)}"
+    assert compared

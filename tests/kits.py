@@ -8,7 +8,7 @@ A kit is a module with the names of :class:`Kit`, constants in capitals: ``USUAL
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import MISSING, dataclass, field, fields
 from functools import cached_property
 from pathlib import Path
@@ -50,11 +50,19 @@ class Kit:
     # Hiding
     #: ``cells(states)``: all places of cards of ``states[0]``, as a flat array.
     cells: Callable[[np.ndarray], np.ndarray]
-    #: ``open_cells(states, player)``: two bool arrays, the places that may hold something else for
-    #: all that the player knows, and those that surely do not.
-    open_cells: Callable[[np.ndarray, int], tuple[np.ndarray, np.ndarray]]
+    #: ``open_cells(states, player)``: a bool array, the places whose card the player does not know.
+    #: Enough where these cards could all be exchanged among each other. If the player knows more of
+    #: them (one who did not follow suit has none), two arrays: the places that hold another card in
+    #: some world that the player holds possible, and those that hold the same in all worlds. A
+    #: place where that is hard to tell may be in neither.
+    open_cells: Callable[[np.ndarray, int], np.ndarray | tuple[np.ndarray, np.ndarray]]
     #: The record's entries that hold hidden cards: ``determinize`` changes these, and the stream.
     hidden: Sequence[str]
+    #: ``small_positions()``: (states, player, worlds) of positions where little is hidden.
+    #: ``worlds`` lists the ``cells`` of every way in which the hidden cards may lie for all that
+    #: the player knows, all equally likely: one that is twice as likely is listed twice.
+    #: ``determinize`` must draw from them uniformly.
+    small_positions: Callable[[], Iterable[tuple[np.ndarray, int, Sequence[np.ndarray]]]] = tuple
     #: A number of open places that is exceeded on average.
     usually_open: float = 0
     #: Observation fields that need more players than the fewest, with their number.
@@ -78,8 +86,8 @@ class Kit:
     #: Observation fields with bounds that the table in words only tells where they say more than
     #: the other numbers do.
     beyond_words: Collection[str] = ()
-    #: The most kinds of actions in words (``card_envs.render.words.by_kind``).
-    most_kinds: int = 20
+    #: The most groups of actions (``Game.actions.groups``).
+    most_groups: int = 20
     #: How many values of an observation field are the same in all positions. None: of ``seats``
     #: those of the seats that every table has.
     constant_values: Mapping[str, int] | None = None

@@ -9,11 +9,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from helpers import ALL_GAMES
+from helpers import ALL_GAMES, kit_of
 from kuhn_poker import GAME as KUHN
 from tiny_runs import SCRIPTED, random_network, tiny_run
 
-from benchmarks import algorithm_runs, algorithm_tables, algorithms, report
+from benchmarks import algorithm_runs, algorithms, tables
 from benchmarks.exploitability import exploitability
 from card_envs.agents import PolicyAgent, make_agent
 from card_envs.agents.network import Network
@@ -160,7 +160,7 @@ def listed(tmp_path, monkeypatch):
 def arguments(path, tmp_path, *words):
     return [
         *("--game", KUHN.id, "--games-from", "kuhn_poker", "--algorithms", str(path)),
-        *("--seeds", "1", "2", "--deals", "4", "--search", "search:4", "--search-deals", "2"),
+        *("--seeds", "1", "2", "--deals", "5", "--search", "search:4", "--search-deals", "2"),
         *("--exact", *map(str, DEALS), "--out", str(tmp_path / "runs"), "--jobs", "1"),
         *("--json", str(tmp_path / "results.json"), *words),
     ]
@@ -182,15 +182,16 @@ def test_a_list_of_ones_own_is_run_and_measured(listed, tmp_path, capsys, monkey
     first, second = results["cross_play"]
     assert first["one"]["two"] == 0.0  # the same weights, in duplicate deals
     assert set(first) == set(second) == {"one", "two"}
-    shown = capsys.readouterr().out
+    shown = tables.TABLES["algorithms"](measured)
     assert "| `one`: random weights | 7 |" in shown
     picture = tmp_path / "picture.png"
-    algorithm_tables.draw(measured, picture)
+    tables.PICTURES["algorithms"].draw(measured, picture, "Any game")
     assert picture.read_bytes().startswith(b"\x89PNG")
     # Without the search there is no column of it.
     assert "gain of `search:4`" in shown
     assert algorithms.main([*arguments(listed, tmp_path), "--search-deals", "0"]) == 0
-    assert "gain of" not in capsys.readouterr().out
+    shown = tables.TABLES["algorithms"](read_json(tmp_path / "results.json"))
+    assert "gain of" not in shown
     # What is finished is not run again; what was asked for otherwise is.
     policy = tmp_path / "runs" / KUHN.id / "one" / "1" / "run" / "policy.safetensors"
     before = policy.stat().st_mtime_ns
@@ -267,19 +268,9 @@ def test_the_lists_and_their_configurations_are_valid(path, tmp_path):
         return
     listed = algorithm_runs.load_algorithms(path)
     is_of_kuhn = path.parent.name == KUHN.id
-    games = [KUHN] if is_of_kuhn else [game for game in ALL_GAMES if game is not KUHN]
+    games = [KUHN] if is_of_kuhn else [game for game in ALL_GAMES if kit_of(game).is_own]
     for game in games:
         for name in listed.algorithms:
             run = algorithm_runs.run_of(listed, name, game, 4, 1, tmp_path)
             assert all("{" not in word for words in run.commands() for word in words)
             assert str(run.policy).startswith(str(run.folder))
-
-
-@pytest.mark.parametrize(
-    "path", sorted(report.RESULTS.glob("algorithms_*.json")), ids=lambda path: path.stem
-)
-def test_committed_comparisons_are_shown(path):
-    measured = read_json(path)
-    name = algorithm_tables.picture_name(measured)
-    assert (report.RESULTS / name).read_bytes().startswith(b"\x89PNG")
-    assert algorithm_tables.table(measured) in report.README.read_text(encoding="utf-8")

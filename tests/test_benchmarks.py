@@ -1,4 +1,4 @@
-"""The benchmarks run, and the README's tables are those of the committed results."""
+"""The benchmarks run, and what they write is shown."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from helpers import table_sizes
 from tiny_runs import SCRIPTED, SMALL
 
 import card_envs
-from benchmarks import report
+from benchmarks import report, tables
+from benchmarks.tables.__main__ import main as show_tables
 from card_envs.agents import choose, make_agent
 from card_envs.engine.jit import COMPILED
 from card_envs.games import GAMES, load_game
-from training.runs.records import with_tables
 
 pytest.importorskip("rlcard")
 pytest.importorskip("pygame")
@@ -48,6 +48,15 @@ BENCHMARKS = {
     "web": web,
 }
 slow_as_python = pytest.mark.skipif(not COMPILED, reason="takes too long as plain Python")
+
+
+def check_shown(measured, path, capsys):
+    """``benchmarks.tables`` shows what was written, and nothing was printed before."""
+    assert capsys.readouterr().out == ""
+    assert show_tables([str(path)]) == 0
+    shown = capsys.readouterr().out
+    assert shown == tables.TABLES[measured["benchmark"]](measured) + "\n\n"
+    assert f"`{measured['command']}` on {measured['date']}: " in shown
 
 
 def check_origin(measured, benchmark):
@@ -225,7 +234,7 @@ def test_web_runs(tmp_path, capsys, monkeypatch):
     assert web.main(["--game", SCRIPTED.id, *load, "--json", str(path)]) == 0
     measured = json.loads(path.read_text())
     check_web(measured)
-    assert web.table(measured) in capsys.readouterr().out
+    check_shown(measured, path, capsys)
 
 
 @slow_as_python
@@ -235,7 +244,7 @@ def test_text_runs(tmp_path, capsys):
     assert in_words.main(arguments) == 0
     measured = json.loads(path.read_text())
     check_text(measured)
-    assert in_words.table(measured) in capsys.readouterr().out
+    check_shown(measured, path, capsys)
 
 
 def test_rendering_runs(tmp_path, capsys):
@@ -243,7 +252,7 @@ def test_rendering_runs(tmp_path, capsys):
     assert rendering.main(["--game", SCRIPTED.id, "--pictures", "3", "--json", str(path)]) == 0
     measured = json.loads(path.read_text())
     check_rendering(measured)
-    assert rendering.table(measured) in capsys.readouterr().out
+    check_shown(measured, path, capsys)
 
 
 @slow_as_python
@@ -253,7 +262,7 @@ def test_decision_runs(tmp_path, capsys):
     assert decision.main([*arguments, "--decisions", "100", "--repetitions", "1"]) == 0
     measured = json.loads(path.read_text())
     check_decision(measured)
-    assert decision.table(measured) in capsys.readouterr().out
+    check_shown(measured, path, capsys)
 
 
 def test_games_runs(tmp_path, capsys):
@@ -261,7 +270,7 @@ def test_games_runs(tmp_path, capsys):
     assert games.main(["--game", SCRIPTED.id, "--games", "3", "--json", str(path)]) == 0
     measured = json.loads(path.read_text())
     check_games(measured)
-    assert games.table(measured) in capsys.readouterr().out
+    check_shown(measured, path, capsys)
 
 
 def test_games_are_those_of_the_environment():
@@ -293,7 +302,7 @@ def test_search_runs(tmp_path, capsys):
     assert search.main(arguments) == 0
     measured = json.loads(path.read_text())
     check_search(measured)
-    assert search.table(measured) in capsys.readouterr().out
+    check_shown(measured, path, capsys)
 
 
 @slow_as_python
@@ -309,7 +318,7 @@ def test_the_speed_of_searches_is_measured_again(tmp_path, capsys):
     check_search(after)
     assert {**after, "results": None} == {**before, "results": None}
     assert after["results"]["tables"] == before["results"]["tables"]
-    assert search.table(after) in capsys.readouterr().out
+    check_shown(after, path, capsys)
 
 
 @slow_as_python
@@ -328,7 +337,7 @@ def test_throughput_runs(tmp_path, capsys, monkeypatch):
     interfaces = [row["interface"] for row in rows if row["environment"] == SMALL.name]
     assert interfaces[:2] == ["raw_env", "env"]
     assert len(set(interfaces)) == 5
-    assert throughput.table(measured) in capsys.readouterr().out
+    check_shown(measured, path, capsys)
 
 
 @slow_as_python
@@ -340,7 +349,7 @@ def test_training_runs(tmp_path, capsys):
     measured = json.loads(path.read_text())
     check_training(measured)
     assert measured["settings"]["rollouts"] == 1
-    assert training.table(measured) in capsys.readouterr().out
+    check_shown(measured, path, capsys)
 
 
 @slow_as_python
@@ -361,7 +370,7 @@ def test_training_of_two_checkouts_takes_turns(tmp_path, capsys, monkeypatch):
         assert set(stages) == {"collecting", "whole"}
         assert all(value > 0 for value in stages.values())
     assert len(set(measured["settings"]["commits"].values())) == 1
-    assert training_speedup.table(measured) in capsys.readouterr().out
+    check_shown(measured, path, capsys)
 
 
 @pytest.mark.parametrize(
@@ -406,26 +415,29 @@ def test_committed_results_have_the_promised_shape(benchmark):
         CHECKS[benchmark](measured)
 
 
-@pytest.mark.parametrize("benchmark", BENCHMARKS)
-def test_readme_tables_are_those_of_the_results(benchmark):
-    text = report.README.read_text()
-    games = re.findall(rf"<!-- {benchmark}:(\w+) -->", text)
-    results = [path.stem for path in report.RESULTS.glob(f"{benchmark}_*.json")]
-    assert sorted(f"{benchmark}_{game}" for game in games) == sorted(results)
-    assert with_tables(text, benchmark, report.RESULTS, BENCHMARKS[benchmark].table) == text
+def test_without_a_file_the_results_are_printed(capsys, monkeypatch):
+    monkeypatch.setattr(games, "measure", lambda *args: {"command": "python", "benchmark": "games"})
+    argv = ["--game", SMALL.id, "--games-from", SMALL.package]
+    assert games.main(argv) == 0
+    command = f"python --games-from {SMALL.package}"
+    assert json.loads(capsys.readouterr().out) == {"command": command, "benchmark": "games"}
 
 
-def test_readme_alone_rewrites_tables_and_nothing_else(tmp_path, monkeypatch):
-    committed = report.README.read_text()
-    (start,) = re.findall(r"<!-- throughput:\w+ -->\n", committed)[:1]
-    head, rest = committed.split(start)
-    tail = rest[rest.index("<!-- end -->") :]
-    readme = tmp_path / "README.md"
-    readme.write_text(f"{head}{start}an old table\n{tail}")
-    monkeypatch.setattr(report, "README", readme)
-    monkeypatch.setattr(throughput, "measure", None)
-    assert throughput.main(["--readme"]) == 0
-    assert readme.read_text() == committed
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("{", "is damaged"),
+        ("[]", "neither a benchmark nor training.study or training.best_response wrote this"),
+        ('{"benchmark": "chess"}', "neither a benchmark nor"),
+    ],
+)
+def test_what_is_no_result_is_not_shown(text, message, tmp_path, capsys):
+    path = tmp_path / "results.json"
+    path.write_text(text)
+    assert show_tables([str(path)]) == 2
+    error = capsys.readouterr().err
+    assert error.startswith(f"benchmarks.tables: error: {path}")
+    assert message in error
 
 
 @pytest.mark.parametrize(

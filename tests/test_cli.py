@@ -34,7 +34,7 @@ from card_envs.cli import _explain, _seat_opponents, main
 from card_envs.command import run as run_command
 from card_envs.engine.game import VIEW_OPTIONS
 from card_envs.games import GAMES
-from card_envs.render.words import WIDTH, by_kind
+from card_envs.render.words import WIDTH
 from card_envs.replay import Replay
 
 each_game = pytest.mark.parametrize("game", EACH_GAME)
@@ -107,10 +107,9 @@ def test_info_tells_options_actions_observation_and_agents(game, named_by, capsy
     assert re.search(f"^players +{players}$", out, re.MULTILINE)
     assert re.search(f"^actions +{game.num_actions}$", out, re.MULTILINE)
     assert re.search(f"^agents +{', '.join(agent_names(game))}$", out, re.MULTILINE)
-    names = {action: game.action_name(action) for action in range(game.num_actions)}
-    for kind, actions in by_kind(names).items():
+    for group, actions in game.actions.groups(range(game.num_actions)).items():
         index = f"{actions[0]}-{actions[-1]}" if len(actions) > 1 else f"{actions[0]}"
-        assert re.search(rf"^{index} +{re.escape(kind)}$", out, re.MULTILINE)
+        assert re.search(rf"^{index} +{re.escape(group)}$", out, re.MULTILINE)
     for option in (*game.options, *VIEW_OPTIONS):
         assert re.search(
             rf"^{option.name} +{re.escape(repr(option.default))} +{re.escape(option.allowed)} ",
@@ -126,6 +125,7 @@ def test_info_tells_options_actions_observation_and_agents(game, named_by, capsy
 def test_info_names_the_games_if_there_is_no_such_game(capsys):
     error = error_of(capsys, "info", "chess")
     assert f"no game 'chess'; the games are {', '.join(GAMES)}" in error
+    assert "--games-from MODULE" in error
 
 
 # ---------------------------------------------------------------------------------------------
@@ -211,8 +211,8 @@ def test_a_whole_game_is_played_and_saved(game, capsys, monkeypatch, tmp_path):
                 assert shown == [
                     f"{actions[0]:>5}  {names[actions[0]]}"
                     if len(actions) == 1
-                    else f"       {kind} ({len(actions)} actions)"
-                    for kind, actions in by_kind(names).items()
+                    else f"       {group} ({len(actions)} actions)"
+                    for group, actions in game.actions.groups(names).items()
                 ]
             else:
                 assert shown == lines
@@ -345,8 +345,8 @@ NAMES = [
     "take the discard into slot 2",
     "take the discard into slot 10",
     "peek at slot 2",
-    "swap slot 1 with slot 3 of the player 2 to the left",
-    "swap slot 1 with slot 2 of the player 3 to the left",
+    "swap slot 1 with slot 3 of the second player to the left",
+    "swap slot 1 with slot 2 of the third player to the left",
     "exchange row 1: lay down 1 dog",
     "exchange row 3: lay down 2 bears, 1 mouse",
     "exchange row 2: lay down 1 bear, 1 pig",
@@ -375,8 +375,8 @@ NAMES = [
         ("take slot 1", []),  # not the beginning of 10
         ("peek 2", []),  # the number stands behind "slot"
         ("slot peek", []),
-        ("swap slot 1 slot 3 player 2", ["swap slot 1 with slot 3 of the player 2 to the left"]),
-        ("swap 1 3 2", []),
+        ("swap slot 1 slot 3 second", ["swap slot 1 with slot 3 of the second player to the left"]),
+        ("swap 1 3 second", []),
         ("0 1", []),  # no letters: no words
         ("", []),
         ("?!", []),

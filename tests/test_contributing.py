@@ -32,7 +32,6 @@ def test_the_steps_are_numbered_and_name_all_files():
         "rules.py",
         "observation.py",
         "scene.py",
-        "text.py",
         "RULES.md",
         "__init__.py",
     ]

@@ -177,13 +177,83 @@ def test_whatever_stands_for_an_agent_can_be_evaluated(tmp_path):
         evaluate(SMALL, [lambda o, m: m.argmin(axis=1) - 1, "random"], 10, 1)
 
 
-def test_estimates_are_students():
+def test_estimates_are_students_with_an_observation_at_each_end_of_the_range():
     stats = pytest.importorskip("scipy.stats")
-    values = np.array([0.5, 1.0, -1.0, 0.25])
+    values = np.array([0.5, 0.5, 0.5, 0.5, 0.5, 0.0])
     estimate = estimate_mean(values)
-    low, high = stats.ttest_1samp(values, 0).confidence_interval(0.95)
-    assert estimate == pytest.approx((values.mean(), low, high))
+    more = np.array([*values, -1.0, 1.0])
+    half = stats.t.ppf(0.975, len(values) - 1) * stats.sem(more)
+    assert estimate == pytest.approx((values.mean(), more.mean() - half, more.mean() + half))
     assert estimate.interval == [estimate.low, estimate.high]
+    assert estimate.to_json("rank") == {"rank": estimate.mean, "rank_ci95": estimate.interval}
+    # With many different values they hardly count.
+    values = np.random.default_rng(0).uniform(-1.0, 1.0, 1000)
+    low, high = stats.ttest_1samp(values, 0).confidence_interval(0.95)
+    assert estimate_mean(values) == pytest.approx((values.mean(), low, high), abs=1e-3)
+
+
+@pytest.mark.parametrize("count", [1, 2, 4])
+def test_fewer_than_five_values_give_no_interval(count):
+    estimate = estimate_mean(np.linspace(-1.0, 1.0, count))
+    assert (estimate.low, estimate.high, estimate.interval) == (None, None, None)
+    assert estimate.to_json("rank") == {"rank": estimate.mean, "rank_ci95": None}
+
+
+@pytest.mark.parametrize("bounds", [(-1.0, 1.0), (0.0, 1.0), (-2.0, 2.0)])
+def test_intervals_stay_in_the_range_and_have_a_width(bounds):
+    low, high = bounds
+    rng = np.random.default_rng(1)
+    rows = [np.full(n, value) for n in (5, 100, 100_000) for value in (low, 0.3, high)]
+    rows += [rng.choice([low, high], 6, p=[p, 1 - p]) for p in (0.05, 0.5) for _ in range(50)]
+    rows += [low + (high - low) * rng.beta(0.1, 1.0, 7) for _ in range(50)]
+    for values in rows:
+        mean, *ends = estimate_mean(values, bounds)
+        assert low <= ends[0] < ends[1] <= high
+        assert ends[0] <= mean <= ends[1]
+
+
+@pytest.mark.parametrize("deals", [5, 20, 100])
+@pytest.mark.parametrize(
+    ("bounds", "values", "shares"),
+    [
+        ((-1.0, 1.0), [1.0, 0.5, 0.0, -1.0], [0.95, 0.03, 0.015, 0.005]),  # most deals are alike
+        ((-1.0, 1.0), [0.0, 1.0, -1.0], [0.9, 0.05, 0.05]),
+        ((0.0, 1.0), [1.0, 0.0], [0.98, 0.02]),
+        ((-2.0, 2.0), [0.0, 0.5, -2.0], [0.9, 0.08, 0.02]),
+    ],
+)
+def test_intervals_cover_the_mean_in_skewed_cases(bounds, values, shares, deals):
+    """Student's t covers 10 to 90% here; ``benchmarks.coverage`` has many more cases."""
+    drawn = np.random.default_rng(3).choice(values, (1000, deals), p=shares)
+    mean = np.dot(values, shares)
+    ends = np.array([estimate_mean(row, bounds).interval for row in drawn])
+    assert np.mean((ends[:, 0] <= mean) & (mean <= ends[:, 1])) >= 0.93
+
+
+@pytest.mark.parametrize("deals", [100, 1000])
+def test_intervals_are_hardly_wider_than_students_where_that_holds(deals):
+    stats = pytest.importorskip("scipy.stats")
+    rng = np.random.default_rng(4)
+    for drawn in (
+        rng.choice([0.0, 1.0, -1.0], (200, deals), p=[0.9, 0.05, 0.05]),
+        rng.choice([1.0, -1.0], (200, deals), p=[0.7, 0.3]),
+        np.clip(rng.normal(0.2, 0.2, (200, deals)), -1.0, 1.0),
+    ):
+        ends = np.array([estimate_mean(row).interval for row in drawn])
+        students = 2.0 * stats.t.ppf(0.975, deals - 1) * stats.sem(drawn, axis=1)
+        assert (ends[:, 1] - ends[:, 0]).mean() <= 1.1 * students.mean()
+
+
+def test_values_that_are_equal_but_for_rounding_are_alike():
+    values = np.full(50, 0.3)
+    rounded = values + np.linspace(-1e-15, 1e-15, 50)
+    assert estimate_mean(rounded) == pytest.approx(estimate_mean(values))
+
+
+@pytest.mark.parametrize("values", [[0.0, 1.5], [np.nan, 0.0], [-1.0, -1.1]])
+def test_values_outside_their_range_are_refused(values):
+    with pytest.raises(ValueError, match=r"from -1\.0 to 1\.0, got .*: bounds gives their"):
+        estimate_mean(np.array(values))
 
 
 def test_summaries_are_means_over_tables_then_over_table_sizes():
@@ -203,6 +273,13 @@ def test_summaries_are_means_over_tables_then_over_table_sizes():
     assert second["win"] == 0
     assert first["rating"] > second["rating"]
     for row in (first, second):
+        assert row["rating_ci95"] is None
+        assert display.rating_interval(row) == "–"
+    played = [
+        MatchResults(*(np.repeat(part, 3, axis=0) for part in (p.standing, p.score, p.truncated)))
+        for p in played
+    ]
+    for row in summarize(["a", "b"], tables, played, 0).to_json()["agents"]:
         assert row["rating_ci95"] == [None, None]
         assert display.rating_interval(row) == "open"
     assert display.rating_interval({"rating_ci95": [-3.2, 4.0]}) == "-3 … +4"
@@ -355,6 +432,51 @@ def test_tournament(tmp_path, capsys):
     assert "rating" in printed.out
     assert "tables" in printed.err  # the progress bar
     assert "tables" not in printed.out
+
+
+@pytest.mark.parametrize("players", range(SMALL.min_players, SMALL.max_players + 1)[:2])
+def test_the_order_in_which_agents_are_listed_changes_nothing_else(players):
+    def entrants():
+        rng = np.random.default_rng(5)  # an agent whose choices depend on those made before
+
+        def draws(observation, action_mask):
+            return np.where(action_mask == 1, rng.random(action_mask.shape), -1.0).argmax(axis=1)
+
+        return {"random": "random", "first_legal": first_legal, "draws": draws}
+
+    found = []
+    for names in (["random", "first_legal", "draws"], ["draws", "random", "first_legal"]):
+        agents = entrants()
+        result = run_tournament(SMALL, [agents[name] for name in names], players, 6, 2).to_json()
+        assert [row["name"] for row in result["agents"]] == names
+        sets = [
+            sorted(zip(t.pop("agents"), t.pop("rank"), t.pop("win"), strict=True))
+            for t in result["tables"]
+        ]
+        result["tables"] = sorted(sets)
+        order = np.argsort(names)
+        result["agents"] = [result["agents"][k] for k in order]
+        result["pairwise"] = np.array(result["pairwise"])[np.ix_(order, order)].tolist()
+        found.append(json.dumps(result))
+    assert found[0] == found[1]
+
+
+@pytest.mark.parametrize("which", ["evaluate", "tournament"])
+def test_few_deals_have_no_intervals_and_tables_say_why(which, tmp_path, capsys):
+    main = {"evaluate": evaluate_module, "tournament": tournament_module}[which].main
+    words = [SCRIPTED.id, "--agents", "random", "heuristic"]
+    words += ["--players", "3", "--plot", str(tmp_path / "plot.png")]
+    if which == "evaluate":
+        words = [SCRIPTED.id, "--agents", "random", "heuristic", "random"]
+    for deals, has_intervals in (("4", False), ("5", True)):
+        path = tmp_path / f"{deals}.json"
+        assert main([*words, "--deals", deals, "--json", str(path)]) == 0
+        rows = json.loads(path.read_text())["agents"]
+        ends = [value for row in rows for key, value in row.items() if key.endswith("_ci95")]
+        assert all((value is not None) is has_intervals for value in ends)
+        shown = capsys.readouterr().out
+        assert ("No 95% interval (–): that takes at least 5 deals." in shown) is not has_intervals
+        assert (" – " in shown) is not has_intervals
 
 
 def test_wrong_tournaments_name_the_mistake(capsys):
@@ -573,6 +695,6 @@ def test_seeds_and_orders_of_deals_are_checked():
             play_deals(SMALL, agents, seeds, orders=orders)
     listed = play_deals(SMALL, agents, seeds, orders=[[0, 1]] * 40).rank
     np.testing.assert_array_equal(listed, expected)
-    for values in (expected, expected[:1, 0]):
-        with pytest.raises(ValueError, match="at least 2 values"):
+    for values in (expected, expected[:0, 0, 0]):
+        with pytest.raises(ValueError, match="at least 1 value"):
             estimate_mean(values)

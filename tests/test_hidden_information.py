@@ -31,7 +31,10 @@ from hidden import (
     SEEDS,
     check_hidden_parts_do_not_matter,
     check_hidden_parts_vary,
+    check_redraws_are_uniform,
+    check_table_tells_what_is_observed,
     check_views_unchanged,
+    open_cells,
     redrawn,
     variants,
 )
@@ -41,6 +44,9 @@ from card_envs.engine.agent import turn_of
 
 memory_modes = pytest.mark.parametrize("memory", MEMORY_MODES)
 tables = pytest.mark.parametrize(("game", "num_players"), TABLES)
+WITH_SMALL_POSITIONS = [
+    param for param in EACH_GAME if any(kit_of(*param.values).small_positions())
+]
 
 
 # ---------------------------------------------------------------------------------------------
@@ -88,7 +94,7 @@ def test_a_leak_of_any_part_of_the_full_state_is_caught(game, num_players):
     caught = hidden = 0
     for states in positions_of(game, num_players)[:30]:
         for player in range(num_players):
-            hidden += kit_of(game).open_cells(states, player)[0].any()
+            hidden += open_cells(game, states, player)[0].any()
             try:
                 check_views_unchanged(game, states, player, leak, game.rules.determinize)
             except AssertionError:
@@ -157,6 +163,11 @@ def test_rendering_shows_no_more_than_the_observation(game, num_players, memory)
         assert env.last()[0]["action_mask"].tobytes() == view["action_mask"].tobytes()
         changed += not np.array_equal(before, env.state())
     assert changed > 3
+
+
+@pytest.mark.parametrize("game", EACH_GAME)
+def test_the_table_in_words_tells_what_is_observed(game):
+    check_table_tells_what_is_observed(game, game.max_players, game.observe, game.describe)
 
 
 # ---------------------------------------------------------------------------------------------
@@ -258,6 +269,27 @@ def test_a_determinize_that_changes_what_everybody_sees_is_caught(game, num_play
 
     with pytest.raises(AssertionError, match="something else"):
         check_hidden_parts_vary(game, begin(game, num_players, 1), 0, careless)
+
+
+@pytest.mark.parametrize("game", EACH_GAME)
+def test_redraws_are_uniform(game):
+    """In the positions whose worlds the kit lists."""
+    for states, player, worlds in kit_of(game).small_positions():
+        check_redraws_are_uniform(game, states, player, worlds, game.rules.determinize)
+
+
+@pytest.mark.parametrize("game", WITH_SMALL_POSITIONS)
+def test_a_determinize_that_prefers_some_worlds_is_caught(game):
+    def biased(states, i, player, seed):
+        """Of two redraws the one with the lower cells."""
+        game.rules.determinize(states, i, player, seed)
+        other = redrawn(game, states, player, int(seed) + 10**6, game.rules.determinize)
+        if kit_of(game).cells(other).tolist() < kit_of(game).cells(states).tolist():
+            states[i] = other[0]
+
+    with pytest.raises(AssertionError, match="not uniform"):  # noqa: PT012
+        for states, player, worlds in kit_of(game).small_positions():
+            check_redraws_are_uniform(game, states, player, worlds, biased)
 
 
 # ---------------------------------------------------------------------------------------------

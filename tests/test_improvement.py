@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from helpers import EACH_GAME, begin, mask_of, network_of
+from helpers import EACH_GAME, mid_game, network_of
 from tiny_runs import SCRIPTED, SMALL, policy_file, random_network
 
 from card_envs.agents import PolicyAgent, SearchAgent, make_agent
@@ -232,9 +232,10 @@ def test_an_unfinished_rollout_costs_what_was_said(game):
     """All rollouts are cut after one decision: the values differ by the cost alone."""
     policy = PolicyAgent(network_of(game), "policy")
 
-    def values(cost, max_decisions, rollouts=policy, **options):
-        starts = (begin(game, game.default_players, seed, **options) for seed in range(50))
-        games = next(states for states in starts if mask_of(game, states).sum() > 1)
+    def values(cost, max_decisions, rollouts=policy, is_last=False):
+        games = mid_game(game, game.default_players, decisions=0).states
+        if is_last:
+            games["max_steps"] = games["steps"] + 1
         turn = turn_of(game, games, np.zeros(1, np.int64), View())
         agent = SearchAgent(
             game,
@@ -254,7 +255,7 @@ def test_an_unfinished_rollout_costs_what_was_said(game):
     # Random play ends all games.
     assert values(-0.5, 10_000, "random") == pytest.approx(values(0.0, 10_000, "random"))
     # The game's own limit cuts a rollout as well.
-    assert values(-0.5, 400, max_steps=1) == pytest.approx(values(0.0, 400, max_steps=1) - 0.5)
+    assert values(-0.5, 400, is_last=True) == pytest.approx(values(0.0, 400, is_last=True) - 0.5)
 
 
 # ---------------------------------------------------------------------------------------------

@@ -7,7 +7,7 @@ import pytest
 import torch
 from tiny_runs import SCRIPTED
 
-from benchmarks import memory, report
+from benchmarks import memory, tables
 from benchmarks.recurrent_ppo import CORES, ActorCritic, _advantages, play
 from training.runs.records import read_json
 
@@ -82,15 +82,9 @@ def test_the_benchmark_measures_all_learners(tmp_path, capsys):
     argv += ["--decisions", "1", "--games", "4", "--jobs", "1"]
     path = tmp_path / "memory.json"
     assert memory.main([*argv, "--json", str(path)]) == 0
-    rows = read_json(path)["results"]["learners"]
+    measured = read_json(path)
+    rows = measured["results"]["learners"]
     assert [(row["memory"], row["core"]) for row in rows] == list(memory.LEARNERS)
-    assert '| `memory="none"` | recurrent | ' in capsys.readouterr().out
+    assert '| `memory="none"` | recurrent | ' in tables.TABLES["memory"](measured)
     assert memory.main([*argv, "--games", "1"]) == 2
     assert "--games at least 2" in capsys.readouterr().err
-
-
-@pytest.mark.parametrize(
-    "path", sorted(report.RESULTS.glob("memory_*.json")), ids=lambda path: path.stem
-)
-def test_committed_results_are_shown(path):
-    assert memory.table(read_json(path)) in report.README.read_text(encoding="utf-8")

@@ -21,7 +21,7 @@ import card_envs
 from card_envs.agents import HeuristicAgent, RandomAgent, choose
 from card_envs.engine.game import Game
 from card_envs.envs.aec import CardEnv
-from card_envs.render.words import WIDTH, by_kind, ranges
+from card_envs.render.words import WIDTH, ranges
 
 RULE = "=" * 80
 
@@ -40,13 +40,13 @@ def path_of(game: Game, written: Mapping[str, Any]) -> Path:
 
 
 def legal_in_words(env: CardEnv) -> str:
-    """The legal actions by their numbers; where that is long, how many there are of each kind."""
+    """The legal actions by their numbers; where that is long, how many there are of each group."""
     legal = env.legal_actions()
     text = ranges(legal)
     if len(text) <= WIDTH:
         return text
-    kinds = by_kind({action: env.action_name(action) for action in legal})
-    return ", ".join(f"{len(actions)} × {kind}" for kind, actions in kinds.items())
+    groups = env.game.actions.groups(legal)
+    return ", ".join(f"{len(actions)} × {group}" for group, actions in groups.items())
 
 
 def playthrough(game: Game, written: Mapping[str, Any]) -> str:

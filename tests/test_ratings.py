@@ -151,6 +151,15 @@ def test_the_prior_bounds_no_interval(monkeypatch):
             assert getattr(ratings, ends)[:2] == pytest.approx(getattr(found[1], ends)[:2], abs=2.0)
 
 
+def test_deals_that_are_all_alike_bound_no_rating():
+    """Each is ahead once in every deal: the bootstrap draws the same again and again."""
+    standing = np.tile([[1.0, 0.0], [0.0, 1.0]], (30, 1, 1))
+    ratings, low, high = ratings_of(2, [((0, 1), standing)])
+    assert ratings == pytest.approx([0.0, 0.0])
+    assert (low == -np.inf).all()
+    assert (high == np.inf).all()
+
+
 def test_intervals_are_narrower_with_more_deals():
     rng = np.random.default_rng(4)
     widths = []

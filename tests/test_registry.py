@@ -286,16 +286,14 @@ def test_the_default_number_of_players_is_used_in_every_default_call(game, regis
 
 @each_game
 def test_a_game_with_nothing_but_its_rules_is_complete(game):
-    """Without heuristic, features of actions, public names of actions and a full state."""
+    """Without heuristic, public names of actions and a full state."""
     small = dataclasses.replace(
         game,
         heuristic=None,
-        action_features=None,
         public_action_name=None,
         state_fields=None,
         write_state=None,
     )
-    assert np.array_equal(small.action_features, np.eye(game.num_actions))
     assert small.default_opponent == "random"
     states = begin(game, game.min_players, 1)
     action = int(mask_of(game, states).argmax())
@@ -335,8 +333,6 @@ def test_what_a_games_author_gives_must_fit_together(game):
             {"default_players": game.max_players + 1},
             f"default_players must be from {game.min_players}",
         ),
-        ({"num_actions": 0, "action_features": None}, "num_actions must be at least 1, got 0"),
-        ({"action_features": np.ones((1, 1), np.float32)}, "action_features must be of shape"),
         ({"own_options": (*game.own_options, one)}, r"reset takes \d+ arguments, but is given \d+"),
         ({"own_options": (*game.own_options, reward)}, "there is already an option 'reward'"),
         ({"own_options": (one, one)}, "there is already an option 'one'"),

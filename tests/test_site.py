@@ -6,6 +6,7 @@ it, is checked there.
 
 from __future__ import annotations
 
+import importlib
 import re
 import sys
 import tomllib
@@ -14,6 +15,7 @@ from pathlib import Path
 import pytest
 from helpers import EACH_GAME, kit_of
 
+from benchmarks import tables
 from card_envs.agents import agent_names
 
 ROOT = Path(__file__).parent.parent
@@ -79,6 +81,16 @@ def test_relative_links_resolve(document):
         assert (document.parent / target).exists(), target
 
 
+@pytest.mark.parametrize("document", [d for d in DOCUMENTS if d not in PAGES], ids=name_of)
+def test_anchors_in_documents_outside_the_site_exist(document):
+    """Those of its own pages are checked by the builder."""
+    links = re.findall(r"\]\(([\w./]+\.md)?#([^)]+)\)", without_code(document.read_text("utf-8")))
+    for target, anchor in links:
+        path = document.parent / target if target else document
+        headings = re.findall(r"^#+ (.+)$", path.read_text("utf-8"), re.MULTILINE)
+        assert anchor in {re.sub(r"[^\w -]", "", h).lower().replace(" ", "-") for h in headings}
+
+
 @pytest.mark.parametrize("page", PAGES, ids=name_of)
 def test_what_a_page_includes_is_there_once(page):
     """Where a file has several ends, the plugin takes what follows every second one as well."""
@@ -88,6 +100,61 @@ def test_what_a_page_includes_is_there_once(page):
         included = (page.parent / target).read_text(encoding="utf-8")
         for limit in re.findall(r'(?:start|end)="([^"]+)"', limits):
             assert included.count(limit) == 1, limit
+
+
+# ---------------------------------------------------------------------------------------------
+# What only the site shows
+# ---------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def hooks(monkeypatch):
+    """What the builder runs, with docs/ on its path."""
+    pytest.importorskip("pydantic")
+    monkeypatch.syspath_prepend(DOCS)
+    return importlib.import_module("hooks")
+
+
+def test_every_table_is_on_one_page(hooks):
+    """Every kind of committed results, and whatever else the site can show."""
+    names = [name for page in PAGES for name in hooks.SHOWN.findall(page.read_text("utf-8"))]
+    committed = [kind for kind in tables.TABLES if tables.committed(kind)]
+    assert sorted(names) == sorted([*committed, *hooks.OTHERS])
+    files = {path.stem for path in ROOT.glob("*/results/*")}
+    shown = {f"{kind}_{game}" for kind in committed for game in tables.committed(kind)}
+    assert files == {name for name in shown if not name.startswith("policies_")}
+
+
+def test_a_page_shows_the_tables_of_all_results(hooks):
+    page = hooks.with_tables((DOCS / "results.md").read_text("utf-8"))
+    assert "Shown on the site" not in page
+    for kind in ("policies", "strength", "all_agents", "best_response"):
+        for game, measured in tables.committed(kind).items():
+            table = tables.TABLES[kind](measured)
+            assert f"\n### {tables.title_of(game)}\n\n{table}\n" in page
+    with pytest.raises(ValueError, match="no committed results of 'nothing'"):
+        hooks.with_tables("[Shown on the site: nothing](index.md)")
+
+
+def test_every_picture_that_pages_show_of_results_is_drawn(hooks, tmp_path, monkeypatch):
+    """One of each kind, here: each takes a moment."""
+    results = {}
+    for kind in tables.PICTURES:
+        text = tables.of_kind(kind, "images")
+        found = re.findall(rf"^!\[.+\]\(images/({kind}_\w+\.png)\)$", text, re.MULTILINE)
+        assert found == [f"{kind}_{game}.png" for game in tables.committed(kind)]
+        results[kind] = dict([*tables.committed(kind).items()][:1])
+    monkeypatch.setattr(tables, "committed", results.get)
+    tables.draw_all(tmp_path)
+    assert {path.name for path in tmp_path.iterdir()} == {
+        f"{kind}_{game}.png" for kind, games in results.items() for game in games
+    }
+    assert all(path.read_bytes().startswith(b"\x89PNG") for path in tmp_path.iterdir())
+
+
+# ---------------------------------------------------------------------------------------------
+# Pages of games, tools and the API
+# ---------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("game", OWN_GAMES)

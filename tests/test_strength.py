@@ -11,10 +11,12 @@ from itertools import combinations
 
 import numpy as np
 import pytest
-from helpers import ALL_GAMES, table_sizes
+from helpers import ALL_GAMES, SHIPPED, table_sizes
 from tiny_runs import SCRIPTED, SMALL, TINY, policy_file, random_network
 
-from benchmarks import all_agents, leaderboard, report, strength
+from benchmarks import all_agents, report, strength
+from benchmarks.tables import TABLES, committed
+from benchmarks.tables.learning import without_folders
 from card_envs.agents import make_agent, policy_path, shipped_policies
 from card_envs.agents.network import write_policy
 from card_envs.engine.game import View
@@ -22,11 +24,10 @@ from card_envs.evaluation import tables_of
 from card_envs.evaluation.display import short_names
 from training import best_response, study, train
 from training.runs.config import Config, PPOSection, load_config
-from training.runs.records import identity, predecessors, read_json, with_tables
+from training.runs.records import identity, predecessors, read_json
 from training.runs.run import Run
 
-ROOT = report.README.parent.parent
-SHIPPED = [pytest.param(g, id=g.id) for g in ALL_GAMES if "ppo" in shipped_policies(g)]
+ROOT = report.RESULTS.parent.parent
 COMMITTED = [
     pytest.param(g, id=g.id)
     for g in ALL_GAMES
@@ -55,7 +56,7 @@ def agents(tmp_path_factory):
 def measured_with(agents):
     def measured_with(folder, *words):
         path = folder / "strength.json"
-        argv = ["--game", SCRIPTED.id, "--agents", *agents, "--deals", "3", "--json", str(path)]
+        argv = ["--game", SCRIPTED.id, "--agents", *agents, "--deals", "5", "--json", str(path)]
         status = strength.main([*argv, "--cache", str(folder / "cache"), *words])
         return status, path
 
@@ -96,11 +97,11 @@ def test_everybody_plays_everybody_at_every_table_size(played, agents):
         assert random["rating"] < heuristic["rating"]
     assert measured["agents"][:2] == ["random", "heuristic"]
     assert measured["agents"][2].startswith(f"{agents[2]} ")  # and what is in its file
-    table = leaderboard.table(measured)
+    table = TABLES["strength"](measured)
     assert "| `mine` |" in table
     assert "truncated" not in table
     measured["overall"]["truncated"] = 0.25
-    assert "25.0% of the games were truncated" in leaderboard.table(measured)
+    assert "25.0% of the games were truncated" in TABLES["strength"](measured)
 
 
 def test_finished_tables_are_not_played_again(played, measured_with, monkeypatch, capsys):
@@ -128,24 +129,6 @@ def test_any_number_of_jobs_gives_the_same_bytes(played, measured_with, tmp_path
     status, path = measured_with(tmp_path, "--jobs", "2")
     assert status == 0
     assert path.read_bytes() == played[1]
-
-
-def test_cards_take_the_rows_of_their_policies(played, agents, tmp_path, monkeypatch):
-    """By the content of the file, and under its short name; not those of other policies."""
-    measured = json.loads(played[1])
-    card = tmp_path / "mine.json"
-    copy = tmp_path / "mine.safetensors"
-    copy.write_bytes(policy_path(agents[2], SCRIPTED).read_bytes())
-    card.write_text("{}")
-    monkeypatch.setattr(leaderboard, "shipped_policies", lambda game: [])
-    monkeypatch.setattr(leaderboard, "predecessors", lambda game: [str(copy)])
-    leaderboard.put_on_cards(measured)
-    rows = read_json(card)["leaderboard"]["by_num_players"]
-    assert rows["all"] == measured["overall"]["agents"][2]
-    assert list(rows) == [*measured["by_num_players"], "all"]
-    policy_file(SCRIPTED, copy, seed=1)
-    with pytest.raises(ValueError, match=rf"of {SCRIPTED.id} lacks mine \w+: measure it ag"):
-        leaderboard.put_on_cards(measured)
 
 
 def test_all_agents_of_a_game_take_part_by_default():
@@ -217,8 +200,8 @@ def test_a_leaderboard_with_search(tmp_path, monkeypatch, capsys):
     argv = ["--game", SCRIPTED.id, "--agents", *agents, "--deals", "2", "--jobs", "1"]
     argv += ["--cache", str(tmp_path / "cache"), "--json", str(path)]
     assert all_agents.main(argv) == 0
-    shown = capsys.readouterr().out
     measured = read_json(path)
+    shown = TABLES["all_agents"](measured)
     rows = {row["name"]: row for row in measured["results"]["agents"]}
     assert list(rows) == agents
     for name, row in rows.items():
@@ -262,40 +245,24 @@ def test_a_search_with_a_policy_that_draws_or_sees_less_is_another_agent(tmp_pat
 # ---------------------------------------------------------------------------------------------
 
 
-def test_tables_are_those_of_the_results():
-    """Those of leaderboards, best responses and studies."""
-    text = report.README.read_text()
-    assert with_tables(text, "strength", report.RESULTS, leaderboard.table) == text
-    assert with_tables(text, "best_response", report.RESULTS, leaderboard.response_table) == text
-    assert with_tables(text, "all_agents", report.RESULTS, all_agents.table) == text
-    text = study.README.read_text()
-    assert with_tables(text, "study", study.RESULTS, study.study_table) == text
-
-
 @pytest.mark.parametrize("game", COMMITTED)
 def test_committed_leaderboards_are_of_the_games_policies(game):
-    """Pictures and cards say what the results say, which are of these very files."""
-    assert f"<!-- strength:{game.id} -->" in report.README.read_text()
+    """Of these very files."""
     measured = read_json(report.RESULTS / f"strength_{game.id}.json")
     expected = [identity(name, game) for name in strength.default_agents(game)]
-    shorten = leaderboard._short_identity
-    assert [*map(shorten, measured["agents"])] == [*map(shorten, expected)]
-    assert (report.RESULTS / f"strength_{game.id}.png").read_bytes().startswith(b"\x89PNG")
-    names = [*shipped_policies(game), *predecessors(game)]
-    for name, short in zip(names, short_names(names), strict=True):
-        card = read_json(policy_path(name, game).with_suffix(".json"))
-        rows = card["leaderboard"]["by_num_players"]
-        assert list(rows) == [*measured["by_num_players"], "all"]
-        of_all = measured["overall"]["agents"]
-        shown = dict(zip(short_names([row["name"] for row in of_all]), of_all, strict=True))
-        assert rows["all"] == shown[short]
+    assert [*map(short_identity, measured["agents"])] == [*map(short_identity, expected)]
+
+
+def short_identity(identity):
+    """An agent's short name, and the SHA-256 of a policy's file."""
+    name, *digest = identity.split(" ")
+    return " ".join([*short_names([name]), *digest])
 
 
 @pytest.mark.parametrize("game", SHIPPED)
 def test_less_is_gained_from_a_policy_than_from_its_predecessor(game):
     """At each table size that is measured: by the better of the two, which is the bound that is
     reported."""
-    assert f"<!-- best_response:{game.id} -->" in report.README.read_text()
     responses = read_json(report.RESULTS / f"best_response_{game.id}.json")["responses"]
     sizes = sorted({game.min_players, game.default_players})
     (before,) = predecessors(game)[-1:]
@@ -363,11 +330,8 @@ def test_make_makes_the_policy_as_its_card_says(game):
     assert [line for line in lines if "training.train" in line] == card["commands"]
 
 
-@pytest.mark.parametrize("path", sorted(study.RESULTS.glob("*.json")), ids=lambda p: p.stem)
-def test_committed_studies_are_of_their_files(path):
-    name = path.stem.removeprefix("study_")
-    assert f"<!-- study:{name} -->" in study.README.read_text()
-    result = read_json(path)
+@pytest.mark.parametrize(("name", "result"), [*committed("study").items()])
+def test_committed_studies_are_of_their_files(name, result):
     loaded = study.load_study(ROOT / "configs" / "studies" / f"{name}.yaml")
     assert (result["base"], result["deals"]) == (loaded.base, loaded.deals)
     changes = {key: setting["changes"] for key, setting in result["settings"].items()}
@@ -416,7 +380,7 @@ def test_best_response_gains_from_a_weak_agent(tmp_path, capsys):
     for n in sizes:
         assert rows["random", n]["gain"] > rows["heuristic", n]["gain"]
         assert rows["random", n]["search"]["gain_ci95"][0] > 0
-    table = leaderboard.response_table(result)
+    table = TABLES["best_response"](result)
     assert "gain of `search:16`" in table
     assert f"{rows['random', sizes[0]]['search']['gain']:+.3f}" in table
     folder = tmp_path / "runs" / f"random_{sizes[1]}"
@@ -556,7 +520,7 @@ def test_study_compares_settings_over_seeds(tmp_path, monkeypatch, capsys):
             card = read_json(runs / name / str(run["seed"]) / "ppo.json")
             assert card["commands"] == [result["command"]]
             assert config.network.hidden == ((16,) if name == "larger" else (8,))
-    table = capsys.readouterr().out
+    table = TABLES["study"](result)
     assert "| larger | `network.hidden=[16]` |" in table
     assert "| `heuristic` itself |  | +0.000 |" in table
     # What is finished is not repeated; what was begun with other settings is not mixed with it.
@@ -600,4 +564,4 @@ def test_wrong_studies_name_the_mistake(old, new, message, tmp_path, capsys):
 
 def test_studies_name_policy_files_by_their_stems():
     change = "opponents={pool: 0.4, agents: {training/policies/x/ppo_v1.safetensors: 0.3}}"
-    assert study._without_folders(change) == "opponents={pool: 0.4, agents: {ppo_v1: 0.3}}"
+    assert without_folders(change) == "opponents={pool: 0.4, agents: {ppo_v1: 0.3}}"

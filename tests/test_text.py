@@ -24,11 +24,9 @@ from card_envs.render.scene import Card, Grid, Place, Scene, Seat, Zone, label_o
 from card_envs.render.text import draw
 from card_envs.render.words import (
     WIDTH,
-    by_kind,
     capitalized,
     counted,
     filled,
-    kind_of,
     listed,
     ranges,
     table,
@@ -203,7 +201,7 @@ def test_actions_in_words_are_short_plain_and_in_small_letters(game):
     names = {action: game.action_name(action) for action in range(game.num_actions)}
     assert all(PLAIN.fullmatch(name) for name in names.values())
     assert max(map(len, names.values())) <= 70
-    assert len(by_kind(names)) <= kit_of(game).most_kinds
+    assert len(game.actions.groups(names)) <= kit_of(game).most_groups
     for wrong in (-1, game.num_actions):
         with pytest.raises(ValueError, match=f"from 0 to {game.num_actions - 1}, got {wrong}"):
             game.action_name(wrong)
@@ -325,21 +323,3 @@ def test_lines_are_filled_and_capitalized():
     assert filled("a well-" + "known " * 20).count("well-known") == 1
     assert capitalized("your NAME is") == "Your NAME is"
     assert capitalized("") == ""
-
-
-def test_kinds_of_actions():
-    names = {
-        2: "take 1",
-        3: "take 2",
-        5: "play 10 of 2",
-        7: "lay 2: a",
-        8: "lay 3: a",
-        9: "lay 2: b",
-    }
-    assert by_kind(names) == {
-        "take #": [2, 3],
-        "play # of #": [5],
-        "lay 2: ...": [7, 9],
-        "lay 3: ...": [8],
-    }
-    assert kind_of("tap") == "tap"

@@ -12,15 +12,17 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from helpers import ALL_GAMES, EACH_GAME, kit_of, table_sizes
+from helpers import ALL_GAMES, EACH_GAME, SHIPPED, kit_of, table_sizes
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 from tiny_runs import SCRIPTED, SMALL, TINY, policy_file, tiny_config, tiny_run
 
 import training
-from card_envs.agents import NetworkAgent, choose, make_agent, shipped, shipped_policies
+from benchmarks.tables import TABLES
+from card_envs.agents import NetworkAgent, choose, make_agent, shipped
 from card_envs.engine.agent import turn_of
 from card_envs.engine.game import Game, View
 from card_envs.envs.aec import CardEnv
+from card_envs.evaluation import estimate_mean
 from training import ship, train
 from training.imitation import Teacher, imitate
 from training.improvement.config import ImprovementConfig
@@ -28,6 +30,7 @@ from training.networks.sparse import SparseRows
 from training.runs import checkpoint, config_tables
 from training.runs import keys as config_module
 from training.runs.config import Config, load_config
+from training.runs.curve import plot_learning_curve
 from training.runs.records import predecessors
 from training.runs.run import Run
 from training.runs.run_folder import use_threads
@@ -35,7 +38,6 @@ from training.train import Session, make_learner
 
 ROOT = Path(__file__).parent.parent
 SCRIPTED_GAMES = [pytest.param(g, id=g.id) for g in ALL_GAMES if g.heuristic is not None]
-SHIPPED = [pytest.param(g, id=g.id) for g in ALL_GAMES if "ppo" in shipped_policies(g)]
 HERE = Path("unused")
 
 
@@ -90,13 +92,10 @@ def test_a_game_alone_is_a_configuration(game):
     assert run.view == View()
 
 
-@pytest.mark.parametrize(
-    ("place", "model"), [("config", Config), ("improvement", ImprovementConfig)]
-)
-def test_the_tables_of_keys_are_the_codes(place, model):
+@pytest.mark.parametrize("model", [Config, ImprovementConfig])
+def test_the_tables_of_keys_are_the_codes(model):
     """All keys are in them, with what they mean."""
     table = config_tables.config_table(model)
-    assert f"<!-- {place} -->\n\n{table}\n\n<!-- end -->" in config_tables.README.read_text()
     rows = [line.split(" | ") for line in table.splitlines()[2:]]
     keys = [row[0].removeprefix("| ").strip("`") for row in rows]
     data = {"game": SMALL.id, "agent": "ppo", "decisions": 1}
@@ -557,6 +556,19 @@ def test_training_leaves_all_that_it_promises(tmp_path, capsys):
     assert "is not empty" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("deals", [4, 5])
+def test_a_learning_curve_has_a_band_where_there_are_intervals(deals, tmp_path, monkeypatch):
+    drawn = []
+    monkeypatch.setattr("training.curve.write_picture", lambda figure, path: drawn.append(figure))
+    values = estimate_mean(np.linspace(-0.5, 0.5, deals)).to_json("vs_random")
+    entries = [{"decisions": k, **values} for k in range(3)]
+    plot_learning_curve(entries, tmp_path / "curve.png", "A game")
+    (axes,) = drawn[0].axes
+    assert len(axes.collections) == (deals >= 5)
+    assert ("95% intervals" in axes.get_title()) is (deals >= 5)
+    assert len(axes.get_lines()) == 2  # the curve, and 0
+
+
 def test_policy_files_are_read_once(tmp_path, monkeypatch):
     """Not at each evaluation again, and evaluations call them by their short names."""
     path = policy_file(SMALL, tmp_path / "other.safetensors")
@@ -922,13 +934,11 @@ def test_shipping_puts_strength_on_the_card(tmp_path, monkeypatch, capsys):
     run = tiny_run(SMALL, tmp_path / "one", "decisions=64")
     train.train(run, command_line="one", quiet=True)
     folder = tmp_path / "package" / "policies"
-    monkeypatch.setattr(ship, "policies_folder", lambda game: folder)
-    readme, results = tmp_path / "README.md", tmp_path / "results.md"
+    for module in (ship, shipped):
+        monkeypatch.setattr(module, "policies_folder", lambda game: folder)
+    readme = tmp_path / "README.md"
     readme.write_text("no place for a table")
-    places = f"<!-- strength:{SMALL.id} -->\n<!-- end -->\n"
-    results.write_text(places)
     monkeypatch.setattr(ship, "README", readme)
-    monkeypatch.setattr(ship, "RESULTS", results)
     earlier = policy_file(SMALL, tmp_path / "ppo_v1.safetensors")
     monkeypatch.setattr(ship, "predecessors", lambda game: [earlier])
     monkeypatch.setattr(ship, "is_of_this_package", lambda game: game is SMALL)
@@ -936,15 +946,13 @@ def test_shipping_puts_strength_on_the_card(tmp_path, monkeypatch, capsys):
     assert ship.main([one, "--deals", "2", "--seed", "5"]) == 2
     assert "needs one place for a table" in capsys.readouterr().err
     assert not folder.exists()
-    assert results.read_text() == places
     readme.write_text("<!-- results -->\n<!-- end -->\n")
     assert ship.main([one, "--deals", "2", "--seed", "5"]) == 0
     assert (folder / "ppo.safetensors").read_bytes() == run.policy_path.read_bytes()
     card = json.loads((folder / "ppo.json").read_text())
     assert card["commands"] == ["one"]
     assert card["strength"]["command"].endswith("ship RUN --deals 2 --seed 5")
-    assert ship.strength_table(card) in results.read_text()
-    assert "| `ppo` | `ppo_v1` |" in results.read_text()
+    assert "| `ppo` | `ppo_v1` |" in TABLES["policies"](card)
     assert f"| {SMALL.title} | " in readme.read_text()
     rows = card["strength"]["results"]
     scripted = ["heuristic"] if SMALL.heuristic else []
@@ -970,7 +978,7 @@ def test_shipping_puts_strength_on_the_card(tmp_path, monkeypatch, capsys):
 def test_a_policy_of_another_packages_game_is_shipped_into_that_package(tmp_path, monkeypatch):
     run = tiny_run(SMALL, tmp_path / "one", "decisions=64")
     train.train(run, command_line="one", quiet=True)
-    pages = [page.read_bytes() for page in (ship.README, ship.RESULTS)]
+    readme = ship.README.read_bytes()
     folder = tmp_path / "package"
     monkeypatch.setattr(shipped, "folder_of", lambda game: folder)
     assert shipped.shipped_policies(SMALL) == []
@@ -978,7 +986,7 @@ def test_a_policy_of_another_packages_game_is_shipped_into_that_package(tmp_path
     assert shipped.shipped_policies(SMALL) == ["ppo"]
     assert make_agent("ppo", SMALL).name == "ppo"
     assert (folder / "policies" / "ppo.json").exists()
-    assert [page.read_bytes() for page in (ship.README, ship.RESULTS)] == pages
+    assert ship.README.read_bytes() == readme
 
 
 @pytest.mark.parametrize("game", SHIPPED)
@@ -1000,19 +1008,19 @@ def test_shipped_policies_have_their_cards_and_hold_what_they_say(game, monkeypa
     assert [(row["name"], row["num_players"]) for row in rows] == [
         (name, n) for name, _ in pairs for n in sizes
     ]
-    assert ship.strength_table(card) in ship.RESULTS.read_text(encoding="utf-8")
     measured = ship.strength(game, "ppo", 100, 77)["results"]
     for row, again in zip(rows, measured, strict=True):
         assert again["rank_ci95"][1] > row["rank_ci95"][0] - 0.02
         assert again["rank_ci95"][0] < row["rank_ci95"][1] + 0.02
 
 
-def test_the_tables_of_strength_are_those_of_the_cards():
+def test_the_readmes_results_are_those_of_the_cards():
+    """After a change: ``python -m training.ship --readme``."""
     cards = ship.shipped_cards()
     assert set(cards) == {param.id for param in SHIPPED}
-    for path, text in ship.updated_pages(cards).items():
-        assert path.read_text(encoding="utf-8") == text
-    rows = ship.README.read_text(encoding="utf-8").splitlines()
+    text = ship.README.read_text(encoding="utf-8")
+    assert ship.updated_readme(cards) == text
+    rows = text.splitlines()
     for (game,) in (param.values for param in SHIPPED):
         means = [m for m in cards[game.id]["strength"]["means"] if m["name"] == "ppo"]
         row = next(row for row in rows if row.startswith(f"| {game.title} | +"))

@@ -5,9 +5,6 @@ from importlib.util import find_spec
 
 from card_envs.interrupts import say_interrupted
 
-if sys.argv[0] == "-m":  # run as a command
-    say_interrupted()
-
 # What the dependency group and the extra install, as it is imported.
 _NEEDED = (
     "joblib",
@@ -22,12 +19,12 @@ _NEEDED = (
     "torch",
     "yaml",
 )
-_missing = [name for name in _NEEDED if find_spec(name) is None]
-if _missing:
-    _message = (
-        f"training needs {', '.join(_missing)}: "
-        "pip install --editable '.[evaluation]' --group train (pip 25.1 or later)"
-    )
-    if sys.argv[0] == "-m":  # run as a command: no traceback
-        raise SystemExit(_message)
-    raise ModuleNotFoundError(_message)
+
+if sys.argv[0] == "-m":  # run as a command: no traceback
+    say_interrupted()
+    _missing = [name for name in _NEEDED if find_spec(name) is None]
+    if _missing:
+        raise SystemExit(
+            f"training needs {', '.join(_missing)}: "
+            "pip install --editable '.[evaluation]' --group train (pip 25.1 or later)"
+        )

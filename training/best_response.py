@@ -24,7 +24,8 @@ from card_envs.agents import PolicyAgent, make_agent, policy_path, shipped_polic
 from card_envs.command import output_file
 from card_envs.engine.game import Game
 from card_envs.evaluation import deal_seeds
-from card_envs.evaluation.display import short_names
+from card_envs.evaluation.display import interval, short_names
+from card_envs.evaluation.statistics import FEWEST_VALUES, NO_INTERVAL
 from card_envs.files import write_json
 from card_envs.games import load_game
 from training.runs.arguments import add_set_argument, check_search
@@ -279,10 +280,13 @@ def show(result: dict[str, Any]) -> None:
             short_names([row["against"]])[0],
             str(row["num_players"]),
             f"{row['gain']:+.3f}",
-            "{:+.3f} … {:+.3f}".format(*row["gain_ci95"]),
+            interval(row, "gain"),
             f"{row['search']['gain']:+.3f}" if row["search"] else "–",
         )
-    Console().print(table)
+    console = Console()
+    console.print(table)
+    if result["deals"] < FEWEST_VALUES:
+        console.print(NO_INTERVAL)
 
 
 def _main(argv: Sequence[str] | None) -> None:

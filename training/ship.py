@@ -1,11 +1,11 @@
 """Put a trained policy into the package, with its strength on its card.
 
     python -m training.ship runs/beaver_gang [--deals N] [--seed S] [--replace]
-    python -m training.ship --readme        # only rewrites the tables from the cards
+    python -m training.ship --readme        # only rewrites README.md's table of results
 
 One policy plays against copies of the heuristic, of random, and of each other policy of the game,
 at every table size. The results go into ``card_envs/policies/<game>/<name>.json`` beside the
-weights, those of ``ppo`` into the tables of ``docs/results.md`` and, at a glance, of ``README.md``.
+weights, those of ``ppo`` at a glance into ``README.md``.
 The policies of a game of another package go into the folder ``policies`` of that package.
 """
 
@@ -22,8 +22,8 @@ from card_envs import command
 from card_envs.agents import shipped_policies
 from card_envs.agents.shipped import policies_folder
 from card_envs.engine.game import Game
-from card_envs.evaluation import deal_seeds, estimate_mean, play_one_against
-from card_envs.evaluation.display import short_names
+from card_envs.evaluation import WIN_BOUNDS, deal_seeds, estimate_mean, play_one_against
+from card_envs.evaluation.display import short_names, with_interval
 from card_envs.files import write_json, write_output, write_text
 from card_envs.games import GAMES, is_of_this_package, load_game
 from card_envs.markdown import markdown_table, with_section
@@ -35,9 +35,7 @@ from training.runs.records import machine, predecessors, read_json
 from training.runs.run import Run
 from training.runs.run_folder import RunFolder
 
-_ROOT = Path(__file__).parent.parent
-README = _ROOT / "README.md"
-RESULTS = _ROOT / "docs" / "results.md"
+README = Path(__file__).parent.parent / "README.md"
 
 
 def measure_against(
@@ -70,7 +68,7 @@ def measure_against(
                 **about,
                 "num_players": players,
                 **estimate_mean(rank).to_json("rank"),
-                **estimate_mean(win).to_json("win"),
+                **estimate_mean(win, WIN_BOUNDS).to_json("win"),
                 "truncated": played.truncated_share,
             }
         )
@@ -107,39 +105,6 @@ def strength(game: Game, policy: str, deals: int, seed: int) -> dict[str, Any]:
     return {"results": results, "means": means}
 
 
-def strength_table(card: dict[str, Any]) -> str:
-    """The strength on a policy's card as a Markdown table, with the command that measured it."""
-    rows = card["strength"]["results"]
-    sizes = sorted({row["num_players"] for row in rows})
-    header = ["one …", "against …", *(f"{n} players" for n in sizes), "mean"]
-    entries, unfinished = [], []
-    for mean in card["strength"]["means"]:
-        own = [row for row in rows if all(row[key] == mean[key] for key in ("name", "opponents"))]
-        names = short_names([mean["name"], mean["opponents"]])
-        entries.append([*(f"`{name}`" for name in names), *map(_rank, (*own, mean))])
-        if max(row["truncated"] for row in own) >= 0.0005:
-            shares = ", ".join(f"{row['truncated']:.1%}" for row in own)
-            unfinished.append(f"`{names[0]}` against `{names[1]}` {shares}")
-    measured = card["strength"]
-    unit = "labels" if "labels" in card else "decisions"
-    work = f"{card[unit]:,} {unit}"
-    commands = ", then ".join(f"`{command}`" for command in card["commands"])
-    return (
-        f"{markdown_table(header, entries, len(sizes) + 1)}\n\n"
-        f"Rank reward with its 95% interval over {measured['deals']} deals, each in all seatings: "
-        f"`{measured['command']}`, on {measured['machine']}."
-        + (f" Unfinished games: {'; '.join(unfinished)}." if unfinished else "")
-        + "\n\n"
-        f"`{card['name']}`'s last run: {commands}, {work} in {card['hours']} hours, "
-        f"on {card['machine']}."
-    )
-
-
-def _rank(row: dict[str, Any]) -> str:
-    low, high = row["rank_ci95"]
-    return f"{row['rank']:+.3f} ({low:+.3f} … {high:+.3f})"
-
-
 def summary_table(cards: Mapping[str, dict[str, Any]]) -> str:
     """The shipped policies' mean strength over table sizes as a Markdown table.
 
@@ -150,7 +115,7 @@ def summary_table(cards: Mapping[str, dict[str, Any]]) -> str:
     columns: list[str] = []
     for game_id, card in cards.items():
         means = {
-            short_names([mean["opponents"]])[0]: _rank(mean)
+            short_names([mean["opponents"]])[0]: with_interval(mean, "rank")
             for mean in card["strength"]["means"]
             if mean["name"] == card["name"]
         }
@@ -174,20 +139,16 @@ def shipped_cards() -> dict[str, dict[str, Any]]:
     }
 
 
-def updated_pages(cards: Mapping[str, dict[str, Any]]) -> dict[Path, str]:
-    """The pages that show the strength on cards, with their tables renewed.
+def updated_readme(cards: Mapping[str, dict[str, Any]]) -> str:
+    """README.md with its table of results renewed.
 
     Args:
         cards: The policies' cards by the game's id.
 
     Raises:
-        ValueError: A page has no place for a table.
+        ValueError: It has no place for the table.
     """
-    results = RESULTS.read_text(encoding="utf-8")
-    for game_id, card in cards.items():
-        results = with_section(results, f"strength:{game_id}", strength_table(card))
-    readme = with_section(README.read_text(encoding="utf-8"), "results", summary_table(cards))
-    return {RESULTS: results, README: readme}
+    return with_section(README.read_text(encoding="utf-8"), "results", summary_table(cards))
 
 
 def open_run(folder: Path) -> RunFolder[Any]:
@@ -207,7 +168,7 @@ def _main(argv: Sequence[str] | None) -> None:
         prog="python -m training.ship", description=(__doc__ or "").split("\n")[0]
     )
     parser.add_argument("run", type=Path, nargs="?", help="the folder of a finished training run")
-    parser.add_argument("--readme", action="store_true", help="only rewrite the tables")
+    parser.add_argument("--readme", action="store_true", help="only rewrite README.md's table")
     parser.add_argument(
         "--deals",
         type=int,
@@ -224,7 +185,7 @@ def _main(argv: Sequence[str] | None) -> None:
     command.add_games_argument(parser)
     args = command.parse_arguments(parser, argv)
     if args.readme:
-        _write(updated_pages(shipped_cards()))
+        write_text(README, updated_readme(shipped_cards()))
         return
     if args.run is None:
         raise ValueError("give the folder of a finished training run, or --readme")
@@ -246,19 +207,15 @@ def _main(argv: Sequence[str] | None) -> None:
         "seed": args.seed,
         **strength(run.game, str(run.policy_path), args.deals, args.seed),
     }
-    pages = {}
+    readme = None
     if run.config.name == "ppo" and is_of_this_package(run.game):
-        pages = updated_pages({**shipped_cards(), run.game.id: card})
+        readme = updated_readme({**shipped_cards(), run.game.id: card})
     folder.mkdir(parents=True, exist_ok=True)
     write_output(shipped, run.policy_path.read_bytes())
     write_json(folder / run.card_path.name, card)
-    _write(pages)
+    if readme is not None:
+        write_text(README, readme)
     print(f"{run.config.name} is now a shipped policy of {run.game.id}.")
-
-
-def _write(pages: Mapping[Path, str]) -> None:
-    for path, text in pages.items():
-        write_text(path, text)
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -3,8 +3,7 @@
     python -m training.study configs/studies/beaver_gang.yaml [--out DIR] [--jobs N] [--json FILE]
 
 Each run ends with its policy against copies of each of some agents, on the same deals at every
-table size. A finished run is not repeated. ``--json`` writes the results; ``--readme`` renews the
-tables of ``training/README.md``, which are made of the files in ``training/results/``.
+table size. A finished run is not repeated. The result is written as JSON.
 """
 
 from __future__ import annotations
@@ -16,7 +15,6 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import joblib
-import numpy as np
 from pydantic import Field, field_validator
 
 from card_envs import command
@@ -24,18 +22,14 @@ from card_envs.agents import AgentLike, make_agent
 from card_envs.command import output_file
 from card_envs.engine.game import Game
 from card_envs.evaluation import deal_seeds, play_one_against
-from card_envs.evaluation.display import short_names
-from card_envs.files import write_json, write_text
-from card_envs.markdown import markdown_table
+from card_envs.files import write_json
 from training.runs.config import Config
 from training.runs.keys import Section, check, read_yaml, with_overrides
-from training.runs.records import command_as_typed, identity, read_json, versions, with_tables
+from training.runs.records import command_as_typed, identity, read_json, versions, write_or_print
 from training.runs.run import Run
 from training.runs.tasks import add_jobs_argument, do_calls
 from training.train import train_or_resume
 
-README = Path(__file__).with_name("README.md")
-RESULTS = Path(__file__).with_name("results")
 # The deals on which policies are compared are not those of a run's own evaluations.
 _DEALS_SEED = 2_000_003
 
@@ -43,7 +37,7 @@ _DEALS_SEED = 2_000_003
 class Study(Section):
     """A base, and settings that differ from it."""
 
-    question: str = Field(description="the table's heading")
+    question: str = Field(description="above the table")
     seeds: Annotated[tuple[int, ...], Field(min_length=3)] = Field(description="of the runs")
     deals: int = Field(500, ge=2, description="at each table size")
     against: Annotated[tuple[str, ...], Field(min_length=1)] = Field(description="agents")
@@ -213,35 +207,6 @@ def run_study(path: Path, out: Path, jobs: int, games_from: Sequence[str] = ()) 
     }
 
 
-def study_table(result: dict[str, Any]) -> str:
-    """A study's result as a Markdown table: means over seeds and table sizes, ranges of seeds."""
-    agents = list(result["settings"]["base"]["runs"][0]["against"])
-    header = ["setting", "changes", *(f"against `{name}`" for name in short_names(agents))]
-    imitated = [np.mean(list(result["imitated_against"][agent].values())) for agent in agents]
-    cells = [f"{rank:+z.3f}" for rank in imitated]
-    entries = [[f"`{short_names([result['imitated']])[0]}` itself", "", *cells]]
-    for name, setting in result["settings"].items():
-        cells = []
-        for agent in agents:
-            by_seed = [np.mean(list(run["against"][agent].values())) for run in setting["runs"]]
-            cells.append(f"{np.mean(by_seed):+.3f} ({min(by_seed):+.3f} … {max(by_seed):+.3f})")
-        changes = ", ".join(f"`{_without_folders(change)}`" for change in setting["changes"])
-        entries.append([name, changes, *cells])
-    runs = result["settings"]["base"]["runs"]
-    return (
-        f"{result['question']}\n\n{markdown_table(header, entries, len(agents))}\n\n"
-        f"Rank reward of one against copies of the other, the mean over table sizes and "
-        f"{len(runs)} seeds (lowest … highest seed), {result['deals']} deals in all seatings at "
-        f"each size. The base makes {runs[0]['decisions']:,} decisions: `{result['command']}`, on "
-        f"{runs[0]['machine']}."
-    )
-
-
-def _without_folders(change: str) -> str:
-    """A change with policy files named by their stems."""
-    return re.sub(r"[\w./-]*/(\w+)\.safetensors", r"\1", change)
-
-
 def _main(argv: Sequence[str] | None) -> None:
     parser = argparse.ArgumentParser(
         prog="python -m training.study", description=(__doc__ or "").split("\n")[0]
@@ -255,19 +220,13 @@ def _main(argv: Sequence[str] | None) -> None:
     )
     add_jobs_argument(parser, "runs")
     parser.add_argument(
-        "--json", type=output_file, metavar="FILE", help="write the result here as well"
+        "--json", type=output_file, metavar="FILE", help="write the result to FILE; default: print"
     )
-    parser.add_argument("--readme", action="store_true", help="rewrite training/README.md's tables")
     command.add_games_argument(parser)
     args = command.parse_arguments(parser, argv)
     out = args.out or Path("runs") / args.study.stem
     result = run_study(args.study, out, args.jobs, args.games_from)
-    if args.json:
-        write_json(args.json, result)
-    print(study_table(result))
-    if args.readme:
-        text = README.read_text(encoding="utf-8")
-        write_text(README, with_tables(text, "study", RESULTS, study_table))
+    write_or_print(args.json, result)
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from benchmarks.text_players.reading import TableInWords, Zone, number
-from card_envs.games.franks_zoo.cards import LAY_CARDS, NO_LAY, NUM_KINDS
+from card_envs.games.franks_zoo.actions import ACT, ACTIONS
+from card_envs.games.franks_zoo.cards import NO_LAY, NUM_KINDS
 from card_envs.games.franks_zoo.state import ANSWER, EXCHANGE, NO_CARD, NOBODY, TURN
 from card_envs.games.franks_zoo.text import KIND_NAMES, PLURALS
 
@@ -75,17 +76,17 @@ def _fill_trick(s: Any, table: TableInWords) -> None:
     if last_set is None:
         return
     cards = np.array(last_set.counts(_KINDS))
-    s["last_set"] = _lay(cards)
+    s["last_set"] = _lay(last_set)
     s["owner"] = table.player(last_set.note.split(";")[0])
     beneath = table.zones.get("Trick beneath it", Zone([]))
     s["trick"] = cards + np.array(beneath.counts(_KINDS))
     request = table.zones.get("Request")
     if request is not None:
-        s["request"] = _lay(np.array(request.counts(_KINDS)))
+        s["request"] = _lay(request)
 
 
-def _lay(cards: Any) -> int:
-    return int(np.flatnonzero((LAY_CARDS[:NO_LAY] == cards).all(axis=1))[0])
+def _lay(zone: Zone) -> int:
+    return int(ACTIONS.index("play", cards=", ".join(zone.cards)) - ACT.play)
 
 
 def _fill_gifts(s: Any, table: TableInWords) -> None:

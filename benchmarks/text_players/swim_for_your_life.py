@@ -8,15 +8,13 @@ from typing import Any
 import numpy as np
 
 from benchmarks.text_players.reading import TableInWords, Zone, number
+from card_envs.games.swim_for_your_life.actions import ACT, ACTIONS
 from card_envs.games.swim_for_your_life.cards import (
     ANIMAL_NAMES,
     HARE,
-    LAID_DOWN,
     NUM_ANIMALS,
     NUM_ROWS,
     NUM_SETS,
-    ROW_OF,
-    TAP,
 )
 from card_envs.games.swim_for_your_life.state import IN_GAME, NO_ACTION, NOBODY
 from card_envs.games.swim_for_your_life.text import PLURALS
@@ -46,14 +44,12 @@ def fill(s: Any, table: TableInWords) -> None:
 
 
 def _fill_last_turn(s: Any, player: int, text: str) -> None:
-    s["last_action"][player] = TAP if text == "tapped" else NO_ACTION
+    s["last_action"][player] = ACT.tap if text == "tapped" else NO_ACTION
     match = re.match(r"row (\d): laid down (.*); took (.*)", text)
     if match:
-        laid_down, taken = (Zone(match[k].split(", ")).counts(_ANIMALS) for k in (2, 3))
-        is_row = int(match[1]) - 1 == ROW_OF
-        is_it = np.equal(LAID_DOWN, laid_down).all(axis=1) & is_row
-        s["last_action"][player] = np.flatnonzero(is_it)[0]
-        s["last_taken"][player] = taken
+        row, laid_down, taken = match.groups()
+        s["last_action"][player] = ACTIONS.index("exchange", row=int(row), cards=laid_down)
+        s["last_taken"][player] = Zone(taken.split(", ")).counts(_ANIMALS)
     s["has_exchanged"][player] = s["last_action"][player] != NO_ACTION
 
 

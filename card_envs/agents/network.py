@@ -57,7 +57,7 @@ class Network:
         self._transposed = [(np.ascontiguousarray(weight.T), bias) for weight, bias in layers]
 
     def __reduce__(self) -> tuple[Any, ...]:
-        # Arrays that come out of a pickle may be read-only, and only the layers are needed.
+        # The rest follows from the layers, which are only read.
         return Network, (self.layers, self.activation)
 
     @property
@@ -284,11 +284,6 @@ class PolicyAgent(Agent):
         if seed is not None or draw_seed is not None:
             layout = drawing(layout, draw_seed)
         self._kernel = (weights, layout)
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state)
-        if self._streams is not None:
-            self._streams = self._streams.copy()  # it may be read-only
 
     def check_game(self, game: Game) -> None:
         """Raise a ValueError if its network does not fit the game."""

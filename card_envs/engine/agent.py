@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from card_envs.engine.game import Game, View, check_is_game
+from card_envs.engine.portable import Portable
 
 #: What a ``Follower`` answers in place of an action where it gives up a game.
 FORFEIT = -1
@@ -24,7 +25,7 @@ class GameForfeitedError(ValueError):
 
 
 @dataclass(frozen=True)
-class Turn:
+class Turn(Portable):
     """M games that wait for one agent's action.
 
     The observations are those of the player to move, in the agent's own view. An agent may use all
@@ -38,11 +39,15 @@ class Turn:
     observation: NDArray[np.float32]  #: (M, D) in [0, 1]
     action_mask: NDArray[np.int8]  #: (M, A), 1 for each legal action
 
+    def __post_init__(self) -> None:
+        if not self.states.flags.writeable:
+            object.__setattr__(self, "states", self.game.as_states(self.states))
+
     def __len__(self) -> int:
         return len(self.indices)
 
 
-class Agent(ABC):
+class Agent(Portable, ABC):
     """Chooses actions for the players to move in any number of games.
 
     A subclass sets ``name`` and defines :meth:`act`.
@@ -66,14 +71,14 @@ class Agent(ABC):
     def act(self, turn: Turn) -> NDArray[np.int64]:
         """A legal action (M,) for each game of the turn."""
 
-    def check_game(self, game: Game) -> None:  # noqa: B027 (many agents play any game)
+    def check_game(self, game: Game) -> None:
         """Raise a ValueError if it was made for another game: kernels would not notice."""
 
-    def close(self) -> None:  # noqa: B027 (most agents hold nothing)
+    def close(self) -> None:
         """Release what it holds, such as a process. It can still be used: it then starts again."""
 
 
-class Follower(ABC):
+class Follower(Portable, ABC):
     """What a :class:`FollowingAgent` knows of the games of one table or one batch.
 
     Games are named by their index into the same array of states. Whatever it is told, it may use
@@ -156,7 +161,7 @@ def choose(agent: Agent, game: Game, states: NDArray[np.void], i: int = 0) -> in
     """
     check_is_game(game)
     agent.check_game(game)
-    turn = turn_of(game, states, np.array([i]), agent.view)
+    turn = turn_of(game, game.as_states(states), np.array([i]), agent.view)
     return checked_choice(agent, turn, agent.act)
 
 

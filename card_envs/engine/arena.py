@@ -24,6 +24,7 @@ from card_envs.engine.agent import (
 from card_envs.engine.fields import check_observation_dtype
 from card_envs.engine.game import Game, View
 from card_envs.engine.perceptron import join
+from card_envs.engine.portable import Portable
 from card_envs.engine.seeds import next_seeds
 from card_envs.engine.templates import (
     ASKED,
@@ -41,7 +42,7 @@ from card_envs.engine.templates import (
 _ROOM = 128
 
 
-class Arena:
+class Arena(Portable):
     """``num_games`` games; ``agents[seating[i, player]]`` moves for a player of game i.
 
     Agents that are kernels play inside the compiled loop, the others are asked for all games at

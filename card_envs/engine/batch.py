@@ -127,7 +127,7 @@ class BatchEngine(OneThread):
         return {k: v for k, v in super().__getstate__().items() if k not in compiled}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state)
+        super().__setstate__(state)
         self._compile()
 
     @property

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from card_envs.engine.actions import Actions
 from card_envs.engine.checks import as_whole_number
 from card_envs.engine.code_cache import cache_folder
 from card_envs.engine.fields import Fields
@@ -18,6 +19,7 @@ from card_envs.engine.full_state import byte_fields
 from card_envs.engine.jit import COMPILED, jit, package_of
 from card_envs.engine.observing import MEMORY_MODES
 from card_envs.engine.outcome import REWARD_MODES, common_dtype
+from card_envs.engine.portable import own_copy
 from card_envs.render.style import Style
 
 if TYPE_CHECKING:
@@ -226,17 +228,15 @@ class Game:
     title: str  #: e.g. ``"Beaver Gang"``
     min_players: int
     max_players: int
-    num_actions: int
     state_dtype: np.dtype[np.void]
     fields: Fields  #: the observation's
+    actions: Actions  #: their numbers, names, kinds, parameters and features
     rules: ModuleType  #: holds the kernels reset, step, legal_action_mask, determinize
     observe: Callable[..., None]
     #: ``scene(states, i, player, memory, is_open)``: the table as data, as a player may know it;
     #: ``memory`` is ``MEMORY_PERFECT`` or ``MEMORY_NONE``; with ``is_open`` all players' cards
     #: are face up.
     scene: Callable[[NDArray[np.void], int, int, int, bool], Scene]
-    #: ``action_name(action)``: an action in words; ValueError if there is no such action.
-    action_name: Callable[[int], str]
     #: ``public_action_name(states, i, action)``: a legal action of the player to move in words, as
     #: the others learn it. Default: its name, for games whose actions hide nothing.
     public_action_name: Callable[[NDArray[np.void], int, int], str] = None  # type: ignore[assignment]
@@ -245,9 +245,6 @@ class Game:
     #: What one point more than the mean of the table pays with ``reward="score"``.
     score_scale: float = 1.0
     heuristic: Callable[..., int] | None = None
-    #: float32 (A, K), 0 or 1: what each action consists of. A network may compute an action's logit
-    #: as the sum over its features, so that similar actions learn together. Default: identity.
-    action_features: NDArray[np.float32] = None  # type: ignore[assignment]
     #: The layout of the full state. Default: the bytes of the record's entries.
     state_fields: Fields = None  # type: ignore[assignment]
     write_state: Callable[..., None] | None = None
@@ -267,7 +264,6 @@ class Game:
         defaults = {
             "default_players": min(max(_USUAL_PLAYERS, self.min_players), self.max_players),
             "public_action_name": lambda states, i, action: self.action_name(action),
-            "action_features": np.eye(self.num_actions, dtype=np.float32),
             "state_fields": byte_fields(self.state_dtype),
             "style": Style(),
         }
@@ -289,13 +285,6 @@ class Game:
             raise ValueError(
                 f"{self.id}: default_players must be from {self.min_players} to "
                 f"{self.max_players}, got {self.default_players}"
-            )
-        if self.num_actions < 1:
-            raise ValueError(f"{self.id}: num_actions must be at least 1, got {self.num_actions}")
-        shape = np.shape(self.action_features)
-        if len(shape) != 2 or shape[0] != self.num_actions:
-            raise ValueError(
-                f"{self.id}: action_features must be of shape ({self.num_actions}, K), got {shape}"
             )
         common = np.dtype(common_dtype(self.max_players), align=True).names or ()
         missing = [name for name in common if name not in (self.state_dtype.names or ())]
@@ -320,6 +309,25 @@ class Game:
     def name(self) -> str:
         """The versioned name, e.g. ``"beaver_gang_v0"``."""
         return f"{self.id}_v{self.version}"
+
+    @property
+    def num_actions(self) -> int:
+        """Number of actions."""
+        return self.actions.size
+
+    def action_name(self, action: int) -> str:
+        """An action in words.
+
+        Raises:
+            ValueError: There is no such action.
+        """
+        return self.actions.name(action)
+
+    @property
+    def action_features(self) -> NDArray[np.float32]:
+        """float32 (A, K), 0 or 1: the features of each action. A network may compute an action's
+        logit as the sum over its features, so that similar actions learn together."""
+        return self.actions.features
 
     @property
     def gymnasium_id(self) -> str:
@@ -458,14 +466,17 @@ class Game:
         return self.as_states(np.zeros(count, self.state_dtype))
 
     def as_states(self, states: NDArray[np.void]) -> NDArray[np.void]:
-        """The same records as the kernels need them: with attributes where they run as Python."""
+        """The records as kernels need them: those that may not be written are copied, and where
+        kernels run as Python they have attributes."""
+        if not states.flags.writeable:
+            states = own_copy(states)
         return states if COMPILED else states.view(np.recarray)
 
     def describe(self, states: NDArray[np.void], i: int, player: int, memory: int = 0) -> str:
         """The table of ``states[i]`` in words, as the player may know it."""
         from card_envs.render.text import draw
 
-        return draw(self.scene(states, i, player, memory, False))
+        return draw(self.scene(self.as_states(states), i, player, memory, False))
 
     @property
     def namespace(self) -> dict[str, Any]:

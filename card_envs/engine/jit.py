@@ -15,6 +15,8 @@ import numpy as np
 from card_envs.engine.code_cache import GuardedCache, cache_folder, prepare
 
 _config: Any = numba.config
+_sigutils: Any = numba.core.sigutils
+_types: Any = numba.types
 
 #: False under ``NUMBA_DISABLE_JIT=1``: the same functions then run as plain Python.
 COMPILED = not _config.DISABLE_JIT
@@ -47,11 +49,36 @@ def jit(
     dispatcher: Any = numba.njit(
         parallel=parallel, nogil=True, error_model="numpy", forceinline=inline
     )(function)
+    _refuse_read_only_records(dispatcher)
     package = package_of(function.__module__)
     if package is not None and not inline:
         cache_in(cache_folder(package), dispatcher)
     kernel: Callable[..., Any] = dispatcher
     return kernel
+
+
+def _refuse_read_only_records(dispatcher: Any) -> None:
+    """Numba takes records that may not be written for those of another type, and would compile a
+    kernel that writes into them all the same; there is none, so none is ever entered with them."""
+    compile_function = dispatcher.compile
+
+    def compile_for_writable(signature: Any) -> Any:
+        arguments, _ = _sigutils.normalize_signature(signature)
+        if any(map(_holds_read_only_records, arguments)):
+            raise ValueError(
+                f"{dispatcher.__name__} was given records that may not be written, as other "
+                "processes hand them over: give it a copy, states.copy()"
+            )
+        return compile_function(signature)
+
+    dispatcher.compile = compile_for_writable
+
+
+def _holds_read_only_records(kind: Any) -> bool:
+    if isinstance(kind, _types.BaseTuple):
+        return any(_holds_read_only_records(entry) for entry in kind)
+    is_array = isinstance(kind, _types.Array)
+    return is_array and isinstance(kind.dtype, _types.Record) and not kind.mutable
 
 
 def cache_in(folder: Path, dispatcher: Any) -> None:

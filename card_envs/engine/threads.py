@@ -10,10 +10,12 @@ import functools
 from collections.abc import Callable
 from typing import Any, TypeVar
 
+from card_envs.engine.portable import Portable
+
 _Method = TypeVar("_Method", bound=Callable[..., Any])
 
 
-class OneThread:
+class OneThread(Portable):
     """An object that serves one thread at a time; its copies serve others."""
 
     _in_use = False

@@ -634,7 +634,7 @@ class CardEnv(OneThread, AECEnv[str, Observation, int]):
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         record = bytearray(state.pop("_states"))  # an array over it can be written to
-        self.__dict__.update(state)
+        super().__setstate__(state)
         self._has_updated = True  # as in clone()
         self._look_up_kernels()
         self._bind(self.game.as_states(np.frombuffer(record, self.game.state_dtype)))

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from card_envs.agents import AgentLike
 from card_envs.engine.game import DEFAULT_MAX_STEPS, View
+from card_envs.engine.portable import Portable
 from card_envs.engine.seeds import check_seed
 from card_envs.envs.learner_games import LearnerGames
 from card_envs.envs.observation_space import is_mask_in_info, observation_space
@@ -22,7 +23,7 @@ from card_envs.render.renderer import FPS, TableRenderer
 Observation = Any
 
 
-class SingleSeatEnv(gymnasium.Env[Observation, np.int64]):
+class SingleSeatEnv(Portable, gymnasium.Env[Observation, np.int64]):
     """One seat of a card game against opponents, who move between the learner's decisions.
 
     ## Description

@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from card_envs.agents import AgentLike
 from card_envs.engine.checks import check_actions
 from card_envs.engine.game import DEFAULT_MAX_STEPS
+from card_envs.engine.portable import Portable
 from card_envs.engine.seeds import check_seed, consecutive_seeds, next_seeds
 from card_envs.envs.learner_games import LearnerGames
 from card_envs.envs.observation_space import is_mask_in_info, observation_space
@@ -33,7 +34,7 @@ _OF_ALL_GAMES = {
 }
 
 
-class SingleSeatVectorEnv(VectorEnv[Observation, NDArray[np.int64], NDArray[Any]]):
+class SingleSeatVectorEnv(Portable, VectorEnv[Observation, NDArray[np.int64], NDArray[Any]]):
     """``num_envs`` games with a learner in one seat each: ``SingleSeatEnv``, batched and compiled.
 
     Observations, infos, rewards and flags are those that ``gymnasium.vector.SyncVectorEnv`` gives

@@ -10,7 +10,7 @@ from card_envs.engine.game import DEFAULT_MAX_STEPS, Game
 from card_envs.engine.seeds import check_seed, next_seed
 from card_envs.engine.threads import OneThread, one_thread_at_a_time
 from card_envs.envs.aec import CardEnv
-from card_envs.envs.text_game import TextGame
+from card_envs.envs.text_game import NO_ACTION, TextGame
 from card_envs.games import load_game
 
 # What the environment takes besides the game's options.
@@ -177,7 +177,7 @@ class TextEnv(OneThread):
 
         Returns:
             Whether the game is over, and ``info``: ``player`` (who answered), ``action`` (the
-            number of the action that was taken; None: none was), ``action_name`` (its words) and
+            number of the action that was taken; -1: none was), ``action_name`` (its words) and
             ``message`` (what a wrong answer lacked; empty: it was understood).
 
         Raises:
@@ -187,7 +187,7 @@ class TextEnv(OneThread):
         self._check_running("step")
         player = self._table.player
         reply = self._table.answer(action)
-        name = None if reply.action is None else self.game.action_name(reply.action)
+        name = "" if reply.action == NO_ACTION else self.game.action_name(reply.action)
         return self._table.is_over, {
             "player": player,
             "action": reply.action,

@@ -16,6 +16,7 @@ from card_envs.answers import read_answer
 from card_envs.engine.agent import FORFEIT_REWARD
 from card_envs.engine.checks import check_whole_number
 from card_envs.engine.game import Game, View
+from card_envs.engine.portable import Portable
 from card_envs.engine.rng import mix
 from card_envs.engine.seeds import random_action
 from card_envs.envs import text_prompt
@@ -24,6 +25,10 @@ from card_envs.render.words import counted
 
 #: The characters of all texts: printable ASCII and the end of a line.
 CHARACTERS = "".join(map(chr, range(32, 127))) + "\n"
+
+#: What stands for an action's number where none was taken: what is told in ``info`` has one type,
+#: as Gymnasium's vector environments need it.
+NO_ACTION = -1
 
 _MODES = ("terminate", "random")
 _CONSEQUENCES = {
@@ -40,17 +45,18 @@ class Reply:
     """What became of an answer.
 
     Args:
-        action: The action that was taken; None: there is another try, or the game has ended.
+        action: The action that was taken; ``NO_ACTION``: there is another try, or the game has
+            ended.
         message: What the answer lacked; empty: it was understood.
         lost: Whether the game has ended by wrong answers.
     """
 
-    action: int | None
+    action: int
     message: str = ""
     lost: bool = False
 
 
-class TextGame:
+class TextGame(Portable):
     """One game at a time, in words.
 
     Args:
@@ -86,7 +92,7 @@ class TextGame:
         self.on_illegal = on_illegal
         self.options = options
         self._codes = view.codes
-        self._names = [game.action_name(action) for action in range(game.num_actions)]
+        self._names = game.actions.names
         self._envs: dict[int, CardEnv] = {}
         #: Called with the game's record (1,) and the action before each one is carried out.
         self.watch: Callable[[NDArray[np.void], int], None] = _nobody_watches
@@ -161,7 +167,7 @@ class TextGame:
                 self.game, self.env.num_players, player, self.options, self.memory
             )
         scene = self.game.describe(self.env.states, 0, player, self._codes[0])
-        last = text_prompt.legal_actions(self.legal_names()) if is_asked else ""
+        last = text_prompt.legal_actions(self.game, self.legal_names()) if is_asked else ""
         if self.forfeited_by is not None:
             last = _FORFEITED.format(self.forfeited_by)
         pieces = [
@@ -181,7 +187,7 @@ class TextGame:
         if not isinstance(text, str):
             raise TypeError(f"an answer is a str, got {text!r}")
         player, legal = self.player, self.legal_names()
-        found, actions = read_answer(text, legal)
+        found, actions = read_answer(text, legal, self.game.actions)
         if len(actions) == 1:
             self._notes[player] = ""
             self.play(actions[0])
@@ -192,11 +198,11 @@ class TextGame:
         message = text_prompt.complaint(found, actions, legal, forbidden, self._what_follows())
         self._notes[player] = message
         if self._tries_left > 0:
-            return Reply(None, message)
+            return Reply(NO_ACTION, message)
         if self.on_illegal == "terminate":
             self.is_lost = True
             self.returns[player] += FORFEIT_REWARD
-            return Reply(None, message, lost=True)
+            return Reply(NO_ACTION, message, lost=True)
         action = self.play_at_random()
         self._notes[player] = f"{message[:-1]}: {self._names[action]}."
         return Reply(action, self._notes[player])
@@ -211,7 +217,7 @@ class TextGame:
 
     def _forbidden(self, answer: str) -> list[str]:
         """The names of the actions that an answer means, if they are not legal now."""
-        _, actions = read_answer(f"[{answer}]", dict(enumerate(self._names)))
+        _, actions = read_answer(f"[{answer}]", dict(enumerate(self._names)), self.game.actions)
         return [self._names[action] for action in actions]
 
     def play_at_random(self) -> int:

@@ -5,11 +5,12 @@ All of it is pure ASCII, and every piece has a length that it never exceeds.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 
 from card_envs.engine.game import Game
 from card_envs.envs.text_rules import as_ascii, rules_in_words
-from card_envs.render.words import by_kind, counted, filled
+from card_envs.render.words import counted, filled
 
 #: With more legal actions than this, one of each kind is shown as an example.
 MOST_LISTED = 40
@@ -52,6 +53,7 @@ def instructions(
         "is yours to remember."
     )
     example = game.action_name(game.num_actions - 1)
+    form = json.dumps(game.actions.to_dict(game.num_actions - 1))
     pieces = [
         f"You play {game.title} with {opponents}. You are player {player}.",
         rules_in_words(game),
@@ -66,10 +68,16 @@ def instructions(
         ),
         "## How to answer",
         filled(
-            f"{table} Answer with one of your legal actions in square brackets, by its number or "
-            f"in its words: [{example}] or [{game.num_actions - 1}], where that is legal. You may "
-            "write whatever you like before it; the last brackets count.",
+            f"{table} Answer with one of your legal actions in square brackets, by its number, in "
+            f"its words, or as JSON: [{game.num_actions - 1}], [{example}] or [{form}], where that "
+            "is legal. You may write whatever you like before it; the last brackets count.",
             indent="",
+        ),
+        "\n".join(
+            [
+                "As JSON, an action is one of these, with one of the values that are given:",
+                *(f"- {kind.form}" for kind in game.actions),
+            ]
         ),
     ]
     return as_ascii("\n\n".join(pieces))
@@ -110,12 +118,12 @@ def table(text: str, game: Game) -> str:
     return as_ascii(text)
 
 
-def legal_actions(names: Mapping[int, str]) -> str:
+def legal_actions(game: Game, names: Mapping[int, str]) -> str:
     """The legal actions, a line each, or one of each kind."""
     if len(names) <= MOST_LISTED:
         return as_ascii("\n".join([_ACTIONS_HEAD, *(_line(a, name) for a, name in names.items())]))
     lines = []
-    for actions in by_kind(names).values():
+    for actions in game.actions.groups(names).values():
         line = _line(actions[0], names[actions[0]])
         lines.append(f"{line} ({counted(len(actions), 'action')} of this kind)")
     return as_ascii("\n".join([_KINDS_HEAD, *lines]))
@@ -123,12 +131,12 @@ def legal_actions(names: Mapping[int, str]) -> str:
 
 def longest_actions(game: Game) -> int:
     """The most characters that :func:`legal_actions` takes."""
-    names = {action: game.action_name(action) for action in range(game.num_actions)}
-    lines = sorted((len(_line(a, name)) + 1 for a, name in names.items()), reverse=True)
+    names = game.actions.names
+    lines = sorted((len(_line(a, name)) + 1 for a, name in enumerate(names)), reverse=True)
     most = sum(lines[:MOST_LISTED])
     if len(names) > MOST_LISTED:
-        kinds = len(by_kind(names))
-        most = max(most, kinds * (lines[0] + len(f" ({len(names)} actions of this kind)")))
+        groups = len(game.actions.groups(range(len(names))))
+        most = max(most, groups * (lines[0] + len(f" ({len(names)} actions of this kind)")))
     return most + max(len(_ACTIONS_HEAD), len(_KINDS_HEAD))
 
 
@@ -170,5 +178,5 @@ def complaint(
 def longest_complaint(game: Game) -> int:
     """The most characters of :func:`complaint` with one sentence on further tries, and of that
     with the name of an action after it."""
-    longest = max(len(game.action_name(action)) for action in range(game.num_actions))
+    longest = max(map(len, game.actions.names))
     return 2 * _QUOTED + _SENTENCES + (_CANDIDATES + 1) * (longest + len("; "))

@@ -17,7 +17,8 @@ from card_envs.engine.seeds import check_seed, next_seed, random_action
 from card_envs.engine.templates import RANDOM
 from card_envs.engine.threads import OneThread, one_thread_at_a_time
 from card_envs.envs.learner_games import OPPONENT_FAILED, TRIES, LearnerGames
-from card_envs.envs.text_game import CHARACTERS, TextGame
+from card_envs.envs.text_game import CHARACTERS, NO_ACTION, TextGame
+from card_envs.envs.text_space import TextSpace
 from card_envs.games import load_game
 from card_envs.render.renderer import FPS, TableRenderer
 
@@ -150,7 +151,7 @@ class TextSeatEnv(OneThread, gymnasium.Env[str, str]):
         )
         self._next_seed: int | None = None
         self._seat = 0
-        self.observation_space = spaces.Text(self.max_chars, min_length=1, charset=CHARACTERS)
+        self.observation_space = TextSpace(self.max_chars, min_length=1, charset=CHARACTERS)
         self.action_space = spaces.Text(MAX_ANSWER, min_length=1, charset=CHARACTERS)
 
     @property
@@ -184,7 +185,7 @@ class TextSeatEnv(OneThread, gymnasium.Env[str, str]):
 
         Returns:
             The text, and ``info``: ``seat``, ``legal_actions`` (in words), ``action`` (the number
-            of the action that was taken last; None: none was) and ``message`` (what a wrong answer
+            of the action that was taken last; -1: none was) and ``message`` (what a wrong answer
             lacked; empty: there was none).
         """
         super().reset(seed=seed)
@@ -204,7 +205,7 @@ class TextSeatEnv(OneThread, gymnasium.Env[str, str]):
             raise ValueError(f"{about}: max_steps={self._game.options['max_steps']} is too small")
         if self.render_mode == "human":
             self.render()
-        return self._observe(None, "")
+        return self._observe(NO_ACTION, "")
 
     def _begin(self, seed: int) -> None:
         num_players, seats, seating = self._tables.draw(np.array([seed], np.uint64))
@@ -277,7 +278,7 @@ class TextSeatEnv(OneThread, gymnasium.Env[str, str]):
         observation, info = self._observe(reply.action, reply.message)
         return observation, reward, terminated, truncated, info
 
-    def _observe(self, action: int | None, message: str) -> tuple[str, dict[str, Any]]:
+    def _observe(self, action: int, message: str) -> tuple[str, dict[str, Any]]:
         legal = [] if self._game.is_over else list(self._game.legal_names().values())
         return self._game.text(self._seat), {
             "seat": self._seat,

@@ -14,7 +14,13 @@ from card_envs.evaluation.deals import (
 )
 from card_envs.evaluation.matches import AgentResult, EvaluationResult, evaluate
 from card_envs.evaluation.ratings import Rankings, RatingEstimates
-from card_envs.evaluation.statistics import MeanEstimate, estimate_mean
+from card_envs.evaluation.statistics import (
+    DIFFERENCE_BOUNDS,
+    RANK_BOUNDS,
+    WIN_BOUNDS,
+    MeanEstimate,
+    estimate_mean,
+)
 from card_envs.evaluation.tournament import (
     RatedAgentResult,
     TableResult,
@@ -26,6 +32,9 @@ from card_envs.evaluation.tournament import (
 )
 
 __all__ = [
+    "DIFFERENCE_BOUNDS",
+    "RANK_BOUNDS",
+    "WIN_BOUNDS",
     "AgentResult",
     "EvaluationResult",
     "MatchResults",

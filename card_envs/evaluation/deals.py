@@ -74,8 +74,7 @@ def deal_seeds(seed: int, deals: int) -> NDArray[np.uint64]:
         deals: How many, from 2 to ``MOST_DEALS``.
 
     Raises:
-        ValueError: There are fewer than 2 deals, which would give no interval, or too many; or the
-            seed is out of range.
+        ValueError: There are fewer than 2 deals, or too many; or the seed is out of range.
         TypeError: The seed or the number of deals is not a whole number.
     """
     if isinstance(deals, (bool, np.bool_)) or not isinstance(deals, (int, np.integer)):

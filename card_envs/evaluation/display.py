@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from card_envs.agents.search_names import is_search
 from card_envs.command import output_file
+from card_envs.evaluation.statistics import FEWEST_VALUES, NO_INTERVAL
 from card_envs.extras import import_extra
 from card_envs.files import write_output
 from card_envs.programs import is_program
@@ -43,9 +44,25 @@ def _with_folders(name: str, depth: int) -> str:
 
 
 def rating_interval(agent: Mapping[str, Any]) -> str:
-    """The interval of an agent's rating in words, from its entry in a tournament's JSON."""
+    """The interval of an agent's rating in words, from its entry in a tournament's JSON; a dash
+    where there is none."""
+    if agent["rating_ci95"] is None:
+        return "–"
     low, high = ("open" if end is None else f"{end:+.0f}" for end in agent["rating_ci95"])
     return "open" if low == high == "open" else f"{low} … {high}"
+
+
+def interval(row: Mapping[str, Any], key: str, style: str = "+.3f") -> str:
+    """The interval of a mean in words, from the JSON that has it as ``key``; a dash where there is
+    none."""
+    ends = row[f"{key}_ci95"]
+    return "–" if ends is None else " … ".join(f"{end:{style}}" for end in ends)
+
+
+def with_interval(row: Mapping[str, Any], key: str, style: str = "+.3f") -> str:
+    """A mean with its interval in words; a dash, and why, where there is none."""
+    ends = interval(row, key, style)
+    return f"{row[key]:{style}} ({ends if ends != '–' else f'–, fewer than {FEWEST_VALUES} deals'})"
 
 
 def check_display() -> None:
@@ -65,17 +82,20 @@ def show_evaluation(result: Mapping[str, Any]) -> None:
     table = _table(
         f"{result['game']}, {result['num_players']} players, {result['deals']} deals "
         f"in {result['num_players']} seatings each",
-        ("agent", "rank reward (95%)", "win share (95%)", "score"),
+        ("agent", "rank reward", "95% interval", "win share", "95% interval", "score"),
     )
     names = [_name(name) for name in short_names([row["name"] for row in result["agents"]])]
     for name, row in zip(names, result["agents"], strict=True):
         table.add_row(
             name,
-            f"{row['rank']:+.3f} ± {row['rank_ci95'][1] - row['rank']:.3f}",
-            f"{row['win']:.3f} ± {row['win_ci95'][1] - row['win']:.3f}",
+            f"{row['rank']:+.3f}",
+            interval(row, "rank"),
+            f"{row['win']:.3f}",
+            interval(row, "win", ".3f"),
             f"{row['score']:+.3f}",
         )
     _print(table)
+    _print_no_intervals(result)
     _print_truncated(result)
     _print_programs(result)
 
@@ -103,9 +123,10 @@ def show_tournament(result: Mapping[str, Any]) -> None:
             f"{row['rating']:+.0f}",
             rating_interval(row),
             f"{row['rank']:+.3f}",
-            "{:+.3f} … {:+.3f}".format(*row["rank_ci95"]),
+            interval(row, "rank"),
         )
     _print(table)
+    _print_no_intervals(result)
     matrix = _pairwise_table(result["pairwise"], names, names)
     if not _fits(matrix):  # numbers at the head of columns
         numbers = [str(k + 1) for k in range(len(names))]
@@ -138,7 +159,10 @@ def plot_ratings(result: Mapping[str, Any], picture: str | Path, title: str) -> 
     left, right = figure.subplots(1, 2)
     ratings = np.array([row["rating"] for row in rows])
     # An open end is not drawn.
-    ends = [[row["rating"] if x is None else x for x in row["rating_ci95"]] for row in rows]
+    ends = [
+        [row["rating"] if x is None else x for x in row["rating_ci95"] or [None] * 2]
+        for row in rows
+    ]
     errors = np.abs(np.array(ends) - ratings[:, None]).T
     left.errorbar(ratings, range(len(rows)), xerr=errors, fmt="o", capsize=4)
     limits = rating_limits(rows)
@@ -150,7 +174,8 @@ def plot_ratings(result: Mapping[str, Any], picture: str | Path, title: str) -> 
             left.plot([edge], [k], marker, color="C0", markersize=10, clip_on=False)
     left.set_yticks(range(len(rows)), names)
     left.set_ylim(len(rows) - 0.5, -0.5)  # the strongest at the top
-    left.set_xlabel("rating (Elo scale, 95% interval)")
+    has_intervals = any(row["rating_ci95"] for row in rows)
+    left.set_xlabel(f"rating (Elo scale{', 95% interval' if has_intervals else ''})")
     pairwise = np.array(result["pairwise"])[np.ix_(order, order)]
     draw_matrix(right, names, pairwise, 0.0, 1.0, ".2f")
     right.set_title("row ahead of column", fontsize="medium")
@@ -170,7 +195,7 @@ def rating_limits(rows: Sequence[Mapping[str, Any]]) -> tuple[float, float] | No
     Returns:
         None if all ratings are within the axis anyway.
     """
-    ends = [end for row in rows for end in row["rating_ci95"] if end is not None]
+    ends = [end for row in rows for end in row["rating_ci95"] or [] if end is not None]
     margin = 0.1 * (max(ends) - min(ends)) if ends else 0.0
     if margin == 0.0:
         return None
@@ -274,6 +299,11 @@ def _width(content: Any) -> int:
     """The characters that it takes if there is room."""
     console = import_extra("rich.console", "evaluation").Console(width=10_000)
     return int(console.measure(content).maximum)
+
+
+def _print_no_intervals(result: Mapping[str, Any]) -> None:
+    if any(row["rank_ci95"] is None for row in result["agents"]):
+        _print(NO_INTERVAL)
 
 
 def _print_truncated(result: Mapping[str, Any]) -> None:

@@ -15,7 +15,7 @@ from card_envs.evaluation.deals import (
     deal_seeds,
     play_deals,
 )
-from card_envs.evaluation.statistics import MeanEstimate, estimate_mean
+from card_envs.evaluation.statistics import WIN_BOUNDS, MeanEstimate, estimate_mean
 from card_envs.extras import import_extra
 from card_envs.programs import ProgramRecord
 
@@ -110,7 +110,7 @@ def evaluate(
         options: The game's options except ``reward``.
 
     Returns:
-        The agents' mean results with 95% confidence intervals over deals.
+        The agents' mean results with 95% confidence intervals over deals, None below 5 deals.
 
     Raises:
         ValueError: An agent, a number or an option is wrong, or an agent's action is illegal.
@@ -127,7 +127,7 @@ def evaluate(
         AgentResult(
             agent_name(agent),
             estimate_mean(ranks[:, k]),
-            estimate_mean(wins[:, k]),
+            estimate_mean(wins[:, k], WIN_BOUNDS),
             float(played.score[..., k].mean()),
         )
         for k, agent in enumerate(agents)

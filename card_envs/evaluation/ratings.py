@@ -185,7 +185,9 @@ class Rankings:
         ahead of each other one, directly or through others. Nothing in the games says how far the
         other agents are from that group: a weak prior bounds their ratings, and their intervals are
         open. Where that depends on a few deals, which more than 2.5% of the bootstrap samples lack,
-        the interval is open on that side. The mean is 0 over the agents whose intervals are closed.
+        the interval is open on that side; where all deals are alike, a bootstrap says nothing of
+        what others might bring, and it is open on both. The mean is 0 over the agents whose
+        intervals are closed, or over those that can be compared.
 
         Args:
             bootstraps: The number of bootstrap samples, at least 1.
@@ -209,8 +211,9 @@ class Rankings:
         quantiles = np.quantile(samples, [_TAIL, 1.0 - _TAIL], axis=0)
         low, high = rating + _widening(self.num_deals) * (quantiles - rating)
         is_below = ~is_bounded & (samples < 0.0)
-        low[~compared | (is_below.mean(axis=0) > _TAIL)] = -np.inf
-        high[~compared | ((~is_bounded & ~is_below).mean(axis=0) > _TAIL)] = np.inf
+        unbounded = ~compared | (np.ptp(samples, axis=0) == 0.0)
+        low[unbounded | (is_below.mean(axis=0) > _TAIL)] = -np.inf
+        high[unbounded | ((~is_bounded & ~is_below).mean(axis=0) > _TAIL)] = np.inf
         return RatingEstimates(rating, low, high)
 
     def _compared(self, weights: NDArray[np.float64]) -> NDArray[np.bool_]:

@@ -3,14 +3,15 @@
 The ratings are strengths on Elo's scale (400 points: ten to one), fitted to the whole rankings of
 all games (``card_envs.evaluation.ratings``); their mean is 0 over the agents whose intervals are
 closed. All tables play the same deals; for each deal the agents' order is drawn, and it is played
-in all cyclic seatings of that order.
+in all cyclic seatings of that order. Everything is drawn and summed over the agents in the order of
+their names, so that the results do not depend on the order in which they are listed.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations_with_replacement
 from typing import Any
 
@@ -31,7 +32,12 @@ from card_envs.evaluation.deals import (
 )
 from card_envs.evaluation.matches import programs_as_json
 from card_envs.evaluation.ratings import MAX_AGENTS, Rankings
-from card_envs.evaluation.statistics import MeanEstimate, estimate_mean
+from card_envs.evaluation.statistics import (
+    FEWEST_VALUES,
+    WIN_BOUNDS,
+    MeanEstimate,
+    estimate_mean,
+)
 from card_envs.extras import import_extra
 from card_envs.programs import ProgramRecord, merged
 from card_envs.progress import track
@@ -46,23 +52,25 @@ class RatedAgentResult:
     Attributes:
         name: The agent's name.
         rating: On Elo's scale.
-        rating_interval: The ends of its 95% interval; infinite where it is open.
+        rating_interval: The ends of its 95% interval, infinite where it is open; None below 5
+            deals.
         rank: The rank reward, from -1 (behind everybody) to +1 (ahead of everybody).
         win: The share of victories; winners share one.
     """
 
     name: str
     rating: float
-    rating_interval: tuple[float, float]
+    rating_interval: tuple[float, float] | None
     rank: MeanEstimate
     win: MeanEstimate
 
     def to_json(self) -> dict[str, Any]:
-        """The result as JSON data; an open end of an interval is null."""
+        """The result as JSON data; an open end of an interval is null, as is one below 5 deals."""
+        ends = self.rating_interval
         return {
             "name": self.name,
             "rating": self.rating,
-            "rating_ci95": [end if np.isfinite(end) else None for end in self.rating_interval],
+            "rating_ci95": ends and [end if np.isfinite(end) else None for end in ends],
             **self.rank.to_json("rank"),
             **self.win.to_json("win"),
         }
@@ -92,6 +100,16 @@ class TableResult:
             "win": list(self.win),
             "truncated": self.truncated,
         }
+
+    def listed(self, names: Sequence[str]) -> TableResult:
+        """The same with the agents in the order of ``names``."""
+        order = sorted(range(len(self.agents)), key=lambda k: names.index(self.agents[k]))
+        return TableResult(
+            tuple(self.agents[k] for k in order),
+            tuple(self.rank[k] for k in order),
+            tuple(self.win[k] for k in order),
+            self.truncated,
+        )
 
 
 @dataclass(frozen=True)
@@ -124,6 +142,19 @@ class TournamentSummary:
             "truncated": self.truncated,
             **programs_as_json(self.programs),
         }
+
+    def listed(self, names: Sequence[str]) -> TournamentSummary:
+        """The same with the agents in another order, everywhere."""
+        places = {agent.name: k for k, agent in enumerate(self.agents)}
+        order = [places[name] for name in names]
+        tables = [table.listed(names) for table in self.tables]
+        tables.sort(key=lambda table: (len(table.agents), [*map(names.index, table.agents)]))
+        return replace(
+            self,
+            agents=tuple(self.agents[k] for k in order),
+            pairwise=self.pairwise[np.ix_(order, order)],
+            tables=tuple(tables),
+        )
 
 
 @dataclass(frozen=True)
@@ -187,6 +218,9 @@ def run_tournament(
 ) -> TournamentResult:
     """Play every table that some agents can form.
 
+    The order in which the agents are listed is their order in the summary; nothing else depends on
+    it.
+
     Args:
         game: The game, or its name.
         agents: 2 to 15 agents of different names (names, agents, or functions of observations and
@@ -212,14 +246,16 @@ def run_tournament(
     checked = check_evaluation_options(game, options or {})
     seeds = deal_seeds(seed, deals)
     orders = random_orders(seed, deals, players)
+    by_name = dict(zip(names, agents, strict=True))
+    ordered = sorted(names)
     tables = tables_of(len(agents), players)
     with ExitStack() as stack:
-        made = [made_agent(agent, game, seed, stack) for agent in agents]
+        made = [made_agent(by_name[name], game, seed, stack) for name in ordered]
         played = [
             play_deals(game, [made[k] for k in table], seeds, checked, orders)
             for table in (track(tables, "tables") if progress else tables)
         ]
-    summary = summarize(names, tables, played, seed)
+    summary = summarize(ordered, tables, played, seed).listed(names)
     return TournamentResult(game.name, players, int(deals), int(seed), checked, summary)
 
 
@@ -260,9 +296,9 @@ def summarize(
         RatedAgentResult(
             name,
             float(ratings.rating[k]),
-            (float(ratings.low[k]), float(ratings.high[k])),
+            (float(ratings.low[k]), float(ratings.high[k])) if deals >= FEWEST_VALUES else None,
             estimate_mean(ranks[:, k].mean(axis=0)),
-            estimate_mean(wins[:, k].mean(axis=0)),
+            estimate_mean(wins[:, k].mean(axis=0), WIN_BOUNDS),
         )
         for k, name in enumerate(names)
     ]

@@ -81,7 +81,11 @@ class GameRegistry(Mapping[str, tuple[str, ...]]):
             raise TypeError(f"a game's name is needed, such as 'beaver_gang', got {given}")
         versioned = self[name][-1] if name in self else name
         if versioned not in self._loaders:
-            raise ValueError(f"there is no game {name!r}; the games are {', '.join(self)}")
+            raise ValueError(
+                f"there is no game {name!r}; the games are {', '.join(self)}, and those of other "
+                "packages once they are registered: --games-from MODULE on the command line, "
+                "card_envs.register in Python"
+            )
         if versioned not in self._loaded:
             game = self._loaders[versioned]()
             if not isinstance(game, Game) or game.name != versioned:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable
 from typing import Any
 
@@ -97,6 +98,8 @@ class CardGame(pyspiel.Game):  # type: ignore[misc]
         super().__init__(game_type, game_info, {})
         #: The game itself.
         self.card_game = card_game
+        self._num_players = num_players
+        self._options = options
         self._deals = deals
         self._next_seed = seed
         self._reset_arguments = (num_players, *card_game.encode_options(options))
@@ -104,6 +107,30 @@ class CardGame(pyspiel.Game):  # type: ignore[misc]
     def new_initial_state(self) -> CardState:
         """The root, before the deal."""
         return CardState(self)
+
+    @property
+    def table(self) -> str:
+        """The game, the number of players and the options, in one line."""
+        about = {"num_players": self._num_players, **self._options}
+        return f"{self.card_game.name} with {json.dumps(about)}"
+
+    def deserialize_state(self, data: str) -> CardState:
+        """The state whose ``serialize()`` gave this; OpenSpiel unpickles it: load what you trust.
+
+        Raises:
+            ValueError: It is no state, or one of another game, table size or other options.
+        """
+        table, _, state = data.partition("\n")
+        if table != self.table:
+            found = repr(table[:200]) if state else "no serialized state"
+            raise ValueError(f"a state of {self.table} is needed, got {found}")
+        loaded: CardState = super().deserialize_state(state)
+        return loaded
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # OpenSpiel's own pickles know games by their names in its registry.
+        arguments = (self.card_game, self._num_players, self._options, self._deals)
+        return CardGame, (*arguments, self._next_seed)
 
     def max_chance_nodes_in_history(self) -> int:
         """The deal is the only one."""

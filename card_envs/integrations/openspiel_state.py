@@ -71,6 +71,20 @@ class CardState(pyspiel.State):  # type: ignore[misc]
         """What each player has been paid in all."""
         return self._returns.tolist()
 
+    def serialize(self) -> Any:
+        """A text for ``game.deserialize_state``, which begins with a line that names the table."""
+        return f"{self.get_game().table}\n{super().serialize()}"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # OpenSpiel's own pickles know games by their names in its registry.
+        return _deserialize, (self.get_game(), self.serialize())
+
+    def __copy__(self) -> Any:
+        return self.clone()
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Any:
+        return self.clone()
+
     def resample_from_infostate(self, player: int, sampler: Callable[[], float]) -> Any:
         """A copy in which all that the player cannot know is redrawn.
 
@@ -104,6 +118,10 @@ class CardState(pyspiel.State):  # type: ignore[misc]
         return self.get_game().card_game.describe(self.states, 0, max(self._player, 0))
 
 
+def _deserialize(game: Any, data: str) -> Any:
+    return game.deserialize_state(data)
+
+
 class CardObserver:
     """An observer by OpenSpiel's PyObserver interface: the observation vector in one view.
 
@@ -114,11 +132,17 @@ class CardObserver:
 
     def __init__(self, game: Game, view: View) -> None:
         self._game = game
-        self._view = view.codes
+        self._view = view
         #: float32 (D,) in [0, 1]; all 0 before the deal.
         self.tensor = np.zeros(game.fields.size, np.float32)
         #: The fields of the observation by name: views of the tensor.
         self.dict = game.fields.unflatten(self.tensor)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return CardObserver, (self._game, self._view), self.tensor  # whose views are made again
+
+    def __setstate__(self, tensor: NDArray[np.float32]) -> None:
+        self.tensor[:] = tensor
 
     def set_from(self, state: CardState, player: int) -> None:
         """Write what the player observes into ``tensor``."""
@@ -139,4 +163,4 @@ class CardObserver:
         if state.states is None:
             out[:] = 0.0
         else:
-            self._game.observe(state.states, 0, int(player), *self._view, out)
+            self._game.observe(state.states, 0, int(player), *self._view.codes, out)

@@ -135,14 +135,24 @@ def policy_function(module: Any) -> PolicyFunction:
     Returns:
         A function of observations (N, D) and masks (N, A) that returns actions (N,).
     """
-    torch = import_extra("torch", "rllib")
+    return _MostProbable(module)
 
-    def rllib(observation: NDArray[np.float32], action_mask: NDArray[np.int8]) -> NDArray[Any]:
+
+class _MostProbable:
+    """The function of a module's agent; it can be pickled if the module can."""
+
+    __name__ = "rllib"  # what the agent is called in results
+
+    def __init__(self, module: Any) -> None:
+        self._module = module
+
+    def __call__(
+        self, observation: NDArray[np.float32], action_mask: NDArray[np.int8]
+    ) -> NDArray[Any]:
+        torch = import_extra("torch", "rllib")
         seen = {"observations": observation, "action_mask": action_mask}
         with torch.no_grad():
             batch = {key: torch.from_numpy(array) for key, array in seen.items()}
-            outputs = module.forward_inference({"obs": batch})
+            outputs = self._module.forward_inference({"obs": batch})
         actions: NDArray[np.int64] = outputs["action_dist_inputs"].argmax(dim=1).numpy()
         return actions
-
-    return rllib

@@ -52,11 +52,10 @@ def as_agent(
         TypeError: The model cannot choose among discrete actions.
     """
     policy: Any = model.policy
-    takes_masks = "action_masks" in signature(model.predict).parameters
-    has_values = hasattr(policy, "q_net")
-    if not isinstance(model.action_space, spaces.Discrete) or not (
-        takes_masks or has_values or hasattr(policy, "get_distribution")
-    ):
+    can_choose = _takes_masks(model) or any(
+        hasattr(policy, name) for name in ("q_net", "get_distribution")
+    )
+    if not isinstance(model.action_space, spaces.Discrete) or not can_choose:
         raise TypeError(
             "a model must have discrete actions, and take action_masks or have an actor-critic "
             f"policy or a q_net, got {type(model).__name__} with {model.action_space}"
@@ -65,8 +64,22 @@ def as_agent(
         raise TypeError(
             f"a model must observe a Box, or a Dict with the mask, got {model.observation_space}"
         )
+    view = replace(_view_of(model), **_given(memory, features))
+    return FunctionAgent(name, _BestLegal(model), view.memory, view.features)
 
-    def act(observation: Any, action_mask: NDArray[np.int8]) -> Any:
+
+def _takes_masks(model: BaseAlgorithm) -> bool:
+    return "action_masks" in signature(model.predict).parameters
+
+
+class _BestLegal:
+    """The function of a model's agent; it can be pickled if the model can."""
+
+    def __init__(self, model: BaseAlgorithm) -> None:
+        self._model = model
+
+    def __call__(self, observation: Any, action_mask: NDArray[np.int8]) -> Any:
+        model: Any = self._model
         normalize = model.get_vec_normalize_env()
         seen: Any = model if normalize is None else normalize.venv
         seen = seen.observation_space
@@ -78,19 +91,16 @@ def as_agent(
             observation = {"observation": observation, "action_mask": action_mask}
         if normalize is not None:
             observation = normalize.normalize_obs(observation)
-        if takes_masks:
-            masks: Any = {"action_masks": action_mask}
-            return model.predict(observation, deterministic=True, **masks)[0]
+        if _takes_masks(model):
+            return model.predict(observation, deterministic=True, action_masks=action_mask)[0]
+        policy = model.policy
         policy.set_training_mode(False)
         inputs, _ = policy.obs_to_tensor(observation)
-        if has_values:
+        if hasattr(policy, "q_net"):
             scores = policy.q_net(inputs)
         else:
             scores = policy.get_distribution(inputs).distribution.logits
         return np.where(action_mask, scores.detach().cpu().numpy(), -np.inf).argmax(axis=1)
-
-    view = replace(_view_of(model), **_given(memory, features))
-    return FunctionAgent(name, act, view.memory, view.features)
 
 
 def _given(memory: str | None, features: bool | None) -> dict[str, Any]:
@@ -110,7 +120,8 @@ class DealsEvalCallback(EventCallback):
     """Evaluates the model on duplicate deals: the same ones each time, each in all seatings.
 
     Logs ``eval/rank`` (the mean rank reward, from -1 to +1), ``eval/rank_low``, ``eval/rank_high``
-    (its 95% interval) and ``eval/win``. ``last_mean_reward`` and ``best_mean_reward`` are rank
+    (its 95% interval, from 5 deals on) and ``eval/win``. ``last_mean_reward`` and
+    ``best_mean_reward`` are rank
     rewards: StopTrainingOnRewardThreshold and its like can be the callbacks.
 
     Args:
@@ -181,7 +192,8 @@ class DealsEvalCallback(EventCallback):
         result = evaluate(game, table, deals, seed, options).agents[0]
         self.last_mean_reward = result.rank.mean
         for key, value in zip(("rank", "rank_low", "rank_high"), result.rank, strict=True):
-            self.logger.record(f"eval/{key}", value)
+            if value is not None:
+                self.logger.record(f"eval/{key}", value)
         self.logger.record("eval/win", result.win.mean)
         self.logger.record("time/total_timesteps", self.num_timesteps, exclude="tensorboard")
         self.logger.dump(self.num_timesteps)

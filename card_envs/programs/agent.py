@@ -76,7 +76,6 @@ class ProgramAgent(FollowingAgent):
         self.game = game
         self._argv = argv
         self.limits = limits
-        self._names = [game.action_name(action) for action in range(game.num_actions)]
         self._streams = np.array([mix(np.uint64(check_given_seed(seed)))], np.uint64)
         self._lock = RLock()  # of the process, while it is asked
         self._noting = Lock()  # of what it is to be told: a game begins and ends without waiting
@@ -95,7 +94,7 @@ class ProgramAgent(FollowingAgent):
         return {**self.__dict__, "_lock": None, "_noting": None, "_process": None, "_unsent": []}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state)
+        super().__setstate__(state)
         self._lock = RLock()
         self._noting = Lock()
 
@@ -146,9 +145,7 @@ class ProgramAgent(FollowingAgent):
         if left <= 0.0:
             raise ProgramFault(OUT_OF_TIME, out_of_time, is_fatal=False)
         is_last = left < limits.seconds and seat.seconds > 0.0
-        legal = {
-            action: self._names[action] for action in np.flatnonzero(turn.action_mask[j]).tolist()
-        }
+        legal = np.flatnonzero(turn.action_mask[j]).tolist()
         message = messages.decide(
             seat.number,
             seat.player,
@@ -156,6 +153,7 @@ class ProgramAgent(FollowingAgent):
             options,
             self._news(seat),
             legal,
+            self.game.actions,
             self._seen(turn, j),
         )
         with self._noting:
@@ -171,7 +169,7 @@ class ProgramAgent(FollowingAgent):
         finally:
             taken = time.monotonic() - begun
             seat.seconds += taken
-        action = messages.read_action(line, seat.number, legal)
+        action = messages.read_action(line, seat.number, legal, self.game.actions)
         self._seconds += taken
         return action
 
@@ -303,7 +301,7 @@ class ProgramFollower(Follower):
         public = messages.public_event(player, game.public_action_name(states, i, action))
         for seat in self._seats.get(i, {}).values():
             if seat.player == player:
-                seat.events.append(messages.own_event(player, action, game.action_name(action)))
+                seat.events.append(messages.own_event(player, action, game.actions))
             else:
                 seat.events.append(public)
 

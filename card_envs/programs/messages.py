@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from card_envs.description import describe_game
+from card_envs.engine.actions import Actions
 from card_envs.engine.game import Game
 from card_envs.programs.faults import ILLEGAL, NO_ANSWER, NO_START, ProgramFault
 from card_envs.programs.names import Limits
@@ -45,7 +46,8 @@ def decide(
     num_players: int,
     options: Mapping[str, Any] | None,
     events: Sequence[Mapping[str, Any]],
-    legal: Mapping[int, str],
+    legal: Sequence[int],
+    actions: Actions,
     seen: Mapping[str, Any],
 ) -> dict[str, Any]:
     """A decision to be made.
@@ -56,7 +58,8 @@ def decide(
         num_players: How many play.
         options: The game's options except ``reward``; None: unknown.
         events: What has happened since the last message about this game.
-        legal: The legal actions with their words.
+        legal: The legal actions.
+        actions: All actions of the game.
         seen: What :func:`values` or :func:`text` gives.
     """
     return {
@@ -66,7 +69,14 @@ def decide(
         "num_players": num_players,
         "options": None if options is None else dict(options),
         "events": list(events),
-        "legal": [{"action": action, "words": words} for action, words in legal.items()],
+        "legal": [
+            {
+                "action": action,
+                "words": actions.name(action),
+                "structured": actions.to_dict(action),
+            }
+            for action in legal
+        ],
         **seen,
     }
 
@@ -84,13 +94,19 @@ def text(game: Game, states: NDArray[np.void], i: int) -> dict[str, Any]:
     return {"text": game.describe(states, i, int(states["current_player"][i]))}
 
 
-def own_event(player: int, action: int, words: str) -> dict[str, Any]:
+def own_event(player: int, action: int, actions: Actions) -> dict[str, Any]:
     """What the seat itself did."""
-    return {"player": player, "action": action, "words": words}
+    return {
+        "player": player,
+        "action": action,
+        "words": actions.name(action),
+        "structured": actions.to_dict(action),
+    }
 
 
 def public_event(player: int, words: str) -> dict[str, Any]:
-    """What another player did, as everybody learns it; an action's number might say more."""
+    """What another player did, as everybody learns it; an action's number or structured form
+    might say more."""
     return {"player": player, "words": words}
 
 
@@ -160,13 +176,15 @@ def read_hello(line: bytes) -> str:
     return str(observation)
 
 
-def read_action(line: bytes, number: int, legal: Mapping[int, str]) -> int:
-    """The action of an answer, given by its number or words; case and spacing do not matter.
+def read_action(line: bytes, number: int, legal: Sequence[int], actions: Actions) -> int:
+    """The action of an answer: its number, its words (case and spacing do not matter), or its
+    structured form.
 
     Args:
         line: The answer.
         number: Of the seat in the game that the program was asked about.
-        legal: The legal actions with their words.
+        legal: The legal actions.
+        actions: All actions of the game.
 
     Raises:
         ProgramFault: It is no answer, or one to something else, or the action is not legal.
@@ -178,12 +196,21 @@ def read_action(line: bytes, number: int, legal: Mapping[int, str]) -> int:
         )
     action = answer.get("action")
     if isinstance(action, str):
-        for known, words in legal.items():
-            if _folded(words) == _folded(action):
+        for known in legal:
+            if _folded(actions.name(known)) == _folded(action):
                 return known
+    elif isinstance(action, dict):
+        try:
+            known = actions.from_dict(action)
+        except (ValueError, RecursionError) as error:
+            raise ProgramFault(ILLEGAL, printable(str(error))[:200], is_fatal=False) from None
+        if known in legal:
+            return known
     elif type(action) is not int:
         raise ProgramFault(
-            NO_ANSWER, f"action must be a number or words, got {_brief(action)}", is_fatal=False
+            NO_ANSWER,
+            f"action must be a number, words or an object, got {_brief(action)}",
+            is_fatal=False,
         )
     elif action in legal:
         return action

@@ -42,6 +42,8 @@ class Zone:
             card has a numbered place of its own).
         note: What else there is to say of it, such as ``"elegance 3"``.
         highlight: Whether the present decision is about it.
+        stands_for: The parameter of an action, and the value of it, that means this zone; only
+            where that depends on the table (``Target.value_of``).
     """
 
     name: str
@@ -49,6 +51,7 @@ class Zone:
     layout: str = "row"
     note: str = ""
     highlight: bool = False
+    stands_for: tuple[str, int | str] | None = None
 
     @property
     def size(self) -> int:

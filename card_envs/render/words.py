@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import re
 import textwrap
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 
 #: No line of a table in words is longer.
 WIDTH = 100
 
+#: What players to the left and the like are called in order.
+ORDINALS = ("first", "second", "third", "fourth", "fifth")
+
 _GAP = "  "
-_NUMBER = re.compile(r"\d+")
 
 
 def table(rows: Sequence[Sequence[str]], align: str = "") -> str:
@@ -71,20 +72,3 @@ def listed(counts: Iterable[int], nouns: Sequence[str], plurals: Sequence[str]) 
 def capitalized(text: str) -> str:
     """The text with its first letter in upper case, and nothing else changed."""
     return text[:1].upper() + text[1:]
-
-
-def kind_of(action_name: str) -> str:
-    """What an action's name shares with those of its kind, with ... or # for the rest.
-
-    Names of one kind differ in what follows a colon, or else in their numbers.
-    """
-    head, colon, _ = action_name.partition(": ")
-    return f"{head}: ..." if colon else _NUMBER.sub("#", action_name)
-
-
-def by_kind(action_names: Mapping[int, str]) -> dict[str, list[int]]:
-    """The actions of each kind."""
-    kinds: dict[str, list[int]] = {}
-    for action, name in action_names.items():
-        kinds.setdefault(kind_of(name), []).append(action)
-    return kinds

@@ -140,10 +140,20 @@ class Move(_Message):
 
 
 class LegalAction(_Message):
-    """An action that the person may take."""
+    """An action that the person may take.
+
+    Args:
+        action: Its number.
+        words: Its name.
+        group: What the names of similar actions share.
+        needs: What it points at on the table: keys of places (:mod:`card_envs.web.pointing`), and
+            how often each is pointed at.
+    """
 
     action: int
     words: str
+    group: str
+    needs: dict[str, int]
 
 
 class Decision(_Message):

@@ -50,12 +50,12 @@ class Curve(BaseModel):
     Args:
         against: The agent's name.
         mean: The mean rank reward at each evaluation.
-        interval: Its 95% interval.
+        interval: Its 95% interval; None: too few deals.
     """
 
     against: str
     mean: list[float]
-    interval: list[tuple[float, float]]
+    interval: list[tuple[float, float] | None]
 
 
 class TrainingRun(BaseModel):
@@ -89,11 +89,12 @@ class TrainingRun(BaseModel):
 
 
 class Standing(BaseModel):
-    """An agent on a leaderboard; intervals are of 95%, and an open end of one is None."""
+    """An agent on a leaderboard; intervals are of 95%, None with too few deals, and an open end of
+    one is None."""
 
     name: str
     rank: float
-    rank_ci95: tuple[float, float]
+    rank_ci95: tuple[float, float] | None
     rating: float | None = None
     rating_ci95: tuple[float | None, float | None] | None = None
     win: float | None = None

@@ -10,7 +10,6 @@ from __future__ import annotations
 import secrets
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import lru_cache
 from typing import Literal
 
 from card_envs.agents import Agent
@@ -19,6 +18,7 @@ from card_envs.engine.game import Game
 from card_envs.engine.observing import MEMORY_PERFECT
 from card_envs.envs.aec import CardEnv
 from card_envs.render import text
+from card_envs.render.scene import Scene
 from card_envs.replay import Redraw, Replay
 from card_envs.web.analysis import advise, find_disputes, follower_told
 from card_envs.web.messages import (
@@ -31,15 +31,10 @@ from card_envs.web.messages import (
     State,
     Welcome,
 )
+from card_envs.web.pointing import needs
 
 Kind = Literal["play", "watch", "replay"]
 _Eyes = int | Literal["all", "mover"]
-
-
-@lru_cache(1 << 16)
-def _name_of(game: Game, action: int) -> str:
-    """An action in words; hundreds may be legal, and each page is told all of them."""
-    return game.action_name(action)
 
 
 @dataclass(frozen=True)
@@ -175,7 +170,7 @@ class Table:
         scene = self.game.scene(env.states, 0, observer, MEMORY_PERFECT, eyes == "all")
         told = None
         if decision is not None and self.is_revealed:
-            told = Decision(player=mover, action=decision, words=_name_of(self.game, decision))
+            told = Decision(player=mover, action=decision, words=self.game.action_name(decision))
         return Frame(
             step=step,
             scene=scene,
@@ -196,12 +191,21 @@ class Table:
             frame = frame.model_copy(update={"move": told})
         return State(
             frame=frame,
-            legal=[LegalAction(action=a, words=_name_of(self.game, a)) for a in legal],
+            legal=[self._legal(frame.scene, action) for action in legal],
             steps=self.steps,
             is_over=self.is_over,
             is_revealed=self.is_revealed,
             can_undo=self._undo_to() is not None,
             was_undone=was_undone,
+        )
+
+    def _legal(self, scene: Scene, action: int) -> LegalAction:
+        actions = self.game.actions
+        return LegalAction(
+            action=action,
+            words=actions.name(action),
+            group=actions.group(action),
+            needs=needs(scene, actions, action),
         )
 
     def welcome(self, advisers: list[str]) -> Welcome:
@@ -288,7 +292,7 @@ class Table:
         return self.state()
 
     def _note(self, action: int) -> None:
-        own = _name_of(self.game, action)
+        own = self.game.action_name(action)
         public = self.game.public_action_name(self.env.states, 0, action)
         self._moves.append(_Words(self.mover, own, public))
 

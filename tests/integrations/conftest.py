@@ -9,6 +9,7 @@ _TOOLS = {
     "agilerl": "agilerl",
     "openspiel": "pyspiel",
     "rllib": "ray",
+    "ray": "ray",
     "sb3": "stable_baselines3",
     "supersuit": "supersuit",
     "tianshou": "tianshou",

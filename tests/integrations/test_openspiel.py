@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
 import subprocess
 import sys
 
@@ -19,7 +21,7 @@ from card_envs.integrations.openspiel import load_game
 
 # Seeds of the six deals of Kuhn poker.
 KUHN_DEALS = (0, 2, 4, 6, 8, 30)
-OWN_GAMES = [pytest.param(game, id=game.id) for game in ALL_GAMES if game is not KUHN]
+OWN_GAMES = [pytest.param(game, id=game.id) for game in ALL_GAMES if kit_of(game).is_own]
 
 
 def begin(game, deal=0):
@@ -154,7 +156,13 @@ def test_clones_and_serialized_states_go_on_alike_and_apart(game):
     for number, state in enumerate(random_states(spiel, seed=3, most=30)):
         if state.is_terminal() or number % 5:
             continue
-        twins = [state.clone(), spiel.deserialize_state(state.serialize())]
+        twins = [
+            state.clone(),
+            spiel.deserialize_state(state.serialize()),
+            copy.copy(state),
+            copy.deepcopy(state),
+            travel(state),
+        ]
         before = entries(state.states)
         for twin in twins:
             assert entries(twin.states) == before
@@ -164,7 +172,52 @@ def test_clones_and_serialized_states_go_on_alike_and_apart(game):
                     twin.apply_action(twin.legal_actions()[0])
         assert entries(state.states) == before
         assert state.returns() != twins[0].returns() or not twins[0].is_terminal()
-        assert entries(twins[0].states) == entries(twins[1].states)
+        assert all(entries(twin.states) == entries(twins[0].states) for twin in twins)
+
+
+def travel(value):
+    """It comes out of a pickle whose buffers may not be written."""
+    buffers = []
+    data = pickle.dumps(value, protocol=5, buffer_callback=buffers.append)
+    return pickle.loads(data, buffers=[bytes(buffer) for buffer in buffers])
+
+
+@pytest.mark.parametrize("game", EACH_GAME)
+@pytest.mark.parametrize("copied", [copy.copy, copy.deepcopy, travel])
+def test_games_and_observers_are_copied_and_pickled(game, copied):
+    spiel = load_game(game.name, seed=2)
+    twin = copied(spiel)
+    state, other = begin(spiel), begin(twin)
+    assert entries(state.states) == entries(other.states)
+    assert str(copied(spiel.new_initial_state())) == "before the deal"
+    observer = spiel.make_py_observer()
+    observer.set_from(state, 0)
+    again = copied(observer)
+    assert again.tensor.tolist() == observer.tensor.tolist()
+    again.set_from(state, 1)
+    observer.set_from(state, 1)
+    assert all((again.dict[name] == field).all() for name, field in observer.dict.items())
+
+
+@pytest.mark.parametrize("is_dealt", [False, True])
+def test_states_of_other_tables_are_refused(is_dealt):
+    tables = [
+        load_game("franks_zoo", num_players=3, seed=1),
+        load_game("franks_zoo", num_players=5, seed=1),
+        load_game("franks_zoo", num_players=3, seed=1, reward="win"),
+        load_game("animalia", num_players=3, seed=1),
+    ]
+    for spiel in tables:
+        state = begin(spiel) if is_dealt else spiel.new_initial_state()
+        data = state.serialize()
+        assert spiel.deserialize_state(data).returns() == state.returns()
+        for other in tables:
+            if other is not spiel:
+                with pytest.raises(ValueError, match=r"a state of .* is needed, got '"):
+                    other.deserialize_state(data)
+        for damaged in ("", "nonsense", data.partition("\n")[2]):
+            with pytest.raises(ValueError, match=r"a state of .* is needed, got "):
+                spiel.deserialize_state(damaged)
 
 
 @pytest.mark.parametrize("game", EACH_GAME)

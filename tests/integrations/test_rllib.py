@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import pickle
 import subprocess
 import sys
 import tempfile
@@ -19,7 +20,7 @@ from ray.rllib.env.multi_agent_episode import MultiAgentEpisode
 
 import card_envs
 from benchmarks import strength
-from card_envs.integrations.rllib import CardMultiAgentEnv, register_game
+from card_envs.integrations.rllib import CardMultiAgentEnv, policy_function, register_game
 from training import improve, tasks
 
 ROOT = Path(__file__).parents[2]
@@ -48,6 +49,37 @@ def cluster(monkeypatch):
 # ---------------------------------------------------------------------------------------------
 # The environment
 # ---------------------------------------------------------------------------------------------
+
+
+def travel(value):
+    """It comes out of a pickle whose buffers may not be written."""
+    buffers = []
+    data = pickle.dumps(value, protocol=5, buffer_callback=buffers.append)
+    return pickle.loads(data, buffers=[bytes(buffer) for buffer in buffers])
+
+
+def test_environments_and_modules_can_be_pickled():
+    env = CardMultiAgentEnv({"game": "beaver_gang"})
+    env.reset(seed=1)
+    twin = travel(env)
+    action = {env.env.agent_selection: env.env.legal_actions()[0]}
+    (here, *others), (there, *same) = env.step(action), twin.step(action)
+    assert others == same
+    for agent, observed in here.items():
+        for key, array in observed.items():
+            assert there[agent][key].tobytes() == array.tobytes()
+    function = policy_function(LastLegal())
+    mask = np.array([[1, 1, 0], [1, 0, 0]], np.int8)
+    observation = np.zeros((2, 4), np.float32)
+    assert travel(function)(observation, mask).tolist() == [1, 0]
+
+
+class LastLegal:
+    """Stands for a trained module."""
+
+    def forward_inference(self, batch):
+        mask = batch["obs"]["action_mask"]
+        return {"action_dist_inputs": mask * np.arange(mask.shape[1])}
 
 
 @pytest.mark.parametrize("game", card_envs.GAMES)

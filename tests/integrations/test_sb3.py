@@ -311,7 +311,7 @@ def learner(tmp_path, **arguments):
     env = make_vec_env("beaver_gang", 8, **TABLE)
     model = MaskablePPO("MlpPolicy", env, n_steps=8, batch_size=64, **TINY)
     model.set_logger(configure(str(tmp_path / "log"), ["csv"]))
-    callback = DealsEvalCallback("beaver_gang", ["random", "random"], deals=4, **arguments)
+    callback = DealsEvalCallback("beaver_gang", ["random", "random"], deals=5, **arguments)
     return model, callback
 
 

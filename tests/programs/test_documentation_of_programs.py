@@ -7,6 +7,7 @@ import re
 from dataclasses import fields
 from pathlib import Path
 
+from helpers import ALL_GAMES
 from programs import EXAMPLES
 
 from card_envs.programs import faults, messages
@@ -42,7 +43,9 @@ def test_every_fault_is_documented():
 
 
 def test_every_key_is_documented():
-    message = messages.decide(0, 0, 2, {}, [], {}, {"observation": [], "mask": [], "text": ""})
+    message = messages.decide(
+        0, 0, 2, {}, [], [], ALL_GAMES[0].actions, {"observation": [], "mask": [], "text": ""}
+    )
     documented = [key for cell in rows("**`decide`**") for key in cell.split("`, `")]
     assert ["type", *documented] == [
         "type",

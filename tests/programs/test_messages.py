@@ -30,6 +30,7 @@ from card_envs.envs.single_seat import SingleSeatEnv
 from card_envs.evaluation import deal_seeds, play_deals
 from card_envs.games import load_game
 from card_envs.programs import messages
+from card_envs.programs.faults import ILLEGAL, ProgramFault
 
 each_game = pytest.mark.parametrize("game", EACH_GAME)
 tables = pytest.mark.parametrize(("game", "num_players"), TABLES)
@@ -143,7 +144,7 @@ def test_what_happens_is_told_the_same_in_every_world_that_the_seat_holds_possib
 
 @each_game
 def test_the_words_of_others_are_those_that_everybody_learns(game, listen):
-    """And the number of an action, which may say more, is the seat's own alone."""
+    """And the number and structured form of an action, which may say more, are the seat's alone."""
     num_players = game.default_players
     agent, listener = listen(game)
     states = begin(game, num_players, 3, **kit_of(game).short_options)
@@ -163,7 +164,8 @@ def test_the_words_of_others_are_those_that_everybody_learns(game, listen):
         words = game.public_action_name(states, 0, action)
         expected.append({"player": player, "words": words})
         if player == 1:
-            expected[-1] = {"player": 1, "action": action, "words": game.action_name(action)}
+            own = {"action": action, "structured": game.actions.to_dict(action)}
+            expected[-1] = {"player": 1, "words": game.action_name(action), **own}
         table.watch(states, action)
         game.rules.step(states, 0, action)
     assert heard == expected[: len(heard)]
@@ -201,6 +203,8 @@ def test_the_hello_describes_the_game(game, listen):
     about = hello["game"]
     assert load_game(about["name"]) is game
     assert about["actions"] == [game.action_name(a) for a in range(game.num_actions)]
+    forms = about["structured_actions"]
+    assert [game.actions.from_dict(form) for form in forms] == list(range(game.num_actions))
     assert about["players"]["min"] == game.min_players
     assert {option["name"] for option in about["options"]} >= {o.name for o in game.options}
     observation = about["observation"]
@@ -226,7 +230,8 @@ def test_a_decision_holds_all_that_the_seat_observes(game, num_players, listen):
         assert (units / game.fields.scale == observation_of(game, states, player)).all()
         assert message["mask"] == mask.tolist()
         assert message["legal"] == [
-            {"action": a, "words": game.action_name(a)} for a in np.flatnonzero(mask).tolist()
+            {"action": a, "words": game.action_name(a), "structured": game.actions.to_dict(a)}
+            for a in np.flatnonzero(mask).tolist()
         ]
         assert (message["player"], message["num_players"]) == (player, num_players)
         assert message["events"] == []
@@ -335,12 +340,29 @@ def test_seats_at_one_table_are_games_of_their_own(listen):
 
 
 @each_game
-def test_every_action_can_be_given_by_number_and_by_words(game):
-    legal = {action: game.action_name(action) for action in range(game.num_actions)}
-    for action, words in legal.items():
-        for answer in (action, words, f"  {words.upper()} ", words.replace(" ", "   ")):
+def test_every_action_can_be_given_by_number_by_words_and_in_structured_form(game):
+    legal = range(game.num_actions)
+    for action, words in enumerate(game.actions.names):
+        form = game.actions.to_dict(action)
+        for answer in (action, words, f"  {words.upper()} ", words.replace(" ", "   "), form):
             line = json.dumps({"game": 7, "action": answer, "why": "a note"}).encode()
-            assert messages.read_action(line, 7, legal) == action
+            assert messages.read_action(line, 7, legal, game.actions) == action
+
+
+@each_game
+def test_a_structured_form_that_means_no_legal_action_is_a_fault(game):
+    form = game.actions.to_dict(0)
+    for answer, message in (
+        (form, "is not legal there"),
+        ({**form, "kind": "castle"}, "kind must be one of .*, got 'castle'"),
+        ({**form, "rook": 1}, "takes .*, got .*rook"),
+        ({}, "an action in structured form is"),
+    ):
+        line = json.dumps({"game": 7, "action": answer}).encode()
+        with pytest.raises(ProgramFault, match=message) as fault:
+            messages.read_action(line, 7, [1], game.actions)
+        assert fault.value.kind == ILLEGAL
+        assert not fault.value.is_fatal
 
 
 def test_a_turn_of_many_games_is_answered_game_by_game(listen):

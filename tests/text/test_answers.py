@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import time
 
 import pytest
 from helpers import EACH_GAME
 
 from card_envs.answers import meant, read_answer
+from card_envs.engine.actions import Action, Actions
 
 each_game = pytest.mark.parametrize("game", EACH_GAME)
 
@@ -15,7 +17,7 @@ NAMES = {
     0: "take the discard into slot 0",
     3: "take the discard into slot 3",
     4: "draw",
-    16: "swap slot 0 with slot 2 of the player 1 to the left",
+    16: "swap slot 0 with slot 2 of the first player to the left",
     95: "knock",
     96: "do not knock",
     110: "exchange row 3: lay down 2 bears, 1 mouse",
@@ -72,13 +74,45 @@ NAMES = {
         ("[2 seals]", [120, 121, 130]),
         ("[play 2 seals]", [120]),
         ("[play: 2 seals, 1 joker]", [121]),
-        ("[swap 0 2 1]", [16]),
+        ("[swap 0 2 first]", [16]),
         ("nothing of it", []),
         ("[ニャー]", []),
     ],
 )
 def test_answers(text, actions):
     assert sorted(read_answer(text, NAMES)[1]) == actions
+
+
+FORMS = Actions(
+    Action("take", "take the discard into slot {slot}", slot=4),
+    Action("draw", "draw"),
+    Action("play", "play: {cards}", cards=["2 seals", "2 seals, 1 joker"]),
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "actions"),
+    [
+        ('{"kind": "draw"}', [4]),
+        ('[{"kind": "draw"}]', [4]),
+        ('```json\n{"kind": "take", "slot": 3}\n```', [3]),
+        ('I play {"kind": "play", "cards": "2 seals, 1 joker"}.', [6]),
+        ('{"kind": "draw"} or rather {"slot": 1, "kind": "take"}', [1]),
+        ('[draw] or rather {"kind": "take", "slot": 1}', [1]),
+        ('{"kind": "take", "slot": 1} or rather [draw]', [4]),
+        ("[draw] for {no reason}", [4]),
+        ('[draw] for {"slot": 1}', [4]),
+        ('{"kind": "take", "slot": 4}', []),
+        ('{"kind": "take", "slot": 2}', []),  # not possible
+        ('{"kind": "take"}', []),
+        ('{"kind": "fly"} [draw] {"kind": "fly"}', []),
+        ("{" * 5000 + '"kind": 1' + "}" * 5000, []),
+        ("[" + '{"kind":' * 50_000 + "]", []),
+    ],
+)
+def test_answers_in_structured_form(text, actions):
+    possible = {action: FORMS.name(action) for action in range(FORMS.size) if action != 2}
+    assert read_answer(text, possible, FORMS)[1] == actions
 
 
 def test_the_answer_is_told_as_it_was_found():
@@ -88,16 +122,21 @@ def test_the_answer_is_told_as_it_was_found():
 
 
 @each_game
-def test_every_action_is_understood_by_its_number_and_by_its_words(game):
+def test_every_action_is_understood_by_its_number_by_its_words_and_in_structured_form(game):
     names = {action: game.action_name(action) for action in range(game.num_actions)}
     step = -(-len(names) // 100)
     for action, name in list(names.items())[::step]:
         for text in (f"[{action}]", f"[{name}]", f"Well: [{name.upper()}]!", f"[{action} {name}]"):
             assert read_answer(text, names)[1] == [action], text
         assert read_answer(f"I think that this is best:\n{name}", names)[1] == [action]
+        form = json.dumps(game.actions.to_dict(action))
+        for text in (form, f"Well: [{form}]!"):
+            assert read_answer(text, names, game.actions)[1] == [action], text
 
 
-@pytest.mark.parametrize("word", ["a ", "the ", "1 ", "slot ", "[", "[a", "a]", "[[]]", "*", "a,"])
+@pytest.mark.parametrize(
+    "word", ["a ", "the ", "1 ", "slot ", "[", "[a", "a]", "[[]]", "{a", "[{", "{}", "*", "a,"]
+)
 def test_long_answers_take_no_time(word):
     """Also those that are made to."""
     names = {k: f"a slot a the a 1 a slot the a a {k}" for k in range(300)}

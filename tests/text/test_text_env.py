@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import json
 import pickle
 import re
 
@@ -185,7 +186,26 @@ def test_the_first_text_of_each_player_holds_rules_options_and_how_to_answer(gam
             assert f"- players: {env.num_players}," in text
             for option in game.options:
                 assert f"- {option.name} = {options[option.name]}: " in text
+            for kind in game.actions:
+                assert f'\n- {{"kind": "{kind.kind}"' in text
     assert len(seen) > 1
+
+
+@each_game
+def test_a_decision_can_be_answered_in_structured_form(game):
+    env = text_env(game, 3)
+    for _ in range(10):
+        action = env.aec.legal_actions()[-1]
+        done, info = env.step(f"I think: {json.dumps(game.actions.to_dict(action))}")
+        assert info["action"] == action
+        if done:
+            break
+    env = text_env(game, 3)
+    legal = env.aec.legal_actions()
+    wrong = next((a for a in range(game.num_actions) if a not in legal), None)
+    if wrong is not None:
+        _, info = env.step(json.dumps(game.actions.to_dict(wrong)))
+        assert f"is not legal now ({game.action_name(wrong)})." in info["message"]
 
 
 @memory_modes
@@ -271,7 +291,7 @@ def test_a_wrong_answer_gets_a_message_and_another_try(game):
     before = env.aec.states.tobytes()
     done, info = env.step("I choose [to fly to the moon]")
     assert not done
-    assert (info["player"], info["action"], info["action_name"]) == (player, None, None)
+    assert (info["player"], info["action"], info["action_name"]) == (player, -1, "")
     assert info["message"].startswith('"to fly to the moon" is none of your legal actions. ')
     assert "You have 2 more tries" in info["message"]
     again, text = env.get_observation()
@@ -326,7 +346,7 @@ def test_wrong_answers_lose_the_game(game):
     assert not env.step("?")[0]
     done, info = env.step("?")
     assert done
-    assert info["action"] is None
+    assert info["action"] == -1
     assert info["message"].endswith(
         "That was your last try: the game is over and you have lost it."
     )
@@ -390,8 +410,8 @@ def test_texts_keep_to_their_bounds(game, num_players, memory):
 def test_every_piece_has_its_bound(game):
     names = {action: game.action_name(action) for action in range(game.num_actions)}
     listed = dict(sorted(names.items(), key=lambda item: -len(item[1]))[: text_prompt.MOST_LISTED])
-    assert len(text_prompt.legal_actions(listed)) <= text_prompt.longest_actions(game)
-    assert len(text_prompt.legal_actions(names)) <= text_prompt.longest_actions(game)
+    assert len(text_prompt.legal_actions(game, listed)) <= text_prompt.longest_actions(game)
+    assert len(text_prompt.legal_actions(game, names)) <= text_prompt.longest_actions(game)
     longest = max(names.values(), key=len)
     follows = (
         "That was your last try: a random legal action is taken for you: "

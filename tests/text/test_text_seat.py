@@ -9,7 +9,9 @@ import gymnasium
 import numpy as np
 import pytest
 from gymnasium.utils.env_checker import check_env
+from gymnasium.vector import AutoresetMode
 from helpers import EACH_GAME, TABLES, kit_of
+from travellers import plain
 
 from card_envs.agents import FollowingAgent, make_agent
 from card_envs.engine.agent import Follower
@@ -147,7 +149,7 @@ def test_wrong_answers(game):
     text, reward, terminated, truncated, info = env.step("nothing")
     assert (reward, terminated, truncated) == (0.0, False, False)
     assert text.startswith(info["message"])
-    assert info["action"] is None
+    assert info["action"] == -1
     text, reward, terminated, truncated, info = env.step("nothing")
     assert (reward, terminated, truncated) == (-1.0, True, False)
     assert text.startswith(info["message"])
@@ -199,3 +201,54 @@ def test_it_is_copied_pickled_and_rendered(game):
         answer = f"[{info['legal_actions'][-1]}]"
         assert twin.step(answer) == copy.deepcopy(env).step(answer)
     env.close()
+
+
+def kinds_in(infos):
+    """The type of each key, in arrays of Python's objects that of each entry."""
+    kinds = {}
+    for key, value in infos.items():
+        if isinstance(value, dict):
+            kinds |= {f"{key}.{inner}": kind for inner, kind in kinds_in(value).items()}
+        elif value.dtype == object:
+            told = infos[f"_{key}"] if f"_{key}" in infos else np.ones(len(value), np.bool_)
+            kinds[key] = {type(entry) for entry in value[told]}
+        else:
+            kinds[key] = {value.dtype.str}
+    return kinds
+
+
+@pytest.mark.parametrize("autoreset_mode", [AutoresetMode.NEXT_STEP, AutoresetMode.SAME_STEP])
+@each_game
+def test_vectors_of_them(game, autoreset_mode):
+    """Wrong answers, lost games, ends and new games, in several games at a time."""
+    courses = []
+    for mode in ("sync", "async"):
+        vector = gymnasium.make_vec(
+            game.gymnasium_text_id,
+            num_envs=3,
+            vectorization_mode=mode,
+            vector_kwargs={"autoreset_mode": autoreset_mode},
+            max_tries=2,
+            max_steps=30,
+        )
+        texts, infos = vector.reset(seed=1)
+        course, kinds = [(texts, infos)], kinds_in(infos)
+        happened = set()
+        for k in range(30):
+            answers = [legal[-1] if legal else "" for legal in infos["legal_actions"]]
+            answers[k % 3] = "nothing"
+            if k > 20:
+                answers[0] = "nothing"
+            texts, rewards, terminated, truncated, infos = vector.step(tuple(answers))
+            course.append((texts, rewards, terminated, truncated, infos))
+            for key, found in kinds_in(infos).items():
+                assert len(found) == 1, key
+                assert kinds.setdefault(key, found) == found, key
+            happened |= {("over", i) for i in (terminated | truncated).nonzero()[0]}
+            happened |= {("wrong", i) for i, message in enumerate(infos["message"]) if message}
+            happened |= {("no action", i) for i in (infos["action"] == -1).nonzero()[0]}
+        assert len({name for name, i in happened if i > 0}) == 3
+        assert {("over", 0), ("wrong", 0), ("no action", 0)} <= happened
+        vector.close()
+        courses.append(course)
+    assert plain(courses[0]) == plain(courses[1])

@@ -64,6 +64,20 @@ def test_a_run_is_shown_as_far_as_it_has_come(folder):
     assert run.truncated == 0.25
 
 
+def test_with_few_deals_there_are_no_intervals(visit, folder):
+    without = [{**line, "vs_heuristic_ci95": None} for line in ENTRIES]
+    lines = "".join(json.dumps(line) + "\n" for line in without)
+    (folder / "tests" / "first" / "progress.jsonl").write_text(lines, encoding="utf-8")
+    rank, win = MeanEstimate(0.0, None, None), MeanEstimate(0.5, None, None)
+    agents = [RatedAgentResult(f"agent {k}", 20.0 * k, None, rank, win).to_json() for k in (0, 1)]
+    board = {"game": "some_game", "deals": 4, "agents": agents}
+    (folder / "tournament.json").write_text(json.dumps(board), encoding="utf-8")
+    shown = visit(runs=folder).get("/api/runs").json()
+    assert shown["runs"][0]["curves"][0]["interval"] == [None, None, None]
+    for agent in shown["leaderboards"][0]["agents"]:
+        assert (agent["rank_ci95"], agent["rating_ci95"]) == (None, None)
+
+
 def test_whether_a_run_is_training_or_finished(folder):
     run = folder / "tests" / "first"
     config = yaml.safe_load((run / "config.yaml").read_text())

@@ -1,33 +1,23 @@
-"""The tables of keys in ``training/README.md``, made from the configurations themselves.
-
-python -m training.runs.config_tables     # renews them
-"""
+"""Tables of the keys of configurations."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from pathlib import Path
+from collections.abc import Iterator
 from typing import Annotated, Any, Literal, get_args, get_origin
 
 import yaml
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
-from card_envs import command
-from card_envs.files import write_text
-from card_envs.markdown import markdown_table, with_section
-from training.improvement.config import ImprovementConfig
-from training.runs.config import Config
+from card_envs.markdown import markdown_table
 from training.runs.keys import keys_of
-
-README = Path(__file__).parent.parent / "README.md"
 
 _NULL = " or null"
 _END = "...\n"  # of a YAML document that is a text or a number
 
 
-def config_table(model: type[BaseModel] = Config) -> str:
-    """All keys, their values, defaults and meanings, as a Markdown table; sections come last."""
+def config_table(model: type[BaseModel]) -> str:
+    """All keys of a configuration, their values, defaults and meanings; sections come last."""
     shown = sorted(_keys_of(model), key=lambda entry: "." in entry[0])
     rows = [
         [f"`{key}`", _values_of(field), _default_of(field), field.description or ""]
@@ -89,20 +79,3 @@ def _default_of(field: FieldInfo) -> str:
     shown = list(default) if isinstance(default, tuple) else default
     text = yaml.safe_dump(shown, default_flow_style=True, width=1000)
     return f"`{text.removesuffix(_END).strip()}`"
-
-
-def renew() -> None:
-    """Renew the tables of keys."""
-    text = README.read_text(encoding="utf-8")
-    for name, model in (("config", Config), ("improvement", ImprovementConfig)):
-        text = with_section(text, name, config_table(model))
-    write_text(README, text)
-
-
-def main(argv: Sequence[str] | None = None) -> int:
-    """The command ``python -m training.runs.config_tables``; returns the exit status."""
-    return command.run("training.runs.config_tables", renew)
-
-
-if __name__ == "__main__":
-    raise SystemExit(main())

@@ -24,7 +24,7 @@ def evaluate_learner(run: RunFolder[Any], learner: Agent) -> dict[str, Any]:
 
     Returns:
         For each configured agent A ``vs_A``, the mean rank reward over the table sizes, and
-        ``vs_A_ci95``; ``truncated``: the share of truncated games.
+        ``vs_A_ci95``, None below 5 deals; ``truncated``: the share of truncated games.
     """
     evaluation = run.config.evaluation
     options = {name: value for name, value in run.options.items() if name != "reward"}

@@ -1,4 +1,4 @@
-"""Records of what was done: the command, the machine, the agents, and tables made of results."""
+"""Records of what was done: the command, the machine, the agents."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import os
 import platform
 import re
 import shlex
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -17,7 +17,7 @@ import card_envs
 from card_envs.agents import make_agent, policy_path
 from card_envs.agents.search_names import is_search
 from card_envs.engine.game import Game
-from card_envs.markdown import with_section
+from card_envs.files import write_json
 
 _POLICIES = Path(__file__).parent.parent / "policies"
 
@@ -85,20 +85,13 @@ def read_json(path: Path) -> Any:
         raise ValueError(f"{path} is damaged: {error}") from None
 
 
-def with_tables(text: str, kind: str, results: Path, table: Callable[[dict[str, Any]], str]) -> str:
-    """The text with its tables of one kind renewed.
-
-    Args:
-        text: It has places ``<!-- kind:name -->`` … ``<!-- end -->``.
-        kind: The kind.
-        results: The folder of the files ``kind_name.json``.
-        table: Makes a table of what such a file holds.
+def write_or_print(path: Path | None, result: dict[str, Any]) -> None:
+    """Write a command's result as JSON; print it if there is no file.
 
     Raises:
-        OSError: A place has no file.
-        ValueError: A place has no end.
+        OSError: The file cannot be written.
     """
-    for name in re.findall(rf"<!-- {kind}:(\w+) -->", text):
-        result = read_json(results / f"{kind}_{name}.json")
-        text = with_section(text, f"{kind}:{name}", table(result))
-    return text
+    if path is None:
+        print(json.dumps(result, indent=2))
+    else:
+        write_json(path, result)

@@ -2,13 +2,12 @@
 
 from card_envs.engine.game import Game, Option
 from card_envs.games.animalia import rules, state
-from card_envs.games.animalia.action_features import ACTION_FEATURES
+from card_envs.games.animalia.actions import ACTIONS, public_action_name
 from card_envs.games.animalia.heuristic import heuristic
 from card_envs.games.animalia.observation import FIELDS, STATE_FIELDS, observe, write_state
 from card_envs.games.animalia.outlook import outlook, round_of
 from card_envs.games.animalia.scene import scene
 from card_envs.games.animalia.style import STYLE
-from card_envs.games.animalia.text import action_name, public_action_name
 
 GAME = Game(
     id="animalia",
@@ -16,13 +15,12 @@ GAME = Game(
     title="Animalia",
     min_players=state.MIN_PLAYERS,
     max_players=state.MAX_PLAYERS,
-    num_actions=state.NUM_ACTIONS,
     state_dtype=state.STATE,
     fields=FIELDS,
     rules=rules,
     observe=observe,
     scene=scene,
-    action_name=action_name,
+    actions=ACTIONS,
     public_action_name=public_action_name,
     own_options=(
         Option(
@@ -35,7 +33,6 @@ GAME = Game(
     ),
     score_scale=rules.SCORE_SCALE,
     heuristic=heuristic,
-    action_features=ACTION_FEATURES,
     state_fields=STATE_FIELDS,
     write_state=write_state,
     round_of=round_of,

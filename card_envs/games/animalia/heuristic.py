@@ -12,6 +12,7 @@ from __future__ import annotations
 import numpy as np
 
 from card_envs.engine.jit import jit
+from card_envs.games.animalia.actions import ACT
 from card_envs.games.animalia.cards import (
     NUM_CARDS,
     NUM_FAMILIES,
@@ -26,18 +27,13 @@ from card_envs.games.animalia.cards import (
 from card_envs.games.animalia.powers import is_triggered
 from card_envs.games.animalia.state import (
     BRING_IN,
-    CARD,
     EXCELLENCE,
     FULL,
     GIVE,
     LOT,
-    NAME,
     NO_FAMILY,
     OWL_FAMILY,
-    PASS,
-    RECEIVER,
     STEAL,
-    TAKE,
     TAKE_OUT,
     collected_cards,
     collections_each,
@@ -95,7 +91,7 @@ def heuristic(states, i):
     if s.phase == BRING_IN:
         return choose_bonus_card(s, player)
     if s.phase == TAKE_OUT:
-        return CARD + best_replacement(s, player, int(s.chosen))[0]
+        return ACT.card + best_replacement(s, player, int(s.chosen))[0]
     if s.phase == OWL_FAMILY:
         return choose_owl_family(s, player)
     return choose_gift(s, player, unseen)
@@ -197,7 +193,7 @@ def gain(s, place, cards, unseen):
 def choose_take(s, player, unseen):
     """The collection that gains most by the lot, or to pass."""
     best = _NEVER if s.must_take else LEAST_TAKE_GAIN
-    action = PASS
+    action = ACT.pass_
     for number in range(collections_each(s)):
         place = first_collection(s, player) + number
         room = room_in(s, place) - count(s.lot)
@@ -210,7 +206,7 @@ def choose_take(s, player, unseen):
                 gained += PRANKSTER_GAIN
             if gained > best:
                 best = gained
-                action = TAKE + number
+                action = ACT.take + number
     return action
 
 
@@ -220,7 +216,7 @@ def choose_theft(s, player, unseen):
     into = int(s.taken_into)
     stealable = others_cards(s, player)
     best = 0.0
-    action = PASS
+    action = ACT.pass_
     for card in range(NUM_CARDS):
         if stealable >> card & 1:
             gained = gain(s, into, s.collection[into] | 1 << card, unseen)
@@ -230,7 +226,7 @@ def choose_theft(s, player, unseen):
                     gained -= LOSS_OF_OTHERS * gain(s, place, rest, unseen)
             if gained > best:
                 best = gained
-                action = CARD + card
+                action = ACT.card + card
     return action
 
 
@@ -239,7 +235,7 @@ def choose_gift(s, player, unseen):
     """The card to give and its receiver: what gains most, also by what it spoils."""
     source = int(s.taken_into)
     best = 0.0 if s.phase == GIVE else _NEVER
-    action = PASS
+    action = ACT.pass_
     for number in range(num_receivers(s)):
         place = receiver(s, player, number)
         if room_in(s, place) == 0:
@@ -250,7 +246,7 @@ def choose_gift(s, player, unseen):
                 gained -= LOSS_OF_OTHERS * gain(s, place, s.collection[place] | 1 << card, unseen)
                 if gained > best:
                     best = gained
-                    action = CARD + card if s.phase == GIVE else RECEIVER + number
+                    action = ACT.card + card if s.phase == GIVE else ACT.give + number
     return action
 
 
@@ -276,13 +272,13 @@ def best_replacement(s, player, bonus_card):
 def choose_bonus_card(s, player):
     """The bonus card that gains most, if it gains enough not to be kept."""
     best = LEAST_BONUS_GAIN[seasons_to_come(s)]
-    action = PASS
+    action = ACT.pass_
     for card in range(NUM_CARDS):
         if s.bonus[player] >> card & 1:
             gained = best_replacement(s, player, card)[1]
             if gained > best:
                 best = gained
-                action = CARD + card
+                action = ACT.card + card
     return action
 
 
@@ -290,7 +286,7 @@ def choose_bonus_card(s, player):
 def choose_owl_family(s, player):
     """The family with which the collection where the owl lies earns most."""
     best = _NEVER
-    action = NAME
+    action = ACT.owl
     for number in range(collections_each(s)):
         cards = s.collection[first_collection(s, player) + number]
         if cards & OWL_ALONE != 0:
@@ -298,5 +294,5 @@ def choose_owl_family(s, player):
                 value = worth_with_owl(s, player, cards, 0, family)
                 if value > best:
                     best = value
-                    action = NAME + family
+                    action = ACT.owl + family
     return action

@@ -3,23 +3,21 @@
 from __future__ import annotations
 
 from card_envs.engine.jit import inline, jit
+from card_envs.games.animalia.actions import ACT, ACTIONS
 from card_envs.games.animalia.cards import NUM_FAMILIES, count
 from card_envs.games.animalia.powers import legal_in_powers
 from card_envs.games.animalia.state import (
     BRING_IN,
-    CARD,
     LOT,
-    NAME,
-    NUM_ACTIONS,
     OWL_FAMILY,
-    PASS,
-    TAKE,
     TAKE_OUT,
     collections_each,
     first_collection,
     own_cards,
     room_in,
 )
+
+NUM_ACTIONS = ACTIONS.size
 
 
 @jit
@@ -41,20 +39,20 @@ def legal_actions(s):
     if s.phase == LOT:
         return legal_with_lot(s, player)
     if s.phase == BRING_IN:  # AN-17
-        return 1 << PASS | s.bonus[player] << CARD
+        return 1 << ACT.pass_ | s.bonus[player] << ACT.card
     if s.phase == TAKE_OUT:
-        return own_cards(s, player) << CARD
+        return own_cards(s, player) << ACT.card
     if s.phase == OWL_FAMILY:
-        return (1 << NUM_FAMILIES) - 1 << NAME
+        return (1 << NUM_FAMILIES) - 1 << ACT.owl
     return legal_in_powers(s, player)
 
 
 @jit
 def legal_with_lot(s, player):
     """AN-4, AN-6: to pass, unless they must take it; and collections with room for the lot."""
-    legal = 0 if s.must_take else 1 << PASS
+    legal = 0 if s.must_take else 1 << ACT.pass_
     first = first_collection(s, player)
     for number in range(collections_each(s)):
         if room_in(s, first + number) >= count(s.lot):
-            legal |= 1 << TAKE + number
+            legal |= 1 << ACT.take + number
     return legal

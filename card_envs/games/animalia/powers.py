@@ -9,14 +9,12 @@ thief and a prankster may choose, are rulings. All of them are in this file.
 from __future__ import annotations
 
 from card_envs.engine.jit import inline, jit
+from card_envs.games.animalia.actions import ACT
 from card_envs.games.animalia.cards import PRANKSTERS, SPIES, THIEVES
 from card_envs.games.animalia.state import (
-    CARD,
     GIVE,
     NO_CARD,
-    PASS,
     RECEIVE,
-    RECEIVER,
     STEAL,
     num_collections,
     num_receivers,
@@ -114,25 +112,25 @@ def legal_in_powers(s, player):
     """The set of legal actions while a power is used; it can always be declined, but not at the
     choice of the receiver."""
     if s.phase == STEAL:
-        return 1 << PASS | cards_to_steal(s, player) << CARD
+        return 1 << ACT.pass_ | cards_to_steal(s, player) << ACT.card
     if s.phase == GIVE:
-        return 1 << PASS | cards_to_give(s, player) << CARD
-    return receivers(s, player) << RECEIVER
+        return 1 << ACT.pass_ | cards_to_give(s, player) << ACT.card
+    return receivers(s, player) << ACT.give
 
 
 @jit
 def use_power(s, player, action):
     """Carry out a decision about a power; returns whether another one follows."""
     if s.phase == STEAL:
-        if action != PASS:
-            steal(s, action - CARD)
+        if action != ACT.pass_:
+            steal(s, action - ACT.card)
         return go_on_to_gift(s)
     if s.phase == GIVE:
-        if action == PASS:
+        if action == ACT.pass_:
             return False
-        s.chosen = action - CARD
+        s.chosen = action - ACT.card
         s.phase = RECEIVE
         return True
-    give(s, int(s.chosen), receiver(s, player, action - RECEIVER))
+    give(s, int(s.chosen), receiver(s, player, action - ACT.give))
     s.chosen = NO_CARD
     return False

@@ -12,6 +12,7 @@ from card_envs.engine.jit import jit
 from card_envs.engine.outcome import begin, begin_step, end_step, pay_points
 from card_envs.engine.rng import seed_stream
 from card_envs.engine.seat_order import to_the_left
+from card_envs.games.animalia.actions import ACT
 from card_envs.games.animalia.cards import (
     FAMILY_BITS,
     NO_CARDS,
@@ -31,19 +32,15 @@ from card_envs.games.animalia.legal import legal_actions
 from card_envs.games.animalia.powers import judge_powers, use_power
 from card_envs.games.animalia.state import (
     BRING_IN,
-    CARD,
     EXCELLENCE,
     LOT,
     MAX_COLLECTIONS,
     MAX_PLAYERS,
-    NAME,
     NO_CARD,
     NO_COLLECTION,
     NO_FAMILY,
     NOBODY,
     OWL_FAMILY,
-    PASS,
-    TAKE,
     TAKE_OUT,
     collections_each,
     first_collection,
@@ -172,16 +169,16 @@ def carry_out(s, action):
     """One decision of the player to move."""
     player = int(s.current_player)
     if s.phase == LOT:
-        if action == PASS:
+        if action == ACT.pass_:
             pass_lot(s)
         else:
-            take_lot(s, player, first_collection(s, player) + action - TAKE)
+            take_lot(s, player, first_collection(s, player) + action - ACT.take)
     elif s.phase == BRING_IN:
         bring_in(s, player, action)
     elif s.phase == TAKE_OUT:
-        take_out(s, player, action - CARD)
+        take_out(s, player, action - ACT.card)
     elif s.phase == OWL_FAMILY:
-        s.owl_family = action - NAME
+        s.owl_family = action - ACT.owl
         award_medals(s)
     elif not use_power(s, player, action):
         end_turn(s)
@@ -309,8 +306,8 @@ def draw_bonus_card(s, player):
 @jit
 def bring_in(s, player, action):
     """AN-17: choose a bonus card to bring in, or be done; when all are done, the owl's family."""
-    if action != PASS:
-        s.chosen = action - CARD
+    if action != ACT.pass_:
+        s.chosen = action - ACT.card
         s.phase = TAKE_OUT
         return
     player = to_the_left(s, player)

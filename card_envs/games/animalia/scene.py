@@ -38,7 +38,9 @@ from card_envs.games.animalia.state import (
     groups_of,
     is_lot_final,
     next_dealer,
+    num_receivers,
     points_of,
+    receiver,
     room_in,
 )
 from card_envs.games.animalia.text import card_name, card_names, collection_number, each_card
@@ -204,12 +206,14 @@ def _seat(s: Any, player: int, q: int, remembers: bool, is_open: bool) -> Seat:
         to_move=to_move(s, q),
         mark=_DEALER if q == s["dealer"] else "",
         counters=tuple(zip((*FAMILY_NAMES, "points"), values, strict=True)),
-        zones=(*_collections(s, q), *_bonus_cards(s, player, q, remembers, is_open)),
+        zones=(*_collections(s, player, q), *_bonus_cards(s, player, q, remembers, is_open)),
     )
 
 
-def _collections(s: Any, q: int) -> list[Zone]:
+def _collections(s: Any, player: int, q: int) -> list[Zone]:
+    """A player's collections, each with what it is called in the observer's actions."""
     zones = []
+    others = [receiver(s, player, number) for number in range(num_receivers(s))]
     first = first_collection(s, q)
     for place in range(first, first + collections_each(s)):
         cards = s["collection"][place]
@@ -217,7 +221,12 @@ def _collections(s: Any, q: int) -> list[Zone]:
         chosen = int(s["chosen"]) if s["phase"] == RECEIVE else NO_CARD
         note = f"{counted(count(cards), 'card')}, elegance {elegance_of(cards)}" if cards else ""
         name = f"collection {collection_number(s, place) or ''}".strip()
-        zones.append(Zone(name, _face_up(cards, chosen), note=note, highlight=is_it))
+        called = ("collection", 1 + place - first)
+        if q != player:
+            called = ("receiver", 1 + others.index(place))
+        zones.append(
+            Zone(name, _face_up(cards, chosen), note=note, highlight=is_it, stands_for=called)
+        )
     return zones
 
 

@@ -25,15 +25,7 @@ TIE_BREAK = 1000
 SEASONS = 3  # AN-3
 MAX_SEASONS = 10
 
-# The actions (49): pass, decline or be done; take the lot into one's collection 1 or 2; a card;
-# who gets a gift; the owl's family.
-PASS = 0
-TAKE = 1
-CARD = 3
-RECEIVER = CARD + NUM_CARDS
-MAX_RECEIVERS = 5
-NAME = RECEIVER + MAX_RECEIVERS
-NUM_ACTIONS = NAME + NUM_FAMILIES
+MAX_RECEIVERS = 5  # AN-14: the collections that can get a gift, at most
 
 # Values of the entry ``phase``: what the player to move decides.
 LOT, STEAL, GIVE, RECEIVE, BRING_IN, TAKE_OUT, OWL_FAMILY = range(7)
@@ -190,7 +182,7 @@ def next_dealer(s):
 
 @jit
 def receiver(s, player, number):
-    """AN-14, AN-18: the collection that gets a gift by action ``RECEIVER + number``."""
+    """AN-14, AN-18: the collection that gets a gift by action ``ACT.give + number``."""
     if s.num_players == 2:
         return first_collection(s, 1 - player) + number
     place = player + 1 + number

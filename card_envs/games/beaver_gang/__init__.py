@@ -2,13 +2,12 @@
 
 from card_envs.engine.game import Game, Option
 from card_envs.games.beaver_gang import rules, state
-from card_envs.games.beaver_gang.action_features import ACTION_FEATURES
+from card_envs.games.beaver_gang.actions import ACTIONS
 from card_envs.games.beaver_gang.heuristic import heuristic
 from card_envs.games.beaver_gang.observation import FIELDS, STATE_FIELDS, observe, write_state
 from card_envs.games.beaver_gang.outlook import outlook, round_of
 from card_envs.games.beaver_gang.scene import scene
 from card_envs.games.beaver_gang.style import STYLE
-from card_envs.games.beaver_gang.text import action_name
 
 GAME = Game(
     id="beaver_gang",
@@ -16,13 +15,12 @@ GAME = Game(
     title="Beaver Gang",
     min_players=state.MIN_PLAYERS,
     max_players=state.MAX_PLAYERS,
-    num_actions=state.NUM_ACTIONS,
     state_dtype=state.STATE,
     fields=FIELDS,
     rules=rules,
     observe=observe,
     scene=scene,
-    action_name=action_name,
+    actions=ACTIONS,
     own_options=(
         Option(
             "rounds",
@@ -34,7 +32,6 @@ GAME = Game(
     ),
     score_scale=rules.SCORE_SCALE,
     heuristic=heuristic,
-    action_features=ACTION_FEATURES,
     state_fields=STATE_FIELDS,
     write_state=write_state,
     round_of=round_of,

@@ -9,21 +9,12 @@ they expect to be lowest after everybody else's last turn, by a margin with thre
 from __future__ import annotations
 
 from card_envs.engine.jit import jit
+from card_envs.games.beaver_gang.actions import ACT, TARGETS
 from card_envs.games.beaver_gang.cards import DRAW_TWO, PEEK, SWAP
 from card_envs.games.beaver_gang.knowledge import slot_is_hidden, unseen_count
 from card_envs.games.beaver_gang.state import (
-    CARRY_OUT_DRAW_TWO,
-    DISCARD,
-    DO_NOT_KNOCK,
-    DRAW,
-    EXCHANGE,
     KNOCK,
-    KNOCK_NOW,
-    PEEK_AT,
     SLOTS,
-    SWAP_CARD,
-    TAKE,
-    TARGETS,
     TURN,
     may_take,
 )
@@ -152,27 +143,27 @@ def heuristic(states, i):
     player = s.current_player
     mean = mean_unseen_number(s, player)
     if s.phase == KNOCK:
-        return KNOCK_NOW if is_ahead(s, player, mean) else DO_NOT_KNOCK
+        return ACT.knock if is_ahead(s, player, mean) else ACT.do_not_knock
     slot = worst_slot(s, player, mean)
     worst = expected_value(s, player, player, slot, mean)
     draw_gain = expected_draw_gain(s, player, worst)
     if s.phase == TURN:
         if may_take(s) and worst - s.discard_top >= max(draw_gain, 0.5):
-            return TAKE + slot
-        return DRAW
+            return ACT.take + slot
+        return ACT.draw
     needed = draw_gain if s.first_of_pair else 0.0
     if s.drawn < SWAP:
-        return EXCHANGE + slot if worst - s.drawn > needed else DISCARD
+        return ACT.exchange + slot if worst - s.drawn > needed else ACT.discard
     if s.drawn == SWAP:
         target = best_swap(s, player, mean)
         owner = (player + 1 + target // SLOTS) % s.num_players
         gain = worst - expected_value(s, player, owner, target % SLOTS, mean)
         is_worth_it = gain > max(needed, LEAST_SWAP_GAIN)
-        return SWAP_CARD + TARGETS * slot + target if is_worth_it else DISCARD
+        return ACT.swap + TARGETS * slot + target if is_worth_it else ACT.discard
     if s.drawn == PEEK:
         unknown = unknown_slot(s, player)
-        return PEEK_AT + unknown if unknown >= 0 and needed < PEEK_GAIN else DISCARD
-    return CARRY_OUT_DRAW_TWO
+        return ACT.peek + unknown if unknown >= 0 and needed < PEEK_GAIN else ACT.discard
+    return ACT.draw_two
 
 
 @jit

@@ -12,30 +12,21 @@ from card_envs.engine.jit import jit
 from card_envs.engine.outcome import begin, begin_step, end_step, pay_points
 from card_envs.engine.rng import seed_stream
 from card_envs.engine.seat_order import to_the_left
+from card_envs.games.beaver_gang.actions import ACT, TARGETS
 from card_envs.games.beaver_gang.cards import DECK, DRAW_TWO, NO_CARD, NUM_KINDS, PEEK, SWAP
 from card_envs.games.beaver_gang.knowledge import determinize as determinize
 from card_envs.games.beaver_gang.state import (
-    CARRY_OUT_DRAW_TWO,
-    DISCARD,
     DISCARDED,
-    DO_NOT_KNOCK,
-    DRAW,
     DRAWN,
-    EXCHANGE,
     EXCHANGED,
     KNOCK,
-    KNOCK_NOW,
     MAX_PLAYERS,
     NO_TURN,
     OUTER_SLOTS,
     OVER,
-    PEEK_AT,
     PEEKED,
     SLOTS,
-    SWAP_CARD,
     SWAPPED,
-    TAKE,
-    TARGETS,
     TOOK,
     TURN,
     may_knock,
@@ -174,34 +165,34 @@ def legal_action_mask(states, i, out):
     if s.terminated or s.truncated:
         return 0
     if s.phase == TURN:
-        out[DRAW] = 1
+        out[ACT.draw] = 1
         if not may_take(s):
             return 1
         for slot in range(SLOTS):
-            out[TAKE + slot] = 1
+            out[ACT.take + slot] = 1
         return 1 + SLOTS
     if s.phase == KNOCK:
-        out[KNOCK_NOW] = 1
-        out[DO_NOT_KNOCK] = 1
+        out[ACT.knock] = 1
+        out[ACT.do_not_knock] = 1
         return 2
     # BG-10, BG-11: any drawn card may be discarded.
-    out[DISCARD] = 1
+    out[ACT.discard] = 1
     if s.drawn < SWAP:
         for slot in range(SLOTS):
-            out[EXCHANGE + slot] = 1
+            out[ACT.exchange + slot] = 1
         return 1 + SLOTS
     if s.drawn == SWAP:
         targets = SLOTS * (int(s.num_players) - 1)
         for slot in range(SLOTS):
-            first = SWAP_CARD + TARGETS * slot
+            first = ACT.swap + TARGETS * slot
             for target in range(targets):
                 out[first + target] = 1
         return 1 + SLOTS * targets
     if s.drawn == PEEK:
         for slot in range(SLOTS):
-            out[PEEK_AT + slot] = 1
+            out[ACT.peek + slot] = 1
         return 1 + SLOTS
-    out[CARRY_OUT_DRAW_TWO] = 1
+    out[ACT.draw_two] = 1
     return 2
 
 
@@ -212,13 +203,13 @@ def step(states, i, action):
     begin_step(s)
     s.in_view[s.current_player] = 0  # without memory a view is gone with the next decision
     if s.phase == TURN:
-        if action == DRAW:
+        if action == ACT.draw:
             draw(s)
         else:
-            take_discard(s, action - TAKE)
+            take_discard(s, action - ACT.take)
     elif s.phase == DRAWN:
         use_drawn_card(s, action)
-    elif action == KNOCK_NOW:
+    elif action == ACT.knock:
         s.knocker = s.current_player
         next_turn(s)
     else:
@@ -251,7 +242,7 @@ def use_drawn_card(s, action):
     """BG-10 to BG-15: what may be done with the drawn card."""
     player = int(s.current_player)
     card = s.drawn
-    if action == DISCARD:
+    if action == ACT.discard:
         discard(s, card)
         s.drawn = NO_CARD
         if s.first_of_pair:  # BG-15: the second card, to be used or discarded as in B
@@ -259,14 +250,14 @@ def use_drawn_card(s, action):
             draw(s)
         else:
             end_turn(s, DISCARDED)
-    elif action < SWAP_CARD:
-        slot = action - EXCHANGE
+    elif action < ACT.swap:
+        slot = action - ACT.exchange
         put_into_row(s, player, slot, card)
         s.known[player] |= 1 << SLOTS * player + slot
         end_turn(s, EXCHANGED + slot)
-    elif action < PEEK_AT:
-        slot = (action - SWAP_CARD) // TARGETS
-        target = (action - SWAP_CARD) % TARGETS
+    elif action < ACT.peek:
+        slot = (action - ACT.swap) // TARGETS
+        target = (action - ACT.swap) % TARGETS
         other = (player + 1 + target // SLOTS) % s.num_players
         other_slot = target % SLOTS
         swap_cards(s, player, slot, other, other_slot)
@@ -274,8 +265,8 @@ def use_drawn_card(s, action):
         s.swapped_with[player] = other
         s.swapped_slot[player] = other_slot
         end_turn(s, SWAPPED + slot)
-    elif action < CARRY_OUT_DRAW_TWO:
-        slot = action - PEEK_AT
+    elif action < ACT.draw_two:
+        slot = action - ACT.peek
         s.known[player] |= 1 << SLOTS * player + slot  # BG-14
         s.in_view[player] |= 1 << SLOTS * player + slot
         discard(s, card)

@@ -15,20 +15,6 @@ OUTER_SLOTS = 0b1001  # BG-6, as a set of slots: slot k is bit 1 << k
 # Values of ``phase``: what the player to move decides.
 TURN, DRAWN, KNOCK, OVER = 0, 1, 2, 3
 
-# The actions (97). A swap is SWAP_CARD + TARGETS * own slot + target, where a target is another
-# player's card: SLOTS * (places to the left - 1) + their slot.
-TARGETS = SLOTS * (MAX_PLAYERS - 1)
-TAKE = 0
-DRAW = 4
-DISCARD = 5
-EXCHANGE = 6
-SWAP_CARD = 10
-PEEK_AT = 90
-CARRY_OUT_DRAW_TWO = 94
-KNOCK_NOW = 95
-DO_NOT_KNOCK = 96
-NUM_ACTIONS = 97
-
 # What a player's last turn in this round did (``last_turn``): one of these, plus the slot of their
 # own that it was done to. A swap also has the other card's owner and slot.
 NO_TURN, TOOK, EXCHANGED, SWAPPED, PEEKED, DISCARDED = 0, 1, 5, 9, 13, 17

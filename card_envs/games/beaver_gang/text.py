@@ -1,51 +1,16 @@
-"""Beaver Gang in words: the actions, and the words of the scene."""
+"""Beaver Gang in words: a player's last turn, and cards."""
 
 from __future__ import annotations
 
 from card_envs.games.beaver_gang.cards import KIND_NAMES
 from card_envs.games.beaver_gang.state import (
-    CARRY_OUT_DRAW_TWO,
-    DISCARD,
     DISCARDED,
-    DO_NOT_KNOCK,
-    DRAW,
-    EXCHANGE,
     EXCHANGED,
-    KNOCK_NOW,
     NO_TURN,
-    NUM_ACTIONS,
-    PEEK_AT,
     PEEKED,
-    SLOTS,
-    SWAP_CARD,
     SWAPPED,
-    TAKE,
-    TARGETS,
     TOOK,
 )
-
-
-def action_name(action: int) -> str:
-    """An action in words; ValueError if there is none of that number."""
-    if not 0 <= action < NUM_ACTIONS:
-        raise ValueError(f"actions are from 0 to {NUM_ACTIONS - 1}, got {action}")
-    if action < DRAW:
-        return f"take the discard into slot {action - TAKE}"
-    if EXCHANGE <= action < SWAP_CARD:
-        return f"exchange the drawn card for slot {action - EXCHANGE}"
-    if SWAP_CARD <= action < PEEK_AT:
-        slot, target = divmod(action - SWAP_CARD, TARGETS)
-        places, other_slot = divmod(target, SLOTS)
-        return f"swap slot {slot} with slot {other_slot} of the player {places + 1} to the left"
-    if PEEK_AT <= action < CARRY_OUT_DRAW_TWO:
-        return f"peek at slot {action - PEEK_AT}"
-    return {
-        DRAW: "draw",
-        DISCARD: "discard the drawn card",
-        CARRY_OUT_DRAW_TWO: "carry out draw two",
-        KNOCK_NOW: "knock",
-        DO_NOT_KNOCK: "do not knock",
-    }[action]
 
 
 def turn_name(turn: int, other_card: str) -> str:

@@ -2,7 +2,7 @@
 
 from card_envs.engine.game import Game, Option
 from card_envs.games.franks_zoo import rules, state
-from card_envs.games.franks_zoo.action_features import ACTION_FEATURES
+from card_envs.games.franks_zoo.actions import ACTIONS, public_action_name
 from card_envs.games.franks_zoo.heuristic import heuristic
 from card_envs.games.franks_zoo.knowledge import look_back
 from card_envs.games.franks_zoo.observation import (
@@ -14,7 +14,6 @@ from card_envs.games.franks_zoo.observation import (
 from card_envs.games.franks_zoo.outlook import outlook, round_of
 from card_envs.games.franks_zoo.scene import scene
 from card_envs.games.franks_zoo.style import STYLE
-from card_envs.games.franks_zoo.text import action_name, public_action_name
 
 GAME = Game(
     id="franks_zoo",
@@ -22,13 +21,12 @@ GAME = Game(
     title="Frank's Zoo",
     min_players=state.MIN_PLAYERS,
     max_players=state.MAX_PLAYERS,
-    num_actions=state.NUM_ACTIONS,
     state_dtype=state.STATE,
     fields=FIELDS,
     rules=rules,
     observe=observe,
     scene=scene,
-    action_name=action_name,
+    actions=ACTIONS,
     public_action_name=public_action_name,
     own_options=(
         Option(
@@ -46,7 +44,6 @@ GAME = Game(
     ),
     score_scale=rules.SCORE_SCALE,
     heuristic=heuristic,
-    action_features=ACTION_FEATURES,
     state_fields=STATE_FIELDS,
     write_state=write_state,
     round_of=round_of,

@@ -16,6 +16,7 @@ import numpy as np
 
 from card_envs.engine.jit import inline, jit
 from card_envs.engine.scratch import scratch
+from card_envs.games.franks_zoo.actions import ACT
 from card_envs.games.franks_zoo.cards import (
     HEDGEHOG,
     JOKER,
@@ -43,11 +44,8 @@ from card_envs.games.franks_zoo.knowledge import count_elsewhere
 from card_envs.games.franks_zoo.rules import holds, may_ask, players_with_cards
 from card_envs.games.franks_zoo.state import (
     ANSWER,
-    ASK,
     EXCHANGE,
-    GIVE,
     NO_CARD,
-    PASS,
     TURN,
     counts_animals,
     packed,
@@ -96,16 +94,16 @@ def heuristic(states, i):
     player = int(s.current_player)
     hand = packed(s.hand, player)
     if s.phase == TURN and s.last_set != NO_LAY and must_pass(s, player, hand):
-        return PASS
+        return ACT.pass_
     few = scratch(CHANCES)
     wins = scratch(CHANCES)
     write_chances_to_win(s, player, count_elsewhere(s, player, hand, True), few, wins)
     if s.phase == EXCHANGE:
-        return GIVE + choose_gift(s, player, hand)
+        return ACT.give + choose_gift(s, player, hand)
     if s.phase == ANSWER:
         return choose_answer(s, hand, wins)
     action = choose_set(s, player, hand, wins)
-    if action == PASS and s.last_set != NO_LAY and may_ask(s, player):
+    if action == ACT.pass_ and s.last_set != NO_LAY and may_ask(s, player):
         return choose_request(s, hand)
     return action
 
@@ -258,7 +256,7 @@ def choose_set(s, player, hand, wins):
     least = fewest_cards(s, player)
     leads = s.last_set == NO_LAY
     partners = not leads and s.owner == s.partner[player]
-    best, best_score = PASS, -np.inf
+    best, best_score = ACT.pass_, -np.inf
     if not leads:
         best_score = value_of(hand, animals_count) - PASS_COST / (1 + least)
         if partners:
@@ -283,20 +281,20 @@ def choose_set(s, player, hand, wins):
 @jit
 def choose_request(s, hand):
     """FZ-19: ask with the cards without which the hand is worth most, rather than pass."""
-    best, best_score = PASS, value_of(hand, True)
+    best, best_score = ACT.pass_, value_of(hand, True)
     for k in range(NUM_TO_ASK[s.last_set]):
         lay = int(LAYS_TO_ASK[s.last_set, k])
         if holds(hand, lay):
             score = value_of(hand - PACKED[lay], True)
             if score > best_score:
-                best, best_score = ASK + lay, score
+                best, best_score = ACT.ask + lay, score
     return best
 
 
 @jit
 def choose_answer(s, hand, wins):
     """FZ-19: help, unless it spoils the hand for more than it is worth."""
-    best, best_score = PASS, value_of(hand, True)
+    best, best_score = ACT.pass_, value_of(hand, True)
     for lay in range(NUM_LAYS):
         whole = TOGETHER[s.request, lay]
         if whole != NO_LAY and MAY_PLAY[s.last_set, whole] and holds(hand, lay):

@@ -12,6 +12,7 @@ from card_envs.engine.jit import jit
 from card_envs.engine.outcome import begin, begin_step, end_step, pay_points
 from card_envs.engine.rng import seed_stream
 from card_envs.engine.seat_order import to_the_left
+from card_envs.games.franks_zoo.actions import ACT
 from card_envs.games.franks_zoo.cards import (
     DECK_COUNTS,
     DECK_OF_THREE_COUNTS,
@@ -36,13 +37,10 @@ from card_envs.games.franks_zoo.cards import (
 from card_envs.games.franks_zoo.knowledge import determinize as determinize
 from card_envs.games.franks_zoo.state import (
     ANSWER,
-    ASK,
     EXCHANGE,
-    GIVE,
     MAX_PLAYERS,
     NO_CARD,
     NOBODY,
-    PASS,
     TURN,
     cards_in,
     clear,
@@ -231,7 +229,7 @@ def legal_action_mask(states, i, out):
     if s.phase == EXCHANGE:  # FZ-18
         for kind in range(NUM_KINDS):
             legal = s.hand[player, kind] > (s.gift == kind)
-            out[GIVE + kind] = legal
+            out[ACT.give + kind] = legal
             count += legal
         return count
     hand = packed(s.hand, player)
@@ -243,14 +241,14 @@ def legal_action_mask(states, i, out):
                 legal = holds(hand, lay)
                 out[lay] = legal
                 count += legal
-        out[PASS] = 1
+        out[ACT.pass_] = 1
         return count + 1
     if last_set == NO_LAY:  # FZ-7
         for lay in range(NUM_SETS):
             legal = holds(hand, lay)
             out[lay] = legal
             count += legal
-        out[PASS] = count == 0  # they hold only the joker
+        out[ACT.pass_] = count == 0  # they hold only the joker
         return max(count, 1)
     for k in range(NUM_TO_PLAY[last_set]):  # FZ-8
         lay = int(LAYS_TO_PLAY[last_set, k])
@@ -261,9 +259,9 @@ def legal_action_mask(states, i, out):
         for k in range(NUM_TO_ASK[last_set]):
             lay = int(LAYS_TO_ASK[last_set, k])
             legal = holds(hand, lay)
-            out[ASK + lay] = legal
+            out[ACT.ask + lay] = legal
             count += legal
-    out[PASS] = 1
+    out[ACT.pass_] = 1
     return count + 1
 
 
@@ -286,13 +284,13 @@ def step(states, i, action):
     begin_step(s)
     player = int(s.current_player)
     if s.phase == EXCHANGE:
-        give(s, player, action - GIVE)
+        give(s, player, action - ACT.give)
     elif s.phase == ANSWER:
         answer(s, player, action)
-    elif action == PASS:
+    elif action == ACT.pass_:
         pass_turn(s, player)
-    elif action >= ASK:
-        ask(s, player, action - ASK)
+    elif action >= ACT.ask:
+        ask(s, player, action - ACT.ask)
     else:
         lay_down(s, player, action)
         note_played(s, player, action)
@@ -436,7 +434,7 @@ def answer(s, senior, action):
     s.request = NO_LAY
     s.asker = NOBODY
     s.phase = TURN
-    if action == PASS:
+    if action == ACT.pass_:
         take_back(s, junior, request)
         pass_turn(s, junior)
     else:

@@ -10,18 +10,11 @@ import numpy as np
 
 from card_envs.engine.jit import jit
 from card_envs.engine.outcome import common_dtype
-from card_envs.games.franks_zoo.cards import KIND_BITS, NUM_KINDS, NUM_LAYS
+from card_envs.games.franks_zoo.cards import KIND_BITS, NUM_KINDS
 
 MIN_PLAYERS, MAX_PLAYERS = 3, 7
 # What one player can hold at most: the largest hand and two cards of the partner.
 MAX_HAND = 17
-
-# The actions (272): play a lay (or add it, for a senior who was asked), lay it and ask for help,
-# give a card of a kind, pass (or refuse).
-ASK = NUM_LAYS
-GIVE = 2 * NUM_LAYS
-PASS = GIVE + NUM_KINDS
-NUM_ACTIONS = PASS + 1
 
 # Values of ``phase``: what the player to move decides.
 EXCHANGE, TURN, ANSWER = 0, 1, 2

@@ -1,8 +1,8 @@
 """Swim for Your Life, by Lorenz Kutschke: majorities of animals, and lives that run out."""
 
 from card_envs.engine.game import Game, Option
-from card_envs.games.swim_for_your_life import cards, rules, state
-from card_envs.games.swim_for_your_life.action_features import ACTION_FEATURES
+from card_envs.games.swim_for_your_life import rules, state
+from card_envs.games.swim_for_your_life.actions import ACTIONS
 from card_envs.games.swim_for_your_life.heuristic import heuristic
 from card_envs.games.swim_for_your_life.knowledge import look_back
 from card_envs.games.swim_for_your_life.observation import (
@@ -14,7 +14,6 @@ from card_envs.games.swim_for_your_life.observation import (
 from card_envs.games.swim_for_your_life.outlook import outlook, round_of
 from card_envs.games.swim_for_your_life.scene import scene
 from card_envs.games.swim_for_your_life.style import STYLE
-from card_envs.games.swim_for_your_life.text import action_name
 
 GAME = Game(
     id="swim_for_your_life",
@@ -22,13 +21,12 @@ GAME = Game(
     title="Swim for Your Life",
     min_players=state.MIN_PLAYERS,
     max_players=state.MAX_PLAYERS,
-    num_actions=cards.NUM_ACTIONS,
     state_dtype=state.STATE,
     fields=FIELDS,
     rules=rules,
     observe=observe,
     scene=scene,
-    action_name=action_name,
+    actions=ACTIONS,
     own_options=(
         Option(
             "expert",
@@ -38,7 +36,6 @@ GAME = Game(
     ),
     score_scale=rules.SCORE_SCALE,
     heuristic=heuristic,
-    action_features=ACTION_FEATURES,
     state_fields=STATE_FIELDS,
     write_state=write_state,
     round_of=round_of,

@@ -23,17 +23,15 @@ NUM_SETS = 3
 
 NUM_ROWS = 4  # row k, counted from 0, has k + 1 cards
 
-# The actions (1001): the multisets of one animal for row 0, of two for row 1, ..., then the tap.
+# The exchanges (1000): the multisets of one animal for row 0, of two for row 1, ...
 _MULTISETS = [
     animals
     for cards in range(1, NUM_ROWS + 1)
     for animals in combinations_with_replacement(range(NUM_ANIMALS), cards)
 ]
-TAP = len(_MULTISETS)
-NUM_ACTIONS = TAP + 1
-FIRST_ACTION = (0, 10, 65, 285, TAP)  # of each row; then the tap
+FIRST_EXCHANGE = (0, 10, 65, 285, len(_MULTISETS))  # of each row; then their number
 
-#: int8 (1000, 10): how many cards of each animal an action lays down.
+#: int8 (1000, 10): how many cards of each animal an exchange lays down.
 LAID_DOWN = np.array(
     [np.bincount(animals, minlength=NUM_ANIMALS) for animals in _MULTISETS]
 ).astype(np.int8)

@@ -13,18 +13,18 @@ import numpy as np
 
 from card_envs.engine.jit import jit
 from card_envs.engine.scratch import scratch
+from card_envs.games.swim_for_your_life.actions import ACT
 from card_envs.games.swim_for_your_life.cards import (
     ANIMAL_BITS,
     DECK_COUNTS,
     ENOUGH,
-    FIRST_ACTION,
+    FIRST_EXCHANGE,
     HARE,
     NUM_ANIMALS,
     NUM_ROWS,
     NUM_SETS,
     PACKED,
     PACKED_DECK,
-    TAP,
     VALUES,
 )
 from card_envs.games.swim_for_your_life.knowledge import unknown_cards
@@ -81,8 +81,8 @@ def heuristic(states, i):
     if s.has_exchanged[player] == 0 or score >= SET_GAIN / 2:
         return action
     if s.tapper != NOBODY:
-        return TAP if worth_of_hand(s, player, worth) >= score else action
-    return TAP if is_ahead(s, player, totals) else action
+        return ACT.tap if worth_of_hand(s, player, worth) >= score else action
+    return ACT.tap if is_ahead(s, player, totals) else action
 
 
 @jit
@@ -193,10 +193,10 @@ def write_danger(s, player, animal, fewer, danger):
 def best_exchange(s, player, unseen, worth, danger):
     """The legal exchange that leads to the best hand, and its score."""
     hand = packed(s.hand, player) | ENOUGH
-    best, best_score = TAP, -np.inf
+    best, best_score = ACT.tap, -np.inf
     for row in range(NUM_ROWS):
         present = packed(s.row, row)
-        for action in range(FIRST_ACTION[row], FIRST_ACTION[row + 1]):
+        for action in range(FIRST_EXCHANGE[row], FIRST_EXCHANGE[row + 1]):
             laid_down = PACKED[action]
             if (hand - laid_down) & ENOUGH == ENOUGH and laid_down != present:
                 score = 0.0

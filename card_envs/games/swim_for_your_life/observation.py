@@ -14,6 +14,7 @@ from card_envs.engine.observing import (
     share,
     thermometers,
 )
+from card_envs.games.swim_for_your_life.actions import ACT
 from card_envs.games.swim_for_your_life.cards import (
     DECK_COUNTS,
     LAID_DOWN,
@@ -21,7 +22,6 @@ from card_envs.games.swim_for_your_life.cards import (
     NUM_ROWS,
     NUM_SETS,
     ROW_OF,
-    TAP,
 )
 from card_envs.games.swim_for_your_life.knowledge import unknown_cards
 from card_envs.games.swim_for_your_life.state import (
@@ -146,10 +146,10 @@ _LEAD_LOOK = thermometers(_LEAD, above=15)  # by the lead plus 16
 # What the field ``last_turn`` says of an action but for the cards taken: _TAKEN values from
 # _TAKEN * (action + 1) on, in units. Those of NO_ACTION, the first, are 0. They are bytes because
 # CUDA has room for 64 KiB of constants.
-_turns = np.zeros((1 + TAP + 1, _TAKEN), np.int8)
-_turns[1 + np.arange(TAP), ROW_OF] = NUM_ROWS
-_turns[1 + TAP, NUM_ROWS] = NUM_ROWS
-_turns[1 : 1 + TAP, _LAID:] = LAID_DOWN
+_turns = np.zeros((1 + ACT.tap + 1, _TAKEN), np.int8)
+_turns[1 + np.arange(ACT.tap), ROW_OF] = NUM_ROWS
+_turns[1 + ACT.tap, NUM_ROWS] = NUM_ROWS
+_turns[1 : 1 + ACT.tap, _LAID:] = LAID_DOWN
 _TURN_LOOK = _turns.reshape(-1)
 
 

@@ -14,11 +14,12 @@ from card_envs.engine.jit import inline, jit
 from card_envs.engine.outcome import begin, begin_step, end_step, pay_points
 from card_envs.engine.rng import seed_stream
 from card_envs.engine.seat_order import to_the_left
+from card_envs.games.swim_for_your_life.actions import ACT
 from card_envs.games.swim_for_your_life.cards import (
     COUNT_BITS,
     DECK_COUNTS,
     DECK_SIZE,
-    FIRST_ACTION,
+    FIRST_EXCHANGE,
     FOURS,
     HARE,
     LAID_BITS,
@@ -28,7 +29,6 @@ from card_envs.games.swim_for_your_life.cards import (
     NUM_SETS,
     ROW_OF,
     SET_BITS,
-    TAP,
     VALUES,
 )
 from card_envs.games.swim_for_your_life.knowledge import (
@@ -56,7 +56,7 @@ from card_envs.games.swim_for_your_life.state import (
 SCORE_SCALE = 0.5
 
 # How many actions are counted in a byte.
-_BYTE_SUM = TAP // 5
+_BYTE_SUM = ACT.tap // 5
 
 
 # ---------------------------------------------------------------------------------------------
@@ -137,22 +137,22 @@ def legal_action_mask(states, i, out):
     lacking = ~set_bits(s.hand, player)
     for row in range(NUM_ROWS):
         present = set_bits(s.row, row)
-        for action in range(FIRST_ACTION[row], FIRST_ACTION[row + 1]):
+        for action in range(FIRST_EXCHANGE[row], FIRST_EXCHANGE[row + 1]):
             laid_down = LAID_BITS[action]
             # SW-5: from the hand; SW-6: something other than what lies there.
             out[action] = (laid_down & lacking == 0) & (laid_down != present)
     for animal in range(NUM_ANIMALS):
         if s.hand[player, animal] == 3:  # too few for four
             out[FOURS[animal]] = 0
-    out[TAP] = s.has_exchanged[player]  # SW-7
+    out[ACT.tap] = s.has_exchanged[player]  # SW-7
     return count_legal(out)
 
 
 @inline
 def count_legal(mask):
     """The number of legal actions: in bytes, in which many are added up at a time."""
-    count = int(mask[TAP])
-    for first in range(0, TAP, _BYTE_SUM):
+    count = int(mask[ACT.tap])
+    for first in range(0, ACT.tap, _BYTE_SUM):
         number = np.uint8(0)
         for action in range(first, first + _BYTE_SUM):
             number = np.uint8(number + mask[action])
@@ -177,11 +177,11 @@ def step(states, i, action):
     player = int(s.current_player)
     s.last_action[player] = action
     s.turns += 1
-    if action == TAP:
+    if action == ACT.tap:
         tap(s, player)
     else:
         exchange(s, player, action)
-    if action != TAP and holds_a_set(s, player):
+    if action != ACT.tap and holds_a_set(s, player):
         end_by_sudden_death(s, player)
     else:
         next_turn(s, player)

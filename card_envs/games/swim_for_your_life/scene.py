@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from card_envs.engine.observing import MEMORY_PERFECT
+from card_envs.games.swim_for_your_life.actions import ACT
 from card_envs.games.swim_for_your_life.cards import (
     ANIMAL_NAMES,
     DECK_COUNTS,
@@ -18,7 +19,6 @@ from card_envs.games.swim_for_your_life.cards import (
     NUM_ROWS,
     NUM_SETS,
     ROW_OF,
-    TAP,
     VALUES,
 )
 from card_envs.games.swim_for_your_life.knowledge import unknown_cards
@@ -135,7 +135,7 @@ def _hand(s: Any, observer: int, q: int, memory: int, is_open: bool) -> list[Zon
 
 def _last_turn(s: Any, q: int) -> str:
     action = int(s["last_action"][q])
-    if action == TAP:
+    if action == ACT.tap:
         return "tapped"
     if action != NO_ACTION:
         laid_down, taken = in_words(LAID_DOWN[action]), in_words(s["last_taken"][q])

@@ -30,18 +30,17 @@ export function drawChoices(pointing, { onact, onclear }) {
   );
 }
 
-/** All actions by kind: those that differ in what follows a colon, or in their numbers. */
+/** All actions by groups. */
 function drawList(pointing, button) {
-  const kinds = new Map();
+  const byGroup = new Map();
   for (const entry of pointing.actions) {
-    const kind = entry.words.includes(": ") ? `${entry.words.split(": ")[0]} …` : entry.words.replace(/\d+/g, "#");
-    if (!kinds.has(kind)) kinds.set(kind, []);
-    kinds.get(kind).push(entry);
+    if (!byGroup.has(entry.group)) byGroup.set(entry.group, []);
+    byGroup.get(entry.group).push(entry);
   }
-  const groups = [...kinds].map(([kind, entries]) =>
+  const groups = [...byGroup].map(([group, entries]) =>
     entries.length === 1
       ? button(entries[0])
-      : h("details", {}, h("summary", {}, `${capitalized(kind)} (${entries.length})`),
+      : h("details", {}, h("summary", {}, `${capitalized(group)} (${entries.length})`),
         h("div", { class: "choices" }, entries.map((entry) => button(entry)))));
   return h("details", { class: "all" }, h("summary", {}, `All ${pointing.actions.length} actions`), h("div", { class: "kinds" }, groups));
 }

@@ -1,12 +1,9 @@
 /**
- * Which things on the table an action's words are about.
+ * Which places of the table have been pointed at, and which actions are still meant.
  *
- * No game is known here. An action names zones ("row 2"), slots ("slot 1 of the player 2 to the
- * left") and cards ("2 bears, 1 mole"), and the scene holds zones and cards by the same names.
- * Whatever an action does not name can still be chosen from the list of actions.
+ * No game is known here: the server says with each legal action what it needs, as keys of places (card_envs/web/pointing.py).
+ * Whatever needs nothing can still be chosen from the list of actions.
  */
-
-const escaped = (text) => text.replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
 
 /** All zones of a scene: their keys, zones, and owners (null: nobody). */
 export function zonesOf(scene) {
@@ -17,83 +14,10 @@ export function zonesOf(scene) {
   ];
 }
 
-/** The needs of each legal action: keys of places, and how many cards of which name and zone. */
-export function needsOf(scene, legal) {
-  const zones = zonesOf(scene);
-  const patterns = placePatterns(zones);
-  const cards = cardIndex(zones);
-  return legal.map(({ action, words }) => ({ action, words, needs: needs(words, patterns, cards) }));
-}
-
-function needs(words, patterns, cards) {
-  const found = new Map();
-  let rest = words;
-  for (const { pattern, key } of patterns) {
-    const shorter = rest.replace(pattern, " ");
-    if (shorter !== rest) {
-      found.set(key, 1);
-      // A number that named a place names no further one.
-      rest = shorter;
-    }
-  }
-  for (const match of rest.matchAll(cards.pattern)) {
-    const key = cards.keys.get(match[2]);
-    found.set(key, (found.get(key) ?? 0) + Number(match[1] ?? 1));
-  }
-  return found;
-}
-
-function placePatterns(zones) {
-  const others = zones.filter(({ seat }) => seat && seat.label !== "you");
-  const patterns = [];
-  const add = (text, key) => patterns.push({ pattern: new RegExp(`\\b${text}\\b`), key, length: text.length });
-  for (const { key, zone, seat } of zones) {
-    const name = escaped(zone.name);
-    if (zone.layout === "slots") {
-      const left = !seat || seat.label === "you" ? "" : ` of the player ${parseInt(seat.place, 10)} to the left`;
-      zone.cards.forEach((_, k) => add(`${name} ${k}${left}`, `${key}/${k}`));
-    } else if (!seat) {
-      add(name, key);
-      const short = name.replace(/ pile$/, "");
-      if (short !== name) add(short, key);
-    } else if (seat.label === "you") {
-      add(name, key);
-      // The only one of its kind may be numbered all the same.
-      if (!/\d$/.test(name)) add(`${name} 1`, key);
-    } else {
-      const alike = others.filter((other) => other.zone.name.replace(/ \d+$/, "") === zone.name.replace(/ \d+$/, ""));
-      const number = alike.findIndex((other) => other.key === key) + 1;
-      add(`${name.replace(/ \d+$/, "")} ${number} to the left`, key);
-    }
-  }
-  return patterns.sort((a, b) => b.length - a.length);
-}
-
-/** Where a card that is named lies: with the observer, under decision, or anywhere. */
-function cardIndex(zones) {
-  const keys = new Map();
-  const ranks = new Map();
-  for (const { key, zone, seat } of zones) {
-    if (zone.layout === "slots") continue;
-    for (const card of zone.cards.filter((entry) => entry.name)) {
-      const rank = (seat?.label === "you" ? 2 : 0) + (zone.highlight || card.highlight ? 1 : 0);
-      for (const name of [card.name, card.plural || `${card.name}s`]) {
-        if (!(ranks.get(name) >= rank)) {
-          ranks.set(name, rank);
-          keys.set(name, `${key}/${card.name}`);
-        }
-      }
-    }
-  }
-  const names = [...keys.keys()].sort((a, b) => b.length - a.length).map(escaped);
-  const pattern = new RegExp(`(?:\\b(\\d+) )?\\b(${names.join("|") || "(?!)"})\\b`, "g");
-  return { keys, pattern };
-}
-
 /** What has been pointed at so far, and which actions are still meant. */
 export class Pointing {
-  constructor(scene, legal) {
-    this.actions = needsOf(scene, legal);
+  constructor(legal) {
+    this.actions = legal.map((entry) => ({ ...entry, needs: new Map(Object.entries(entry.needs)) }));
     this.chosen = new Map();
   }
 

@@ -82,19 +82,24 @@ function drawCurves(run) {
   drawing.append(s("text", { class: "axis", x: width / 2, y: height - 1, "text-anchor": "middle" }, "decisions of the learner"));
   run.curves.forEach((curve, k) => {
     const colour = COLOURS[k % COLOURS.length];
-    const upper = run.at.map((at, j) => `${x(at)},${y(curve.interval[j][1])}`);
-    const lower = run.at.map((at, j) => `${x(at)},${y(curve.interval[j][0])}`).reverse();
+    const known = run.at.map((_, j) => j).filter((j) => curve.interval[j]);
+    const upper = known.map((j) => `${x(run.at[j])},${y(curve.interval[j][1])}`);
+    const lower = known.map((j) => `${x(run.at[j])},${y(curve.interval[j][0])}`).reverse();
     drawing.append(
-      s("polygon", { points: [...upper, ...lower].join(" "), fill: colour, opacity: 0.2 }),
+      ...(known.length ? [s("polygon", { points: [...upper, ...lower].join(" "), fill: colour, opacity: 0.2 })] : []),
       s("polyline", { points: run.at.map((at, j) => `${x(at)},${y(curve.mean[j])}`).join(" "), fill: "none", stroke: colour, "stroke-width": 2 }),
       ...run.at.map((at, j) => s("circle", { cx: x(at), cy: y(curve.mean[j]), r: 3, fill: colour },
-        s("title", {}, `${count(at)} decisions, against ${curve.against}: ${signed(curve.mean[j], 3)} (${curve.interval[j].map((end) => signed(end, 3)).join(" to ")})`))));
+        s("title", {}, `${count(at)} decisions, against ${curve.against}: ${signed(curve.mean[j], 3)} (${inWords(curve.interval[j])})`))));
   });
   const legend = h("ul", { class: "curvekeys" }, run.curves.map((curve, k) => {
-    const [low, high] = curve.interval.at(-1);
-    return h("li", {}, h("i", { style: { "--player": COLOURS[k % COLOURS.length] } }), `against ${curve.against}: `, h("b", {}, signed(curve.mean.at(-1), 3)), ` (${signed(low, 3)} to ${signed(high, 3)})`);
+    return h("li", {}, h("i", { style: { "--player": COLOURS[k % COLOURS.length] } }), `against ${curve.against}: `, h("b", {}, signed(curve.mean.at(-1), 3)), ` (${inWords(curve.interval.at(-1))})`);
   }));
   return h("figure", {}, drawing, h("figcaption", {}, legend));
+}
+
+/** An interval of rank rewards; there is none where there were too few deals. */
+function inWords(interval) {
+  return interval ? interval.map((end) => signed(end, 3)).join(" to ") : "– fewer than 5 deals";
 }
 
 /**
@@ -112,8 +117,8 @@ function axisOf(measured) {
 function drawLeaderboard(board) {
   const hasRatings = board.agents.some(({ rating }) => rating !== null);
   const value = (agent) => (hasRatings ? agent.rating : agent.rank);
-  const interval = (agent) => (hasRatings ? agent.rating_ci95 : agent.rank_ci95) ?? [value(agent), value(agent)];
-  const [low, high] = axisOf(board.agents.map((agent) => ({ value: value(agent), interval: interval(agent) })));
+  const interval = (agent) => (hasRatings ? agent.rating_ci95 : agent.rank_ci95);
+  const [low, high] = axisOf(board.agents.map((agent) => ({ value: value(agent), interval: interval(agent) ?? [value(agent), value(agent)] })));
   const at = (number) => `${Math.min(Math.max((100 * (number - low)) / (high - low || 1), 0), 100)}%`;
   const digits = hasRatings ? 0 : 3;
   const drawWhisker = (mean, ends) => h("span", {
@@ -129,7 +134,7 @@ function drawLeaderboard(board) {
         h("tbody", {}, board.agents.map((agent) => h("tr", {},
           h("th", { scope: "row" }, agent.name),
           h("td", {}, h("b", {}, signed(value(agent), digits))),
-          h("td", {}, drawWhisker(value(agent), interval(agent))),
+          h("td", {}, interval(agent) ? drawWhisker(value(agent), interval(agent)) : "– fewer than 5 deals"),
           hasRatings ? h("td", {}, signed(agent.rank, 3)) : null,
           h("td", {}, agent.win === null ? "" : agent.win.toFixed(3))))))));
 }

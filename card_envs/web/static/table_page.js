@@ -187,7 +187,7 @@ export class TablePage {
   refresh() {
     const { scene } = this.frame;
     const isNew = this.isDeciding && !this.pointing;
-    if (this.isDeciding) this.pointing ??= new Pointing(scene, this.live.legal);
+    if (this.isDeciding) this.pointing ??= new Pointing(this.live.legal);
     else this.pointing = null;
     const focused = document.activeElement?.dataset?.key;
     const table = drawTable(scene, this.game.style, {

@@ -30,8 +30,8 @@ from games.animalia.table import (
 )
 from helpers import MEMORY_MODES, copy_of, is_over, observation_of, walk
 
+from card_envs.games.animalia.actions import ACTIONS, public_action_name
 from card_envs.games.animalia.scene import scene
-from card_envs.games.animalia.text import action_name, public_action_name
 from card_envs.render.scene import Card, Scene, Zone, label_of
 
 PERFECT, NONE = range(2)
@@ -81,17 +81,17 @@ def zone_of(scene, name):
         (take(2), "take the lot into collection 2"),
         (card("dog thief"), "card: thief dog"),
         (card("owl"), "card: owl"),
-        (to(5), "give it to collection 5 to the left"),
+        (to(5), "give it to the fifth collection to the left"),
         (family("parrots"), "the owl counts as: parrots"),
     ],
 )
 def test_actions_in_words(action, name):
-    assert action_name(action) == name
+    assert ACTIONS.name(action) == name
 
 
 def test_each_card_has_its_words():
     for name in CARDS:
-        assert action_name(card(name)) == f"card: {words_of(bits(name))[0]}"
+        assert ACTIONS.name(card(name)) == f"card: {words_of(bits(name))[0]}"
 
 
 THREE = ("cat thief, cat champion", "dog lousy", "cat spy")

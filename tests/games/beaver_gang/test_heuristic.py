@@ -6,16 +6,17 @@ import pytest
 from games.beaver_gang.table import Table
 
 from card_envs.games import load_game
-from card_envs.games.beaver_gang.state import DO_NOT_KNOCK, KNOCK, KNOCK_NOW
+from card_envs.games.beaver_gang.actions import ACT
+from card_envs.games.beaver_gang.state import KNOCK
 
 GAME = load_game("beaver_gang")
 
 
 @pytest.mark.parametrize(
     ("num_players", "row", "expected"),
-    [(2, "5444", KNOCK_NOW), (2, "5555", DO_NOT_KNOCK)]
-    + [(n, "5444", DO_NOT_KNOCK) for n in range(3, 7)]
-    + [(n, "3331", KNOCK_NOW) for n in range(3, 7)],
+    [(2, "5444", ACT.knock), (2, "5555", ACT.do_not_knock)]
+    + [(n, "5444", ACT.do_not_knock) for n in range(3, 7)]
+    + [(n, "3331", ACT.knock) for n in range(3, 7)],
 )
 def test_it_knocks_if_it_is_well_ahead_of_all_others(num_players, row, expected):
     """Of nobody else it knows a card. Against several players it takes a lead of 3 points more."""

@@ -10,7 +10,8 @@ from games.beaver_gang.table import GAME, Table, kinds, swap
 from helpers import MEMORY_MODES, copy_of, is_over
 
 from card_envs.agents import RandomAgent, choose
-from card_envs.games.beaver_gang.text import action_name, slot_of, turn_name
+from card_envs.games.beaver_gang.actions import ACTIONS
+from card_envs.games.beaver_gang.text import slot_of, turn_name
 from card_envs.render.words import WIDTH
 
 TAKE, DRAW, DISCARD, EXCHANGE, PEEK, DRAW_TWO, KNOCK, DO_NOT_KNOCK = 0, 4, 5, 6, 90, 94, 95, 96
@@ -74,23 +75,23 @@ def test_action_names_follow_the_table_of_actions():
         expected[slot] = f"take the discard into slot {slot}"
         expected[6 + slot] = f"exchange the drawn card for slot {slot}"
         expected[90 + slot] = f"peek at slot {slot}"
-        for k in range(1, 6):
+        for k, nth in enumerate(("first", "second", "third", "fourth", "fifth")):
             for other_slot in range(4):
-                expected[10 + 20 * slot + 4 * (k - 1) + other_slot] = (
-                    f"swap slot {slot} with slot {other_slot} of the player {k} to the left"
+                expected[10 + 20 * slot + 4 * k + other_slot] = (
+                    f"swap slot {slot} with slot {other_slot} of the {nth} player to the left"
                 )
     expected[4] = "draw"
     expected[5] = "discard the drawn card"
     expected[94] = "carry out draw two"
     expected[95] = "knock"
     expected[96] = "do not knock"
-    assert {action: action_name(action) for action in range(97)} == expected
+    assert {action: ACTIONS.name(action) for action in range(97)} == expected
 
 
 def test_others_learn_of_actions_by_the_same_names():
     table = Table.lay_out("1234", "5678", draw="S").play(DRAW)
     for action in table.legal():
-        assert GAME.public_action_name(table.states, 0, action) == action_name(action)
+        assert GAME.public_action_name(table.states, 0, action) == ACTIONS.name(action)
 
 
 def test_last_turns_in_words():

@@ -26,9 +26,9 @@ from helpers import copy_of, is_over, kinds_of_actions, mask_of
 from card_envs.engine.observing import MEMORY_MODES
 from card_envs.games import rules_file
 from card_envs.games.franks_zoo import rules
+from card_envs.games.franks_zoo.actions import ACTIONS
 from card_envs.games.franks_zoo.cards import ANIMAL_NAMES, BEATEN_BY
 from card_envs.games.franks_zoo.state import ANSWER, EXCHANGE, NOBODY, TURN
-from card_envs.games.franks_zoo.text import action_name
 from card_envs.render.scene import label_of
 from card_envs.render.words import WIDTH
 
@@ -136,16 +136,16 @@ def game_states(seeds, num_players, **options):
     ],
 )
 def test_actions_say_the_cards(action, name):
-    assert action_name(action) == name
+    assert ACTIONS.name(action) == name
 
 
 def test_action_names_follow_the_table_of_actions():
     for lay, cards in enumerate(LAYS):
-        verb, _, words = action_name(lay).partition(": ")
+        verb, _, words = ACTIONS.name(lay).partition(": ")
         assert (verb, cards_in_words(words)) == ("play", "".join(sorted(cards, key=SIGNS.index)))
-        assert action_name(129 + lay) == f"ask for help with: {words}"
+        assert ACTIONS.name(129 + lay) == f"ask for help with: {words}"
     for kind, sign in enumerate(SIGNS):
-        verb, _, words = action_name(258 + kind).partition(": ")
+        verb, _, words = ACTIONS.name(258 + kind).partition(": ")
         assert (verb, cards_in_words(words)) == ("give away", sign)
 
 
@@ -154,14 +154,14 @@ def test_others_do_not_hear_which_card_is_given():
     states = Table(4).states
     for action in range(GAME.num_actions):
         is_gift = 258 <= action < PASS
-        expected = "give away a card" if is_gift else action_name(action)
+        expected = "give away a card" if is_gift else ACTIONS.name(action)
         assert GAME.public_action_name(states, 0, action) == expected
 
 
 @pytest.mark.parametrize("action", [-1, 272])
 def test_other_numbers_are_no_actions(action):
     with pytest.raises(ValueError, match="0 to 271"):
-        action_name(action)
+        ACTIONS.name(action)
 
 
 # ---------------------------------------------------------------------------------------------

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
+from itertools import permutations
 from pathlib import Path
 
 import numpy as np
+from helpers import begin
 
 import card_envs
 
@@ -31,11 +34,19 @@ def cells(states: np.ndarray) -> np.ndarray:
     return states[0]["deck"]
 
 
-def open_cells(states: np.ndarray, player: int) -> tuple[np.ndarray, np.ndarray]:
+def open_cells(states: np.ndarray, player: int) -> np.ndarray:
     """All but the player's own card, until the cards are shown."""
     is_open = np.full(NUM_CARDS, not states[0]["is_shown"])
     is_open[player] = False
-    return is_open, ~is_open
+    return is_open
+
+
+def small_positions() -> Iterator[tuple[np.ndarray, int, list[np.ndarray]]]:
+    """After the deal: the two other cards may lie either way."""
+    states = begin(GAME, 2, 0)
+    for player in range(2):
+        deals = map(np.array, permutations(range(NUM_CARDS)))
+        yield states, player, [deal for deal in deals if deal[player] == cells(states)[player]]
 
 
 # ---------------------------------------------------------------------------------------------

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from helpers import begin, mask_of
 from kuhn_poker import GAME
-from kuhn_poker.rules import BET, PASS, SCORE_SCALE
+from kuhn_poker.rules import ACT, SCORE_SCALE
 
 JACK, QUEEN, KING = range(3)
 DEALS = list(permutations((JACK, QUEEN, KING), 2))
@@ -46,9 +46,9 @@ def test_every_deal_is_equally_likely():
     ("actions", "players", "chips"),
     [
         ((), [0], [1, 1]),
-        ((PASS,), [0, 1], [1, 1]),
-        ((BET,), [0, 1], [2, 1]),
-        ((PASS, BET), [0, 1, 0], [1, 2]),
+        ((ACT.pass_,), [0, 1], [1, 1]),
+        ((ACT.bet,), [0, 1], [2, 1]),
+        ((ACT.pass_, ACT.bet), [0, 1, 0], [1, 2]),
     ],
 )
 def test_players_take_turns_until_both_have_passed_or_bet(actions, players, chips):
@@ -61,20 +61,20 @@ def test_players_take_turns_until_both_have_passed_or_bet(actions, players, chip
 @pytest.mark.rule("KP-5")
 @pytest.mark.parametrize("deal", DEALS)
 def test_who_folds_loses_one_chip_and_shows_nothing(deal):
-    assert gain(deal, BET, PASS) == 1
-    assert gain(deal, PASS, BET, PASS) == -1
-    assert not played(deal, BET, PASS)["is_shown"][0]
+    assert gain(deal, ACT.bet, ACT.pass_) == 1
+    assert gain(deal, ACT.pass_, ACT.bet, ACT.pass_) == -1
+    assert not played(deal, ACT.bet, ACT.pass_)["is_shown"][0]
 
 
 @pytest.mark.rule("KP-6")
 @pytest.mark.parametrize("deal", DEALS)
 def test_the_higher_card_wins_the_pot(deal):
     sign = 1 if deal[0] > deal[1] else -1
-    assert gain(deal, PASS, PASS) == sign
-    assert gain(deal, BET, BET) == 2 * sign
-    assert gain(deal, PASS, BET, BET) == 2 * sign
-    assert played(deal, BET, BET)["is_shown"][0]
-    rewards = played(deal, BET, BET, reward="score")["rewards"][0]
+    assert gain(deal, ACT.pass_, ACT.pass_) == sign
+    assert gain(deal, ACT.bet, ACT.bet) == 2 * sign
+    assert gain(deal, ACT.pass_, ACT.bet, ACT.bet) == 2 * sign
+    assert played(deal, ACT.bet, ACT.bet)["is_shown"][0]
+    rewards = played(deal, ACT.bet, ACT.bet, reward="score")["rewards"][0]
     assert rewards.tolist() == [2 * sign * SCORE_SCALE, -2 * sign * SCORE_SCALE]
 
 
@@ -89,11 +89,13 @@ def test_the_value_of_the_game():
     def value(deal):
         first, second = deal
         bet, call = bets_first[first], calls_bet[second]
-        after_bet = call * gain(deal, BET, BET) + (1 - call) * gain(deal, BET, PASS)
+        after_bet = call * gain(deal, ACT.bet, ACT.bet) + (1 - call) * gain(
+            deal, ACT.bet, ACT.pass_
+        )
         bluff, answer = bets_after_pass[second], calls_after_pass[first]
-        after_raise = answer * gain(deal, PASS, BET, BET)
-        after_raise += (1 - answer) * gain(deal, PASS, BET, PASS)
-        after_pass = bluff * after_raise + (1 - bluff) * gain(deal, PASS, PASS)
+        after_raise = answer * gain(deal, ACT.pass_, ACT.bet, ACT.bet)
+        after_raise += (1 - answer) * gain(deal, ACT.pass_, ACT.bet, ACT.pass_)
+        after_pass = bluff * after_raise + (1 - bluff) * gain(deal, ACT.pass_, ACT.pass_)
         return bet * after_bet + (1 - bet) * after_pass
 
     assert sum(map(value, DEALS)) / len(DEALS) == Fraction(-1, 18)
@@ -103,7 +105,7 @@ def test_determinize_keeps_the_players_own_card():
     for player in range(2):
         found = set()
         for seed in range(50):
-            states = played((QUEEN, KING), PASS)
+            states = played((QUEEN, KING), ACT.pass_)
             GAME.rules.determinize(states, 0, player, np.uint64(seed))
             found.add(tuple(states["deck"][0].tolist()))
         assert found == {d for d in permutations(range(3)) if d[player] == (QUEEN, KING)[player]}

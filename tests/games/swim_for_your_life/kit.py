@@ -11,7 +11,6 @@ import numpy as np
 from card_envs.agents import Agent
 from card_envs.engine.agent import Turn
 from card_envs.envs.aec import CardEnv
-from card_envs.render.words import by_kind
 
 GAME_NAME = "swim_for_your_life_v0"
 
@@ -328,11 +327,10 @@ SHOWN = {
 
 
 def choose_at_random(env: CardEnv, chance: Agent) -> int:
-    """Choose a kind of action and then one of that kind: each row is a kind, and the tap."""
-    names = {action: env.action_name(action) for action in env.legal_actions()}
-    kinds = list(by_kind(names).values())
-    kind = kinds[drawn(env, chance, len(kinds))]
-    return kind[drawn(env, chance, len(kind))]
+    """Choose a group of actions and then one of that group: each row is a group, and the tap."""
+    groups = list(env.game.actions.groups(env.legal_actions()).values())
+    group = groups[drawn(env, chance, len(groups))]
+    return group[drawn(env, chance, len(group))]
 
 
 def drawn(env: CardEnv, chance: Agent, count: int) -> int:

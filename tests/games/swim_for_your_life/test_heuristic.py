@@ -11,7 +11,8 @@ from games.swim_for_your_life.table import Table
 from helpers import is_over, mask_of
 
 from card_envs.games import load_game
-from card_envs.games.swim_for_your_life.cards import DECK, HARE, NUM_SETS, TAP, VALUES
+from card_envs.games.swim_for_your_life.actions import ACT
+from card_envs.games.swim_for_your_life.cards import DECK, HARE, NUM_SETS, VALUES
 
 GAME = load_game("swim_for_your_life")
 # The package exports a function of the same name as the module.
@@ -94,8 +95,8 @@ def test_a_row_is_as_dangerous_as_opponents_are_likely_to_complete_its_set(num_p
         in_the_lap += states[0]["tapper"] >= 0
         seen += 1
         legal = np.flatnonzero(mask_of(GAME, states))
-        taps = legal[-1] == TAP and rng.random() < 0.2
-        GAME.rules.step(states, 0, TAP if taps else int(rng.choice(legal)))
+        taps = legal[-1] == ACT.tap and rng.random() < 0.2
+        GAME.rules.step(states, 0, ACT.tap if taps else int(rng.choice(legal)))
     assert seen > 20
     assert in_the_lap > 5
 

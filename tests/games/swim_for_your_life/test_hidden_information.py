@@ -19,7 +19,8 @@ from games.swim_for_your_life.table import GAME, Table, counts
 from helpers import Habits, begin, copy_of, is_over, observation_of, some_positions
 from hidden import Determinize, redrawn
 
-from card_envs.games.swim_for_your_life.cards import DECK, LAID_DOWN, ROW_OF, TAP
+from card_envs.games.swim_for_your_life.actions import ACT
+from card_envs.games.swim_for_your_life.cards import DECK, LAID_DOWN, ROW_OF
 
 tables = pytest.mark.parametrize("num_players", range(2, 6))
 variants = pytest.mark.parametrize("expert", [False, True], ids=["plain", "expert"])
@@ -46,7 +47,7 @@ class Course:
         deal = np.concatenate([states["hand"][0], states["left_over"]]).astype(int)
         on_the_way = copy_of(GAME, self.start)
         for action in self.actions:
-            if action != TAP:
+            if action != ACT.tap:
                 player = on_the_way["current_player"][0]
                 deal[player] += LAID_DOWN[action]
                 deal[player] -= on_the_way["row"][0, ROW_OF[action]]
@@ -487,7 +488,7 @@ class Onlooker:
         """A turn, and what followed from it."""
         mover = int(before["current_player"][0])
         self.number_of_turns += 1
-        if action == TAP:
+        if action == ACT.tap:
             self.turns[mover] = ("tap", None, None)
             self.tapper = mover if self.tapper is None else self.tapper
         else:

@@ -11,7 +11,7 @@ from games.swim_for_your_life.table import GAME, SIGNS, TAP, VALUES, Table, exch
 from helpers import MEMORY_MODES, begin, copy_of, is_over, mask_of
 
 from card_envs.games.swim_for_your_life import cards
-from card_envs.games.swim_for_your_life.text import action_name
+from card_envs.games.swim_for_your_life.actions import ACTIONS
 from card_envs.render.scene import label_of
 from card_envs.render.words import WIDTH
 
@@ -106,7 +106,7 @@ def game_states(seeds, num_players, **options):
     ],
 )
 def test_actions_say_the_row_and_the_cards(action, name):
-    assert action_name(action) == name
+    assert ACTIONS.name(action) == name
     table = Table(2)
     assert GAME.public_action_name(table.states, 0, action) == name
 
@@ -114,14 +114,16 @@ def test_actions_say_the_row_and_the_cards(action, name):
 @pytest.mark.parametrize("action", [-1, 1001])
 def test_other_actions_have_no_name(action):
     with pytest.raises(ValueError, match="from 0 to 1000"):
-        action_name(action)
+        ACTIONS.name(action)
 
 
 def test_action_names_follow_the_table_of_actions():
     plurals = {"mice": "mouse", "sheep": "sheep"}
     plurals |= {f"{name}s": name for name in cards.ANIMAL_NAMES if name not in ("mouse", "sheep")}
     for action in range(TAP):
-        row, words = re.fullmatch(r"exchange row (\d): lay down (.*)", action_name(action)).groups()
+        row, words = re.fullmatch(
+            r"exchange row (\d): lay down (.*)", ACTIONS.name(action)
+        ).groups()
         laid_down = np.zeros(10, int)
         for number, name in (card.split() for card in words.split(", ")):
             name = name if number == "1" else plurals[name]

@@ -1,0 +1,228 @@
+"""Tables of speed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from benchmarks.tables.cells import origin, three_digits
+from card_envs.evaluation.display import with_interval
+from card_envs.markdown import markdown_table
+
+
+def throughput(measured: dict[str, Any]) -> str:
+    """The decisions a second that ``benchmarks.throughput`` writes."""
+    settings, results = measured["settings"], measured["results"]
+    ratios = " and ".join(
+        f"`{interface}` makes **{three_digits(entry['ratio'])} times** as many decisions a "
+        f"second as `{entry['compared_to']}.{interface}`"
+        for interface, entry in results["ratios"].items()
+    )
+    startup = results["startup_seconds"]
+    stages = list(startup["empty_cache"])
+    seconds = [
+        [cache.replace("_", " "), *(f"{row[stage]:.2f}" for stage in stages)]
+        for cache, row in startup.items()
+    ]
+    header = ["seconds in a fresh process", *(stage.replace("_", " ") for stage in stages)]
+    sizes = results["sizes"]
+    return "\n\n".join(
+        [
+            _rates(results["decisions_per_second"]),
+            f"Medians of {settings['repetitions']} repetitions of {settings['seconds']:g} s, "
+            f"{settings['num_players']} players. {ratios}, the faster of the two card games "
+            "of PettingZoo measured.",
+            markdown_table(header, seconds, 3),
+            f"A state takes {sizes['state_bytes']} bytes, an observation has "
+            f"{sizes['observation_values']} values, and there are {sizes['actions']} actions.",
+            origin(measured),
+        ]
+    )
+
+
+def cuda(measured: dict[str, Any]) -> str:
+    """The decisions a second on a GPU that ``benchmarks.cuda`` writes."""
+    results = measured["results"]
+    rates = [
+        {**row, "threads": row["threads"] or results["gpu"]}
+        for row in results["decisions_per_second"]
+    ]
+    memory = {int(games): size for games, size in results["memory_bytes"].items()}
+    taken = ", ".join(f"{size / 2**20:,.0f} MiB for {games:,}" for games, size in memory.items())
+    trained = list(results["training"].items())
+    return "\n\n".join(
+        [
+            _rates(rates),
+            f"Memory of the GPU: {taken} games.",
+            *([_training_rates("learner decisions a second", trained)] if trained else []),
+            origin(measured),
+        ]
+    )
+
+
+def _rates(rows: Sequence[Mapping[str, Any]]) -> str:
+    cells = [
+        [
+            row["environment"],
+            row["interface"],
+            f"{row['games']:,}",
+            str(row["threads"]),
+            three_digits(row["median"]),
+            three_digits(row["best"]),
+        ]
+        for row in rows
+    ]
+    header = ["environment", "interface", "games", "threads", "decisions a second", "best"]
+    return markdown_table(header, cells, 4)
+
+
+def decision(measured: dict[str, Any]) -> str:
+    """Where the time of a decision goes, which ``benchmarks.decision`` writes."""
+    results = measured["results"]
+    kernels = [[name, three_digits(value)] for name, value in results["kernels"].items()]
+    steps = []
+    for size in dict.fromkeys(row["games"] for row in results["steps"]):
+        rows = [row for row in results["steps"] if row["games"] == size]
+        steps.append([f"{size:,}", *(three_digits(row["median"]) for row in rows)])
+    header = ["games at a time"]
+    for row in results["steps"][: len(steps[0]) - 1]:
+        header.append(f"{row['dtype']}{'' if row['features'] else ', features=False'}")
+    written = dict(results["bytes"])
+    state, speed = written.pop("state"), results["copied_bytes_per_second"]
+    return "\n\n".join(
+        [
+            markdown_table(["kernel, rows in cache", "ns"], kernels, 1),
+            markdown_table(header, steps, len(header) - 1),
+            "Whole steps in ns a decision, medians. A decision writes "
+            + " or ".join(f"{size:,} bytes ({dtype})" for dtype, size in written.items())
+            + f" and changes a record of {state:,}; one core copies "
+            f"{speed / 1e9:.1f} GB a second, so that copying as much takes "
+            + " or ".join(f"{1e9 * size / speed:.0f} ns" for size in written.values())
+            + f". {measured['settings']['num_players']} players.",
+            origin(measured),
+        ]
+    )
+
+
+def training(measured: dict[str, Any]) -> str:
+    """The speed of training beside a yardstick's or, with ``--against``, another checkout's."""
+    settings, results = measured["settings"], measured["results"]
+    if "commits" in settings:
+        return _of_two_checkouts(measured)
+    speeds = dict(results["decisions_per_second"])
+    rows = [(f"{measured['game']}, self-play", speeds.pop("card_envs"))]
+    rows += [(f"{name}, one environment", speed) for name, speed in speeds.items()]
+    ppo = settings["config"]["ppo"]
+    return "\n\n".join(
+        [
+            _training_rates("learner decisions a second", [*rows, ("ratio", results["ratios"])]),
+            f"Medians over rollouts ({settings['rollouts']}) of "
+            f"{settings['num_envs'] * settings['n_steps']:,} decisions (self-play: "
+            f"{settings['num_envs']:,} games, {settings['n_steps']} decisions each), "
+            f"{ppo['n_epochs']} epochs in minibatches of {ppo['batch_size']:,}, hidden layers "
+            f"{settings['config']['network']['hidden']}, "
+            f"{settings['torch_threads']} torch threads.",
+            origin(measured),
+        ]
+    )
+
+
+def _of_two_checkouts(measured: dict[str, Any]) -> str:
+    settings, results = measured["settings"], measured["results"]
+    rows = [
+        (f"{name} ({settings['commits'][name] or 'unknown commit'})", speed)
+        for name, speed in results["decisions_per_second"].items()
+    ]
+    config = settings["config"]
+    envs, ppo = config["environment"]["num_envs"], config["ppo"]
+    first = f"{measured['game']}: learner decisions a second"
+    return "\n\n".join(
+        [
+            _training_rates(first, [*rows, ("ratio", results["ratios"])]),
+            f"Medians over rollouts ({settings['rollouts']}) of {envs * ppo['n_steps']:,} "
+            f"decisions, {ppo['n_epochs']} epochs in minibatches of {ppo['batch_size']:,}, hidden "
+            f"layers {config['network']['hidden']}, on one core.",
+            origin(measured),
+        ]
+    )
+
+
+def _training_rates(first: str, rows: Iterable[tuple[str, Mapping[str, float]]]) -> str:
+    cells = [
+        [name, three_digits(row["collecting"]), three_digits(row["whole"])] for name, row in rows
+    ]
+    return markdown_table([first, "collecting rollouts", "whole training"], cells, 2)
+
+
+def rendering(measured: dict[str, Any]) -> str:
+    """The time of a ``render()`` that ``benchmarks.rendering`` writes."""
+    rows = [
+        [
+            row["environment"],
+            str(row["num_players"]),
+            row["render_mode"],
+            three_digits(row["median"]),
+            three_digits(row["worst_of_20"]),
+        ]
+        for row in measured["results"]["milliseconds"]
+    ]
+    header = ["environment", "players", "render mode", "milliseconds", "1 in 20 takes more than"]
+    return "\n\n".join([markdown_table(header, rows, 2), origin(measured)])
+
+
+def text(measured: dict[str, Any]) -> str:
+    """Games in words: completeness, speed and lengths, which ``benchmarks.text`` writes."""
+    results = measured["results"]
+    same = [
+        [
+            str(row["num_players"]),
+            f"{row['decisions']:,}",
+            f"{row['different_actions']:,}",
+            with_interval(row, "difference"),
+        ]
+        for row in results["strength"]
+    ]
+    speed = [
+        [row["interface"], str(row["num_players"]), f"{row['per_second']:,.0f}"]
+        for row in results["decisions_per_second"]
+    ]
+    columns = {
+        "first text, most": "first_most",
+        "later, mean": "later_mean",
+        "later, most": "later_most",
+        "a player's game, mean": "game_mean",
+        "a player's game, most": "game_most",
+        "bound of a text": "bound",
+    }
+    lengths = [
+        [str(row["num_players"]), *(f"{row[key]:,.0f}" for key in columns.values())]
+        for row in results["characters"]
+    ]
+    header = ["players", "decisions", "other action", "rank reward, difference"]
+    return "\n\n".join(
+        [
+            markdown_table(header, same, 4),
+            markdown_table(["interface", "players", "decisions a second"], speed, 2),
+            markdown_table(["players", *columns], lengths, 7),
+            origin(measured),
+        ]
+    )
+
+
+def web(measured: dict[str, Any]) -> str:
+    """People at tables in the browser, which ``benchmarks.web`` simulates."""
+    rows = [
+        [
+            str(row["games"]),
+            f"{row['think_seconds']:g} s",
+            three_digits(row["actions_per_second"]),
+            *map(three_digits, (*row["first_ms"], *row["turn_ms"])),
+            three_digits(row["server_cores"]),
+            str(row["errors"]),
+        ]
+        for row in measured["results"]["loads"]
+    ]
+    header = ["games at a time", "time to think", "actions a second"]
+    header += ["answer, ms", "1 in 20 takes more than"]
+    header += ["own turn again, ms", "1 in 20 takes more than", "server's cores", "errors"]
+    return "\n\n".join([markdown_table(header, rows, 8), origin(measured)])

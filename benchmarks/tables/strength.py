@@ -1,0 +1,143 @@
+"""Tables of strength: leaderboards, best responses, shipped policies, searches."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from benchmarks.tables.cells import names, origin, three_digits
+from card_envs.evaluation.display import rating_interval, short_names, with_interval
+from card_envs.markdown import markdown_table
+
+# What is shown as unfinished, as a share of games: it rounds to 0.1% at least.
+_SHOWN = 0.0005
+
+
+def strength(measured: dict[str, Any]) -> str:
+    """The leaderboard that ``benchmarks.strength`` writes."""
+    sizes = measured["by_num_players"]
+    rows = []
+    agents = measured["overall"]["agents"]
+    shown = dict(zip(names(agents), agents, strict=True))
+    for name, row in sorted(shown.items(), key=lambda item: -item[1]["rating"]):
+        own = [r for size in sizes.values() for r in size["agents"] if r["name"] == row["name"]]
+        rows.append(
+            [
+                f"`{name}`",
+                f"{row['rating']:+.0f} ({rating_interval(row)})",
+                with_interval(row, "rank"),
+                with_interval(row, "win", ".3f"),
+                *(with_interval(r, "rank") for r in own),
+            ]
+        )
+    header = ["agent", "rating", "rank reward", "win share", *(f"{n} players" for n in sizes)]
+    lines = [markdown_table(header, rows, len(header) - 1)]
+    if measured["overall"].get("truncated"):
+        share = measured["overall"]["truncated"]
+        lines.append(f"{share:.1%} of the games were truncated at `max_steps`.")
+    faults = [
+        [f"`{row['name']}`", fault["fault"], str(fault["count"]), fault["first"]]
+        for row in measured["overall"].get("programs", [])
+        for fault in row["faults"]
+    ]
+    if faults:
+        lines.append(markdown_table(["program", "fault", "count", "first"], faults))
+    return "\n\n".join([*lines, f"`{measured['command']}`"])
+
+
+def all_agents(measured: dict[str, Any]) -> str:
+    """The leaderboard with search that ``benchmarks.all_agents`` writes."""
+    agents = sorted(measured["results"]["agents"], key=lambda row: -row["rating"])
+    rows = [
+        [
+            f"`{name}`",
+            f"{row['rating']:+.0f} ({rating_interval(row)})",
+            with_interval(row, "rank"),
+            f"{row['unfinished']:.1%}",
+            f"{row['decision_ms']:.3g}",
+        ]
+        for name, row in zip(names(agents), agents, strict=True)
+    ]
+    settings = measured["settings"]
+    header = ["agent", "rating", "rank reward", "unfinished games", "ms a decision"]
+    note = (
+        f"{settings['num_players']} players, {settings['deals']} deals of each of "
+        f"{len(measured['results']['tables'])} tables, at which every two agents meet."
+    )
+    return "\n\n".join([markdown_table(header, rows, 4), note, origin(measured)])
+
+
+def best_response(measured: dict[str, Any]) -> str:
+    """The gains that ``training.best_response`` writes."""
+    searched = measured["search_deals"]
+    rows = [
+        [
+            f"`{short_names([row['against']])[0]}`",
+            str(row["num_players"]),
+            _gain(row),
+            f"{row['decisions']:,}",
+            *([_gain(row["search"]) if row["search"] else "–"] if searched else []),
+        ]
+        for row in measured["responses"]
+    ]
+    header = ["against", "players", "gain of a learner", "its decisions"]
+    note = f"Rank rewards with 95% intervals over {measured['deals']} deals in all seatings"
+    if searched:
+        header.append(f"gain of `{measured['search']}`")
+        note += f", of the search over {searched}"
+    return f"{markdown_table(header, rows, len(header) - 1)}\n\n{note}: `{measured['command']}`."
+
+
+def _gain(row: dict[str, Any]) -> str:
+    shown, unfinished = with_interval(row, "gain"), row.get("truncated", 0.0)
+    return f"{shown}; {unfinished:.1%} unfinished" if unfinished >= _SHOWN else shown
+
+
+def policy(card: dict[str, Any]) -> str:
+    """The strength on a shipped policy's card, which ``training.ship`` writes."""
+    measured = card["strength"]
+    rows = measured["results"]
+    sizes = sorted({row["num_players"] for row in rows})
+    header = ["one …", "against …", *(f"{n} players" for n in sizes), "mean"]
+    entries, unfinished = [], []
+    for mean in measured["means"]:
+        own = [row for row in rows if all(row[key] == mean[key] for key in ("name", "opponents"))]
+        names = short_names([mean["name"], mean["opponents"]])
+        ranks = [with_interval(row, "rank") for row in (*own, mean)]
+        entries.append([*(f"`{name}`" for name in names), *ranks])
+        if max(row["truncated"] for row in own) >= _SHOWN:
+            shares = ", ".join(f"{row['truncated']:.1%}" for row in own)
+            unfinished.append(f"`{names[0]}` against `{names[1]}` {shares}")
+    unit = "labels" if "labels" in card else "decisions"
+    commands = ", then ".join(f"`{command}`" for command in card["commands"])
+    return (
+        f"{markdown_table(header, entries, len(sizes) + 1)}\n\n"
+        f"Rank reward with its 95% interval over {measured['deals']} deals, each in all seatings: "
+        f"`{measured['command']}`, on {measured['machine']}."
+        + (f" Unfinished games: {'; '.join(unfinished)}." if unfinished else "")
+        + "\n\n"
+        f"`{card['name']}`'s last run: {commands}, {card[unit]:,} {unit} in {card['hours']} hours, "
+        f"on {card['machine']}."
+    )
+
+
+def search(measured: dict[str, Any]) -> str:
+    """The strength and speed of searches that ``benchmarks.search`` writes."""
+    rows = []
+    speed = measured["results"]["speed"]
+    pieces = list(speed["results"]["tables"][0]["shares"])
+    for row, fast in zip(measured["results"]["tables"], speed["results"]["tables"], strict=True):
+        rows.append(
+            [
+                str(row["num_players"]),
+                f"`{row['agent']}`",
+                with_interval(row, "rank"),
+                three_digits(fast["decisions_per_second"]),
+                three_digits(fast["rollout_decisions"]),
+                *(f"{100 * fast['shares'][piece]:.0f}%" for piece in pieces),
+            ]
+        )
+    (opponent,) = short_names([measured["settings"]["opponent"]])
+    header = ["players", "agent", f"rank reward among `{opponent}`", "decisions a second"]
+    header += ["decisions in its rollouts", *pieces]
+    origins = [f"Strength: {origin(measured)}", f"Speed: {origin(speed)}"]
+    return "\n\n".join([markdown_table(header, rows, len(header) - 3), *origins])
