@@ -17,10 +17,9 @@ from card_envs.agents.network import write_policy
 from card_envs.engine.agent import turn_of
 from card_envs.engine.game import Game, View
 from training import improve, ship
-from training.runs.keys import check, with_overrides
 from training.improve import ImprovementRun
-from training.improvement.fitting import Actor, _advantages, fit_policy
 from training.improvement.config import FitSection, ImprovementConfig, load_improvement_config
+from training.improvement.fitting import _advantages, fit_policy, log_probs_of
 from training.improvement.labels import (
     Labels,
     join_labels,
@@ -28,6 +27,8 @@ from training.improvement.labels import (
     read_labels,
     write_labels,
 )
+from training.networks.actor import Actor
+from training.runs.keys import check, with_overrides
 
 ROOT = Path(__file__).parent.parent
 
@@ -285,13 +286,13 @@ def test_advantages():
 def test_the_torch_policy_is_the_network(game, sums, tmp_path):
     network = random_network(game) if sums else network_of(game, activation="relu")
     _, labels = some_labels(game, tmp_path, 20)
-    actor = Actor(network, game)
+    actor = Actor.of(network, game)
     features = game.action_features
     by_features = sums or np.linalg.matrix_rank(features) == game.num_actions
-    assert len(actor.action.weight) == (features.shape[1] if by_features else game.num_actions)
+    assert len(actor.linear[-1].weight) == (features.shape[1] if by_features else game.num_actions)
     batch = improvement_inputs(labels, game)
     with torch.no_grad():
-        found = actor(*batch).exp().numpy()
+        found = log_probs_of(actor, *batch).exp().numpy()
     expected = network.logits(labels.observation / game.fields.scale).astype(np.float64)
     expected[labels.action_mask == 0] = -np.inf
     expected = np.exp(expected - expected.max(axis=1, keepdims=True))

@@ -327,6 +327,7 @@ def test_advantages_are_those_of_games_played_one_by_one(game, reward, truncatio
     recorder = Recorder(learner)
     count, rollout = len(recorder.tables), learner.rollout
     checked = cut = 0
+    carried = np.empty((0, 2), np.int64)
     for iteration in range(3):
         learner.collect()
         complete, advantages = rollout.advantages(gamma, lam)
@@ -335,8 +336,7 @@ def test_advantages_are_those_of_games_played_one_by_one(game, reward, truncatio
         numbers = np.empty((rollout.size, 2), np.int64)
         numbers[first:, 0] = np.tile(np.arange(count), steps)
         numbers[first:, 1] = iteration * steps + np.repeat(np.arange(steps), count)
-        if iteration:
-            numbers[:first] = carried
+        numbers[:first] = carried
         value_of, reward_of = {}, {}
         for k, (i, number) in enumerate(numbers.tolist()):
             value_of[i, number] = float(rollout.values[k])

@@ -604,9 +604,14 @@ def contents(run: Run) -> tuple[bytes, list, dict]:
         pytest.param(SCRIPTED, ["ema_decay=0.5", "ppo.kl_coef=0.1"], id="averages"),
         pytest.param(
             SCRIPTED,
-            ["opponents={self: 0.5, pool: 0.5, agents: {random: 0.1, heuristic: 0.4}}"]
-            + ["opponents.snapshot_every=1", "opponents.pool_size=1", "opponents.block_size=2"]
-            + ["ppo.ent_power=0.5", "network.critic=both"],
+            [
+                "opponents={self: 0.5, pool: 0.5, agents: {random: 0.1, heuristic: 0.4}}",
+                "opponents.snapshot_every=1",
+                "opponents.pool_size=1",
+                "opponents.block_size=2",
+                "ppo.ent_power=0.5",
+                "network.critic=both",
+            ],
             id="blocks",
         ),
     ],
