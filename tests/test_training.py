@@ -559,7 +559,7 @@ def test_training_leaves_all_that_it_promises(tmp_path, capsys):
 @pytest.mark.parametrize("deals", [4, 5])
 def test_a_learning_curve_has_a_band_where_there_are_intervals(deals, tmp_path, monkeypatch):
     drawn = []
-    monkeypatch.setattr("training.curve.write_picture", lambda figure, path: drawn.append(figure))
+    monkeypatch.setattr("training.runs.curve.write_picture", lambda figure, path: drawn.append(figure))
     values = estimate_mean(np.linspace(-0.5, 0.5, deals)).to_json("vs_random")
     entries = [{"decisions": k, **values} for k in range(3)]
     plot_learning_curve(entries, tmp_path / "curve.png", "A game")
