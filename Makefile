@@ -7,7 +7,7 @@ TRAIN := $(addprefix train-,$(GAMES))
 RESUMED_animalia := decisions=66_000_000
 IMPROVE := $(patsubst configs/improve/%.yaml,improve-%,$(wildcard configs/improve/*.yaml))
 
-.PHONY: demo check test test-bounds test-lowest test-python test-wheel test-integrations test-web test-cuda release-check docs lint bench strength soak $(TRAIN) $(IMPROVE)
+.PHONY: demo check test test-slow test-bounds test-lowest test-python test-wheel test-integrations test-web test-cuda release-check docs lint bench strength soak $(TRAIN) $(IMPROVE)
 
 demo: .venv/installed
 	rm -rf runs/demo
@@ -20,7 +20,12 @@ check: lint test
 
 test: .venv/installed
 	$(BIN)/python tests/compile_rules.py
-	$(BIN)/python -m pytest -n 2
+	$(BIN)/python -m pytest -n 2 -m "not slow"
+
+# What takes longer: larger samples, all table sizes, and what training needs.
+test-slow: .venv/installed
+	$(BIN)/python tests/compile_rules.py
+	$(BIN)/python -m pytest -n 2 -m slow
 
 # Kernels with all indices checked, over thousands of decisions of each game.
 test-bounds: .venv/installed

@@ -159,7 +159,7 @@ def measure(
     # A mistake must not come up after hours.
     for run in runs.values():
         run.commands()
-    check_search(search, search_deals, game, [str(run.policy) for run in runs.values()])
+    check_search(search, search_deals, game)
     if exact:
         check_two_players(game)
     opponents = [game.default_opponent, *(n for n in shipped_policies(game) if n == "ppo")]

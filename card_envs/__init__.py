@@ -2,36 +2,44 @@
 
 from __future__ import annotations
 
-import sys
-from importlib.metadata import PackageNotFoundError, version
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+import importlib
+from typing import TYPE_CHECKING, Any, Protocol
 
-from card_envs.interrupts import say_interrupted
-
-if Path(sys.argv[0]).stem == "card-envs":  # before the imports that take long
-    say_interrupted()
-
-from card_envs.engine.game import (
-    DEFAULT_MAX_STEPS,
-    Game,
-    check_is_game,
-    gymnasium_id,
-    gymnasium_text_id,
-)
-from card_envs.games import GAMES, load_game
+from card_envs.games import GAMES, OWN_GAMES, load_game, register
+from card_envs.names import DEFAULT_MAX_STEPS
+from card_envs.version import VERSION as __version__
 
 if TYPE_CHECKING:
+    from card_envs.contract import Action, Actions, Field, Fields, Game, Option, Scene
     from card_envs.engine.batch import BatchEngine
     from card_envs.envs.aec import CardEnv
+    from card_envs.envs.parallel import ParallelCardEnv
     from card_envs.envs.text import TextEnv
 
-__all__ = ["GAMES", "load_game", "make", "make_text", "make_vec", "register"]
+    class _GameModule(Protocol):
+        """A game's module: its functions' arguments are checked where it is imported by name."""
 
-try:
-    __version__ = version("card_envs")
-except PackageNotFoundError:  # used from a source tree that is not installed
-    __version__ = "0+unknown"
+        def env(self, **options: Any) -> CardEnv: ...
+        def raw_env(self, **options: Any) -> CardEnv: ...
+        def parallel_env(self, **options: Any) -> ParallelCardEnv: ...
+
+
+__all__ = [
+    "GAMES",
+    "Action",
+    "Actions",
+    "Field",
+    "Fields",
+    "Game",
+    "Option",
+    "Scene",
+    "__version__",
+    "load_game",
+    "make",
+    "make_text",
+    "make_vec",
+    "register",
+]
 
 
 def make(
@@ -179,46 +187,18 @@ def make_text(
     )
 
 
-def register(game: Game) -> None:
-    """Register another package's game in ``GAMES``, Gymnasium's registry and PettingZoo's.
-
-    An installed package can instead have an entry point in the group ``card_envs.games``, such as
-    ``kuhn_poker_v0 = "my_games.kuhn_poker:GAME"``. Registering the same game again changes nothing.
-
-    Raises:
-        TypeError: It is not a ``Game``.
-        ValueError: Another game already has its name.
-    """
-    check_is_game(game)
-    if game.name in GAMES.names and GAMES.load(game.name) is game:
-        return
-    GAMES.add(game.name, lambda: game)
-    _register_environments(game.name)
+def __getattr__(name: str) -> _GameModule:
+    """What is imported at its first use: a game's module, such as ``card_envs.beaver_gang_v0``, and
+    the classes of the contract."""
+    found: _GameModule
+    if name in OWN_GAMES:
+        found = importlib.import_module(f"{__name__}.{name}")
+    elif name in __all__:
+        found = getattr(importlib.import_module("card_envs.contract"), name)
+    else:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return found
 
 
-def _register_environments(name: str) -> None:
-    import gymnasium
-    import pettingzoo
-
-    env_id = gymnasium_id(name)
-    gymnasium.register(
-        id=env_id,
-        entry_point="card_envs.envs.single_seat:SingleSeatEnv",
-        vector_entry_point="card_envs.envs.single_seat_vector:SingleSeatVectorEnv",
-        kwargs={"game": name},
-    )
-    gymnasium.register(
-        id=gymnasium_text_id(name),
-        entry_point="card_envs.envs.text_seat:TextSeatEnv",
-        kwargs={"game": name},
-    )
-    if hasattr(pettingzoo, "register"):  # PettingZoo has a registry from 1.26 on
-        for env_type, entry_point in (
-            ("aec", "card_envs.envs.aec:CardEnv"),
-            ("parallel", "card_envs.envs.parallel:ParallelCardEnv"),
-        ):
-            pettingzoo.register(env_type, id=env_id, entry_point=entry_point, kwargs={"game": name})
-
-
-for _name in GAMES.names:
-    _register_environments(_name)
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__, *OWN_GAMES})

@@ -8,7 +8,7 @@ import sys
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import cast
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,13 +28,18 @@ from card_envs.datasets.command import add_record
 from card_envs.description import describe_game
 from card_envs.engine.followed_game import FollowedGame
 from card_envs.engine.game import VIEW_OPTIONS, Game
+from card_envs.engine.observing import MEMORY_PERFECT
 from card_envs.engine.seeds import check_seed
 from card_envs.envs.aec import CardEnv
 from card_envs.evaluation.commands import add_evaluate, add_tournament
 from card_envs.games import load_game, load_games
+from card_envs.render.renderer import FPS, TableRenderer
+from card_envs.render.scene import mover
+from card_envs.render.text import describe
 from card_envs.render.video import check_video_name, write_video
 from card_envs.render.words import counted, ranges, table
 from card_envs.replay import Replay
+from card_envs.version import VERSION
 from card_envs.web.command import add_serve
 
 _PROGRAM = "card-envs"
@@ -66,6 +71,7 @@ def _parser() -> argparse.ArgumentParser:
         prog=_PROGRAM,
         description="Card games with hidden information, in the terminal and the browser.",
     )
+    parser.add_argument("--version", action="version", version=f"{_PROGRAM} {VERSION}")
     add_games_argument(parser)
     commands = parser.add_subparsers(metavar="COMMAND", required=True)
 
@@ -165,7 +171,7 @@ def _run_info(args: argparse.Namespace) -> None:
 
     if args.json:
         about = {**describe_game(game), "agents": agent_names(game)}
-        print(json.dumps(about, indent=2, ensure_ascii=False))
+        print(json.dumps(about, indent=2))
     else:
         print(_describe_game(game))
 
@@ -319,7 +325,7 @@ class _Session:
             print()
         self._story.clear()
         env = self._env
-        print(env.game.describe(env.states, 0, self._seat, env.view.codes[0]))
+        print(describe(env.game, env.states, 0, self._seat, env.view.codes[0]))
 
     def _ask(self) -> int | None:
         """The person's action; None if they quit."""
@@ -412,27 +418,35 @@ def _run_replay(args: argparse.Namespace) -> None:
     if args.video:
         check_video_name(args.video)
     replay = Replay.load(args.file, args.game)
-    env = replay.start("rgb_array" if args.video else "ansi", perspective)
+    game, mode = load_game(replay.game), "rgb_array" if args.video else "ansi"
+    renderer = TableRenderer(game, mode, perspective, [mode], replay.options["num_players"])
     decisions = sum(isinstance(action, int) for action in replay.actions)
 
     if args.video:
-        write_video(args.video, _pictures(env, replay), env.metadata["render_fps"])
+        write_video(args.video, _pictures(replay, renderer), FPS)
         print(f"{args.video}: {counted(decisions + 1, 'picture')}.")
         return
-    print(f"{env.game.title}, seed {replay.seed}, {counted(decisions, 'decision')}.")
-    for number, (_, action) in enumerate(replay.steps(env), 1):
+    print(f"{game.title}, seed {replay.seed}, {counted(decisions, 'decision')}.")
+    states = replay.begin()
+    for number, (_, action) in enumerate(replay.steps(states), 1):
         print(_RULE)
-        print(env.render())
-        print(f"\nDecision {number}, {env.agent_selection}: {env.action_name(action)}.")
+        print(_table(renderer, states))
+        print(f"\nDecision {number}, player_{mover(states[0])}: {game.action_name(action)}.")
     print(_RULE)
-    print(env.render())
+    print(_table(renderer, states))
 
 
-def _pictures(env: CardEnv, replay: Replay) -> Iterator[NDArray[np.uint8]]:
+def _pictures(replay: Replay, renderer: TableRenderer) -> Iterator[NDArray[np.uint8]]:
     """The table before each decision, and at the end."""
-    for _ in replay.steps(env):
-        yield cast(NDArray[np.uint8], env.render())
-    yield cast(NDArray[np.uint8], env.render())
+    states = replay.begin()
+    for _ in replay.steps(states):
+        yield _table(renderer, states)
+    yield _table(renderer, states)
+
+
+def _table(renderer: TableRenderer, states: NDArray[np.void]) -> Any:
+    """The table as the player to move sees it."""
+    return renderer.render(states, 0, mover(states[0]), MEMORY_PERFECT)
 
 
 if __name__ == "__main__":

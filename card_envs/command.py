@@ -8,17 +8,19 @@ from __future__ import annotations
 
 import argparse
 import importlib
+import io
 import os
 import signal
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import FrameType
 
-import card_envs
 from card_envs.engine.game import Game
 from card_envs.extras import MissingExtraError
+from card_envs.files import followed
+from card_envs.games import register
 
 
 def add_games_argument(parser: argparse.ArgumentParser) -> None:
@@ -80,7 +82,7 @@ def import_games(modules: Iterable[str]) -> list[Game]:
             raise ValueError(
                 f"--games-from {name}: the module has no GAME, a card_envs.engine.game.Game"
             )
-        card_envs.register(game)
+        register(game)
         games.append(game)
     return games
 
@@ -109,20 +111,39 @@ def parse_arguments(
 
 @contextmanager
 def _stopping_interrupts() -> Iterator[None]:
-    """What stops the process, such as a batch queue, interrupts the command as Ctrl-C does."""
+    """What stops the process, such as a batch queue or the end of a terminal's session, interrupts
+    the command as Ctrl-C does."""
 
     def interrupt(number: int, frame: FrameType | None) -> None:
         raise KeyboardInterrupt
 
-    try:
-        before = signal.signal(signal.SIGTERM, interrupt)
-    except ValueError:  # signals are the main thread's
-        yield
-        return
+    before = {}
+    for name in ("SIGTERM", "SIGHUP"):  # the second one is POSIX's
+        number = getattr(signal, name, None)
+        if number is not None and signal.getsignal(number) != signal.SIG_IGN:  # as nohup says
+            with suppress(ValueError):  # signals are the main thread's
+                before[number] = signal.signal(number, interrupt)
     try:
         yield
     finally:
-        signal.signal(signal.SIGTERM, before)
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+@contextmanager
+def _printing_anything() -> Iterator[None]:
+    """Within it, a character that the encoding of the output lacks is printed as another one."""
+    before: list[tuple[io.TextIOWrapper, str | None]] = []
+    for stream, errors in ((sys.stdout, "replace"), (sys.stderr, "backslashreplace")):
+        if isinstance(stream, io.TextIOWrapper):
+            before.append((stream, stream.errors))
+            stream.reconfigure(errors=errors)
+    try:
+        yield
+    finally:
+        for stream, errors_before in before:
+            with suppress(OSError, ValueError):  # it cannot be written any more, or is closed
+                stream.reconfigure(errors=errors_before)
 
 
 def run(program: str, main: Callable[[], int | None]) -> int:
@@ -138,10 +159,10 @@ def run(program: str, main: Callable[[], int | None]) -> int:
         interrupted.
     """
     try:
-        with _stopping_interrupts():
+        with _printing_anything(), _stopping_interrupts():
             status = main() or 0
-        if sys.stdout is not None:  # it is closed
-            sys.stdout.flush()
+            if sys.stdout is not None:  # it is closed
+                sys.stdout.flush()
     except BrokenPipeError:  # the reader has seen enough, as in `| head`
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
@@ -166,12 +187,15 @@ def output_file(text: str) -> Path:
         argparse.ArgumentTypeError: The file cannot be written; the message says why.
     """
     path = Path(text)
+    try:
+        target = place = followed(path)
+    except OSError as error:
+        raise argparse.ArgumentTypeError(f"{text} cannot be written: {error.strerror}") from None
     if path.is_dir():
         raise argparse.ArgumentTypeError(f"{text} is a folder, not a file")
-    place = path.resolve()
     while not place.exists():
         place = place.parent
-    if place.is_file() and place != path.resolve():
+    if place.is_file() and place != target:
         raise argparse.ArgumentTypeError(f"{text} cannot be written: {place} is not a folder")
     # A file is replaced, which takes a writable folder; a device or a pipe is written itself.
     if not os.access(place.parent if place.is_file() else place, os.W_OK):

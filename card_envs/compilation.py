@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import numba
 
-import card_envs
 from card_envs.datasets import Recording
+from card_envs.engine.batch import BatchEngine
 from card_envs.engine.game import Game
 from card_envs.engine.jit import COMPILED
+from card_envs.envs.aec import CardEnv
 from card_envs.envs.single_seat_vector import SingleSeatVectorEnv
 
 
@@ -20,7 +21,7 @@ def compile_game(game: Game) -> None:
     """
     if not COMPILED:
         return
-    env = card_envs.make(game.name)
+    env = CardEnv(game.name)
     env.reset(seed=1)
     env.step(env.legal_actions()[0])
     env.determinize(env.possible_agents[0], seed=1)
@@ -29,7 +30,7 @@ def compile_game(game: Game) -> None:
     if game.heuristic is not None:
         game.heuristic(env.states, 0)
     for num_threads in sorted({1, min(2, numba.config.NUMBA_NUM_THREADS)}):  # type: ignore[attr-defined]
-        batch = card_envs.make_vec(game.name, num_envs=2, num_threads=num_threads)
+        batch = BatchEngine(game, 2, num_threads=num_threads)
         _, action_mask = batch.reset(seed=1)
         batch.step(action_mask.argmax(axis=1))
     games = SingleSeatVectorEnv(game.name, num_envs=2)

@@ -5,10 +5,11 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 import secrets
 import stat
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any
 
@@ -28,6 +29,38 @@ def hash_of(paths: Iterable[Path], salt: str = "") -> str:
         content = hashlib.sha256(path.read_bytes()).hexdigest()
         sha.update(f"\0{path.name}\0{content}".encode())
     return sha.hexdigest()
+
+
+def followed(path: str | Path) -> Path:
+    """The absolute path without symbolic links; it need not exist.
+
+    Raises:
+        OSError: The links go around in a circle, or a name is too long.
+    """
+    with suppress(FileNotFoundError, NotADirectoryError):
+        os.stat(path)
+    real = Path(os.path.realpath(path))
+    existing = next(place for place in (real, *real.parents) if place.exists())
+    for name in real.relative_to(existing).parts:
+        with suppress(FileNotFoundError, NotADirectoryError):
+            os.stat(existing / name)
+    return real
+
+
+def path_beside(path: Path) -> Path:
+    """A new hidden path beside another, with the same ending, for what is moved once it is built.
+
+    Its name is not too long if the other's is not.
+    """
+    return path.with_name(f".{path.stem[:40]}.{secrets.token_hex(4)}{path.suffix[-20:]}")
+
+
+def left_beside(path: Path) -> list[Path]:
+    """What processes that were killed, or are still writing, have left beside a path."""
+    name = rf"\.{re.escape(path.stem[:40])}\.[0-9a-f]{{8}}{re.escape(path.suffix[-20:])}"
+    if not path.parent.is_dir():
+        return []
+    return sorted(other for other in path.parent.iterdir() if re.fullmatch(name, other.name))
 
 
 def is_regular(path: str | Path, most: int) -> bool:
@@ -81,9 +114,9 @@ def replacement(path: str | Path) -> Iterator[Path]:
     Raises:
         OSError: The file cannot be replaced.
     """
-    path = Path(path).resolve()
+    path = followed(path)
     path.parent.mkdir(parents=True, exist_ok=True)
-    new = path.with_name(f".{path.stem}.{secrets.token_hex(4)}{path.suffix}")
+    new = path_beside(path)
     try:
         yield new
         new.replace(path)
@@ -111,7 +144,7 @@ def open_output(path: str | Path, *, sync: bool = False) -> Iterator[IO[bytes]]:
         OSError: The file cannot be written.
     """
     path = Path(path)
-    if path.exists() and not path.is_file():
+    if path.exists() and not path.is_file():  # a device or a pipe
         with path.open("wb") as file:
             yield file
         return

@@ -1,4 +1,7 @@
-"""Saved games and replays: a game as its history, in one line of JSON with a checksum."""
+"""Saved games and replays: a game as its history, in one line of JSON with a checksum.
+
+The rules alone play it, so that whatever plays games can save them.
+"""
 
 from __future__ import annotations
 
@@ -8,18 +11,18 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
-import card_envs
+import numpy as np
+from numpy.typing import NDArray
+
 from card_envs.engine.checks import check_whole_number
 from card_envs.engine.game import Game
 from card_envs.engine.seeds import check_seed
 from card_envs.files import write_output
 from card_envs.games import load_game
 from card_envs.render.words import counted
-
-if TYPE_CHECKING:
-    from card_envs.envs.aec import CardEnv
+from card_envs.version import VERSION
 
 #: The format's name, which every saved game carries.
 FORMAT = "card_envs game 1"
@@ -37,6 +40,26 @@ class Redraw(NamedTuple):
 
     player: int
     seed: int
+
+
+class Played(Protocol):
+    """A game under way, such as a ``CardEnv``."""
+
+    @property
+    def game(self) -> Game:
+        """The game."""
+
+    @property
+    def num_players(self) -> int:
+        """The number of players."""
+
+    @property
+    def options(self) -> Mapping[str, Any]:
+        """The game's options."""
+
+    @property
+    def history(self) -> tuple[int, tuple[int | Redraw, ...]]:
+        """The game's seed, and what was done since."""
 
 
 @dataclass(frozen=True)
@@ -95,10 +118,10 @@ class Replay:
         return game
 
     @classmethod
-    def of(cls, env: CardEnv) -> Replay:
-        """The history of the game in ``env``, which must have been reset."""
-        options = {"num_players": env.num_players, **env.options}
-        return cls(env.game.name, card_envs.__version__, options, *env.history)
+    def of(cls, played: Played) -> Replay:
+        """The history of a game under way, such as that of an environment that was reset."""
+        options = {"num_players": played.num_players, **played.options}
+        return cls(played.game.name, VERSION, options, *played.history)
 
     @classmethod
     def from_bytes(cls, data: bytes) -> Replay:
@@ -225,56 +248,59 @@ class Replay:
         """Write a replay file."""
         write_output(path, (self.to_json() + "\n").encode())
 
-    def start(
-        self, render_mode: str | None = "ansi", render_perspective: int | str | None = None
-    ) -> CardEnv:
-        """An environment at the beginning of the game; the arguments are those of ``CardEnv``."""
-        from card_envs.envs.aec import CardEnv
+    def begin(self) -> NDArray[np.void]:
+        """The game's record (1,) at its beginning."""
+        game = self._load_game()
+        options = dict(self.options)
+        num_players = options.pop("num_players")
+        states = game.new_states(1)
+        encoded = game.encode_options(options)
+        game.rules.reset(states, 0, np.uint64(self.seed), num_players, *encoded)
+        return states
 
-        env = CardEnv(
-            self.game,
-            render_mode=render_mode,
-            render_perspective=render_perspective,
-            on_illegal="raise",
-            **self.options,
-        )
-        env.reset(seed=self.seed)
-        return env
+    def steps(
+        self, states: NDArray[np.void] | None = None
+    ) -> Iterator[tuple[NDArray[np.void], int]]:
+        """Play the game: before each decision its record (1,), and the action that follows.
 
-    def steps(self, env: CardEnv | None = None) -> Iterator[tuple[CardEnv, int]]:
-        """Play the game: before each decision the environment, and the action that follows.
-
-        It is the same environment every time; after the last action it is where the game ended.
+        It is the same array every time; after the last action it holds how the game ended.
 
         Args:
-            env: An environment of :meth:`start`; None: it begins one.
+            states: The record to play it in, as :meth:`begin` gives it; None: one of its own.
 
         Raises:
             ValueError: An action is not legal, or it comes after the end of the game.
         """
-        env = self.start() if env is None else env
+        rules = self._load_game().rules
+        states = self.begin() if states is None else states
         for number, entry in enumerate(self.actions):
             if isinstance(entry, Redraw):
-                env.determinize(env.possible_agents[entry.player], entry.seed)
+                rules.determinize(states, 0, entry.player, np.uint64(entry.seed))
                 continue
-            legal = env.legal_actions()
-            if not legal:
-                raise ValueError(f"actions[{number}] comes after the end of the game")
-            if entry not in legal:
-                raise ValueError(f"actions[{number}] is {entry}; legal actions there: {legal}")
-            yield env, entry
-            env.step(entry)
+            self._check_action(number, entry, states)
+            yield states, entry
+            rules.step(states, 0, entry)
 
-    def play(self) -> CardEnv:
-        """An environment in which the game has been played.
+    def _check_action(self, number: int, action: int, states: NDArray[np.void]) -> None:
+        if states["terminated"][0] or states["truncated"][0]:
+            raise ValueError(f"actions[{number}] comes after the end of the game")
+        game = self._load_game()
+        action_mask = np.zeros(game.num_actions, np.int8)
+        game.rules.legal_action_mask(states, 0, action_mask)
+        if not 0 <= action < game.num_actions or not action_mask[action]:
+            legal = np.flatnonzero(action_mask).tolist()
+            raise ValueError(f"actions[{number}] is {action}; legal actions there: {legal}")
+
+    def play(self) -> NDArray[np.void]:
+        """The game's record (1,) after all of its actions.
 
         Raises:
             ValueError: As for :meth:`steps`.
         """
-        env = self.start()
-        for _ in self.steps(env):
+        states = self.begin()
+        for _ in self.steps(states):
             pass
-        return env
+        return states
 
 
 def _lines_of_games(path: str | Path) -> Iterator[tuple[int, bytes]]:

@@ -1,6 +1,6 @@
-"""Compile the rules of all games into the cache: ``python tests/compile_rules.py [GAME ...]``.
+"""Compile what `make test` calls into the cache: ``python tests/compile_rules.py [GAME ...]``.
 
-``make test`` does it first, a process for each game and as many at a time as there are cores; else
+It is done first, a process for each game and as many at a time as there are cores; else
 each of its test processes would compile all games.
 """
 
@@ -14,6 +14,7 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 from helpers import (
     ALL_GAMES,
+    SEARCHED,
     begin,
     mask_of,
     observation_of,
@@ -38,10 +39,17 @@ def compile_for_tests(game: Game) -> None:
     action = int(mask_of(game, states).argmax())
     if game.heuristic is not None:
         game.heuristic(states, 0)
-    for agent in (SearchAgent(game, rollouts=2), TreeSearchAgent(game, rollouts=2)):
-        choose(agent, game, states)
+    if game in SEARCHED:
+        for agent in (SearchAgent(game, rollouts=2), TreeSearchAgent(game, rollouts=2)):
+            choose(agent, game, states)
     game.rules.determinize(states, 0, 0, np.uint64(1))
     game.rules.step(states, 0, action)
+
+
+def compile_in_a_process(game: Game) -> None:
+    threads = {} if game in SEARCHED else {"NUMBA_NUM_THREADS": "1"}  # no loops for threads
+    command = [sys.executable, __file__, game.id]
+    subprocess.run(command, check=True, env={**os.environ, **threads})
 
 
 def main() -> None:
@@ -50,9 +58,8 @@ def main() -> None:
     for game in (game for game in ALL_GAMES if game.id in names):
         compile_for_tests(game)
     if not names:
-        commands = [[sys.executable, __file__, game.id] for game in ALL_GAMES]
         with ThreadPoolExecutor(os.cpu_count()) as pool:
-            list(pool.map(subprocess.check_call, commands))
+            list(pool.map(compile_in_a_process, ALL_GAMES))
 
 
 if __name__ == "__main__":

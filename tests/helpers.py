@@ -24,6 +24,7 @@ from card_envs.engine.game import VIEW_OPTIONS, Game, View
 from card_envs.engine.observing import MEMORY_MODES as MEMORY_MODES
 from card_envs.engine.templates import write_full_states
 from card_envs.envs.aec import CardEnv
+from card_envs.replay import Redraw, Replay
 
 #: Whether the dependency group "train" is installed; `make test-lowest` does without.
 HAS_TRAINING = find_spec("torch") is not None
@@ -44,6 +45,19 @@ TINY_LEARNER = [
     "network.hidden=[16]",
     "imitation.copy_weights=false",
 ]
+
+
+def replayed(replay: Replay) -> Iterator[tuple[CardEnv, int]]:
+    """A recorded game in an environment, as users play it: before each decision the environment,
+    and the action that follows."""
+    env = CardEnv(replay.game, on_illegal="raise", **replay.options)
+    env.reset(seed=replay.seed)
+    for entry in replay.actions:
+        if isinstance(entry, Redraw):
+            env.determinize(f"player_{entry.player}", entry.seed)
+        else:
+            yield env, entry
+            env.step(entry)
 
 
 def table_sizes(game: Game) -> range:
@@ -93,6 +107,11 @@ def stacked(game: Game, positions: Iterable[np.ndarray]) -> np.ndarray:
     for row, position in zip(rows, positions, strict=True):
         row[:] = position.view(np.uint8)
     return states
+
+
+def bytes_of_entries(states: np.ndarray) -> bytes:
+    """The record without what lies between its entries."""
+    return b"".join(np.ascontiguousarray(states[name]).tobytes() for name in states.dtype.names)
 
 
 def is_over(states: np.ndarray) -> bool:
@@ -438,9 +457,25 @@ def kit_of(game: Game) -> Kit:
 ALL_GAMES = list(_KITS)
 #: Every game once.
 EACH_GAME = [pytest.param(game, id=game.id) for game in ALL_GAMES]
-#: Every game at every table size: for ``parametrize(("game", "num_players"), TABLES)``.
+#: Compiling a search, or loops for threads, takes longer than compiling the rules: `make test` does
+#: it for these games, `make test-slow` for all.
+SEARCHED = {ALL_GAMES[0], min(ALL_GAMES, key=lambda game: game.num_actions)}
+#: Every game once, for tests that search, or play with threads.
+EACH_GAME_SEARCHED = [
+    pytest.param(game, id=game.id, marks=() if game in SEARCHED else pytest.mark.slow)
+    for game in ALL_GAMES
+]
+#: Every game at every table size: for ``parametrize(("game", "num_players"), TABLES)``. Sizes
+#: between the smallest and the largest table are left to `make test-slow`.
 TABLES = [
-    pytest.param(game, n, id=f"{game.id}-{n}") for game in ALL_GAMES for n in table_sizes(game)
+    pytest.param(
+        game,
+        n,
+        id=f"{game.id}-{n}",
+        marks=() if n in (game.min_players, game.max_players) else pytest.mark.slow,
+    )
+    for game in ALL_GAMES
+    for n in table_sizes(game)
 ]
 #: The package's own games with a policy: its card and results are published in the repository.
 SHIPPED = [

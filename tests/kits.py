@@ -102,11 +102,11 @@ class Kit:
     #: Situations that do not occur in the frozen games of a variant.
     not_frozen: Mapping[str, Collection[str]] = field(default_factory=dict)
 
-    # Written games (``python tests/test_playthroughs.py`` writes them)
-    #: ``num_players``, ``seed`` and perhaps ``options``, ``memory`` and ``variant`` (added to the
-    #: file's name) of each; a kit's own functions may look at further keys.
+    # Kept games (``python tests/test_playthroughs.py`` writes them)
+    #: ``num_players``, ``seed`` and perhaps ``options``, ``memory`` and ``variant`` (added to its
+    #: name) of each; one is ``readable``. A kit's own functions may look at further keys.
     playthroughs: Sequence[Mapping[str, Any]] = ()
-    #: What the written games show together: patterns, and how often each occurs at least.
+    #: What these games show together: patterns, and how often each occurs at least.
     shown: Mapping[str, int] = field(default_factory=dict)
     #: ``choose_at_random(env, chance)``: the action of a player who chooses at random.
     choose_at_random: Callable[[CardEnv, Agent], int] = choose_any

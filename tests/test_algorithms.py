@@ -104,6 +104,7 @@ def test_games_that_are_too_large_are_refused(monkeypatch):
         exploitability(KUHN, DEALS, PolicyAgent(random_network(KUHN), "any"))
 
 
+@pytest.mark.slow
 def test_self_play_with_a_kl_term_comes_near_to_an_equilibrium(tmp_path):
     run = tiny_run(
         KUHN,
@@ -166,6 +167,7 @@ def arguments(path, tmp_path, *words):
     ]
 
 
+@pytest.mark.slow
 def test_a_list_of_ones_own_is_run_and_measured(listed, tmp_path, capsys, monkeypatch):
     assert algorithms.main(arguments(listed, tmp_path)) == 0
     measured = read_json(tmp_path / "results.json")
@@ -234,7 +236,6 @@ def test_wrong_lists_name_the_mistake(old, new, message, listed, tmp_path, capsy
         (["--players", "3"], "is for 2 to 2 players"),
         (["--search", "random"], "'random' is not a search agent, such as search:64"),
         (["--search", "search:4,policy=random"], "names a policy; here it is that which is meas"),
-        (["--out", "a,b"], "has a comma, with which no search can be given it"),
         (["--game", SCRIPTED.id], f"{SCRIPTED.id} is for "),
     ],
 )

@@ -42,6 +42,7 @@ from card_envs.engine.seeds import next_seed, next_seeds, players_of, random_act
 from card_envs.envs.aec import CardEnv
 from card_envs.envs.single_seat import SingleSeatEnv
 from card_envs.envs.single_seat_vector import SingleSeatVectorEnv
+from card_envs.render.text import describe
 
 tables = pytest.mark.parametrize(("game", "num_players"), TABLES)
 each_game = pytest.mark.parametrize("game", EACH_GAME)
@@ -790,7 +791,7 @@ def test_seats_render_as_their_learner_sees_the_table(game):
     env = SingleSeatEnv(game.name, render_mode="ansi", num_players=game.max_players)
     assert env.render() is None
     _, info = env.reset(seed=1)
-    assert env.render() == game.describe(env._games.arena.states, 0, info["seat"])
+    assert env.render() == describe(game, env._games.arena.states, 0, info["seat"])
     vector = SingleSeatVectorEnv(game.name, 2, render_mode="ansi", num_players=game.max_players)
     vector.reset(seed=1)
     assert vector.render()[0] == env.render()

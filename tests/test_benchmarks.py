@@ -227,6 +227,7 @@ CHECKS = {
 
 
 @slow_as_python
+@pytest.mark.slow
 def test_web_runs(tmp_path, capsys, monkeypatch):
     monkeypatch.setattr(web, "_BEGINNING", 1.0)
     path = tmp_path / "web.json"
@@ -238,6 +239,7 @@ def test_web_runs(tmp_path, capsys, monkeypatch):
 
 
 @slow_as_python
+@pytest.mark.slow
 def test_text_runs(tmp_path, capsys):
     path = tmp_path / "text.json"
     arguments = ["--game", SCRIPTED.id, "--deals", "2", "--seconds", "0.1", "--json", str(path)]
@@ -256,6 +258,7 @@ def test_rendering_runs(tmp_path, capsys):
 
 
 @slow_as_python
+@pytest.mark.slow
 def test_decision_runs(tmp_path, capsys):
     path = tmp_path / "decision.json"
     arguments = ["--game", SCRIPTED.id, "--games", "3", "20", "--json", str(path)]
@@ -293,6 +296,7 @@ def test_games_are_those_of_the_environment():
 
 
 @slow_as_python
+@pytest.mark.slow
 def test_search_runs(tmp_path, capsys):
     path = tmp_path / "search.json"
     arguments = ["--game", SCRIPTED.id, "--deals", "2", "--json", str(path)]
@@ -306,6 +310,7 @@ def test_search_runs(tmp_path, capsys):
 
 
 @slow_as_python
+@pytest.mark.slow
 def test_the_speed_of_searches_is_measured_again(tmp_path, capsys):
     path = tmp_path / "search.json"
     table = ["--table", str(SCRIPTED.min_players), "search:4"]
@@ -322,6 +327,7 @@ def test_the_speed_of_searches_is_measured_again(tmp_path, capsys):
 
 
 @slow_as_python
+@pytest.mark.slow
 def test_throughput_runs(tmp_path, capsys, monkeypatch):
     """For a game of another package too, which fresh processes learn of."""
     folder = Path(sys.modules[SMALL.package].__file__).parent.parent
@@ -341,6 +347,7 @@ def test_throughput_runs(tmp_path, capsys, monkeypatch):
 
 
 @slow_as_python
+@pytest.mark.slow
 def test_training_runs(tmp_path, capsys):
     path = tmp_path / "training.json"
     arguments = ["--game", SCRIPTED.id, "--json", str(path)]
@@ -353,6 +360,7 @@ def test_training_runs(tmp_path, capsys):
 
 
 @slow_as_python
+@pytest.mark.slow
 def test_training_of_two_checkouts_takes_turns(tmp_path, capsys, monkeypatch):
     """This one against itself; each in a process of its own."""
     small = ["environment.num_envs=8", "ppo.n_steps=8", "ppo.batch_size=32", "network.hidden=[8]"]
@@ -385,6 +393,7 @@ def test_training_against_what_is_no_checkout(arguments, message, capsys):
     assert message in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_a_checkout_in_which_training_fails_is_named(tmp_path, monkeypatch):
     folder = tmp_path / "benchmarks"
     folder.mkdir()

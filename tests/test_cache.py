@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
+import signal
 import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 from helpers import EACH_GAME
 
@@ -30,18 +33,17 @@ def _names_as_before():
 
 @each_game
 def test_the_folders_name_follows_every_byte_of_the_sources(game, tmp_path, monkeypatch):
-    """Of the game's own and of the engine's; nothing else changes it."""
-    package = jit.package_of(game.rules.__name__)
-    for source, folder in (
-        (package, tmp_path / package.name),
-        (code_cache._ENGINE, tmp_path / "engine"),
-    ):
-        shutil.copytree(source, folder, ignore=shutil.ignore_patterns("__pycache__"))
-    package, engine = tmp_path / package.name, tmp_path / "engine"
-    monkeypatch.setattr(code_cache, "_ENGINE", engine)
+    """Of the game's own and of all rooms with kernels; nothing else changes it."""
+    own = jit.package_of(game.rules.__name__)
+    sources = [own, *(code_cache._PACKAGE / room for room in code_cache.ROOMS)]
+    for source in sources:
+        ignored = shutil.ignore_patterns("__pycache__")
+        shutil.copytree(source, tmp_path / source.name, ignore=ignored)
+    package, *rooms = (tmp_path / source.name for source in sources)
+    monkeypatch.setattr(code_cache, "_PACKAGE", tmp_path)
     name = name_for(package)
     assert name.startswith(f"{package.name}-")
-    paths = [*sorted(package.glob("*.py")), *sorted(engine.glob("*.py"))]
+    paths = [*package.glob("*.py"), *(path for room in rooms for path in room.rglob("*.py"))]
     assert len(paths) > 10
     for path in paths:
         content = path.read_bytes()
@@ -59,14 +61,31 @@ def test_the_folders_name_follows_every_byte_of_the_sources(game, tmp_path, monk
         assert name_for(package) != name
         renamed.rename(path)
         assert name_for(package) == name
-    for folder in (package, engine):
+    names = set()
+    for folder in (package, *rooms, *(room / "inner" for room in rooms)):
+        folder.mkdir(exist_ok=True)
         more = folder / "more.py"
         more.write_text("")
-        assert name_for(package) != name
+        names.add(name_for(package))
         more.unlink()
+    assert name not in names
     (package / "RULES.md").write_text("changed")
     assert name_for(package) == name
-    assert name_for(engine) not in (name, "")
+    for room in rooms:
+        name = name_for(room)
+        (room / "inner" / "more.py").write_text("")
+        assert name_for(room) != name
+
+
+def test_kernels_stand_in_the_rooms_that_the_name_covers():
+    """Else they would run outdated code of another file."""
+    kernel = re.compile(r"^@(jit|inline|overload|intrinsic)\b|\b(specialize|in_namespace)\(", re.M)
+    found = set()
+    for path in code_cache._PACKAGE.rglob("*.py"):
+        if kernel.search(path.read_text(encoding="utf-8")):
+            found.add(path.relative_to(code_cache._PACKAGE).parts[0])
+    assert found - {"games"} <= set(code_cache.ROOMS)
+    assert found >= {"games", code_cache.ROOMS[0]}
 
 
 @each_game
@@ -106,7 +125,7 @@ def score(card):
         ).stdout.strip()
 
     assert run() == "41 0"
-    if not any(cache.rglob("*.nbi")):
+    if not any(cache.rglob("*.nbc")):
         pytest.skip("the cache folder cannot be chosen on this system")
     assert run() == "41 1"
     cards = package / "cards.py"
@@ -126,7 +145,12 @@ def double(number):
 @pytest.fixture
 def warnings(caplog):
     """What is logged, each once: a folder that was warned of in another test is warned of again."""
-    for function in (code_cache._warn, code_cache._announce, code_cache.prepare):
+    for function in (
+        code_cache._warn,
+        code_cache._announce,
+        code_cache._refusal,
+        code_cache.prepare,
+    ):
         function.cache_clear()
     with caplog.at_level("WARNING", "card_envs"):
         yield lambda: [record.getMessage() for record in caplog.records]
@@ -150,18 +174,25 @@ def test_where_the_cache_cannot_be_written_nothing_is_cached(tmp_path, monkeypat
         assert any(str(folder) in warning for warning in warnings())
 
 
-def test_the_folder_is_private_to_its_user(tmp_path):
+def test_others_may_read_the_folder_and_not_write_to_it(tmp_path, monkeypatch):
+    """Whatever the umask is."""
     folder = tmp_path / "root" / "game"
-    assert code_cache.prepare(folder)
+    before = os.umask(0)
+    try:
+        assert compiled_in(folder, monkeypatch)(21) == 42
+    finally:
+        os.umask(before)
+    (file,) = files_of(folder, "nbc")
     if hasattr(os, "getuid"):
-        assert folder.stat().st_mode & 0o777 == folder.parent.stat().st_mode & 0o777 == 0o700
+        assert folder.stat().st_mode & 0o777 == folder.parent.stat().st_mode & 0o777 == 0o755
+        assert file.stat().st_mode & 0o777 == 0o644
 
 
 @pytest.mark.skipif(not hasattr(os, "getuid"), reason="there are no owners and modes to check")
 @pytest.mark.parametrize("which", ["root", "game"])
 @pytest.mark.parametrize("trouble", ["mode", "owner"])
 def test_a_folder_that_others_may_write_to_is_not_used(
-    which, trouble, tmp_path, monkeypatch, warnings
+    which, trouble, tmp_path, monkeypatch, warnings, owners
 ):
     folder = tmp_path / "root" / "game"
     folder.mkdir(parents=True, mode=0o700)
@@ -170,15 +201,7 @@ def test_a_folder_that_others_may_write_to_is_not_used(
     if trouble == "mode":
         os.chmod(suspect, 0o777)
     else:
-        status = os.stat
-        other = os.getuid() + 1
-
-        def owned_by_another(path, *args, **kwargs):
-            found = status(path, *args, **kwargs)
-            return os.stat_result([*found[:4], other, *found[5:]]) if path == suspect else found
-
-        monkeypatch.setattr(os, "stat", owned_by_another)
-        monkeypatch.setattr(Path, "stat", lambda self, **kwargs: owned_by_another(self, **kwargs))
+        owners[suspect] = os.getuid() + 1
     assert compiled_in(folder, monkeypatch)(21) == 42
     assert not list(folder.iterdir())
     (warning,) = warnings()
@@ -186,18 +209,131 @@ def test_a_folder_that_others_may_write_to_is_not_used(
     assert ("written by others" if trouble == "mode" else "another user") in warning
 
 
+@pytest.fixture
+def read_only(monkeypatch):
+    """From its call on, no folder can be written."""
+
+    def refuse(**where):
+        raise OSError(30, "Read-only file system", where["dir"])
+
+    def become_read_only():
+        code_cache.prepare.cache_clear()
+        code_cache._refusal.cache_clear()
+        monkeypatch.setattr(code_cache.tempfile, "TemporaryFile", refuse)
+
+    return become_read_only
+
+
+@pytest.fixture
+def owners(monkeypatch):
+    """Who owns which path, by its user's number, if it is not its real owner."""
+    owners: dict[Path, int] = {}
+    status = Path.stat
+
+    def stat_of(path, **kwargs):
+        found = status(path, **kwargs)
+        return os.stat_result([*found[:4], owners.get(path, found.st_uid), *found[5:]])
+
+    monkeypatch.setattr(Path, "stat", stat_of)
+    return owners
+
+
+def test_a_complete_cache_that_cannot_be_written_is_read(
+    tmp_path, monkeypatch, warnings, read_only
+):
+    folder = tmp_path / "root" / "game"
+    assert compiled_in(folder, monkeypatch)(21) == 42
+    before = warnings()
+    content = {path: path.stat().st_mtime_ns for path in folder.iterdir()}
+    read_only()
+    kernel = compiled_in(folder, monkeypatch)
+    assert kernel(21) == 42
+    assert sum(kernel.stats.cache_hits.values()) == 1
+    assert warnings() == before
+    assert kernel(21.5) == 43  # what it lacks is compiled, at every start
+    assert any("Read-only" in warning for warning in warnings())
+    assert {path: path.stat().st_mtime_ns for path in folder.iterdir()} == content
+
+
+@pytest.mark.skipif(not hasattr(os, "getuid"), reason="there are no owners and modes to check")
+def test_a_cache_that_cannot_be_written_may_be_roots(
+    tmp_path, monkeypatch, warnings, read_only, owners
+):
+    folder = tmp_path / "root" / "game"
+    assert compiled_in(folder, monkeypatch)(21) == 42
+    read_only()
+    me = os.getuid()
+    monkeypatch.setattr(os, "getuid", lambda: me + 1)
+    owners.update(dict.fromkeys((folder, *folder.parents), 0))
+    if me == 0:  # the file's owner cannot be feigned
+        kernel = compiled_in(folder, monkeypatch)
+        assert kernel(21) == 42
+        assert sum(kernel.stats.cache_hits.values()) == 1
+    assert code_cache.prepare(folder)
+    for path in (folder, folder.parent, tmp_path):
+        code_cache.prepare.cache_clear()
+        owners[path] = me + 2
+        assert not code_cache.prepare(folder)
+        assert f"{path} belongs to another user" in warnings()[-1]
+        owners[path] = 0
+
+
+@pytest.mark.skipif(not hasattr(os, "getuid"), reason="there are no owners and modes to check")
+def test_nobody_else_may_write_above_a_cache_that_cannot_be_written(
+    tmp_path, monkeypatch, warnings, read_only
+):
+    """But for sticky folders."""
+    folder = tmp_path / "above" / "root" / "game"
+    assert compiled_in(folder, monkeypatch)(21) == 42
+    read_only()
+    above = tmp_path / "above"
+    above.chmod(0o1777)
+    assert code_cache.prepare(folder)
+    for mode in (0o777, 0o775):
+        code_cache.prepare.cache_clear()
+        code_cache._warn.cache_clear()
+        above.chmod(mode)
+        assert not code_cache.prepare(folder)
+        assert f"{above} can be written by others" in warnings()[-1]
+
+
+@pytest.mark.skipif(not hasattr(os, "getuid"), reason="there are no owners and modes to check")
+def test_a_file_that_others_may_write_is_not_loaded(tmp_path, monkeypatch, warnings):
+    assert compiled_in(tmp_path / "game", monkeypatch)(21) == 42
+    (file,) = files_of(tmp_path, "nbc")
+    file.chmod(0o666)
+    kernel = compiled_in(tmp_path / "game", monkeypatch)
+    assert kernel(21) == 42
+    assert not kernel.stats.cache_hits
+    assert "written by others" in warnings()[-1]
+
+
 def files_of(folder: Path, ending: str) -> list[Path]:
     return list(folder.rglob(f"*.{ending}"))
 
 
-@pytest.mark.parametrize("damage", ["empty", "half", "random"])
-@pytest.mark.parametrize("ending", ["nbi", "nbc"])
-def test_a_damaged_file_is_compiled_again(ending, damage, tmp_path, monkeypatch, warnings):
+def flipped(content: bytes) -> bytes:
+    middle = len(content) // 2
+    return content[:middle] + bytes([content[middle] ^ 1]) + content[middle + 1 :]
+
+
+@pytest.mark.parametrize(
+    "damaged",
+    [
+        lambda content: b"",
+        lambda content: content[: len(content) // 2],
+        lambda content: os.urandom(400),
+        flipped,
+        lambda content: content[:4096] + bytes(4096) + content[8192:],
+        lambda content: content[:-1] + bytes([content[-1] ^ 128]),
+    ],
+    ids=["empty", "half", "random", "a bit", "a page of zeros", "the last byte"],
+)
+def test_a_damaged_file_is_compiled_again(damaged, tmp_path, monkeypatch, warnings):
+    """Most bits of a kernel are code or data that would run."""
     assert compiled_in(tmp_path / "game", monkeypatch)(21) == 42
-    (file,) = files_of(tmp_path, ending)
-    content = file.read_bytes()
-    damaged = {"empty": b"", "half": content[: len(content) // 2], "random": os.urandom(400)}
-    file.write_bytes(damaged[damage])
+    (file,) = files_of(tmp_path, "nbc")
+    file.write_bytes(damaged(file.read_bytes()))
     again = compiled_in(tmp_path / "game", monkeypatch)
     assert again(21) == 42
     assert sum(again.stats.cache_misses.values()) == 1
@@ -209,19 +345,39 @@ def test_a_damaged_file_is_compiled_again(ending, damage, tmp_path, monkeypatch,
     assert sum(mended.stats.cache_hits.values()) == 1
 
 
+def test_many_damaged_files_give_one_warning(tmp_path, monkeypatch, warnings):
+    for number in (21, 21.0, np.int8(21)):
+        compiled_in(tmp_path / "game", monkeypatch)(number)
+    files = files_of(tmp_path, "nbc")
+    assert len(files) == 3
+    for file in files:
+        file.write_bytes(flipped(file.read_bytes()))
+    again = compiled_in(tmp_path / "game", monkeypatch)
+    assert [again(number) for number in (21, 21.0, np.int8(21))] == [42, 42.0, 42]
+    assert len([warning for warning in warnings() if "is damaged" in warning]) == 1
+
+
+def test_recompiling_forgets_what_was_cached(tmp_path, monkeypatch, warnings):
+    kernel = compiled_in(tmp_path / "game", monkeypatch)
+    assert kernel(21) == 42
+    kernel.recompile()
+    assert kernel(21) == 42
+    assert sum(kernel.stats.cache_misses.values()) == 2
+
+
 def test_a_full_disk_leaves_kernels_uncached(tmp_path, monkeypatch, warnings):
     kernel = compiled_in(tmp_path / "game", monkeypatch)
 
     def full(*args):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(kernel._cache._cache, "save_overload", full)
-    monkeypatch.setattr(kernel._cache._cache, "flush", full)
+    monkeypatch.setattr(Path, "write_bytes", full)
     assert kernel(21) == 42
     about_space = [warning for warning in warnings() if "No space left" in warning]
     assert len(about_space) == 1
     assert str(tmp_path / "game") in about_space[0]
     assert compiled_in(tmp_path / "game", monkeypatch)(21) == 42
+    assert not files_of(tmp_path, "nbc")
 
 
 def test_compilation_is_announced_where_it_happens(tmp_path, monkeypatch, warnings):
@@ -270,11 +426,15 @@ def two(x):
 
     def start(program):
         return subprocess.Popen(
-            [sys.executable, "-c", program], stdout=subprocess.PIPE, text=True, env=environment
+            [sys.executable, "-c", program],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            env=environment,
         )
 
     yield start
-    if not any((tmp_path / "cache").rglob("*.nbi")):
+    if not any((tmp_path / "cache").rglob("*.nbc")):
         pytest.skip("the cache folder cannot be chosen on this system")
 
 
@@ -304,3 +464,46 @@ with multiprocessing.get_context("fork").Pool(3) as pool:
     answers = [line.split() for line in process.communicate()[0].splitlines()]
     assert [answer[0] for answer in answers] == ["42"] * 3
     assert sum(int(answer[1]) for answer in answers) == 1
+
+
+_STOPPED = """
+import os, signal
+import slow_game
+def stop(seconds):
+    print("compiling", os.getpid(), flush=True)
+    os.kill(os.getpid(), signal.SIGSTOP)
+slow_game.time.sleep = stop
+print(slow_game.two(20))
+"""
+_WAITING = """
+from card_envs.engine import code_cache
+code_cache._SECONDS_OF_SILENCE, code_cache._SECONDS_OF_PATIENCE = 0.2, 0.6
+import time
+from slow_game import compiled, two
+import slow_game
+slow_game.time = type("NoTime", (), {"sleep": lambda seconds: None})
+begun = time.monotonic()
+print(two(20), compiled(), time.monotonic() - begun < 20)
+"""
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGSTOP"), reason="a system that cannot stop processes")
+def test_a_stopped_process_is_not_waited_for_long(slow_game):
+    """It is named, once; what the others compile for themselves is there for those that follow."""
+    stopped = slow_game(_STOPPED)
+    try:
+        assert stopped.stdout.readline().split() == ["compiling", str(stopped.pid)]
+        waiting = slow_game(_WAITING)
+        answer, said = waiting.communicate()
+        assert answer.split() == ["42", "2", "True"]
+        (line,) = [line for line in said.splitlines() if "Waiting" in line]
+        for word in (f"process {stopped.pid} on", "compiling two", "0.6 s", "slow_game-"):
+            assert word in line
+        following = slow_game(_WAITING)
+        answer, said = following.communicate()
+        assert answer.split() == ["42", "0", "True"]
+        assert not said
+    finally:
+        stopped.send_signal(signal.SIGCONT)
+        stopped.kill()
+        stopped.communicate()

@@ -9,7 +9,6 @@ import re
 import signal
 import subprocess
 import sys
-import sysconfig
 from math import ceil
 from pathlib import Path
 
@@ -24,6 +23,7 @@ from helpers import (
     module_of,
     needs_training,
     play_on,
+    replayed,
 )
 from person import PlayingPerson, story_of
 
@@ -34,6 +34,7 @@ from card_envs.cli import _explain, _seat_opponents, main
 from card_envs.command import run as run_command
 from card_envs.engine.game import VIEW_OPTIONS
 from card_envs.games import GAMES
+from card_envs.render.text import describe
 from card_envs.render.words import WIDTH
 from card_envs.replay import Replay
 
@@ -197,14 +198,14 @@ def test_a_whole_game_is_played_and_saved(game, capsys, monkeypatch, tmp_path):
     assert replay.options["reward"] == "win"
     opponents = _seat_opponents(game, [], n, seat=0, seed=7)
     asked = 0
-    for env, action in replay.steps():
+    for env, action in replayed(replay):
         if env.agent_selection == "player_0":
             # They saw their table and which actions there are, asked for all of them in words,
             # and took the last.
             seen, listed = keyboard.seen[asked], keyboard.listed[asked]
             names = {legal: env.action_name(legal) for legal in env.legal_actions()}
             lines = [f"{number:>5}  {name}" for number, name in names.items()]
-            *_, shown = seen.partition(game.describe(env.states, 0, 0, 1) + "\n\n")
+            *_, shown = seen.partition(describe(game, env.states, 0, 0, 1) + "\n\n")
             *shown, prompt = shown.splitlines()
             assert listed.splitlines() == [*lines, prompt]
             if len(lines) > A_SCREENFUL:
@@ -237,7 +238,7 @@ def test_the_others_actions_are_told_and_nothing_hidden(game, capsys, monkeypatc
     told = []
     stories = iter([*keyboard.seen, capsys.readouterr().out])
     others = 0
-    for env, action in Replay.load(path).steps():
+    for env, action in replayed(Replay.load(path)):
         if env.agent_selection == "player_1":
             assert story_of(next(stories)) == told
             told = []
@@ -311,7 +312,7 @@ def test_quitting_is_clean_and_saves_the_beginning(capsys, person, tmp_path, ans
     actions = Replay.load(path).actions
     assert actions[0] == first
     movers = [
-        env.possible_agents.index(env.agent_selection) for env, _ in Replay.load(path).steps()
+        env.possible_agents.index(env.agent_selection) for env, _ in replayed(Replay.load(path))
     ]
     assert movers[0] == seat
     assert seat not in movers[1:]
@@ -556,10 +557,10 @@ def test_replay_shows_every_table_and_action(game, capsys, tmp_path):
     assert main(["replay", str(replay_file)]) == 0
     out = capsys.readouterr().out
     position = 0
-    for number, (env, action) in enumerate(Replay.load(replay_file).steps(), 1):
+    for number, (env, action) in enumerate(replayed(Replay.load(replay_file)), 1):
         player = env.possible_agents.index(env.agent_selection)
         for text in (
-            env.game.describe(env.states, 0, player),
+            describe(env.game, env.states, 0, player),
             f"Decision {number}, player_{player}: {env.action_name(action)}.",
         ):
             assert text in out[position:]
@@ -589,7 +590,7 @@ def test_a_replay_with_redraws_is_shown(game, capsys, tmp_path):
     out = capsys.readouterr().out
     decisions = int(env.states["steps"][0])
     assert out.count("\nDecision ") == decisions
-    assert game.describe(env.states, 0, env.possible_agents.index(env.agent_selection)) in out
+    assert describe(game, env.states, 0, env.possible_agents.index(env.agent_selection)) in out
 
 
 @pytest.mark.parametrize(
@@ -632,6 +633,21 @@ def test_the_module_is_the_program():
     assert done.returncode == 2
 
 
+def test_the_package_is_the_program():
+    command = [sys.executable, "-m", "card_envs"]
+    done = subprocess.run([*command, "list"], capture_output=True, text=True, check=True)
+    assert done.stdout.startswith("game ")
+    done = subprocess.run([*command, "info", "chess"], capture_output=True, check=False)
+    assert done.returncode == 2
+
+
+def test_the_version_is_told(capsys):
+    with pytest.raises(SystemExit) as stop:
+        main(["--version"])
+    assert stop.value.code == 0
+    assert capsys.readouterr().out == f"card-envs {card_envs.__version__}\n"
+
+
 def test_the_program_needs_no_training_libraries(replay_file):
     code = (
         "import sys; from card_envs.cli import main; "
@@ -658,21 +674,86 @@ def test_a_reader_who_leaves_early_sees_no_traceback(replay_file):
 
 def test_what_stops_a_process_interrupts_its_command(capsys):
     """So that nothing half written is left."""
-    before = signal.getsignal(signal.SIGTERM)
+    for name in ("SIGTERM", "SIGHUP"):
+        number = getattr(signal, name, signal.SIGTERM)
+        before = signal.getsignal(number)
 
-    def stopped():
-        signal.raise_signal(signal.SIGTERM)
-        raise AssertionError("it went on")
+        def stopped(number=number):
+            signal.raise_signal(number)
+            raise AssertionError("it went on")
 
-    assert run_command("the program", stopped) == 130
-    assert capsys.readouterr().err == "the program: interrupted\n"
-    assert signal.getsignal(signal.SIGTERM) is before
+        assert run_command("the program", stopped) == 130
+        assert capsys.readouterr().err == "the program: interrupted\n"
+        assert signal.getsignal(number) is before
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGHUP"), reason="this system has no terminals' sessions")
+def test_what_the_process_ignores_stays_ignored(monkeypatch):
+    """As with nohup."""
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    try:
+        assert run_command("the program", lambda: signal.raise_signal(signal.SIGHUP)) == 0
+    finally:
+        signal.signal(signal.SIGHUP, before)
+
+
+@pytest.mark.parametrize(
+    "encoding", ["ascii", "latin-1", "cp1252", "ascii:surrogateescape", "utf-8"]
+)
+def test_output_degrades_with_the_terminals_encoding(encoding, monkeypatch):
+    """What the encoding lacks is printed as something else; nothing else changes."""
+    name, _, errors = encoding.partition(":")
+    output = io.TextIOWrapper(io.BytesIO(), name, errors or "strict")
+    error = io.TextIOWrapper(io.BytesIO(), name)
+    monkeypatch.setattr(sys, "stdout", output)
+    monkeypatch.setattr(sys, "stderr", error)
+
+    def show():
+        print("one … and \udcff two → three")
+        print("four \U0001f600", file=sys.stderr)
+
+    assert run_command("the program", show) == 0
+    error.flush()
+    printed = output.buffer.getvalue().decode(name)
+    assert re.fullmatch("one . and . two . three\n", printed)
+    assert error.buffer.getvalue().decode(name).startswith("four ")
+    assert (output.errors, error.errors) == (errors or "strict", "strict")
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "cp1252"])
+def test_results_are_shown_in_any_encoding(encoding, monkeypatch):
+    game = ALL_GAMES[0]
+
+    def shown(encoding, *words):
+        output = io.TextIOWrapper(io.BytesIO(), encoding, "strict")
+        monkeypatch.setattr(sys, "stdout", output)
+        assert main(list(words)) == 0
+        return output.buffer.getvalue().decode(encoding)
+
+    agents = ["--agents", *["random"] * game.min_players, "--deals", "2"]
+    assert "random" in shown(encoding, "evaluate", game.id, *agents)
+    players = ["--players", str(game.min_players), "--agents", "random", game.default_opponent]
+    if game.default_opponent != "random":
+        assert "random" in shown(encoding, "tournament", game.id, *players, "--deals", "2")
+    assert len(shown(encoding, "info", game.id)) == len(shown("utf-8", "info", game.id))
+    about = [json.loads(shown(e, "info", game.id, "--json")) for e in (encoding, "utf-8")]
+    assert about[0] == about[1]
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no full device")
+def test_an_output_that_is_full_is_an_error_in_one_line():
+    code = "import sys; from card_envs.cli import main; sys.exit(main(['list']))"
+    with open("/dev/full", "w") as full:
+        done = subprocess.run([sys.executable, "-c", code], stdout=full, stderr=subprocess.PIPE)
+    assert done.returncode == 2
+    assert b"No space left" in done.stderr
+    assert b"Traceback" not in done.stderr
 
 
 @pytest.mark.parametrize(
     ("command", "module"),
     [
-        ([str(Path(sysconfig.get_path("scripts")) / "card-envs"), "list"], "numba"),
+        ([sys.executable, "-m", "card_envs", "list"], "numba"),
         ([sys.executable, "-m", "benchmarks.soak"], "argparse"),
         pytest.param([sys.executable, "-m", "training.train"], "torch", marks=needs_training),
     ],

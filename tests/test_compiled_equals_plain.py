@@ -38,6 +38,7 @@ def play(number: int, game: Any, num_players: int, options: dict[str, Any]) -> l
     from helpers import (
         Chooser,
         begin,
+        bytes_of_entries,
         copy_of,
         is_over,
         kinds_of_actions,
@@ -86,10 +87,6 @@ def play(number: int, game: Any, num_players: int, options: dict[str, Any]) -> l
         digests.append(digest.hexdigest())
         game.rules.step(states, 0, action)
     return digests
-
-
-def bytes_of_entries(states: np.ndarray) -> bytes:
-    return b"".join(np.ascontiguousarray(states[name]).tobytes() for name in states.dtype.names)
 
 
 def run(disable_jit: str) -> subprocess.Popen[str]:

@@ -12,7 +12,16 @@ from pathlib import Path
 import gymnasium
 import numpy as np
 import pytest
-from helpers import ALL_GAMES, EACH_GAME, TABLES, kit_of, module_of, needs_training, network_of
+from helpers import (
+    ALL_GAMES,
+    EACH_GAME,
+    TABLES,
+    kit_of,
+    module_of,
+    needs_training,
+    network_of,
+    replayed,
+)
 
 import card_envs
 from card_envs.agents import agent_names, choose, make_agent
@@ -88,7 +97,7 @@ def test_everybody_sits_where_the_seed_says_and_plays_their_own_actions(game):
     assert len(set(batch.seats.tolist())) > 1
     heuristic = make_agent("heuristic", game) if game.heuristic else None
     for replay, seat in zip(batch.replays(), batch.seats, strict=True):
-        for env, action in replay.steps():
+        for env, action in replayed(replay):
             if env.agent_selection == f"player_{seat}":
                 assert action == env.legal_actions()[-1]
             elif heuristic is not None:
@@ -155,7 +164,10 @@ def check_decisions(env, decisions):
 def has_decision(batch):
     """In which of the games the first agent is to move at least once."""
     return [
-        any(env.agent_selection == env.possible_agents[batch.seats[k]] for env, _ in replay.steps())
+        any(
+            env.agent_selection == env.possible_agents[batch.seats[k]]
+            for env, _ in replayed(replay)
+        )
         for k, replay in enumerate(batch.replays())
     ]
 
@@ -299,6 +311,107 @@ def test_no_minari_dataset_is_left_by_what_failed(minari, capsys, monkeypatch, t
     assert "No space left" in error_of(command("--minari", "test-v0", "--out", out), capsys)
     assert not minari.list_local_datasets()
     assert not out.exists()
+
+
+def hidden_in(folder):
+    return list(folder.glob(".*")) if folder.exists() else []
+
+
+def test_a_recording_is_built_beside_and_moved_at_the_end(minari, monkeypatch, tmp_path):
+    from card_envs.datasets.minari_dataset import MinariWriter
+
+    add = MinariWriter.add
+    out = tmp_path / "games.jsonl"
+    seen = []
+
+    def look(self, games):
+        add(self, games)
+        assert self.episodes
+        seen.append(minari.list_local_datasets())
+        assert not self.path.exists()
+        assert not out.exists()
+        assert len(hidden_in(tmp_path)) == len(hidden_in(tmp_path / "minari")) == 1
+
+    monkeypatch.setattr(MinariWriter, "add", look)
+    assert main(command("--minari", "some/test-v0", "--out", out)) == 0
+    assert seen == [{}]
+    assert list(minari.list_local_datasets()) == ["some/test-v0"]
+    assert minari.namespace.list_local_namespaces() == ["some"]
+    assert not hidden_in(tmp_path)
+    assert not hidden_in(tmp_path / "minari")
+
+
+# Records, and ends itself while the first batch is there and the second one is not.
+_ENDING = """
+import os, signal, sys
+from card_envs.cli import main
+from card_envs.datasets import minari_dataset, recording
+recording._GAMES_AT_ONCE = 2
+add = minari_dataset.MinariWriter.add
+def add_and_end(self, games):
+    add(self, games)
+    os.kill(os.getpid(), signal.{signal})
+minari_dataset.MinariWriter.add = add_and_end
+sys.exit(main({arguments}))
+"""
+
+
+@needs_minari
+@pytest.mark.skipif(os.name == "nt", reason="signals are POSIX's")
+@pytest.mark.parametrize("name", ["SIGHUP", "SIGTERM", "SIGKILL"])
+def test_a_killed_recording_leaves_no_dataset(name, tmp_path, minari, capsys):
+    """But for hidden files after SIGKILL, which the next recording tells of."""
+    game = next(game for game in ALL_GAMES if kit_of(game).is_own)
+    out = tmp_path / "games.jsonl"
+    arguments = command("--minari", "test-v0", "--out", out, game=game)
+    killed = subprocess.run(
+        [sys.executable, "-c", _ENDING.format(signal=name, arguments=arguments)],
+        env={**os.environ, "MINARI_DATASETS_PATH": str(tmp_path / "minari")},
+        capture_output=True,
+        text=True,
+    )
+    assert killed.returncode == (-9 if name == "SIGKILL" else 130), killed.stderr
+    assert not out.exists()
+    assert not minari.list_local_datasets()
+    left = [*hidden_in(tmp_path), *hidden_in(tmp_path / "minari")]
+    assert len(left) == (2 if name == "SIGKILL" else 0)
+    assert main(arguments) == 0
+    told = capsys.readouterr().err
+    for path in left:
+        assert f"{path}: left by a recording that was killed" in told
+    assert out.exists()
+    assert list(minari.list_local_datasets()) == ["test-v0"]
+    assert [*hidden_in(tmp_path), *hidden_in(tmp_path / "minari")] == left
+
+
+@needs_minari
+@pytest.mark.skipif(find_spec("resource") is None, reason="files cannot be limited on this system")
+@pytest.mark.parametrize("kilobytes", [0, 20, 1100])
+def test_a_full_disk_ends_a_recording_in_one_line(kilobytes, tmp_path, minari):
+    """Inside HDF5 it would end in a segmentation fault."""
+    game = next(game for game in ALL_GAMES if kit_of(game).is_own)
+    arguments = command("--minari", "test-v0", game=game)
+    code = f"""
+import resource, sys
+from card_envs.cli import main
+from card_envs.datasets import minari_dataset, recording
+recording._GAMES_AT_ONCE = 1
+init = minari_dataset.MinariWriter.__init__
+def limit(self, *args):
+    init(self, *args)
+    resource.setrlimit(resource.RLIMIT_FSIZE, ({kilobytes * 1000},) * 2)
+minari_dataset.MinariWriter.__init__ = limit
+sys.exit(main({arguments}))
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        env={**os.environ, "MINARI_DATASETS_PATH": str(tmp_path / "minari")},
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 2, done.stderr
+    assert done.stderr.splitlines()[-1].startswith("card-envs: error: [Errno 27] File too large")
+    assert not list((tmp_path / "minari").iterdir())
 
 
 def test_a_minari_dataset_that_another_program_has_made_meanwhile_stays(minari):

@@ -19,6 +19,7 @@ import pytest
 from helpers import (
     ALL_GAMES,
     EACH_GAME,
+    EACH_GAME_SEARCHED,
     MASK_64,
     MEMORY_MODES,
     TABLES,
@@ -313,7 +314,7 @@ def assert_same_games(first, second, count):
     assert first[1][:count].tobytes() == second[1][:count].tobytes()
 
 
-@each_game
+@pytest.mark.parametrize("game", EACH_GAME_SEARCHED)
 def test_the_number_of_threads_changes_nothing(game):
     """With every number of threads that this machine has; with one that is the same run twice."""
     sizes = (game.min_players, game.max_players)

@@ -124,6 +124,7 @@ def searcher(game: Game, caution: float | None = 0.0, **options) -> SearchAgent:
     )
 
 
+@pytest.mark.slow
 @looking_back
 def test_a_search_knows_what_the_player_knows_of_the_past(game):
     """The choice is the same in another world with a past that agrees with it, and it depends on
@@ -152,6 +153,7 @@ def test_a_search_knows_what_the_player_knows_of_the_past(game):
     assert differing > 5
 
 
+@pytest.mark.slow
 @looking_back
 def test_caution_is_less_where_worlds_are_weighed(game):
     usual, two, less = (searcher(game, one, max_decisions=20) for one in (None, 2.0, 1.25))
@@ -207,6 +209,7 @@ def test_a_follower_remembers_what_others_did_in_the_round(game):
 
 
 @pytest.mark.skipif(not COMPILED, reason="takes too long as plain Python")
+@pytest.mark.slow
 @looking_back
 def test_evaluations_play_the_same_alone_as_together(game):
     table = [searcher(game), *[kit_of(game).game.default_opponent] * (game.min_players - 1)]

@@ -66,6 +66,33 @@ def test_what_must_be_writable_is_the_folder(tmp_path, monkeypatch):
     assert asked == [tmp_path, tmp_path, Path(os.devnull)]
 
 
+def test_links_that_go_around_in_a_circle_are_refused(tmp_path, unplayed, capsys):
+    one, two = tmp_path / "one.json", tmp_path / "two.json"
+    one.symlink_to(two)
+    two.symlink_to(one)
+    for path in (one, one / "below.json"):
+        error = error_of([*EVALUATE, "--json", str(path)], capsys)
+        assert f"{path} cannot be written: Too many levels of symbolic links" in error
+    with pytest.raises(OSError, match="symbolic links"):
+        files.write_json(one, {})
+    assert one.is_symlink()
+
+
+def test_names_that_are_too_long_are_refused(tmp_path, unplayed, capsys):
+    path = tmp_path / ("a" * 300 + ".json")
+    assert "File name too long" in error_of([*EVALUATE, "--json", str(path)], capsys)
+    assert "File name too long" in error_of([*EVALUATE, "--json", f"{path}/below.json"], capsys)
+    below = tmp_path / "new" / path.name
+    assert "File name too long" in error_of([*EVALUATE, "--json", str(below)], capsys)
+
+
+@pytest.mark.parametrize("name", ["a" * 250 + ".json", "ä" * 125 + ".json", "a." + "b" * 250])
+def test_what_can_be_a_files_name_can_be_written(tmp_path, name):
+    """What is built beside it has a name that is no longer."""
+    files.write_json(tmp_path / name, {"some": "data"})
+    assert [path.name for path in tmp_path.iterdir()] == [name]
+
+
 @pytest.mark.parametrize("name", ["picture", "picture.nonsense"])
 def test_pictures_have_an_ending_that_says_the_format(name, tmp_path, unplayed, capsys):
     wrong = str(tmp_path / name)

@@ -19,6 +19,7 @@ import pytest
 from helpers import ALL_GAMES, EACH_GAME, begin, kit_of, mask_of, snapshot, state_of, units_of
 
 import card_envs
+from card_envs import contract
 from card_envs.engine.fields import Field, Fields
 from card_envs.engine.game import (
     COMMON_OPTIONS,
@@ -61,6 +62,26 @@ def run_python(code: str, *paths: Path | str) -> str:
 # ---------------------------------------------------------------------------------------------
 # The list
 # ---------------------------------------------------------------------------------------------
+
+
+def test_importing_the_package_registers_the_games_and_does_nothing_else():
+    """What takes long is imported when a game is loaded, and no handler is installed, even if
+    another program has the name of the command."""
+    code = (
+        "import sys; sys.argv = ['card-envs']; before = sys.excepthook; import card_envs; "
+        "import gymnasium; assert sys.excepthook is before; assert 'numba' not in sys.modules; "
+        "print(*gymnasium.registry)"
+    )
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert {"card_envs/BeaverGang-v0", "card_envs/BeaverGangText-v0"} <= set(run.stdout.split())
+
+
+def test_what_a_games_author_needs_is_imported_from_one_place():
+    assert set(contract.__all__) >= {"Game", "Option", "Fields", "Field", "Scene", "Style", "jit"}
+    for name in set(card_envs.__all__) & set(contract.__all__):
+        assert getattr(card_envs, name) is getattr(contract, name)
+    with pytest.raises(AttributeError, match="no attribute 'Gamee'"):
+        card_envs.Gamee  # noqa: B018
 
 
 def test_every_game_is_listed_once_under_its_name():
@@ -395,3 +416,18 @@ def test_fields_are_checked():
     reworded = Fields(fields["count"], Field("lead", (1,), "in words", scale=10))
     assert len({each.fingerprint for each in (fields, changed, renamed)}) == 3
     assert reworded.fingerprint == fields.fingerprint
+
+
+def test_the_package_has_the_games_modules_and_imports_them_when_they_are_used():
+    code = """
+import sys, card_envs
+from card_envs.games import GAMES
+modules = [name for name in GAMES.names if f"card_envs.{name}" not in sys.modules]
+assert len(modules) >= 4
+assert {*modules, "make", "GAMES"} <= {*dir(card_envs)}
+for name in modules:
+    assert getattr(card_envs, name).env().game.name == name
+    assert f"card_envs.{name}" in sys.modules
+assert not hasattr(card_envs, "no_such_game_v0")
+"""
+    subprocess.run([sys.executable, "-c", code], check=True)

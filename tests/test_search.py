@@ -12,18 +12,20 @@ import pytest
 from helpers import (
     ALL_GAMES,
     EACH_GAME,
+    EACH_GAME_SEARCHED,
     begin,
     copy_of,
     is_over,
     kit_of,
     mask_of,
     mid_game,
+    network_of,
     stacked,
 )
 from hidden import redrawn
 
 from card_envs.agents import PolicyAgent, SearchAgent, TreeSearchAgent, make_agent
-from card_envs.agents.network import Network
+from card_envs.agents.network import Network, write_policy
 from card_envs.engine.agent import turn_of
 from card_envs.engine.game import View
 from card_envs.engine.jit import COMPILED
@@ -42,6 +44,7 @@ from card_envs.engine.search_tree import (
 from card_envs.evaluation import evaluate
 
 each_game = pytest.mark.parametrize("game", EACH_GAME)
+each_game_searched = pytest.mark.parametrize("game", EACH_GAME_SEARCHED)
 WITH_OUTLOOK = [param for param in EACH_GAME if param.values[0].outlook is not None]
 slow_as_python = pytest.mark.skipif(not COMPILED, reason="takes too long as plain Python")
 ROLLOUTS = 16 if COMPILED else 4
@@ -73,7 +76,7 @@ def chosen_by(agent, game, states):
     return agent.act(turn_of(game, states, np.arange(len(states)), agent.view)).tolist()
 
 
-@each_game
+@each_game_searched
 def test_it_knows_what_the_player_knows(game):
     """The choice is the same in every arrangement of what the player cannot know."""
     for agent in agents_of(game):
@@ -85,7 +88,7 @@ def test_it_knows_what_the_player_knows(game):
                 assert chosen_by(agent, game, other) == expected
 
 
-@each_game
+@each_game_searched
 def test_choices_are_legal_and_change_nothing(game):
     for agent in agents_of(game, candidates=None):
         for states in positions_in(game, 4):
@@ -95,7 +98,7 @@ def test_choices_are_legal_and_change_nothing(game):
             assert states.tobytes() == before
 
 
-@each_game
+@each_game_searched
 def test_choices_follow_from_the_seed_alone(game):
     """Not from how many games are searched at a time, or on how many threads."""
     positions = stacked(game, positions_in(game, 6))
@@ -110,6 +113,7 @@ def test_choices_follow_from_the_seed_alone(game):
     assert not all(np.array_equal(values, found[0], equal_nan=True) for values in found)
 
 
+@pytest.mark.slow
 @slow_as_python
 @pytest.mark.parametrize("game", [min(ALL_GAMES, key=lambda game: game.num_actions)])
 def test_threads_change_nothing(game):
@@ -153,7 +157,7 @@ def test_parallel_searches_of_several_threads_take_turns(monkeypatch):
 
 @pytest.mark.parametrize("rollouts", [2, 3, 7, 18, 64])
 @pytest.mark.parametrize("candidates", [2, 3, 9, None])
-@each_game
+@each_game_searched
 def test_there_are_no_more_rollouts_than_that(game, candidates, rollouts, monkeypatch):
     agent = SearchAgent(game, rollouts=rollouts, candidates=candidates)
     settings = agent._settings(1)
@@ -168,7 +172,7 @@ def test_there_are_no_more_rollouts_than_that(game, candidates, rollouts, monkey
             assert made >= min(rollouts // 2 * 2, 2)
 
 
-@each_game
+@each_game_searched
 def test_it_plays_for_the_rank_reward_whatever_the_game_pays(game):
     """Evaluations pay scores, and report ranks."""
     for agent in agents_of(game):
@@ -184,7 +188,7 @@ def test_it_plays_for_the_rank_reward_whatever_the_game_pays(game):
                     np.testing.assert_array_equal(expected, actual)
 
 
-@each_game
+@each_game_searched
 def test_what_a_search_finds_out(game):
     """The chosen action is among those tried most, a tree's the best of them; an action has a
     value if it was tried."""
@@ -211,7 +215,7 @@ def test_what_a_search_finds_out(game):
                 assert visits.max() == (agent.work[0] - worlds) // 2
 
 
-@each_game
+@each_game_searched
 def test_without_better_ones_the_proposed_action_is_kept(game):
     """With a caution that no lead can satisfy, it is the proposer's likeliest."""
     for agent in agents_of(game, caution=1e9):
@@ -231,7 +235,7 @@ def test_without_better_ones_the_proposed_action_is_kept(game):
 
 @slow_as_python
 @pytest.mark.parametrize("method", ["halving", "tree"])
-@each_game
+@each_game_searched
 def test_it_beats_its_own_rollouts(game, method):
     """Rollouts by random play are enough to beat random play."""
     agent = SearchAgent(game, rollouts=32, policy="random", candidates=None, seed=1)
@@ -244,7 +248,7 @@ def test_it_beats_its_own_rollouts(game, method):
     assert result.agents[0].rank.interval[0] > 0.0
 
 
-@each_game
+@each_game_searched
 def test_observers_look_in_their_own_view(game):
     """What the proposer observes is what it was made for."""
     view = View("none", False)
@@ -264,7 +268,7 @@ def test_observers_look_in_their_own_view(game):
 # ---------------------------------------------------------------------------------------------
 
 
-@each_game
+@each_game_searched
 def test_names(game):
     kind = "random" if game.heuristic is None else "heuristic"
     for name in (
@@ -280,7 +284,26 @@ def test_names(game):
         assert mask_of(game, states)[action]
 
 
-@each_game
+@pytest.mark.parametrize("folder", ["a,b", "threads=2,seed=1", ",policy=random"])
+def test_the_path_of_a_policy_may_have_commas(folder, tmp_path, monkeypatch):
+    game = ALL_GAMES[0]
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / folder).mkdir()
+    for k, path in enumerate(("plain.safetensors", f"{folder}/p,1.safetensors")):
+        write_policy(path, network_of(game, seed=k), game)
+    path = f"{folder}/p,1.safetensors"
+    other = make_agent("search:4,policy=plain.safetensors", game).policies_hash
+    of_policy = make_agent(f"search:4,policy={tmp_path / path}", game).policies_hash
+    assert of_policy != other
+    for more in ("", ",candidates=2,threads=1"):
+        agent = make_agent(f"search:4,policy={path}{more}", game)
+        assert agent.policies_hash == of_policy
+    with pytest.raises(ValueError, match="the keys of tree are"):
+        make_agent(f"search:4,policy={path},candidates=2,method=tree", game)
+    with pytest.raises(ValueError, match="there is no agent 'nowhere'"):
+        make_agent("search:4,policy=nowhere,threads=3", game)
+
+
 @pytest.mark.parametrize(
     ("name", "message"),
     [
@@ -307,12 +330,12 @@ def test_names(game):
         ("search:8,caution=nan", "caution must be a finite number, got nan"),
     ],
 )
-def test_wrong_names(game, name, message):
+def test_wrong_names(name, message):
+    game = ALL_GAMES[0]
     with pytest.raises(ValueError, match=message):
         make_agent(name, game)
 
 
-@each_game
 @pytest.mark.parametrize(
     ("options", "message"),
     [
@@ -333,7 +356,8 @@ def test_wrong_names(game, name, message):
         ({"proposer": "ppo"}, "proposer must be a policy or None, got 'ppo'"),
     ],
 )
-def test_wrong_arguments(game, options, message):
+def test_wrong_arguments(options, message):
+    game = ALL_GAMES[0]
     with pytest.raises(ValueError, match=message):
         SearchAgent(game, **options)
     if options.keys() <= {"rollouts", "threads", "policy"}:

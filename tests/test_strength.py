@@ -353,6 +353,7 @@ def tiny_file(folder, game, **changes):
     return path
 
 
+@pytest.mark.slow
 def test_best_response_gains_from_a_weak_agent(tmp_path, capsys):
     path = tmp_path / "response.json"
     sizes = list(table_sizes(SCRIPTED))[:2]
@@ -496,6 +497,7 @@ STUDY = {
 }
 
 
+@pytest.mark.slow
 def test_study_compares_settings_over_seeds(tmp_path, monkeypatch, capsys):
     path = tmp_path / "mine.yaml"
     path.write_text(json.dumps(STUDY))

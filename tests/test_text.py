@@ -21,7 +21,7 @@ from helpers import (
 )
 
 from card_envs.render.scene import Card, Grid, Place, Scene, Seat, Zone, label_of
-from card_envs.render.text import draw
+from card_envs.render.text import describe, draw
 from card_envs.render.words import (
     WIDTH,
     capitalized,
@@ -112,7 +112,7 @@ def test_the_one_who_is_to_move_is_asked_and_the_others_read_who_it_is(game, num
         mover = states["current_player"][0]
         for player in range(num_players):
             prompt = game.scene(states, 0, player, 0).prompt
-            *_, last = game.describe(states, 0, player).rpartition("\n\n")
+            *_, last = describe(game, states, 0, player).rpartition("\n\n")
             assert " ".join(last.split()) == " ".join(prompt.split())
             assert bool(re.match(r"You(r|rs)?\b", prompt)) == (player == mover), prompt
             assert (f"Player {mover} " in prompt) == (player != mover), prompt
@@ -138,7 +138,7 @@ def test_the_standing_is_told(game, num_players, max_steps):
         ]
         assert [(place.place, place.label) for place in scene.standing] == expected
         assert all(place.result for place in scene.standing)
-        *_, last = game.describe(states, 0, player).rpartition("\n\n")
+        *_, last = describe(game, states, 0, player).rpartition("\n\n")
         head, *lines = last.splitlines()
         assert head == scene.standing_title
         told = [re.match(r"  (\d)\.  (you|player \d)  +\S", line).groups() for line in lines]
@@ -150,11 +150,11 @@ def test_a_game_that_is_truncated_keeps_its_secrets(game):
     redrawn = 0
     for seed in range(4):
         states = final_states(game, game.max_players, seed, max_steps=min(12, steps_within(game)))
-        text = game.describe(states, 0, 1)
+        text = describe(game, states, 0, 1)
         before = states.tobytes()
         game.rules.determinize(states, 0, 1, 5)
         redrawn += states.tobytes() != before
-        assert game.describe(states, 0, 1) == text
+        assert describe(game, states, 0, 1) == text
     assert redrawn == 4
 
 
@@ -172,7 +172,7 @@ def steps_within(game):
 def test_lines_are_short_plain_text(game, num_players, memory):
     code = MEMORY_MODES.index(memory)
     for number, states in enumerate(positions_of(game, num_players)):
-        text = game.describe(states, 0, number % num_players, code)
+        text = describe(game, states, 0, number % num_players, code)
         lines = text.splitlines()
         assert text.startswith(game.title)
         assert len(lines) > num_players
@@ -185,7 +185,7 @@ def test_lines_are_short_plain_text(game, num_players, memory):
 def test_players_are_listed_from_the_observer_on_and_the_mover_is_marked(game, num_players):
     for number, states in enumerate(walk(game, num_players, 1, decisions=60)):
         player = number % num_players
-        text = game.describe(states, 0, player)
+        text = describe(game, states, 0, player)
         rows = re.findall(r"^(\S)? +player (\d) +(you|\d left)\b", text, re.MULTILINE)
         assert [int(other) for _, other, _ in rows] == [
             (player + k) % num_players for k in range(num_players)
@@ -226,8 +226,8 @@ def test_what_others_learn_of_actions_is_short_and_changes_nothing(game, num_pla
 def test_the_text_is_drawn_from_the_scene(game):
     states = begin(game, game.min_players, 0)
     for memory in range(len(MEMORY_MODES)):
-        assert game.describe(states, 0, 1, memory) == draw(game.scene(states, 0, 1, memory))
-    assert game.describe(states, 0, 1) == game.describe(states, 0, 1, 0)
+        assert describe(game, states, 0, 1, memory) == draw(game.scene(states, 0, 1, memory))
+    assert describe(game, states, 0, 1) == describe(game, states, 0, 1, 0)
 
 
 # ---------------------------------------------------------------------------------------------

@@ -5,7 +5,9 @@ import os
 import re
 import subprocess
 import sys
+import tempfile
 import tomllib
+from contextlib import suppress
 from importlib.metadata import packages_distributions
 from pathlib import Path
 
@@ -27,7 +29,7 @@ from training import ship, train
 from training.imitation import Teacher, imitate
 from training.improvement.config import ImprovementConfig
 from training.networks.sparse import SparseRows
-from training.runs import checkpoint, config_tables
+from training.runs import checkpoint, config_tables, run_folder
 from training.runs import keys as config_module
 from training.runs.config import Config, load_config
 from training.runs.curve import plot_learning_curve
@@ -358,6 +360,7 @@ def test_exported_policy_equals_the_trained_one(activation, logits, tmp_path):
 # ---------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_imitation_makes_the_policy_do_what_the_heuristic_does():
     run = tiny_run(
         SCRIPTED,
@@ -394,6 +397,7 @@ def copying(path: str, *others: str) -> list[str]:
 
 @pytest.mark.parametrize("logits", ["features", "actions"])
 @pytest.mark.parametrize("game", EACH_GAME)
+@pytest.mark.slow
 def test_copied_weights_play_the_same_in_a_larger_network(game, logits, tmp_path):
     """To begin with, and after the value has learned; the value does learn."""
     path = policy_file(game, tmp_path / "other.safetensors", (12, 20))
@@ -559,7 +563,9 @@ def test_training_leaves_all_that_it_promises(tmp_path, capsys):
 @pytest.mark.parametrize("deals", [4, 5])
 def test_a_learning_curve_has_a_band_where_there_are_intervals(deals, tmp_path, monkeypatch):
     drawn = []
-    monkeypatch.setattr("training.runs.curve.write_picture", lambda figure, path: drawn.append(figure))
+    monkeypatch.setattr(
+        "training.runs.curve.write_picture", lambda figure, path: drawn.append(figure)
+    )
     values = estimate_mean(np.linspace(-0.5, 0.5, deals)).to_json("vs_random")
     entries = [{"decisions": k, **values} for k in range(3)]
     plot_learning_curve(entries, tmp_path / "curve.png", "A game")
@@ -666,6 +672,7 @@ def test_an_evaluation_that_was_half_written_is_replaced(tmp_path):
 
 
 @pytest.mark.parametrize("moment", ["serialize", "fsync", "replace"])
+@pytest.mark.slow
 def test_an_interrupted_save_leaves_the_checkpoint_before(tmp_path, monkeypatch, moment):
     """Whenever it is interrupted; and the run resumes from that one as if nothing had been."""
     straight = tiny_run(SMALL, tmp_path / "straight")
@@ -703,6 +710,7 @@ def test_an_interrupted_save_leaves_the_checkpoint_before(tmp_path, monkeypatch,
     ]
 
 
+@pytest.mark.slow
 def test_a_run_without_a_checkpoint_starts_over(tmp_path, monkeypatch):
     overrides = ["checkpoint_every=1_000", "decisions=192"]
     straight = tiny_run(SMALL, tmp_path / "straight", *overrides)
@@ -880,6 +888,174 @@ def test_a_run_that_ended_while_it_began_is_begun_again(tmp_path, monkeypatch):
     assert train.train_or_resume(run, "one").exists()
 
 
+@pytest.mark.parametrize("resumed", [False, True])
+@pytest.mark.parametrize("written", range(8))
+def test_a_run_can_be_killed_at_any_moment_of_its_beginning(
+    written, resumed, tmp_path, monkeypatch
+):
+    """Nothing is cleaned up then. The next one begins the same run, or resumes it."""
+    run = tiny_run(SMALL, tmp_path / "run", "decisions=64")
+    if resumed:
+        run.begin("the first")
+        run = Run.reopen(run.folder, ["decisions=128"])
+    calls = []
+
+    def step(function):
+        def killed(*args, **kwargs):
+            calls.append(args)
+            if len(calls) > written:
+                raise KeyboardInterrupt
+            return function(*args, **kwargs)
+
+        return killed
+
+    def write():
+        if resumed:
+            run.note_if_changed("the next")
+        else:
+            run.begin("the first")
+
+    with monkeypatch.context() as patch:
+        # Each file: it is written, then moved. What a killed process has written stays.
+        patch.setattr(Path, "open", step(Path.open))
+        patch.setattr(os, "replace", step(os.replace))
+        patch.setattr(os, "unlink", lambda *args, **kwargs: None)
+        with suppress(KeyboardInterrupt):
+            write()
+    commands = ["the first", "the next"] if resumed else ["the first"]
+    if resumed or not run.has_begun():
+        write()
+    assert run.has_begun()
+    assert run.commands == commands
+    assert run._read_config() == run.config
+    if not resumed:
+        assert {path.name for path in run.folder.iterdir()} == {
+            "agents.json",
+            "command.txt",
+            "config.yaml",
+        }
+
+
+@pytest.mark.parametrize("name", ["notes.txt", ".hidden", "config.yaml", "ppo.safetensors"])
+def test_a_run_does_not_begin_where_anything_else_is(name, tmp_path):
+    run = tiny_run(SMALL, tmp_path / "run", "decisions=64")
+    run.folder.mkdir()
+    (run.folder / name).write_text("kept")
+    with pytest.raises(ValueError, match="is not empty"):
+        run.begin("one")
+    assert [path.name for path in run.folder.iterdir()] == [name]
+
+
+def test_a_run_whose_files_names_are_too_long_does_not_begin(tmp_path, capsys):
+    config = tmp_path / "tiny.yaml"
+    config.write_text(json.dumps({"game": SMALL.id, **TINY, "name": "a" * 250}))
+    words = [str(config), "--out", str(tmp_path / "run")]
+    assert train.main(words) == 2
+    assert "File name too long" in capsys.readouterr().err
+    assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("seed: 0", "seed: 1", "seed: 1 was 0"),
+        ("n_epochs: 1", "n_epochs: 2", "ppo.n_epochs: 2 was 1"),
+        ("reward: score", "reward: win", 'environment.options: {"reward": "win"} was'),
+    ],
+)
+def test_an_edited_configuration_is_not_resumed(old, new, message, tmp_path, capsys):
+    run = tiny_run(SMALL, tmp_path / "run", "decisions=64")
+    train.train(run, quiet=True)
+    config = run.folder / "config.yaml"
+    text = config.read_text()
+    assert old in text
+    config.write_text(text.replace(old, new))
+    before = run.checkpoint_path.read_bytes()
+    assert train.main(["--resume", str(run.folder), "--set", "decisions=128"]) == 2
+    error = capsys.readouterr().err
+    assert message in error
+    assert "more decisions, and nothing else" in error
+    assert run.checkpoint_path.read_bytes() == before
+    config.write_text(text)
+    assert train.main(["--resume", str(run.folder), "--set", "decisions=128"]) == 0
+
+
+def test_a_run_of_before_its_configuration_was_noted_is_resumed(tmp_path):
+    run = tiny_run(SMALL, tmp_path / "run", "decisions=64")
+    run.begin("one")
+    noted = json.loads((run.folder / "agents.json").read_text())
+    (run.folder / "agents.json").write_text(json.dumps({k: noted[k] for k in ("game", "agents")}))
+    run.check_resumable()
+    (run.folder / "agents.json").write_text("[1]")
+    with pytest.raises(ValueError, match=r"agents\.json is damaged"):
+        run.check_resumable()
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        *("[1, 2]", "1", "null", "{}"),
+        *('{"decisions": "many"}', '{"decisions": 0, "vs_random": [1]}'),
+        *('{"decisions": 0, "vs_a_ci95": 1}', '{"decisions": 0, "vs_a_ci95": [1]}'),
+        '{"decisions": 0, "vs_random": 0.5}\n{"decisions": 64}',
+    ],
+)
+def test_a_progress_of_other_json_is_named(lines, tmp_path, capsys):
+    run = tiny_run(SMALL, tmp_path / "run", "decisions=64")
+    run.begin("one")
+    run.progress_path.write_text(f"{lines}\n", encoding="utf-8")
+    assert train.main(["--resume", str(run.folder)]) == 2
+    assert "progress.jsonl is damaged: line " in capsys.readouterr().err
+    run.progress_path.write_bytes(b"\xff\n")
+    assert train.main(["--resume", str(run.folder)]) == 2
+    assert "progress.jsonl is damaged: " in capsys.readouterr().err
+
+
+def test_a_folder_that_cannot_be_written_is_not_resumed_in(tmp_path, capsys, monkeypatch):
+    run = tiny_run(SMALL, tmp_path / "run", "decisions=64")
+    run.begin("one")
+
+    def refuse(**where):
+        raise OSError(30, "Read-only file system", where["dir"])
+
+    monkeypatch.setattr(tempfile, "TemporaryFile", refuse)
+    assert train.main(["--resume", str(run.folder)]) == 2
+    error = capsys.readouterr().err
+    assert f"{run.folder} cannot be written: Read-only file system" in error
+    assert not (run.folder / "tensorboard").exists()
+
+
+def test_a_folder_that_is_a_circle_of_links_is_refused(tmp_path, capsys):
+    (tmp_path / "one").symlink_to(tmp_path / "two")
+    (tmp_path / "two").symlink_to(tmp_path / "one")
+    config = tmp_path / "tiny.yaml"
+    config.write_text(json.dumps({"game": SMALL.id, **TINY}))
+    for words in ([str(config), "--out"], ["--resume"]):
+        assert train.main([*words, str(tmp_path / "one")]) == 2
+        assert "symbolic links" in capsys.readouterr().err
+
+
+def test_another_number_of_threads_is_told_in_one_line(tmp_path, monkeypatch, caplog):
+    """Torch's sums depend on it."""
+    run = tiny_run(SMALL, tmp_path / "run", "decisions=64", "threads=null")
+    monkeypatch.setattr(run_folder, "_DEFAULT_THREADS", 1)
+    train.train(run, quiet=True)
+    with caplog.at_level("WARNING", "card_envs"):
+        train.train(Run.reopen(run.folder, ["decisions=128"]), resume=True, quiet=True)
+        assert not caplog.records
+        monkeypatch.setattr(run_folder, "_DEFAULT_THREADS", 2)
+        train.train(Run.reopen(run.folder, ["decisions=192"]), resume=True, quiet=True)
+    (record,) = caplog.records
+    assert "began with 1 thread of torch and resumes with 2" in record.getMessage()
+    assert "OMP_NUM_THREADS=1" in record.getMessage()
+    fixed = tiny_run(SMALL, tmp_path / "fixed", "decisions=64", "threads=1")
+    train.train(fixed, quiet=True)
+    monkeypatch.setattr(run_folder, "_DEFAULT_THREADS", 3)
+    train.train(Run.reopen(fixed.folder, ["decisions=128"]), resume=True, quiet=True)
+    assert len(caplog.records) == 1
+    use_threads(1)
+
+
 def test_threads_that_a_run_has_set_are_not_left_to_the_next_one():
     before = torch.get_num_threads()
     use_threads(None)
@@ -913,6 +1089,7 @@ def test_a_run_that_ended_before_its_first_checkpoint_is_begun_again(tmp_path, m
     assert [entry["decisions"] for entry in run.progress] == [0, 64]
 
 
+@pytest.mark.slow
 def test_games_of_other_packages_can_be_trained(tmp_path):
     """By a fresh process, which knows them from --games-from alone."""
     package = sys.modules[SMALL.package]
@@ -995,6 +1172,7 @@ def test_a_policy_of_another_packages_game_is_shipped_into_that_package(tmp_path
 
 
 @pytest.mark.parametrize("game", SHIPPED)
+@pytest.mark.slow
 def test_shipped_policies_have_their_cards_and_hold_what_they_say(game, monkeypatch):
     """Few deals here: a policy must not be weaker than the intervals on its card allow."""
     monkeypatch.chdir(ROOT)
@@ -1038,6 +1216,7 @@ def test_the_readmes_results_are_those_of_the_cards():
 # ---------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_a_second_process_is_refused(tmp_path, capsys):
     run = tiny_run(SMALL, tmp_path / "run")
     path = tmp_path / "tiny.yaml"

@@ -26,6 +26,9 @@ agents: int = {module}.parallel_env().num_agents
 env.legall_actions()  # wrong
 env.unwrapped.legall_actions()  # wrong
 card_envs.make("{game}", num_players="many")  # wrong
+card_envs.mak("{game}")  # wrong
+of_package: int = card_envs.{module}.parallel_env(num_players={players}).num_agents
+card_envs.{module}.env().legall_actions()  # wrong
 actions: list[int] = env.unwrapped.legal_actions()
 saved: bytes = raw.save()
 reward: float = env.last()[1]

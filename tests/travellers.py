@@ -41,7 +41,7 @@ from card_envs.envs.text_game import Reply
 from card_envs.envs.text_seat import TextSeatEnv
 from card_envs.evaluation import Rankings, evaluate, play_deals, run_tournament
 from card_envs.programs.records import ProgramRecord
-from card_envs.render.text import draw
+from card_envs.render.text import describe, draw
 from card_envs.replay import Replay
 
 _PLAYER = Path(__file__).parent / "fixtures" / "programs" / "player.py"
@@ -285,7 +285,7 @@ def use_turn(turn: Any) -> list[Any]:
         agent = make_agent(name, turn.game)
         seen += [agent.act(turn), choose(agent, turn.game, turn.states)]
     search = make_agent("search:8,policy=random", turn.game)
-    return [*seen, search.act(turn), turn.game.describe(turn.states, 1, 0)]
+    return [*seen, search.act(turn), describe(turn.game, turn.states, 1, 0)]
 
 
 def use_network(network: Any) -> list[Any]:
@@ -348,9 +348,11 @@ def use_rankings(pair: Any) -> list[Any]:
 
 
 def use_data_of(data: Any) -> list[Any]:
-    fields, options, style, *scenes = data
+    fields, actions, options, style, *scenes = data
     return [
         fields.fingerprint,
+        [actions.to_dict(action) for action in range(actions.size)],
+        actions.features,
         fields.unflatten(np.zeros(fields.size, np.float32)),
         [option.check(option.default) for option in options],
         style.faces,
@@ -364,7 +366,8 @@ def make_data_of(game: Game) -> Any:
     env.reset(seed=1)
     begun = game.scene(env.states, 0, 0, 0, True)
     env.step(env.legal_actions()[0])
-    return game.fields, game.options, game.style, begun, game.scene(env.states, 0, 0, 0, True)
+    ended = game.scene(env.states, 0, 0, 0, True)
+    return game.fields, game.actions, game.options, game.style, begun, ended
 
 
 def use_as_it_is(value: Any) -> list[Any]:

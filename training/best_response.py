@@ -215,7 +215,7 @@ def measure(
     """
     deal_seeds(seed, deals)
     game = load_game(load_config(path).game)
-    check_search(search, search_deals, game, against)
+    check_search(search, search_deals, game)
     configs = {
         (agent, n): response_config(path, agent, n, start or _start(agent, game), overrides)
         for agent in against

@@ -41,6 +41,8 @@ from training.runs.tasks import add_arguments, check_backend, do_tasks
 class ImprovementRun(RunFolder[ImprovementConfig]):
     """A run of expert iteration."""
 
+    LENGTH = "iterations"
+
     @classmethod
     def open(cls, config: ImprovementConfig, folder: Path) -> ImprovementRun:
         """Resolve a configuration; nothing is written.
@@ -77,7 +79,7 @@ class ImprovementRun(RunFolder[ImprovementConfig]):
             ValueError: The folder holds no run, something other than more iterations is asked for,
                 or as for :meth:`open`.
         """
-        config = load_resumed(load_improvement_config, folder, overrides, "iterations")
+        config = load_resumed(load_improvement_config, folder, overrides, cls.LENGTH)
         return cls.open(config, folder)
 
     @property
@@ -117,13 +119,13 @@ def improve(
             another process or another configuration, or a file in it is damaged.
     """
     with run.lock():
+        use_threads(run.config.threads)
         if resume:
-            run.check_origin()
+            run.check_resumable()
             run.note_if_changed(command_line)
         else:
             check_backend(jobs, backend)  # a mistake must not leave a folder
             run.begin(command_line)
-        use_threads(run.config.threads)
         run.shards.mkdir(exist_ok=True)
         run.policy_of(0).parent.mkdir(exist_ok=True)
         _iterate(run, jobs, backend, quiet)

@@ -58,11 +58,11 @@ def train(run: Run, *, resume: bool = False, command_line: str = "", quiet: bool
 def _train(run: Run, resume: bool, command_line: str, quiet: bool) -> Path:
     config = run.config
     device_of(config)  # a mistake must not leave a folder
+    use_threads(config.threads)
     if resume:
-        run.check_origin()
+        run.check_resumable()
     else:
         run.begin(command_line)
-    use_threads(config.threads)
     learner = make_learner(run)
     is_resumed = resume and _has_checkpoint(run)
     progress = checkpoint.Progress(next_checkpoint=config.checkpoint_every)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from typing import Any
 
@@ -37,7 +38,8 @@ def make_search_agent(
 
     The number of rollouts may be followed by ``method`` (``halving``: ``SearchAgent``, or ``tree``:
     ``TreeSearchAgent``) and their arguments ``policy``, ``candidates`` (a number or ``all``),
-    ``worlds``, ``horizon``, ``caution``, ``exploration`` and ``threads``.
+    ``worlds``, ``horizon``, ``caution``, ``exploration`` and ``threads``. The path of a policy's
+    file may have commas.
 
     A policy proposes and plays the rollouts: the one that ``policy`` names, or the game's shipped
     ``ppo``. With ``policy=heuristic`` and ``policy=random`` these play the rollouts, and ``ppo``
@@ -53,7 +55,7 @@ def make_search_agent(
     Raises:
         ValueError: The name cannot be read; the message says what is allowed.
     """
-    rollouts, *words = name.removeprefix(_PREFIX).split(",")
+    rollouts, *words = _words(name.removeprefix(_PREFIX))
     given = dict(word.partition("=")[::2] for word in words)
     method = given.pop("method", METHODS[0])
     if method not in METHODS:
@@ -78,6 +80,21 @@ def make_search_agent(
     if method == "tree":
         return TreeSearchAgent(game, name, policy=policy, seed=seed, **options)
     return SearchAgent(game, name, policy=policy, proposer=proposer, seed=seed, **options)
+
+
+def _words(text: str) -> list[str]:
+    """What commas separate, but for those in the path of a policy's file.
+
+    The longest path that names a file counts: a folder may be called ``seed=1,threads=2``.
+    """
+    words = text.split(",")
+    for start, word in enumerate(words):
+        if word.startswith("policy="):
+            for end in range(len(words), start + 1, -1):
+                joined = ",".join(words[start:end])
+                if os.path.isfile(joined.removeprefix("policy=")):
+                    return [*words[:start], joined, *words[end:]]
+    return words
 
 
 def _policies(

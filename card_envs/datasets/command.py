@@ -13,7 +13,7 @@ from card_envs.datasets.minari_dataset import MinariWriter
 from card_envs.datasets.recording import RecordedGames, Recording
 from card_envs.engine.game import VIEW_OPTIONS
 from card_envs.extras import MissingExtraError
-from card_envs.files import open_output
+from card_envs.files import left_beside, open_output
 from card_envs.games import load_game
 from card_envs.progress import track
 from card_envs.render.words import counted
@@ -75,6 +75,16 @@ def _run_record(args: argparse.Namespace) -> None:
     minari = None
     if args.minari is not None:
         minari = MinariWriter(args.minari, recording, args.agents, view)
+
+    left_by_others = [] if args.out is None else left_beside(args.out)
+    if minari is not None:
+        left_by_others += minari.left_by_others
+    for left in left_by_others:
+        print(
+            f"{left}: left by a recording that was killed, and can be deleted, unless one is still "
+            "writing it",
+            file=sys.stderr,
+        )
 
     decisions = truncated = forfeited = 0
     with ExitStack() as stack:

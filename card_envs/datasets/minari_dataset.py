@@ -3,21 +3,28 @@
 from __future__ import annotations
 
 import copy
+import os
 import shutil
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
 from types import TracebackType
 from typing import Any
 
 import gymnasium
 
-import card_envs
 from card_envs.datasets.recording import RecordedGames, Recording, SeatDecisions
 from card_envs.engine.game import View
 from card_envs.envs.observation_space import observation_space
 from card_envs.extras import import_extra
+from card_envs.files import left_beside, path_beside
+from card_envs.version import VERSION
 
 _EXTRA = "datasets"
+_ROOT = "MINARI_DATASETS_PATH"
+# What HDF5 and JSON take beside the arrays, at most: for a dataset, and for each of its episodes.
+_BYTES, _BYTES_OF_AN_EPISODE = 2**20, 2**15
 
 
 class MinariWriter:
@@ -25,8 +32,9 @@ class MinariWriter:
 
     An episode is a game: what the environment that ``recover_environment`` gives would return for
     the same seed and actions (if the agent itself is ``random``, only cards and seats are the
-    same). It is a context: if what is in it fails or is interrupted, or there
-    was no decision, no dataset is left.
+    same). It is a context, at whose end there is a dataset: until then it is built in a hidden
+    folder. If what is in the context fails or is interrupted, or there was no decision, nothing is
+    left.
 
     Args:
         name: The dataset's id, such as ``"beaver_gang/heuristic-v0"``; it must not exist yet.
@@ -51,24 +59,25 @@ class MinariWriter:
                 f"and -, a group with two characters at least, got {name!r}"
             )
         paths = import_extra("minari.storage.datasets_root_dir", _EXTRA)
-        self.path = paths.get_dataset_path(name)
+        self.path: Path = paths.get_dataset_path(name)
+        place = paths.get_dataset_path() / name.replace("/", "-")
+        #: What other recordings of this name have left, or are building.
+        self.left_by_others = left_beside(place)
+        self._building = path_beside(place)
         self._name = name
+        self._group = parts["namespace"]
         self._check_free()
         self._recording = recording
         self._agents = list(agents)
         self._view = view
-        self._is_begun = False
         self._forfeited = 0
+        #: How many episodes have been written.
+        self.episodes = 0
         self._dataset: Any = None
 
     def _check_free(self) -> None:
         if self.path.exists():
             raise ValueError(f"the Minari dataset {self._name} exists already: {self.path}")
-
-    @property
-    def episodes(self) -> int:
-        """How many episodes have been written."""
-        return 0 if self._dataset is None else int(self._dataset.storage.total_episodes)
 
     def __enter__(self) -> MinariWriter:
         return self
@@ -79,16 +88,25 @@ class MinariWriter:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        if kind is not None:
-            if self._is_begun:  # what is there otherwise is another program's
-                shutil.rmtree(self.path, ignore_errors=True)
-        elif self._dataset is None and self._forfeited == self._recording.games:
+        try:
+            if kind is None:
+                self._finish()
+        finally:
+            shutil.rmtree(self._building, ignore_errors=True)
+
+    def _finish(self) -> None:
+        if self._dataset is None and self._forfeited == self._recording.games:
             raise ValueError("no Minari dataset was written: a program forfeited all games")
-        elif self._dataset is None:
+        if self._dataset is None:
             raise ValueError(
                 f"no Minari dataset was written: all games ended before the first decision of "
                 f"{self._agents[0]}: max_steps={self._recording.options['max_steps']} is too small"
             )
+        self._check_free()
+        groups = self._minari.namespace
+        if self._group is not None and self._group not in groups.list_local_namespaces():
+            groups.create_namespace(self._group)
+        (self._building / self._name).rename(self.path)
 
     def add(self, games: RecordedGames) -> None:
         """Write the first agent's decisions in these games."""
@@ -99,9 +117,13 @@ class MinariWriter:
         if not episodes:
             return
         if self._dataset is None:
-            self._dataset = self._create(episodes)
-        else:
-            self._dataset.storage.update_episodes(episodes)
+            self._dataset = self._create()
+        storage = self._dataset.storage
+        arrays = [a for e in episodes for a in (*e.observations.values(), e.actions, e.rewards)]
+        size = sum(array.nbytes for array in arrays) + _BYTES_OF_AN_EPISODE * len(episodes)
+        _reserve(storage.data_path / "main_data.hdf5", size)
+        storage.update_episodes(episodes)
+        self.episodes = int(storage.total_episodes)
 
     def _episode(self, decisions: SeatDecisions) -> Any:
         last = [*[False] * (len(decisions.actions) - 1), True]
@@ -117,7 +139,8 @@ class MinariWriter:
             truncations=[end and decisions.truncated for end in last],
         )
 
-    def _create(self, episodes: list[Any]) -> Any:
+    def _create(self) -> Any:
+        """An empty dataset in the hidden folder."""
         recording = self._recording
         game = recording.game
         view = {"memory": self._view.memory, "features": self._view.features}
@@ -130,14 +153,16 @@ class MinariWriter:
             **view,
             "mask": "observation",
         }
-        self._check_free()
-        self._is_begun = True
-        with warnings.catch_warnings():
+        self._building.mkdir(parents=True)
+        room = self._building / "room"
+        _reserve(room, _BYTES)
+        room.unlink()
+        with warnings.catch_warnings(), _datasets_in(self._building):
             # About an author, an address and the like, which are the user's to add.
             warnings.simplefilter("ignore", UserWarning)
             dataset = self._minari.create_dataset_from_buffers(
                 self._name,
-                episodes,
+                [],
                 env=spec,
                 observation_space=observation_space(game, mask_in_info=False),
                 action_space=gymnasium.spaces.Discrete(game.num_actions),
@@ -146,14 +171,14 @@ class MinariWriter:
                     f"{game.name}, {recording.num_players} players: the decisions of "
                     f"{self._agents[0]} against {', '.join(self._agents[1:])}"
                 ),
-                requirements=[f"card_envs=={card_envs.__version__}"],
+                requirements=[f"card_envs=={VERSION}"],
                 data_format="hdf5",
             )
         dataset.storage.update_metadata(
             {
                 "card_envs": {
                     "game": game.name,
-                    "version": card_envs.__version__,
+                    "version": VERSION,
                     "fingerprint": game.fields.fingerprint,
                     "options": {"num_players": recording.num_players, **recording.options},
                     "view": view,
@@ -164,3 +189,30 @@ class MinariWriter:
             }
         )
         return dataset
+
+
+@contextmanager
+def _datasets_in(folder: Path) -> Iterator[None]:
+    """Within it, Minari creates datasets in a folder."""
+    before = os.environ.get(_ROOT)
+    os.environ[_ROOT] = str(folder)
+    try:
+        yield
+    finally:
+        if before is None:
+            del os.environ[_ROOT]
+        else:
+            os.environ[_ROOT] = before
+
+
+def _reserve(path: Path, size: int) -> None:
+    """Make a file longer, as HDF5 crashes the process where it finds the disk full.
+
+    HDF5 shortens it when it closes it.
+
+    Raises:
+        OSError: There is no room.
+    """
+    with path.open("ab") as file:
+        for _ in range(-(-size // _BYTES)):
+            file.write(bytes(_BYTES))

@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-import card_envs
 from card_envs.agents import AgentLike
 from card_envs.engine.arena import Arena
 from card_envs.engine.checks import check_whole_number
@@ -21,6 +20,7 @@ from card_envs.engine.seeds import check_given_seed, draw_tables
 from card_envs.engine.templates import NOBODY, compile_for, reset_games
 from card_envs.evaluation.deals import as_game, distinct_agents
 from card_envs.replay import Replay
+from card_envs.version import VERSION
 
 _GAMES_AT_ONCE = 256
 
@@ -89,7 +89,7 @@ class RecordedGames:
         ):
             yield Replay(
                 self.game.name,
-                card_envs.__version__,
+                VERSION,
                 options,
                 seed,
                 tuple(actions[:decisions].tolist()),

@@ -5,6 +5,10 @@ from __future__ import annotations
 from card_envs.engine.jit import jit
 from card_envs.engine.rng import draw_below
 
+#: A multiset of up to 15 cards of each kind, packed into one integer: that many bits a kind, those
+#: of kind 0 lowest.
+PACKED_BITS = 4
+
 
 @jit
 def shuffle(s, cards, size):
@@ -39,4 +43,25 @@ def draw_card(s, counts, size):
         place -= counts[kind]
         kind += 1
     counts[kind] -= 1
+    return kind
+
+
+@jit
+def count_packed(pool):
+    """The number of cards in a packed multiset."""
+    size = 0
+    while pool > 0:
+        size += pool & 15
+        pool >>= PACKED_BITS
+    return size
+
+
+@jit
+def draw_packed(s, pool, size):
+    """The kind of a random one of the ``size`` cards in a packed multiset."""
+    kind = 0
+    place = draw_below(s, size)
+    while place >= pool >> PACKED_BITS * kind & 15:
+        place -= pool >> PACKED_BITS * kind & 15
+        kind += 1
     return kind

@@ -101,7 +101,8 @@ def _dispatcher(function: Callable[..., Any]) -> Any:
     dispatcher.compile = compile_exactly
     package = package_of(function.__module__)
     if package is not None:
-        cache_in(cache_folder(package), dispatcher)
+        kind = importlib.import_module("numba.cuda.dispatcher").CUDACache
+        cache_in(cache_folder(package), dispatcher, kind)
     return dispatcher
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from inspect import signature
+from pkgutil import resolve_name
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
@@ -20,13 +21,12 @@ from card_envs.engine.jit import COMPILED, jit, package_of
 from card_envs.engine.observing import MEMORY_MODES
 from card_envs.engine.outcome import REWARD_MODES, common_dtype
 from card_envs.engine.portable import own_copy
+from card_envs.names import DEFAULT_MAX_STEPS as DEFAULT_MAX_STEPS
+from card_envs.names import gymnasium_id, gymnasium_text_id
 from card_envs.render.style import Style
 
 if TYPE_CHECKING:
     from card_envs.render.scene import Scene
-
-#: Decisions after which a game is truncated, unless ``max_steps`` says otherwise.
-DEFAULT_MAX_STEPS = 10_000
 
 #: The most players that the engine's kernels have room for.
 MOST_PLAYERS = 16
@@ -106,19 +106,6 @@ def check_is_game(game: Any) -> None:
         raise TypeError(
             f"a Game is needed, such as card_envs.load_game('beaver_gang'), got {game!r}"
         )
-
-
-def gymnasium_id(name: str) -> str:
-    """The id in the registries, e.g. ``"card_envs/BeaverGang-v0"`` for ``"beaver_gang_v0"``."""
-    game_id, _, version = name.rpartition("_v")
-    camel = "".join(word.capitalize() for word in game_id.split("_"))
-    return f"card_envs/{camel}-v{version}"
-
-
-def gymnasium_text_id(name: str) -> str:
-    """The id of the same game in words, e.g. ``"card_envs/BeaverGangText-v0"``."""
-    game, _, version = gymnasium_id(name).rpartition("-")
-    return f"{game}Text-{version}"
 
 
 #: Options of every game, in the order in which ``reset`` takes them.
@@ -273,6 +260,11 @@ class Game:
             ):
                 object.__setattr__(self, name, default)
         self._check()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # A game travels as its name, so that whatever holds one can be copied and pickled. The
+        # list of games is above this room: it is found by name.
+        return resolve_name("card_envs.games:restore"), (self.name, self.package)
 
     def _check(self) -> None:
         """Raise a ValueError where what a game's author gave cannot work."""
@@ -471,12 +463,6 @@ class Game:
         if not states.flags.writeable:
             states = own_copy(states)
         return states if COMPILED else states.view(np.recarray)
-
-    def describe(self, states: NDArray[np.void], i: int, player: int, memory: int = 0) -> str:
-        """The table of ``states[i]`` in words, as the player may know it."""
-        from card_envs.render.text import draw
-
-        return draw(self.scene(self.as_states(states), i, player, memory, False))
 
     @property
     def namespace(self) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from typing import Any
 
 import numba
 import numpy as np
+from numba.core.caching import FunctionCache
 
 from card_envs.engine.code_cache import GuardedCache, cache_folder, prepare
 
@@ -31,7 +32,8 @@ def package_of(module: str) -> Path | None:
 def jit(
     function: Callable[..., Any], *, parallel: bool = False, inline: bool = False
 ) -> Callable[..., Any]:
-    """Compile a kernel. It must depend on nothing but the engine and the folder of its own module.
+    """Compile a kernel. It must depend on nothing but the rooms with kernels
+    (``code_cache.ROOMS``) and the folder of its own module.
 
     With ``NUMBA_DISABLE_JIT=1`` the plain function is returned; integers that overflow then wrap
     around silently, as compiled ones do.
@@ -81,17 +83,17 @@ def _holds_read_only_records(kind: Any) -> bool:
     return is_array and isinstance(kind.dtype, _types.Record) and not kind.mutable
 
 
-def cache_in(folder: Path, dispatcher: Any) -> None:
-    """Let the compiled function be cached in a folder, if that can be written."""
+def cache_in(folder: Path, dispatcher: Any, kind: Any = FunctionCache) -> None:
+    """Let the compiled function be cached in a folder, if that can be used.
+
+    Args:
+        folder: The folder.
+        dispatcher: Numba's, of the function.
+        kind: Numba's class of caches for such functions.
+    """
     if not prepare(folder):
         return
-    previous = _config.CACHE_DIR
-    _config.CACHE_DIR = str(folder)
-    try:
-        dispatcher.enable_caching()
-    finally:
-        _config.CACHE_DIR = previous
-    guarded = dispatcher._cache = GuardedCache(dispatcher._cache, folder)
+    guarded = dispatcher._cache = GuardedCache(kind, dispatcher.py_func, folder)
     compile_function = dispatcher.compile
 
     def compile_and_release(signature: Any) -> Any:

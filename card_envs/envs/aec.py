@@ -614,7 +614,14 @@ class CardEnv(OneThread, AECEnv[str, Observation, int]):
         replay = Replay.from_bytes(data)
         if replay.game != self.game.name:
             raise ValueError(f"this is a game of {replay.game}, not of {self.game.name}")
-        loaded = replay.play()
+        replay.play()  # which checks every action
+        loaded = CardEnv(replay.game, **replay.options)
+        loaded.reset(seed=replay.seed)
+        for entry in replay.actions:
+            if isinstance(entry, Redraw):
+                loaded.determinize(loaded.possible_agents[entry.player], entry.seed)
+            else:
+                loaded.step(entry)
         self._renderer.check_num_players(loaded.num_players)
         is_same_table = loaded.num_players == self.num_players
         self.__dict__.update({k: v for k, v in loaded.__dict__.items() if k in _OF_THE_GAME})

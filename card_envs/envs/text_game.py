@@ -21,6 +21,7 @@ from card_envs.engine.rng import mix
 from card_envs.engine.seeds import random_action
 from card_envs.envs import text_prompt
 from card_envs.envs.aec import CardEnv
+from card_envs.render.text import describe
 from card_envs.render.words import counted
 
 #: The characters of all texts: printable ASCII and the end of a line.
@@ -166,7 +167,7 @@ class TextGame(Portable):
             first = text_prompt.instructions(
                 self.game, self.env.num_players, player, self.options, self.memory
             )
-        scene = self.game.describe(self.env.states, 0, player, self._codes[0])
+        scene = describe(self.game, self.env.states, 0, player, self._codes[0])
         last = text_prompt.legal_actions(self.game, self.legal_names()) if is_asked else ""
         if self.forfeited_by is not None:
             last = _FORFEITED.format(self.forfeited_by)

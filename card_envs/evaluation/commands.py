@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
 
 from card_envs import command
 from card_envs.evaluation.display import (
     check_display,
-    picture_file,
+    check_picture_name,
     plot_ratings,
     show_evaluation,
     show_tournament,
@@ -145,9 +146,18 @@ def _add_tournament_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--players", type=int, required=True, metavar="N", help="players per table")
     _add_deals_arguments(parser, "deals of each table", 200)
     parser.add_argument(
-        "--plot", type=picture_file, metavar="FILE.png", help="draw the result here as well"
+        "--plot", type=_picture_file, metavar="FILE.png", help="draw the result here as well"
     )
     parser.set_defaults(run=_run_tournament)
+
+
+def _picture_file(text: str) -> Path:
+    path = command.output_file(text)
+    try:
+        check_picture_name(path)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
+    return path
 
 
 def _run_tournament(args: argparse.Namespace) -> None:

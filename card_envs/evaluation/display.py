@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Mapping, Sequence
 from io import BytesIO
 from pathlib import Path
@@ -12,7 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from card_envs.agents.search_names import is_search
-from card_envs.command import output_file
 from card_envs.evaluation.statistics import FEWEST_VALUES, NO_INTERVAL
 from card_envs.extras import import_extra
 from card_envs.files import write_output
@@ -246,19 +244,12 @@ def write_picture(figure: Any, picture: str | Path) -> None:
     write_output(picture, data.getvalue())
 
 
-def picture_file(text: str) -> Path:
-    """The type of an argument that names a picture to be written.
-
-    Raises:
-        argparse.ArgumentTypeError: There is no such format, or the file cannot be written.
-    """
+def check_picture_name(path: Path) -> None:
+    """Raise a ValueError if pictures cannot be written in the format that the extension names."""
     figures = import_extra("matplotlib.figure", "evaluation")
-    path, formats = output_file(text), figures.Figure().canvas.get_supported_filetypes()
+    formats = figures.Figure().canvas.get_supported_filetypes()
     if path.suffix.removeprefix(".") not in formats:
-        raise argparse.ArgumentTypeError(
-            f"{text}: the extension must be one of {', '.join(sorted(formats))}"
-        )
-    return path
+        raise ValueError(f"{path}: the extension must be one of {', '.join(sorted(formats))}")
 
 
 def _table(title: str, headings: Sequence[str]) -> Any:

@@ -1,20 +1,28 @@
-"""The games: one folder each. ``GAMES`` is the only list of them."""
+"""The games: one folder each. ``GAMES`` is the only list of them.
+
+This module loads quickly: what compiles rules is imported when a game is first loaded.
+"""
 
 from __future__ import annotations
 
-import copyreg
 import importlib
 import logging
 import re
 from collections.abc import Callable, Iterator, Mapping
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from card_envs.engine.game import Game
-from card_envs.engine.jit import package_of
+import gymnasium
+import pettingzoo
 
-# The games of this package: versioned name to the package that holds ``GAME``.
-_OWN_GAMES = {
+from card_envs.names import gymnasium_id, gymnasium_text_id, id_of, version_of
+
+if TYPE_CHECKING:
+    from card_envs.engine.game import Game
+
+#: The games of this package: versioned name to the package that holds ``GAME``.
+OWN_GAMES = {
     "beaver_gang_v0": "card_envs.games.beaver_gang",
     "swim_for_your_life_v0": "card_envs.games.swim_for_your_life",
     "franks_zoo_v0": "card_envs.games.franks_zoo",
@@ -76,6 +84,8 @@ class GameRegistry(Mapping[str, tuple[str, ...]]):
                 from its package.
             TypeError: It is not a name.
         """
+        from card_envs.engine.game import Game
+
         if not isinstance(name, str):
             given = name.name if isinstance(name, Game) else repr(name)
             raise TypeError(f"a game's name is needed, such as 'beaver_gang', got {given}")
@@ -93,16 +103,6 @@ class GameRegistry(Mapping[str, tuple[str, ...]]):
                 raise ValueError(f"{versioned!r} is listed, but what is there is {found}")
             self._loaded[versioned] = game
         return self._loaded[versioned]
-
-
-def id_of(name: str) -> str:
-    """The id in a versioned name."""
-    return name.rpartition("_v")[0]
-
-
-def version_of(name: str) -> int:
-    """The version in a versioned name."""
-    return int(name.rpartition("_v")[2])
 
 
 #: All games, those of other packages included.
@@ -123,14 +123,12 @@ def load_game(name: str) -> Game:
 
 def folder_of(game: Game) -> Path:
     """The folder of the game's package."""
-    folder = package_of(game.rules.__name__)
-    assert folder is not None
-    return folder
+    return Path(str(game.rules.__file__)).parent
 
 
 def is_of_this_package(game: Game) -> bool:
     """Whether the game is one of card_envs' own."""
-    return game.package in _OWN_GAMES.values()
+    return game.package in OWN_GAMES.values()
 
 
 def rules_file(game: Game) -> Path:
@@ -149,13 +147,51 @@ def load_games() -> list[Game]:
     return games
 
 
-def _restore(name: str, package: str) -> Game:
+def register(game: Game) -> None:
+    """Register another package's game in ``GAMES``, Gymnasium's registry and PettingZoo's.
+
+    An installed package can instead have an entry point in the group ``card_envs.games``, such as
+    ``kuhn_poker_v0 = "my_games.kuhn_poker:GAME"``. Registering the same game again changes nothing.
+
+    Raises:
+        TypeError: It is not a ``Game``.
+        ValueError: Another game already has its name.
+    """
+    from card_envs.engine.game import check_is_game
+
+    check_is_game(game)
+    if game.name in GAMES.names and GAMES.load(game.name) is game:
+        return
+    GAMES.add(game.name, lambda: game)
+    _register_environments(game.name)
+
+
+def restore(name: str, package: str) -> Game:
     """A pickled game; one of another package is registered if it is not known here yet."""
     if name not in GAMES.names:
-        import card_envs
-
-        card_envs.register(importlib.import_module(package).GAME)
+        register(importlib.import_module(package).GAME)
     return load_game(name)
+
+
+def _register_environments(name: str) -> None:
+    env_id = gymnasium_id(name)
+    gymnasium.register(
+        id=env_id,
+        entry_point="card_envs.envs.single_seat:SingleSeatEnv",
+        vector_entry_point="card_envs.envs.single_seat_vector:SingleSeatVectorEnv",
+        kwargs={"game": name},
+    )
+    gymnasium.register(
+        id=gymnasium_text_id(name),
+        entry_point="card_envs.envs.text_seat:TextSeatEnv",
+        kwargs={"game": name},
+    )
+    if hasattr(pettingzoo, "register"):  # PettingZoo has a registry from 1.26 on
+        for env_type, entry_point in (
+            ("aec", "card_envs.envs.aec:CardEnv"),
+            ("parallel", "card_envs.envs.parallel:ParallelCardEnv"),
+        ):
+            pettingzoo.register(env_type, id=env_id, entry_point=entry_point, kwargs={"game": name})
 
 
 def _import_game(package: str) -> Callable[[], Game]:
@@ -185,10 +221,9 @@ def _package_of(point: EntryPoint) -> str:
     return "an unknown package" if point.dist is None else point.dist.name
 
 
-for _name, _package in _OWN_GAMES.items():
+for _name, _package in OWN_GAMES.items():
     GAMES.add(_name, _import_game(_package))
 for _point in entry_points(group=ENTRY_POINTS):
     _add_entry_point(_point)
-
-# A game travels as its name: whatever holds one can be copied and pickled.
-copyreg.pickle(Game, lambda game: (_restore, (game.name, game.package)))
+for _name in GAMES.names:
+    _register_environments(_name)

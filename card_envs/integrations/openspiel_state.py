@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from card_envs.engine.game import Game, View
 from card_envs.extras import import_extra
+from card_envs.render.text import describe
 
 pyspiel: Any = import_extra("pyspiel", "openspiel")
 
@@ -115,7 +116,7 @@ class CardState(pyspiel.State):  # type: ignore[misc]
     def __str__(self) -> Any:
         if self.states is None:
             return "before the deal"
-        return self.get_game().card_game.describe(self.states, 0, max(self._player, 0))
+        return describe(self.get_game().card_game, self.states, 0, max(self._player, 0))
 
 
 def _deserialize(game: Any, data: str) -> Any:

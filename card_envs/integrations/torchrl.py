@@ -8,7 +8,7 @@ from __future__ import annotations
 import warnings
 from typing import TYPE_CHECKING, Any
 
-import card_envs
+from card_envs.envs.aec import CardEnv
 from card_envs.envs.single_seat import SingleSeatEnv
 from card_envs.envs.single_seat_vector import SingleSeatVectorEnv
 from card_envs.extras import import_extra
@@ -65,7 +65,7 @@ def make_env(game: str, **options: Any) -> PettingZooWrapper:
     Raises:
         ValueError, TypeError: An argument is wrong; the message says what is allowed.
     """
-    env = card_envs.make(game, **options)
+    env = CardEnv(game, **options)
     with warnings.catch_warnings():
         # TorchRL warns of every version of PettingZoo but 1.24.3.
         warnings.filterwarnings("ignore", "PettingZoo in TorchRL is tested", UserWarning)

@@ -19,6 +19,7 @@ from card_envs.engine.game import Game
 from card_envs.programs.faults import ILLEGAL, NO_ANSWER, NO_START, ProgramFault
 from card_envs.programs.names import Limits
 from card_envs.programs.process import MAX_LINE, printable
+from card_envs.render.text import describe
 
 PROTOCOL = "card_envs program"
 VERSION = 1
@@ -91,7 +92,7 @@ def values(
 
 def text(game: Game, states: NDArray[np.void], i: int) -> dict[str, Any]:
     """The table in words, as the player to move sees it."""
-    return {"text": game.describe(states, i, int(states["current_player"][i]))}
+    return {"text": describe(game, states, i, int(states["current_player"][i]))}
 
 
 def own_event(player: int, action: int, actions: Actions) -> dict[str, Any]:

@@ -166,6 +166,11 @@ def is_over(s: Any) -> bool:
     return bool(s["terminated"] or s["truncated"])
 
 
+def mover(s: Any) -> int:
+    """The player to move; player 0 when the game is over."""
+    return 0 if is_over(s) else int(s["current_player"])
+
+
 def to_move(s: Any, player: int) -> bool:
     """Whether it is the player's turn."""
     return bool(player == s["current_player"]) and not is_over(s)

@@ -4,11 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
+from numpy.typing import NDArray
+
+from card_envs.engine.game import Game
 from card_envs.render.scene import Card, Grid, Scene, Seat, Zone
 from card_envs.render.words import capitalized, counted, filled, table
 
 _TO_MOVE = ">"
 _NONE = "."
+
+
+def describe(game: Game, states: NDArray[np.void], i: int, player: int, memory: int = 0) -> str:
+    """The table of ``states[i]`` in words, as a player sees it.
+
+    Args:
+        game: The game.
+        states: Its records.
+        i: The index of the game described.
+        player: The observing player.
+        memory: ``MEMORY_PERFECT`` or ``MEMORY_NONE``.
+    """
+    return draw(game.scene(game.as_states(states), i, player, memory, False))
 
 
 def draw(scene: Scene) -> str:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from card_envs.agents import Agent, PolicyAgent, Turn
 from card_envs.engine.agent import Follower, FollowingAgent, checked_actions, turn_of
 from card_envs.engine.game import Game
+from card_envs.games import load_game
 from card_envs.replay import Replay
 from card_envs.web.messages import Advice, Dispute, Disputes, Opinion
 
@@ -90,8 +91,8 @@ def follower_told(agent: Agent, replay: Replay, decisions: int) -> Follower | No
     """The agent's follower, told of the first decisions of a game; None: it needs none."""
     follower = _searching_follower(agent)
     if follower is not None:
-        for env, action in islice(replay.steps(), decisions):
-            follower.watch(env.states, 0, action)
+        for states, action in islice(replay.steps(), decisions):
+            follower.watch(states, 0, action)
     return follower
 
 
@@ -132,15 +133,17 @@ def find_disputes(agent: Agent, label: str, replay: Replay) -> Iterator[Disputes
     follower = _searching_follower(agent)
     total = sum(isinstance(entry, int) for entry in replay.actions)
     found: list[Dispute] = []
-    for step, (env, played) in enumerate(replay.steps()):
+    game = load_game(replay.game)
+    action_mask = np.zeros(game.num_actions, np.int8)
+    for step, (states, played) in enumerate(replay.steps()):
         yield Disputes(agent=label, done=step, total=total)
-        if len(env.legal_actions()) > 1:
-            advice = advise(agent, label, env.game, env.states, step, played, follower)
+        if game.rules.legal_action_mask(states, 0, action_mask) > 1:
+            advice = advise(agent, label, game, states, step, played, follower)
             if advice.choice != played:
-                player = env.possible_agents.index(env.agent_selection)
+                player = int(states["current_player"][0])
                 found.append(_dispute(advice, player, played))
         if follower is not None:
-            follower.watch(env.states, 0, played)
+            follower.watch(states, 0, played)
     # A searcher may keep an action that it values a little lower: no loss then.
     found.sort(key=lambda dispute: (dispute.loss is None, -(dispute.loss or 0.0), dispute.step))
     yield Disputes(agent=label, done=total, total=total, disputes=found)

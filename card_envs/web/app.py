@@ -21,12 +21,12 @@ from starlette.routing import Mount, Route, WebSocketRoute
 from starlette.staticfiles import StaticFiles
 from starlette.websockets import WebSocket, WebSocketDisconnect, WebSocketState
 
-import card_envs
 from card_envs.agents import Agent
 from card_envs.engine.game import Game, Option
 from card_envs.games import load_games
 from card_envs.render.style import Style
 from card_envs.replay import Replay
+from card_envs.version import VERSION
 from card_envs.web.agents import AgentMenu
 from card_envs.web.guard import SameOriginMiddleware
 from card_envs.web.messages import (
@@ -52,7 +52,7 @@ from card_envs.web.table import Table
 from card_envs.web.workers import Workers
 
 _STATIC = Path(__file__).parent / "static"
-_FONTS = Path(card_envs.__file__).parent / "render" / "fonts"
+_FONTS = Path(__file__).parent.parent / "render" / "fonts"
 _SLOW_PAGE = 10.0  # seconds after which a page that takes no message is left out
 _SLOW_REQUEST = 30.0  # seconds after which a request must have come as a whole
 
@@ -147,7 +147,7 @@ class _Server:
 
     async def games(self, request: Request) -> Response:
         about = {
-            "version": card_envs.__version__,
+            "version": VERSION,
             "is_open": self._settings.is_open,
             "has_runs": self._settings.runs is not None,
             "games": [_about(game, self.menu.labels(game), self._limits) for game in self._games],

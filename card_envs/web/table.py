@@ -12,13 +12,16 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
+import numpy as np
+from numpy.typing import NDArray
+
 from card_envs.agents import Agent
 from card_envs.engine.followed_game import FollowedGame
 from card_envs.engine.game import Game
 from card_envs.engine.observing import MEMORY_PERFECT
 from card_envs.envs.aec import CardEnv
 from card_envs.render import text
-from card_envs.render.scene import Scene
+from card_envs.render.scene import Scene, is_over, mover
 from card_envs.replay import Redraw, Replay
 from card_envs.web.analysis import advise, find_disputes, follower_told
 from card_envs.web.messages import (
@@ -78,10 +81,10 @@ class Table:
         """Tell the agents that follow what has happened so far."""
         if self._followed.is_followed:
             replay = Replay.of(self.env)
-            env = replay.start(render_mode=None)
-            self._followed.begin(env.states)
-            for _, action in replay.steps(env):
-                self._followed.watch(env.states, action)
+            states = replay.begin()
+            self._followed.begin(states)
+            for _, action in replay.steps(states):
+                self._followed.watch(states, action)
 
     @classmethod
     def of_replay(cls, replay: Replay) -> Table:
@@ -90,10 +93,11 @@ class Table:
         Raises:
             ValueError: An action of the replay is not legal.
         """
-        env = replay.start(render_mode=None)
+        env = CardEnv(replay.game)
+        env.load(replay.to_json().encode())
         table = cls(env, "replay", 0, {}, (None,) * env.num_players, is_open=True)
-        for _, action in replay.steps(env):
-            table._note(action)
+        for states, action in replay.steps():
+            table._note(states, action)
         return table
 
     # -----------------------------------------------------------------------------------------
@@ -113,8 +117,7 @@ class Table:
     @property
     def is_over(self) -> bool:
         """Whether the game has ended."""
-        state = self.env.states[0]
-        return bool(state["terminated"] | state["truncated"])
+        return is_over(self.env.states[0])
 
     @property
     def is_revealed(self) -> bool:
@@ -124,7 +127,7 @@ class Table:
     @property
     def mover(self) -> int:
         """The player to move."""
-        return self.env.possible_agents.index(self.env.agent_selection)
+        return mover(self.env.states[0])
 
     @property
     def is_persons_turn(self) -> bool:
@@ -153,24 +156,26 @@ class Table:
             words = f"{move.public} ({move.own})"
         return Move(player=move.player, words=words)
 
-    def frame(self, env: CardEnv, step: int, eyes: _Eyes, decision: int | None = None) -> Frame:
+    def frame(
+        self, states: NDArray[np.void], step: int, eyes: _Eyes, decision: int | None = None
+    ) -> Frame:
         """The table before the decision ``step``.
 
         Args:
-            env: The environment as it was then.
+            states: The game's record (1,) as it was then.
             step: The number of decisions made before.
             eyes: Whose eyes, if nothing is secret.
             decision: What was decided here; told only if nothing is secret.
         """
         eyes = self._allowed(eyes)
-        mover = env.possible_agents.index(env.agent_selection)
-        observer = eyes if isinstance(eyes, int) else mover if eyes == "mover" else self.seat
-        if not 0 <= observer < env.num_players:
-            raise ValueError(f"eyes must be a seat from 0 to {env.num_players - 1}, got {observer}")
-        scene = self.game.scene(env.states, 0, observer, MEMORY_PERFECT, eyes == "all")
+        player, num_players = mover(states[0]), self.env.num_players
+        observer = eyes if isinstance(eyes, int) else player if eyes == "mover" else self.seat
+        if not 0 <= observer < num_players:
+            raise ValueError(f"eyes must be a seat from 0 to {num_players - 1}, got {observer}")
+        scene = self.game.scene(states, 0, observer, MEMORY_PERFECT, eyes == "all")
         told = None
         if decision is not None and self.is_revealed:
-            told = Decision(player=mover, action=decision, words=self.game.action_name(decision))
+            told = Decision(player=player, action=decision, words=self.game.action_name(decision))
         return Frame(
             step=step,
             scene=scene,
@@ -185,7 +190,7 @@ class Table:
         """Where the table stands, for the viewer."""
         env = self.env
         legal = env.legal_actions() if self.is_persons_turn else []
-        frame = self.frame(env, self.steps, self.seat)
+        frame = self.frame(env.states, self.steps, self.seat)
         if self.steps:
             told = self.visible_words(self.steps - 1, "all")
             frame = frame.model_copy(update={"move": told})
@@ -230,15 +235,15 @@ class Table:
             ValueError: It has not come that far, or there is no such seat.
         """
         if step == self.steps:
-            return self.frame(self.env, step, eyes)
-        env, action = self._at(step)
-        return self.frame(env, step, eyes, action)
+            return self.frame(self.env.states, step, eyes)
+        states, action = self._at(step)
+        return self.frame(states, step, eyes, action)
 
-    def _at(self, step: int) -> tuple[CardEnv, int]:
-        """The environment before the decision ``step``, and the action that was played."""
-        for number, (env, action) in enumerate(Replay.of(self.env).steps()):
+    def _at(self, step: int) -> tuple[NDArray[np.void], int]:
+        """The record before the decision ``step``, and the action that was played."""
+        for number, (states, action) in enumerate(Replay.of(self.env).steps()):
             if number == step:
-                return env, action
+                return states, action
         raise ValueError(f"step must be from 0 to {self.steps}, got {step}")
 
     def replay(self) -> Replay:
@@ -284,17 +289,17 @@ class Table:
         return self._step(self._followed.choose(self.env.states))
 
     def _step(self, action: int) -> State:
-        self._note(action)
+        self._note(self.env.states, action)
         self._followed.watch(self.env.states, action)
         self.env.step(action)
         if self.is_over:
             self._followed.end(self.env.states)
         return self.state()
 
-    def _note(self, action: int) -> None:
+    def _note(self, states: NDArray[np.void], action: int) -> None:
         own = self.game.action_name(action)
-        public = self.game.public_action_name(self.env.states, 0, action)
-        self._moves.append(_Words(self.mover, own, public))
+        public = self.game.public_action_name(states, 0, action)
+        self._moves.append(_Words(mover(states[0]), own, public))
 
     def _undo_to(self) -> int | None:
         """The person's last decision; None: there is none, or undo is not allowed."""
@@ -327,7 +332,7 @@ class Table:
         replay = Replay(
             before.game, before.version, before.options, seed, (*entries[: places[step]], redraw)
         )
-        self.env = replay.play()
+        self.env.load(replay.to_json().encode())
         del self._moves[step:]
         self._follow_history()
         return self.state(was_undone=True)
@@ -356,8 +361,8 @@ class Table:
             ValueError: There is no such decision.
         """
         told = follower_told(agent, self.replay(), step)
-        env, played = self._at(step)
-        return advise(agent, label, self.game, env.states, step, played, told)
+        states, played = self._at(step)
+        return advise(agent, label, self.game, states, step, played, told)
 
     def find_disputes(self, agent: Agent, label: str) -> Iterator[Disputes]:
         """Where an agent disagrees with what was played, see :func:`analysis.find_disputes`.

@@ -26,9 +26,9 @@ from torch.utils.tensorboard import SummaryWriter
 import card_envs
 from card_envs import command
 from card_envs.agents.network import Network, write_policy
-from card_envs.engine.game import gymnasium_id
 from card_envs.evaluation import evaluate
 from card_envs.evaluation.display import with_interval
+from card_envs.names import gymnasium_id
 
 
 def argument(default: Any, text: str) -> Any:

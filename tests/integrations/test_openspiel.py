@@ -18,6 +18,7 @@ from open_spiel.python.observation import INFO_STATE_OBS_TYPE, make_observation
 
 import card_envs
 from card_envs.integrations.openspiel import load_game
+from card_envs.render.text import describe
 
 # Seeds of the six deals of Kuhn poker.
 KUHN_DEALS = (0, 2, 4, 6, 8, 30)
@@ -353,7 +354,7 @@ def test_the_table_is_shown_as_the_player_to_move_sees_it():
     assert str(game.new_initial_state()) == "before the deal"
     state = begin(game)
     player = state.current_player()
-    assert str(state) == game.card_game.describe(state.states, 0, player)
+    assert str(state) == describe(game.card_game, state.states, 0, player)
     assert game.new_initial_state().action_to_string(0) == "deal"
     env = mid_game(game.card_game, 3)
     assert env.action_name(1) == state.action_to_string(1)

@@ -31,6 +31,7 @@ from card_envs.evaluation import deal_seeds, play_deals
 from card_envs.games import load_game
 from card_envs.programs import messages
 from card_envs.programs.faults import ILLEGAL, ProgramFault
+from card_envs.render.text import describe
 
 each_game = pytest.mark.parametrize("game", EACH_GAME)
 tables = pytest.mark.parametrize(("game", "num_players"), TABLES)
@@ -238,7 +239,7 @@ def test_a_decision_holds_all_that_the_seat_observes(game, num_players, listen):
         assert message["options"] is None
         choose(wordy, game, states)
         read = reader.messages("decide")[-1]
-        assert read["text"] == game.describe(states, 0, player)
+        assert read["text"] == describe(game, states, 0, player)
         assert "observation" not in read
         assert "mask" not in read
 

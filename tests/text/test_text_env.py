@@ -16,6 +16,7 @@ from card_envs.envs import text_prompt
 from card_envs.envs.text import TextEnv
 from card_envs.envs.text_game import CHARACTERS
 from card_envs.envs.text_rules import rules_in_words
+from card_envs.render.text import describe
 
 each_game = pytest.mark.parametrize("game", EACH_GAME)
 tables = pytest.mark.parametrize(("game", "num_players"), TABLES)
@@ -213,7 +214,7 @@ def test_a_decision_can_be_answered_in_structured_form(game):
 def test_a_text_holds_the_table_and_the_legal_actions(game, num_players, memory):
     env = text_env(game, 6, num_players=num_players, memory=memory)
     for player, text in play(env, 6):
-        table = game.describe(env.aec.states, 0, player, MEMORY_MODES.index(memory))
+        table = describe(game, env.aec.states, 0, player, MEMORY_MODES.index(memory))
         assert table in text
         legal = {action: game.action_name(action) for action in env.aec.legal_actions()}
         *_, listed = text.rpartition("\n\n")
@@ -401,7 +402,7 @@ def test_texts_keep_to_their_bounds(game, num_players, memory):
             for each in (text, env._table.text(reader)):
                 assert set(each) <= set(CHARACTERS)
                 assert len(each) <= env.max_chars
-            assert len(game.describe(env.aec.states, 0, reader, 0)) <= text_prompt.MOST_TABLE
+            assert len(describe(game, env.aec.states, 0, reader, 0)) <= text_prompt.MOST_TABLE
             total += len(text)
         assert total <= env.max_chars_per_game
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from helpers import ALL_GAMES, EACH_GAME, kit_of, mid_game
+from helpers import ALL_GAMES, EACH_GAME, kit_of, mid_game, replayed
 
 from card_envs.agents import (
     Agent,
@@ -106,7 +106,7 @@ def test_disputes_are_the_decisions_at_which_the_searcher_disagrees(game):
     env = mid_game(game, game.default_players, 12, **kit_of(game).short_options)
     replay = Replay.of(env)
     expected = {}
-    for step, (position, action) in enumerate(replay.steps()):
+    for step, (position, action) in enumerate(replayed(replay)):
         legal = position.legal_actions()
         if len(legal) > 1 and action != legal[1]:
             expected[step] = 0.5 if action == legal[0] else None
@@ -151,7 +151,7 @@ class StubFollowing(StubSearcher, FollowingAgent):
 @each_game
 def test_a_searcher_that_follows_games_is_told_what_has_happened(game):
     replay = Replay.of(mid_game(game, game.default_players, 12, **kit_of(game).short_options))
-    expected = [(int(env.states["steps"][0]), action) for env, action in replay.steps()]
+    expected = [(int(env.states["steps"][0]), action) for env, action in replayed(replay)]
     agent = StubFollowing()
     found = list(find_disputes(agent, "stub", replay))
     assert agent.follower.told == expected

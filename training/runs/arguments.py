@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -83,18 +83,16 @@ def run_of(
     return run, {"resume": args.resume is not None, "command_line": command_line}
 
 
-def check_search(name: str, deals: int, game: Game, policies: Iterable[str]) -> None:
+def check_search(name: str, deals: int, game: Game) -> None:
     """Check what ``--search`` and ``--search-deals`` say.
 
     Args:
         name: The search, without its policy.
         deals: How many deals it plays; 0: none.
         game: The game.
-        policies: The names or paths of the policies that will play its rollouts.
 
     Raises:
-        ValueError: That is not a search agent, it cannot be given one of the policies, or there are
-            too few deals.
+        ValueError: That is not a search agent, it names a policy, or there are too few deals.
     """
     if deals != 0 and deals < 2:
         raise ValueError("--search-deals must be 0 or at least 2")
@@ -102,6 +100,3 @@ def check_search(name: str, deals: int, game: Game, policies: Iterable[str]) -> 
         raise ValueError(f"--search: {name!r} is not a search agent, such as search:64")
     if deals and "policy=" in name:
         raise ValueError(f"--search: {name!r} names a policy; here it is that which is measured")
-    for policy in policies:
-        if deals and "," in policy:
-            raise ValueError(f"{policy!r} has a comma, with which no search can be given it")

@@ -17,6 +17,8 @@ from training.runs.run_folder import RunFolder, load_resumed
 class Run(RunFolder[Config]):
     """A training run; :meth:`open` and :meth:`reopen` make one."""
 
+    LENGTH = "decisions"
+
     @classmethod
     def open(cls, config: Config, folder: Path) -> Run:
         """Resolve a configuration; nothing is written.
@@ -48,7 +50,7 @@ class Run(RunFolder[Config]):
             ValueError: The folder holds no run, something other than more decisions is asked for,
                 or as for :meth:`open`.
         """
-        return cls.open(load_resumed(load_config, folder, overrides, "decisions"), folder)
+        return cls.open(load_resumed(load_config, folder, overrides, cls.LENGTH), folder)
 
     def _check_memory(self) -> None:
         """What the rollout and the networks take at least must fit into the machine's memory."""

@@ -6,11 +6,12 @@ import json
 import logging
 import os
 import platform
+import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Generic, Self, TypeVar
+from typing import Any, ClassVar, Generic, Self, TypeVar
 
 import torch
 import yaml
@@ -19,19 +20,21 @@ from filelock import FileLock, Timeout
 from card_envs.agents import Agent, PolicyAgent, make_agent
 from card_envs.agents.network import Network, write_policy
 from card_envs.engine.game import Game, View
-from card_envs.files import write_json, write_output
+from card_envs.files import followed, left_beside, write_json, write_output, write_text
 from card_envs.games import load_game
 from card_envs.render.words import counted
 from training.runs.config import GameConfig
-from training.runs.keys import check, read_yaml
+from training.runs.keys import Section, check, read_yaml
 from training.runs.records import identity, machine, read_json, versions
 
 logger = logging.getLogger("card_envs")
 
 _Config = TypeVar("_Config", bound=GameConfig)
 
-# What a run depends on besides its configuration.
-_AGENTS = "agents.json"
+# What a run began with: the configuration without its length, and what it depends on besides.
+_ORIGIN = "agents.json"
+_CONFIG = "config.yaml"
+_COMMANDS = "command.txt"
 
 
 # What torch decides, whatever a run of this process has set.
@@ -60,7 +63,7 @@ def load_resumed(
     Raises:
         ValueError: The folder holds no run, or something else is asked for.
     """
-    path = folder / "config.yaml"
+    path = folder / _CONFIG
     before, config = load(path, ()), load(path, overrides)
     old = getattr(before, length)
     if getattr(config, length) < old or config.model_copy(update={length: old}) != before:
@@ -73,6 +76,7 @@ class RunFolder(Generic[_Config]):
     """A run: its configuration, game, agents and folder, each resolved once.
 
     Attributes:
+        LENGTH: The key of the configuration that may grow when a run is resumed.
         config: The configuration.
         game: The game.
         options: The game's options with defaults filled in, ``reward`` among them.
@@ -81,6 +85,8 @@ class RunFolder(Generic[_Config]):
         identities: The same agents as ``training.runs.records.identity`` tells them apart.
         folder: Where the run's files are, or will be.
     """
+
+    LENGTH: ClassVar[str]
 
     config: _Config
     game: Game
@@ -107,7 +113,7 @@ class RunFolder(Generic[_Config]):
 
     def _read_config(self) -> _Config:
         """The configuration in the folder."""
-        path = self.folder / "config.yaml"
+        path = self.folder / _CONFIG
         return check(type(self.config), read_yaml(path), path)
 
     @property
@@ -184,22 +190,31 @@ class RunFolder(Generic[_Config]):
     @property
     def commands(self) -> list[str]:
         """The commands that began the run, or gave it more decisions."""
-        return (self.folder / "command.txt").read_text(encoding="utf-8").splitlines()
+        path = self.folder / _COMMANDS
+        return path.read_text(encoding="utf-8").splitlines() if path.exists() else []
 
     @property
     def progress(self) -> list[dict[str, Any]]:
-        """The periodic evaluations so far."""
+        """The periodic evaluations so far.
+
+        Raises:
+            ValueError: The file holds something else.
+        """
         if not self.progress_path.exists():
             return []
-        *lines, last = self.progress_path.read_text(encoding="utf-8").split("\n")
+        try:
+            *lines, last = self.progress_path.read_text(encoding="utf-8").split("\n")
+            entries = [json.loads(line) for line in lines]
+        except ValueError as error:
+            raise ValueError(f"{self.progress_path} is damaged: {error}") from None
         if last:  # its writer was interrupted
             logger.warning(
                 "ignoring the last line of %s, which is not complete", self.progress_path
             )
-        try:
-            return [json.loads(line) for line in lines]
-        except json.JSONDecodeError as error:
-            raise ValueError(f"{self.progress_path} is damaged: {error}") from None
+        for number, entry in enumerate(entries, 1):
+            if not _is_evaluation(entry) or not _always(entries[0]) <= entry.keys():
+                raise ValueError(f"{self.progress_path} is damaged: line {number} is no evaluation")
+        return entries
 
     @contextmanager
     def lock(self) -> Iterator[None]:
@@ -208,7 +223,7 @@ class RunFolder(Generic[_Config]):
         Raises:
             ValueError: Another process holds it; the message names both.
         """
-        folder = self.folder.resolve()
+        folder = followed(self.folder)
         folder.parent.mkdir(parents=True, exist_ok=True)
         owner = folder.with_name(f".{folder.name}.pid")
         lock = FileLock(folder.with_name(f".{folder.name}.lock"), is_singleton=True)
@@ -232,7 +247,7 @@ class RunFolder(Generic[_Config]):
         Raises:
             ValueError: It holds one of another configuration, other rules or other agents.
         """
-        if not (self.folder / "config.yaml").exists():
+        if not (self.folder / _CONFIG).exists():
             return False
         if not self._is_noted():
             raise ValueError(
@@ -244,22 +259,45 @@ class RunFolder(Generic[_Config]):
     def begin(self, command_line: str) -> None:
         """Create the folder, and note what the run begins with.
 
+        The configuration comes last: without it there is no run, however this is interrupted.
+
         Raises:
             ValueError: The folder is not empty.
+            OSError: It cannot be written, or the names of files to come are too long for it.
         """
-        # The agents' identities alone are what an interruption of this very function leaves.
-        if self.folder.exists() and any(p.name != _AGENTS for p in self.folder.iterdir()):
+        for path in (self.policy_path, self.card_path):
+            followed(path)
+        noted = [self.folder / name for name in (_ORIGIN, _COMMANDS, _CONFIG)]
+        half_written = [path for place in noted for path in left_beside(place)]
+        if self.folder.exists() and {*self.folder.iterdir()} - {*noted[:2], *half_written}:
             raise ValueError(
                 f"{self.folder} is not empty; choose another folder, or --resume {self.folder}"
             )
         self.folder.mkdir(parents=True, exist_ok=True)
-        write_json(self.folder / _AGENTS, self._origin())
-        self._note(command_line)
+        for path in half_written:
+            path.unlink()
+        write_json(self.folder / _ORIGIN, self._origin())
+        self._note([command_line])
+
+    def check_resumable(self) -> None:
+        """Raise a ValueError as :meth:`check_origin` does, or if the folder cannot be written."""
+        self.check_origin()
+        try:
+            with tempfile.TemporaryFile(dir=self.folder):
+                pass
+        except OSError as error:
+            raise ValueError(f"{self.folder} cannot be written: {error.strerror}") from None
 
     def check_origin(self) -> None:
-        """Raise a ValueError if the run was started with other rules, or other agents of the same
-        names."""
+        """Raise a ValueError if the run was started with other rules, other agents of the same
+        names, or another configuration; warn if it will not be the same bit for bit."""
         noted = self._noted()
+        edited = self._edited(noted.get("config", {}))
+        if edited:
+            raise ValueError(
+                f"{self.folder / _CONFIG} was edited since the run began: {', '.join(edited)}; a "
+                f"resumed run can be given more {self.LENGTH}, and nothing else"
+            )
         if noted.get("agents") != self.identities:
             raise ValueError(
                 f"the run in {self.folder} was started with other agents under the same names"
@@ -268,6 +306,34 @@ class RunFolder(Generic[_Config]):
             raise ValueError(
                 f"the run in {self.folder} was started with other sources of {self.game.id}"
             )
+        threads = torch.get_num_threads()
+        if noted.get("threads", threads) != threads:
+            logger.warning(
+                "the run in %s began with %s of torch and resumes with %d, so it will differ from "
+                "one that was not interrupted; OMP_NUM_THREADS=%d resumes it bit for bit",
+                self.folder,
+                counted(noted["threads"], "thread"),
+                threads,
+                noted["threads"],
+            )
+
+    def _edited(self, before: dict[str, Any]) -> list[str]:
+        """What is no longer as it was when the run began, such as ``"seed: 1 was 0"``."""
+        now = self._fixed_config()
+        # Keys that were added since are not there.
+        return [
+            f"{key}: {json.dumps(now.get(key))} was {json.dumps(value)}"
+            for key, value in before.items()
+            if json.dumps(now.get(key)) != json.dumps(value)
+        ]
+
+    def _fixed_config(self) -> dict[str, Any]:
+        """The configuration without its length, each section's keys as ``"section.key"``."""
+        fixed: dict[str, Any] = {}
+        for name, value in self.config.model_dump(mode="json", exclude={self.LENGTH}).items():
+            is_section = isinstance(getattr(self.config, name), Section)
+            fixed |= {f"{name}.{k}": v for k, v in value.items()} if is_section else {name: value}
+        return fixed
 
     def resume(self, command_line: str, decisions: int) -> None:
         """Note the command if it changes the configuration, and forget later evaluations.
@@ -284,7 +350,9 @@ class RunFolder(Generic[_Config]):
     def note_if_changed(self, command_line: str) -> None:
         """Note the command if it changes the configuration."""
         if not self._is_noted():
-            self._note(command_line)
+            before = self.commands
+            # It was noted already if this was interrupted.
+            self._note(before if before[-1:] == [command_line] else [*before, command_line])
 
     def _is_noted(self) -> bool:
         """Whether the folder holds this configuration, its agents in the same order."""
@@ -297,17 +365,52 @@ class RunFolder(Generic[_Config]):
             file.truncate(file.read().rfind(b"\n") + 1)
             file.write(json.dumps(entry).encode() + b"\n")
 
-    def _note(self, command_line: str) -> None:
+    def _note(self, commands: Sequence[str]) -> None:
+        write_text(self.folder / _COMMANDS, "".join(f"{line}\n" for line in commands))
         # Agents stay in their order: who sits where is drawn by it.
         text = yaml.safe_dump(self.config.model_dump(mode="json"), sort_keys=False)
-        write_output(self.folder / "config.yaml", text.encode())
-        with (self.folder / "command.txt").open("a", encoding="utf-8") as file:
-            file.write(command_line + "\n")
+        write_text(self.folder / _CONFIG, text)
 
     def _origin(self) -> dict[str, Any]:
-        """What a run depends on besides its configuration: the game's sources, and its agents."""
-        return {"game": self.game.sources, "agents": self.identities}
+        """What a run depends on, but for its length.
+
+        The sums of torch's kernels depend on how many threads share them.
+        """
+        return {
+            "game": self.game.sources,
+            "agents": self.identities,
+            "threads": torch.get_num_threads(),
+            "config": self._fixed_config(),
+        }
 
     def _noted(self) -> dict[str, Any]:
-        path = self.folder / _AGENTS
-        return dict(read_json(path)) if path.exists() else {}
+        path = self.folder / _ORIGIN
+        noted = read_json(path) if path.exists() else {}
+        if not isinstance(noted, dict):
+            raise ValueError(f"{path} is damaged: it holds no JSON object")
+        return noted
+
+
+def _is_evaluation(entry: Any) -> bool:
+    """Whether a line of progress.jsonl is one: numbers, and intervals of two numbers."""
+    return (
+        isinstance(entry, dict)
+        and any(isinstance(entry.get(key), int) for key in ("decisions", "iteration"))
+        and all(
+            (value is None or _is_interval(value))
+            if key.endswith("_ci95")
+            else isinstance(value, int | float)
+            for key, value in entry.items()
+        )
+    )
+
+
+def _always(entry: dict[str, Any]) -> set[str]:
+    """The keys that all evaluations of a run have, as an evaluation shows."""
+    others = ("decisions", "iteration", "seconds", "epoch")
+    return {key for key in entry if key.startswith("vs_") or key in others}
+
+
+def _is_interval(value: Any) -> bool:
+    is_pair = isinstance(value, list) and len(value) == 2
+    return is_pair and all(isinstance(end, int | float) for end in value)

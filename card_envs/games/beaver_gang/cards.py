@@ -6,6 +6,8 @@ then come the specials.
 
 from __future__ import annotations
 
+from card_envs.engine.cards import PACKED_BITS
+
 SWAP, PEEK, DRAW_TWO = 10, 11, 12  # a kind below SWAP is a number
 NUM_KINDS = 13
 KIND_NAMES = (*map(str, range(SWAP)), "swap", "peek", "draw two")
@@ -14,7 +16,7 @@ NO_CARD = -1
 DECK = (4, 4, 4, 4, 4, 4, 4, 4, 4, 9, 9, 7, 5)  # how many of each kind
 DECK_SIZE = 66
 
-# A multiset of cards packed into one integer: four bits for how many there are of each kind.
-KIND_BITS = 4
+# Of packed multisets.
+KIND_BITS = PACKED_BITS
 ALL_KINDS = (1 << KIND_BITS * NUM_KINDS) - 1
 ALL_NUMBERS = (1 << KIND_BITS * SWAP) - 1

@@ -6,9 +6,9 @@ drawn, and the draw pile.
 
 from __future__ import annotations
 
-from card_envs.engine.cards import shuffle
+from card_envs.engine.cards import count_packed, draw_packed, shuffle
 from card_envs.engine.jit import jit
-from card_envs.engine.rng import draw_below, mix, seed_stream
+from card_envs.engine.rng import mix, seed_stream
 from card_envs.games.beaver_gang.cards import (
     ALL_KINDS,
     ALL_NUMBERS,
@@ -66,7 +66,7 @@ def determinize(states, i, player, seed):
     pool = cards_in_slots(s, slots) + cards_to_come(s, player)
     pool = deal_to_slots(s, slots, pool)
     if drawn_card_is_hidden(s, player):
-        s.drawn = draw_packed(s, pool)
+        s.drawn = draw_packed(s, pool, count_packed(pool))
         pool -= packed(s.drawn)
     become_draw_pile(s, pool)
 
@@ -124,24 +124,11 @@ def deal_from(s, places, pool, kinds):
     for owner in range(s.num_players):
         for slot in range(SLOTS):
             if places >> SLOTS * owner + slot & 1:
-                card = draw_packed(s, pool & kinds)
+                of_kinds = pool & kinds
+                card = draw_packed(s, of_kinds, count_packed(of_kinds))
                 s.row[owner, slot] = card
                 pool -= packed(card)
     return pool
-
-
-@jit
-def draw_packed(s, pool):
-    """The kind of a random card of a packed multiset."""
-    size = 0
-    for kind in range(NUM_KINDS):
-        size += pool >> KIND_BITS * kind & 15
-    kind = 0
-    place = draw_below(s, size)
-    while place >= pool >> KIND_BITS * kind & 15:
-        place -= pool >> KIND_BITS * kind & 15
-        kind += 1
-    return kind
 
 
 @jit

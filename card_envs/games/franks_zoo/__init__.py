@@ -4,14 +4,13 @@ from card_envs.engine.game import Game, Option
 from card_envs.games.franks_zoo import rules, state
 from card_envs.games.franks_zoo.actions import ACTIONS, public_action_name
 from card_envs.games.franks_zoo.heuristic import heuristic
-from card_envs.games.franks_zoo.knowledge import look_back
 from card_envs.games.franks_zoo.observation import (
     FIELDS,
     STATE_FIELDS,
     observe,
     write_state,
 )
-from card_envs.games.franks_zoo.outlook import outlook, round_of
+from card_envs.games.franks_zoo.outlook import look_back, outlook, round_of
 from card_envs.games.franks_zoo.scene import scene
 from card_envs.games.franks_zoo.style import STYLE
 

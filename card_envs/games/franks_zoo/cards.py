@@ -10,6 +10,8 @@ from typing import Any
 
 import numpy as np
 
+from card_envs.engine.cards import PACKED_BITS
+
 # FZ-1: the kinds, in the order of all tables, and how many cards there are of each.
 ANIMAL_NAMES = (
     "orca",
@@ -127,9 +129,9 @@ def _lists(table: np.ndarray[Any, Any]) -> tuple[np.ndarray[Any, Any], np.ndarra
 LAYS_TO_PLAY, NUM_TO_PLAY = _lists(MAY_PLAY[:NO_LAY])
 LAYS_TO_ASK, NUM_TO_ASK = _lists(MAY_ASK[:NO_LAY])
 
-# The cards of a lay packed into one integer, four bits for each kind. With the highest of the four
-# set in the hand, the subtraction ``hand - lay`` leaves it set exactly where there is enough.
-KIND_BITS = 4
+# The cards of a lay as a packed multiset. With the highest bit of each kind set in the hand, the
+# subtraction ``hand - lay`` leaves it set exactly where there is enough.
+KIND_BITS = PACKED_BITS
 PACKED = (LAY_CARDS[:NUM_LAYS].astype(np.int64) << KIND_BITS * np.arange(NUM_KINDS)).sum(axis=1)
 ENOUGH = sum(1 << KIND_BITS * kind + 3 for kind in range(NUM_KINDS))
 PACKED_DECK = sum(count << KIND_BITS * kind for kind, count in enumerate(DECK))

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from card_envs.engine.cards import count_packed, draw_packed
 from card_envs.engine.jit import jit
 from card_envs.engine.observing import index
-from card_envs.engine.rng import draw_below, mix, seed_stream
+from card_envs.engine.rng import mix, seed_stream
 from card_envs.games.franks_zoo.cards import (
     KIND_BITS,
     LAY_CARDS,
@@ -15,7 +16,6 @@ from card_envs.games.franks_zoo.cards import (
     PACKED_DECK_OF_THREE,
 )
 from card_envs.games.franks_zoo.state import (
-    EXCHANGE,
     NO_CARD,
     NOBODY,
     cards_in,
@@ -134,41 +134,9 @@ def redraw_gifts(s, senior):
 @jit
 def draw_gifts(s, player, pool):
     """Two random cards of a packed pool are what the player has given, or laid down."""
-    size = 0
-    for kind in range(NUM_KINDS):
-        size += pool >> KIND_BITS * kind & 15
+    size = count_packed(pool)
     clear(s.given, player)
     for drawn in range(2):
         kind = draw_packed(s, pool, size - drawn)
         s.given[player, kind] += 1
         pool -= 1 << KIND_BITS * kind
-
-
-@jit
-def draw_packed(s, pool, size):
-    """The kind of a random one of ``size`` cards that are packed into one integer."""
-    kind = 0
-    place = draw_below(s, size)
-    while place >= pool >> KIND_BITS * kind & 15:
-        place -= pool >> KIND_BITS * kind & 15
-        kind += 1
-    return kind
-
-
-@jit
-def look_back(past, k, states, i, worlds, j):
-    """Make an earlier decision agree with a redrawn world: the player to move held what they hold
-    in that world, and all that they have played since.
-
-    Nothing can be said of the exchange, in which cards go from hand to hand unseen.
-    """
-    before, now, world = past[k], states[i], worlds[j]
-    if before.phase == EXCHANGE:
-        return False
-    player = before.current_player
-    for kind in range(NUM_KINDS):
-        played = int(before.hand[player, kind]) - int(now.hand[player, kind])
-        before.hand[player, kind] = world.hand[player, kind] + played
-        for giver in range(before.num_players):
-            before.given[giver, kind] = world.given[giver, kind]
-    return True

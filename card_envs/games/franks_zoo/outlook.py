@@ -1,9 +1,12 @@
-"""What a standing between hands is worth, for search: nothing here is a rule."""
+"""For search, nothing here is a rule: what a standing between hands is worth, and what a player
+knew earlier in a redrawn world."""
 
 from __future__ import annotations
 
 from card_envs.engine.jit import jit
 from card_envs.engine.outlook import promise
+from card_envs.games.franks_zoo.cards import NUM_KINDS
+from card_envs.games.franks_zoo.state import EXCHANGE
 
 # Among good players: of the difference between two players' points in a hand, and their mean.
 _VARIANCE = 13.7
@@ -38,3 +41,22 @@ def outlook(states, i, player):
             lead = float(s.totals[player]) - float(s.totals[other])
             total += promise(lead, left * _VARIANCE)
     return total / (s.num_players - 1)
+
+
+@jit
+def look_back(past, k, states, i, worlds, j):
+    """Make an earlier decision agree with a redrawn world: the player to move held what they hold
+    in that world, and all that they have played since.
+
+    Nothing can be said of the exchange, in which cards go from hand to hand unseen.
+    """
+    before, now, world = past[k], states[i], worlds[j]
+    if before.phase == EXCHANGE:
+        return False
+    player = before.current_player
+    for kind in range(NUM_KINDS):
+        played = int(before.hand[player, kind]) - int(now.hand[player, kind])
+        before.hand[player, kind] = world.hand[player, kind] + played
+        for giver in range(before.num_players):
+            before.given[giver, kind] = world.given[giver, kind]
+    return True

@@ -4,14 +4,13 @@ from card_envs.engine.game import Game, Option
 from card_envs.games.swim_for_your_life import rules, state
 from card_envs.games.swim_for_your_life.actions import ACTIONS
 from card_envs.games.swim_for_your_life.heuristic import heuristic
-from card_envs.games.swim_for_your_life.knowledge import look_back
 from card_envs.games.swim_for_your_life.observation import (
     FIELDS,
     STATE_FIELDS,
     observe,
     write_state,
 )
-from card_envs.games.swim_for_your_life.outlook import outlook, round_of
+from card_envs.games.swim_for_your_life.outlook import look_back, outlook, round_of
 from card_envs.games.swim_for_your_life.scene import scene
 from card_envs.games.swim_for_your_life.style import STYLE
 

@@ -110,15 +110,3 @@ def hands_are_possible(s, player):
                 if s.hand[q, HARE + k] > s.most[q, k]:
                     return False
     return True
-
-
-@jit
-def look_back(past, k, states, i, worlds, j):
-    """Make an earlier decision agree with a redrawn world: the player to move held what they hold
-    in that world, but for what they have exchanged since, which all have seen."""
-    before, now, world = past[k], states[i], worlds[j]
-    player = before.current_player
-    for animal in range(NUM_ANIMALS):
-        exchanged = int(before.hand[player, animal]) - int(now.hand[player, animal])
-        before.hand[player, animal] = world.hand[player, animal] + exchanged
-    return True

@@ -1,9 +1,11 @@
-"""What a standing between rounds is worth, for search: nothing here is a rule."""
+"""For search, nothing here is a rule: what a standing between rounds is worth, and what a player
+knew earlier in a redrawn world."""
 
 from __future__ import annotations
 
 from card_envs.engine.jit import jit
 from card_envs.engine.outlook import promise
+from card_envs.games.swim_for_your_life.cards import NUM_ANIMALS
 
 # Among good players: of the difference between the lives that two lose in a round, and their mean.
 _VARIANCE = 1.6
@@ -29,3 +31,15 @@ def outlook(states, i, player):
                 lead = float(s.standing[player]) - float(s.standing[other])
             total += promise(lead, fewer / _LOSS * _VARIANCE)
     return total / (s.num_players - 1)
+
+
+@jit
+def look_back(past, k, states, i, worlds, j):
+    """Make an earlier decision agree with a redrawn world: the player to move held what they hold
+    in that world, but for what they have exchanged since, which all have seen."""
+    before, now, world = past[k], states[i], worlds[j]
+    player = before.current_player
+    for animal in range(NUM_ANIMALS):
+        exchanged = int(before.hand[player, animal]) - int(now.hand[player, animal])
+        before.hand[player, animal] = world.hand[player, animal] + exchanged
+    return True

@@ -377,7 +377,12 @@ FROZEN_OBSERVATIONS = {
 }
 
 PLAYTHROUGHS = [
-    {"num_players": 2, "seed": 24},
+    {
+        "num_players": 2,
+        "seed": 16,
+        "options": {"seasons": 2, "reward": "score"},
+        "readable": True,
+    },
     {"num_players": 3, "seed": 2},
     {"num_players": 4, "seed": 20, "memory": "none"},
     {"num_players": 5, "seed": 5, "options": {"seasons": 2, "reward": "score"}},
@@ -392,7 +397,7 @@ SHOWN = {
     r"If it comes back to you, you\s+must take it\.": 4,
     r"^Your turn: take the lot \([a-z ,]+\)\s+into your collection \d or \d\.$": 1,
     r"^Your turn: take the lot \([a-z ,]+\)\s+into your collection 2, or pass\.": 1,
-    r"^Draw pile: .*\(the next card first\)": 10,
+    r"^Draw pile: .*\(the next card first\)": 8,
     r"^Your turn: use the power of a thief.*(\n  .*)?\n\n.*\nAction: \d+ \(card: ": 4,
     r"^Your turn: use the power of a thief.*(\n  .*)?\n\n.*\nAction: 0 ": 1,
     r"The\s+power\s+of\s+a\s+prankster\s+follows\.": 1,
@@ -414,7 +419,7 @@ def shows_table(env: CardEnv, number: int) -> bool:
     """Whether a decision is written with the table before it: those about powers and bonus cards,
     those about a lot while somebody's spies know the next card, and some others."""
     s = env.states[0]
-    return bool(s["phase"] != LOT or s["seen"][s["drawn"]] or number % 6 == 0)
+    return bool(s["phase"] != LOT or s["seen"][s["drawn"]] or number % 12 == 0)
 
 
 def in_short(env: CardEnv) -> list[str]:

@@ -33,6 +33,7 @@ from helpers import MEMORY_MODES, copy_of, is_over, observation_of, walk
 from card_envs.games.animalia.actions import ACTIONS, public_action_name
 from card_envs.games.animalia.scene import scene
 from card_envs.render.scene import Card, Scene, Zone, label_of
+from card_envs.render.text import describe
 
 PERFECT, NONE = range(2)
 STARS = {"champion": 3, "elegant": 2, "lousy": -1}
@@ -43,7 +44,7 @@ def seen(table, player, memory=PERFECT) -> Scene:
 
 
 def told(table, player, memory=PERFECT) -> str:
-    return GAME.describe(table.states, 0, player, memory)
+    return describe(GAME, table.states, 0, player, memory)
 
 
 def words_of(cards):

@@ -204,7 +204,13 @@ NOT_FROZEN = {"usual": {"reshuffle"}}
 
 #: ``first_knock``: the first decision that may be a knock: the games would be very short otherwise.
 PLAYTHROUGHS = [
-    {"num_players": 2, "seed": 39, "options": {"rounds": 2}, "first_knock": 30},
+    {
+        "num_players": 2,
+        "seed": 39,
+        "options": {"rounds": 2},
+        "first_knock": 20,
+        "readable": True,
+    },
     {"num_players": 3, "seed": 30, "options": {"rounds": 1}, "first_knock": 160},
     {"num_players": 4, "seed": 82, "options": {"rounds": 1}, "first_knock": 40},
     {

@@ -12,6 +12,7 @@ from helpers import MEMORY_MODES, copy_of, is_over
 from card_envs.agents import RandomAgent, choose
 from card_envs.games.beaver_gang.actions import ACTIONS
 from card_envs.games.beaver_gang.text import slot_of, turn_name
+from card_envs.render.text import describe
 from card_envs.render.words import WIDTH
 
 TAKE, DRAW, DISCARD, EXCHANGE, PEEK, DRAW_TWO, KNOCK, DO_NOT_KNOCK = 0, 4, 5, 6, 90, 94, 95, 96
@@ -41,7 +42,7 @@ def walk(num_players, seed, decisions, **options):
 
 def told(table, player, memory=PERFECT):
     """The table in words."""
-    return GAME.describe(table.states, 0, player, memory)
+    return describe(GAME, table.states, 0, player, memory)
 
 
 def seats_of(states, player, memory=PERFECT):
@@ -189,7 +190,7 @@ def test_without_memory_nothing_that_is_remembered_shows():
         changed += other.tobytes() != states.tobytes()
         scene = GAME.scene(states, 0, player, NONE)
         assert GAME.scene(other, 0, player, NONE) == scene
-        assert "unseen" not in GAME.describe(states, 0, player, NONE)
+        assert "unseen" not in describe(GAME, states, 0, player, NONE)
         cards = [card for seat in scene.seats for card in seat.zones[0].cards]
         in_view = int(states["in_view"][0, player]).bit_count()
         assert sum(bool(card.name) for card in cards) == in_view
@@ -425,7 +426,7 @@ def test_the_end_shows_the_rows_the_scores_and_the_standing(memory):
 def test_a_new_round_shows_the_last_one():
     seen = set()
     for states in walk(2, 5, 1000):
-        text = GAME.describe(states, 0, 0)
+        text = describe(GAME, states, 0, 0)
         number = int(states["round"][0])
         assert ("as it was counted" in text) == (number > 0)
         if number:
@@ -434,7 +435,7 @@ def test_a_new_round_shows_the_last_one():
             score = states["round_scores"][0, 1]
             assert f"Round {number}, as it was counted (each special replaced" in text
             assert re.search(rf"^player 1 +{row} +{score}$", text, re.MULTILINE)
-            without = GAME.describe(states, 0, 0, NONE)
+            without = describe(GAME, states, 0, 0, NONE)
             assert f"Round {number}, as it was counted:\n          score\n" in without
             assert re.search(rf"^player 1 +{score}$", without, re.MULTILINE)
     assert len(seen) >= 2

@@ -475,6 +475,13 @@ PLAYTHROUGHS = [
         "options": {"target_score": 5, "partners": False},
         "variant": "_simple",
     },
+    {
+        "num_players": 5,
+        "seed": 44,
+        "options": {"target_score": 5, "reward": "score"},
+        "variant": "_short",
+        "readable": True,
+    },
     {"num_players": 5, "seed": 28, "options": {"target_score": 9}, "memory": "none"},
     {"num_players": 6, "seed": 34, "options": {"target_score": 10, "reward": "score"}},
     {"num_players": 7, "seed": 7, "options": {"target_score": 12}},
@@ -510,4 +517,4 @@ def shows_table(env: CardEnv, number: int) -> bool:
     """Of the many decisions (of which half are forced) those about gifts and help, the first ones
     of a hand, and some others."""
     s = env.states[0]
-    return bool(s["phase"] != TURN or not s["played"].any() or number % 8 == 0)
+    return bool(s["phase"] != TURN or not s["played"].any() or number % 30 == 0)

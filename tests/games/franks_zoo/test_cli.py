@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import sys
 
+from helpers import replayed
 from person import PlayingPerson, story_of
 
 from card_envs.cli import main
@@ -21,7 +22,7 @@ def test_the_others_do_not_tell_which_cards_they_give(capsys, monkeypatch, tmp_p
     assert main(argv) == 0
     screen = "".join([*keyboard.seen, *keyboard.listed, capsys.readouterr().out])
     gifts = {True: 0, False: 0}
-    for env, action in Replay.load(path).steps():
+    for env, action in replayed(Replay.load(path)):
         is_own = env.agent_selection == "player_2"
         gifts[is_own] += env.action_name(action).startswith("give away: ")
     assert gifts[False] == 4 * gifts[True] >= 8

@@ -30,6 +30,7 @@ from card_envs.games.franks_zoo.actions import ACTIONS
 from card_envs.games.franks_zoo.cards import ANIMAL_NAMES, BEATEN_BY
 from card_envs.games.franks_zoo.state import ANSWER, EXCHANGE, NOBODY, TURN
 from card_envs.render.scene import label_of
+from card_envs.render.text import describe
 from card_envs.render.words import WIDTH
 
 memory_modes = pytest.mark.parametrize("memory", MEMORY_MODES)
@@ -50,7 +51,7 @@ def scene_of(table, player, memory="perfect"):
 
 
 def described(states, player, memory="perfect"):
-    return GAME.describe(states, 0, player, MEMORY_MODES.index(memory))
+    return describe(GAME, states, 0, player, MEMORY_MODES.index(memory))
 
 
 def told(table, player, memory="perfect"):

@@ -296,7 +296,7 @@ FROZEN_OBSERVATIONS = {
 }
 
 PLAYTHROUGHS = [
-    {"num_players": 2, "seed": 26},
+    {"num_players": 2, "seed": 26, "readable": True},
     {"num_players": 3, "seed": 14},
     {"num_players": 3, "seed": 14, "options": {"expert": True}, "variant": "_expert"},
     {"num_players": 4, "seed": 9, "memory": "none"},

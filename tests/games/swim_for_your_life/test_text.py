@@ -13,6 +13,7 @@ from helpers import MEMORY_MODES, begin, copy_of, is_over, mask_of
 from card_envs.games.swim_for_your_life import cards
 from card_envs.games.swim_for_your_life.actions import ACTIONS
 from card_envs.render.scene import label_of
+from card_envs.render.text import describe
 from card_envs.render.words import WIDTH
 
 PERFECT, NONE = range(2)
@@ -21,7 +22,7 @@ rules = GAME.rules
 
 def told(table, player, memory=PERFECT):
     """The table in words."""
-    return GAME.describe(table.states, 0, player, memory)
+    return describe(GAME, table.states, 0, player, memory)
 
 
 def seen(table, player, memory=PERFECT):
@@ -250,7 +251,7 @@ def test_without_memory_nothing_that_is_remembered_shows():
         scene = GAME.scene(states, 0, number % 3, NONE)
         assert GAME.scene(other, 0, number % 3, NONE) == scene
         changed += GAME.scene(other, 0, number % 3, PERFECT) != scene
-        text = GAME.describe(states, 0, number % 3, NONE)
+        text = describe(GAME, states, 0, number % 3, NONE)
         assert not re.search(r"player \d at least|known|-\d at most", text)
     assert changed > 100
 

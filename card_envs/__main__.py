@@ -1,0 +1,19 @@
+"""The program ``card-envs``, also as ``python -m card_envs``."""
+
+from __future__ import annotations
+
+import sys
+
+from card_envs.interrupts import say_interrupted
+
+
+def main() -> int:
+    """Run the program."""
+    say_interrupted()  # before the imports that take long
+    from card_envs.cli import main as run
+
+    return run()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
