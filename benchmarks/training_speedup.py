@@ -17,6 +17,7 @@ from typing import Any
 
 from benchmarks import report
 from training.runs.config import load_config
+from training.runs.records import commit_of
 
 ROOT = Path(__file__).parent.parent
 WORKER = Path("benchmarks") / "training_worker.py"
@@ -109,7 +110,7 @@ def measure(game_id: str, decisions: int, against: Path) -> dict[str, Any]:
     config = load_config(path, OVERRIDES)
     size = config.environment.num_envs * config.ppo.n_steps
     rollouts = -(-decisions // size)
-    commits = {NEW: _commit(ROOT), OLD: _commit(against)}
+    commits = {NEW: commit_of(ROOT), OLD: commit_of(against)}
     with (
         Worker(ROOT, path, OVERRIDES) as new,
         Worker(against.resolve(), path, OVERRIDES) as old,
@@ -145,12 +146,3 @@ def measure(game_id: str, decisions: int, against: Path) -> dict[str, Any]:
             },
         },
     )
-
-
-def _commit(checkout: Path) -> str | None:
-    """The commit that is checked out in a folder, if Git can tell."""
-    command = ["git", "-C", str(checkout), "rev-parse", "--short", "HEAD"]
-    try:
-        return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
-    except (OSError, subprocess.CalledProcessError):
-        return None

@@ -33,7 +33,7 @@ from training.runs import checkpoint, config_tables, run_folder
 from training.runs import keys as config_module
 from training.runs.config import Config, load_config
 from training.runs.curve import plot_learning_curve
-from training.runs.records import predecessors
+from training.runs.records import commit_of, predecessors
 from training.runs.run import Run
 from training.runs.run_folder import use_threads
 from training.train import Session, make_learner
@@ -545,6 +545,7 @@ def test_training_leaves_all_that_it_promises(tmp_path, capsys):
     assert card["decisions"] == 192
     assert (card["game"], card["memory"], card["features"]) == (SCRIPTED.name, "perfect", True)
     assert card["config"] == load_config(out / "config.yaml").model_dump(mode="json")
+    assert card["commit"] == commit_of(ROOT)
     progress = [json.loads(line) for line in (out / "progress.jsonl").read_text().splitlines()]
     assert [entry["decisions"] for entry in progress] == [0, 64, 128, 192]
     assert all(0.0 <= entry["truncated"] <= 1.0 for entry in progress)

@@ -25,7 +25,7 @@ from card_envs.games import load_game
 from card_envs.render.words import counted
 from training.runs.config import GameConfig
 from training.runs.keys import Section, check, read_yaml
-from training.runs.records import identity, machine, read_json, versions
+from training.runs.records import commit_of, identity, machine, read_json, versions
 
 logger = logging.getLogger("card_envs")
 
@@ -168,6 +168,7 @@ class RunFolder(Generic[_Config]):
             "draws": config.draws,
             "agents": list(self.identities.values()),
             "commands": self.commands,
+            "commit": commit_of(),
             "config": config.model_dump(mode="json"),
             "seed": config.seed,
             **own,
