@@ -465,14 +465,22 @@ EACH_GAME_SEARCHED = [
     pytest.param(game, id=game.id, marks=() if game in SEARCHED else pytest.mark.slow)
     for game in ALL_GAMES
 ]
-#: Every game at every table size: for ``parametrize(("game", "num_players"), TABLES)``. Sizes
-#: between the smallest and the largest table are left to `make test-slow`.
+
+
+def marks_of_size(n: int, fewest: int, most: int) -> Any:
+    """The marks of a table size: those between the smallest and the largest are slow."""
+    return () if n in (fewest, most) else pytest.mark.slow
+
+
+def each_size(fewest: int, most: int) -> list[Any]:
+    """Table sizes, for ``parametrize("num_players", each_size(2, 6))``."""
+    return [pytest.param(n, marks=marks_of_size(n, fewest, most)) for n in range(fewest, most + 1)]
+
+
+#: Every game at every table size: for ``parametrize(("game", "num_players"), TABLES)``.
 TABLES = [
     pytest.param(
-        game,
-        n,
-        id=f"{game.id}-{n}",
-        marks=() if n in (game.min_players, game.max_players) else pytest.mark.slow,
+        game, n, id=f"{game.id}-{n}", marks=marks_of_size(n, game.min_players, game.max_players)
     )
     for game in ALL_GAMES
     for n in table_sizes(game)

@@ -21,6 +21,7 @@ from helpers import (
     begin,
     check_invariants,
     copy_of,
+    each_size,
     is_over,
     mask_of,
     observation_of,
@@ -37,7 +38,7 @@ LOT, STEAL, GIVE, RECEIVE, BRING_IN, TAKE_OUT, OWL_FAMILY = range(7)
 FULL, CARDS_SPIED, GROUP, MAX_SEASONS = 5, 3, 5, 10
 STARS = {0: 3, 1: 2, 3: -1}
 
-tables = pytest.mark.parametrize("num_players", range(2, 7))
+tables = pytest.mark.parametrize("num_players", each_size(2, 6))
 memory_modes = pytest.mark.parametrize("memory", ["perfect", "none"])
 
 

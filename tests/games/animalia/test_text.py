@@ -324,21 +324,6 @@ def test_the_last_season_is_told(num_players, memory):
     assert any(at_end for *_, at_end in seasons)
 
 
-@pytest.mark.parametrize("memory", [PERFECT, NONE])
-@pytest.mark.parametrize("num_players", [2, 4])
-def test_no_hidden_card_shows(num_players, memory):
-    redrawn = dict.fromkeys(range(7), 0)
-    for seed in (0, 2, 4):
-        for count, states in enumerate(walk(GAME, num_players, seed)):
-            player = count % num_players
-            other = copy_of(GAME, states)
-            GAME.rules.determinize(other, 0, player, np.uint64(count))
-            assert scene(other, 0, player, memory) == scene(states, 0, player, memory)
-            changed = any((other[name] != states[name]).any() for name in ("deck", "chosen"))
-            redrawn[int(states["phase"][0])] += changed
-    assert min(redrawn.values()) > 0
-
-
 def test_without_memory_nothing_that_is_remembered_shows():
     changed = 0
     for count, states in enumerate(walk(GAME, 4, 4)):
@@ -354,21 +339,6 @@ def test_without_memory_nothing_that_is_remembered_shows():
         changed += (other["seen"] != states["seen"]).any()
         assert scene(other, 0, player, NONE) == scene(states, 0, player, NONE)
     assert changed > 10
-
-
-@pytest.mark.parametrize("memory", [PERFECT, NONE])
-@pytest.mark.parametrize("num_players", [2, 3, 5])
-def test_the_scene_differs_wherever_the_observation_does(num_players, memory):
-    """Positions of games that look the same as a scene look the same in the observation."""
-    views, scenes = [], []
-    for seed in (1, 3):
-        for count, states in enumerate(walk(GAME, num_players, seed)):
-            if count % 3 == 0 and not is_over(states):
-                player = int(states["current_player"][0])
-                views.append(observation_of(GAME, states, player, MEMORY_MODES[memory]).tobytes())
-                scenes.append(repr(scene(states, 0, player, memory)))
-    assert len(set(scenes)) > 50
-    assert len(set(zip(views, scenes, strict=True))) == len(set(scenes))
 
 
 # ---------------------------------------------------------------------------------------------
@@ -417,16 +387,6 @@ def test_a_dealer_who_must_take_the_lot_is_told():
         "Your turn: take the lot (spy dog) into your collection 1 or 2.",
         "Player 0 is to take the lot (spy dog) into their collection 1 or 2.",
     ]
-
-
-def test_collections_with_room_for_the_lot_are_told():
-    """AN-18."""
-    table = Table.lay_out(("owl, ...", "cat spy"), ("", ""), lot="dog spy", dealer=1, player=0)
-    own, others = prompts(table)
-    assert own.startswith("Your turn: take the lot (spy dog) into your collection 2, or pass. ")
-    assert others.startswith(
-        "Player 0 is to take the lot (spy dog) into their collection 2, or pass. "
-    )
 
 
 THIEF, PRANKSTER = "use the power of a thief: ", "use the power of a prankster: "
@@ -606,58 +566,3 @@ def test_the_end_tells_points_and_what_decides_between_level_players():
     )
     assert "Your turn" not in text
     assert "to move" not in text
-
-
-def test_a_table_in_words():
-    """All of it once, to be read."""
-    table = Table.lay_out(
-        "cat champion, owl",
-        "dog spy",
-        "",
-        lot="horse thief",
-        pile="cat lousy, rabbit spy",
-        seen={1: "cat lousy, rabbit spy", 0: "cat lousy"},
-        kept={2: "dog champion"},
-        shown=", ".join(name for name in CARDS if "cute" not in name and name != "dog champion"),
-        medals=[[2, 0, 0, 0, 3], [0, 0, 5, 0, 0], [0] * 5],
-        dealer=2,
-        player=1,
-    )
-    assert told(table, 1) == (
-        "Animalia, season 2 of 3, collections.\n"
-        "Draw pile: lousy cat^1^0, spy rabbit^1, 24 face-down cards (the next card first).\n"
-        "Lot: thief horse (turned up by player 2).\n"
-        "\n"
-        "   player    seat    cats  horses  dogs  rabbits  parrots  points\n"
-        ">  player 1  you        0       0     5        0        0      10\n"
-        "D  player 2  1 left     0       0     0        0        0       0\n"
-        "   player 0  2 left     2       0     0        0        3       5\n"
-        "\n"
-        "(> to move, D dealer, ^1 seen by your spies, ^0 seen by player 0's spies)\n"
-        "\n"
-        "Your collection: spy dog (1 card, elegance 0).\n"
-        "Player 2's collection: empty.\n"
-        "Player 2's bonus cards from season 1: 1 face-down card.\n"
-        "Player 0's collection: champion cat, owl (2 cards, elegance 3).\n"
-        "\n"
-        "Not seen:\n"
-        "           cards  which\n"
-        "  cats         4  elegant, thief, spy, prankster\n"
-        "  horses       5  champion, elegant, lousy, spy, prankster\n"
-        "  dogs         5  champion, elegant, lousy, thief, prankster\n"
-        "  rabbits      5  champion, elegant, lousy, thief, prankster\n"
-        "  parrots      6  champion, elegant, lousy, thief, spy, prankster\n"
-        "\n"
-        "The medals of season 1:\n"
-        "            cats  horses  dogs  rabbits  parrots  points\n"
-        "  you          .       .     .        .        .       .\n"
-        "  player 2     .       .     .        .        .       .\n"
-        "  player 0     .       .     .        .        .       .\n"
-        "\n"
-        "Player 2 is the dealer. Points: medals, and 5 more for each 5 of one family.\n"
-        "A bonus card from season 1 that you have not seen can only be: champion dog.\n"
-        "\n"
-        "Your turn: take the lot (thief horse), or pass. "
-        "If it comes back to player 2, they must turn up\n"
-        "  another card."
-    )

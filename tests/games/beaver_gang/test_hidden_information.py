@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from games.beaver_gang.kit import cells, open_cells
-from helpers import begin, is_over, mask_of, observation_of
+from helpers import begin, each_size, is_over, mask_of, observation_of
 from hidden import redrawn
 
 from card_envs.games import load_game
@@ -66,7 +66,7 @@ def test_redrawing_is_uniform_over_all_that_the_player_holds_possible():
         assert (paired != 0).any(), name
 
 
-@pytest.mark.parametrize("num_players", range(2, 7))
+@pytest.mark.parametrize("num_players", each_size(2, 6))
 def test_without_memory_it_shows_what_is_visible_at_this_moment(num_players):
     """The rules file: outer cards in the first observation of a round, the drawn card while its
     player decides on it, a peeked card in their next observation, and then no more."""

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from games.beaver_gang.reference import Reference
 from games.beaver_gang.table import DECK, GAME, NO_CARD, Table, kinds, places, shown, swap
-from helpers import check_invariants
+from helpers import check_invariants, each_size
 from table import chi_square, played, played_by_hand
 
 import card_envs
@@ -1136,7 +1136,7 @@ def random_game(num_players, seed, decisions, **options):
 @pytest.mark.rule("BG-12")
 @pytest.mark.rule("BG-13")
 @pytest.mark.rule("BG-17")
-@pytest.mark.parametrize("num_players", NUM_PLAYERS)
+@pytest.mark.parametrize("num_players", each_size(2, 6))
 def test_whole_rounds_are_played_as_by_hand(num_players):
     """Every card, and who has seen which, after every decision of random play."""
     reshuffles = rounds = 0

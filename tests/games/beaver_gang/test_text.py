@@ -111,25 +111,6 @@ def test_last_turns_in_words():
 # ---------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("memory", range(len(MEMORY_MODES)))
-@pytest.mark.parametrize("num_players", [2, 3, 6])
-def test_no_hidden_card_shows(num_players, memory):
-    redrawn = reshuffled = 0
-    for number, states in enumerate(walk(num_players, 11, 800)):
-        player = number % num_players
-        before = states.tobytes()
-        scene = GAME.scene(states, 0, player, memory)
-        assert states.tobytes() == before
-        reshuffled += states["filling"][0] > 0
-        for seed in range(3):
-            other = copy_of(GAME, states)
-            GAME.rules.determinize(other, 0, player, np.uint64(seed))
-            assert GAME.scene(other, 0, player, memory) == scene
-            redrawn += (other["row"] != states["row"]).any()
-    assert redrawn > 100
-    assert reshuffled > 50
-
-
 @pytest.mark.parametrize("num_players", [2, 4, 6])
 def test_every_known_card_shows_and_no_other(num_players):
     shown = 0
@@ -444,15 +425,3 @@ def test_a_new_round_shows_the_last_one():
 def test_the_round_is_told():
     table = Table.lay_out("1234", "5678", round=2)
     assert told(table, 0).startswith("Beaver Gang, round 3 of 4.\n")
-
-
-def test_a_truncated_game_keeps_its_secrets():
-    *_, states = walk(4, 9, 30, max_steps=20)
-    assert states["truncated"][0]
-    scene = GAME.scene(states, 0, 3, PERFECT)
-    assert scene.standing_title == "The game was truncated after 20 decisions. The standing so far:"
-    assert not any(zone.highlight for zone in scene.zones)
-    other = copy_of(GAME, states)
-    GAME.rules.determinize(other, 0, 3, np.uint64(1))
-    assert (other["row"] != states["row"]).any()
-    assert GAME.scene(other, 0, 3, PERFECT) == scene

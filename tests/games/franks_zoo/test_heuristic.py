@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 from games.franks_zoo.table import PASS, SIGNS, Table, ask, give, put
-from helpers import is_over, mask_of
+from helpers import each_size, is_over, mask_of
 
 from card_envs.games import load_game
 from card_envs.games.franks_zoo.cards import BEATEN_BY, KIND_BITS
@@ -62,7 +62,7 @@ def expected_chances(states: np.ndarray, player: int, elsewhere: list[int]) -> n
     return wins
 
 
-@pytest.mark.parametrize("num_players", range(3, 8))
+@pytest.mark.parametrize("num_players", each_size(3, 7))
 def test_the_chances_are_those_of_cards_dealt_at_random(num_players):
     """Throughout some games, with cards that were shown, and with partners who do not count."""
     rng = np.random.default_rng(num_players)

@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 from games.franks_zoo.kit import Places, check_invariants, located
 from games.franks_zoo.table import LAYS, Table, ask, cards_of, counts, give, in_order, put
-from helpers import begin, copy_of, is_over, mask_of, observation_of, state_of
+from helpers import begin, copy_of, each_size, is_over, mask_of, observation_of, state_of
 from hidden import Determinize, redrawn
 from table import chi_square
 
@@ -48,8 +48,8 @@ BEATERS = {
 }
 ANIMALS = "".join(BEATERS)
 
-tables = pytest.mark.parametrize("num_players", range(3, 8))
-tables_of_partners = pytest.mark.parametrize("num_players", range(4, 8))
+tables = pytest.mark.parametrize("num_players", each_size(3, 7))
+tables_of_partners = pytest.mark.parametrize("num_players", each_size(4, 7))
 memory_modes = pytest.mark.parametrize("memory", ["perfect", "none"])
 
 
@@ -498,6 +498,7 @@ def test_every_world_is_within_what_is_known(num_players, partners):
     assert np.median(seen) > 10
 
 
+@pytest.mark.slow
 @tables_of_partners
 def test_knowing_too_much_or_too_little_is_caught(num_players):
     """One card more of a hand is known than can be; and what is known of a hand is redrawn."""
@@ -833,6 +834,7 @@ def fond_of_high_gifts(states: np.ndarray, i: int, player: int, seed: np.uint64)
         states[i] = first
 
 
+@pytest.mark.slow
 @tables
 def test_uneven_redrawing_is_caught(num_players):
     for course, player in small_courses_of(num_players):

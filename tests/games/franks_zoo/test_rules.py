@@ -28,6 +28,7 @@ from games.franks_zoo.table import (
     pairs_of,
     put,
 )
+from helpers import each_size
 from table import chi_square, played, played_by_hand
 
 from card_envs import franks_zoo_v0
@@ -1935,7 +1936,7 @@ WHOLE_GAMES = [
 @pytest.mark.rule("FZ-22")
 @pytest.mark.rule("FZ-23")
 @pytest.mark.rule("FZ-24")
-@pytest.mark.parametrize("num_players", NUM_PLAYERS)
+@pytest.mark.parametrize("num_players", each_size(3, 7))
 def test_whole_games_are_played_as_by_hand(num_players):
     """Everything in the record after every decision."""
     found = Counter()

@@ -28,7 +28,7 @@ from card_envs.games import rules_file
 from card_envs.games.franks_zoo import rules
 from card_envs.games.franks_zoo.actions import ACTIONS
 from card_envs.games.franks_zoo.cards import ANIMAL_NAMES, BEATEN_BY
-from card_envs.games.franks_zoo.state import ANSWER, EXCHANGE, NOBODY, TURN
+from card_envs.games.franks_zoo.state import EXCHANGE, NOBODY, TURN
 from card_envs.render.scene import label_of
 from card_envs.render.text import describe
 from card_envs.render.words import WIDTH
@@ -121,18 +121,9 @@ def game_states(seeds, num_players, **options):
     ("action", "name"),
     [
         (0, "play: 1 orca"),
-        (put("BBJ"), "play: 2 polar bears, 1 joker"),
-        (put("MM"), "play: 2 mice"),
-        (put("FFFFF"), "play: 5 foxes"),
-        (put("PP"), "play: 2 perches"),
-        (put("IIJ"), "play: 2 fish, 1 joker"),
-        (put("QQ"), "play: 2 mosquitoes"),
         (put("EEQJ"), "play: 2 elephants, 1 mosquito, 1 joker"),
-        (128, "play: 1 joker"),
         (ask("H"), "ask for help with: 1 hedgehog"),
-        (257, "ask for help with: 1 joker"),
         (give("L"), "give away: 1 lion"),
-        (270, "give away: 1 joker"),
         (PASS, "pass"),
     ],
 )
@@ -159,19 +150,13 @@ def test_others_do_not_hear_which_card_is_given():
         assert GAME.public_action_name(states, 0, action) == expected
 
 
-@pytest.mark.parametrize("action", [-1, 272])
-def test_other_numbers_are_no_actions(action):
-    with pytest.raises(ValueError, match="0 to 271"):
-        ACTIONS.name(action)
-
-
 # ---------------------------------------------------------------------------------------------
 # The cards
 # ---------------------------------------------------------------------------------------------
 
 
 @memory_modes
-@pytest.mark.parametrize("num_players", [3, 4, 7])
+@pytest.mark.parametrize("num_players", [3, 7])
 def test_the_grid_of_kinds_is_what_the_player_knows(num_players, memory):
     deck = DECK_OF_THREE if num_players == 3 else DECK
     seen = 0
@@ -202,7 +187,7 @@ def test_the_grid_of_kinds_is_what_the_player_knows(num_players, memory):
 
 
 @memory_modes
-@pytest.mark.parametrize("num_players", [3, 4, 5, 7])
+@pytest.mark.parametrize("num_players", [3, 7])
 def test_every_card_lies_where_the_player_knows_it(num_players, memory):
     """All cards are on the scene: with their names if the player has located them."""
     seen = dict.fromkeys(["face down", "known", "captured", "request", "laid down", "end"], 0)
@@ -240,7 +225,7 @@ def test_every_card_lies_where_the_player_knows_it(num_players, memory):
     expected = {"face down", "end", "known"}
     expected |= {"captured"} if memory == "perfect" else set()
     expected |= {"request"} if num_players > 3 else set()
-    expected |= {"laid down"} if num_players in (5, 7) and memory == "perfect" else set()
+    expected |= {"laid down"} if num_players == 7 and memory == "perfect" else set()
     assert {what for what, count in seen.items() if count} == expected
 
 
@@ -252,30 +237,6 @@ def test_the_rules_show_what_beats_what():
     assert [name for name, _ in rows if name in ANIMAL_NAMES] == list(ANIMAL_NAMES)
     for name, better in BEATEN_BY.items():
         assert table[name] == (", ".join(better) or "nothing")
-
-
-def redraws(states, player, memory):
-    """In how many of some redraws hands or gifts differ; the text must be the same for all."""
-    text = described(states, player, memory)
-    count = 0
-    for seed in range(3):
-        other = copy_of(GAME, states)
-        rules.determinize(other, 0, player, np.uint64(seed))
-        assert described(other, player, memory) == text
-        count += any((other[name] != states[name]).any() for name in ("hand", "given", "gift"))
-    return count
-
-
-@memory_modes
-@pytest.mark.parametrize("num_players", [3, 4, 5])
-def test_no_hidden_card_shows(num_players, memory):
-    redrawn = dict.fromkeys([EXCHANGE, TURN, ANSWER], 0)
-    for number, states in game_states(range(3), num_players, target_score=8):
-        redrawn[int(states["phase"][0])] += redraws(states, number % num_players, memory)
-    assert redrawn[TURN] > 300
-    if num_players > 3:
-        assert redrawn[EXCHANGE] > 30
-        assert redrawn[ANSWER] > 10
 
 
 def test_without_memory_nothing_that_is_remembered_shows():
@@ -451,9 +412,7 @@ def rest(table):
 
 
 @memory_modes
-@pytest.mark.parametrize(
-    ("num_players", "partners"), [(3, True), (3, False), (4, False), (4, True), (7, True)]
-)
+@pytest.mark.parametrize(("num_players", "partners"), [(3, True), (4, False), (7, True)])
 def test_the_seats_show_what_lies_open(num_players, partners, memory):
     options = {"partners": partners, "target_score": 8}
     deeds = set()
@@ -491,7 +450,6 @@ def test_the_seats_show_what_lies_open(num_players, partners, memory):
     ("num_players", "options", "fields", "enough", "counts"),
     [
         (3, {}, {}, "a player has 19", "Lions and hedgehogs count in this hand."),
-        (3, {"partners": False}, {}, "a player has 19", "Lions and hedgehogs count in this hand."),
         (
             4,
             {"target_score": 1},
@@ -526,13 +484,6 @@ def test_the_title_and_the_first_notes_tell_the_hand_and_what_counts(
     assert scene.notes[:2] == (f"The game ends when {enough} {points}.", counts)
 
 
-def test_signs_are_explained():
-    table = laid_out()
-    assert "\n(> to move, . none, lions and hedgehogs: captured in this hand)\n" in told(table, 0)
-    assert "\n(> to move, . none)\n" in told(table, 0, "none")
-    assert "\n(> to move, . none)\n" in told(Table(4), 0)
-
-
 # ---------------------------------------------------------------------------------------------
 # The trick
 # ---------------------------------------------------------------------------------------------
@@ -541,10 +492,7 @@ def test_signs_are_explained():
 @pytest.mark.parametrize(
     ("last", "cards", "note"),
     [
-        ("S", "1 seal", "beaten by 1 orca, 1 polar bear or 2 seals"),
-        ("OO", "2 orcas", "beaten by 3 orcas"),
         ("OOOOOJ", "5 orcas, 1 joker", "counts as 6 orcas; nothing beats it"),
-        ("EQ", "1 elephant, 1 mosquito", "counts as 2 elephants; beaten by 3 elephants or 2 mice"),
         ("EQJ", "1 elephant, 1 mosquito, 1 joker",
          "counts as 3 elephants; beaten by 4 elephants or 3 mice"),
         ("QJ", "1 mosquito, 1 joker",
@@ -577,9 +525,7 @@ def test_what_a_senior_can_do_is_told():
 
 
 @memory_modes
-@pytest.mark.parametrize(
-    ("num_players", "partners"), [(3, True), (4, False), (4, True), (5, True), (7, True)]
-)
+@pytest.mark.parametrize(("num_players", "partners"), [(3, True), (4, False), (7, True)])
 def test_the_last_hand_is_told_with_its_points(num_players, partners, memory):
     options = {"partners": partners, "target_score": 12}
     seen = {1: 0, 2: 0}
@@ -659,24 +605,6 @@ def test_the_end_of_the_game_tells_the_standing_and_the_cards_that_are_left(memo
         assert absent not in text
     if memory == "perfect":
         assert "\n(. none, lions and hedgehogs: captured in this hand)\n" in text
-
-
-def test_a_truncated_game_tells_the_trick_and_the_standing_so_far():
-    table = laid_out(totals=[5, 9, 3, 1], order=[1, 0, 2, 3])
-    table.states["max_steps"] = 1
-    table.play(table.legal()[-1])
-    assert table.truncated
-    scene = scene_of(table, 0)
-    assert zones_of(scene) == {"last set": "MM"}
-    assert scene.zones[0].note == f"of player 1; {MICE_ARE_BEATEN_BY}"
-    assert scene.prompt == ""
-    assert told(table, 0).endswith(
-        "\n\nThe game was truncated after 1 decision. The standing so far:\n"
-        "  1.  player 1  9 points\n"
-        "  2.  you       5 points\n"
-        "  3.  player 2  3 points\n"
-        "  4.  player 3  1 point"
-    )
 
 
 def test_the_widest_lines_fit():

@@ -8,7 +8,7 @@ import sys
 import numpy as np
 import pytest
 from games.swim_for_your_life.table import Table
-from helpers import is_over, mask_of
+from helpers import each_size, is_over, mask_of
 
 from card_envs.games import load_game
 from card_envs.games.swim_for_your_life.actions import ACT
@@ -41,7 +41,7 @@ def expected_fewer(states: np.ndarray, player: int, q: int, animal: int) -> np.n
     return np.array(fewer)
 
 
-@pytest.mark.parametrize("num_players", range(2, 6))
+@pytest.mark.parametrize("num_players", each_size(2, 5))
 def test_the_hands_are_those_of_cards_dealt_at_random(num_players):
     """Also where a hand must hold some of the cards: of five players nothing is left over."""
     rng = np.random.default_rng(num_players)
@@ -67,7 +67,7 @@ def test_the_hands_are_those_of_cards_dealt_at_random(num_players):
     assert forced > 0 or num_players < 5
 
 
-@pytest.mark.parametrize("num_players", range(2, 6))
+@pytest.mark.parametrize("num_players", each_size(2, 5))
 def test_a_row_is_as_dangerous_as_opponents_are_likely_to_complete_its_set(num_players):
     """Opponents who are out, or who tapped first, have no turn any more."""
     rng = np.random.default_rng(num_players)

@@ -16,13 +16,13 @@ import numpy as np
 import pytest
 from games.swim_for_your_life.kit import HiddenCards
 from games.swim_for_your_life.table import GAME, Table, counts
-from helpers import Habits, begin, copy_of, is_over, observation_of, some_positions
+from helpers import Habits, begin, copy_of, each_size, is_over, observation_of, some_positions
 from hidden import Determinize, redrawn
 
 from card_envs.games.swim_for_your_life.actions import ACT
 from card_envs.games.swim_for_your_life.cards import DECK, LAID_DOWN, ROW_OF
 
-tables = pytest.mark.parametrize("num_players", range(2, 6))
+tables = pytest.mark.parametrize("num_players", each_size(2, 5))
 variants = pytest.mark.parametrize("expert", [False, True], ids=["plain", "expert"])
 memory_modes = pytest.mark.parametrize("memory", ["perfect", "none"])
 with_features = pytest.mark.parametrize("features", [True, False])
@@ -223,6 +223,7 @@ def spoilt(states: np.ndarray, **fields: np.ndarray) -> np.ndarray:
     return other
 
 
+@pytest.mark.slow
 @variants
 @pytest.mark.parametrize("bound", ["least", "most"])
 def test_bounds_that_are_not_exact_are_caught(bound, expert):
@@ -451,6 +452,7 @@ def fond_of_the_first(states: np.ndarray, i: int, player: int, seed: np.uint64) 
         states[i] = first
 
 
+@pytest.mark.slow
 def test_uneven_redrawing_is_caught():
     for states in small_positions().values():
         for determinize in (lazy, fond_of_the_first):
