@@ -109,6 +109,7 @@ lint: .venv/installed
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(BIN)/lint-imports
 
 bench: .venv/installed
 	for game in $(GAMES); do for benchmark in throughput decision training rendering text; do \

@@ -2,7 +2,7 @@
 
 import sys
 
-from card_envs.interrupts import say_interrupted
+from card_envs.utils.interrupts import say_interrupted
 
 if sys.argv[0] == "-m":  # run as a command
     say_interrupted()

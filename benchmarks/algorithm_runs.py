@@ -17,8 +17,8 @@ from typing import Annotated, Any
 from pydantic import Field, field_validator
 
 import card_envs
-from card_envs.engine.game import Game
-from card_envs.files import hash_of, write_json
+from card_envs.contract.game import Game
+from card_envs.utils.files import hash_of, write_json
 from training.runs.keys import Section, check, read_yaml
 from training.runs.records import read_json
 
@@ -125,7 +125,7 @@ class AlgorithmRun:
             found[str(folder)] = hash_of(sorted(folder.glob("*.py")))
         for part in _LEARNED_IN:
             found[part] = hash_of(
-                sorted(Path(card_envs.__file__).parent.joinpath(part).glob("*.py"))
+                sorted(Path(card_envs.__file__).parent.joinpath(part).rglob("*.py"))
             )
         return found
 

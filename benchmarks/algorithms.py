@@ -24,9 +24,9 @@ import joblib
 from benchmarks import report
 from benchmarks.algorithm_runs import AlgorithmRun, load_algorithms, run_of
 from benchmarks.exploitability import check_two_players, exploitability
-from card_envs import command
 from card_envs.agents import NetworkAgent, shipped_policies
-from card_envs.engine.game import Game
+from card_envs.commands import command
+from card_envs.contract.game import Game
 from card_envs.evaluation import deal_seeds
 from card_envs.games import load_game
 from training.runs.arguments import check_search

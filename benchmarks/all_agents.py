@@ -21,9 +21,9 @@ import numpy as np
 from benchmarks import report
 from benchmarks.search import StopwatchAgent
 from benchmarks.strength import Matches, default_agents, play_tables
-from card_envs import command
 from card_envs.agents import make_agent, shipped_policies
-from card_envs.engine.game import Game
+from card_envs.commands import command
+from card_envs.contract.game import Game
 from card_envs.evaluation import evaluate, summarize
 from card_envs.evaluation.tournament import tables_of
 from card_envs.games import load_game

@@ -19,8 +19,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks import report
-from card_envs import command
 from card_envs.agents import shipped_policies
+from card_envs.commands import command
 from card_envs.evaluation import (
     DIFFERENCE_BOUNDS,
     RANK_BOUNDS,
@@ -29,9 +29,9 @@ from card_envs.evaluation import (
     estimate_mean,
     play_one_against,
 )
-from card_envs.extras import import_extra
 from card_envs.games import GAMES, load_game
-from card_envs.progress import track
+from card_envs.utils.extras import import_extra
+from card_envs.utils.progress import track
 
 PACKAGES = ("numba", "numpy", "scipy")
 DEALS = (5, 10, 20, 50, 100, 1000)

@@ -31,8 +31,8 @@ from benchmarks.throughput import (
     repeat,
 )
 from benchmarks.training import CONFIGS, OurTrainer
-from card_envs import command
-from card_envs.engine.game import Game
+from card_envs.commands import command
+from card_envs.contract.game import Game
 from card_envs.games import load_game
 from training.runs.config import load_config
 

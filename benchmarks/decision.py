@@ -20,10 +20,10 @@ from numpy.typing import NDArray
 import card_envs
 from benchmarks import report
 from benchmarks.random_play import choose_actions
-from card_envs import command
+from card_envs.commands import command
+from card_envs.contract.fields import OBSERVATION_DTYPES
+from card_envs.contract.game import Game
 from card_envs.engine.batch import BatchEngine
-from card_envs.engine.fields import OBSERVATION_DTYPES
-from card_envs.engine.game import Game
 from card_envs.engine.templates import compile_for
 from card_envs.games import load_game
 

@@ -15,13 +15,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks import report
-from card_envs import command
 from card_envs.agents import Agent, make_agent, shipped_policies
-from card_envs.engine.agent import checked_actions, turn_of
-from card_envs.engine.checks import check_whole_number
-from card_envs.engine.game import Game
+from card_envs.commands import command
+from card_envs.contract.agent import checked_actions, turn_of
+from card_envs.contract.game import Game
 from card_envs.evaluation import deal_seeds
 from card_envs.games import load_game
+from card_envs.utils.checks import check_whole_number
 
 PACKAGES = ("numba", "numpy")
 

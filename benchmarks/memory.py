@@ -19,8 +19,8 @@ import torch
 
 from benchmarks import report
 from benchmarks.recurrent_ppo import Hyperparameters, play, train
-from card_envs import command
-from card_envs.engine.game import Game
+from card_envs.commands import command
+from card_envs.contract.game import Game
 from card_envs.evaluation import estimate_mean
 from card_envs.games import load_game
 from training.runs.tasks import do_calls

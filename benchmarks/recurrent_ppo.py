@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from torch import nn
 from torch.distributions import Categorical
 
-from card_envs.engine.game import Game
+from card_envs.contract.game import Game
 
 #: The network's core: ``"feedforward"``, or ``"recurrent"`` over the learner's own decisions.
 CORES = ("feedforward", "recurrent")

@@ -16,7 +16,7 @@ from pettingzoo.classic import leduc_holdem_v4, texas_holdem_no_limit_v6
 
 import card_envs
 from benchmarks import report
-from card_envs import command
+from card_envs.commands import command
 
 PACKAGES = ("numpy", "pettingzoo", "pillow", "pygame")
 _OTHERS = {

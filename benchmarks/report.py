@@ -10,8 +10,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from card_envs import command
-from card_envs.command import output_file
+from card_envs.commands import command
+from card_envs.commands.command import output_file
 from card_envs.games import GAMES, load_game
 from training.runs.records import command_as_typed, cpu_model, versions, write_or_print
 from training.runs.tasks import add_jobs_argument

@@ -22,16 +22,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks import report
-from card_envs import command
 from card_envs.agents import Agent, PolicyAgent, Turn, choose, make_agent, shipped_policies
-from card_envs.agents.search import Searcher
-from card_envs.engine.agent import Follower, FollowingAgent
-from card_envs.engine.game import Game
-from card_envs.engine.perceptron import choose_by_network, join
+from card_envs.agents.search.agents import Searcher
+from card_envs.commands import command
+from card_envs.contract.agent import Follower, FollowingAgent
+from card_envs.contract.game import Game
 from card_envs.engine.templates import compile_for
 from card_envs.evaluation import evaluate
 from card_envs.games import load_game
-from card_envs.progress import track
+from card_envs.kernels.perceptron import choose_by_network, join
+from card_envs.utils.progress import track
 from training.runs.one_against import one_against
 from training.runs.records import read_json
 

@@ -24,12 +24,12 @@ from numba import prange
 from numpy.typing import NDArray
 
 from benchmarks import report
-from card_envs import command
-from card_envs.engine.game import Game, View
+from card_envs.commands import command
+from card_envs.contract.game import Game, View
 from card_envs.engine.seeds import next_seed, players_of, random_action
 from card_envs.engine.templates import compile_for, reset_games
 from card_envs.games import GAMES, load_game
-from card_envs.progress import track
+from card_envs.utils.progress import track
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
 

@@ -25,7 +25,6 @@ from safetensors.numpy import load_file, save
 
 import card_envs
 from benchmarks import report
-from card_envs import command
 from card_envs.agents import (
     Agent,
     NetworkAgent,
@@ -33,12 +32,13 @@ from card_envs.agents import (
     policy_path,
     shipped_policies,
 )
-from card_envs.engine.game import Game
+from card_envs.commands import command
+from card_envs.contract.game import Game
 from card_envs.evaluation import MatchResults, deal_seeds, play_deals, random_orders, summarize
 from card_envs.evaluation.tournament import check_entrants, tables_of
-from card_envs.files import hash_of, write_output
 from card_envs.games import load_game
-from card_envs.progress import track
+from card_envs.utils.files import hash_of, write_output
+from card_envs.utils.progress import track
 from training.runs.records import command_as_typed, identity, predecessors, versions
 from training.runs.tasks import add_arguments, do_tasks
 
@@ -91,7 +91,9 @@ class Cache:
         self._folder = folder
         self.identities = {name: identity(name, game) for name in names}
         package = Path(card_envs.__file__).parent
-        players = hash_of([*sorted(package.glob("agents/*.py")), package / "evaluation/deals.py"])
+        players = hash_of(
+            [*sorted(package.glob("agents/**/*.py")), package / "evaluation/deals.py"]
+        )
         # Old results must not pass for those of new rules, observations or agents.
         self._about = [game.sources, players, deals, seed]
 

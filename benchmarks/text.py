@@ -16,10 +16,10 @@ import numpy as np
 import card_envs
 from benchmarks import report
 from benchmarks.text_players import TextPlayer
-from card_envs import command
-from card_envs.engine.game import Game
-from card_envs.envs.text_seat import TextSeatEnv
+from card_envs.commands import command
+from card_envs.contract.game import Game
 from card_envs.evaluation import DIFFERENCE_BOUNDS, estimate_mean
+from card_envs.text.seat import TextSeatEnv
 
 PACKAGES = ("gymnasium", "numba", "numpy")
 

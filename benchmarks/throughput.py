@@ -32,8 +32,8 @@ from pettingzoo.utils.env import AECEnv
 import card_envs
 from benchmarks import report
 from benchmarks.random_play import choose_actions, play_random
-from card_envs import command
-from card_envs.engine.game import Game
+from card_envs.commands import command
+from card_envs.contract.game import Game
 from card_envs.engine.templates import compile_for
 from card_envs.games import load_game
 
@@ -52,7 +52,7 @@ import json, sys, time
 times = [time.perf_counter()]
 import card_envs
 times.append(time.perf_counter())
-from card_envs.command import import_games
+from card_envs.commands.command import import_games
 import_games(sys.argv[2:])
 env = card_envs.make(sys.argv[1])
 env.reset(seed=0)

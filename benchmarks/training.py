@@ -33,7 +33,7 @@ from torch import nn
 
 from benchmarks import report, training_speedup
 from benchmarks.training_worker import learner_of, take_turn
-from card_envs import command
+from card_envs.commands import command
 from training.ppo import PPO
 from training.runs.config import Config, load_config
 

@@ -25,7 +25,7 @@ from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import WebSocketException
 
 from benchmarks import report
-from card_envs import command
+from card_envs.commands import command
 from card_envs.games import load_game
 
 PACKAGES = ("numpy", "starlette", "uvicorn", "websockets", "pydantic")
@@ -46,7 +46,7 @@ class _Measured:
 @contextmanager
 def _server() -> Iterator[tuple[str, int]]:
     """A server of its own; its address and process."""
-    words = [sys.executable, "-m", "card_envs.cli", "serve", "--port", "0"]
+    words = [sys.executable, "-m", "card_envs.commands.cli", "serve", "--port", "0"]
     with subprocess.Popen(words, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         found = re.search(r"http://\S+(?=/)", process.stdout.readline())

@@ -6,15 +6,15 @@ import importlib
 from typing import TYPE_CHECKING, Any, Protocol
 
 from card_envs.games import GAMES, OWN_GAMES, load_game, register
-from card_envs.names import DEFAULT_MAX_STEPS
-from card_envs.version import VERSION as __version__
+from card_envs.utils.names import DEFAULT_MAX_STEPS
+from card_envs.utils.version import VERSION as __version__
 
 if TYPE_CHECKING:
     from card_envs.contract import Action, Actions, Field, Fields, Game, Option, Scene
     from card_envs.engine.batch import BatchEngine
     from card_envs.envs.aec import CardEnv
     from card_envs.envs.parallel import ParallelCardEnv
-    from card_envs.envs.text import TextEnv
+    from card_envs.text.env import TextEnv
 
     class _GameModule(Protocol):
         """A game's module: its functions' arguments are checked where it is imported by name."""
@@ -173,7 +173,7 @@ def make_text(
     Raises:
         ValueError, TypeError: An argument is wrong; the message says what is allowed.
     """
-    from card_envs.envs.text import TextEnv
+    from card_envs.text.env import TextEnv
 
     return TextEnv(
         game,

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import sys
 
-from card_envs.interrupts import say_interrupted
+from card_envs.utils.interrupts import say_interrupted
 
 
 def main() -> int:
     """Run the program."""
     say_interrupted()  # before the imports that take long
-    from card_envs.cli import main as run
+    from card_envs.commands.cli import main as run
 
     return run()
 

@@ -11,7 +11,7 @@ from PIL import Image
 
 import card_envs
 from card_envs.agents import choose, make_agent
-from card_envs.engine.game import Game
+from card_envs.contract.game import Game
 from card_envs.render.picture import HEIGHT, WIDTH, draw
 
 IMAGES = Path(__file__).parent / "images"

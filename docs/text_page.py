@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import card_envs
 from benchmarks.tables import committed
-from card_envs.envs.text_rules import rules_in_words
-from card_envs.markdown import markdown_table
+from card_envs.text.rules import rules_in_words
+from card_envs.utils.markdown import markdown_table
 
 _DECISIONS = 3
 

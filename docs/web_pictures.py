@@ -153,7 +153,7 @@ def open_page(browser: Browser, address: str, width: int, height: int) -> Page:
 def main() -> None:
     """Write ``images/web-*``."""
     browser_path = os.environ.get("CHROMIUM") or shutil.which("chromium")
-    words = [sys.executable, "-m", "card_envs.cli", "serve", "--port", "0"]
+    words = [sys.executable, "-m", "card_envs.commands.cli", "serve", "--port", "0"]
     for open_table in (False, True):
         arguments = [*words, "--open"] if open_table else words
         with subprocess.Popen(arguments, stdout=subprocess.PIPE, text=True) as process:

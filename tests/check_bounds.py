@@ -28,10 +28,10 @@ from helpers import (
     table_sizes,
 )
 
-from card_envs.engine.code_cache import cache_folder
-from card_envs.engine.game import Game
-from card_envs.engine.jit import jit, package_of
-from card_envs.engine.observing import index
+from card_envs.contract.game import Game
+from card_envs.contract.observing import index
+from card_envs.kernels.code_cache import cache_folder
+from card_envs.kernels.jit import jit, package_of
 
 DECISIONS = 4000  # of each game
 

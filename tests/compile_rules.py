@@ -22,8 +22,8 @@ from helpers import (
 )
 
 from card_envs.agents import SearchAgent, TreeSearchAgent, choose
-from card_envs.compilation import compile_game
-from card_envs.engine.game import Game
+from card_envs.commands.compilation import compile_game
+from card_envs.contract.game import Game
 from card_envs.envs.single_seat_vector import SingleSeatVectorEnv
 
 

@@ -17,11 +17,11 @@ import numpy as np
 from helpers import kit_of, network_of, table_sizes
 
 import card_envs
+from card_envs.contract.game import Game
 from card_envs.engine.batch import BatchEngine
-from card_envs.engine.game import Game
-from card_envs.engine.perceptron import join, pack
 from card_envs.engine.templates import compile_for
 from card_envs.games import load_game
+from card_envs.kernels.perceptron import join, pack
 
 # How many games are played to their ends with each of the settings; the last two cut them short.
 GAMES = (10, 10, 16, 32, 32)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from numba import prange
 
-from card_envs.engine.perceptron import choose_by_network
+from card_envs.kernels.perceptron import choose_by_network
 
 
 def choose_by_heuristic(states, actions):

@@ -14,8 +14,8 @@ import numpy as np
 from helpers import MEMORY_MODES, copy_of, is_over, kit_of, mask_of, positions_of
 from scipy import stats
 
-from card_envs.engine.game import Game
-from card_envs.engine.observing import MEMORY_PERFECT
+from card_envs.contract.game import Game
+from card_envs.contract.observing import MEMORY_PERFECT
 
 #: ``determinize(states, i, player, seed)``
 Determinize = Callable[[np.ndarray, int, int, np.uint64], None]

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from card_envs.agents import Agent
-from card_envs.engine.game import Game
+from card_envs.contract.game import Game
 from card_envs.envs.aec import CardEnv
 from card_envs.games import GAMES, load_game
 

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 from helpers import begin, check_invariants, copy_of, is_over, observation_of, state_of, units_of
 
-from card_envs.engine.game import Game
+from card_envs.contract.game import Game
 
 
 class GameTable:

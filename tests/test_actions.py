@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from helpers import EACH_GAME
 
-from card_envs.docs import action_rows
-from card_envs.engine.actions import Action, Actions, Parameter, Target
+from card_envs.commands.docs import action_rows
+from card_envs.contract.actions import Action, Actions, Parameter, Target
 
 each_game = pytest.mark.parametrize("game", EACH_GAME)
 

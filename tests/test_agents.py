@@ -43,23 +43,23 @@ from card_envs.agents import (
     make_agent,
 )
 from card_envs.agents.network import Network, write_policy
-from card_envs.engine.agent import Follower, FollowingAgent, turn_of
+from card_envs.contract.agent import Follower, FollowingAgent, turn_of
+from card_envs.contract.game import Game, View
 from card_envs.engine.arena import Arena
-from card_envs.engine.game import Game, View
-from card_envs.engine.perceptron import (
-    MAX_LAYERS,
-    choose_by_network,
-    join,
-    make_scratch,
-    write_logits,
-)
-from card_envs.engine.portable_math import exp, log
 from card_envs.engine.seeds import next_seeds, random_action
 from card_envs.engine.templates import NOBODY
 from card_envs.envs.learner_games import LearnerGames
 from card_envs.envs.single_seat import SingleSeatEnv
 from card_envs.envs.single_seat_vector import SingleSeatVectorEnv
 from card_envs.evaluation import play_deals
+from card_envs.kernels.perceptron import (
+    MAX_LAYERS,
+    choose_by_network,
+    join,
+    make_scratch,
+    write_logits,
+)
+from card_envs.kernels.portable_math import exp, log
 
 tables = pytest.mark.parametrize(("game", "num_players"), TABLES)
 each_game = pytest.mark.parametrize("game", EACH_GAME)

@@ -37,7 +37,7 @@ from pettingzoo.utils.env_logger import EnvLogger
 
 import card_envs
 from card_envs.agents import RandomAgent, agent_names, make_agent
-from card_envs.engine.game import Game
+from card_envs.contract.game import Game
 from card_envs.engine.seeds import next_seed, next_seeds, players_of, random_action
 from card_envs.envs.aec import CardEnv
 from card_envs.envs.single_seat import SingleSeatEnv

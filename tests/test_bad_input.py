@@ -35,11 +35,11 @@ from card_envs.agents import (
     shipped_policies,
 )
 from card_envs.agents.network import FORMAT, METADATA_KEY
-from card_envs.engine.game import VIEW_OPTIONS, Game, View
+from card_envs.contract.game import VIEW_OPTIONS, Game, View
 from card_envs.envs.single_seat import SingleSeatEnv
 from card_envs.envs.single_seat_vector import SingleSeatVectorEnv
-from card_envs.envs.text_seat import TextSeatEnv
-from card_envs.extras import MissingExtraError
+from card_envs.text.seat import TextSeatEnv
+from card_envs.utils.extras import MissingExtraError
 
 each_game = pytest.mark.parametrize("game", EACH_GAME)
 

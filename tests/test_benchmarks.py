@@ -17,8 +17,8 @@ import card_envs
 from benchmarks import report, tables
 from benchmarks.tables.__main__ import main as show_tables
 from card_envs.agents import choose, make_agent
-from card_envs.engine.jit import COMPILED
 from card_envs.games import GAMES, load_game
+from card_envs.kernels.jit import COMPILED
 
 pytest.importorskip("rlcard")
 pytest.importorskip("pygame")

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 from helpers import EACH_GAME
 
-from card_envs.engine import code_cache, jit
+from card_envs.kernels import code_cache, jit
 
 each_game = pytest.mark.parametrize("game", EACH_GAME)
 
@@ -100,13 +100,13 @@ def test_a_changed_function_in_another_file_is_noticed(tmp_path):
     package.mkdir()
     (package / "__init__.py").write_text("")
     (package / "cards.py").write_text("""
-from card_envs.engine.jit import jit
+from card_envs.kernels.jit import jit
 @jit
 def value(card):
     return 2 * card
 """)
     (package / "rules.py").write_text("""
-from card_envs.engine.jit import jit
+from card_envs.kernels.jit import jit
 from some_game.cards import value
 @jit
 def score(card):
@@ -410,7 +410,7 @@ def compiled():
     return sum(sum(kernel.stats.cache_misses.values()) for kernel in (one, two))
 """)
     (tmp_path / "slow_game" / "rules.py").write_text("""
-from card_envs.engine.jit import jit
+from card_envs.kernels.jit import jit
 @jit
 def one(x):
     return x + 1

@@ -29,14 +29,14 @@ from person import PlayingPerson, story_of
 
 import card_envs
 from card_envs.agents import RandomAgent, agent_names, choose
-from card_envs.answers import meant
-from card_envs.cli import _explain, _seat_opponents, main
-from card_envs.command import run as run_command
-from card_envs.engine.game import VIEW_OPTIONS
+from card_envs.commands.cli import _explain, _seat_opponents, main
+from card_envs.commands.command import run as run_command
+from card_envs.contract.game import VIEW_OPTIONS
+from card_envs.engine.history import Replay
 from card_envs.games import GAMES
 from card_envs.render.text import describe
-from card_envs.render.words import WIDTH
-from card_envs.replay import Replay
+from card_envs.text.answers import meant
+from card_envs.utils.words import WIDTH
 
 each_game = pytest.mark.parametrize("game", EACH_GAME)
 FOREIGN = [param for param in EACH_GAME if not kit_of(param.values[0]).is_own]
@@ -142,7 +142,7 @@ def test_games_from_another_package(game, tmp_path):
 
     def run(*arguments):
         return subprocess.run(
-            [sys.executable, "-m", "card_envs.cli", *arguments],
+            [sys.executable, "-m", "card_envs.commands.cli", *arguments],
             capture_output=True,
             text=True,
             env=environment,
@@ -626,7 +626,7 @@ def test_a_missing_replay_file_is_an_error(capsys, tmp_path):
 
 
 def test_the_module_is_the_program():
-    command = [sys.executable, "-m", "card_envs.cli", "list"]
+    command = [sys.executable, "-m", "card_envs.commands.cli", "list"]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     assert done.stdout.startswith("game ")
     done = subprocess.run([*command[:3], "info", "chess"], capture_output=True, check=False)
@@ -650,7 +650,7 @@ def test_the_version_is_told(capsys):
 
 def test_the_program_needs_no_training_libraries(replay_file):
     code = (
-        "import sys; from card_envs.cli import main; "
+        "import sys; from card_envs.commands.cli import main; "
         "assert main(['list']) == 0; "
         f"assert main(['replay', {str(replay_file)!r}]) == 0; "
         "loaded = {'torch', 'stable_baselines3', 'sb3_contrib', 'matplotlib'} & set(sys.modules); "
@@ -662,7 +662,7 @@ def test_the_program_needs_no_training_libraries(replay_file):
 
 def test_a_reader_who_leaves_early_sees_no_traceback(replay_file):
     command = f"main(['replay', {str(replay_file)!r}])"
-    code = f"import sys; from card_envs.cli import main; sys.exit({command})"
+    code = f"import sys; from card_envs.commands.cli import main; sys.exit({command})"
     with subprocess.Popen(
         [sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     ) as process:
@@ -742,7 +742,7 @@ def test_results_are_shown_in_any_encoding(encoding, monkeypatch):
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no full device")
 def test_an_output_that_is_full_is_an_error_in_one_line():
-    code = "import sys; from card_envs.cli import main; sys.exit(main(['list']))"
+    code = "import sys; from card_envs.commands.cli import main; sys.exit(main(['list']))"
     with open("/dev/full", "w") as full:
         done = subprocess.run([sys.executable, "-c", code], stdout=full, stderr=subprocess.PIPE)
     assert done.returncode == 2
@@ -773,7 +773,7 @@ def test_compiling_ahead_fills_the_cache(tmp_path):
     arguments = ["compile", game.id]
     if not kit_of(game).is_own:
         arguments += ["--games-from", game.package]
-    program = f"import sys; from card_envs.cli import main; sys.exit(main({arguments}))"
+    program = f"import sys; from card_envs.commands.cli import main; sys.exit(main({arguments}))"
     environment = {
         **os.environ,
         "PYTHONPATH": os.pathsep.join(sys.path),

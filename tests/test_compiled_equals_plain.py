@@ -129,7 +129,7 @@ def test_compiled_and_plain_rules_are_the_same():
 
 
 def main() -> None:
-    from card_envs.engine.jit import COMPILED
+    from card_envs.kernels.jit import COMPILED
 
     games = [play(number, *setting) for number, setting in enumerate(settings())]
     print(json.dumps({"compiled": COMPILED, "games": games}))

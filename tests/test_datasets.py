@@ -26,13 +26,13 @@ from helpers import (
 import card_envs
 from card_envs.agents import agent_names, choose, make_agent
 from card_envs.agents.network import write_policy
-from card_envs.cli import main
+from card_envs.commands.cli import main
+from card_envs.contract.game import View
 from card_envs.datasets import Recording, recording
-from card_envs.engine.game import View
+from card_envs.engine.history import Replay
 from card_envs.engine.seeds import seat_of
 from card_envs.envs.single_seat import SingleSeatEnv
 from card_envs.evaluation import deal_seeds
-from card_envs.replay import Replay
 
 each_game = pytest.mark.parametrize("game", EACH_GAME)
 needs_minari = pytest.mark.skipif(
@@ -344,7 +344,7 @@ def test_a_recording_is_built_beside_and_moved_at_the_end(minari, monkeypatch, t
 # Records, and ends itself while the first batch is there and the second one is not.
 _ENDING = """
 import os, signal, sys
-from card_envs.cli import main
+from card_envs.commands.cli import main
 from card_envs.datasets import minari_dataset, recording
 recording._GAMES_AT_ONCE = 2
 add = minari_dataset.MinariWriter.add
@@ -393,7 +393,7 @@ def test_a_full_disk_ends_a_recording_in_one_line(kilobytes, tmp_path, minari):
     arguments = command("--minari", "test-v0", game=game)
     code = f"""
 import resource, sys
-from card_envs.cli import main
+from card_envs.commands.cli import main
 from card_envs.datasets import minari_dataset, recording
 recording._GAMES_AT_ONCE = 1
 init = minari_dataset.MinariWriter.__init__
@@ -533,7 +533,7 @@ def test_the_same_command_writes_the_same_bytes(capsys, tmp_path):
 @pytest.mark.skipif(not os.path.exists("/dev/stdout"), reason="there is no /dev/stdout")
 def test_the_standard_output_gets_lines_only():
     done = subprocess.run(
-        [sys.executable, "-m", "card_envs.cli", *command("--out", "/dev/stdout")],
+        [sys.executable, "-m", "card_envs.commands.cli", *command("--out", "/dev/stdout")],
         capture_output=True,
         text=True,
         check=True,
@@ -655,6 +655,8 @@ def test_behavior_cloning_does_not_start_the_programs_that_a_dataset_names(minar
 
 
 def test_the_package_does_not_import_minari():
-    code = "import sys, card_envs.cli, card_envs.datasets; sys.exit('minari' in sys.modules)"
+    code = (
+        "import sys, card_envs.commands.cli, card_envs.datasets; sys.exit('minari' in sys.modules)"
+    )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
     assert card_envs.__version__

@@ -41,8 +41,9 @@ from helpers import (
 )
 
 import card_envs
-from card_envs.engine import rng, seeds
-from card_envs.engine.game import Game
+from card_envs.contract.game import Game
+from card_envs.engine import seeds
+from card_envs.kernels import rng
 
 tables = pytest.mark.parametrize(("game", "num_players"), TABLES)
 each_game = pytest.mark.parametrize("game", EACH_GAME)

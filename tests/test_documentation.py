@@ -15,8 +15,8 @@ import pytest
 from helpers import ALL_GAMES, EACH_GAME, kit_of
 from tiny_runs import SMALL
 
-from card_envs import docs
-from card_envs.docs import (
+from card_envs.commands import docs
+from card_envs.commands.docs import (
     action_table,
     generated_files,
     main,
@@ -25,7 +25,7 @@ from card_envs.docs import (
     with_generated_tables,
     with_index_table,
 )
-from card_envs.engine.game import VIEW_OPTIONS
+from card_envs.contract.game import VIEW_OPTIONS
 from card_envs.games import GAMES, folder_of, rules_file
 
 ROOT = Path(__file__).parent.parent
@@ -43,7 +43,7 @@ each_own_game = pytest.mark.parametrize("game", OWN_GAMES)
 
 @each_game
 def test_what_is_generated_is_up_to_date(game):
-    """After a change of the code: ``python -m card_envs.docs [--games-from MODULE]``."""
+    """After a change of the code: ``python -m card_envs.commands.docs [--games-from MODULE]``."""
     for path, text in generated_files(game).items():
         assert path.read_text(encoding="utf-8") == text, f"{path} is outdated"
 
@@ -223,7 +223,17 @@ def test_nothing_shared_names_a_game():
     words = {game.id for game in own} | {game.title for game in own}
     words |= {f"{game.gymnasium_id.removeprefix('card_envs/').rpartition('-')[0]}" for game in own}
     pattern = re.compile("|".join(rf"\b{re.escape(word)}" for word in sorted(words)))
-    folders = ("engine", "envs", "agents", "render", "evaluation")
+    folders = (
+        "utils",
+        "kernels",
+        "contract",
+        "render",
+        "engine",
+        "agents",
+        "envs",
+        "evaluation",
+        "text",
+    )
     sources = [path for name in folders for path in (ROOT / "card_envs" / name).rglob("*.py")]
     examples = re.compile(r"e\.g\.|such as|\"\"\"|#|``")  # a docstring may give an example
     found = []

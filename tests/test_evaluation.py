@@ -16,8 +16,9 @@ from helpers import ALL_GAMES, EACH_GAME
 from tiny_runs import SCRIPTED, SMALL, policy_file
 
 import card_envs.evaluation.display as display
-from card_envs import command, extras, files
 from card_envs.agents import FunctionAgent, RandomAgent, choose, make_agent, shipped_policies
+from card_envs.commands import command
+from card_envs.commands.evaluation import add_evaluate, add_tournament
 from card_envs.envs.aec import CardEnv
 from card_envs.evaluation import (
     deal_seeds,
@@ -30,8 +31,8 @@ from card_envs.evaluation import (
     summarize,
     tables_of,
 )
-from card_envs.evaluation.commands import add_evaluate, add_tournament
 from card_envs.evaluation.deals import MatchResults
+from card_envs.utils import extras, files
 from training import evaluate as evaluate_module
 from training import tournament as tournament_module
 
@@ -640,7 +641,7 @@ def test_evaluation_needs_neither_torch_nor_the_repository(tmp_path):
 import json, sys
 import gymnasium, numba, pettingzoo.utils, safetensors  # which load some of these themselves
 before = set(sys.modules)
-from card_envs.evaluation.commands import evaluate_main
+from card_envs.commands.evaluation import evaluate_main
 assert "rich" not in sys.modules
 assert evaluate_main({words}) == 0
 print(json.dumps(sorted({{name.split(".")[0] for name in set(sys.modules) - before}})))

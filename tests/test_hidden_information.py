@@ -40,7 +40,7 @@ from hidden import (
 )
 
 from card_envs.agents import agent_names, make_agent
-from card_envs.engine.agent import turn_of
+from card_envs.contract.agent import turn_of
 
 memory_modes = pytest.mark.parametrize("memory", MEMORY_MODES)
 tables = pytest.mark.parametrize(("game", "num_players"), TABLES)

@@ -14,8 +14,8 @@ from tiny_runs import SCRIPTED, SMALL, policy_file, random_network
 
 from card_envs.agents import PolicyAgent, SearchAgent, make_agent
 from card_envs.agents.network import write_policy
-from card_envs.engine.agent import turn_of
-from card_envs.engine.game import Game, View
+from card_envs.contract.agent import turn_of
+from card_envs.contract.game import Game, View
 from training import improve, ship
 from training.improve import ImprovementRun
 from training.improvement.config import FitSection, ImprovementConfig, load_improvement_config

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 from helpers import TABLES, allocations, copy_of, is_over, mask_of, walk
 
-from card_envs.engine.game import Game
-from card_envs.engine.jit import COMPILED
+from card_envs.contract.game import Game
+from card_envs.kernels.jit import COMPILED
 
 pytestmark = pytest.mark.skipif(not COMPILED, reason="plain Python allocates all the time")
 #: Games whose kernels are looked at, of each table: some of all habits.

@@ -18,8 +18,8 @@ from tiny_runs import SCRIPTED, SMALL, random_network, tiny_run
 import card_envs
 from benchmarks.exploitability import exploitability
 from card_envs.agents import PolicyAgent
-from card_envs.engine.agent import turn_of
-from card_envs.engine.game import Game, View
+from card_envs.contract.agent import turn_of
+from card_envs.contract.game import Game, View
 from card_envs.engine.seeds import next_seed
 from card_envs.engine.templates import write_full_states
 from training import ppo

@@ -9,12 +9,12 @@ from hidden import redrawn
 
 from card_envs.agents import PolicyAgent, SearchAgent
 from card_envs.agents.network import Network
-from card_envs.agents.search import PastDecision
-from card_envs.engine.agent import turn_of
-from card_envs.engine.game import Game
-from card_envs.engine.jit import COMPILED
-from card_envs.engine.likely_worlds import add_up, draw_world, log_probability
+from card_envs.agents.search.agents import PastDecision
+from card_envs.agents.search.likely_worlds import add_up, draw_world, log_probability
+from card_envs.contract.agent import turn_of
+from card_envs.contract.game import Game
 from card_envs.evaluation import deal_seeds, play_deals
+from card_envs.kernels.jit import COMPILED
 
 LOOKING_BACK = [pytest.param(game, id=game.id) for game in ALL_GAMES if game.look_back is not None]
 looking_back = pytest.mark.parametrize("game", LOOKING_BACK)

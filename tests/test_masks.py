@@ -27,7 +27,7 @@ from helpers import (
 )
 
 import card_envs
-from card_envs.engine.game import Game
+from card_envs.contract.game import Game
 from card_envs.envs.aec import CardEnv
 from card_envs.envs.single_seat import SingleSeatEnv
 from card_envs.envs.single_seat_vector import SingleSeatVectorEnv

@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 from helpers import ALL_GAMES
 
-from card_envs import command, files
-from card_envs.cli import main
+from card_envs.commands import command
+from card_envs.commands.cli import main
+from card_envs.utils import files
 
 GAME = ALL_GAMES[0]
 EVALUATE = ["evaluate", GAME.id, "--deals", "4", "--agents", *["random"] * GAME.min_players]
@@ -27,8 +28,8 @@ def unplayed(monkeypatch):
     def refuse(*args, **kwargs):
         raise AssertionError("played before the file was checked")
 
-    monkeypatch.setattr("card_envs.evaluation.commands.evaluate", refuse)
-    monkeypatch.setattr("card_envs.evaluation.commands.run_tournament", refuse)
+    monkeypatch.setattr("card_envs.commands.evaluation.evaluate", refuse)
+    monkeypatch.setattr("card_envs.commands.evaluation.run_tournament", refuse)
 
 
 def error_of(arguments, capsys):

@@ -19,7 +19,7 @@ from pettingzoo.utils.conversions import (
     turn_based_aec_to_parallel,
 )
 
-from card_envs.engine.game import Game
+from card_envs.contract.game import Game
 from card_envs.envs.parallel import ParallelCardEnv
 
 tables = pytest.mark.parametrize(("game", "num_players"), TABLES)

@@ -15,15 +15,15 @@ import pytest
 from helpers import EACH_GAME, kit_of, mid_game
 
 import card_envs
+from card_envs.contract.scene import Card, Scene, Seat, Zone
+from card_envs.contract.style import Face, Style
 from card_envs.envs.parallel import ParallelCardEnv
 from card_envs.envs.single_seat_vector import SingleSeatVectorEnv
-from card_envs.extras import MissingExtraError
 from card_envs.render import picture, sprites, text
 from card_envs.render.renderer import TableRenderer
-from card_envs.render.scene import Card, Scene, Seat, Zone
-from card_envs.render.style import Face, Style
 from card_envs.render.video import write_video
 from card_envs.render.window import Window
+from card_envs.utils.extras import MissingExtraError
 
 each_game = pytest.mark.parametrize("game", EACH_GAME)
 OWN = [param for param in EACH_GAME if kit_of(param.values[0]).is_own]
@@ -231,7 +231,7 @@ env.step(env.legal_actions()[0])
 envs.reset(seed=1)
 try:
     env.render()
-except card_envs.extras.MissingExtraError as error:
+except card_envs.utils.extras.MissingExtraError as error:
     print(error)
 """
     path = os.pathsep.join(map(str, sys.path))
@@ -380,7 +380,7 @@ def test_a_video_without_pictures_is_refused(suffix, tmp_path):
 @pytest.mark.parametrize("suffix", [".gif", ".mp4"])
 @pytest.mark.parametrize("perspective", [(), ("--perspective", "all"), ("--perspective", "1")])
 def test_a_replay_as_a_video(replay_file, suffix, perspective, tmp_path, capsys):
-    from card_envs.cli import main
+    from card_envs.commands.cli import main
 
     imageio = pytest.importorskip("imageio.v3")
     path = tmp_path / f"game{suffix}"
@@ -394,7 +394,7 @@ def test_a_replay_as_a_video(replay_file, suffix, perspective, tmp_path, capsys)
 
 
 def test_wrong_videos(replay_file, tmp_path, capsys):
-    from card_envs.cli import main
+    from card_envs.commands.cli import main
 
     for arguments, message in (
         (["--video", str(tmp_path / "game.avi")], "ends in .mp4 or .gif"),

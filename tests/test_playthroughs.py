@@ -32,9 +32,9 @@ from helpers import (
 
 import card_envs
 from card_envs.agents import HeuristicAgent, RandomAgent, choose
-from card_envs.engine.game import Game
+from card_envs.contract.game import Game
 from card_envs.envs.aec import CardEnv
-from card_envs.render.words import WIDTH, ranges
+from card_envs.utils.words import WIDTH, ranges
 
 RULE = "=" * 80
 

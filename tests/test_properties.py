@@ -36,7 +36,7 @@ from helpers import (
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from card_envs.engine.game import DEFAULT_MAX_STEPS, Game
+from card_envs.contract.game import DEFAULT_MAX_STEPS, Game
 
 tables = pytest.mark.parametrize(("game", "num_players"), TABLES)
 each_game = pytest.mark.parametrize("game", EACH_GAME)

@@ -20,21 +20,21 @@ from helpers import ALL_GAMES, EACH_GAME, begin, kit_of, mask_of, snapshot, stat
 
 import card_envs
 from card_envs import contract
-from card_envs.engine.fields import Field, Fields
-from card_envs.engine.game import (
+from card_envs.contract.fields import Field, Fields
+from card_envs.contract.game import (
     COMMON_OPTIONS,
     ENVIRONMENT_ARGUMENTS,
     MOST_PLAYERS,
     VIEW_OPTIONS,
     Option,
 )
-from card_envs.engine.observing import relative_seat
+from card_envs.contract.observing import relative_seat
 from card_envs.envs.aec import CardEnv
 from card_envs.envs.learner_games import LearnerGames
 from card_envs.envs.single_seat import SingleSeatEnv
 from card_envs.envs.single_seat_vector import SingleSeatVectorEnv
-from card_envs.envs.text_seat import TextSeatEnv
 from card_envs.games import ENTRY_POINTS, GAMES, GameRegistry, load_game
+from card_envs.text.seat import TextSeatEnv
 
 each_game = pytest.mark.parametrize("game", EACH_GAME)
 
@@ -212,7 +212,7 @@ def test_an_installed_package_adds_games_by_entry_points(game, tmp_path):
     (about / "entry_points.txt").write_text("\n".join([f"[{ENTRY_POINTS}]", *lines, ""]))
     code = f"""
 import sys, card_envs, gymnasium
-from card_envs.cli import main
+from card_envs.commands.cli import main
 assert {game.package!r} not in sys.modules  # imported when it is first loaded
 assert list(card_envs.GAMES)[-1] == {game.id!r}
 env = card_envs.make({game.id!r})
@@ -236,7 +236,7 @@ def test_what_is_wrong_with_another_package_stops_nobody_else(tmp_path):
     install("two", "twice_v0 = no.such:GAME", f"other_v0 = {own.package}:GAME")
     code = """
 import sys
-from card_envs.cli import main
+from card_envs.commands.cli import main
 status = main(["list"])
 print(status, main(["info", "twice"]), main(["info", "other"]))
 """

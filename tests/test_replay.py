@@ -9,7 +9,7 @@ import pytest
 from helpers import ALL_GAMES, Habits, module_of, replayed
 
 import card_envs
-from card_envs.replay import FORMAT, Redraw, Replay, _checksum
+from card_envs.engine.history import FORMAT, Redraw, Replay, _checksum
 
 
 def own_options(game):

@@ -28,8 +28,8 @@ from helpers import (
 )
 
 import card_envs
+from card_envs.engine.history import Redraw, Replay, _checksum
 from card_envs.envs.aec import CardEnv
-from card_envs.replay import Redraw, Replay, _checksum
 
 tables = pytest.mark.parametrize(("game", "num_players"), TABLES)
 each_game = pytest.mark.parametrize("game", EACH_GAME)

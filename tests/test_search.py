@@ -26,13 +26,8 @@ from hidden import redrawn
 
 from card_envs.agents import PolicyAgent, SearchAgent, TreeSearchAgent, make_agent
 from card_envs.agents.network import Network, write_policy
-from card_envs.engine.agent import turn_of
-from card_envs.engine.game import View
-from card_envs.engine.jit import COMPILED
-from card_envs.engine.outcome import RANK, SCORE, WIN
-from card_envs.engine.outlook import promise
-from card_envs.engine.search_halving import count_worlds, decide, keep_best
-from card_envs.engine.search_tree import (
+from card_envs.agents.search.halving import count_worlds, decide, keep_best
+from card_envs.agents.search.tree import (
     AVAILABLE,
     CHILD,
     KEY,
@@ -41,7 +36,12 @@ from card_envs.engine.search_tree import (
     descend,
     outcome,
 )
+from card_envs.contract.agent import turn_of
+from card_envs.contract.game import View
+from card_envs.contract.outcome import RANK, SCORE, WIN
+from card_envs.contract.outlook import promise
 from card_envs.evaluation import evaluate
+from card_envs.kernels.jit import COMPILED
 
 each_game = pytest.mark.parametrize("game", EACH_GAME)
 each_game_searched = pytest.mark.parametrize("game", EACH_GAME_SEARCHED)
@@ -145,8 +145,8 @@ def test_parallel_searches_of_several_threads_take_turns(monkeypatch):
         time.sleep(0.05)
         under_way.release()
 
-    monkeypatch.setattr("card_envs.agents.search.COMPILED", True)
-    monkeypatch.setattr("card_envs.agents.search.compile_search", lambda *arguments: search)
+    monkeypatch.setattr("card_envs.agents.search.agents.COMPILED", True)
+    monkeypatch.setattr("card_envs.agents.search.agents.compile_search", lambda *arguments: search)
     threads = [threading.Thread(target=agent.search, args=(turn,)) for _ in range(4)]
     for thread in threads:
         thread.start()

@@ -19,7 +19,7 @@ from benchmarks.tables import TABLES, committed
 from benchmarks.tables.learning import without_folders
 from card_envs.agents import make_agent, policy_path, shipped_policies
 from card_envs.agents.network import write_policy
-from card_envs.engine.game import View
+from card_envs.contract.game import View
 from card_envs.evaluation import tables_of
 from card_envs.evaluation.display import short_names
 from training import best_response, study, train

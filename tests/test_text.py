@@ -20,9 +20,9 @@ from helpers import (
     walk,
 )
 
-from card_envs.render.scene import Card, Grid, Place, Scene, Seat, Zone, label_of
+from card_envs.contract.scene import Card, Grid, Place, Scene, Seat, Zone, label_of
 from card_envs.render.text import describe, draw
-from card_envs.render.words import (
+from card_envs.utils.words import (
     WIDTH,
     capitalized,
     counted,

@@ -21,8 +21,8 @@ from tiny_runs import SCRIPTED, SMALL, TINY, policy_file, tiny_config, tiny_run
 import training
 from benchmarks.tables import TABLES
 from card_envs.agents import NetworkAgent, choose, make_agent, shipped
-from card_envs.engine.agent import turn_of
-from card_envs.engine.game import Game, View
+from card_envs.contract.agent import turn_of
+from card_envs.contract.game import Game, View
 from card_envs.envs.aec import CardEnv
 from card_envs.evaluation import estimate_mean
 from training import ship, train

@@ -17,15 +17,15 @@ from travellers import TRAVELLERS, arrive, depart, names_of
 import card_envs
 from card_envs.agents import FunctionAgent
 from card_envs.engine.arena import Arena
-from card_envs.engine.jit import COMPILED
-from card_envs.extras import MissingExtraError
+from card_envs.kernels.jit import COMPILED
+from card_envs.utils.extras import MissingExtraError
 
 # What stays where it is: servers, the program of the command line, the cache of compiled code, and
 # programs that run.
 STAY = (
-    "card_envs.cli",
-    "card_envs.engine.code_cache",
-    "card_envs.programs.process",
+    "card_envs.commands.cli",
+    "card_envs.kernels.code_cache",
+    "card_envs.agents.programs.process",
     "card_envs.web",
 )
 # Likewise: open files and windows, what a process has one of, a callback (it belongs to a training

@@ -16,7 +16,7 @@ from gymnasium.vector import AutoresetMode, SyncVectorEnv
 from gymnasium.wrappers import vector as wrappers
 from helpers import ALL_GAMES, EACH_GAME, kit_of, mean_length
 
-from card_envs.engine.game import Game
+from card_envs.contract.game import Game
 from card_envs.envs.single_seat import SingleSeatEnv
 from card_envs.envs.single_seat_vector import SingleSeatVectorEnv
 

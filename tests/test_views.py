@@ -22,8 +22,8 @@ from helpers import (
 
 import card_envs
 from card_envs.agents import Agent, FunctionAgent, PolicyAgent, RandomAgent
+from card_envs.contract.game import View
 from card_envs.engine.arena import Arena
-from card_envs.engine.game import View
 from card_envs.engine.templates import NOBODY
 from card_envs.envs.single_seat import SingleSeatEnv
 from card_envs.envs.single_seat_vector import SingleSeatVectorEnv

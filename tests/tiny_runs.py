@@ -9,7 +9,7 @@ import numpy as np
 from helpers import ALL_GAMES, kit_of
 
 from card_envs.agents.network import Network, write_policy
-from card_envs.engine.game import Game, View
+from card_envs.contract.game import Game, View
 from training.runs.config import Config
 from training.runs.keys import check, with_overrides
 from training.runs.run import Run

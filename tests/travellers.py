@@ -26,23 +26,23 @@ from card_envs.agents import (
     choose,
     make_agent,
 )
+from card_envs.agents.programs.records import ProgramRecord
+from card_envs.contract.agent import Agent, Turn, turn_of
+from card_envs.contract.game import Game, View
 from card_envs.datasets import Recording
-from card_envs.engine.agent import Agent, Turn, turn_of
 from card_envs.engine.arena import Arena
-from card_envs.engine.game import Game, View
+from card_envs.engine.history import Replay
 from card_envs.engine.templates import NOBODY
 from card_envs.envs.aec import CardEnv
 from card_envs.envs.learner_games import LearnerGames
 from card_envs.envs.parallel import ParallelCardEnv
 from card_envs.envs.single_seat import SingleSeatEnv
 from card_envs.envs.single_seat_vector import SingleSeatVectorEnv
-from card_envs.envs.text import TextEnv
-from card_envs.envs.text_game import Reply
-from card_envs.envs.text_seat import TextSeatEnv
 from card_envs.evaluation import Rankings, evaluate, play_deals, run_tournament
-from card_envs.programs.records import ProgramRecord
 from card_envs.render.text import describe, draw
-from card_envs.replay import Replay
+from card_envs.text.env import TextEnv
+from card_envs.text.game import Reply
+from card_envs.text.seat import TextSeatEnv
 
 _PLAYER = Path(__file__).parent / "fixtures" / "programs" / "player.py"
 PROGRAM = "cmd:" + shlex.join([sys.executable, str(_PLAYER), "counts events"])

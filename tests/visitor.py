@@ -9,7 +9,7 @@ from typing import Any
 
 from starlette.testclient import TestClient, WebSocketTestSession
 
-from card_envs.engine.game import Game
+from card_envs.contract.game import Game
 from card_envs.web.app import Settings, create_app
 
 HOST = "127.0.0.1:8000"

@@ -3,7 +3,7 @@
 import sys
 from importlib.util import find_spec
 
-from card_envs.interrupts import say_interrupted
+from card_envs.utils.interrupts import say_interrupted
 
 # What the dependency group and the extra install, as it is imported.
 _NEEDED = (

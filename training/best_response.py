@@ -19,15 +19,15 @@ from typing import Any
 
 import joblib
 
-from card_envs import command
 from card_envs.agents import PolicyAgent, make_agent, policy_path, shipped_policies
-from card_envs.command import output_file
-from card_envs.engine.game import Game
+from card_envs.commands import command
+from card_envs.commands.command import output_file
+from card_envs.contract.game import Game
 from card_envs.evaluation import deal_seeds
 from card_envs.evaluation.display import interval, short_names
 from card_envs.evaluation.statistics import FEWEST_VALUES, NO_INTERVAL
-from card_envs.files import write_json
 from card_envs.games import load_game
+from card_envs.utils.files import write_json
 from training.runs.arguments import add_set_argument, check_search
 from training.runs.config import Config, PoolSection, load_config
 from training.runs.keys import check, read_yaml, with_overrides

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from card_envs.evaluation.commands import evaluate_main
+from card_envs.commands.evaluation import evaluate_main
 
 
 def main(argv: Sequence[str] | None = None) -> int:

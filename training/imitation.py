@@ -9,8 +9,8 @@ from torch import nn
 
 from card_envs.agents import Agent, PolicyAgent
 from card_envs.agents.network import Network
-from card_envs.engine.agent import Turn, checked_actions, turn_of
-from card_envs.progress import track
+from card_envs.contract.agent import Turn, checked_actions, turn_of
+from card_envs.utils.progress import track
 from training.games.selfplay import SelfPlayGames
 from training.networks.legal_actions import log_probabilities
 from training.networks.sparse import Rows, as_dense, columns_of

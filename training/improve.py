@@ -18,10 +18,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from card_envs import command
 from card_envs.agents import NetworkAgent, PolicyAgent
 from card_envs.agents.network import write_policy
-from card_envs.progress import track
+from card_envs.commands import command
+from card_envs.utils.progress import track
 from training.improvement.config import ImprovementConfig, load_improvement_config
 from training.improvement.fitting import fit_policy
 from training.improvement.labels import (

@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 from torch import nn
 
 from card_envs.agents.network import Network
-from card_envs.engine.game import Game
-from card_envs.engine.jit import jit
+from card_envs.contract.game import Game
+from card_envs.kernels.jit import jit
 from training.games.selfplay import SelfPlayGames
 from training.networks.actor import Actor, features_of
 from training.networks.layers import perceptron

@@ -19,9 +19,9 @@ from typing import Any
 from sb3_contrib import MaskablePPO
 from torch import nn
 
-from card_envs import command
 from card_envs.agents import make_agent
 from card_envs.agents.network import Network, write_policy
+from card_envs.commands import command
 from card_envs.evaluation import evaluate
 from card_envs.evaluation.display import with_interval
 from card_envs.games import load_game

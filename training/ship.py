@@ -18,15 +18,15 @@ from typing import Any
 
 import numpy as np
 
-from card_envs import command
 from card_envs.agents import shipped_policies
 from card_envs.agents.shipped import policies_folder
-from card_envs.engine.game import Game
+from card_envs.commands import command
+from card_envs.contract.game import Game
 from card_envs.evaluation import WIN_BOUNDS, deal_seeds, estimate_mean, play_one_against
 from card_envs.evaluation.display import short_names, with_interval
-from card_envs.files import write_json, write_output, write_text
 from card_envs.games import GAMES, is_of_this_package, load_game
-from card_envs.markdown import markdown_table, with_section
+from card_envs.utils.files import write_json, write_output, write_text
+from card_envs.utils.markdown import markdown_table, with_section
 from training.improve import ImprovementRun
 from training.improvement.config import load_improvement_config
 from training.runs.config import load_config

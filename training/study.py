@@ -17,12 +17,12 @@ from typing import Annotated, Any
 import joblib
 from pydantic import Field, field_validator
 
-from card_envs import command
 from card_envs.agents import AgentLike, make_agent
-from card_envs.command import output_file
-from card_envs.engine.game import Game
+from card_envs.commands import command
+from card_envs.commands.command import output_file
+from card_envs.contract.game import Game
 from card_envs.evaluation import deal_seeds, play_one_against
-from card_envs.files import write_json
+from card_envs.utils.files import write_json
 from training.runs.config import Config
 from training.runs.keys import Section, check, read_yaml, with_overrides
 from training.runs.records import command_as_typed, identity, read_json, versions, write_or_print

@@ -20,7 +20,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeRemainingColumn
 from torch.utils.tensorboard import SummaryWriter
 
-from card_envs import command
+from card_envs.commands import command
 from training.games.selfplay import SelfPlayGames
 from training.imitation import imitate
 from training.ppo import PPO, device_of

@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 from torch import nn
 
-from card_envs import command
 from card_envs.agents.network import Network, write_policy
-from card_envs.engine.game import Game
+from card_envs.commands import command
+from card_envs.contract.game import Game
 from card_envs.games import load_game
 
 #: Units of the two hidden layers, with ReLU, as in ``configs/algorithms``.

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from benchmarks.tables import TABLES, kind_of
-from card_envs import command
+from card_envs.commands import command
 from training.runs.records import read_json
 
 

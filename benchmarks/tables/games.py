@@ -6,7 +6,7 @@ from typing import Any
 
 from benchmarks.tables.cells import origin
 from card_envs.games import GAMES, load_game
-from card_envs.markdown import markdown_table
+from card_envs.utils.markdown import markdown_table
 
 
 def title_of(game: str) -> str:

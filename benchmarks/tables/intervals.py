@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from benchmarks.tables.cells import origin
-from card_envs.markdown import markdown_table
+from card_envs.utils.markdown import markdown_table
 
 # Numbers of deals at which the width is compared to that of Student's t, and where t itself holds.
 _WIDTH_DEALS = (100, 1000)

@@ -9,7 +9,7 @@ import numpy as np
 
 from benchmarks.tables.cells import half_width, origin, spread
 from card_envs.evaluation.display import short_names
-from card_envs.markdown import markdown_table
+from card_envs.utils.markdown import markdown_table
 
 
 def algorithms(measured: dict[str, Any]) -> str:

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from card_envs.evaluation.display import draw_matrix, plot_ratings, write_picture
-from card_envs.extras import import_extra
+from card_envs.utils.extras import import_extra
 
 
 def _ratings(measured: dict[str, Any], picture: Path, title: str) -> None:

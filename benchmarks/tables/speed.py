@@ -7,7 +7,7 @@ from typing import Any
 
 from benchmarks.tables.cells import origin, three_digits
 from card_envs.evaluation.display import with_interval
-from card_envs.markdown import markdown_table
+from card_envs.utils.markdown import markdown_table
 
 
 def throughput(measured: dict[str, Any]) -> str:

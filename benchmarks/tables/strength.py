@@ -6,7 +6,7 @@ from typing import Any
 
 from benchmarks.tables.cells import names, origin, three_digits
 from card_envs.evaluation.display import rating_interval, short_names, with_interval
-from card_envs.markdown import markdown_table
+from card_envs.utils.markdown import markdown_table
 
 # What is shown as unfinished, as a share of games: it rounds to 0.1% at least.
 _SHOWN = 0.0005

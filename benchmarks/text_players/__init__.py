@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.text_players.reading import TableInWords, read_table
-from card_envs.engine.game import Game
+from card_envs.contract.game import Game
 
 
 class TextPlayer:

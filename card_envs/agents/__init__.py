@@ -9,11 +9,12 @@ from typing import Any
 
 from card_envs.agents.function import FunctionAgent
 from card_envs.agents.network import NetworkAgent, PolicyAgent
+from card_envs.agents.programs import ProgramAgent, is_program
 from card_envs.agents.scripted import HeuristicAgent, RandomAgent
-from card_envs.agents.search import SearchAgent, TreeSearchAgent
-from card_envs.agents.search_names import is_search, make_search_agent
+from card_envs.agents.search.agents import SearchAgent, TreeSearchAgent
+from card_envs.agents.search.names import is_search, make_search_agent
 from card_envs.agents.shipped import policy_path, shipped_policies
-from card_envs.engine.agent import (
+from card_envs.contract.agent import (
     FORFEIT,
     Agent,
     Follower,
@@ -22,9 +23,8 @@ from card_envs.engine.agent import (
     Turn,
     choose,
 )
-from card_envs.engine.game import Game, check_is_game
+from card_envs.contract.game import Game, check_is_game
 from card_envs.engine.seeds import check_given_seed
-from card_envs.programs import ProgramAgent, is_program
 
 __all__ = [
     "FORFEIT",
@@ -67,7 +67,7 @@ def make_agent(name: str | os.PathLike[str], game: Game, seed: int = 0) -> Agent
 
     Args:
         name: ``random``, ``heuristic``, a shipped policy (``ppo``), the path of a policy file,
-            ``search:N`` (see ``card_envs.agents.search_names``), or ``cmd:PROGRAM ARGS`` (see
+            ``search:N`` (see ``card_envs.agents.search.names``), or ``cmd:PROGRAM ARGS`` (see
             ``ProgramAgent``).
         game: The game that it plays.
         seed: For agents that choose at random.

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from card_envs.engine.agent import Agent, Turn
-from card_envs.engine.game import View
+from card_envs.contract.agent import Agent, Turn
+from card_envs.contract.game import View
 
 #: ``function(observation[M, D], action_mask[M, A]) -> actions[M]``.
 PolicyFunction = Callable[[NDArray[np.float32], NDArray[np.int8]], Any]

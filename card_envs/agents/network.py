@@ -19,12 +19,12 @@ from numpy.typing import NDArray
 from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save
 
-from card_envs.engine.agent import Agent, Turn
-from card_envs.engine.game import Game, View, check_is_game
-from card_envs.engine.perceptron import act_on_observations, drawing, make_scratch, pack
-from card_envs.engine.rng import mix
+from card_envs.contract.agent import Agent, Turn
+from card_envs.contract.game import Game, View, check_is_game
 from card_envs.engine.seeds import check_given_seed, check_seed
-from card_envs.files import write_output
+from card_envs.kernels.perceptron import act_on_observations, drawing, make_scratch, pack
+from card_envs.kernels.rng import mix
+from card_envs.utils.files import write_output
 
 FORMAT = "card_envs policy 2"
 METADATA_KEY = "card_envs"
@@ -52,7 +52,7 @@ class Network:
         #: weight (out, in) and bias (out,) of each layer
         self.layers = layers
         self.activation = activation
-        #: the network as kernels take it, see ``card_envs.engine.perceptron``
+        #: the network as kernels take it, see ``card_envs.kernels.perceptron``
         self.kernel = pack(layers, activation)
         self._transposed = [(np.ascontiguousarray(weight.T), bias) for weight, bias in layers]
 

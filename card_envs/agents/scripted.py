@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from card_envs.engine.agent import Agent, Turn
-from card_envs.engine.game import Game, check_is_game
-from card_envs.engine.rng import mix
+from card_envs.contract.agent import Agent, Turn
+from card_envs.contract.game import Game, check_is_game
 from card_envs.engine.seeds import check_given_seed, random_action
 from card_envs.engine.templates import HEURISTIC, RANDOM
+from card_envs.kernels.rng import mix
 
 
 class RandomAgent(Agent):

@@ -6,9 +6,9 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from card_envs.engine.game import Game, check_is_game
-from card_envs.engine.jit import package_of
+from card_envs.contract.game import Game, check_is_game
 from card_envs.games import folder_of, is_of_this_package
+from card_envs.kernels.jit import package_of
 
 _POLICIES = Path(__file__).parent.parent / "policies"
 

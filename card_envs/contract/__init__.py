@@ -7,10 +7,9 @@ written with.
 
 from __future__ import annotations
 
-from card_envs.engine.actions import Action, Actions, Parameter, Target
-from card_envs.engine.agent import Agent, Follower, FollowingAgent, Turn
-from card_envs.engine.bytewise import EACH, bits_of, eight, find_place, sum_of
-from card_envs.engine.cards import (
+from card_envs.contract.actions import Action, Actions, Parameter, Target
+from card_envs.contract.agent import Agent, Follower, FollowingAgent, Turn
+from card_envs.contract.cards import (
     PACKED_BITS,
     count_packed,
     draw_card,
@@ -18,10 +17,9 @@ from card_envs.engine.cards import (
     lay_out,
     shuffle,
 )
-from card_envs.engine.fields import MAX_SCALE, Field, Fields
-from card_envs.engine.game import Game, Option, View
-from card_envs.engine.jit import inline, jit
-from card_envs.engine.observing import (
+from card_envs.contract.fields import MAX_SCALE, Field, Fields
+from card_envs.contract.game import Game, Option, View
+from card_envs.contract.observing import (
     MEMORY_NONE,
     MEMORY_PERFECT,
     entry,
@@ -31,13 +29,9 @@ from card_envs.engine.observing import (
     table_of,
     thermometers,
 )
-from card_envs.engine.outcome import begin, begin_step, common_dtype, end_step, pay_points
-from card_envs.engine.outlook import promise
-from card_envs.engine.portable_math import exp, log
-from card_envs.engine.rng import draw_below, mix, seed_stream
-from card_envs.engine.scratch import scratch
-from card_envs.engine.seat_order import to_the_left
-from card_envs.render.scene import (
+from card_envs.contract.outcome import begin, begin_step, common_dtype, end_step, pay_points
+from card_envs.contract.outlook import promise
+from card_envs.contract.scene import (
     Card,
     Grid,
     Place,
@@ -52,8 +46,14 @@ from card_envs.render.scene import (
     standing,
     to_move,
 )
-from card_envs.render.style import Face, Style
-from card_envs.render.words import capitalized, counted, listed
+from card_envs.contract.seat_order import to_the_left
+from card_envs.contract.style import Face, Style
+from card_envs.kernels.bytewise import EACH, bits_of, eight, find_place, sum_of
+from card_envs.kernels.jit import inline, jit
+from card_envs.kernels.portable_math import exp, log
+from card_envs.kernels.rng import draw_below, mix, seed_stream
+from card_envs.kernels.scratch import scratch
+from card_envs.utils.words import capitalized, counted, listed
 
 __all__ = [
     "EACH",

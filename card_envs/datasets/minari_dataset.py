@@ -14,12 +14,12 @@ from typing import Any
 
 import gymnasium
 
+from card_envs.contract.game import View
 from card_envs.datasets.recording import RecordedGames, Recording, SeatDecisions
-from card_envs.engine.game import View
 from card_envs.envs.observation_space import observation_space
-from card_envs.extras import import_extra
-from card_envs.files import left_beside, path_beside
-from card_envs.version import VERSION
+from card_envs.utils.extras import import_extra
+from card_envs.utils.files import left_beside, path_beside
+from card_envs.utils.version import VERSION
 
 _EXTRA = "datasets"
 _ROOT = "MINARI_DATASETS_PATH"

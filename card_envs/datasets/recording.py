@@ -11,16 +11,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from card_envs.agents import AgentLike
+from card_envs.contract.game import Game, View
 from card_envs.engine.arena import Arena
-from card_envs.engine.checks import check_whole_number
-from card_envs.engine.game import Game, View
-from card_envs.engine.rng import mix
+from card_envs.engine.history import Replay
 from card_envs.engine.seat_decisions import count_decisions, write_decisions
 from card_envs.engine.seeds import check_given_seed, draw_tables
 from card_envs.engine.templates import NOBODY, compile_for, reset_games
 from card_envs.evaluation.deals import as_game, distinct_agents
-from card_envs.replay import Replay
-from card_envs.version import VERSION
+from card_envs.kernels.rng import mix
+from card_envs.utils.checks import check_whole_number
+from card_envs.utils.version import VERSION
 
 _GAMES_AT_ONCE = 256
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from card_envs.engine.agent import (
+from card_envs.contract.agent import (
     FORFEIT,
     FORFEIT_REWARD,
     Agent,
@@ -21,10 +21,8 @@ from card_envs.engine.agent import (
     Turn,
     checked_actions,
 )
-from card_envs.engine.fields import check_observation_dtype
-from card_envs.engine.game import Game, View
-from card_envs.engine.perceptron import join
-from card_envs.engine.portable import Portable
+from card_envs.contract.fields import check_observation_dtype
+from card_envs.contract.game import Game, View
 from card_envs.engine.seeds import next_seeds
 from card_envs.engine.templates import (
     ASKED,
@@ -37,6 +35,8 @@ from card_envs.engine.templates import (
     reset_games,
     take_actions,
 )
+from card_envs.kernels.perceptron import join
+from card_envs.utils.portable import Portable
 
 # Decisions of a game that there is room for at first, where actions are recorded.
 _ROOM = 128

@@ -8,10 +8,8 @@ import numba
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
-from card_envs.engine.checks import check_actions, check_flag, check_whole_number
-from card_envs.engine.fields import check_observation_dtype
-from card_envs.engine.game import Game, View
-from card_envs.engine.jit import COMPILED
+from card_envs.contract.fields import check_observation_dtype
+from card_envs.contract.game import Game, View
 from card_envs.engine.seeds import consecutive_seeds, draw_tables
 from card_envs.engine.templates import (
     compile_for,
@@ -21,7 +19,9 @@ from card_envs.engine.templates import (
     step_games,
     write_full_states,
 )
-from card_envs.engine.threads import OneThread, one_thread_at_a_time
+from card_envs.kernels.jit import COMPILED
+from card_envs.utils.checks import check_actions, check_flag, check_whole_number
+from card_envs.utils.threads import OneThread, one_thread_at_a_time
 
 #: Observations (N, D) of either ``observation_dtype``.
 Observations: TypeAlias = NDArray[np.float32] | NDArray[np.uint8]

@@ -7,10 +7,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike
 
+from card_envs.contract.game import Game
 from card_envs.engine.batch import BatchEngine
-from card_envs.engine.checks import check_actions
 from card_envs.engine.cuda_jit import check_gpu, compile_for_gpu, cuda, on_gpu, zeros
-from card_envs.engine.game import Game
 from card_envs.engine.seeds import consecutive_seeds, draw_tables
 from card_envs.engine.templates import (
     copy_tables,
@@ -19,7 +18,8 @@ from card_envs.engine.templates import (
     reset_games,
     step_games,
 )
-from card_envs.engine.threads import one_thread_at_a_time
+from card_envs.utils.checks import check_actions
+from card_envs.utils.threads import one_thread_at_a_time
 
 _NOBODY = -1  # no game's action was refused
 

@@ -23,10 +23,10 @@ import numba
 import numpy as np
 from numpy.typing import DTypeLike
 
-from card_envs.engine.code_cache import cache_folder
-from card_envs.engine.game import Game
-from card_envs.engine.jit import COMPILED, cache_in, in_namespace, package_of
-from card_envs.extras import import_extra
+from card_envs.contract.game import Game
+from card_envs.kernels.code_cache import cache_folder
+from card_envs.kernels.jit import COMPILED, cache_in, in_namespace, package_of
+from card_envs.utils.extras import import_extra
 
 _config: Any = numba.config
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from card_envs.engine.agent import (
+from card_envs.contract.agent import (
     Agent,
     Follower,
     Followers,
@@ -16,7 +16,7 @@ from card_envs.engine.agent import (
     checked_choice,
     turn_of,
 )
-from card_envs.engine.game import Game
+from card_envs.contract.game import Game
 
 
 class FollowedGame:

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from card_envs.engine.bytewise import eight, find_place, sum_of
-from card_envs.engine.jit import jit
-from card_envs.engine.rng import draw_below_from, mix
+from card_envs.kernels.bytewise import eight, find_place, sum_of
+from card_envs.kernels.jit import jit
+from card_envs.kernels.rng import draw_below_from, mix
 
 _NEXT = np.uint64(0x5851F42D4C957F2D)
 _PLAYERS = np.uint64(0x14057B7EF767814F)

@@ -16,11 +16,11 @@ import numpy as np
 from numba import prange
 from numpy.typing import NDArray
 
-from card_envs.engine.full_state import write_bytes
-from card_envs.engine.game import MOST_PLAYERS, Game
-from card_envs.engine.jit import specialize
-from card_envs.engine.perceptron import choose_by_network, most_probable
+from card_envs.contract.full_state import write_bytes
+from card_envs.contract.game import MOST_PLAYERS, Game
 from card_envs.engine.seeds import next_seed, players_of, random_action
+from card_envs.kernels.jit import specialize
+from card_envs.kernels.perceptron import choose_by_network, most_probable
 
 # What step_and_observe returns: the player to move, and these flags.
 PAID, OVER = MOST_PLAYERS, 2 * MOST_PLAYERS

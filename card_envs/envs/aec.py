@@ -10,8 +10,9 @@ from gymnasium import spaces
 from numpy.typing import NDArray
 from pettingzoo.utils.env_logger import EnvLogger
 
-from card_envs.engine.agent import FORFEIT_REWARD
-from card_envs.engine.game import DEFAULT_MAX_STEPS, Game, View
+from card_envs.contract.agent import FORFEIT_REWARD
+from card_envs.contract.game import DEFAULT_MAX_STEPS, Game, View
+from card_envs.engine.history import Redraw, Replay
 from card_envs.engine.seeds import check_given_seed, check_seed, next_seed
 from card_envs.engine.templates import (
     OVER,
@@ -20,11 +21,10 @@ from card_envs.engine.templates import (
     step_and_observe,
     write_full_states,
 )
-from card_envs.engine.threads import OneThread, in_use, one_thread_at_a_time
 from card_envs.envs.observation_space import is_mask_in_info, observation_space
 from card_envs.games import load_game
 from card_envs.render.renderer import FPS, TableRenderer
-from card_envs.replay import Redraw, Replay
+from card_envs.utils.threads import OneThread, in_use, one_thread_at_a_time
 
 if TYPE_CHECKING:
     from card_envs.envs.aec_types import AECEnv, AECIterable, AECIterator

@@ -13,13 +13,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from card_envs.agents import Agent, AgentLike, as_agent
-from card_envs.engine.agent import FORFEIT_REWARD
+from card_envs.contract.agent import FORFEIT_REWARD
+from card_envs.contract.game import Game
 from card_envs.engine.arena import Arena
-from card_envs.engine.checks import check_flag, check_whole_number
-from card_envs.engine.game import Game
 from card_envs.engine.seeds import consecutive_seeds, draw_tables, next_seeds
 from card_envs.engine.templates import NOBODY
-from card_envs.engine.threads import OneThread, one_thread_at_a_time
+from card_envs.utils.checks import check_flag, check_whole_number
+from card_envs.utils.threads import OneThread, one_thread_at_a_time
 
 #: Why no step can be taken after an error of an opponent.
 OPPONENT_FAILED = "an opponent raised an error during the last step or reset: call reset()"

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from gymnasium import spaces
 
-from card_envs.engine.fields import check_observation_dtype
-from card_envs.engine.game import Game
+from card_envs.contract.fields import check_observation_dtype
+from card_envs.contract.game import Game
 
 
 def is_mask_in_info(mask: Any) -> bool:

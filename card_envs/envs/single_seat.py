@@ -11,13 +11,13 @@ from gymnasium import spaces
 from numpy.typing import NDArray
 
 from card_envs.agents import AgentLike
-from card_envs.engine.game import DEFAULT_MAX_STEPS, View
-from card_envs.engine.portable import Portable
+from card_envs.contract.game import DEFAULT_MAX_STEPS, View
 from card_envs.engine.seeds import check_seed
 from card_envs.envs.learner_games import LearnerGames
 from card_envs.envs.observation_space import is_mask_in_info, observation_space
 from card_envs.games import load_game
 from card_envs.render.renderer import FPS, TableRenderer
+from card_envs.utils.portable import Portable
 
 # The observation alone, or a dict with the mask: an option that no type can follow.
 Observation = Any

@@ -13,15 +13,15 @@ from gymnasium.vector.utils import batch_space
 from numpy.typing import ArrayLike, NDArray
 
 from card_envs.agents import AgentLike
-from card_envs.engine.checks import check_actions
-from card_envs.engine.game import DEFAULT_MAX_STEPS
-from card_envs.engine.portable import Portable
+from card_envs.contract.game import DEFAULT_MAX_STEPS
 from card_envs.engine.seeds import check_seed, consecutive_seeds, next_seeds
 from card_envs.envs.learner_games import LearnerGames
 from card_envs.envs.observation_space import is_mask_in_info, observation_space
 from card_envs.envs.single_seat import Observation
 from card_envs.games import load_game
 from card_envs.render.renderer import FPS, TableRenderer
+from card_envs.utils.checks import check_actions
+from card_envs.utils.portable import Portable
 
 # What ``call`` and ``get_attr`` know of each game, besides what ``set_attr`` has set.
 _METHODS = ("action_masks", "action_name", "render")

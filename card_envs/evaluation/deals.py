@@ -16,14 +16,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from card_envs.agents import Agent, AgentLike, FollowingAgent, ProgramAgent, as_agent
-from card_envs.agents.search import Searcher
+from card_envs.agents.programs import ProgramRecord
+from card_envs.agents.search.agents import Searcher
+from card_envs.contract.game import Game
 from card_envs.engine.arena import Arena
-from card_envs.engine.game import Game
-from card_envs.engine.rng import mix
 from card_envs.engine.seeds import check_given_seed
 from card_envs.engine.templates import NOBODY
 from card_envs.games import load_game
-from card_envs.programs import ProgramRecord
+from card_envs.kernels.rng import mix
 
 #: The most deals of a match: all of its results are kept.
 MOST_DEALS = 10_000_000

@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from card_envs.agents.search_names import is_search
+from card_envs.agents.programs import is_program
+from card_envs.agents.search.names import is_search
 from card_envs.evaluation.statistics import FEWEST_VALUES, NO_INTERVAL
-from card_envs.extras import import_extra
-from card_envs.files import write_output
-from card_envs.programs import is_program
+from card_envs.utils.extras import import_extra
+from card_envs.utils.files import write_output
 
 #: The share of truncated games above which an evaluation warns.
 MUCH_TRUNCATION = 0.01

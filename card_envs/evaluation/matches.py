@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from card_envs.agents import AgentLike
-from card_envs.engine.game import Game
+from card_envs.agents.programs import ProgramRecord
+from card_envs.contract.game import Game
 from card_envs.evaluation.deals import (
     agent_name,
     as_game,
@@ -16,8 +17,7 @@ from card_envs.evaluation.deals import (
     play_deals,
 )
 from card_envs.evaluation.statistics import WIN_BOUNDS, MeanEstimate, estimate_mean
-from card_envs.extras import import_extra
-from card_envs.programs import ProgramRecord
+from card_envs.utils.extras import import_extra
 
 
 @dataclass(frozen=True)

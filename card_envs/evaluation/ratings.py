@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from card_envs.extras import import_extra
+from card_envs.utils.extras import import_extra
 
 #: What a factor of e in strength is on Elo's scale: 400 points are ten to one.
 ELO = 400.0 / np.log(10.0)

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from card_envs.extras import import_extra
+from card_envs.utils.extras import import_extra
 
 #: The range of rank rewards, and of their means.
 RANK_BOUNDS = (-1.0, 1.0)

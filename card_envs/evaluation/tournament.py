@@ -19,7 +19,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from card_envs.agents import AgentLike
-from card_envs.engine.game import Game
+from card_envs.agents.programs import ProgramRecord, merged
+from card_envs.contract.game import Game
 from card_envs.evaluation.deals import (
     MatchResults,
     agent_name,
@@ -38,9 +39,8 @@ from card_envs.evaluation.statistics import (
     MeanEstimate,
     estimate_mean,
 )
-from card_envs.extras import import_extra
-from card_envs.programs import ProgramRecord, merged
-from card_envs.progress import track
+from card_envs.utils.extras import import_extra
+from card_envs.utils.progress import track
 
 _BOOTSTRAPS = 200
 

@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING
 import gymnasium
 import pettingzoo
 
-from card_envs.names import gymnasium_id, gymnasium_text_id, id_of, version_of
+from card_envs.utils.names import gymnasium_id, gymnasium_text_id, id_of, version_of
 
 if TYPE_CHECKING:
-    from card_envs.engine.game import Game
+    from card_envs.contract.game import Game
 
 #: The games of this package: versioned name to the package that holds ``GAME``.
 OWN_GAMES = {
@@ -84,7 +84,7 @@ class GameRegistry(Mapping[str, tuple[str, ...]]):
                 from its package.
             TypeError: It is not a name.
         """
-        from card_envs.engine.game import Game
+        from card_envs.contract.game import Game
 
         if not isinstance(name, str):
             given = name.name if isinstance(name, Game) else repr(name)
@@ -157,7 +157,7 @@ def register(game: Game) -> None:
         TypeError: It is not a ``Game``.
         ValueError: Another game already has its name.
     """
-    from card_envs.engine.game import check_is_game
+    from card_envs.contract.game import check_is_game
 
     check_is_game(game)
     if game.name in GAMES.names and GAMES.load(game.name) is game:
@@ -183,7 +183,7 @@ def _register_environments(name: str) -> None:
     )
     gymnasium.register(
         id=gymnasium_text_id(name),
-        entry_point="card_envs.envs.text_seat:TextSeatEnv",
+        entry_point="card_envs.text.seat:TextSeatEnv",
         kwargs={"game": name},
     )
     if hasattr(pettingzoo, "register"):  # PettingZoo has a registry from 1.26 on

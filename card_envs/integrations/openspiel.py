@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from card_envs.engine.game import Game, View
+from card_envs.contract.game import Game, View
 from card_envs.engine.seeds import check_seed, next_seed
-from card_envs.extras import import_extra
 from card_envs.games import load_game as load_card_game
 from card_envs.integrations.openspiel_state import CardObserver, CardState
+from card_envs.utils.extras import import_extra
 
 pyspiel: Any = import_extra("pyspiel", "openspiel")
 

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from card_envs.engine.game import Game, View
-from card_envs.extras import import_extra
+from card_envs.contract.game import Game, View
 from card_envs.render.text import describe
+from card_envs.utils.extras import import_extra
 
 pyspiel: Any = import_extra("pyspiel", "openspiel")
 

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from card_envs.agents.function import PolicyFunction
 from card_envs.envs.aec import CardEnv
-from card_envs.extras import import_extra
 from card_envs.games import load_game
+from card_envs.utils.extras import import_extra
 
 if not TYPE_CHECKING:
     import_extra("ray.rllib", "rllib")

@@ -10,13 +10,13 @@ import numpy as np
 from gymnasium import spaces
 from numpy.typing import ArrayLike, NDArray
 
-from card_envs.engine.checks import check_actions
 from card_envs.engine.templates import NOBODY
 from card_envs.envs.learner_games import LearnerGames
 from card_envs.envs.observation_space import observation_space
-from card_envs.extras import import_extra
 from card_envs.games import load_game
 from card_envs.integrations.sb3_evaluation import DealsEvalCallback, as_agent
+from card_envs.utils.checks import check_actions
+from card_envs.utils.extras import import_extra
 
 if TYPE_CHECKING:
     from stable_baselines3.common.vec_env.base_vec_env import VecEnv, VecEnvStepReturn

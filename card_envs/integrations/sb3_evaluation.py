@@ -14,12 +14,12 @@ from numpy.typing import NDArray
 
 from card_envs import agents
 from card_envs.agents import AgentLike, FunctionAgent
-from card_envs.engine.checks import check_whole_number
-from card_envs.engine.game import View
+from card_envs.contract.game import View
 from card_envs.evaluation import deal_seeds, evaluate
 from card_envs.evaluation.deals import check_evaluation_options
-from card_envs.extras import import_extra
 from card_envs.games import load_game
+from card_envs.utils.checks import check_whole_number
+from card_envs.utils.extras import import_extra
 
 if TYPE_CHECKING:
     from stable_baselines3.common.base_class import BaseAlgorithm

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from card_envs.envs.aec import CardEnv
 from card_envs.envs.single_seat import SingleSeatEnv
 from card_envs.envs.single_seat_vector import SingleSeatVectorEnv
-from card_envs.extras import import_extra
+from card_envs.utils.extras import import_extra
 
 if TYPE_CHECKING:
     import torch

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from card_envs.contract.scene import Card, Grid, Scene, Seat, Zone
+from card_envs.contract.style import Style
 from card_envs.render import sprites
-from card_envs.render.scene import Card, Grid, Scene, Seat, Zone
 from card_envs.render.sprites import BOLD, GOLD, REGULAR, WHITE, line, mixed, shortened
-from card_envs.render.style import Style
-from card_envs.render.words import capitalized
+from card_envs.utils.words import capitalized
 
 if TYPE_CHECKING:
     from PIL.Image import Image

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from card_envs.engine.game import Game
+from card_envs.contract.game import Game
 from card_envs.render import picture, text
 from card_envs.render.window import Window
 

@@ -7,8 +7,8 @@ from functools import cache, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from card_envs.extras import import_extra
-from card_envs.render.style import Face
+from card_envs.contract.style import Face
+from card_envs.utils.extras import import_extra
 
 if TYPE_CHECKING:
     from PIL.Image import Image

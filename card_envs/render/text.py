@@ -7,9 +7,9 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from card_envs.engine.game import Game
-from card_envs.render.scene import Card, Grid, Scene, Seat, Zone
-from card_envs.render.words import capitalized, counted, filled, table
+from card_envs.contract.game import Game
+from card_envs.contract.scene import Card, Grid, Scene, Seat, Zone
+from card_envs.utils.words import capitalized, counted, filled, table
 
 _TO_MOVE = ">"
 _NONE = "."

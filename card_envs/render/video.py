@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from card_envs.extras import import_extra
-from card_envs.files import replacement
+from card_envs.utils.extras import import_extra
+from card_envs.utils.files import replacement
 
 #: What a video file may end in.
 SUFFIXES = (".mp4", ".gif")

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from card_envs.extras import import_extra
+from card_envs.utils.extras import import_extra
 
 
 class Window:

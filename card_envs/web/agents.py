@@ -16,8 +16,8 @@ from card_envs.agents import (
     agent_names,
     make_agent,
 )
-from card_envs.engine.game import Game
-from card_envs.files import is_regular
+from card_envs.contract.game import Game
+from card_envs.utils.files import is_regular
 from card_envs.web.messages import MAX_LABEL, shown_name
 
 logger = logging.getLogger("card_envs")

@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from card_envs.agents import Agent, PolicyAgent, Turn
-from card_envs.engine.agent import Follower, FollowingAgent, checked_actions, turn_of
-from card_envs.engine.game import Game
+from card_envs.contract.agent import Follower, FollowingAgent, checked_actions, turn_of
+from card_envs.contract.game import Game
+from card_envs.engine.history import Replay
 from card_envs.games import load_game
-from card_envs.replay import Replay
 from card_envs.web.messages import Advice, Dispute, Disputes, Opinion
 
 #: Actions that are shown beside a decision.

@@ -22,11 +22,11 @@ from starlette.staticfiles import StaticFiles
 from starlette.websockets import WebSocket, WebSocketDisconnect, WebSocketState
 
 from card_envs.agents import Agent
-from card_envs.engine.game import Game, Option
+from card_envs.contract.game import Game, Option
+from card_envs.contract.style import Style
+from card_envs.engine.history import Replay
 from card_envs.games import load_games
-from card_envs.render.style import Style
-from card_envs.replay import Replay
-from card_envs.version import VERSION
+from card_envs.utils.version import VERSION
 from card_envs.web.agents import AgentMenu
 from card_envs.web.guard import SameOriginMiddleware
 from card_envs.web.messages import (

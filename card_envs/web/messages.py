@@ -10,7 +10,7 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
-from card_envs.render.scene import Scene
+from card_envs.contract.scene import Scene
 
 #: The most characters of a name or a label.
 MAX_LABEL = 200

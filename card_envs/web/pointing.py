@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from card_envs.engine.actions import Actions, Target, Value
-from card_envs.render.scene import Scene, Zone
+from card_envs.contract.actions import Actions, Target, Value
+from card_envs.contract.scene import Scene, Zone
 
 
 def needs(scene: Scene, actions: Actions, action: int) -> dict[str, int]:

@@ -19,7 +19,7 @@ import yaml
 from filelock import FileLock, Timeout
 from pydantic import BaseModel, ValidationError
 
-from card_envs.files import read_regular
+from card_envs.utils.files import read_regular
 from card_envs.web.messages import shown_name
 
 _DEPTH = 3  # folders within folders that are searched

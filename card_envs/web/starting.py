@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from card_envs.agents import Agent
-from card_envs.engine.game import DEFAULT_MAX_STEPS
+from card_envs.contract.game import DEFAULT_MAX_STEPS
 from card_envs.engine.seeds import check_seed
 from card_envs.envs.aec import CardEnv
 from card_envs.games import load_game

@@ -16,13 +16,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from card_envs.agents import Agent
+from card_envs.contract.game import Game
+from card_envs.contract.observing import MEMORY_PERFECT
+from card_envs.contract.scene import Scene, is_over, mover
 from card_envs.engine.followed_game import FollowedGame
-from card_envs.engine.game import Game
-from card_envs.engine.observing import MEMORY_PERFECT
+from card_envs.engine.history import Redraw, Replay
 from card_envs.envs.aec import CardEnv
 from card_envs.render import text
-from card_envs.render.scene import Scene, is_over, mover
-from card_envs.replay import Redraw, Replay
 from card_envs.web.analysis import advise, find_disputes, follower_told
 from card_envs.web.messages import (
     Advice,

@@ -24,11 +24,11 @@ from torch.distributions import Categorical
 from torch.utils.tensorboard import SummaryWriter
 
 import card_envs
-from card_envs import command
 from card_envs.agents.network import Network, write_policy
+from card_envs.commands import command
 from card_envs.evaluation import evaluate
 from card_envs.evaluation.display import with_interval
-from card_envs.names import gymnasium_id
+from card_envs.utils.names import gymnasium_id
 
 
 def argument(default: Any, text: str) -> Any:

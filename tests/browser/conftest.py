@@ -59,7 +59,16 @@ def serve(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[..., st
     def begin(*arguments: str) -> str:
         if arguments not in begun:
             process = subprocess.Popen(
-                [sys.executable, "-m", "card_envs.cli", "serve", "--port", "0", *games, *arguments],
+                [
+                    sys.executable,
+                    "-m",
+                    "card_envs.commands.cli",
+                    "serve",
+                    "--port",
+                    "0",
+                    *games,
+                    *arguments,
+                ],
                 stdout=subprocess.PIPE,
                 text=True,
                 env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},

@@ -14,7 +14,8 @@ from numba.cuda import codegen, dispatcher
 from numba.cuda.np.numpy_support import from_dtype
 
 import card_envs
-from card_envs.engine import code_cache, cuda_jit, templates
+from card_envs.engine import cuda_jit, templates
+from card_envs.kernels import code_cache
 
 # The oldest architecture that CUDA 13 knows (Turing), and Hopper.
 OLDEST, NEW = (7, 5), (9, 0)

@@ -14,7 +14,7 @@ from helpers import EACH_GAME, kit_of
 from integrations.pages import PAGES, run_page
 from pettingzoo.test import api_test, parallel_api_test
 
-from card_envs.engine.game import Game
+from card_envs.contract.game import Game
 from card_envs.envs.aec import CardEnv
 from card_envs.envs.parallel import ParallelCardEnv
 

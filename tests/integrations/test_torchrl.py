@@ -13,8 +13,8 @@ from integrations.pages import run_page
 from torchrl.envs import GymEnv, check_env_specs
 
 import card_envs
-from card_envs.extras import MissingExtraError
 from card_envs.integrations.torchrl import make_env, make_single_seat_env
+from card_envs.utils.extras import MissingExtraError
 
 NUM_ENVS = 8
 

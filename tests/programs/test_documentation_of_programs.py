@@ -10,9 +10,9 @@ from pathlib import Path
 from helpers import ALL_GAMES
 from programs import EXAMPLES
 
-from card_envs.programs import faults, messages
-from card_envs.programs.names import Limits
-from card_envs.programs.process import MAX_LINE
+from card_envs.agents.programs import faults, messages
+from card_envs.agents.programs.names import Limits
+from card_envs.agents.programs.process import MAX_LINE
 
 PAGE = (Path(__file__).parent.parent.parent / "docs" / "programs.md").read_text(encoding="utf-8")
 

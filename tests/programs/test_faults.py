@@ -19,14 +19,14 @@ from helpers import ALL_GAMES, begin, mask_of
 from programs import none_left, processes, program
 
 from card_envs.agents import GameForfeitedError, choose, make_agent
-from card_envs.cli import main
+from card_envs.agents.programs.faults import ProgramFault
+from card_envs.agents.programs.process import MAX_LINE, Process
+from card_envs.commands.cli import main
 from card_envs.engine.arena import Arena
 from card_envs.engine.templates import NOBODY
 from card_envs.envs.single_seat import SingleSeatEnv
-from card_envs.envs.text_seat import TextSeatEnv
 from card_envs.evaluation import deal_seeds, evaluate, play_deals, run_tournament
-from card_envs.programs.faults import ProgramFault
-from card_envs.programs.process import MAX_LINE, Process
+from card_envs.text.seat import TextSeatEnv
 
 GAME = ALL_GAMES[0]  # where any game will do
 N = GAME.min_players

@@ -23,14 +23,14 @@ from hidden import redrawn
 from programs import program
 
 from card_envs.agents import ProgramAgent, agent_names, choose, make_agent
-from card_envs.engine.agent import turn_of
+from card_envs.agents.programs import messages
+from card_envs.agents.programs.faults import ILLEGAL, ProgramFault
+from card_envs.contract.agent import turn_of
 from card_envs.engine.arena import Arena
 from card_envs.engine.followed_game import FollowedGame
 from card_envs.envs.single_seat import SingleSeatEnv
 from card_envs.evaluation import deal_seeds, play_deals
 from card_envs.games import load_game
-from card_envs.programs import messages
-from card_envs.programs.faults import ILLEGAL, ProgramFault
 from card_envs.render.text import describe
 
 each_game = pytest.mark.parametrize("game", EACH_GAME)
@@ -70,7 +70,7 @@ def listen(monkeypatch):
 
     def listen(game, wants="values", seed=0):
         listener = Listener(wants)
-        monkeypatch.setattr("card_envs.programs.agent.Process", lambda *_: listener)
+        monkeypatch.setattr("card_envs.agents.programs.agent.Process", lambda *_: listener)
         agent = ProgramAgent(program("last"), game, seed)
         agent._running()
         return agent, listener

@@ -21,7 +21,7 @@ from helpers import ALL_GAMES, EACH_GAME, begin, kit_of, mask_of
 from programs import EXAMPLES, none_left, processes, program
 
 from card_envs.agents import ProgramAgent, agent_names, as_agent, choose, make_agent
-from card_envs.cli import main
+from card_envs.commands.cli import main
 from card_envs.envs.aec import CardEnv
 from card_envs.envs.single_seat import SingleSeatEnv
 from card_envs.envs.single_seat_vector import SingleSeatVectorEnv
@@ -420,7 +420,7 @@ def test_ctrl_c_ends_an_evaluation_and_its_programs(mark):
     env = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
     argv = ["evaluate", GAME.id, "--agents", program("hang", seconds=100)]
     process = subprocess.Popen(
-        [sys.executable, "-m", "card_envs.cli", *argv, *["random"] * (N - 1)],
+        [sys.executable, "-m", "card_envs.commands.cli", *argv, *["random"] * (N - 1)],
         stderr=subprocess.PIPE,
         env=env,
         preexec_fn=heed_signals,

@@ -10,9 +10,9 @@ from helpers import ALL_GAMES, EACH_GAME
 from programs import none_left, processes, program
 
 from card_envs.agents import make_agent
-from card_envs.cli import main
+from card_envs.commands.cli import main
 from card_envs.datasets import Recording
-from card_envs.replay import Replay
+from card_envs.engine.history import Replay
 
 GAME = ALL_GAMES[0]  # where any game will do
 N = GAME.min_players

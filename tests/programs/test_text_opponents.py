@@ -12,7 +12,7 @@ from helpers import ALL_GAMES, EACH_GAME
 from programs import none_left, processes, program
 
 from card_envs.envs.single_seat import SingleSeatEnv
-from card_envs.envs.text_seat import TextSeatEnv
+from card_envs.text.seat import TextSeatEnv
 
 each_game = pytest.mark.parametrize("game", EACH_GAME)
 GAME = ALL_GAMES[0]  # where any game will do

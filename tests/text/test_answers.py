@@ -8,8 +8,8 @@ import time
 import pytest
 from helpers import EACH_GAME
 
-from card_envs.answers import meant, read_answer
-from card_envs.engine.actions import Action, Actions
+from card_envs.contract.actions import Action, Actions
+from card_envs.text.answers import meant, read_answer
 
 each_game = pytest.mark.parametrize("game", EACH_GAME)
 

@@ -12,11 +12,11 @@ import pytest
 from helpers import EACH_GAME, MEMORY_MODES, TABLES, Habits, kit_of
 
 import card_envs
-from card_envs.envs import text_prompt
-from card_envs.envs.text import TextEnv
-from card_envs.envs.text_game import CHARACTERS
-from card_envs.envs.text_rules import rules_in_words
 from card_envs.render.text import describe
+from card_envs.text import prompt as text_prompt
+from card_envs.text.env import TextEnv
+from card_envs.text.game import CHARACTERS
+from card_envs.text.rules import rules_in_words
 
 each_game = pytest.mark.parametrize("game", EACH_GAME)
 tables = pytest.mark.parametrize(("game", "num_players"), TABLES)

@@ -7,8 +7,8 @@ import re
 import pytest
 from helpers import EACH_GAME
 
-from card_envs.envs.text_rules import as_ascii, rules_in_words
 from card_envs.games import rules_file
+from card_envs.text.rules import as_ascii, rules_in_words
 
 each_game = pytest.mark.parametrize("game", EACH_GAME)
 

@@ -14,9 +14,9 @@ from helpers import EACH_GAME, TABLES, kit_of
 from travellers import plain
 
 from card_envs.agents import FollowingAgent, make_agent
-from card_envs.engine.agent import Follower
+from card_envs.contract.agent import Follower
 from card_envs.envs.single_seat import SingleSeatEnv
-from card_envs.envs.text_seat import TextSeatEnv
+from card_envs.text.seat import TextSeatEnv
 
 each_game = pytest.mark.parametrize("game", EACH_GAME)
 tables = pytest.mark.parametrize(("game", "num_players"), TABLES)

@@ -14,8 +14,8 @@ from card_envs.agents import (
     agent_names,
     make_agent,
 )
-from card_envs.engine.agent import Follower, turn_of
-from card_envs.replay import Replay
+from card_envs.contract.agent import Follower, turn_of
+from card_envs.engine.history import Replay
 from card_envs.web.analysis import advise, find_disputes, follower_told
 
 each_game = pytest.mark.parametrize("game", EACH_GAME)

@@ -13,8 +13,8 @@ from helpers import EACH_GAME, SEARCHED, Habits, kit_of
 from visitor import begin, talk, wanted
 
 from card_envs.agents import RandomAgent, agent_names, make_agent
+from card_envs.engine.history import Redraw
 from card_envs.envs.aec import CardEnv
-from card_envs.replay import Redraw
 from card_envs.web.table import Table, _Words
 
 each_game = pytest.mark.parametrize("game", EACH_GAME)

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from helpers import EACH_GAME, TABLES, is_over, kit_of, mask_of, positions_of
 
-from card_envs.engine.actions import Action, Actions, Parameter, Target
+from card_envs.contract.actions import Action, Actions, Parameter, Target
+from card_envs.contract.scene import Card, Scene, Seat, Zone
 from card_envs.envs.aec import CardEnv
-from card_envs.render.scene import Card, Scene, Seat, Zone
 from card_envs.web.pointing import needs
 from card_envs.web.table import Table
 

@@ -168,7 +168,7 @@ def test_a_program_that_cannot_be_started_is_told_and_the_game_goes_on(visit, mo
     name = program("first")
     client = visit(agents=[name])
     table = begin(client, wanted(GAME, GAME.default_players - 1, name))
-    monkeypatch.setattr("card_envs.programs.agent.Process", refuse)
+    monkeypatch.setattr("card_envs.agents.programs.agent.Process", refuse)
     with talk(client, table) as page:
         steps = page.hear("welcome")["state"]["steps"]
         assert "Too many open files" in page.hear("problem")["message"]

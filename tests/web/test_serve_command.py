@@ -23,12 +23,12 @@ from helpers import ALL_GAMES, kit_of
 from visitor import wanted
 from websockets.sync.client import connect
 
-from card_envs.cli import main
+from card_envs.commands.cli import main
 
 GAME = ALL_GAMES[0]  # where any game will do
 PLAYER = Path(__file__).parent.parent / "fixtures" / "programs" / "player.py"
 
-ARGUMENTS = [sys.executable, "-m", "card_envs.cli", "serve", "--port", "0"]
+ARGUMENTS = [sys.executable, "-m", "card_envs.commands.cli", "serve", "--port", "0"]
 
 
 @pytest.fixture
@@ -203,6 +203,6 @@ def test_a_missing_extra_is_named(capsys, monkeypatch):
 
 
 def test_the_package_does_without_the_extra():
-    code = "import sys, card_envs, card_envs.cli; print([*sys.modules])"
+    code = "import sys, card_envs, card_envs.commands.cli; print([*sys.modules])"
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert not {"starlette", "uvicorn", "pydantic"} & set(re.findall(r"'(\w+)'", found.stdout))

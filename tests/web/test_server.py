@@ -25,7 +25,7 @@ from card_envs.agents import (
     policy_path,
 )
 from card_envs.agents.network import write_policy
-from card_envs.engine.game import View
+from card_envs.contract.game import View
 from card_envs.envs.aec import CardEnv
 from card_envs.web.agents import AgentMenu
 from card_envs.web.analysis import advise

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from card_envs.agents import Agent, PolicyAgent
 from card_envs.agents.network import Network
+from card_envs.contract.game import Game, View
 from card_envs.engine.arena import Arena
-from card_envs.engine.game import Game, View
 from card_envs.engine.seeds import consecutive_seeds, next_seeds
 from card_envs.engine.templates import NOBODY, compile_for, play_out, write_full_states
 from training.games.tables import Tables

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from pydantic import Field, model_validator
 
-from card_envs.agents.search import MAX_DECISIONS
+from card_envs.agents.search.agents import MAX_DECISIONS
 from training.runs.config import GameConfig
 from training.runs.keys import Section, check, read_yaml, with_overrides
 

@@ -9,7 +9,7 @@ import numpy as np
 import torch
 
 from card_envs.agents.network import Network
-from card_envs.engine.game import Game
+from card_envs.contract.game import Game
 from training.improvement.config import FitSection
 from training.improvement.labels import Labels
 from training.networks.actor import Actor

@@ -16,9 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from card_envs.agents import PolicyAgent, SearchAgent
-from card_envs.agents.search import SearchFollower
-from card_envs.engine.agent import Turn
-from card_envs.files import open_output
+from card_envs.agents.search.agents import SearchFollower
+from card_envs.contract.agent import Turn
+from card_envs.utils.files import open_output
 from training.games.selfplay import SelfPlayGames
 from training.improvement.config import ImprovementConfig
 from training.runs.config import PoolSection

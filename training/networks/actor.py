@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from torch import nn
 
 from card_envs.agents.network import Network
-from card_envs.engine.game import Game
+from card_envs.contract.game import Game
 from training.networks.layers import perceptron
 from training.networks.sparse import Rows
 

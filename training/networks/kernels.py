@@ -10,7 +10,7 @@ import math
 
 import numpy as np
 
-from card_envs.engine.jit import jit
+from card_envs.kernels.jit import jit
 
 _ZERO = np.float32(0.0)
 _UNROLLED = 8  # rows added at a time: the sums are read and written once for all of them

@@ -7,10 +7,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
 
-from card_envs import command
 from card_envs.agents import make_agent
-from card_envs.agents.search import Searcher
-from card_envs.engine.game import Game
+from card_envs.agents.search.agents import Searcher
+from card_envs.commands import command
+from card_envs.contract.game import Game
 from training.runs.records import command_as_typed
 
 _Run = TypeVar("_Run")

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save as serialize
 
-from card_envs.files import open_output
+from card_envs.utils.files import open_output
 from training.ppo import PPO
 
 FORMAT = "card_envs checkpoint 2"

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, model_validator
 
-from card_envs.engine.game import Game
+from card_envs.contract.game import Game
 from card_envs.games import load_game
 from training.runs.keys import Section, check, read_yaml, with_overrides
 

@@ -9,7 +9,7 @@ import yaml
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
-from card_envs.markdown import markdown_table
+from card_envs.utils.markdown import markdown_table
 from training.runs.keys import keys_of
 
 _NULL = " or null"

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from card_envs.agents import AgentLike
-from card_envs.engine.game import Game
+from card_envs.contract.game import Game
 from card_envs.evaluation import deal_seeds, estimate_mean, play_one_against
 
 

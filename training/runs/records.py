@@ -16,9 +16,9 @@ from typing import Any
 
 import card_envs
 from card_envs.agents import make_agent, policy_path
-from card_envs.agents.search_names import is_search
-from card_envs.engine.game import Game
-from card_envs.files import write_json
+from card_envs.agents.search.names import is_search
+from card_envs.contract.game import Game
+from card_envs.utils.files import write_json
 
 _TRAINING = Path(__file__).parent.parent
 _POLICIES = _TRAINING / "policies"

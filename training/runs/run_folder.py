@@ -19,10 +19,10 @@ from filelock import FileLock, Timeout
 
 from card_envs.agents import Agent, PolicyAgent, make_agent
 from card_envs.agents.network import Network, write_policy
-from card_envs.engine.game import Game, View
-from card_envs.files import followed, left_beside, write_json, write_output, write_text
+from card_envs.contract.game import Game, View
 from card_envs.games import load_game
-from card_envs.render.words import counted
+from card_envs.utils.files import followed, left_beside, write_json, write_output, write_text
+from card_envs.utils.words import counted
 from training.runs.config import GameConfig
 from training.runs.keys import Section, check, read_yaml
 from training.runs.records import commit_of, identity, machine, read_json, versions

@@ -15,8 +15,8 @@ from typing import Any
 import joblib
 
 import card_envs
-from card_envs.engine.game import Game
-from card_envs.progress import track
+from card_envs.contract.game import Game
+from card_envs.utils.progress import track
 
 logger = logging.getLogger("card_envs")
 

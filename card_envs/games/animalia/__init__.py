@@ -1,6 +1,6 @@
 """Animalia, by Malcolm Braff, Bruno Cathala and Sébastien Pauchon: take the card, or pass it."""
 
-from card_envs.engine.game import Game, Option
+from card_envs.contract.game import Game, Option
 from card_envs.games.animalia import rules, state
 from card_envs.games.animalia.actions import ACTIONS, public_action_name
 from card_envs.games.animalia.heuristic import heuristic

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from card_envs.engine.actions import Action, Actions, Parameter, Target
+from card_envs.contract.actions import Action, Actions, Parameter, Target
 from card_envs.games.animalia.cards import FAMILY_NAMES, NUM_CARDS, NUM_FAMILIES, NUM_MEMBERS, OWL
 from card_envs.games.animalia.state import (
     BRING_IN,
@@ -24,7 +24,7 @@ from card_envs.games.animalia.state import (
     receiver,
 )
 from card_envs.games.animalia.text import card_name, card_names, collection_number
-from card_envs.render.words import ORDINALS
+from card_envs.utils.words import ORDINALS
 
 
 def _card_features() -> NDArray[np.float32]:

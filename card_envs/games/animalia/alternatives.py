@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from card_envs.engine.jit import jit
-from card_envs.engine.observing import index
+from card_envs.contract.observing import index
 from card_envs.games.animalia.cards import (
     FAMILY_BITS,
     FIVE_DIFFERENT,
@@ -33,6 +32,7 @@ from card_envs.games.animalia.state import (
     collections_each,
     first_collection,
 )
+from card_envs.kernels.jit import jit
 
 # By medals of one family, and 128 more with two players: those beyond full groups, and the points
 # that they are (a division would take longer).

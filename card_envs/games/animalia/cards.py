@@ -5,8 +5,8 @@ Each card is there once. A set of cards is one integer: bit c is set if card c i
 
 from __future__ import annotations
 
-from card_envs.engine.bytewise import sum_of
-from card_envs.engine.jit import jit
+from card_envs.kernels.bytewise import sum_of
+from card_envs.kernels.jit import jit
 
 # AN-1: five families of seven members each, and the owl. Card 7 * family + member; the owl last.
 FAMILY_NAMES = ("cats", "horses", "dogs", "rabbits", "parrots")

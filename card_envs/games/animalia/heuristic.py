@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from card_envs.engine.jit import jit
 from card_envs.games.animalia.actions import ACT
 from card_envs.games.animalia.cards import (
     NUM_CARDS,
@@ -46,6 +45,7 @@ from card_envs.games.animalia.state import (
     receiver,
     room_in,
 )
+from card_envs.kernels.jit import jit
 
 # All in points, by the number of places that are still free in a collection: what these are worth;
 # how likely a single animal finds another of its family, a pair or more grows by one, and five

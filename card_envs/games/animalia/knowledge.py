@@ -7,8 +7,6 @@ deck: who has seen which of them is known to all.
 
 from __future__ import annotations
 
-from card_envs.engine.jit import jit
-from card_envs.engine.rng import draw_below, mix, seed_stream
 from card_envs.games.animalia.cards import (
     NO_CARDS,
     NUM_CARDS,
@@ -17,6 +15,8 @@ from card_envs.games.animalia.cards import (
     nth_of,
 )
 from card_envs.games.animalia.state import NOBODY, TAKE_OUT
+from card_envs.kernels.jit import jit
+from card_envs.kernels.rng import draw_below, mix, seed_stream
 
 
 @jit

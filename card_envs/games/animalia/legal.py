@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from card_envs.engine.jit import inline, jit
 from card_envs.games.animalia.actions import ACT, ACTIONS
 from card_envs.games.animalia.cards import NUM_FAMILIES, count
 from card_envs.games.animalia.powers import legal_in_powers
@@ -16,6 +15,7 @@ from card_envs.games.animalia.state import (
     own_cards,
     room_in,
 )
+from card_envs.kernels.jit import inline, jit
 
 NUM_ACTIONS = ACTIONS.size
 

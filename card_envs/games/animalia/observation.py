@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from card_envs.engine.bytewise import EACH, bits_of, eight
-from card_envs.engine.fields import Field, Fields
-from card_envs.engine.jit import inline, jit
-from card_envs.engine.observing import (
+from card_envs.contract.fields import Field, Fields
+from card_envs.contract.observing import (
     MEMORY_PERFECT,
     entry,
     index,
@@ -61,6 +59,8 @@ from card_envs.games.animalia.state import (
     group_size,
     num_collections,
 )
+from card_envs.kernels.bytewise import EACH, bits_of, eight
+from card_envs.kernels.jit import inline, jit
 
 # A card as its family (the owl's is the last) and its member (the owl has none).
 _CARD_SIZE = NUM_FAMILIES + 1 + NUM_MEMBERS

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from card_envs.engine.jit import jit
-from card_envs.engine.outlook import promise
+from card_envs.contract.outlook import promise
 from card_envs.games.animalia.cards import NUM_FAMILIES
 from card_envs.games.animalia.state import collections_each, group_size, points_of
+from card_envs.kernels.jit import jit
 
 # Points that the medals beyond full groups will add: by how many these are, from 0, with one season
 # left and with more.

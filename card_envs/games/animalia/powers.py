@@ -8,7 +8,6 @@ thief and a prankster may choose, are rulings. All of them are in this file.
 
 from __future__ import annotations
 
-from card_envs.engine.jit import inline, jit
 from card_envs.games.animalia.actions import ACT
 from card_envs.games.animalia.cards import PRANKSTERS, SPIES, THIEVES
 from card_envs.games.animalia.state import (
@@ -22,6 +21,7 @@ from card_envs.games.animalia.state import (
     receiver,
     room_in,
 )
+from card_envs.kernels.jit import inline, jit
 
 CARDS_SPIED = 3  # AN-12
 

@@ -7,11 +7,9 @@ thief, spy and prankster in ``powers.py``, what players know in ``knowledge.py``
 
 from __future__ import annotations
 
-from card_envs.engine.cards import shuffle
-from card_envs.engine.jit import jit
-from card_envs.engine.outcome import begin, begin_step, end_step, pay_points
-from card_envs.engine.rng import seed_stream
-from card_envs.engine.seat_order import to_the_left
+from card_envs.contract.cards import shuffle
+from card_envs.contract.outcome import begin, begin_step, end_step, pay_points
+from card_envs.contract.seat_order import to_the_left
 from card_envs.games.animalia.actions import ACT
 from card_envs.games.animalia.cards import (
     FAMILY_BITS,
@@ -53,6 +51,8 @@ from card_envs.games.animalia.state import (
     owner_of,
     standing_of,
 )
+from card_envs.kernels.jit import jit
+from card_envs.kernels.rng import seed_stream
 
 # What a point is with reward="score": a season's points then differ from their mean by about 1 at
 # most.

@@ -7,7 +7,20 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from card_envs.engine.observing import MEMORY_PERFECT
+from card_envs.contract.observing import MEMORY_PERFECT
+from card_envs.contract.scene import (
+    Card,
+    Grid,
+    Scene,
+    Seat,
+    Zone,
+    clockwise,
+    is_over,
+    label_of,
+    place_of,
+    standing,
+    to_move,
+)
 from card_envs.games.animalia.cards import (
     ANIMAL_NAMES,
     FAMILY_NAMES,
@@ -44,20 +57,7 @@ from card_envs.games.animalia.state import (
     room_in,
 )
 from card_envs.games.animalia.text import card_name, card_names, collection_number, each_card
-from card_envs.render.scene import (
-    Card,
-    Grid,
-    Scene,
-    Seat,
-    Zone,
-    clockwise,
-    is_over,
-    label_of,
-    place_of,
-    standing,
-    to_move,
-)
-from card_envs.render.words import capitalized, counted
+from card_envs.utils.words import capitalized, counted
 
 # Marks of the dealer, and of cards that a player's spies saw: with the player's number.
 _DEALER, _SPIED = "D", "^"

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from card_envs.engine.jit import jit
-from card_envs.engine.outcome import common_dtype
-from card_envs.engine.seat_order import to_the_left
+from card_envs.contract.outcome import common_dtype
+from card_envs.contract.seat_order import to_the_left
 from card_envs.games.animalia.cards import NO_CARDS, NUM_CARDS, NUM_FAMILIES, count
+from card_envs.kernels.jit import jit
 
 MIN_PLAYERS, MAX_PLAYERS = 2, 6
 # AN-18: two players have two collections each, 0 and 1 of player_0, 2 and 3 of player_1; otherwise

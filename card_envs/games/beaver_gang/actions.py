@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from card_envs.engine.actions import Action, Actions, Parameter, Target
+from card_envs.contract.actions import Action, Actions, Parameter, Target
 from card_envs.games.beaver_gang.state import MAX_PLAYERS, SLOTS
-from card_envs.render.words import ORDINALS
+from card_envs.utils.words import ORDINALS
 
 SEATS = Parameter(
     range(1, MAX_PLAYERS), [f"the {nth} player to the left" for nth in ORDINALS[: MAX_PLAYERS - 1]]

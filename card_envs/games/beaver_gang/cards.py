@@ -6,7 +6,7 @@ then come the specials.
 
 from __future__ import annotations
 
-from card_envs.engine.cards import PACKED_BITS
+from card_envs.contract.cards import PACKED_BITS
 
 SWAP, PEEK, DRAW_TWO = 10, 11, 12  # a kind below SWAP is a number
 NUM_KINDS = 13

@@ -8,7 +8,6 @@ they expect to be lowest after everybody else's last turn, by a margin with thre
 
 from __future__ import annotations
 
-from card_envs.engine.jit import jit
 from card_envs.games.beaver_gang.actions import ACT, TARGETS
 from card_envs.games.beaver_gang.cards import DRAW_TWO, PEEK, SWAP
 from card_envs.games.beaver_gang.knowledge import slot_is_hidden, unseen_count
@@ -18,6 +17,7 @@ from card_envs.games.beaver_gang.state import (
     TURN,
     may_take,
 )
+from card_envs.kernels.jit import jit
 
 # A card that its owner chose to keep from the draw pile is worth this, if nothing more is known.
 KEPT_VALUE = 2.5

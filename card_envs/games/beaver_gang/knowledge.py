@@ -6,9 +6,7 @@ drawn, and the draw pile.
 
 from __future__ import annotations
 
-from card_envs.engine.cards import count_packed, draw_packed, shuffle
-from card_envs.engine.jit import jit
-from card_envs.engine.rng import mix, seed_stream
+from card_envs.contract.cards import count_packed, draw_packed, shuffle
 from card_envs.games.beaver_gang.cards import (
     ALL_KINDS,
     ALL_NUMBERS,
@@ -20,6 +18,8 @@ from card_envs.games.beaver_gang.cards import (
     NUM_KINDS,
 )
 from card_envs.games.beaver_gang.state import SLOTS
+from card_envs.kernels.jit import jit
+from card_envs.kernels.rng import mix, seed_stream
 
 
 @jit

@@ -7,9 +7,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from card_envs.engine.fields import Field, Fields
-from card_envs.engine.jit import inline, jit
-from card_envs.engine.observing import (
+from card_envs.contract.fields import Field, Fields
+from card_envs.contract.observing import (
     MEMORY_PERFECT,
     entry,
     index,
@@ -35,6 +34,7 @@ from card_envs.games.beaver_gang.state import (
     SWAPPED,
     TOOK,
 )
+from card_envs.kernels.jit import inline, jit
 
 # The field ``last_turn`` of one seat: kind of turn, own slot, other seat, other slot.
 _TURN_KINDS = 6

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from card_envs.engine.jit import jit
-from card_envs.engine.outlook import promise
+from card_envs.contract.outlook import promise
+from card_envs.kernels.jit import jit
 
 # Of the difference between two players' points in a round, among good players.
 _VARIANCE = 61.0

@@ -7,11 +7,9 @@ of them in ``knowledge.py``.
 
 from __future__ import annotations
 
-from card_envs.engine.cards import lay_out, shuffle
-from card_envs.engine.jit import jit
-from card_envs.engine.outcome import begin, begin_step, end_step, pay_points
-from card_envs.engine.rng import seed_stream
-from card_envs.engine.seat_order import to_the_left
+from card_envs.contract.cards import lay_out, shuffle
+from card_envs.contract.outcome import begin, begin_step, end_step, pay_points
+from card_envs.contract.seat_order import to_the_left
 from card_envs.games.beaver_gang.actions import ACT, TARGETS
 from card_envs.games.beaver_gang.cards import DECK, DRAW_TWO, NO_CARD, NUM_KINDS, PEEK, SWAP
 from card_envs.games.beaver_gang.knowledge import determinize as determinize
@@ -33,6 +31,8 @@ from card_envs.games.beaver_gang.state import (
     may_take,
     with_places_swapped,
 )
+from card_envs.kernels.jit import jit
+from card_envs.kernels.rng import seed_stream
 
 # reward="score" is in units of the highest possible round score, four nines; low scores are good.
 SCORE_SCALE = -1.0 / 36.0

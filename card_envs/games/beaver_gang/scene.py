@@ -7,7 +7,20 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from card_envs.engine.observing import MEMORY_PERFECT
+from card_envs.contract.observing import MEMORY_PERFECT
+from card_envs.contract.scene import (
+    Card,
+    Grid,
+    Scene,
+    Seat,
+    Zone,
+    clockwise,
+    is_over,
+    label_of,
+    place_of,
+    standing,
+    to_move,
+)
 from card_envs.games.beaver_gang.cards import (
     DRAW_TWO,
     KIND_NAMES,
@@ -26,20 +39,7 @@ from card_envs.games.beaver_gang.state import (
     may_take,
 )
 from card_envs.games.beaver_gang.text import a_card, slot_of, turn_name
-from card_envs.render.scene import (
-    Card,
-    Grid,
-    Scene,
-    Seat,
-    Zone,
-    clockwise,
-    is_over,
-    label_of,
-    place_of,
-    standing,
-    to_move,
-)
-from card_envs.render.words import capitalized, counted
+from card_envs.utils.words import capitalized, counted
 
 # Marks of cards in the rows, and of the player who knocked.
 _IS_NUMBER, _KNOWN_TO_OWNER, _KNOWN_TO_ALL, _OLDER, _KNOCKED = "#", "*", "+", "'", "K"

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from card_envs.engine.jit import jit
-from card_envs.engine.outcome import common_dtype
+from card_envs.contract.outcome import common_dtype
 from card_envs.games.beaver_gang.cards import DECK_SIZE, NO_CARD, NUM_KINDS, SWAP
+from card_envs.kernels.jit import jit
 
 MIN_PLAYERS, MAX_PLAYERS = 2, 6
 SLOTS = 4

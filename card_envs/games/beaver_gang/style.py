@@ -1,7 +1,7 @@
 """What the cards of Beaver Gang look like in pictures."""
 
+from card_envs.contract.style import Face, Style
 from card_envs.games.beaver_gang.cards import DRAW_TWO, KIND_NAMES, PEEK, SWAP
-from card_envs.render.style import Face, Style
 
 # From low numbers, which are good, to high ones.
 _COLOURS = (

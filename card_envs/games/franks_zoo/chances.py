@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from card_envs.engine.jit import jit
 from card_envs.games.franks_zoo.cards import (
     ELEPHANT,
     IS_BEATEN_BY,
@@ -12,6 +11,7 @@ from card_envs.games.franks_zoo.cards import (
     NUM_ANIMALS,
     NUM_KINDS,
 )
+from card_envs.kernels.jit import jit
 
 LARGEST_SET = 7  # sets have one to seven cards
 #: Animals, and sizes from 0: what ``write_chances_to_win`` needs for each of its two arrays.

@@ -14,8 +14,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from card_envs.engine.jit import inline, jit
-from card_envs.engine.scratch import scratch
 from card_envs.games.franks_zoo.actions import ACT
 from card_envs.games.franks_zoo.cards import (
     HEDGEHOG,
@@ -50,6 +48,8 @@ from card_envs.games.franks_zoo.state import (
     counts_animals,
     packed,
 )
+from card_envs.kernels.jit import inline, jit
+from card_envs.kernels.scratch import scratch
 
 # These were found by a policy gradient on a player who draws among sets by their scores, at tables
 # with copies of themselves and with trained policies, and rounded.

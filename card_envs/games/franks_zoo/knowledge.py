@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from card_envs.engine.cards import count_packed, draw_packed
-from card_envs.engine.jit import jit
-from card_envs.engine.observing import index
-from card_envs.engine.rng import mix, seed_stream
+from card_envs.contract.cards import count_packed, draw_packed
+from card_envs.contract.observing import index
 from card_envs.games.franks_zoo.cards import (
     KIND_BITS,
     LAY_CARDS,
@@ -22,6 +20,8 @@ from card_envs.games.franks_zoo.state import (
     clear,
     packed,
 )
+from card_envs.kernels.jit import jit
+from card_envs.kernels.rng import mix, seed_stream
 
 
 @jit

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from card_envs.engine.fields import Field, Fields
-from card_envs.engine.jit import inline, jit
-from card_envs.engine.observing import (
+from card_envs.contract.fields import Field, Fields
+from card_envs.contract.observing import (
     MEMORY_PERFECT,
     entry,
     index,
@@ -37,6 +36,7 @@ from card_envs.games.franks_zoo.state import (
     counts_animals,
     packed,
 )
+from card_envs.kernels.jit import inline, jit
 
 # A lay has at most five cards of a kind and seven in all.
 _MOST = 5

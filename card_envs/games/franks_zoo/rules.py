@@ -7,11 +7,9 @@ allocated and nothing is kept outside the record. What sets there are and what b
 
 from __future__ import annotations
 
-from card_envs.engine.cards import draw_card
-from card_envs.engine.jit import jit
-from card_envs.engine.outcome import begin, begin_step, end_step, pay_points
-from card_envs.engine.rng import seed_stream
-from card_envs.engine.seat_order import to_the_left
+from card_envs.contract.cards import draw_card
+from card_envs.contract.outcome import begin, begin_step, end_step, pay_points
+from card_envs.contract.seat_order import to_the_left
 from card_envs.games.franks_zoo.actions import ACT
 from card_envs.games.franks_zoo.cards import (
     DECK_COUNTS,
@@ -52,6 +50,8 @@ from card_envs.games.franks_zoo.state import (
     packed,
     ranked,
 )
+from card_envs.kernels.jit import jit
+from card_envs.kernels.rng import seed_stream
 
 ALONE_BONUS = 4  # FZ-21
 

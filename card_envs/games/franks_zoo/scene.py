@@ -8,7 +8,20 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from card_envs.engine.observing import MEMORY_PERFECT
+from card_envs.contract.observing import MEMORY_PERFECT
+from card_envs.contract.scene import (
+    Card,
+    Grid,
+    Scene,
+    Seat,
+    Zone,
+    clockwise,
+    is_over,
+    label_of,
+    place_of,
+    standing,
+    to_move,
+)
 from card_envs.games.franks_zoo.cards import (
     ANIMAL_NAMES,
     BEATEN_BY,
@@ -36,20 +49,7 @@ from card_envs.games.franks_zoo.state import (
     packed,
 )
 from card_envs.games.franks_zoo.text import KIND_NAMES, PLURALS, in_words
-from card_envs.render.scene import (
-    Card,
-    Grid,
-    Scene,
-    Seat,
-    Zone,
-    clockwise,
-    is_over,
-    label_of,
-    place_of,
-    standing,
-    to_move,
-)
-from card_envs.render.words import counted
+from card_envs.utils.words import counted
 
 _NONE = "-"
 

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from card_envs.engine.jit import jit
-from card_envs.engine.outcome import common_dtype
+from card_envs.contract.outcome import common_dtype
 from card_envs.games.franks_zoo.cards import KIND_BITS, NUM_KINDS
+from card_envs.kernels.jit import jit
 
 MIN_PLAYERS, MAX_PLAYERS = 3, 7
 # What one player can hold at most: the largest hand and two cards of the partner.

@@ -1,7 +1,7 @@
 """What the cards of Frank's Zoo look like in pictures."""
 
+from card_envs.contract.style import Face, Style
 from card_envs.games.franks_zoo.cards import ANIMAL_NAMES
-from card_envs.render.style import Face, Style
 
 _SYMBOLS = "🐋🐘🐊🐻🦁🦭🦊🐠🦔🐟🐭🦟"
 _COLOURS = (

@@ -7,9 +7,7 @@ the others' hands, and nothing of the cards that are left over.
 
 from __future__ import annotations
 
-from card_envs.engine.cards import draw_card
-from card_envs.engine.jit import jit
-from card_envs.engine.rng import mix, seed_stream
+from card_envs.contract.cards import draw_card
 from card_envs.games.swim_for_your_life.cards import (
     DECK_COUNTS,
     HARE,
@@ -17,6 +15,8 @@ from card_envs.games.swim_for_your_life.cards import (
     NUM_SETS,
 )
 from card_envs.games.swim_for_your_life.state import clear, means_sudden_death
+from card_envs.kernels.jit import jit
+from card_envs.kernels.rng import mix, seed_stream
 
 
 @jit

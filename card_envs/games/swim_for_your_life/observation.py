@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from card_envs.engine.fields import MAX_SCALE, Field, Fields
-from card_envs.engine.jit import inline, jit
-from card_envs.engine.observing import (
+from card_envs.contract.fields import MAX_SCALE, Field, Fields
+from card_envs.contract.observing import (
     MEMORY_PERFECT,
     entry,
     index,
@@ -30,6 +29,7 @@ from card_envs.games.swim_for_your_life.state import (
     MAX_PLAYERS,
     players_left,
 )
+from card_envs.kernels.jit import inline, jit
 
 # The most cards of one animal (giraffes), and of one that means sudden death (hares and pigs).
 _MOST = 9

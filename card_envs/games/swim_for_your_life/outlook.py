@@ -3,9 +3,9 @@ knew earlier in a redrawn world."""
 
 from __future__ import annotations
 
-from card_envs.engine.jit import jit
-from card_envs.engine.outlook import promise
+from card_envs.contract.outlook import promise
 from card_envs.games.swim_for_your_life.cards import NUM_ANIMALS
+from card_envs.kernels.jit import jit
 
 # Among good players: of the difference between the lives that two lose in a round, and their mean.
 _VARIANCE = 1.6

@@ -9,11 +9,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from card_envs.engine.cards import draw_card
-from card_envs.engine.jit import inline, jit
-from card_envs.engine.outcome import begin, begin_step, end_step, pay_points
-from card_envs.engine.rng import seed_stream
-from card_envs.engine.seat_order import to_the_left
+from card_envs.contract.cards import draw_card
+from card_envs.contract.outcome import begin, begin_step, end_step, pay_points
+from card_envs.contract.seat_order import to_the_left
 from card_envs.games.swim_for_your_life.actions import ACT
 from card_envs.games.swim_for_your_life.cards import (
     COUNT_BITS,
@@ -51,6 +49,8 @@ from card_envs.games.swim_for_your_life.state import (
     means_sudden_death,
     players_left,
 )
+from card_envs.kernels.jit import inline, jit
+from card_envs.kernels.rng import seed_stream
 
 # reward="score": what a life is worth; the most that can be lost in a round is two.
 SCORE_SCALE = 0.5

@@ -8,7 +8,20 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from card_envs.engine.observing import MEMORY_PERFECT
+from card_envs.contract.observing import MEMORY_PERFECT
+from card_envs.contract.scene import (
+    Card,
+    Grid,
+    Scene,
+    Seat,
+    Zone,
+    clockwise,
+    is_over,
+    label_of,
+    place_of,
+    standing,
+    to_move,
+)
 from card_envs.games.swim_for_your_life.actions import ACT
 from card_envs.games.swim_for_your_life.cards import (
     ANIMAL_NAMES,
@@ -30,20 +43,7 @@ from card_envs.games.swim_for_your_life.state import (
     players_left,
 )
 from card_envs.games.swim_for_your_life.text import PLURALS, in_words
-from card_envs.render.scene import (
-    Card,
-    Grid,
-    Scene,
-    Seat,
-    Zone,
-    clockwise,
-    is_over,
-    label_of,
-    place_of,
-    standing,
-    to_move,
-)
-from card_envs.render.words import capitalized, counted
+from card_envs.utils.words import capitalized, counted
 
 _TAPPED = "T"
 

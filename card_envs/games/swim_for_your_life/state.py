@@ -7,8 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from card_envs.engine.jit import jit
-from card_envs.engine.outcome import common_dtype
+from card_envs.contract.outcome import common_dtype
 from card_envs.games.swim_for_your_life.cards import (
     ANIMAL_BITS,
     CAT,
@@ -18,6 +17,7 @@ from card_envs.games.swim_for_your_life.cards import (
     NUM_SETS,
     PIG,
 )
+from card_envs.kernels.jit import jit
 
 MIN_PLAYERS, MAX_PLAYERS = 2, 5
 HAND_SIZE = 10

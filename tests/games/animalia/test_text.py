@@ -30,9 +30,9 @@ from games.animalia.table import (
 )
 from helpers import MEMORY_MODES, copy_of, is_over, observation_of, walk
 
+from card_envs.contract.scene import Card, Scene, Zone, label_of
 from card_envs.games.animalia.actions import ACTIONS, public_action_name
 from card_envs.games.animalia.scene import scene
-from card_envs.render.scene import Card, Scene, Zone, label_of
 from card_envs.render.text import describe
 
 PERFECT, NONE = range(2)

@@ -13,7 +13,7 @@ from card_envs.agents import RandomAgent, choose
 from card_envs.games.beaver_gang.actions import ACTIONS
 from card_envs.games.beaver_gang.text import slot_of, turn_name
 from card_envs.render.text import describe
-from card_envs.render.words import WIDTH
+from card_envs.utils.words import WIDTH
 
 TAKE, DRAW, DISCARD, EXCHANGE, PEEK, DRAW_TWO, KNOCK, DO_NOT_KNOCK = 0, 4, 5, 6, 90, 94, 95, 96
 NAMES = (*map(str, range(10)), "swap", "peek", "draw two")

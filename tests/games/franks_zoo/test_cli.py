@@ -8,8 +8,8 @@ import sys
 from helpers import replayed
 from person import PlayingPerson, story_of
 
-from card_envs.cli import main
-from card_envs.replay import Replay
+from card_envs.commands.cli import main
+from card_envs.engine.history import Replay
 
 
 def test_the_others_do_not_tell_which_cards_they_give(capsys, monkeypatch, tmp_path):

@@ -23,15 +23,15 @@ from games.franks_zoo.table import (
 )
 from helpers import copy_of, is_over, kinds_of_actions, mask_of
 
-from card_envs.engine.observing import MEMORY_MODES
+from card_envs.contract.observing import MEMORY_MODES
+from card_envs.contract.scene import label_of
 from card_envs.games import rules_file
 from card_envs.games.franks_zoo import rules
 from card_envs.games.franks_zoo.actions import ACTIONS
 from card_envs.games.franks_zoo.cards import ANIMAL_NAMES, BEATEN_BY
 from card_envs.games.franks_zoo.state import EXCHANGE, NOBODY, TURN
-from card_envs.render.scene import label_of
 from card_envs.render.text import describe
-from card_envs.render.words import WIDTH
+from card_envs.utils.words import WIDTH
 
 memory_modes = pytest.mark.parametrize("memory", MEMORY_MODES)
 

@@ -12,8 +12,8 @@ from helpers import allocations, begin
 from hidden import check_redraws_are_uniform, check_table_tells_what_is_observed
 from nomination_whist import GAME
 
-from card_envs.engine.jit import COMPILED
-from card_envs.engine.observing import MEMORY_NONE
+from card_envs.contract.observing import MEMORY_NONE
+from card_envs.kernels.jit import COMPILED
 from card_envs.render.text import draw
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from card_envs.agents import Agent
-from card_envs.engine.agent import Turn
+from card_envs.contract.agent import Turn
 from card_envs.envs.aec import CardEnv
 
 GAME_NAME = "swim_for_your_life_v0"

@@ -10,11 +10,11 @@ import pytest
 from games.swim_for_your_life.table import GAME, SIGNS, TAP, VALUES, Table, exchange
 from helpers import MEMORY_MODES, begin, copy_of, is_over, mask_of
 
+from card_envs.contract.scene import label_of
 from card_envs.games.swim_for_your_life import cards
 from card_envs.games.swim_for_your_life.actions import ACTIONS
-from card_envs.render.scene import label_of
 from card_envs.render.text import describe
-from card_envs.render.words import WIDTH
+from card_envs.utils.words import WIDTH
 
 PERFECT, NONE = range(2)
 rules = GAME.rules

@@ -1,0 +1,458 @@
+"""Search agents: rollouts in worlds that agree with what the player knows."""
+
+from __future__ import annotations
+
+import hashlib
+import threading
+from abc import abstractmethod
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
+from typing import Any, NamedTuple
+
+import numba
+import numpy as np
+from numpy.typing import NDArray
+
+from card_envs.agents.network import PolicyAgent
+from card_envs.agents.search.compilation import compile_search
+from card_envs.agents.search.halving import search_games
+from card_envs.agents.search.likely_worlds import Evidence
+from card_envs.agents.search.rollouts import NUM_COUNTS, Findings, RolloutPolicy, Room
+from card_envs.agents.search.tree import MAX_DEPTH, NODE_SIZE, search_tree
+from card_envs.contract.agent import Agent, Follower, FollowingAgent, Turn
+from card_envs.contract.game import Game, View, check_is_game
+from card_envs.engine.seeds import check_given_seed
+from card_envs.engine.templates import HEURISTIC, NETWORK, RANDOM
+from card_envs.kernels.jit import COMPILED
+from card_envs.kernels.perceptron import SCRATCH_ROWS, drawing, join
+from card_envs.utils.checks import check_flag, check_number, check_whole_number
+
+HORIZONS = ("round", "game")
+MAX_DECISIONS = 400
+
+# A decision's rollouts need memory: 32 MB for this many, with 8 candidates.
+_MOST_ROLLOUTS = 1_000_000
+
+#: Who may play rollouts besides policies.
+KINDS = {"random": RANDOM, "heuristic": HEURISTIC}
+
+# Found by trying: with 1, search:64 is weaker than ppo in Beaver Gang with four players. Where
+# worlds are weighed, errors are larger, and 2 takes a seventh of the gain in Frank's Zoo.
+_CAUTION = 2.0
+_CAUTION_OF_WEIGHED = 1.25
+
+# Worlds are weighed by this many decisions of others at most, among this many of all: the latest.
+_MOST_PAST = 16
+_MOST_REMEMBERED = 128
+
+# Numba's own pool of threads, its last resort, does not stand being used by several at a time.
+_one_at_a_time = threading.Lock()
+
+
+class PastDecision(NamedTuple):
+    """An earlier decision, by any player."""
+
+    states: NDArray[np.void]  #: the game as it then was, a record (1,) of ``game.state_dtype``
+    action: int  #: what the player to move did
+
+
+class Searcher(Agent):
+    """What both searches share: rollouts, their horizon, worlds, seeds and threads.
+
+    They play for the rank reward, whatever the game pays.
+    """
+
+    _template: Callable[..., Any]
+
+    def __init__(
+        self,
+        game: Game,
+        name: str,
+        rollouts: int,
+        policy: PolicyAgent | str,
+        proposer: PolicyAgent | None,
+        horizon: str | None,
+        seed: int,
+        threads: int,
+        max_decisions: int = MAX_DECISIONS,
+        unfinished: float = 0.0,
+    ) -> None:
+        check_is_game(game)
+        if not isinstance(policy, PolicyAgent) and policy not in KINDS:
+            raise ValueError(f"policy must be a policy, 'heuristic' or 'random', got {policy!r}")
+        if policy == "heuristic" and game.heuristic is None:
+            raise ValueError(f"{game.id} has no heuristic for rollouts")
+        if horizon is None:
+            horizon = "game" if game.outlook is None else "round"
+        if horizon not in HORIZONS:
+            raise ValueError(f"horizon must be 'round' or 'game', got {horizon!r}")
+        if horizon == "round" and game.outlook is None:
+            raise ValueError(f"{game.id} has no rounds: horizon must be 'game'")
+        if not (proposer is None or isinstance(proposer, PolicyAgent)):
+            raise ValueError(f"proposer must be a policy or None, got {proposer!r}")
+        for agent in (policy, proposer):
+            if isinstance(agent, PolicyAgent):
+                agent.check_game(game)
+        self.name = name
+        self._game = game
+        self._rollouts = check_whole_number("rollouts", rollouts, 2, _MOST_ROLLOUTS)
+        kind = NETWORK if isinstance(policy, PolicyAgent) else KINDS[policy]
+        player = policy if isinstance(policy, PolicyAgent) else None
+        networks = [None if a is None else a.network.kernel for a in (proposer, player)]
+        weights, layouts, scratch = join(networks)
+        self._width = max(scratch.shape[1], game.num_actions)
+        if player is not None and player.draws:
+            layouts[1] = drawing(layouts[1])
+        views = [View() if agent is None else agent.view for agent in (proposer, player)]
+        self.view = views[0]
+        codes = np.array([view.codes for view in views], np.int64)
+        self._policy = RolloutPolicy(
+            kind,
+            weights,
+            layouts,
+            codes,
+            horizon == "round",
+            check_whole_number("max_decisions", max_decisions, 1),
+            check_number("unfinished", unfinished),
+        )
+        self._seed = np.uint64(check_given_seed(seed))
+        available = numba.config.NUMBA_NUM_THREADS  # type: ignore[attr-defined]
+        self._threads = check_whole_number("threads", threads, 1, available)
+        #: int64 (3,): worlds drawn, decisions taken in them, and network evaluations, so far.
+        self.work = np.zeros(NUM_COUNTS, np.int64)
+
+    @property
+    def policies_hash(self) -> str:
+        """SHA-256 of its policies: their weights, how they choose, and what they see."""
+        policy = self._policy
+        arrays = policy.weights, policy.layouts, policy.views
+        return hashlib.sha256(b"".join(array.tobytes() for array in arrays)).hexdigest()
+
+    def check_game(self, game: Game) -> None:
+        """Raise a ValueError if it searches another game."""
+        if game.name != self._game.name:
+            raise ValueError(f"{self.name} searches {self._game.name}, not {game.name}")
+
+    def act(self, turn: Turn) -> NDArray[np.int64]:
+        """Legal actions (M,)."""
+        return self.search(turn)[0]
+
+    def search(
+        self, turn: Turn
+    ) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.int64]]:
+        """The actions, and what was found out about each legal one.
+
+        Returns:
+            actions: int64 (M,), those of ``act``.
+            values: float64 (M, A), the mean rank reward of an action's rollouts; NaN without any.
+            visits: int64 (M, A), their number; all 0 where only one action is legal.
+        """
+        return self._search_with(turn, self._settings(len(turn)))
+
+    def _search_with(
+        self, turn: Turn, settings: tuple[Any, ...]
+    ) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.int64]]:
+        if not turn.action_mask.any(axis=1).all():
+            raise ValueError(f"{self.name} was asked about a game that is over")
+        actions = np.empty(len(turn), np.int64)
+        values = np.full(turn.action_mask.shape, np.nan, np.float64)
+        visits = np.zeros(turn.action_mask.shape, np.int64)
+        work = np.zeros((len(turn), NUM_COUNTS), np.int64)
+        is_parallel = COMPILED and self._threads > 1
+        search = compile_search(self._game, type(self)._template, is_parallel)
+        with _one_at_a_time if is_parallel else nullcontext():
+            if is_parallel:
+                numba.set_num_threads(self._threads)
+            search(
+                turn.states,
+                turn.indices,
+                self._policy,
+                self._rollouts,
+                self._seed,
+                self._game.new_states(len(turn)),
+                self._room(len(turn)),
+                np.zeros((len(turn), self._game.max_players), np.float64),
+                actions,
+                Findings(values, visits, work),
+                *settings,
+            )
+        self.work += work.sum(axis=0)
+        return actions, values, visits
+
+    @abstractmethod
+    def _settings(self, count: int) -> tuple[Any, ...]:
+        """The arguments of the template that are its own, for ``count`` games."""
+
+    def _room(self, count: int) -> Room:
+        game = self._game
+        return Room(
+            np.empty((count, game.fields.size), np.uint8),
+            np.empty((count, game.num_actions), np.int8),
+            np.zeros((count, SCRATCH_ROWS, self._width), np.float32),
+            np.empty(count, np.uint64),
+        )
+
+
+class SearchAgent(Searcher, FollowingAgent):
+    """Tries the likeliest actions in worlds that agree with what the player knows, by rollouts.
+
+    The same worlds are used for all candidates, half of which are repeatedly dropped
+    (sequential halving). The proposed action is kept unless another one is ahead of it by more than
+    ``caution`` standard errors. The choice follows from what the player has observed and from the
+    seed.
+
+    In games at whose tables it sits it remembers what others have done in the round, and looks more
+    often at worlds in which the policy of the rollouts would have done the same, if that is a
+    network and the game has ``look_back``. For a single position all worlds have equal weight.
+
+    Args:
+        game: The game that it plays.
+        name: What to call it.
+        rollouts: How many rollouts for a decision, over all candidates. Fewer than 4 search a
+            single world, which is not enough to depart from the proposed action.
+        policy: Who plays the rollouts: a policy, ``"heuristic"`` or ``"random"``.
+        proposer: The policy whose likeliest actions are tried, its first choice being the proposed
+            one; None: the heuristic's action, then the legal actions in their order.
+        candidates: How many actions are tried at most, None: all; with halving at most half as
+            many as there are rollouts.
+        min_probability: Actions that the proposer, a policy, gives a smaller probability are not
+            tried.
+        worlds: How many worlds are drawn and weighted; those searched are drawn from these. None:
+            as many as there are rollouts; 0: worlds are not weighted.
+        horizon: Where rollouts end: ``"round"`` (valued by ``Game.outlook``; the default of games
+            that have one) or ``"game"``.
+        caution: In standard errors. None: 0 if there is neither a proposer nor a heuristic, else 2;
+            1.25 where the agent follows a game whose worlds can be weighted.
+        halving: False: all candidates are tried in all worlds, of which there are ``rollouts //
+            candidates``, so that all values that ``search`` finds are equally precise.
+        max_decisions: A rollout is truncated after this many decisions: endless play may be legal.
+        unfinished: Added to each player's value of a truncated rollout, which is predicted from
+            their standing.
+        seed: The seed of all random choices.
+        threads: How many games are searched at a time, if it is asked for several.
+
+    Raises:
+        ValueError: A value is not allowed; the message says what is.
+    """
+
+    _template = staticmethod(search_games)
+
+    def __init__(
+        self,
+        game: Game,
+        name: str = "search",
+        *,
+        rollouts: int = 64,
+        policy: PolicyAgent | str = "random",
+        proposer: PolicyAgent | None = None,
+        candidates: int | None = 8,
+        min_probability: float = 0.0,
+        worlds: int | None = None,
+        horizon: str | None = None,
+        caution: float | None = None,
+        halving: bool = True,
+        max_decisions: int = MAX_DECISIONS,
+        unfinished: float = 0.0,
+        seed: int = 0,
+        threads: int = 1,
+    ) -> None:
+        super().__init__(
+            game,
+            name,
+            rollouts,
+            policy,
+            proposer,
+            horizon,
+            seed,
+            threads,
+            max_decisions,
+            unfinished,
+        )
+        if candidates is not None:
+            candidates = check_whole_number("candidates", candidates, 2)
+        worlds = self._rollouts if worlds is None else worlds
+        worlds = check_whole_number("worlds", worlds, 0, _MOST_ROLLOUTS)
+        if game.look_back is None:
+            worlds = 0
+        if caution is not None:
+            alone = after = check_number("caution", caution, 0.0)
+        elif proposer is None and game.heuristic is None:
+            alone = after = 0.0
+        else:
+            is_weighed = worlds > 0 and isinstance(policy, PolicyAgent)
+            alone, after = _CAUTION, _CAUTION_OF_WEIGHED if is_weighed else _CAUTION
+        # Where a position alone is asked about, and where its past is known.
+        self._cautions = (alone, after)
+        self._halving = check_flag("halving", halving)
+        self._min_probability = check_number("min_probability", min_probability, 0.0, 1.0)
+        most = max(2, self._rollouts // 2) if self._halving else self._rollouts
+        self._candidates = min(candidates or game.num_actions, game.num_actions, most)
+        self._worlds = worlds
+
+    def follow(self, options: Mapping[str, Any] | None) -> SearchFollower:
+        """One that remembers what others do in the games that it is told of."""
+        return SearchFollower(self, self._game if self._worlds else None)
+
+    def search_after(
+        self, turn: Turn, past: Sequence[Sequence[PastDecision]]
+    ) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.int64]]:
+        """As ``search``, in worlds that agree with what others have done.
+
+        Args:
+            turn: M games.
+            past: For each of them earlier decisions of others in the same round of that game, in
+                any order.
+        """
+        return self._search_with(turn, self._settings(len(turn), past))
+
+    def _settings(
+        self, count: int, past: Sequence[Sequence[PastDecision]] | None = None
+    ) -> tuple[Any, ...]:
+        decisions = [decision for one in past or () for decision in one]
+        bounds = np.zeros(count + 1, np.int64)
+        if past is not None:
+            bounds[1:] = np.cumsum([len(one) for one in past])
+        return (
+            self._cautions[past is not None],
+            self._halving,
+            self._game.new_states(count),
+            self._min_probability,
+            np.empty((count, self._candidates), np.int64),
+            Evidence(
+                _join_states(self._game, [one.states for one in decisions]),
+                np.array([one.action for one in decisions], np.int64),
+                bounds,
+                self._game.new_states(count),
+                np.empty((count, self._worlds), np.float64),
+                np.empty((count, self._worlds), np.int64),
+                np.empty((count, self._rollouts), np.float64),
+            ),
+            np.empty((count, self._candidates, self._rollouts), np.float32),
+        )
+
+
+class SearchFollower(Follower):
+    """What a ``SearchAgent`` remembers of its games: the decisions of the round.
+
+    Args:
+        agent: The agent.
+        game: The game; None: nothing need be remembered.
+    """
+
+    def __init__(self, agent: SearchAgent, game: Game | None) -> None:
+        self._agent = agent
+        self._game = game
+        # By game: a round's number, and the decisions in it.
+        self._past: dict[int, tuple[int, deque[PastDecision]]] = {}
+
+    def begin(self, states: NDArray[np.void], i: int, players: Sequence[int]) -> None:
+        """Forget the game that was there before."""
+        self._past.pop(i, None)
+
+    def watch(self, states: NDArray[np.void], i: int, action: int) -> None:
+        """Remember the decision, and forget those of earlier rounds."""
+        if self._game is None:
+            return
+        number = self._round_of(states, i)
+        if i not in self._past or self._past[i][0] != number:
+            self._past[i] = (number, deque(maxlen=_MOST_REMEMBERED))
+        self._past[i][1].append(PastDecision(_copy_state(states, i), action))
+
+    def decide(self, turn: Turn) -> NDArray[np.int64]:
+        """Legal actions (M,)."""
+        return self.search(turn)[0]
+
+    def search(
+        self, turn: Turn
+    ) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.int64]]:
+        """As ``SearchAgent.search``, in worlds that agree with what others have done."""
+        if self._game is None:
+            return self._agent.search(turn)
+        past = [self._seen_in(turn.states, i) for i in turn.indices.tolist()]
+        return self._agent.search_after(turn, past)
+
+    def _seen_in(self, states: NDArray[np.void], i: int) -> list[PastDecision]:
+        """The latest decisions of others than the player to move, in this round.
+
+        A game that was redrawn has another seed: its past no longer agrees with its cards.
+        """
+        if i not in self._past or self._past[i][0] != self._round_of(states, i):
+            return []
+        player, seed = states["current_player"][i], states["seed"][i]
+        seen = [
+            one
+            for one in self._past[i][1]
+            if one.states["current_player"][0] != player and one.states["seed"][0] == seed
+        ]
+        return seen[-_MOST_PAST:]
+
+    def _round_of(self, states: NDArray[np.void], i: int) -> int:
+        assert self._game is not None
+        return 0 if self._game.round_of is None else self._game.round_of(states, i)
+
+    def end(self, states: NDArray[np.void], i: int, loser: int | None = None) -> None:
+        """Forget the game."""
+        self._past.pop(i, None)
+
+
+class TreeSearchAgent(Searcher):
+    """Information-set Monte Carlo tree search (Cowling, Powley and Whitehouse, 2012).
+
+    Single observer: one tree over all players' decisions and what the observer sees after each (a
+    card drawn, say), in another world at each iteration; UCB1 with availability counts; every
+    player for themselves (max^n). The action that was visited most is chosen; it follows from what
+    the player observes and from the seed.
+
+    Args:
+        game: The game that it plays.
+        name: What to call it.
+        rollouts: Iterations for a decision, each with one rollout.
+        policy: Who plays the rollouts: a policy, ``"heuristic"`` or ``"random"``.
+        horizon: As for ``SearchAgent``; the tree ends there too.
+        exploration: The weight of UCB1's second term.
+        seed: The seed of all random choices.
+        threads: How many games are searched at a time, if it is asked for several.
+
+    Raises:
+        ValueError: A value is not allowed; the message says what is.
+    """
+
+    _template = staticmethod(search_tree)
+
+    def __init__(
+        self,
+        game: Game,
+        name: str = "tree search",
+        *,
+        rollouts: int = 1000,
+        policy: PolicyAgent | str = "random",
+        horizon: str | None = None,
+        exploration: float = 0.7,
+        seed: int = 0,
+        threads: int = 1,
+    ) -> None:
+        self._exploration = check_number("exploration", exploration, 0.0)
+        super().__init__(game, name, rollouts, policy, None, horizon, seed, threads)
+
+    def _settings(self, count: int) -> tuple[Any, ...]:
+        return (
+            self._exploration,
+            np.empty((count, 2 * self._rollouts + 1, NODE_SIZE), np.int32),
+            np.empty((count, 2 * self._rollouts + 1), np.float64),
+            np.empty((count, MAX_DEPTH, 2), np.int64),
+        )
+
+
+def _copy_state(states: NDArray[np.void], i: int) -> NDArray[np.void]:
+    """A record (1,), read-only. It is copied as bytes: numpy copies field by field, which takes 20
+    times as long.
+    """
+    return np.frombuffer(states[i : i + 1].tobytes(), states.dtype)
+
+
+def _join_states(game: Game, records: Sequence[NDArray[np.void]]) -> NDArray[np.void]:
+    """Records (1,) as one array."""
+    # Kernels are compiled for arrays that can be written to, hence a bytearray.
+    joined = bytearray().join(record.tobytes() for record in records)
+    return np.frombuffer(joined, game.state_dtype)

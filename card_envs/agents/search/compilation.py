@@ -1,0 +1,35 @@
+"""Search by rollouts: templates that are compiled for each game as those of ``templates``.
+
+A decision is searched in worlds that the player to move holds possible: copies of the record,
+redrawn with ``determinize``. Everything else follows from what they observe.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+from card_envs.agents.search.halving import search_one
+from card_envs.agents.search.likely_worlds import log_likelihood, no_look_back, weigh_worlds
+from card_envs.agents.search.rollouts import no_outlook, no_round, play_on, propose
+from card_envs.agents.search.tree import grow_tree
+from card_envs.contract.game import Game
+from card_envs.kernels.jit import specialize
+
+
+@cache
+def compile_search(
+    game: Game, template: Callable[..., Any], parallel: bool = False
+) -> Callable[..., Any]:
+    """``search_games`` or ``search_tree`` compiled for a game; always the same function."""
+    namespace = {
+        **game.namespace,
+        "round_of": game.round_of or no_round,
+        "outlook": game.outlook or no_outlook,
+        "look_back": game.look_back or no_look_back,
+        "HAS_HEURISTIC": game.heuristic is not None,
+    }
+    for part in (play_on, propose, log_likelihood, weigh_worlds, search_one, grow_tree):
+        namespace[part.__name__] = specialize(part, namespace)
+    return specialize(template, namespace, parallel=parallel)

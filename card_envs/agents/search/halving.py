@@ -1,0 +1,234 @@
+"""Search by sequential halving: a few candidates are played out in the same worlds."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numba import prange
+
+from card_envs.agents.search.likely_worlds import Evidence, draw_world, weigh_worlds
+from card_envs.agents.search.rollouts import (
+    WORLDS,
+    Findings,
+    Room,
+    hash_observation,
+    play_on,
+    propose,
+)
+from card_envs.contract.outcome import RANK
+from card_envs.kernels.jit import jit
+from card_envs.kernels.rng import mix, seed_in, unit_of
+
+# What a world that was not seen may add to the variance of a few that say the same.
+_LEAST_VARIANCE = 0.1
+_LEAST_WORTH = 0.1
+
+
+def search_one(
+    states,
+    i,
+    j,
+    policy,
+    rollouts,
+    caution,
+    is_halving,
+    seed,
+    origins,
+    worlds,
+    room,
+    gains,
+    found,
+    min_probability,
+    candidates,
+    evidence,
+    values,
+):
+    """Choose an action in game ``i``: sequential halving over the same worlds for all candidates.
+
+    The proposed action stays to the end, and is kept unless another one is ahead of it by
+    ``caution`` standard errors. The arguments are those of ``search_games`` for this game alone:
+    ``states[i]``, in place ``j`` of what is there for all games.
+    """
+    means, visits, work = found
+    player = np.int64(states[i].current_player)
+    tried = propose(states, i, policy, room, candidates, min_probability)
+    if tried == 1:
+        return candidates[0]
+    observation, _, _, streams = room
+    stream = mix(seed ^ hash_observation(observation))
+    phases = 1
+    while is_halving and 1 << phases < tried:
+        phases += 1
+    # Without halving there are as many worlds as there would be for all candidates.
+    left, done, racing = rollouts if is_halving else rollouts // len(candidates) * tried, 0, tried
+    used = count_worlds(left, phases, racing)
+    total = weigh_worlds(states, i, j, stream, policy, room, origins, evidence, used, work)
+    sums, slots, counts = evidence.log_weights, evidence.slots, evidence.counts
+    place = unit_of(stream)
+    for phase in range(phases):
+        for _ in range(worlds_of_phase(left, phases - phase, racing)):
+            world = done
+            if total > 0.0:
+                world, place = draw_world(sums, total, place, slots, counts, done)
+                if world < 0:
+                    break
+            else:
+                counts[done] = 1.0
+            origins[j] = states[i]
+            origins[j].reward_mode = RANK
+            determinize(origins, j, player, seed_in(stream, world))
+            work[WORLDS] += 1
+            for c in range(racing):
+                worlds[j] = origins[j]
+                streams[j] = seed_in(stream, done)
+                gains[:] = 0.0
+                play_on(worlds, j, candidates[c], round_of(worlds, j), policy, room, gains, work)
+                values[c, done] = gains[player]
+                visits[candidates[c]] += 1
+            done += 1
+            left -= racing
+        racing = keep_best(candidates, values, counts, racing, done)
+    for c in range(tried):
+        count = visits[candidates[c]]
+        if count > 0:
+            means[candidates[c]] = weighted_mean(values[c], counts, count)
+    return decide(candidates, values, counts, done, caution)
+
+
+@jit
+def worlds_of_phase(left, phases, racing):
+    """How many worlds the next of ``phases`` takes, of ``left`` rollouts."""
+    return min(max(1, left // (phases * racing)), left // racing)
+
+
+@jit
+def count_worlds(left, phases, racing):
+    """How many worlds all phases take."""
+    worlds = 0
+    for phase in range(phases):
+        now = worlds_of_phase(left, phases - phase, racing)
+        worlds += now
+        left -= now * racing
+        racing = half_of(racing)
+    return worlds
+
+
+@jit
+def half_of(racing):
+    """How many candidates stay: the proposed one and another at least."""
+    return max(2, (racing + 1) // 2)
+
+
+@jit
+def weighted_mean(values, counts, done):
+    """The mean over the first worlds, each as often as it counts."""
+    total = weight = 0.0
+    for w in range(done):
+        total += counts[w] * float(values[w])
+        weight += counts[w]
+    return total / weight if weight > 0.0 else 0.0
+
+
+@jit
+def keep_best(candidates, values, counts, racing, done):
+    """Sort the candidates behind the proposed one by their means; returns how many stay."""
+    for c in range(1, racing):
+        k = c
+        mean = weighted_mean(values[k], counts, done)
+        while k > 1 and mean > weighted_mean(values[k - 1], counts, done):
+            candidates[k], candidates[k - 1] = candidates[k - 1], candidates[k]
+            for w in range(done):
+                values[k, w], values[k - 1, w] = values[k - 1, w], values[k, w]
+            k -= 1
+    return half_of(racing)
+
+
+@jit
+def decide(candidates, values, counts, done, caution):
+    """The proposed action, or the best other one if it is surely better.
+
+    Worlds that count more than others are worth fewer equal ones: ``worth``.
+    """
+    if done < 2:
+        return candidates[0]
+    total = squares = mean = 0.0
+    for w in range(done):
+        total += counts[w]
+        squares += counts[w] * counts[w]
+        mean += counts[w] * (float(values[1, w]) - float(values[0, w]))
+    mean /= total
+    variance = 0.0
+    for w in range(done):
+        ahead = float(values[1, w]) - float(values[0, w]) - mean
+        variance += counts[w] * ahead * ahead / total
+    worth = total * total / squares
+    error = math.sqrt((variance + _LEAST_VARIANCE / worth) / max(worth - 1.0, _LEAST_WORTH))
+    if mean > caution * error and mean > 0.0:
+        return candidates[1]
+    return candidates[0]
+
+
+def search_games(
+    states,
+    indices,
+    policy,
+    rollouts,
+    seed,
+    worlds,
+    room,
+    gains,
+    actions,
+    found,
+    caution,
+    is_halving,
+    origins,
+    min_probability,
+    candidates,
+    evidence,
+    values,
+):
+    """Choose an action in each of the games ``indices`` by rollouts of a few candidates.
+
+    Args:
+        states: The games; they do not change.
+        indices: int64 (M,), those in which to choose.
+        policy: A ``RolloutPolicy``.
+        rollouts: How many rollouts for a decision.
+        seed: Of all random choices.
+        worlds: Records (M,), to be overwritten, as is all that follows.
+        room: A ``Room``.
+        gains: float64 (M, max_players).
+        actions: int64 (M,), the result.
+        found: ``Findings``, the result too.
+        caution: Standard errors by which another action must be ahead of the proposed one.
+        is_halving: Whether half of the candidates are dropped again and again.
+        origins: Records (M,).
+        min_probability: Actions that the proposer, a network, gives a smaller one are not tried.
+        candidates: int64 (M, K), for the K actions that are tried at most; K <= rollouts.
+        evidence: An ``Evidence``.
+        values: float32 (M, K, rollouts).
+    """
+    observation, action_mask, scratch, streams = room
+    means, visits, work = found
+    past, past_actions, bounds, recalled, log_weights, slots, counts = evidence
+    for j in prange(len(indices)):
+        actions[j] = search_one(
+            states,
+            indices[j],
+            j,
+            policy,
+            rollouts,
+            caution,
+            is_halving,
+            seed,
+            origins,
+            worlds,
+            Room(observation[j], action_mask[j], scratch[j], streams),
+            gains[j],
+            Findings(means[j], visits[j], work[j]),
+            min_probability,
+            candidates[j],
+            Evidence(past, past_actions, bounds, recalled, log_weights[j], slots[j], counts[j]),
+            values[j],
+        )

@@ -1,0 +1,174 @@
+"""What all searches share: worlds, rollouts in them, and the actions that are tried.
+
+Templates, as those of ``templates``: ``search.compile_search`` compiles them for a game.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from card_envs.engine.seeds import random_action
+from card_envs.engine.templates import HEURISTIC, NETWORK
+from card_envs.kernels.jit import jit
+from card_envs.kernels.perceptron import LAYERS, choose_by_network, most_probable, write_logits
+from card_envs.kernels.portable_math import exp
+from card_envs.kernels.rng import mix
+
+# What a search counts: worlds drawn, decisions in them, evaluations of the network.
+WORLDS, DECISIONS, EVALUATIONS = range(3)
+NUM_COUNTS = 3
+
+_20 = np.uint64(20)
+
+
+class RolloutPolicy(NamedTuple):
+    """Who proposes actions, and who plays rollouts to which end.
+
+    Entry 0 of ``layouts`` and ``views`` is the proposer's, entry 1 that of the rollouts.
+    """
+
+    kind: int  #: of the rollouts' player: ``RANDOM``, ``HEURISTIC`` or ``NETWORK``
+    weights: NDArray[np.float32]  #: of both networks, as from ``perceptron.join``
+    layouts: NDArray[np.int64]  #: (2, LAYOUT_SIZE), without layers where there is no network
+    views: NDArray[np.int64]  #: (2, 2), memory and features of their observations
+    to_round: bool  #: whether rollouts end with the round, or with the game
+    max_decisions: int  #: after which a rollout is cut
+    unfinished: float  #: what each player then gets
+
+
+class Room(NamedTuple):
+    """What is overwritten at every decision of a rollout: of M games, or but for the streams, of
+    one."""
+
+    observation: NDArray[np.uint8]  #: (M, D)
+    action_mask: NDArray[np.int8]  #: (M, A)
+    scratch: NDArray[np.float32]  #: (M, SCRATCH_ROWS, width), the networks' layers
+    streams: NDArray[np.uint64]  #: (M,), of random numbers
+
+
+class Findings(NamedTuple):
+    """What there is to know besides the chosen actions, of M games or of one."""
+
+    means: NDArray[np.float64]  #: (M, A), of each action's rollouts
+    visits: NDArray[np.int64]  #: (M, A), their number
+    work: NDArray[np.int64]  #: (M, NUM_COUNTS), to which is added
+
+
+@jit
+def hash_observation(observation):
+    """A number that follows from an observation, uint8 (D,)."""
+    value = np.uint64(0)
+    for k in range(len(observation)):
+        if observation[k]:
+            value = mix(value ^ np.uint64(observation[k]) << _20 ^ np.uint64(k))
+    return value
+
+
+def play_on(worlds, j, action, number, policy, room, gains, work):
+    """Take an action in a world and play on by the rollouts' policy, in the round ``number``.
+
+    What each player gets is added to ``gains``; a negative action is none, and the policy begins.
+    """
+    observation, action_mask, scratch, streams = room
+    s = worlds[j]
+    for _ in range(policy.max_decisions):
+        if action >= 0:
+            step(worlds, j, action)
+            work[DECISIONS] += 1
+            for player in range(s.num_players):
+                gains[player] += s.rewards[player]
+        if s.terminated:
+            return
+        if s.truncated:
+            for player in range(s.num_players):
+                gains[player] += policy.unfinished
+            return
+        if policy.to_round and round_of(worlds, j) != number:
+            break
+        if policy.kind == HEURISTIC:
+            action = heuristic(worlds, j)
+        else:
+            count = legal_action_mask(worlds, j, action_mask)
+            if count == 1:
+                action = most_probable(scratch[2], action_mask)
+            elif policy.kind == NETWORK:
+                player = np.int64(s.current_player)
+                observe(worlds, j, player, policy.views[1, 0], policy.views[1, 1], observation)
+                work[EVALUATIONS] += 1
+                action = choose_by_network(
+                    policy.weights,
+                    policy.layouts[1],
+                    observation,
+                    SCALE,
+                    action_mask,
+                    s.steps,
+                    streams,
+                    j,
+                    scratch,
+                )
+            else:
+                action = random_action(streams, j, action_mask, count)
+    else:
+        for player in range(s.num_players):
+            gains[player] += policy.unfinished
+    for player in range(s.num_players):
+        gains[player] += outlook(worlds, j, player)
+
+
+def propose(states, i, policy, room, candidates, min_probability):
+    """Write the actions to be tried, the proposed one first; returns how many there are.
+
+    They are the network's likeliest, of no smaller probability; without a network, the heuristic's
+    action and then the legal actions in their order.
+    """
+    observation, action_mask, scratch, _ = room
+    layout = policy.layouts[0]
+    count = legal_action_mask(states, i, action_mask)
+    player = np.int64(states[i].current_player)
+    observe(states, i, player, policy.views[0, 0], policy.views[0, 1], observation)
+    logits = scratch[2]
+    if layout[LAYERS] > 0:
+        write_logits(policy.weights, layout, observation, SCALE, action_mask, scratch)
+    else:
+        for action in range(len(action_mask)):
+            logits[action] = -action
+        if HAS_HEURISTIC and count > 1:
+            logits[heuristic(states, i)] = 1.0
+    likely = count
+    if layout[LAYERS] > 0 and min_probability > 0.0:
+        likely = count_likely(logits, action_mask, min_probability)
+    tried = min(likely, len(candidates))
+    for k in range(tried):
+        candidates[k] = most_probable(logits, action_mask)
+        action_mask[candidates[k]] = 0
+    return tried
+
+
+@jit
+def count_likely(logits, action_mask, min_probability):
+    """How many legal actions have at least this probability; the most probable one counts."""
+    highest = float(logits[most_probable(logits, action_mask)])
+    total = 0.0
+    for action in range(len(action_mask)):
+        if action_mask[action]:
+            total += exp(logits[action] - highest)
+    likely = 0
+    for action in range(len(action_mask)):
+        if action_mask[action]:
+            likely += exp(logits[action] - highest) >= min_probability * total
+    return max(likely, 1)
+
+
+@jit
+def no_round(states, i):
+    """For a game without rounds."""
+    return 0
+
+
+@jit
+def no_outlook(states, i, player):
+    """For a game that does not say what a standing is worth."""
+    return 0.0

@@ -1,0 +1,213 @@
+"""Information-set Monte Carlo tree search (Cowling, Powley and Whitehouse, 2012).
+
+Single observer, UCB1 with availability counts, every player for themselves (max^n).
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numba import prange
+
+from card_envs.agents.search.rollouts import (
+    DECISIONS,
+    WORLDS,
+    Findings,
+    Room,
+    hash_observation,
+    play_on,
+)
+from card_envs.contract.outcome import RANK
+from card_envs.engine.seeds import random_action
+from card_envs.kernels.jit import jit
+from card_envs.kernels.perceptron import most_probable
+from card_envs.kernels.portable_math import log
+from card_envs.kernels.rng import mix, seed_in
+
+# A path in a tree is followed this far.
+MAX_DEPTH = 200
+
+# Two kinds of nodes take turns: what the observer knows, and an action there. A node: its action or
+# what the observer then sees, the first of its children, the next one of its parent's, how often it
+# was visited, and how often it could have been.
+KEY, CHILD, SIBLING, VISITS, AVAILABLE = range(5)
+NODE_SIZE = 5
+
+_KEY_BITS = np.uint64(2**31 - 1)
+
+
+def search_tree(
+    states,
+    indices,
+    policy,
+    rollouts,
+    seed,
+    worlds,
+    room,
+    gains,
+    actions,
+    found,
+    exploration,
+    nodes,
+    totals,
+    path,
+):
+    """Choose an action in each of the games ``indices`` by a tree over the players' decisions.
+
+    Args:
+        states: The games; they do not change.
+        indices: int64 (M,), those in which to choose.
+        policy: A ``RolloutPolicy``.
+        rollouts: How many worlds are searched, each with one rollout.
+        seed: Of all random choices.
+        worlds: Records (M,).
+        room: A ``Room``.
+        gains: float64 (M, max_players).
+        actions: int64 (M,), the result: the most visited one.
+        found: ``Findings``, the result too.
+        exploration: The weight of the second term of UCB1.
+        nodes: int32 (M, 2 * rollouts + 1, NODE_SIZE).
+        totals: float64 (M, 2 * rollouts + 1): what the player who chose the action got, summed up.
+        path: int64 (M, MAX_DEPTH, 2).
+    """
+    observation, action_mask, scratch, streams = room
+    means, visits, work = found
+    for j in prange(len(indices)):
+        actions[j] = grow_tree(
+            states,
+            indices[j],
+            j,
+            policy,
+            rollouts,
+            exploration,
+            seed,
+            worlds,
+            Room(observation[j], action_mask[j], scratch[j], streams),
+            gains[j],
+            Findings(means[j], visits[j], work[j]),
+            nodes[j],
+            totals[j],
+            path[j],
+        )
+
+
+def grow_tree(
+    states,
+    i,
+    j,
+    policy,
+    rollouts,
+    exploration,
+    seed,
+    worlds,
+    room,
+    gains,
+    found,
+    nodes,
+    totals,
+    path,
+):
+    """Search game ``i`` and return the most visited action, of equally visited ones the best."""
+    observation, action_mask, scratch, streams = room
+    means, visits, work = found
+    observer = np.int64(states[i].current_player)
+    if legal_action_mask(states, i, action_mask) == 1:
+        return most_probable(scratch[2], action_mask)
+    views = policy.views
+    observe(states, i, observer, views[0, 0], views[0, 1], observation)
+    stream = mix(seed ^ hash_observation(observation))
+    nodes[0] = 0
+    size = 1
+    for rollout in range(rollouts):
+        world_seed = seed_in(stream, rollout)
+        worlds[j] = states[i]
+        worlds[j].reward_mode = RANK
+        determinize(worlds, j, observer, world_seed)
+        work[WORLDS] += 1
+        streams[j] = world_seed
+        s = worlds[j]
+        number = round_of(worlds, j)
+        gains[:] = 0.0
+        node = depth = 0
+        is_new = False
+        while depth < MAX_DEPTH and not (is_new or s.terminated or s.truncated):
+            if policy.to_round and round_of(worlds, j) != number:
+                break
+            if depth > 0:
+                observe(worlds, j, observer, views[0, 0], np.int64(0), observation)
+                node, size = outcome(nodes, node, size, hash_observation(observation))
+            path[depth, 1] = s.current_player
+            legal_action_mask(worlds, j, action_mask)
+            node, size, is_new = descend(
+                nodes, totals, node, size, action_mask, exploration, streams, j
+            )
+            path[depth, 0] = node
+            depth += 1
+            step(worlds, j, np.int64(nodes[node, KEY]))
+            work[DECISIONS] += 1
+            for player in range(s.num_players):
+                gains[player] += s.rewards[player]
+        play_on(worlds, j, np.int64(-1), number, policy, room, gains, work)
+        for k in range(depth):
+            nodes[path[k, 0], VISITS] += 1
+            totals[path[k, 0]] += gains[path[k, 1]]
+    best = child = nodes[0, CHILD]
+    while child:
+        more = nodes[child, VISITS] - nodes[best, VISITS]
+        if more > 0 or (more == 0 and totals[child] > totals[best]):
+            best = child
+        visits[nodes[child, KEY]] = nodes[child, VISITS]
+        means[nodes[child, KEY]] = totals[child] / nodes[child, VISITS]
+        child = nodes[child, SIBLING]
+    return nodes[best, KEY]
+
+
+@jit
+def outcome(nodes, node, size, seen):
+    """The node below an action where the observer sees this, and the number of nodes."""
+    key = np.int32(seen & _KEY_BITS)
+    child = nodes[node, CHILD]
+    while child:
+        if nodes[child, KEY] == key:
+            return child, size
+        child = nodes[child, SIBLING]
+    nodes[size] = 0
+    nodes[size, KEY] = key
+    nodes[size, SIBLING] = nodes[node, CHILD]
+    nodes[node, CHILD] = size
+    return size, size + 1
+
+
+@jit
+def descend(nodes, totals, node, size, action_mask, exploration, streams, j):
+    """The child to follow: a new one for a legal action that has none, else the best by UCB1.
+
+    The mask is used up. Returns the child, the number of nodes, and whether it is new.
+    """
+    best = 0
+    highest = 0.0
+    untried = 0
+    for action in range(len(action_mask)):
+        untried += action_mask[action]
+    child = nodes[node, CHILD]
+    while child:
+        if action_mask[nodes[child, KEY]]:
+            action_mask[nodes[child, KEY]] = 0
+            untried -= 1
+            nodes[child, AVAILABLE] += 1
+            visits = nodes[child, VISITS]
+            bound = totals[child] / visits
+            bound += exploration * math.sqrt(log(float(nodes[child, AVAILABLE])) / visits)
+            if best == 0 or bound > highest:
+                best, highest = child, bound
+        child = nodes[child, SIBLING]
+    if untried == 0:
+        return best, size, False
+    nodes[size] = 0
+    nodes[size, KEY] = random_action(streams, j, action_mask, untried)
+    nodes[size, SIBLING] = nodes[node, CHILD]
+    nodes[size, AVAILABLE] = 1
+    totals[size] = 0.0
+    nodes[node, CHILD] = size
+    return size, size + 1, True

@@ -1,0 +1,1 @@
+"""The program ``card-envs``."""

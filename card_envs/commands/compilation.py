@@ -1,0 +1,40 @@
+"""Compile a game ahead of its first use: what environments, batches and the agents in them call."""
+
+from __future__ import annotations
+
+import numba
+
+from card_envs.contract.game import Game
+from card_envs.datasets import Recording
+from card_envs.engine.batch import BatchEngine
+from card_envs.envs.aec import CardEnv
+from card_envs.envs.single_seat_vector import SingleSeatVectorEnv
+from card_envs.kernels.jit import COMPILED
+
+
+def compile_game(game: Game) -> None:
+    """Compile a game's kernels and the loops of environments and batches, or load what the cache
+    holds.
+
+    A search, the scene and observations in whole units are compiled when they are first used. Does
+    nothing where the rules run as plain Python (``NUMBA_DISABLE_JIT=1``).
+    """
+    if not COMPILED:
+        return
+    env = CardEnv(game.name)
+    env.reset(seed=1)
+    env.step(env.legal_actions()[0])
+    env.determinize(env.possible_agents[0], seed=1)
+    env.observe(env.possible_agents[0])
+    env.state()
+    if game.heuristic is not None:
+        game.heuristic(env.states, 0)
+    for num_threads in sorted({1, min(2, numba.config.NUMBA_NUM_THREADS)}):  # type: ignore[attr-defined]
+        batch = BatchEngine(game, 2, num_threads=num_threads)
+        _, action_mask = batch.reset(seed=1)
+        batch.step(action_mask.argmax(axis=1))
+    games = SingleSeatVectorEnv(game.name, num_envs=2)
+    _, infos = games.reset(seed=1)
+    games.step(infos["action_mask"].argmax(axis=1))
+    for recorded in Recording(game, ["random"] * game.default_players, games=1, seed=1):
+        list(recorded.first_agents_decisions())

@@ -1,0 +1,174 @@
+"""The commands ``evaluate`` and ``tournament``, of ``card-envs`` and of ``python -m training``."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from card_envs.commands import command
+from card_envs.evaluation.display import (
+    check_display,
+    check_picture_name,
+    plot_ratings,
+    show_evaluation,
+    show_tournament,
+)
+from card_envs.evaluation.matches import evaluate
+from card_envs.evaluation.tournament import run_tournament
+from card_envs.games import load_game
+from card_envs.utils.files import write_json
+
+_EVALUATE = "how strong the agents of a table are: duplicate deals in all cyclic seatings"
+_TOURNAMENT = "all tables that the agents can form: ratings and pairwise results"
+
+#: A command's subparsers, as ``ArgumentParser.add_subparsers`` returns them.
+Subparsers = Any
+
+
+def add_evaluate(subparsers: Subparsers) -> None:
+    """Add the command ``evaluate`` to a program.
+
+    The parsed arguments hold ``run``: ``run(args)`` carries out the command. Errors are reported,
+    and games of other packages registered, by the program (``card_envs.commands.command``).
+
+    Args:
+        subparsers: What ``ArgumentParser.add_subparsers`` returned.
+    """
+    parser = subparsers.add_parser("evaluate", help=_EVALUATE, description=_EVALUATE)
+    _add_evaluate_arguments(parser)
+
+
+def add_tournament(subparsers: Subparsers) -> None:
+    """Add the command ``tournament`` to a program, as :func:`add_evaluate` does.
+
+    Args:
+        subparsers: What ``ArgumentParser.add_subparsers`` returned.
+    """
+    parser = subparsers.add_parser("tournament", help=_TOURNAMENT, description=_TOURNAMENT)
+    _add_tournament_arguments(parser)
+
+
+def evaluate_main(argv: Sequence[str] | None = None, program: str = "evaluate") -> int:
+    """The command ``evaluate`` as a program of its own.
+
+    Args:
+        argv: The arguments; None: those of the process.
+        program: What it is called in errors.
+
+    Returns:
+        The exit status.
+    """
+    return _main(_add_evaluate_arguments, _EVALUATE, argv, program)
+
+
+def tournament_main(argv: Sequence[str] | None = None, program: str = "tournament") -> int:
+    """The command ``tournament`` as a program of its own.
+
+    Args:
+        argv: The arguments; None: those of the process.
+        program: What it is called in errors.
+
+    Returns:
+        The exit status.
+    """
+    return _main(_add_tournament_arguments, _TOURNAMENT, argv, program)
+
+
+def _main(
+    add_arguments: Callable[[argparse.ArgumentParser], None],
+    description: str,
+    argv: Sequence[str] | None,
+    program: str,
+) -> int:
+    parser = argparse.ArgumentParser(prog=f"python -m {program}", description=description)
+    add_arguments(parser)
+    command.add_games_argument(parser)
+
+    def main() -> None:
+        args = command.parse_arguments(parser, argv)
+        args.run(args)
+
+    return command.run(program, main)
+
+
+def _add_evaluate_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("game", metavar="GAME", help="a game's id, such as beaver_gang")
+    parser.add_argument(
+        "--agents",
+        nargs="+",
+        required=True,
+        metavar="A",
+        help="the table, one agent for each player: random, heuristic, ppo, search:N, "
+        "cmd:PROGRAM, a policy file, …",
+    )
+    _add_deals_arguments(parser, "deals", 1000)
+    parser.set_defaults(run=_run_evaluate)
+
+
+def _add_deals_arguments(parser: argparse.ArgumentParser, what: str, deals: int) -> None:
+    """What is played, with the default number of deals, and where the result goes."""
+    parser.add_argument(
+        "--deals",
+        type=int,
+        default=deals,
+        metavar="N",
+        help=f"{what}, each played in all seatings (default: {deals})",
+    )
+    parser.add_argument(
+        "--seed", type=int, default=0, metavar="S", help="the deals' seed (default: 0)"
+    )
+    command.add_options_argument(parser)
+    parser.add_argument(
+        "--json",
+        type=command.output_file,
+        metavar="FILE",
+        help="write the result here as well",
+    )
+
+
+def _run_evaluate(args: argparse.Namespace) -> None:
+    game = load_game(args.game)
+    options = game.parse_options(args.option)
+    check_display()
+    result = evaluate(game, args.agents, args.deals, args.seed, options).to_json()
+    if args.json:  # before anything that may fail, such as a terminal
+        write_json(args.json, result)
+    show_evaluation(result)
+
+
+def _add_tournament_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("game", metavar="GAME", help="a game's id, such as beaver_gang")
+    parser.add_argument(
+        "--agents", nargs="+", required=True, metavar="A", help="two or more different agents"
+    )
+    parser.add_argument("--players", type=int, required=True, metavar="N", help="players per table")
+    _add_deals_arguments(parser, "deals of each table", 200)
+    parser.add_argument(
+        "--plot", type=_picture_file, metavar="FILE.png", help="draw the result here as well"
+    )
+    parser.set_defaults(run=_run_tournament)
+
+
+def _picture_file(text: str) -> Path:
+    path = command.output_file(text)
+    try:
+        check_picture_name(path)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
+    return path
+
+
+def _run_tournament(args: argparse.Namespace) -> None:
+    game = load_game(args.game)
+    options = game.parse_options(args.option)
+    check_display()
+    result = run_tournament(
+        game, args.agents, args.players, args.deals, args.seed, options, progress=True
+    ).to_json()
+    if args.json:
+        write_json(args.json, result)
+    if args.plot:
+        plot_ratings(result, args.plot, f"{game.title}, {args.players} players")
+    show_tournament(result)

@@ -1,0 +1,206 @@
+"""The contract of agents: ``act(turn) -> actions``."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from card_envs.contract.game import Game, View, check_is_game
+from card_envs.utils.portable import Portable
+
+#: What a ``Follower`` answers in place of an action where it gives up a game.
+FORFEIT = -1
+
+#: What that, or an illegal action in an environment, costs its player; the others get 0.
+FORFEIT_REWARD = -1.0
+
+
+class GameForfeitedError(ValueError):
+    """An agent gave up the game that it was asked about."""
+
+
+@dataclass(frozen=True)
+class Turn(Portable):
+    """M games that wait for one agent's action.
+
+    The observations are those of the player to move, in the agent's own view. An agent may use all
+    that its seat can know and nothing else: the states are there to be redrawn
+    (``game.rules.determinize``), on copies, before anything is concluded from them.
+    """
+
+    game: Game
+    states: NDArray[np.void]  #: records of ``game.state_dtype``, those of other games among them
+    indices: NDArray[np.int64]  #: (M,), which of the states wait
+    observation: NDArray[np.float32]  #: (M, D) in [0, 1]
+    action_mask: NDArray[np.int8]  #: (M, A), 1 for each legal action
+
+    def __post_init__(self) -> None:
+        if not self.states.flags.writeable:
+            object.__setattr__(self, "states", self.game.as_states(self.states))
+
+    def __len__(self) -> int:
+        return len(self.indices)
+
+
+class Agent(Portable, ABC):
+    """Chooses actions for the players to move in any number of games.
+
+    A subclass sets ``name`` and defines :meth:`act`.
+    """
+
+    name: str  #: what it is called in tables and errors
+    view: View = View()  #: how it observes: with perfect recall or none, with features or without
+
+    @property
+    def kernel(self) -> int | None:
+        """How it plays inside the compiled loop, without being asked; None: it is asked."""
+        return None
+
+    @property
+    def network_kernel(self) -> tuple[NDArray[np.float32], NDArray[np.int64]] | None:
+        """The network that plays for it inside the compiled loop, as ``perceptron.pack`` makes it,
+        always the same object; None: it has none."""
+        return None
+
+    @abstractmethod
+    def act(self, turn: Turn) -> NDArray[np.int64]:
+        """A legal action (M,) for each game of the turn."""
+
+    def check_game(self, game: Game) -> None:
+        """Raise a ValueError if it was made for another game: kernels would not notice."""
+
+    def close(self) -> None:
+        """Release what it holds, such as a process. It can still be used: it then starts again."""
+
+
+class Follower(Portable, ABC):
+    """What a :class:`FollowingAgent` knows of the games of one table or one batch.
+
+    Games are named by their index into the same array of states. Whatever it is told, it may use
+    what its seats can know and nothing else.
+    """
+
+    @abstractmethod
+    def begin(self, states: NDArray[np.void], i: int, players: Sequence[int]) -> None:
+        """The game ``states[i]`` begins; the agent holds the seats of ``players``."""
+
+    @abstractmethod
+    def watch(self, states: NDArray[np.void], i: int, action: int) -> None:
+        """The player to move in ``states[i]`` is about to take an action."""
+
+    @abstractmethod
+    def decide(self, turn: Turn) -> NDArray[np.int64]:
+        """For each game of the turn a legal action, or ``FORFEIT`` (M,)."""
+
+    @abstractmethod
+    def end(self, states: NDArray[np.void], i: int, loser: int | None = None) -> None:
+        """The game is over; or it ends now because the player ``loser`` forfeits it."""
+
+
+class FollowingAgent(Agent):
+    """An agent that is told what happens in its games, and may give up a game.
+
+    A game in which it holds a seat is advanced decision by decision. When asked by :meth:`act`, it
+    knows only the present position.
+    """
+
+    reason: str = ""  #: why it gave up a game last
+
+    @abstractmethod
+    def follow(self, options: Mapping[str, Any] | None) -> Follower:
+        """One that follows games with these options; None: they are unknown."""
+
+    def act(self, turn: Turn) -> NDArray[np.int64]:
+        """A legal action, or ``FORFEIT``, for each game of the turn (M,)."""
+        return self.follow(None).decide(turn)
+
+
+class Followers:
+    """A follower for each agent, the same in all games, so that it can end one that was broken off.
+
+    Args:
+        options: The games' options; None: they are unknown.
+    """
+
+    def __init__(self, options: Mapping[str, Any] | None) -> None:
+        self._options = options
+        self._known: list[tuple[FollowingAgent, Follower]] = []
+
+    def of(self, agent: FollowingAgent) -> Follower:
+        """The agent's."""
+        for known, follower in self._known:
+            if known is agent:
+                return follower
+        self._known.append((agent, agent.follow(self._options)))
+        return self._known[-1][1]
+
+
+def turn_of(game: Game, states: NDArray[np.void], indices: NDArray[np.int64], view: View) -> Turn:
+    """The turn of the players to move in the games ``indices``, observed in a view."""
+    observation = np.zeros((len(indices), game.fields.size), np.float32)
+    action_mask = np.zeros((len(indices), game.num_actions), np.int8)
+    for j, i in enumerate(indices):
+        # Whole numbers of Python: kernels are compiled for each type that they are given.
+        player = int(states["current_player"][i])
+        game.observe(states, i, player, *view.codes, observation[j])
+        game.rules.legal_action_mask(states, i, action_mask[j])
+    return Turn(game, states, indices, observation, action_mask)
+
+
+def choose(agent: Agent, game: Game, states: NDArray[np.void], i: int = 0) -> int:
+    """The agent's action for the player to move in ``states[i]``.
+
+    Raises:
+        ValueError: It is not legal, or not a single whole number, or the agent is for another game.
+        GameForfeitedError: It gives up the game, which a ``FollowingAgent`` may.
+    """
+    check_is_game(game)
+    agent.check_game(game)
+    turn = turn_of(game, game.as_states(states), np.array([i]), agent.view)
+    return checked_choice(agent, turn, agent.act)
+
+
+def checked_choice(agent: Agent, turn: Turn, act: Callable[[Turn], NDArray[np.int64]]) -> int:
+    """The action of an agent, who is asked by ``act``, in the only game of a turn; errors are those
+    of :func:`choose`."""
+    action = int(checked_actions(agent, turn, act)[0])
+    if isinstance(agent, FollowingAgent) and action == FORFEIT:
+        raise GameForfeitedError(f"{agent.name} loses the game: {agent.reason}")
+    return action
+
+
+def checked_actions(
+    agent: Agent, turn: Turn, act: Callable[[Turn], NDArray[np.int64]]
+) -> NDArray[np.int64]:
+    """The actions of an agent, who is asked by ``act``, as int64 (M,); kernels would take anything.
+
+    A ``FollowingAgent`` may also answer ``FORFEIT``.
+
+    Raises:
+        ValueError: One is not legal, or the array's shape or dtype is wrong.
+    """
+    legal_actions = turn.action_mask.copy()  # who is asked may write into the turn's
+    array = np.asarray(act(turn))
+    if array.shape != turn.indices.shape or array.dtype.kind not in "iu":
+        raise ValueError(
+            f"the agent {agent.name!r} must return whole numbers of shape {turn.indices.shape}, "
+            f"got {array.dtype} of shape {array.shape}"
+        )
+    is_action = (array >= 0) & (array < turn.game.num_actions)
+    is_wrong = ~is_action
+    is_wrong[is_action] = legal_actions[is_action, array[is_action]] == 0
+    if isinstance(agent, FollowingAgent):
+        is_wrong &= array != FORFEIT
+    if is_wrong.any():
+        first = int(is_wrong.argmax())
+        legal = np.flatnonzero(legal_actions[first]).tolist()
+        raise ValueError(
+            f"the agent {agent.name!r} chose the action {array[first]}, which is not legal; "
+            f"legal actions: {legal}"
+        )
+    return array.astype(np.int64, copy=False)

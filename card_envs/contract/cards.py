@@ -1,0 +1,67 @@
+"""Card helpers that more than one game uses."""
+
+from __future__ import annotations
+
+from card_envs.kernels.jit import jit
+from card_envs.kernels.rng import draw_below
+
+#: A multiset of up to 15 cards of each kind, packed into one integer: that many bits a kind, those
+#: of kind 0 lowest.
+PACKED_BITS = 4
+
+
+@jit
+def shuffle(s, cards, size):
+    """Shuffle ``cards[:size]`` in place with the record's random stream (Fisher-Yates)."""
+    for last in range(size - 1, 0, -1):
+        other = draw_below(s, last + 1)
+        card = cards[last]
+        cards[last] = cards[other]
+        cards[other] = card
+
+
+@jit
+def lay_out(counts, cards):
+    """Write a multiset (``counts[kind]``) as a pile of single cards; returns the pile's size."""
+    size = 0
+    for kind in range(len(counts)):
+        for _ in range(counts[kind]):
+            cards[size] = kind
+            size += 1
+    return size
+
+
+@jit
+def draw_card(s, counts, size):
+    """Draw one card at random from a multiset of ``size`` cards; returns its kind.
+
+    Drawing on from the rest deals as from a shuffled pile.
+    """
+    kind = 0
+    place = draw_below(s, size)
+    while place >= counts[kind]:
+        place -= counts[kind]
+        kind += 1
+    counts[kind] -= 1
+    return kind
+
+
+@jit
+def count_packed(pool):
+    """The number of cards in a packed multiset."""
+    size = 0
+    while pool > 0:
+        size += pool & 15
+        pool >>= PACKED_BITS
+    return size
+
+
+@jit
+def draw_packed(s, pool, size):
+    """The kind of a random one of the ``size`` cards in a packed multiset."""
+    kind = 0
+    place = draw_below(s, size)
+    while place >= pool >> PACKED_BITS * kind & 15:
+        place -= pool >> PACKED_BITS * kind & 15
+        kind += 1
+    return kind

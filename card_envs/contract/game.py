@@ -1,0 +1,481 @@
+"""``Game``: the contract that every game fulfils, and the options that all games share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from inspect import signature
+from pkgutil import resolve_name
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from card_envs.contract.actions import Actions
+from card_envs.contract.fields import Fields
+from card_envs.contract.full_state import byte_fields
+from card_envs.contract.observing import MEMORY_MODES
+from card_envs.contract.outcome import REWARD_MODES, common_dtype
+from card_envs.contract.style import Style
+from card_envs.kernels.code_cache import cache_folder
+from card_envs.kernels.jit import COMPILED, jit, package_of
+from card_envs.utils.checks import as_whole_number
+from card_envs.utils.names import DEFAULT_MAX_STEPS as DEFAULT_MAX_STEPS
+from card_envs.utils.names import gymnasium_id, gymnasium_text_id
+from card_envs.utils.portable import own_copy
+
+if TYPE_CHECKING:
+    from card_envs.contract.scene import Scene
+
+#: The most players that the engine's kernels have room for.
+MOST_PLAYERS = 16
+
+#: The number of players of an environment by default, where the game allows it.
+_USUAL_PLAYERS = 4
+
+
+@dataclass(frozen=True)
+class Option:
+    """One option; kernels get it as an integer.
+
+    Either one of ``choices``, or a bool if the default is one, or a whole number from ``minimum``
+    to ``maximum`` (with ``default=None`` also None, which kernels get as 0).
+    """
+
+    name: str
+    default: str | int | bool | None
+    doc: str
+    choices: tuple[str, ...] = ()
+    minimum: int = 0
+    maximum: int = 0
+
+    @property
+    def allowed(self) -> str:
+        """The allowed values, in words."""
+        if self.choices:
+            return " or ".join(repr(choice) for choice in self.choices)
+        if isinstance(self.default, bool):
+            return "True or False"
+        text = f"a whole number from {self.minimum} to {self.maximum}"
+        return f"None or {text}" if self.default is None else text
+
+    def check(self, value: Any) -> str | int | bool | None:
+        """The value as a plain Python one.
+
+        Raises:
+            ValueError: It is not allowed; the message says what is.
+        """
+        if self.choices:
+            if isinstance(value, str) and value in self.choices:
+                return value
+        elif isinstance(self.default, bool):
+            if isinstance(value, (bool, np.bool_)):
+                return bool(value)
+        elif value is None:
+            if self.default is None:
+                return None
+        else:
+            number = as_whole_number(value)
+            if number is not None and self.minimum <= number <= self.maximum:
+                return number
+        raise ValueError(f"{self.name} must be {self.allowed}, got {value!r}")
+
+    def encode(self, value: str | int | bool | None) -> int:
+        """The integer that kernels get for a checked value."""
+        if self.choices:
+            return self.choices.index(str(value))
+        return int(value or 0)
+
+    def parse(self, text: str) -> Any:
+        """The value that a command line's text stands for, still to be checked."""
+        if self.choices:
+            return text
+        words = {"true": True, "false": False, "none": None}
+        if text.lower() in words:
+            return words[text.lower()]
+        try:
+            return int(text)
+        except ValueError:
+            return text
+
+
+def check_is_game(game: Any) -> None:
+    """Raise a TypeError where a game's name or something else was given in place of a ``Game``."""
+    if not isinstance(game, Game):
+        raise TypeError(
+            f"a Game is needed, such as card_envs.load_game('beaver_gang'), got {game!r}"
+        )
+
+
+#: Options of every game, in the order in which ``reset`` takes them.
+COMMON_OPTIONS = (
+    Option(
+        "reward",
+        "rank",
+        "the reward: final rank, a win, or points after each round",
+        choices=REWARD_MODES,
+    ),
+    Option(
+        "max_steps",
+        DEFAULT_MAX_STEPS,
+        "decisions, of all players, after which a game is truncated",
+        minimum=1,
+        maximum=500_000,
+    ),
+)
+
+
+@dataclass(frozen=True)
+class View:
+    """How an observer looks at the game: what is written into its observations.
+
+    Args:
+        memory: ``"perfect"`` (perfect recall: all that the player has been able to learn) or
+            ``"none"`` (what they can see now).
+        features: Whether derived fields are written, or left 0.
+
+    Raises:
+        ValueError: A value is not allowed; the message says what is.
+    """
+
+    memory: str = "perfect"
+    features: bool = True
+
+    def __post_init__(self) -> None:
+        for option in VIEW_OPTIONS:
+            object.__setattr__(self, option.name, option.check(getattr(self, option.name)))
+
+    @property
+    def codes(self) -> tuple[int, int]:
+        """``memory`` and ``features`` as ``observe`` takes them."""
+        return MEMORY_MODES.index(self.memory), int(self.features)
+
+
+#: Options of an observer, not of the game.
+VIEW_OPTIONS = (
+    Option(
+        "memory",
+        "perfect",
+        "whether observations have perfect recall or show what can be seen now",
+        choices=MEMORY_MODES,
+    ),
+    Option("features", True, "whether derived fields are written, or left 0"),
+)
+
+
+#: Arguments of the environments, whose names no option of a game may have.
+ENVIRONMENT_ARGUMENTS = frozenset(
+    {
+        "autoreset_mode",
+        "copy",
+        "device",
+        "game",
+        "mask",
+        "max_tries",
+        "num_envs",
+        "num_players",
+        "num_threads",
+        "observation_dtype",
+        "on_illegal",
+        "opponents",
+        "render_mode",
+        "render_perspective",
+        "seat",
+        "skip_forced",
+    }
+)
+
+
+@jit
+def no_heuristic(states, i):
+    """Placeholder for the heuristic of a game that has none; it is never called."""
+    return -1
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Game:
+    """A game as everything else sees it; its rules are in the kernels of its modules.
+
+    Kernels work on ``states[i]``, a record of ``state_dtype``, which begins with the entries of
+    ``common_dtype``. All of them are compiled and allocate nothing:
+
+    - ``reset(states, i, seed, num_players, reward_mode, max_steps, *own options)``
+    - ``step(states, i, action)``
+    - ``legal_action_mask(states, i, out)``: writes int8 (A,), returns the number of legal actions
+    - ``observe(states, i, player, memory, features, out)``: writes (D,), float32 in [0, 1] or uint8
+      in whole units of the fields' scales, whichever ``out`` is
+    - ``determinize(states, i, player, seed)``
+    - ``heuristic(states, i)``: returns an action (optional)
+    - ``write_state(states, i, player, out)``: writes float32 (S,) (optional)
+    """
+
+    id: str  #: e.g. ``"beaver_gang"``
+    version: int  #: the N of ``-vN``: games of one version play out the same forever
+    title: str  #: e.g. ``"Beaver Gang"``
+    min_players: int
+    max_players: int
+    state_dtype: np.dtype[np.void]
+    fields: Fields  #: the observation's
+    actions: Actions  #: their numbers, names, kinds, parameters and features
+    rules: ModuleType  #: holds the kernels reset, step, legal_action_mask, determinize
+    observe: Callable[..., None]
+    #: ``scene(states, i, player, memory, is_open)``: the table as data, as a player may know it;
+    #: ``memory`` is ``MEMORY_PERFECT`` or ``MEMORY_NONE``; with ``is_open`` all players' cards
+    #: are face up.
+    scene: Callable[[NDArray[np.void], int, int, int, bool], Scene]
+    #: ``public_action_name(states, i, action)``: a legal action of the player to move in words, as
+    #: the others learn it. Default: its name, for games whose actions hide nothing.
+    public_action_name: Callable[[NDArray[np.void], int, int], str] = None  # type: ignore[assignment]
+    own_options: tuple[Option, ...] = ()
+    default_players: int = 0  #: default: 4, or the nearest number that the game allows
+    #: What one point more than the mean of the table pays with ``reward="score"``.
+    score_scale: float = 1.0
+    heuristic: Callable[..., int] | None = None
+    #: The layout of the full state. Default: the bytes of the record's entries.
+    state_fields: Fields = None  # type: ignore[assignment]
+    write_state: Callable[..., None] | None = None
+    #: For search to stop at the end of a round: ``round_of(states, i)``, a number that changes with
+    #: it, and ``outlook(states, i, player)``, the rank reward that the standing then promises.
+    round_of: Callable[..., int] | None = None
+    outlook: Callable[..., float] | None = None
+    #: For search to choose worlds by what others have done: ``look_back(past, k, states, i, worlds,
+    #: j)``. ``past[k]`` is the game ``states[i]`` as it was before an earlier decision of the same
+    #: round, ``worlds[j]`` is ``states[i]`` redrawn. What the player to move in ``past[k]`` knew
+    #: becomes what they knew if things are as in ``worlds[j]``; False if nothing can be said.
+    look_back: Callable[..., bool] | None = None
+    #: What the cards look like in pictures. Default: cards show their names.
+    style: Style = None  # type: ignore[assignment]
+
+    def __post_init__(self) -> None:
+        defaults = {
+            "default_players": min(max(_USUAL_PLAYERS, self.min_players), self.max_players),
+            "public_action_name": lambda states, i, action: self.action_name(action),
+            "state_fields": byte_fields(self.state_dtype),
+            "style": Style(),
+        }
+        for name, default in defaults.items():
+            if getattr(self, name) is None or (
+                name == "default_players" and not getattr(self, name)
+            ):
+                object.__setattr__(self, name, default)
+        self._check()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # A game travels as its name, so that whatever holds one can be copied and pickled. The
+        # list of games is above this room: it is found by name.
+        return resolve_name("card_envs.games:restore"), (self.name, self.package)
+
+    def _check(self) -> None:
+        """Raise a ValueError where what a game's author gave cannot work."""
+        if not 2 <= self.min_players <= self.max_players <= MOST_PLAYERS:
+            raise ValueError(
+                f"{self.id}: a game is for 2 to {MOST_PLAYERS} players, "
+                f"got {self.min_players} to {self.max_players}"
+            )
+        if not self.min_players <= self.default_players <= self.max_players:
+            raise ValueError(
+                f"{self.id}: default_players must be from {self.min_players} to "
+                f"{self.max_players}, got {self.default_players}"
+            )
+        common = np.dtype(common_dtype(self.max_players), align=True).names or ()
+        missing = [name for name in common if name not in (self.state_dtype.names or ())]
+        if missing:
+            raise ValueError(f"{self.id}: state_dtype lacks {', '.join(missing)} of common_dtype")
+        own = [option.name for option in self.own_options]
+        others = {option.name for option in (*COMMON_OPTIONS, *VIEW_OPTIONS)}
+        for k, name in enumerate(own):
+            if name in ENVIRONMENT_ARGUMENTS:
+                raise ValueError(f"{self.id}: environments have an argument {name!r}")
+            if name in others or name in own[:k]:
+                raise ValueError(f"{self.id}: there is already an option {name!r}")
+        reset = getattr(self.rules.reset, "py_func", self.rules.reset)  # a kernel's Python function
+        taken, given = len(signature(reset).parameters), 6 + len(own)
+        if taken != given:
+            raise ValueError(
+                f"{self.id}: reset takes {taken} arguments, but is given {given}: states, i, seed, "
+                f"num_players, {', '.join(('reward_mode', 'max_steps', *own))}"
+            )
+
+    @property
+    def name(self) -> str:
+        """The versioned name, e.g. ``"beaver_gang_v0"``."""
+        return f"{self.id}_v{self.version}"
+
+    @property
+    def num_actions(self) -> int:
+        """Number of actions."""
+        return self.actions.size
+
+    def action_name(self, action: int) -> str:
+        """An action in words.
+
+        Raises:
+            ValueError: There is no such action.
+        """
+        return self.actions.name(action)
+
+    @property
+    def action_features(self) -> NDArray[np.float32]:
+        """float32 (A, K), 0 or 1: the features of each action. A network may compute an action's
+        logit as the sum over its features, so that similar actions learn together."""
+        return self.actions.features
+
+    @property
+    def gymnasium_id(self) -> str:
+        """E.g. ``"card_envs/BeaverGang-v0"``."""
+        return gymnasium_id(self.name)
+
+    @property
+    def gymnasium_text_id(self) -> str:
+        """E.g. ``"card_envs/BeaverGangText-v0"``: the game in words."""
+        return gymnasium_text_id(self.name)
+
+    @property
+    def default_opponent(self) -> str:
+        """The agent to play against unless told otherwise."""
+        return "random" if self.heuristic is None else "heuristic"
+
+    @property
+    def package(self) -> str:
+        """The name of the package whose ``GAME`` this is."""
+        return self.rules.__name__.rpartition(".")[0]
+
+    @property
+    def sources(self) -> str:
+        """A name that changes whenever the sources of the rules do."""
+        folder = package_of(self.rules.__name__)
+        return self.name if folder is None else cache_folder(folder).name
+
+    @property
+    def options(self) -> tuple[Option, ...]:
+        """All options but the number of players, in the order in which ``reset`` takes them."""
+        return COMMON_OPTIONS + self.own_options
+
+    def option(self, name: str) -> Option:
+        """The game's or an observer's option of that name.
+
+        Raises:
+            KeyError: There is none.
+        """
+        return {option.name: option for option in (*self.options, *VIEW_OPTIONS)}[name]
+
+    def check_options(
+        self, options: Mapping[str, Any], arguments: Sequence[str] = ()
+    ) -> dict[str, Any]:
+        """The game's options with defaults filled in.
+
+        Args:
+            options: The game's options by name.
+            arguments: What may be given besides them, for the error to name it.
+
+        Raises:
+            TypeError: There is no such option; the message says what there is.
+            ValueError: A value is not allowed; the message says what is.
+        """
+        known = {option.name: option for option in self.options}
+        for name in options:
+            if name not in known:
+                about = f"{self.id} has no option {name!r}; its options are {', '.join(known)}"
+                if name in {option.name for option in VIEW_OPTIONS}:
+                    about += f" ({name!r} is an option of an observer, not of the game)"
+                if arguments:
+                    # In Python's words, by which tools recognize what they need not pass.
+                    about = f"unexpected keyword argument {name!r}: {about}"
+                    about += f"; further arguments are {', '.join(arguments)}"
+                raise TypeError(about)
+        return {
+            name: option.check(options.get(name, option.default)) for name, option in known.items()
+        }
+
+    def split_options(
+        self, options: Mapping[str, Any], arguments: Sequence[str] = ()
+    ) -> tuple[dict[str, Any], View]:
+        """The game's options with defaults filled in, and the observer's ``memory`` and
+        ``features`` among the same names. Errors are those of :meth:`check_options`."""
+        views = {option.name for option in VIEW_OPTIONS}
+        own = {name: value for name, value in options.items() if name not in views}
+        checked = self.check_options(own, (*arguments, *sorted(views)) if arguments else ())
+        return checked, View(**{name: options[name] for name in options if name in views})
+
+    def encode_options(self, options: Mapping[str, Any]) -> tuple[int, ...]:
+        """The game's options as ``reset`` takes them."""
+        checked = self.check_options(options)
+        return tuple(option.encode(checked[option.name]) for option in self.options)
+
+    def parse_options(self, texts: Sequence[str]) -> dict[str, Any]:
+        """Options, the game's and an observer's, from texts KEY=VALUE; only those that are given.
+
+        Raises:
+            TypeError, ValueError: As for :meth:`check_options`.
+        """
+        known = {option.name: option for option in (*self.options, *VIEW_OPTIONS)}
+        options: dict[str, Any] = {}
+        for text in texts:
+            key, separator, value = text.partition("=")
+            if not separator:
+                raise ValueError(f"an option is given as KEY=VALUE, got {text!r}")
+            options[key] = known[key].parse(value) if key in known else value
+        self.split_options(options)
+        return options
+
+    def check_num_players(self, num_players: Any) -> int:
+        """A number of players; None is the default.
+
+        Raises:
+            ValueError: It does not allow that many; the message names the range.
+        """
+        if num_players is None:
+            return self.default_players
+        number = as_whole_number(num_players)
+        if number is None or not self.min_players <= number <= self.max_players:
+            raise ValueError(
+                f"{self.id} is for {self.min_players} to {self.max_players} players, "
+                f"got num_players={num_players!r}"
+            )
+        return number
+
+    def check_player_range(self, num_players: Any) -> tuple[int, int]:
+        """The lowest and highest number of players from one number, a pair, or None.
+
+        Raises:
+            ValueError: It is no pair of numbers, or the game does not allow that many.
+        """
+        if isinstance(num_players, (tuple, list)):
+            if len(num_players) != 2:
+                raise ValueError(
+                    f"num_players must be a number or a pair (low, high), got {num_players!r}"
+                )
+            low, high = map(self.check_num_players, num_players)
+            if low > high:
+                raise ValueError(f"num_players: {low} is greater than {high}")
+            return low, high
+        number = self.check_num_players(num_players)
+        return number, number
+
+    def new_states(self, count: int) -> NDArray[np.void]:
+        """An array of ``count`` blank records, fit to be passed to the kernels."""
+        return self.as_states(np.zeros(count, self.state_dtype))
+
+    def as_states(self, states: NDArray[np.void]) -> NDArray[np.void]:
+        """The records as kernels need them: those that may not be written are copied, and where
+        kernels run as Python they have attributes."""
+        if not states.flags.writeable:
+            states = own_copy(states)
+        return states if COMPILED else states.view(np.recarray)
+
+    @property
+    def namespace(self) -> dict[str, Any]:
+        """The global names of the templates that are compiled for the game: its kernels, and the
+        scales of its observation."""
+        return {
+            "__name__": self.rules.__name__,
+            "reset": self.rules.reset,
+            "step": self.rules.step,
+            "legal_action_mask": self.rules.legal_action_mask,
+            "determinize": self.rules.determinize,
+            "observe": self.observe,
+            "write_state": self.write_state,
+            "heuristic": self.heuristic or no_heuristic,
+            "SCALE": self.fields.scale,
+        }

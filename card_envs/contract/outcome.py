@@ -1,0 +1,110 @@
+"""Time and rewards: the entries that every game's record begins with, and their helpers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from card_envs.kernels.jit import jit
+
+#: Values of a record's ``reward_mode``, and their names as an option.
+RANK, WIN, SCORE = 0, 1, 2
+REWARD_MODES = ("rank", "win", "score")
+
+
+def common_dtype(max_players: int) -> list[tuple[Any, ...]]:
+    """The entries that every game's record begins with.
+
+    ``standing`` is kept by the game: higher is better, equal is level. It decides the rewards.
+    """
+    return [
+        ("rng", np.uint64),
+        ("seed", np.uint64),
+        ("rewards", np.float64, (max_players,)),
+        ("standing", np.int32, (max_players,)),
+        ("steps", np.int32),
+        ("max_steps", np.int32),
+        ("num_players", np.int8),
+        ("current_player", np.int8),
+        ("terminated", np.bool_),
+        ("truncated", np.bool_),
+        ("reward_mode", np.int8),
+    ]
+
+
+@jit
+def begin(s, seed, num_players, reward_mode, max_steps):
+    """Set the common entries for a new game."""
+    s.seed = seed
+    s.num_players = num_players
+    s.reward_mode = reward_mode
+    s.max_steps = max_steps
+    s.steps = 0
+    s.terminated = False
+    s.truncated = False
+    for player in range(len(s.rewards)):
+        s.rewards[player] = 0.0
+        s.standing[player] = 0
+
+
+@jit
+def begin_step(s):
+    """Clear the rewards of the step before."""
+    for player in range(s.num_players):
+        s.rewards[player] = 0.0
+
+
+@jit
+def pay_points(s, points, scale, in_round):
+    """``reward="score"``: points relative to the mean of those in the round, times ``scale``.
+
+    ``in_round`` is a set of players (bit p is player p); all others get nothing.
+    """
+    if s.reward_mode == SCORE:
+        total = 0.0
+        count = 0
+        for player in range(s.num_players):
+            if in_round >> player & 1:
+                total += points[player]
+                count += 1
+        mean = total / count
+        for player in range(s.num_players):
+            if in_round >> player & 1:
+                s.rewards[player] += (points[player] - mean) * scale
+
+
+@jit
+def pay_standing(s):
+    """``"rank"``: the mean of +1, 0, -1 over the opponents. ``"win"``: the winners share 1."""
+    n = s.num_players
+    if s.reward_mode == RANK:
+        for player in range(n):
+            balance = 0
+            for other in range(n):
+                if s.standing[player] > s.standing[other]:
+                    balance += 1
+                elif s.standing[player] < s.standing[other]:
+                    balance -= 1
+            s.rewards[player] = balance / (n - 1)
+    elif s.reward_mode == WIN:
+        best = s.standing[0]
+        for player in range(1, n):
+            best = max(best, s.standing[player])
+        winners = 0
+        for player in range(n):
+            if s.standing[player] == best:
+                winners += 1
+        for player in range(n):
+            if s.standing[player] == best:
+                s.rewards[player] = 1.0 / winners
+
+
+@jit
+def end_step(s):
+    """Count the decision, truncate the game at ``max_steps``, pay a game that is over."""
+    s.steps += 1
+    if not s.terminated and s.steps >= s.max_steps:
+        s.truncated = True
+    if s.terminated or s.truncated:
+        pay_standing(s)

@@ -1,0 +1,207 @@
+"""A table as plain data: what a player may know of it, described once for all renderers.
+
+A game's ``scene.py`` fills it in. Whatever is hidden is not in it: renderers can show all of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from card_envs.utils.words import counted
+
+
+@dataclass(frozen=True)
+class Card:
+    """A card, or several that look the same.
+
+    Args:
+        name: The card in words, singular, such as ``"bear"``; empty: it lies face down.
+        count: How many there are.
+        plural: The name of several; empty: the name with an s.
+        marks: Signs of the scene's legend that say what else is known of it.
+        highlight: Whether the present decision is about it.
+    """
+
+    name: str = ""
+    count: int = 1
+    plural: str = ""
+    marks: str = ""
+    highlight: bool = False
+
+
+@dataclass(frozen=True)
+class Zone:
+    """A place for cards, such as a hand, a row, a pile or a trick.
+
+    Args:
+        name: What it is called, such as ``"draw pile"``; a seat's zone omits the owner.
+        cards: What is known of its cards, in the order in which they lie.
+        layout: ``"row"`` (side by side), ``"pile"`` (on top of each other) or ``"slots"`` (each
+            card has a numbered place of its own).
+        note: What else there is to say of it, such as ``"elegance 3"``.
+        highlight: Whether the present decision is about it.
+        stands_for: The parameter of an action, and the value of it, that means this zone; only
+            where that depends on the table (``Target.value_of``).
+    """
+
+    name: str
+    cards: tuple[Card, ...] = ()
+    layout: str = "row"
+    note: str = ""
+    highlight: bool = False
+    stands_for: tuple[str, int | str] | None = None
+
+    @property
+    def size(self) -> int:
+        """Number of cards."""
+        return sum(card.count for card in self.cards)
+
+
+@dataclass(frozen=True)
+class Seat:
+    """A player's place at the table.
+
+    Args:
+        player: The player's number.
+        label: What the observer calls them: ``"you"`` or ``"player 2"``.
+        place: Where they sit: ``"you"`` or ``"2 left"``.
+        to_move: Whether it is their turn.
+        mark: A sign of the scene's legend; empty: none.
+        counters: Points, lives and the like, by name; the same names for all seats.
+        zones: Their cards.
+        note: What they did last.
+    """
+
+    player: int
+    label: str
+    place: str
+    to_move: bool = False
+    mark: str = ""
+    counters: tuple[tuple[str, str | int], ...] = ()
+    zones: tuple[Zone, ...] = ()
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class Grid:
+    """Numbers in rows and columns: what is known of cards, or how a round was counted.
+
+    Args:
+        title: Its heading; empty: none.
+        head: The columns' heads, that of the rows' labels first.
+        rows: Each row's label and cells; a 0 is shown as a dot.
+        text_columns: How many of the last columns hold words.
+    """
+
+    title: str
+    head: tuple[str, ...]
+    rows: tuple[tuple[str | int, ...], ...]
+    text_columns: int = 0
+
+
+@dataclass(frozen=True)
+class Place:
+    """A player's place in the standing, which players who are level share.
+
+    Args:
+        place: From 1.
+        label: What the observer calls the player.
+        result: What it was reached with, such as ``"25"``.
+    """
+
+    place: int
+    label: str
+    result: str
+
+
+@dataclass(frozen=True)
+class Scene:
+    """The table as one player sees it.
+
+    Args:
+        title: The game and how far it has come, such as ``"Beaver Gang, round 1 of 4"``.
+        observer: The observing player.
+        seats: All seats, the observer's first, then clockwise.
+        zones: Cards that belong to nobody, such as piles.
+        grids: What is known or was counted, in numbers.
+        notes: Sentences on what holds in this game or round and on what else is known.
+        legend: Signs and what they mean.
+        prompt: What is to be decided and by whom; empty at the end.
+        standing: The final standing, or that of a truncated game; empty while the game runs.
+        standing_title: The heading of the standing.
+    """
+
+    title: str
+    observer: int
+    seats: tuple[Seat, ...]
+    zones: tuple[Zone, ...] = ()
+    grids: tuple[Grid, ...] = ()
+    notes: tuple[str, ...] = ()
+    legend: tuple[tuple[str, str], ...] = ()
+    prompt: str = ""
+    standing: tuple[Place, ...] = ()
+    standing_title: str = ""
+
+
+# ---------------------------------------------------------------------------------------------
+# What the scenes of all games say in the same way; ``s`` is a record of any game
+# ---------------------------------------------------------------------------------------------
+
+
+def label_of(player: int, observer: int) -> str:
+    """What the observer calls a player."""
+    return "you" if player == observer else f"player {player}"
+
+
+def place_of(s: Any, player: int, observer: int) -> str:
+    """Where a player sits, seen by the observer."""
+    seat = (player - observer) % int(s["num_players"])
+    return f"{seat} left" if seat else "you"
+
+
+def is_over(s: Any) -> bool:
+    """Whether the game has ended or was truncated."""
+    return bool(s["terminated"] or s["truncated"])
+
+
+def mover(s: Any) -> int:
+    """The player to move; player 0 when the game is over."""
+    return 0 if is_over(s) else int(s["current_player"])
+
+
+def to_move(s: Any, player: int) -> bool:
+    """Whether it is the player's turn."""
+    return bool(player == s["current_player"]) and not is_over(s)
+
+
+def clockwise(s: Any, observer: int) -> list[int]:
+    """The players, the observer first."""
+    n = int(s["num_players"])
+    return [(observer + seat) % n for seat in range(n)]
+
+
+def standing(
+    s: Any, observer: int, results: Sequence[str], wins: str
+) -> tuple[str, tuple[Place, ...]]:
+    """Heading and places of the standing by the record's ``standing``; empty while the game runs.
+
+    Args:
+        s: The record.
+        observer: The observing player.
+        results: What to say beside each player.
+        wins: What wins a game, such as ``"the highest total"``.
+    """
+    if not is_over(s):
+        return "", ()
+    values = s["standing"][: s["num_players"]].tolist()
+    places = [1 + sum(other > value for other in values) for value in values]
+    rows = tuple(
+        Place(place, label_of(player, observer), results[player])
+        for place, player in sorted(zip(places, range(len(values)), strict=True))
+    )
+    if s["truncated"]:
+        decisions = counted(int(s["steps"]), "decision")
+        return f"The game was truncated after {decisions}. The standing so far:", rows
+    return f"The game is over. The final standing ({wins} wins):", rows

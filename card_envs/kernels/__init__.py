@@ -1,0 +1,1 @@
+"""Compilation and its cache, random numbers, bits, networks: no game, no table."""
