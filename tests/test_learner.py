@@ -328,7 +328,7 @@ def test_advantages_are_those_of_games_played_one_by_one(game, reward, truncatio
     count, rollout = len(recorder.tables), learner.rollout
     checked = cut = 0
     carried = np.empty((0, 2), np.int64)
-    for iteration in range(3):
+    for iteration in range(3 if game is SCRIPTED else 2):
         learner.collect()
         complete, advantages = rollout.advantages(gamma, lam)
         # Each game's decisions by their number within the game's slot, carried ones first.
