@@ -460,8 +460,9 @@ EACH_GAME = [pytest.param(game, id=game.id) for game in ALL_GAMES]
 #: Compiling a search, or loops for threads, takes longer than compiling the rules: `make test` does
 #: it for these games, `make test-slow` for all.
 SEARCHED = {ALL_GAMES[0], min(ALL_GAMES, key=lambda game: game.num_actions)}
-#: Every game once, for tests that search, or play with threads.
-EACH_GAME_SEARCHED = [
+#: Every game once, of which `make test` plays only these two: for tests that search, and for tests
+#: of what knows nothing of the game that it works on.
+FEW_GAMES = [
     pytest.param(game, id=game.id, marks=() if game in SEARCHED else pytest.mark.slow)
     for game in ALL_GAMES
 ]

@@ -172,7 +172,7 @@ def check_hidden_parts_do_not_matter(
 def forks(game: Game, num_players: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
     """Pairs of positions that differ in one action, of the last four."""
     rng = np.random.default_rng(num_players)
-    for states in positions_of(game, num_players)[::6]:
+    for states in positions_of(game, num_players)[::12]:
         legal = np.flatnonzero(mask_of(game, states))
         if len(legal) < 2:
             continue

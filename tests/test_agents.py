@@ -13,6 +13,7 @@ import pytest
 from helpers import (
     ALL_GAMES,
     EACH_GAME,
+    FEW_GAMES,
     TABLES,
     begin,
     copy_of,
@@ -63,6 +64,7 @@ from card_envs.kernels.portable_math import exp, log
 
 tables = pytest.mark.parametrize(("game", "num_players"), TABLES)
 each_game = pytest.mark.parametrize("game", EACH_GAME)
+few_games = pytest.mark.parametrize("game", FEW_GAMES)
 
 NO_SCALE = np.zeros(0, np.float32)  # for observations of float32
 tables_with_heuristic = pytest.mark.parametrize(
@@ -108,7 +110,7 @@ def assert_legal(turn: Turn, actions: np.ndarray) -> None:
 # ---------------------------------------------------------------------------------------------
 
 
-@each_game
+@few_games
 def test_random_is_uniform_over_the_legal_actions(game):
     kinds = np.unique(turn_in(game).action_mask, axis=0)
     draws = 4000
@@ -160,7 +162,7 @@ def test_the_heuristic_is_legal_everywhere_and_beats_random(game, num_players):
     assert reward > kit_of(game).heuristic_reward
 
 
-@each_game
+@few_games
 def test_agents_by_name(game):
     states = begin(game, game.min_players, 1)
     names = agent_names(game)
@@ -455,7 +457,7 @@ def fresh_model(game, activation, hidden, seed=3):
 @pytest.mark.parametrize(
     ("activation", "hidden"), [("relu", [32, 16]), ("tanh", [24]), ("relu", [])]
 )
-@each_game
+@few_games
 def test_numpy_inference_is_the_torch_policys(game, activation, hidden, tmp_path):
     import torch
 

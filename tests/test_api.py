@@ -798,6 +798,7 @@ def test_seats_render_as_their_learner_sees_the_table(game):
     assert SingleSeatEnv(game.name).render() is None
 
 
+@pytest.mark.slow
 @needs_training
 @each_game
 def test_maskable_ppo_learns_on_a_seat(game):

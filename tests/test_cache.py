@@ -438,6 +438,7 @@ def two(x):
         pytest.skip("the cache folder cannot be chosen on this system")
 
 
+@pytest.mark.slow
 def test_only_one_process_compiles(slow_game):
     """The others wait for it, and load what it has saved."""
     program = "from slow_game import compiled, two; print(two(20), compiled())"

@@ -134,6 +134,7 @@ def test_info_names_the_games_if_there_is_no_such_game(capsys):
 # ---------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("game", FOREIGN)
 def test_games_from_another_package(game, tmp_path):
     top = sys.modules[game.package.partition(".")[0]]
@@ -766,6 +767,7 @@ def test_interrupted_while_it_is_still_importing(command, module, tmp_path):
     assert run.stderr == "interrupted\n"
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.name == "nt", reason="XDG_CACHE_HOME names no folder there")
 def test_compiling_ahead_fills_the_cache(tmp_path):
     """A second start then compiles nothing."""

@@ -626,6 +626,7 @@ def clone(*words: str) -> subprocess.CompletedProcess[str]:
     )
 
 
+@pytest.mark.slow
 @needs_training
 @needs_minari
 @pytest.mark.parametrize("options", [[], ["--option", "memory=none", "max_steps=300"]])
@@ -640,6 +641,7 @@ def test_behavior_cloning(minari, capsys, tmp_path, options):
     assert re.search(r"^clone: rank reward MeanEstimate", done.stdout, re.MULTILINE)
 
 
+@pytest.mark.slow
 @needs_training
 @needs_minari
 def test_behavior_cloning_does_not_start_the_programs_that_a_dataset_names(minari, tmp_path):

@@ -19,7 +19,7 @@ import pytest
 from helpers import (
     ALL_GAMES,
     EACH_GAME,
-    EACH_GAME_SEARCHED,
+    FEW_GAMES,
     MASK_64,
     MEMORY_MODES,
     TABLES,
@@ -315,7 +315,7 @@ def assert_same_games(first, second, count):
     assert first[1][:count].tobytes() == second[1][:count].tobytes()
 
 
-@pytest.mark.parametrize("game", EACH_GAME_SEARCHED)
+@pytest.mark.parametrize("game", FEW_GAMES)
 def test_the_number_of_threads_changes_nothing(game):
     """With every number of threads that this machine has; with one that is the same run twice."""
     sizes = (game.min_players, game.max_players)

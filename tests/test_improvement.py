@@ -30,6 +30,8 @@ from training.improvement.labels import (
 from training.networks.actor import Actor
 from training.runs.keys import check, with_overrides
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parent.parent
 
 
@@ -127,7 +129,6 @@ def test_it_begins_with_a_policy_of_its_own_view(tmp_path):
 
 
 @pytest.mark.parametrize("game", EACH_GAME)
-@pytest.mark.slow
 def test_labels_are_what_rollouts_of_the_likeliest_actions_gave(game, tmp_path):
     policy, labels = some_labels(game, tmp_path, 40)
     assert len(labels) == 40
@@ -147,7 +148,6 @@ def test_labels_are_what_rollouts_of_the_likeliest_actions_gave(game, tmp_path):
 
 
 @pytest.mark.parametrize("game", EACH_GAME)
-@pytest.mark.slow
 def test_unlikely_actions_are_not_tried(game, tmp_path):
     run = tiny_run(game, tmp_path, "labels.candidates=30", "labels.min_probability=0.05")
     first = run.agents[run.config.agent].network.at_temperature(0.1)
@@ -285,7 +285,6 @@ def test_advantages():
 
 @pytest.mark.parametrize("game", EACH_GAME)
 @pytest.mark.parametrize("sums", [True, False])
-@pytest.mark.slow
 def test_the_torch_policy_is_the_network(game, sums, tmp_path):
     network = random_network(game) if sums else network_of(game, activation="relu")
     _, labels = some_labels(game, tmp_path, 20)
@@ -366,7 +365,6 @@ def test_what_does_not_hold_elsewhere_is_not_learned(preferring):
 # ---------------------------------------------------------------------------------------------
 
 
-@pytest.mark.slow
 def test_a_run_leaves_an_agent(tmp_path):
     run = tiny_run(SCRIPTED, tmp_path)
     path = improve.improve(run, command_line="python -m training.improve X", quiet=True)
@@ -386,7 +384,6 @@ def test_a_run_leaves_an_agent(tmp_path):
     assert (found.config, found.identities) == (run.config, run.identities)
 
 
-@pytest.mark.slow
 def test_a_run_begins_with_the_policy_at_a_temperature(tmp_path, monkeypatch):
     run = tiny_run(SMALL, tmp_path, "temperature=2.0")
     seen = []
@@ -403,7 +400,6 @@ def test_a_run_begins_with_the_policy_at_a_temperature(tmp_path, monkeypatch):
         assert is_first == (iteration == 1)
 
 
-@pytest.mark.slow
 def test_a_finished_run_can_be_given_more_iterations(tmp_path):
     folders = [tmp_path / name for name in ("whole", "more")]
     for folder in folders:
@@ -424,7 +420,6 @@ def test_a_finished_run_can_be_given_more_iterations(tmp_path):
     assert more.commands == ["one", "two"]
 
 
-@pytest.mark.slow
 def test_a_run_that_ended_early_says_so(tmp_path, monkeypatch, capsys):
     """Further iterations are not made where nothing is gained any more."""
     run = tiny_run(SMALL, tmp_path, "iterations=1")
@@ -435,7 +430,6 @@ def test_a_run_that_ended_early_says_so(tmp_path, monkeypatch, capsys):
     assert "ended after iteration 1 of 3: " in capsys.readouterr().out
 
 
-@pytest.mark.slow
 def test_a_run_is_not_resumed_with_other_rules(tmp_path, monkeypatch):
     run = tiny_run(SMALL, tmp_path, "iterations=1")
     improve.improve(run, quiet=True)
@@ -446,7 +440,6 @@ def test_a_run_is_not_resumed_with_other_rules(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("after", ["labels", "fit"])
-@pytest.mark.slow
 def test_a_run_resumes_bit_for_bit(after, tmp_path, monkeypatch):
     whole, broken = (tmp_path / name for name in ("whole", "broken"))
     for folder in (whole, broken):

@@ -12,7 +12,7 @@ from dataclasses import replace
 import gymnasium
 import numpy as np
 import pytest
-from helpers import EACH_GAME, kit_of, mid_game
+from helpers import EACH_GAME, FEW_GAMES, kit_of, mid_game
 
 import card_envs
 from card_envs.contract.scene import Card, Scene, Seat, Zone
@@ -26,6 +26,7 @@ from card_envs.render.window import Window
 from card_envs.utils.extras import MissingExtraError
 
 each_game = pytest.mark.parametrize("game", EACH_GAME)
+few_games = pytest.mark.parametrize("game", FEW_GAMES)
 OWN = [param for param in EACH_GAME if kit_of(param.values[0]).is_own]
 SHAPE = (picture.HEIGHT, picture.WIDTH, 3)
 
@@ -208,7 +209,7 @@ def test_wrong_perspectives(game, perspective):
             make(render_mode="rgb_array", render_perspective=perspective)
 
 
-@each_game
+@few_games
 def test_nothing_is_needed_before_it_is_rendered(game):
     registration = (
         ""
@@ -317,7 +318,7 @@ def test_no_display(monkeypatch):
 # ---------------------------------------------------------------------------------------------
 
 
-@each_game
+@few_games
 def test_gymnasiums_wrappers(game, pygame, tmp_path):
     from gymnasium.wrappers import HumanRendering, RecordVideo, RenderCollection
 
@@ -344,7 +345,7 @@ def test_gymnasiums_wrappers(game, pygame, tmp_path):
 @pytest.mark.skipif(
     not hasattr(gymnasium.wrappers.vector, "RecordVideo"), reason="not in this Gymnasium"
 )
-@each_game
+@few_games
 def test_the_vector_environments_video(game, tmp_path):
     from gymnasium.wrappers.vector import RecordVideo
 
@@ -415,7 +416,7 @@ def test_a_renderer_names_the_modes():
         TableRenderer(game, "rgb", None, ("ansi", "human"), 2)
 
 
-@each_game
+@few_games
 def test_pettingzoos_wrappers(game, tmp_path):
     wrappers = pytest.importorskip("pettingzoo.utils.wrappers.record_video")
     parallel = pytest.importorskip("pettingzoo.utils.wrappers.record_video_parallel")

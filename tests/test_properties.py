@@ -67,7 +67,7 @@ def test_every_position_is_possible(game, num_players):
     """All cards are there, the mask is empty at the end only, all values are whole units."""
     reached = []
 
-    @settings(max_examples=40)
+    @settings(max_examples=20)
     @given(seed=player_seeds, options=st.sampled_from(option_sets(game)))
     def check(seed, options):
         count = 0
@@ -96,7 +96,7 @@ def test_masks_are_exact(game, num_players):
     """raw_env takes every action of the mask, and refuses every other without any change."""
     accepted = []
 
-    @settings(max_examples=20)
+    @settings(max_examples=12)
     @given(
         seed=seeds,
         player_seed=player_seeds,

@@ -33,7 +33,12 @@ def test_there_is_an_example_of_each_interface(interface):
 @pytest.mark.parametrize(
     "example",
     [
-        pytest.param(example, id=str(k), marks=[needs_training] * ("sb3" in example))
+        pytest.param(
+            example,
+            id=str(k),
+            marks=[needs_training] * ("sb3" in example)
+            + [pytest.mark.slow] * ('"search:' in example),
+        )
         for k, example in enumerate(EXAMPLES)
     ],
 )

@@ -202,6 +202,7 @@ def path_of(game):
     return Path(next(iter(sys.modules[top].__path__))).parent
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("game", FOREIGN)
 def test_an_installed_package_adds_games_by_entry_points(game, tmp_path):
     about = tmp_path / "more_games-1.0.dist-info"

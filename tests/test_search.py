@@ -12,7 +12,7 @@ import pytest
 from helpers import (
     ALL_GAMES,
     EACH_GAME,
-    EACH_GAME_SEARCHED,
+    FEW_GAMES,
     begin,
     copy_of,
     is_over,
@@ -44,7 +44,7 @@ from card_envs.evaluation import evaluate
 from card_envs.kernels.jit import COMPILED
 
 each_game = pytest.mark.parametrize("game", EACH_GAME)
-each_game_searched = pytest.mark.parametrize("game", EACH_GAME_SEARCHED)
+few_games = pytest.mark.parametrize("game", FEW_GAMES)
 WITH_OUTLOOK = [param for param in EACH_GAME if param.values[0].outlook is not None]
 slow_as_python = pytest.mark.skipif(not COMPILED, reason="takes too long as plain Python")
 ROLLOUTS = 16 if COMPILED else 4
@@ -76,7 +76,7 @@ def chosen_by(agent, game, states):
     return agent.act(turn_of(game, states, np.arange(len(states)), agent.view)).tolist()
 
 
-@each_game_searched
+@few_games
 def test_it_knows_what_the_player_knows(game):
     """The choice is the same in every arrangement of what the player cannot know."""
     for agent in agents_of(game):
@@ -88,7 +88,7 @@ def test_it_knows_what_the_player_knows(game):
                 assert chosen_by(agent, game, other) == expected
 
 
-@each_game_searched
+@few_games
 def test_choices_are_legal_and_change_nothing(game):
     for agent in agents_of(game, candidates=None):
         for states in positions_in(game, 4):
@@ -98,7 +98,7 @@ def test_choices_are_legal_and_change_nothing(game):
             assert states.tobytes() == before
 
 
-@each_game_searched
+@few_games
 def test_choices_follow_from_the_seed_alone(game):
     """Not from how many games are searched at a time, or on how many threads."""
     positions = stacked(game, positions_in(game, 6))
@@ -157,7 +157,7 @@ def test_parallel_searches_of_several_threads_take_turns(monkeypatch):
 
 @pytest.mark.parametrize("rollouts", [2, 3, 7, 18, 64])
 @pytest.mark.parametrize("candidates", [2, 3, 9, None])
-@each_game_searched
+@few_games
 def test_there_are_no_more_rollouts_than_that(game, candidates, rollouts, monkeypatch):
     agent = SearchAgent(game, rollouts=rollouts, candidates=candidates)
     settings = agent._settings(1)
@@ -172,7 +172,7 @@ def test_there_are_no_more_rollouts_than_that(game, candidates, rollouts, monkey
             assert made >= min(rollouts // 2 * 2, 2)
 
 
-@each_game_searched
+@few_games
 def test_it_plays_for_the_rank_reward_whatever_the_game_pays(game):
     """Evaluations pay scores, and report ranks."""
     for agent in agents_of(game):
@@ -188,7 +188,7 @@ def test_it_plays_for_the_rank_reward_whatever_the_game_pays(game):
                     np.testing.assert_array_equal(expected, actual)
 
 
-@each_game_searched
+@few_games
 def test_what_a_search_finds_out(game):
     """The chosen action is among those tried most, a tree's the best of them; an action has a
     value if it was tried."""
@@ -215,7 +215,7 @@ def test_what_a_search_finds_out(game):
                 assert visits.max() == (agent.work[0] - worlds) // 2
 
 
-@each_game_searched
+@few_games
 def test_without_better_ones_the_proposed_action_is_kept(game):
     """With a caution that no lead can satisfy, it is the proposer's likeliest."""
     for agent in agents_of(game, caution=1e9):
@@ -235,7 +235,7 @@ def test_without_better_ones_the_proposed_action_is_kept(game):
 
 @slow_as_python
 @pytest.mark.parametrize("method", ["halving", "tree"])
-@each_game_searched
+@few_games
 def test_it_beats_its_own_rollouts(game, method):
     """Rollouts by random play are enough to beat random play."""
     agent = SearchAgent(game, rollouts=32, policy="random", candidates=None, seed=1)
@@ -248,7 +248,7 @@ def test_it_beats_its_own_rollouts(game, method):
     assert result.agents[0].rank.interval[0] > 0.0
 
 
-@each_game_searched
+@few_games
 def test_observers_look_in_their_own_view(game):
     """What the proposer observes is what it was made for."""
     view = View("none", False)
@@ -268,7 +268,7 @@ def test_observers_look_in_their_own_view(game):
 # ---------------------------------------------------------------------------------------------
 
 
-@each_game_searched
+@few_games
 def test_names(game):
     kind = "random" if game.heuristic is None else "heuristic"
     for name in (

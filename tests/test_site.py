@@ -55,7 +55,17 @@ def relative_links(text):
     return [t.partition("#")[0] for t in targets if not re.match(r"\w+:|#", t)]
 
 
-@pytest.mark.parametrize("page", WITH_CODE, ids=name_of)
+@pytest.mark.parametrize(
+    "page",
+    [
+        pytest.param(
+            page,
+            id=name_of(page),
+            marks=[pytest.mark.slow] * ('"search:' in page.read_text(encoding="utf-8")),
+        )
+        for page in WITH_CODE
+    ],
+)
 def test_the_code_of_a_page_runs_from_top_to_bottom(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(ROOT)

@@ -6,6 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
 from helpers import ALL_GAMES, kit_of
 
 ROOT = Path(__file__).parent.parent
@@ -39,6 +40,7 @@ units: dict[str, np.ndarray[Any, np.dtype[np.uint8]]] = fields.unflatten(
 """
 
 
+@pytest.mark.slow
 def test_misspelt_options_and_attributes_are_errors(tmp_path):
     game = next(game for game in ALL_GAMES if kit_of(game).is_own)
     code = CODE.format(module=game.name, game=game.id, players=game.max_players)

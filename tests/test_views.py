@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from helpers import (
     EACH_GAME,
+    FEW_GAMES,
     MEMORY_MODES,
     TABLES,
     VIEWS,
@@ -30,6 +31,7 @@ from card_envs.envs.single_seat_vector import SingleSeatVectorEnv
 
 tables = pytest.mark.parametrize(("game", "num_players"), TABLES)
 each_game = pytest.mark.parametrize("game", EACH_GAME)
+few_games = pytest.mark.parametrize("game", FEW_GAMES)
 
 
 # ---------------------------------------------------------------------------------------------
@@ -146,7 +148,7 @@ def test_units_are_the_values_times_their_scale(game, num_players, view):
             assert (units / game.fields.scale).tobytes() == values.tobytes()
 
 
-@each_game
+@few_games
 def test_a_batch_in_units_plays_the_same_games(game):
     batch = card_envs.make_vec(game.name, 9)
     other = card_envs.make_vec(game.name, 9, observation_dtype="uint8")
@@ -163,7 +165,7 @@ def test_a_batch_in_units_plays_the_same_games(game):
 
 
 @pytest.mark.parametrize("mask", ["info", "observation"])
-@each_game
+@few_games
 def test_a_vector_in_units_plays_the_same_games(game, mask):
     """Against agents that are asked, which get float32, and against networks, which do not."""
 

@@ -17,6 +17,7 @@ def _in_a_folder_of_its_own(tmp_path, monkeypatch):
     monkeypatch.syspath_prepend(EXAMPLES)
 
 
+@pytest.mark.slow
 def test_the_page_trains_a_policy_that_beats_random():
     from integrations.pages import run_page
     from tensorboard.backend.event_processing.event_accumulator import EventAccumulator

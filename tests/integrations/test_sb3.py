@@ -53,6 +53,7 @@ def masked_actions(env, rng):
 # ---------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_the_page_trains_a_model_that_beats_random(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     page = run_page("sb3")

@@ -17,7 +17,7 @@ from pathlib import Path
 import gymnasium
 import numpy as np
 import pytest
-from helpers import ALL_GAMES, EACH_GAME, begin, kit_of, mask_of
+from helpers import ALL_GAMES, EACH_GAME, FEW_GAMES, begin, kit_of, mask_of
 from programs import EXAMPLES, none_left, processes, program
 
 from card_envs.agents import ProgramAgent, agent_names, as_agent, choose, make_agent
@@ -28,6 +28,7 @@ from card_envs.envs.single_seat_vector import SingleSeatVectorEnv
 from card_envs.evaluation import deal_seeds, evaluate, play_deals, play_one_against, run_tournament
 
 each_game = pytest.mark.parametrize("game", EACH_GAME)
+few_games = pytest.mark.parametrize("game", FEW_GAMES)
 GAME = ALL_GAMES[0]  # where any game will do
 N = GAME.min_players
 ROOT = Path(__file__).parent.parent.parent
@@ -145,7 +146,7 @@ def course(env, steps=40):
 
 
 @pytest.mark.parametrize("skip_forced", [False, True])
-@each_game
+@few_games
 def test_opponents_in_gymnasium(game, skip_forced):
     for make in (
         lambda opponents: SingleSeatEnv(game.name, opponents=opponents, skip_forced=skip_forced),

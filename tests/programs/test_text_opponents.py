@@ -8,13 +8,14 @@ import sys
 import gymnasium
 import numpy as np
 import pytest
-from helpers import ALL_GAMES, EACH_GAME
+from helpers import ALL_GAMES, EACH_GAME, FEW_GAMES
 from programs import none_left, processes, program
 
 from card_envs.envs.single_seat import SingleSeatEnv
 from card_envs.text.seat import TextSeatEnv
 
 each_game = pytest.mark.parametrize("game", EACH_GAME)
+few_games = pytest.mark.parametrize("game", FEW_GAMES)
 GAME = ALL_GAMES[0]  # where any game will do
 N = GAME.min_players
 
@@ -49,7 +50,7 @@ def courses(game, behaviour, tmp_path, *, decisions, resets=6, **options):
     return seen, [[json.loads(line) for line in log.read_text().splitlines()] for log in logs]
 
 
-@each_game
+@few_games
 def test_a_forfeit_ends_the_game_as_with_a_single_seat(game, tmp_path):
     """The program crashes whenever it is asked for the fourth time."""
     seen, (expected, sent) = courses(game, "log and crash", tmp_path, decisions=200, max_steps=300)
@@ -74,7 +75,7 @@ def test_the_last_text_of_a_forfeited_game_names_the_player():
     env.close()
 
 
-@each_game
+@few_games
 def test_programs_are_told_of_games_that_are_broken_off(game, tmp_path):
     """By a reset in mid-game, wherever the opponents then sit."""
     messages = []
