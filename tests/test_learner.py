@@ -12,7 +12,7 @@ import pytest
 pytest.importorskip("torch")
 
 import torch
-from helpers import EACH_GAME, needs_training, table_sizes
+from helpers import EACH_GAME, FEW_GAMES, needs_training, table_sizes
 from tiny_runs import SCRIPTED, SMALL, random_network, tiny_run
 
 import card_envs
@@ -191,7 +191,7 @@ def test_the_learner_and_its_snapshots_observe_in_the_view_of_the_configuration(
 
 
 @pytest.mark.parametrize("critic", ["observation", "state", "both"])
-@pytest.mark.parametrize("game", EACH_GAME)
+@pytest.mark.parametrize("game", FEW_GAMES)
 def test_the_critic_sees_what_it_is_to_see_and_the_actor_the_observation(game, critic):
     learner = learner_of(game, f"network.critic={critic}", "opponents.self=1")
     games = learner.games
@@ -223,7 +223,7 @@ def test_the_critic_sees_what_it_is_to_see_and_the_actor_the_observation(game, c
     assert sees_others == (critic != "observation")
 
 
-@pytest.mark.parametrize("game", [g for g in EACH_GAME if g.values[0].heuristic is not None])
+@pytest.mark.parametrize("game", [g for g in FEW_GAMES if g.values[0].heuristic is not None])
 def test_the_critic_is_told_what_would_be_paid_next(game):
     """The plain loop says the same, and no game has changed by it."""
     games = games_of(game, "network={critic: observation, critic_playout: true}")

@@ -9,7 +9,7 @@ import gymnasium
 import numpy as np
 import pytest
 import torch
-from helpers import EACH_GAME, needs_training
+from helpers import FEW_GAMES, needs_training
 from integrations.pages import run_page
 from sb3_contrib import MaskablePPO
 from sb3_contrib.common.maskable.utils import get_action_masks, is_masking_supported
@@ -72,7 +72,7 @@ def test_the_page_trains_a_model_that_beats_random(tmp_path, monkeypatch):
 
 
 @needs_training
-@pytest.mark.parametrize("game", EACH_GAME)
+@pytest.mark.parametrize("game", FEW_GAMES)
 def test_the_script_leaves_the_models_policy(game, tmp_path, capsys):
     from training import sb3_ppo
 
