@@ -461,11 +461,11 @@ def fresh_model(game, activation, hidden, seed=3):
 def test_numpy_inference_is_the_torch_policys(game, activation, hidden, tmp_path):
     import torch
 
-    from training.export import policy_network
+    from training.sb3_ppo import network_of as network_of_model
 
     model = fresh_model(game, activation, hidden)
     path = tmp_path / "fresh.safetensors"
-    write_policy(path, policy_network(model.policy, activation), game)
+    write_policy(path, network_of_model(model), game)
     agent = make_agent(str(path), game)
     turn = turn_in(game)
     expected, _ = model.predict(turn.observation, action_masks=turn.action_mask, deterministic=True)
@@ -478,7 +478,7 @@ def test_numpy_inference_is_the_torch_policys(game, activation, hidden, tmp_path
         logits = model.policy.action_net(features).numpy()
     np.testing.assert_allclose(agent.network.logits(turn.observation), logits, rtol=1e-4, atol=1e-4)
     again = tmp_path / "again.safetensors"
-    write_policy(again, policy_network(model.policy, activation), game)
+    write_policy(again, network_of_model(model), game)
     assert again.read_bytes() == path.read_bytes()
 
 

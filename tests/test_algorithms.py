@@ -18,8 +18,8 @@ from benchmarks.exploitability import exploitability
 from card_envs.agents import PolicyAgent, make_agent
 from card_envs.agents.network import Network
 from training import train
-from training.improvement_config import load_improvement_config
-from training.records import read_json
+from training.improvement.config import load_improvement_config
+from training.runs.records import read_json
 
 ROOT = Path(__file__).parents[1]
 #: Seeds of the six deals of Kuhn poker, each once.

@@ -17,11 +17,18 @@ from card_envs.agents.network import write_policy
 from card_envs.contract.agent import turn_of
 from card_envs.contract.game import Game, View
 from training import improve, ship
-from training.config import check, with_overrides
 from training.improve import ImprovementRun
-from training.improvement import Actor, _advantages, fit_policy
-from training.improvement_config import FitSection, ImprovementConfig, load_improvement_config
-from training.labels import Labels, join_labels, label_positions, read_labels, write_labels
+from training.improvement.config import FitSection, ImprovementConfig, load_improvement_config
+from training.improvement.fitting import _advantages, fit_policy, log_probs_of
+from training.improvement.labels import (
+    Labels,
+    join_labels,
+    label_positions,
+    read_labels,
+    write_labels,
+)
+from training.networks.actor import Actor
+from training.runs.keys import check, with_overrides
 
 pytestmark = pytest.mark.slow
 
@@ -281,13 +288,13 @@ def test_advantages():
 def test_the_torch_policy_is_the_network(game, sums, tmp_path):
     network = random_network(game) if sums else network_of(game, activation="relu")
     _, labels = some_labels(game, tmp_path, 20)
-    actor = Actor(network, game)
+    actor = Actor.of(network, game)
     features = game.action_features
     by_features = sums or np.linalg.matrix_rank(features) == game.num_actions
-    assert len(actor.action.weight) == (features.shape[1] if by_features else game.num_actions)
+    assert len(actor.linear[-1].weight) == (features.shape[1] if by_features else game.num_actions)
     batch = improvement_inputs(labels, game)
     with torch.no_grad():
-        found = actor(*batch).exp().numpy()
+        found = log_probs_of(actor, *batch).exp().numpy()
     expected = network.logits(labels.observation / game.fields.scale).astype(np.float64)
     expected[labels.action_mask == 0] = -np.inf
     expected = np.exp(expected - expected.max(axis=1, keepdims=True))
@@ -296,7 +303,7 @@ def test_the_torch_policy_is_the_network(game, sums, tmp_path):
 
 
 def improvement_inputs(labels, game):
-    from training.sparse import SparseRows
+    from training.networks.sparse import SparseRows
 
     rows = SparseRows.of(labels.observation / game.fields.scale)
     return rows, torch.from_numpy(labels.action_mask)

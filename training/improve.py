@@ -22,15 +22,19 @@ from card_envs.agents import NetworkAgent, PolicyAgent
 from card_envs.agents.network import write_policy
 from card_envs.commands import command
 from card_envs.utils.progress import track
-from training.arguments import add_run_arguments, run_of
-from training.export import export_policy
-from training.improvement import fit_policy
-from training.improvement_config import ImprovementConfig, load_improvement_config
-from training.labels import Labels, join_labels, label_positions, read_labels, write_labels
-from training.learner import use_threads
-from training.periodic_evaluation import evaluate_learner
-from training.run_folder import RunFolder, load_resumed
-from training.tasks import add_arguments, check_backend, do_tasks
+from training.improvement.config import ImprovementConfig, load_improvement_config
+from training.improvement.fitting import fit_policy
+from training.improvement.labels import (
+    Labels,
+    join_labels,
+    label_positions,
+    read_labels,
+    write_labels,
+)
+from training.runs.arguments import add_run_arguments, run_of
+from training.runs.evaluation import evaluate_learner
+from training.runs.run_folder import RunFolder, load_resumed, use_threads
+from training.runs.tasks import add_arguments, check_backend, do_tasks
 
 
 @dataclass(frozen=True)
@@ -160,7 +164,7 @@ def _iterate(run: ImprovementRun, jobs: int, backend: str, quiet: bool) -> None:
         entries = run.progress
         for path in _paths(run, iteration - config.fit.window + 1):
             path.unlink(missing_ok=True)
-    export_policy(policy.network, run, _card(run))
+    run.export(policy.network, _card(run))
 
 
 def _is_done(entries: Sequence[dict[str, Any]], window: int) -> bool:

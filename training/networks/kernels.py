@@ -1,7 +1,7 @@
 """Kernels of the learner: products with sparse rows, and distributions over legal actions.
 
 Sparse rows are ``columns[begins[i]:ends[i]]``, in ascending order, and their ``values``
-(``training.sparse``). Every sum has a fixed order.
+(``training.networks.sparse``). Every sum has a fixed order.
 """
 
 from __future__ import annotations

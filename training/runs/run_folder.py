@@ -18,13 +18,14 @@ import yaml
 from filelock import FileLock, Timeout
 
 from card_envs.agents import Agent, PolicyAgent, make_agent
-from card_envs.agents.network import Network
+from card_envs.agents.network import Network, write_policy
 from card_envs.contract.game import Game, View
 from card_envs.games import load_game
 from card_envs.utils.files import followed, left_beside, write_json, write_output, write_text
 from card_envs.utils.words import counted
-from training.config import GameConfig, Section, check, read_yaml
-from training.records import identity, machine, read_json, versions
+from training.runs.config import GameConfig
+from training.runs.keys import Section, check, read_yaml
+from training.runs.records import commit_of, identity, machine, read_json, versions
 
 logger = logging.getLogger("card_envs")
 
@@ -34,6 +35,15 @@ _Config = TypeVar("_Config", bound=GameConfig)
 _ORIGIN = "agents.json"
 _CONFIG = "config.yaml"
 _COMMANDS = "command.txt"
+
+
+# What torch decides, whatever a run of this process has set.
+_DEFAULT_THREADS = torch.get_num_threads()
+
+
+def use_threads(threads: int | None) -> None:
+    """Set torch's CPU threads; None: as many as torch decided at the start."""
+    torch.set_num_threads(threads or _DEFAULT_THREADS)
 
 
 def load_resumed(
@@ -72,7 +82,7 @@ class RunFolder(Generic[_Config]):
         options: The game's options with defaults filled in, ``reward`` among them.
         view: How the learner observes.
         agents: The agents that take part, by the names that the configuration uses.
-        identities: The same agents as ``training.records.identity`` tells them apart.
+        identities: The same agents as ``training.runs.records.identity`` tells them apart.
         folder: Where the run's files are, or will be.
     """
 
@@ -158,6 +168,7 @@ class RunFolder(Generic[_Config]):
             "draws": config.draws,
             "agents": list(self.identities.values()),
             "commands": self.commands,
+            "commit": commit_of(),
             "config": config.model_dump(mode="json"),
             "seed": config.seed,
             **own,
@@ -165,6 +176,17 @@ class RunFolder(Generic[_Config]):
             "versions": {"python": platform.python_version(), **versions(packages)},
             "last_evaluation": self.progress[-1],
         }
+
+    def export(self, network: Network, card: dict[str, Any]) -> None:
+        """Write the policy file and its card.
+
+        The card comes last: a run that has one of its configuration is finished.
+
+        Raises:
+            OSError: A file cannot be written.
+        """
+        write_policy(self.policy_path, network, self.game, self.view, self.config.draws)
+        write_json(self.card_path, card)
 
     @property
     def commands(self) -> list[str]:

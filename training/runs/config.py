@@ -2,44 +2,18 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any, Literal, Self, TypeVar, get_args, get_origin
+from typing import Annotated, Any, Literal, Self
 
-import yaml
-from pydantic import (
-    BaseModel,
-    ConfigDict,
-    Field,
-    ValidationError,
-    ValidationInfo,
-    field_validator,
-    model_validator,
-)
+from pydantic import Field, model_validator
 
 from card_envs.contract.game import Game
 from card_envs.games import load_game
-
-_Model = TypeVar("_Model", bound=BaseModel)
+from training.runs.keys import Section, check, read_yaml, with_overrides
 
 # Names of files in a run's folder, and of agents that are not policies.
 _TAKEN_NAMES = ("random", "heuristic", "agents", "checkpoint", "measured")
-
-
-class Section(BaseModel):
-    """A config section; unknown keys are rejected."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
-
-    @field_validator("*", mode="before")
-    @classmethod
-    def _is_no_flag_unless_wanted(cls, value: Any, info: ValidationInfo) -> Any:
-        """Reject true and false, which pydantic takes for 1 and 0."""
-        annotation = cls.model_fields[str(info.field_name)].annotation
-        if isinstance(value, bool) and bool not in (annotation, *get_args(annotation)):
-            raise ValueError(f"true and false are not allowed here, got {str(value).lower()}")
-        return value
 
 
 def _by_game(default: str) -> dict[str, Any]:
@@ -83,7 +57,7 @@ class OpponentsSection(Section):
         0.0,
         ge=0,
         le=1,
-        description="share of games in which one agent holds all other seats, as in evaluations",
+        description="share of tables at which one agent holds all other seats, as in evaluations",
     )
 
     @model_validator(mode="after")
@@ -96,14 +70,19 @@ class OpponentsSection(Section):
 class PoolSection(OpponentsSection):
     """The same, with a pool that grows during training."""
 
+    own: float = Field(
+        alias="self",
+        ge=0,
+        le=1,
+        description="share of games in which the learner holds every seat, and learns from all; "
+        "in the others it holds one",
+        json_schema_extra=_by_game("0 where `pool` or `agents` are given, 1 otherwise"),
+    )
+    block_size: int = Field(
+        32, ge=1, description="games of a block, which have the same players until a snapshot"
+    )
     pool_size: int = Field(8, ge=1, description="snapshots in a full pool")
     snapshot_every: int = Field(10, ge=1, description="iterations between two snapshots")
-
-    @model_validator(mode="after")
-    def _has_first_opponents(self) -> Self:
-        if sum(self.agents.values()) <= 0:
-            raise ValueError("one of agents must be above 0: the first games have no snapshots")
-        return self
 
 
 class NetworkSection(Section):
@@ -117,10 +96,10 @@ class NetworkSection(Section):
     activation: Literal["relu", "tanh"] = Field(
         "relu", description="activation of the hidden layers"
     )
-    critic: Literal["observation", "state"] = Field(
+    critic: Literal["observation", "state", "both"] = Field(
         "state",
         description="what the value network sees, in training only: the learner's "
-        "observation, or the true full state, which explains more of the luck",
+        "observation, the true full state, which explains more of the luck, or both",
     )
     critic_playout: bool = Field(
         False,
@@ -169,7 +148,7 @@ class ImitationSection(Section):
 
 
 class PPOSection(Section):
-    """MaskablePPO's own hyperparameters."""
+    """The hyperparameters of PPO."""
 
     n_steps: int = Field(
         32, ge=1, le=2**16, description="learner decisions of each game between two updates"
@@ -192,7 +171,14 @@ class PPOSection(Section):
         None,
         ge=0,
         le=1e3,
-        description="final weight of the entropy, reached linearly; null: constant",
+        description="final weight of the entropy, reached linearly; null: constant, or falling "
+        "by `ent_power`",
+    )
+    ent_power: float | None = Field(
+        None,
+        ge=0,
+        le=10,
+        description="the entropy's weight is `ent_coef * (t + 1)**-ent_power` after t iterations",
     )
     kl_coef: float = Field(
         0.0,
@@ -214,6 +200,27 @@ class PPOSection(Section):
     target_kl: float | None = Field(
         None, gt=0, description="KL divergence that ends an update early; null: no limit"
     )
+
+    @model_validator(mode="after")
+    def _has_one_schedule(self) -> Self:
+        if self.ent_power is not None and self.final_ent_coef is not None:
+            raise ValueError("final_ent_coef and ent_power exclude each other")
+        return self
+
+    def learning_rate_at(self, done: float) -> float:
+        """The learning rate after a share of the training."""
+        return _between(self.learning_rate, self.final_learning_rate, done)
+
+    def ent_coef_at(self, done: float, iterations: int) -> float:
+        """The entropy's weight after a share of the training, and so many iterations."""
+        if self.ent_power is not None:
+            return self.ent_coef * float((iterations + 1) ** -self.ent_power)
+        return _between(self.ent_coef, self.final_ent_coef, done)
+
+
+def _between(start: float, final: float | None, done: float) -> float:
+    """The last iteration goes beyond the end, where it is the final value as well."""
+    return start if final is None else start + (final - start) * min(done, 1.0)
 
 
 class EvaluationSection(Section):
@@ -306,7 +313,7 @@ class Config(GameConfig):
     decisions: int = Field(ge=0, description="learner decisions in all; 0: imitation alone")
     device: Literal["auto", "cpu", "cuda"] = Field(
         "auto",
-        description="cuda: games and networks on a GPU; auto: networks, where torch can use one",
+        description="what computes the networks; auto: a GPU where torch can use one",
     )
     ema_decay: float = Field(
         0.0,
@@ -331,21 +338,19 @@ class Config(GameConfig):
     ppo: PPOSection = PPOSection()
     evaluation: PeriodicEvaluationSection
 
+    @model_validator(mode="before")
+    @classmethod
+    def _play_themselves_unless_others_are_given(cls, data: Any) -> Any:
+        opponents = data.get("opponents", {}) if isinstance(data, dict) else None
+        if not isinstance(opponents, dict):
+            return data
+        own = 0.0 if {"pool", "agents"} & set(opponents) else 1.0
+        return {**data, "opponents": {"self": own, **opponents}}
+
     @model_validator(mode="after")
     def _learns(self) -> Config:
         if not self.decisions and not self.imitation.decisions:
             raise ValueError("decisions and imitation.decisions must not both be 0")
-        return self
-
-    @model_validator(mode="after")
-    def _has_no_batch_of_one(self) -> Config:
-        size = self.environment.num_envs * self.ppo.n_steps
-        if size % self.ppo.batch_size == 1:
-            raise ValueError(
-                f"ppo.batch_size: {size} decisions an iteration (environment.num_envs * "
-                f"ppo.n_steps) in batches of {self.ppo.batch_size} leave a batch of one, whose "
-                "advantage cannot be normalized"
-            )
         return self
 
     @model_validator(mode="after")
@@ -393,126 +398,3 @@ def load_config(path: str | Path, overrides: Sequence[str] = ()) -> Config:
         given = ", ".join(f"imitation.{key}" for key in imitation)
         raise ValueError(f"{path}: {given}: without imitation.decisions nothing is imitated")
     return check(Config, data, path)
-
-
-def read_yaml(path: str | Path) -> dict[str, Any]:
-    """The keys and values of a YAML file.
-
-    Raises:
-        ValueError: The file cannot be read, or it holds something else.
-    """
-    try:
-        data = _parse_yaml(Path(path).read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        reason = " ".join(str(error).split())
-        raise ValueError(f"cannot read the configuration {path}: {reason}") from None
-    if not isinstance(data, dict):
-        raise ValueError(f"{path} must be a mapping of keys to values")
-    return data
-
-
-class _Loader(yaml.SafeLoader):
-    """Plain data without aliases, which could stand for far more than the file holds, and without
-    keys that are given twice."""
-
-    def construct_mapping(self, node: Any, deep: bool = False) -> dict[Any, Any]:
-        keys = [self.construct_object(key, deep=deep) for key, _ in node.value]
-        for k, key in enumerate(keys):
-            if key in keys[:k]:
-                raise yaml.YAMLError(f"the key {key!r} is given twice")
-        return super().construct_mapping(node, deep)
-
-    def compose_node(self, parent: Any, index: Any) -> Any:
-        if self.check_event(yaml.AliasEvent):
-            raise yaml.YAMLError("aliases (*name) are not supported")
-        return super().compose_node(parent, index)
-
-
-def _parse_yaml(text: str) -> Any:
-    """What a YAML text holds; ValueError if it is not plain data."""
-    try:
-        return yaml.load(text, _Loader)
-    except RecursionError:
-        raise ValueError("it is nested too deeply") from None
-    except Exception as error:  # wrong values behind tags raise anything
-        raise ValueError(str(error)) from None
-
-
-def with_overrides(data: dict[str, Any], overrides: Sequence[str]) -> dict[str, Any]:
-    """A copy of the data with ``KEY=VALUE`` applied.
-
-    Raises:
-        ValueError: An override has no ``=``, its value is not YAML, or its key leads nowhere.
-    """
-    data = copy.deepcopy(data)
-    for override in overrides:
-        _override(data, override)
-    return data
-
-
-def check(model: type[_Model], data: dict[str, Any], path: str | Path) -> _Model:
-    """The data as a model.
-
-    Args:
-        model: The model's class.
-        data: Keys and values.
-        path: Where they come from, for errors.
-
-    Raises:
-        ValueError: A key or value is wrong; the message names the file and the mistake.
-    """
-    try:
-        return model.model_validate(data)
-    except ValidationError as error:
-        lines = [_explain(entry, model) for entry in error.errors()]
-        raise ValueError(f"{path}: " + "; ".join(lines)) from None
-
-
-#: The section of weights of agents, by name.
-_AGENTS = "opponents.agents."
-
-
-def _override(data: dict[str, Any], text: str) -> None:
-    key, separator, value = text.partition("=")
-    if not separator or not key:
-        raise ValueError(f"--set takes KEY=VALUE, got {text!r}")
-    *parents, last = key.split(".")
-    if key.startswith(_AGENTS):  # which are named as they are: paths have dots
-        parents, last = _AGENTS.rstrip(".").split("."), key.removeprefix(_AGENTS)
-    for parent in parents:
-        data = data.setdefault(parent, {})
-        if not isinstance(data, dict):
-            raise ValueError(f"--set {text}: {parent!r} has no keys of its own")
-    try:
-        data[last] = _parse_yaml(value)
-    except ValueError:
-        raise ValueError(f"--set {text}: {value!r} is not YAML") from None
-
-
-# What is needed, in YAML's words, by how the type of pydantic's error begins.
-_NEEDED = {
-    "int_": "a whole number",
-    "float_": "a number",
-    "bool_": "true or false",
-    "string_": "a text",
-    "tuple_": "a list",
-    "dict_": "a section of keys and values",
-    "model_": "a section of keys and values",
-}
-
-
-def _explain(entry: Any, model: type[BaseModel]) -> str:
-    where = ".".join(map(str, entry["loc"])) or "configuration"
-    if entry["type"] == "extra_forbidden":
-        section: Any = model
-        for key in entry["loc"][:-1]:
-            if get_origin(section) is dict:
-                section = get_args(section)[1]
-            else:
-                section = section.model_fields[key].annotation
-        return f"unknown key {where!r}; allowed here are {', '.join(section.model_fields)}"
-    needed = next((what for kind, what in _NEEDED.items() if entry["type"].startswith(kind)), None)
-    if needed is not None:
-        return f"{where}: {needed} is needed, got {entry['input']!r}"
-    message = entry["msg"].removeprefix("Value error, ")  # pydantic's words before a validator's
-    return f"{where}: {message}"

@@ -10,6 +10,7 @@ from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
 from card_envs.utils.markdown import markdown_table
+from training.runs.keys import keys_of
 
 _NULL = " or null"
 _END = "...\n"  # of a YAML document that is a text or a number
@@ -26,7 +27,7 @@ def config_table(model: type[BaseModel]) -> str:
 
 
 def _keys_of(model: type[BaseModel], prefix: str = "") -> Iterator[tuple[str, FieldInfo]]:
-    for name, field in model.model_fields.items():
+    for name, field in keys_of(model):
         section = field.annotation
         if isinstance(section, type) and issubclass(section, BaseModel):
             yield from _keys_of(section, f"{prefix}{name}.")

@@ -183,7 +183,7 @@ def _check_answers(address: str) -> None:
 
 def _packages(game: Game) -> list[str]:
     """The folders of the packages that a worker imports: the repository's, and the game's own."""
-    root = Path(__file__).parent.parent
+    root = Path(__file__).parent.parent.parent
     folders = {root / package for package in ("card_envs", "training", "benchmarks")}
     package = sys.modules[game.package.partition(".")[0]]
     if package is not card_envs:  # a game of another package

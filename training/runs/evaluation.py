@@ -9,7 +9,7 @@ import numpy as np
 from card_envs.agents import Agent
 from card_envs.evaluation import deal_seeds, estimate_mean, play_one_against
 from card_envs.evaluation.display import short_names
-from training.run_folder import RunFolder
+from training.runs.run_folder import RunFolder
 
 # Evaluations during training are on deals of their own, the same ones every time.
 _EVALUATION_SEED = 1_000_003

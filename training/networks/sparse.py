@@ -15,7 +15,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from training import kernels
+from training.networks import kernels
 
 
 @dataclass(frozen=True)
@@ -97,8 +97,22 @@ class SparseRows:
         return self.begins, self.ends, self.columns, self.first, self.values
 
 
-def as_dense(rows: SparseRows | torch.Tensor) -> torch.Tensor:
-    """The rows of a minibatch as a tensor, whichever way they are kept."""
+#: Rows as networks take them: sparse on a CPU, dense on a GPU.
+Rows = SparseRows | torch.Tensor
+
+
+def rows_on(device: torch.device, rows: SparseRows) -> Rows:
+    """The rows as networks on a device take them."""
+    return rows if device.type == "cpu" else rows.to_dense().to(device)
+
+
+def columns_of(rows: Rows, first: int, stop: int) -> Rows:
+    """The columns from ``first`` to before ``stop``."""
+    return rows.between(first, stop) if isinstance(rows, SparseRows) else rows[:, first:stop]
+
+
+def as_dense(rows: Rows) -> torch.Tensor:
+    """The rows as a tensor, whichever way they are kept."""
     return rows.to_dense() if isinstance(rows, SparseRows) else rows
 
 
@@ -134,6 +148,20 @@ class SparseRowsBuffer:
         self._used = kernels.compress(dense, self._used, begins, ends, self._columns, self._values)
         self._filled = new.stop
         return SparseRows(begins, ends, self._columns, self._values, self._size)
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """All rows since the buffer was cleared, for a file."""
+        used = slice(0, self._used)
+        lengths = self.rows.ends - self.rows.begins
+        return {"lengths": lengths, "columns": self._columns[used], "values": self._values[used]}
+
+    def restore(self, arrays: dict[str, NDArray[Any]]) -> None:
+        """Bring the buffer to the rows that :meth:`arrays` gave."""
+        lengths = arrays["lengths"]
+        self._filled, self._used = len(lengths), len(arrays["columns"])
+        self._ends[: self._filled] = np.cumsum(lengths)
+        self._begins[: self._filled] = self._ends[: self._filled] - lengths
+        self._columns, self._values = arrays["columns"].copy(), arrays["values"].copy()
 
     @property
     def rows(self) -> SparseRows:

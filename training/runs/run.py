@@ -9,8 +9,8 @@ from itertools import pairwise
 from pathlib import Path
 
 from card_envs.agents import PolicyAgent
-from training.config import Config, load_config
-from training.run_folder import RunFolder, load_resumed
+from training.runs.config import Config, load_config
+from training.runs.run_folder import RunFolder, load_resumed
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ class Run(RunFolder[Config]):
         config, game = self.config, self.game
         values = game.fields.size + game.num_actions
         inputs = game.fields.size
-        if config.network.critic == "state":
+        if config.network.critic != "observation":
             values += game.state_fields.size
             inputs += game.state_fields.size
         # Sparse rows take 8 bytes for a value that is not 0, which about an eighth are.

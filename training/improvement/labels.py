@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import zipfile
 import zlib
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from pathlib import Path
 
 import numpy as np
@@ -19,9 +19,10 @@ from card_envs.agents import PolicyAgent, SearchAgent
 from card_envs.agents.search.agents import SearchFollower
 from card_envs.contract.agent import Turn
 from card_envs.utils.files import open_output
-from training.improvement_config import ImprovementConfig
-from training.run_folder import RunFolder
-from training.selfplay import SelfPlayGames
+from training.games.selfplay import SelfPlayGames
+from training.improvement.config import ImprovementConfig
+from training.runs.config import PoolSection
+from training.runs.run_folder import RunFolder
 
 # Steps of all games before the first label: positions are then of any stage of a game.
 _BURN_IN = 200
@@ -115,10 +116,11 @@ def label_positions(
     config = run.config
     rng = np.random.default_rng([config.seed, iteration, shard])
     seed = int(rng.integers(2**31))
-    own = replace(run, config=config.model_copy(update={"seed": seed}))
-    games = SelfPlayGames(own)
-    # The opponent pool; its actions are drawn, as in training.
-    games.arena.agents.append(PolicyAgent(policy.network, policy.name, policy.view, seed=0))
+    # Each game's table is drawn anew when it ends.
+    opponents = PoolSection.model_validate(
+        {**config.opponents.model_dump(), "self": 0, "block_size": 1}
+    )
+    games = SelfPlayGames(run.game, config.environment, opponents, run.agents, seed)
     drawing = PolicyAgent(policy.network, policy.name, policy.view, seed)
     likeliest = PolicyAgent(policy.network, policy.name, policy.view)
     searcher = SearchAgent(
@@ -135,7 +137,7 @@ def label_positions(
         seed=seed,
     )
     follower = games.arena.follower = searcher.follow(None)
-    games.reset(seed)
+    games.begin(policy.network)  # it stands for the pool; there its actions are drawn
     found: list[Labels] = []
     wanted, step = config.labels.shard, 0
     legal = np.zeros(run.game.num_actions, np.int64)
@@ -143,11 +145,11 @@ def label_positions(
         if step < _BURN_IN:
             legal += games.arena.action_mask.sum(axis=0, dtype=np.int64)
         else:
-            is_rare = legal < _RARE * _BURN_IN * games.num_envs
+            is_rare = legal < _RARE * _BURN_IN * len(games.all)
             times = np.where(
                 (games.arena.action_mask != 0)[:, is_rare].any(axis=1), config.labels.rare, 1.0
             )
-            chosen = np.flatnonzero(rng.random(games.num_envs) < times / _STRIDE)
+            chosen = np.flatnonzero(rng.random(len(games.all)) < times / _STRIDE)
             found.append(_label(games, follower, chosen, config.labels.candidates, wanted))
             wanted -= len(found[-1])
             if step == _MOST_STEPS and wanted == config.labels.shard:
@@ -155,12 +157,10 @@ def label_positions(
                     f"labels.min_probability: there was no position in which the policy gives two "
                     f"actions a probability of at least {config.labels.min_probability}"
                 )
-        is_drawn = rng.random(games.num_envs) < config.labels.drawn
+        is_drawn = rng.random(len(games.all)) < config.labels.drawn
         turn = _turn(games, games.all)
-        _, terminated, truncated = games.step(
-            np.where(is_drawn, drawing.act(turn), likeliest.act(turn))
-        )
-        games.reset_next(np.flatnonzero(terminated | truncated))
+        games.step(np.where(is_drawn, drawing.act(turn), likeliest.act(turn)))
+        games.redraw()
         step += 1
     return join_labels(found)
 

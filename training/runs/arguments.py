@@ -11,7 +11,7 @@ from card_envs.agents import make_agent
 from card_envs.agents.search.agents import Searcher
 from card_envs.commands import command
 from card_envs.contract.game import Game
-from training.records import command_as_typed
+from training.runs.records import command_as_typed
 
 _Run = TypeVar("_Run")
 

@@ -8,7 +8,8 @@ from pathlib import Path
 from pydantic import Field, model_validator
 
 from card_envs.agents.search.agents import MAX_DECISIONS
-from training.config import GameConfig, Section, check, read_yaml, with_overrides
+from training.runs.config import GameConfig
+from training.runs.keys import Section, check, read_yaml, with_overrides
 
 
 class LabelsSection(Section):

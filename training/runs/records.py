@@ -8,6 +8,7 @@ import os
 import platform
 import re
 import shlex
+import subprocess
 from collections.abc import Sequence
 from importlib.metadata import version
 from pathlib import Path
@@ -19,7 +20,8 @@ from card_envs.agents.search.names import is_search
 from card_envs.contract.game import Game
 from card_envs.utils.files import write_json
 
-_POLICIES = Path(__file__).with_name("policies")
+_TRAINING = Path(__file__).parent.parent
+_POLICIES = _TRAINING / "policies"
 
 
 def predecessors(game: Game) -> list[str]:
@@ -45,6 +47,15 @@ def cpu_model() -> str:
 def machine() -> str:
     """Processor and number of cores, for a record of where something was done."""
     return f"{cpu_model()}, {os.cpu_count()} cores"
+
+
+def commit_of(checkout: Path = _TRAINING) -> str | None:
+    """The commit that is checked out in a folder, if Git can tell; its default is this code's."""
+    command = ["git", "-C", str(checkout), "rev-parse", "--short", "HEAD"]
+    try:
+        return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
+    except (OSError, subprocess.CalledProcessError):
+        return None
 
 
 def versions(packages: Sequence[str]) -> dict[str, str]:

@@ -7,58 +7,20 @@ from typing import Any
 
 import numpy as np
 import torch
-from torch import nn
 
 from card_envs.agents.network import Network
 from card_envs.contract.game import Game
-from training.export import network_of
-from training.improvement_config import FitSection
-from training.labels import Labels
-from training.layers import Linear
-from training.learner import ACTIVATIONS
-from training.policy import ActionFeaturesLayer, perceptron, sums_over_features
-from training.sparse import SparseRows
+from training.improvement.config import FitSection
+from training.improvement.labels import Labels
+from training.networks.actor import Actor
+from training.networks.legal_actions import log_probabilities
+from training.networks.sparse import SparseRows
 
 
-class Actor(nn.Module):
-    """A policy network in torch, with the weights of a NumPy one.
-
-    Its last layer is one of action features if the logits are sums over them.
-
-    Args:
-        network: The network.
-        game: Its game.
-    """
-
-    def __init__(self, network: Network, game: Game) -> None:
-        super().__init__()
-        *hidden, last = network.layers
-        sizes = [len(bias) for _, bias in hidden]
-        self.activation = network.activation
-        self.hidden = perceptron(game.fields.size, sizes, ACTIVATIONS[network.activation])
-        inputs = sizes[-1] if sizes else game.fields.size
-        self.action: Linear = Linear(inputs, game.num_actions)
-        try:
-            last = sums_over_features(*last, game.action_features)
-        except ValueError:
-            pass  # a logit for each action
-        else:
-            features = torch.as_tensor(game.action_features, dtype=torch.float32)
-            self.action = ActionFeaturesLayer(inputs, features)
-        with torch.no_grad():
-            for layer, (weight, bias) in zip(self.layers, [*hidden, last], strict=True):
-                layer.weight.copy_(torch.as_tensor(weight))
-                layer.bias.copy_(torch.as_tensor(bias))
-
-    @property
-    def layers(self) -> list[Any]:
-        """The linear layers, from the observation to the logits."""
-        return [*(layer for layer in self.hidden if isinstance(layer, nn.Linear)), self.action]
-
-    def forward(self, observation: SparseRows, action_mask: torch.Tensor) -> torch.Tensor:
-        """Log probabilities (M, A) of the actions, -inf where they are illegal."""
-        logits = self.action(self.hidden(observation))
-        return torch.log_softmax(logits.masked_fill(action_mask == 0, -torch.inf), dim=1)
+def log_probs_of(actor: Actor, observation: SparseRows, action_mask: torch.Tensor) -> torch.Tensor:
+    """Log probabilities (M, A) of the actions, about -1e8 where they are illegal."""
+    features = torch.from_numpy(actor.action_features)
+    return log_probabilities(actor(observation), features, action_mask)
 
 
 class _Batches:
@@ -70,7 +32,7 @@ class _Batches:
         self._labels = labels
         with torch.no_grad():
             chunks = [
-                actor(self._observation.take(rows), self._action_mask[rows])
+                log_probs_of(actor, self._observation.take(rows), self._action_mask[rows])
                 for rows in _chunks(np.arange(len(labels)), 4096)
             ]
         #: float32 (M, A), log probabilities of the policy before.
@@ -130,7 +92,7 @@ def fit_policy(
         of its likeliest actions, held out; ``kl``: the divergence; ``epoch``: the epoch; 0: none.
     """
     rng = np.random.default_rng(seed)
-    actor = Actor(network, game)
+    actor = Actor.of(network, game)
     optimizer = torch.optim.Adam(actor.parameters(), lr=fit.learning_rate)
     given, judged = _Batches(labels, game, actor), _Batches(held_out, game, actor)
     steps = fit.epochs * -(-len(given) // fit.batch_size)
@@ -152,7 +114,7 @@ def fit_policy(
             ]
         gain, kl, greedy = torch.cat(parts, dim=1).mean(dim=1).tolist()
         if gain > best["gain_held_out"]:
-            best_network = network_of(actor.layers, actor.activation)
+            best_network = actor.network()
             best = {
                 "epoch": epoch,
                 "gain": total / len(given),
@@ -172,10 +134,9 @@ def _evaluate(
 ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
     """By how much the expected advantage rises, the KL divergence, and by how much the advantage of
     the likeliest action rises, each (M,)."""
-    now = actor(observation, action_mask)
-    legal = action_mask != 0
+    now = log_probs_of(actor, observation, action_mask)
     gain = ((now.exp() - before.exp()) * advantages).sum(dim=1)
-    kl = (before.exp() * (before - now).masked_fill(~legal, 0.0)).sum(dim=1)
+    kl = (before.exp() * (before - now)).sum(dim=1)
     chosen, old = now.argmax(dim=1, keepdim=True), before.argmax(dim=1, keepdim=True)
     greedy = advantages.gather(1, chosen) - advantages.gather(1, old)
     return gain, kl, greedy[:, 0]

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
+import numpy as np
 import torch
 from torch import nn
 
-from training.sparse import SparseRows
+from training.networks.sparse import SparseRows
+
+# In place: the layers before need nothing of their outputs for the gradient.
+_ACTIVATIONS: dict[str, Any] = {"relu": partial(nn.ReLU, inplace=True), "tanh": nn.Tanh}
 
 
 def linear(x: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor) -> torch.Tensor:
@@ -68,3 +74,31 @@ class _SparseProduct(torch.autograd.Function):
 
 
 _multiply: Any = _SparseProduct.apply
+
+
+def perceptron(
+    inputs: int, hidden: Sequence[int], activation: str, outputs: int, gain: float
+) -> nn.Sequential:
+    """A multilayer perceptron for sparse rows, or for dense ones.
+
+    Weights are orthogonal, those of the last layer times ``gain``; biases are 0.
+
+    Args:
+        inputs: Size of the input.
+        hidden: Sizes of the hidden layers.
+        activation: Of these: ``"relu"`` or ``"tanh"``.
+        outputs: Size of the output.
+        gain: Of the last layer's weights.
+    """
+    layers: list[nn.Module] = []
+    for size in hidden:
+        layers += [_layer(inputs, size, np.sqrt(2), not layers), _ACTIVATIONS[activation]()]
+        inputs = size
+    return nn.Sequential(*layers, _layer(inputs, outputs, gain, not layers))
+
+
+def _layer(inputs: int, outputs: int, gain: float, is_first: bool) -> nn.Linear:
+    layer = (InputLayer if is_first else Linear)(inputs, outputs)
+    nn.init.orthogonal_(layer.weight, gain=gain)
+    nn.init.zeros_(layer.bias)
+    return layer
