@@ -1,4 +1,4 @@
-"""Named fields: one table gives the layout of an observation, its units, its docs and offsets."""
+"""Named fields: one declaration gives an observation's layout, units, documentation and offsets."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from card_envs.utils.markdown import plain_table
+from card_envs.utils.markdown import markdown_table
 
 ScalarT = TypeVar("ScalarT", bound=np.generic)
 
@@ -176,11 +176,5 @@ class Fields:
 
     def table(self) -> str:
         """The layout as a Markdown table."""
-        lines = ["| index | field | shape | scale | meaning |", "| --- | --- | --- | --- | --- |"]
-        for index, name, shape, scale, meaning in self.rows():
-            lines.append(f"| {index} | `{name}` | {shape} | {scale} | {meaning} |")
-        return "\n".join(lines)
-
-    def docstring(self, width: int) -> str:
-        """The layout as plain text for a docstring, no line longer than ``width``."""
-        return plain_table(("index", "field", "shape", "scale", "meaning"), self.rows(), width)
+        rows = [(index, f"`{name}`", *rest) for index, name, *rest in self.rows()]
+        return markdown_table(("index", "field", "shape", "scale", "meaning"), rows)

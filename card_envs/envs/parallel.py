@@ -29,7 +29,7 @@ class ParallelCardEnv(turn_based_aec_to_parallel_wrapper[str, Observation, int])
 
     Args:
         game: The game's id or versioned name.
-        **options: The arguments of ``CardEnv``, which is within: ``unwrapped``.
+        **options: The arguments of the ``CardEnv`` that it wraps (``unwrapped``).
 
     Raises:
         ValueError, TypeError: As for ``CardEnv``.

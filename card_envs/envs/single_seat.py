@@ -27,8 +27,8 @@ class SingleSeatEnv(Portable, gymnasium.Env[Observation, np.int64]):
     """One seat of a card game against opponents, who move between the learner's decisions.
 
     ## Description
-    A game of ``card_envs.games``; its rules, actions and observation are in its RULES.md and in
-    the docstring of its module, such as ``card_envs.beaver_gang_v0``.
+    A game of ``card_envs.games``; its rules, actions, observation and options are in its
+    RULES.md.
 
     ## Action Space
     ``Discrete(A)``; :meth:`action_masks` (the method that sb3-contrib's MaskablePPO calls) and
@@ -65,23 +65,11 @@ class SingleSeatEnv(Portable, gymnasium.Env[Observation, np.int64]):
             (M, A). None: the heuristic, or random if the game has none.
         seat: The learner's seat; None: drawn at each reset.
         skip_forced: Whether forced moves (a single legal action) are made for the learner.
-        reward: ``"rank"``, ``"win"`` or ``"score"``.
-        max_steps: Decisions after which a game is truncated.
-        memory: What the learner observes: with ``"perfect"`` recall, or ``"none"``. Opponents
-            observe as they were made for.
-        features: Whether derived fields are written, or left 0.
-        mask: Where the action mask is: ``"info"`` or ``"observation"``.
-        on_illegal: ``"terminate"``: an illegal action ends the game with reward -1 (as with
-            PettingZoo's TerminateIllegalWrapper); ``"raise"``: it is a ValueError, and the game
-            is unchanged.
         observation_dtype: ``"float32"``: values in [0, 1]; ``"uint8"``: the same in whole units,
             ``value * game.fields.scale``.
-        render_mode: None, ``"ansi"`` (``render()`` returns the table in words), ``"rgb_array"`` (as
-            a picture, uint8 (720, 960, 3)) or ``"human"`` (a window shows it after each step).
-            Pictures need ``pip install 'card_envs[render]'`` once they are drawn.
-        render_perspective: Whose view: None (the learner's), a seat from 0 on, or ``"all"`` (an
-            open table: as player 0 sees it, with all players' cards face up).
-        **own_options: The game's own options.
+        **options: The others of ``card_envs.envs.options.EnvOptions``, where they are documented
+            (``memory`` and ``features`` are the learner's: opponents observe as they were made
+            for; ``mask`` is ``"info"`` by default), and the game's own, which are in its RULES.md.
 
     Raises:
         ValueError, TypeError: An argument is wrong; the message says what is allowed.

@@ -51,15 +51,6 @@ class SingleSeatVectorEnv(Portable, VectorEnv[Observation, NDArray[np.int64], ND
     Args:
         game: The game's id or versioned name.
         num_envs: Number of games.
-        num_players: As for ``SingleSeatEnv``, like all arguments that are not named here.
-        opponents: As for ``SingleSeatEnv``.
-        seat: As for ``SingleSeatEnv``.
-        skip_forced: As for ``SingleSeatEnv``.
-        reward: As for ``SingleSeatEnv``.
-        max_steps: As for ``SingleSeatEnv``.
-        memory: As for ``SingleSeatEnv``.
-        features: As for ``SingleSeatEnv``.
-        mask: As for ``SingleSeatEnv``.
         autoreset_mode: When finished games are reset, as ``gymnasium.vector.AutoresetMode``, its
             name or its value:
 
@@ -70,11 +61,8 @@ class SingleSeatVectorEnv(Portable, VectorEnv[Observation, NDArray[np.int64], ND
               it is; their reward is 0. A game that is over has an action mask of zeros.
             - ``DISABLED``: by the caller, with ``reset(options={"reset_mask": ...})``. A step in
               which one of the games is over is an error.
-        on_illegal: As for ``SingleSeatEnv``.
-        observation_dtype: As for ``SingleSeatEnv``.
         render_mode: None, ``"ansi"`` or ``"rgb_array"``: a text or a picture of each game.
-        render_perspective: As for ``SingleSeatEnv``.
-        **own_options: The game's own options.
+        **options: All other arguments of ``SingleSeatEnv``.
 
     Raises:
         ValueError, TypeError: An argument is wrong; the message says what is allowed.
