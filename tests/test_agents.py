@@ -33,7 +33,6 @@ from card_envs.agents import (
     FunctionAgent,
     HeuristicAgent,
     NetworkAgent,
-    PolicyAgent,
     RandomAgent,
     SearchAgent,
     Turn,
@@ -258,12 +257,12 @@ def test_agents_for_another_game_are_refused(game, tmp_path):
     other = next(g for g in ALL_GAMES if g.name != game.name)
     write_policy(tmp_path / "mine.safetensors", network_of(other), other)
     others = [
-        NetworkAgent(tmp_path / "mine.safetensors", other),
+        NetworkAgent.from_file(tmp_path / "mine.safetensors", other),
         SearchAgent(other, rollouts=4),
         *([HeuristicAgent(other)] if other.heuristic is not None else []),
     ]
     if (other.fields.size, other.num_actions) != (game.fields.size, game.num_actions):
-        others.append(PolicyAgent(network_of(other), "mine"))
+        others.append(NetworkAgent(network_of(other), "mine"))
     n = game.min_players
     for agent in others:
         assert as_agent(agent, other) is agent
@@ -308,7 +307,7 @@ def test_networks_check_shapes(game):
 def test_threads_may_share_a_policy():
     """Each with games of its own: they play what they play alone."""
     game = ALL_GAMES[-1]
-    agent = PolicyAgent(network_of(game, hidden=(64, 64)), "mine")
+    agent = NetworkAgent(network_of(game, hidden=(64, 64)), "mine")
 
     def play(seed):
         states = begin(game, game.min_players, seed)
@@ -327,7 +326,7 @@ def test_seeds_of_agents_are_whole_numbers():
     game = ALL_GAMES[0]
     for seed in (np.int64(3), np.uint64(3), 3):
         assert make_agent("random", game, seed)._streams == make_agent("random", game, 3)._streams
-    policy = PolicyAgent(network_of(game), "mine", draw_seed=np.int64(3))
+    policy = NetworkAgent(network_of(game), "mine", draw_seed=np.int64(3))
     assert policy._draw_seed == 3
     for wrong, error in ((None, TypeError), ("1", TypeError), (1.5, TypeError), (-1, ValueError)):
         with pytest.raises(error, match="seed"):
@@ -339,7 +338,7 @@ def test_a_policy_file_may_be_named_by_its_path_object(game, tmp_path):
     path = tmp_path / "mine.safetensors"
     write_policy(path, network_of(game), game)
     for agent in (as_agent(path, game), make_agent(path, game)):
-        assert isinstance(agent, PolicyAgent)
+        assert isinstance(agent, NetworkAgent)
         assert agent.name == str(path)
     with pytest.raises(ValueError, match=r"there is no agent '.*nowhere"):
         as_agent(tmp_path / "nowhere.safetensors", game)
@@ -591,7 +590,7 @@ def test_sampling_follows_the_masked_distribution(game):
         assert (np.abs(counts - expected) <= 4.5 * spread).all()
 
 
-class AskedPolicy(PolicyAgent):
+class AskedPolicy(NetworkAgent):
     """A policy that is asked, in the compiled loop as well."""
 
     def act(self, turn):
@@ -617,7 +616,7 @@ def test_draws_that_follow_from_the_position(game, tmp_path):
             turn.action_mask[k : k + 1],
         )
         assert agent.act(alone).tolist() == actions[k : k + 1].tolist()
-    assert not np.array_equal(actions, NetworkAgent(path, game, draw_seed=5).act(turn))
+    assert not np.array_equal(actions, NetworkAgent.from_file(path, game, draw_seed=5).act(turn))
     # Where a position comes again, the game has taken more decisions: it need not go in circles.
     later = game.as_states(turn.states.copy())
     later["steps"] += 1
@@ -643,7 +642,7 @@ def test_draws_that_follow_from_the_position(game, tmp_path):
     for seed in range(draws):
         counts[network.act(turn.observation[row], turn.action_mask[row], None, seed)] += 1
     alone = Turn(game, turn.states, turn.indices[row], turn.observation[row], turn.action_mask[row])
-    expected = draws * PolicyAgent(network, "policy").probabilities(alone)[0]
+    expected = draws * NetworkAgent(network, "policy").probabilities(alone)[0]
     assert (np.abs(counts - expected) <= 4.5 * np.sqrt(np.maximum(expected, 1.0))).all()
 
 
@@ -653,9 +652,9 @@ def test_an_agent_with_a_seed_samples_and_one_without_does_not(game, tmp_path):
     view = View("none", False)
     write_policy(path, network_of(game), game, view)
     turn = turn_in(game)
-    likeliest = NetworkAgent(path, game)
-    first = NetworkAgent(path, game, seed=1).act(turn)
-    again = NetworkAgent(path, game, seed=1).act(turn)
+    likeliest = NetworkAgent.from_file(path, game)
+    first = NetworkAgent.from_file(path, game, seed=1).act(turn)
+    again = NetworkAgent.from_file(path, game, seed=1).act(turn)
     assert np.array_equal(first, again)
     assert not np.array_equal(first, likeliest.act(turn))
     assert np.array_equal(
@@ -663,7 +662,7 @@ def test_an_agent_with_a_seed_samples_and_one_without_does_not(game, tmp_path):
     )
     assert likeliest.view == view
     assert likeliest.name == str(path)
-    assert NetworkAgent(path, game, name="mine").name == "mine"
+    assert NetworkAgent.from_file(path, game, name="mine").name == "mine"
 
 
 # ---------------------------------------------------------------------------------------------
@@ -677,8 +676,8 @@ def test_the_arena_plays_as_single_environments_do(game, num_players):
     agents = [
         make_agent(game.default_opponent, game),
         RandomAgent(game),
-        PolicyAgent(network_of(game, 1), "first"),
-        PolicyAgent(network_of(game, 2), "second", View("none", False)),
+        NetworkAgent(network_of(game, 1), "first"),
+        NetworkAgent(network_of(game, 2), "second", View("none", False)),
         LastLegal(),
     ]
     rng = np.random.default_rng(num_players)
@@ -802,7 +801,7 @@ def test_an_agent_that_is_given_twice_follows_for_both_seats(game):
 @each_game
 def test_a_policy_that_comes_out_of_a_pickle_plays_on(game):
     """Also where its arrays are read-only, as in another process."""
-    agent = PolicyAgent(network_of(game, activation="relu"), "policy", seed=3)
+    agent = NetworkAgent(network_of(game, activation="relu"), "policy", seed=3)
     states = positions_of(game, game.min_players)[0]
     turn = turn_of(game, states, np.zeros(1, np.int64), View())
     buffers = []

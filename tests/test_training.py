@@ -600,7 +600,7 @@ def test_policy_does_without_ablated_fields(tmp_path, hidden):
         f"network.hidden={hidden}",
         "imitation={decisions: 64}",
     )
-    agent = NetworkAgent(train.train(run, quiet=True), SCRIPTED)
+    agent = NetworkAgent.from_file(train.train(run, quiet=True), SCRIPTED)
     observation = np.random.default_rng(0).random((8, SCRIPTED.fields.size), np.float32)
     logits = agent.network.logits(observation)
     for field in SCRIPTED.fields:
@@ -646,7 +646,7 @@ def test_exported_policy_equals_the_trained_one(activation, tmp_path):
     for parameter in model.policy.parameters():  # far from the symmetry of the beginning
         torch.nn.init.normal_(parameter, std=0.3)
     export_policy(policy_network(model.policy, activation), run, {"name": "ppo"})
-    agent = NetworkAgent(run.policy_path, SCRIPTED)
+    agent = NetworkAgent.from_file(run.policy_path, SCRIPTED)
     assert agent.view == View("none", False)
     assert json.loads(run.card_path.read_text()) == {"name": "ppo"}
     network = agent.network
@@ -854,7 +854,7 @@ def test_training_leaves_all_that_it_promises(tmp_path, capsys):
     printed = capsys.readouterr()
     assert "The policy is in" in printed.out
     assert "192" in printed.err  # the progress bar
-    agent = NetworkAgent(out / "ppo.safetensors", SCRIPTED)
+    agent = NetworkAgent.from_file(out / "ppo.safetensors", SCRIPTED)
     env = CardEnv(SCRIPTED.id, on_illegal="raise")
     env.reset(seed=1)
     for _ in range(30):
@@ -896,9 +896,9 @@ def test_policy_files_are_read_once(tmp_path, monkeypatch):
     """Not at each evaluation again, and evaluations call them by their short names."""
     path = policy_file(SMALL, tmp_path / "other.safetensors")
     reads = []
-    read = NetworkAgent.__init__
+    read = NetworkAgent.from_file
     monkeypatch.setattr(
-        NetworkAgent, "__init__", lambda self, *a, **k: reads.append(a[0]) or read(self, *a, **k)
+        NetworkAgent, "from_file", lambda path, *a, **k: reads.append(path) or read(path, *a, **k)
     )
     overrides = [f"evaluation.against=[{path}]", f"opponents.agents={{{path}: 1}}"]
     run = tiny_run(

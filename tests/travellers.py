@@ -19,7 +19,7 @@ import numpy as np
 import card_envs
 from card_envs.agents import (
     FunctionAgent,
-    PolicyAgent,
+    NetworkAgent,
     RandomAgent,
     SearchAgent,
     TreeSearchAgent,
@@ -271,7 +271,7 @@ def use_agent(one: AgentOfGame) -> list[Any]:
     turns = [turn, Turn(game, turn.states, turn.indices, turn.observation, turn.action_mask)]
     seen = [agent.act(turns[1]) for _ in range(3)]
     seen.append([choose(agent, game, turn.states, i) for i in range(2)])
-    if isinstance(agent, PolicyAgent):
+    if isinstance(agent, NetworkAgent):
         seen.append(agent.probabilities(turns[1]))
     arena = Arena(game, 2, [agent, None], record=True, max_steps=30)
     seen += use_arena(arena)
@@ -388,8 +388,8 @@ def _tournament(game: Game) -> Any:
     return run_tournament(game, agents, game.min_players, 5, 1, {"max_steps": 40})
 
 
-def _policy(game: Game, **arguments: Any) -> PolicyAgent:
-    return PolicyAgent(helpers.network_of(game, activation="relu"), "policy", **arguments)
+def _policy(game: Game, **arguments: Any) -> NetworkAgent:
+    return NetworkAgent(helpers.network_of(game, activation="relu"), "policy", **arguments)
 
 
 def _search(game: Game) -> SearchAgent:

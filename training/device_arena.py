@@ -8,7 +8,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from card_envs.agents import PolicyAgent
+from card_envs.agents import NetworkAgent
 from card_envs.agents.network import Network
 from card_envs.contract.agent import Agent
 from card_envs.engine.arena import Arena
@@ -151,7 +151,7 @@ class DeviceArena:
     def _choose(self, agent: Agent | None, games: torch.Tensor) -> torch.Tensor:
         player = next((p for a, p in self._networks if a is agent), None)
         if player is None:
-            if not isinstance(agent, PolicyAgent):
+            if not isinstance(agent, NetworkAgent):
                 name = "the caller" if agent is None else agent.name
                 raise ValueError(
                     f"device: the opponent {name!r} cannot play on a GPU; policies, random and "
@@ -183,7 +183,7 @@ class DeviceArena:
 class _Player:
     """A policy agent's network in torch."""
 
-    def __init__(self, agent: PolicyAgent, device: torch.device) -> None:
+    def __init__(self, agent: NetworkAgent, device: torch.device) -> None:
         network: Network = agent.network
         self._draws = agent.draws
         self._layers = [

@@ -12,7 +12,7 @@ import numpy as np
 from gymnasium import spaces
 from numpy.typing import NDArray
 
-from card_envs.agents import PolicyAgent
+from card_envs.agents import NetworkAgent
 from card_envs.agents.network import Network
 from card_envs.engine.templates import compile_for, play_out, write_full_states
 from card_envs.envs.learner_games import LearnerGames
@@ -64,14 +64,14 @@ class SelfPlayGames(LearnerGames):
         return rewards, terminated, truncated
 
     @property
-    def pool(self) -> list[PolicyAgent]:
+    def pool(self) -> list[NetworkAgent]:
         """The opponent pool: snapshots of the learner's past."""
         snapshots = self.arena.agents[self._first_snapshot :]
-        return [agent for agent in snapshots if isinstance(agent, PolicyAgent)]
+        return [agent for agent in snapshots if isinstance(agent, NetworkAgent)]
 
     def add_snapshot(self, network: Network) -> None:
         """Put the learner's present network into the pool, replacing a random one if it is full."""
-        snapshot = PolicyAgent(network, "snapshot", self.arena.view, seed=0)
+        snapshot = NetworkAgent(network, "snapshot", self.arena.view, seed=0)
         if len(self.pool) < self._opponents.pool_size:
             self.arena.agents.append(snapshot)
         else:

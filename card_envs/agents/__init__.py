@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from card_envs.agents.function import FunctionAgent
-from card_envs.agents.network import NetworkAgent, PolicyAgent
+from card_envs.agents.network import NetworkAgent
 from card_envs.agents.programs import ProgramAgent, is_program
 from card_envs.agents.scripted import HeuristicAgent, RandomAgent
 from card_envs.agents.search.agents import SearchAgent, TreeSearchAgent
@@ -36,7 +36,6 @@ __all__ = [
     "GameForfeitedError",
     "HeuristicAgent",
     "NetworkAgent",
-    "PolicyAgent",
     "ProgramAgent",
     "RandomAgent",
     "SearchAgent",
@@ -94,7 +93,7 @@ def make_agent(name: str | os.PathLike[str], game: Game, seed: int = 0) -> Agent
         return ProgramAgent(name, game, seed)
     path = policy_path(name, game)
     if path is not None:
-        return NetworkAgent(path, game, name=name, draw_seed=seed)
+        return NetworkAgent.from_file(path, game, name=name, draw_seed=seed)
     raise ValueError(
         f"there is no agent {name!r} for {game.id}; "
         f"the agents are {', '.join(agent_names(game))}, search:N, "

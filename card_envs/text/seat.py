@@ -44,7 +44,7 @@ class TextSeatEnv(OneThread, gymnasium.Env[str, str]):
 
     ## Description
     The game of ``SingleSeatEnv``, told as ``TextEnv`` tells it: for the same seed and actions it is
-    the same game, with the same opponents, unless one is a ``PolicyAgent`` with a ``seed``, whose
+    the same game, with the same opponents, unless one is a ``NetworkAgent`` with a ``seed``, whose
     samples differ here.
 
     ## Action Space

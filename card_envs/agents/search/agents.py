@@ -14,7 +14,7 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from card_envs.agents.network import PolicyAgent
+from card_envs.agents.network import NetworkAgent
 from card_envs.agents.search.compilation import compile_search
 from card_envs.agents.search.halving import search_games
 from card_envs.agents.search.likely_worlds import Evidence
@@ -70,8 +70,8 @@ class Searcher(Agent):
         game: Game,
         name: str,
         rollouts: int,
-        policy: PolicyAgent | str,
-        proposer: PolicyAgent | None,
+        policy: NetworkAgent | str,
+        proposer: NetworkAgent | None,
         horizon: str | None,
         seed: int,
         threads: int,
@@ -79,7 +79,7 @@ class Searcher(Agent):
         unfinished: float = 0.0,
     ) -> None:
         check_is_game(game)
-        if not isinstance(policy, PolicyAgent) and policy not in KINDS:
+        if not isinstance(policy, NetworkAgent) and policy not in KINDS:
             raise ValueError(f"policy must be a policy, 'heuristic' or 'random', got {policy!r}")
         if policy == "heuristic" and game.heuristic is None:
             raise ValueError(f"{game.id} has no heuristic for rollouts")
@@ -89,16 +89,16 @@ class Searcher(Agent):
             raise ValueError(f"horizon must be 'round' or 'game', got {horizon!r}")
         if horizon == "round" and game.outlook is None:
             raise ValueError(f"{game.id} has no rounds: horizon must be 'game'")
-        if not (proposer is None or isinstance(proposer, PolicyAgent)):
+        if not (proposer is None or isinstance(proposer, NetworkAgent)):
             raise ValueError(f"proposer must be a policy or None, got {proposer!r}")
         for agent in (policy, proposer):
-            if isinstance(agent, PolicyAgent):
+            if isinstance(agent, NetworkAgent):
                 agent.check_game(game)
         self.name = name
         self._game = game
         self._rollouts = check_whole_number("rollouts", rollouts, 2, _MOST_ROLLOUTS)
-        kind = NETWORK if isinstance(policy, PolicyAgent) else KINDS[policy]
-        player = policy if isinstance(policy, PolicyAgent) else None
+        kind = NETWORK if isinstance(policy, NetworkAgent) else KINDS[policy]
+        player = policy if isinstance(policy, NetworkAgent) else None
         networks = [None if a is None else a.network.kernel for a in (proposer, player)]
         weights, layouts, scratch = join(networks)
         self._width = max(scratch.shape[1], game.num_actions)
@@ -244,8 +244,8 @@ class SearchAgent(Searcher, FollowingAgent):
         name: str = "search",
         *,
         rollouts: int = 64,
-        policy: PolicyAgent | str = "random",
-        proposer: PolicyAgent | None = None,
+        policy: NetworkAgent | str = "random",
+        proposer: NetworkAgent | None = None,
         candidates: int | None = 8,
         min_probability: float = 0.0,
         worlds: int | None = None,
@@ -280,7 +280,7 @@ class SearchAgent(Searcher, FollowingAgent):
         elif proposer is None and game.heuristic is None:
             alone = after = 0.0
         else:
-            is_weighed = worlds > 0 and isinstance(policy, PolicyAgent)
+            is_weighed = worlds > 0 and isinstance(policy, NetworkAgent)
             alone, after = _CAUTION, _CAUTION_OF_WEIGHED if is_weighed else _CAUTION
         # Where a position alone is asked about, and where its past is known.
         self._cautions = (alone, after)
@@ -426,7 +426,7 @@ class TreeSearchAgent(Searcher):
         name: str = "tree search",
         *,
         rollouts: int = 1000,
-        policy: PolicyAgent | str = "random",
+        policy: NetworkAgent | str = "random",
         horizon: str | None = None,
         exploration: float = 0.7,
         seed: int = 0,

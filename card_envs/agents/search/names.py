@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable
 from typing import Any
 
-from card_envs.agents.network import PolicyAgent
+from card_envs.agents.network import NetworkAgent
 from card_envs.agents.search.agents import KINDS, SearchAgent, TreeSearchAgent
 from card_envs.agents.shipped import shipped_policies
 from card_envs.contract.agent import Agent
@@ -99,16 +99,16 @@ def _words(text: str) -> list[str]:
 
 def _policies(
     name: str, game: Game, policy: str | None, make_agent: Callable[[str, Game], Agent]
-) -> tuple[PolicyAgent | None, PolicyAgent | str]:
+) -> tuple[NetworkAgent | None, NetworkAgent | str]:
     """Who proposes, and who plays the rollouts."""
     shipped = make_agent("ppo", game) if "ppo" in shipped_policies(game) else None
-    proposer = shipped if isinstance(shipped, PolicyAgent) else None
+    proposer = shipped if isinstance(shipped, NetworkAgent) else None
     if policy is None:
         fallback = "random" if game.heuristic is None else "heuristic"
         return proposer, proposer or fallback
     if policy in KINDS:
         return proposer, policy
     player = make_agent(policy, game)
-    if not isinstance(player, PolicyAgent):
+    if not isinstance(player, NetworkAgent):
         raise ValueError(f"{name!r}: policy must be a policy, heuristic or random")
     return player, player
