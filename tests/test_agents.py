@@ -758,7 +758,7 @@ class Listener(Follower):
 def test_the_callers_follower_is_told_of_the_callers_games(game):
     games, n = 4, game.min_players
     opponent = make_agent(game.default_opponent, game)
-    arena = Arena(game, games, [None, opponent], max_steps=40, record=True)
+    arena = Arena(game, games, [None, opponent], max_steps=40, keep_histories=True)
     arena.follower = listener = Listener()
     numbers = np.arange(games)
     seating = np.ones((games, game.max_players), np.int64)
@@ -769,7 +769,7 @@ def test_the_callers_follower_is_told_of_the_callers_games(game):
     assert listener.seats == {1: [1], 2: [1], 3: [1]}
     assert sorted(listener.ended) == [(1, None), (2, None), (3, None)]
     for i, told in listener.told.items():
-        assert told == arena.recorded[i, : arena.states["steps"][i]].tolist()
+        assert told == arena.histories[i, : arena.states["steps"][i]].tolist()
 
 
 class FirstLegal(FollowingAgent):
@@ -789,12 +789,12 @@ class FirstLegal(FollowingAgent):
 def test_an_agent_that_is_given_twice_follows_for_both_seats(game):
     agent = FirstLegal()
     seating = np.arange(game.max_players)[None] % 3
-    arena = Arena(game, 1, [agent, agent, agent], max_steps=40, record=True)
+    arena = Arena(game, 1, [agent, agent, agent], max_steps=40, keep_histories=True)
     n = min(3, game.max_players)
     arena.start(np.zeros(1, np.int64), np.ones(1, np.uint64), np.array([n]), seating)
     steps = int(arena.states["steps"][0])
     assert agent.listener.seats == {0: list(range(n))}
-    assert agent.listener.told[0] == arena.recorded[0, :steps].tolist()
+    assert agent.listener.told[0] == arena.histories[0, :steps].tolist()
     assert agent.listener.ended == [(0, None)]
 
 

@@ -56,7 +56,7 @@ AgentLike = str | os.PathLike[str] | Agent | Callable[..., Any]
 
 
 def agent_names(game: Game) -> list[str]:
-    """The names that ``make_agent`` takes for this game, besides paths of policy files."""
+    """The names that ``make_agent`` accepts for this game, besides paths of policy files."""
     check_is_game(game)
     return ["random", *["heuristic"] * (game.heuristic is not None), *shipped_policies(game)]
 
@@ -75,8 +75,8 @@ def make_agent(name: str | os.PathLike[str], game: Game, seed: int = 0) -> Agent
         ValueError: There is no such agent for this game, the name of a search or a program cannot
             be read, there is no such program, or the policy file is damaged or made for another
             game or observation.
-        TypeError: It is neither a name nor a path, the seed is not a whole number, or what should
-            be the game is not a ``Game``.
+        TypeError: It is neither a name nor a path, the seed is not a whole number, or ``game`` is
+            not a ``Game``.
     """
     if not isinstance(name, (str, os.PathLike)):
         raise TypeError(f"an agent's name or the path of a policy file is needed, got {name!r}")
@@ -102,11 +102,11 @@ def make_agent(name: str | os.PathLike[str], game: Game, seed: int = 0) -> Agent
 
 
 def as_agent(agent: AgentLike, game: Game, seed: int = 0) -> Agent:
-    """The agent that a name, a path, an agent or a function of observations and masks stands for.
+    """An agent from a name, a path, an agent, or a function of observations and masks.
 
     Raises:
         ValueError: As for ``make_agent``, or it is an agent for another game.
-        TypeError: It is none of these, or what should be the game is not a ``Game``.
+        TypeError: It is none of these, or ``game`` is not a ``Game``.
     """
     check_is_game(game)
     if isinstance(agent, (str, os.PathLike)):

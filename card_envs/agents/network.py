@@ -62,7 +62,7 @@ class Network:
 
     @property
     def sizes(self) -> tuple[int, int]:
-        """How many values it takes, and how many it gives."""
+        """The numbers of inputs and outputs."""
         return self.layers[0][0].shape[1], self.layers[-1][0].shape[0]
 
     def at_temperature(self, temperature: float) -> Network:
@@ -94,8 +94,8 @@ class Network:
     ) -> NDArray[np.int64]:
         """Legal actions (M,): the most probable, or sampled from the policy.
 
-        They are the same for one observation as for many, and on every machine (with the
-        activation relu).
+        They depend neither on the number of observations nor, with the activation relu, on the
+        machine.
 
         Args:
             observation: float32 (M, D).
@@ -131,7 +131,7 @@ class Network:
 
 
 def _check_layers(layers: list[tuple[NDArray[np.float32], NDArray[np.float32]]]) -> None:
-    """Kernels would read outside arrays that do not fit."""
+    """Check that the layers fit: kernels would read out of bounds."""
     before = None
     for k, (weight, bias) in enumerate(layers):
         if not (isinstance(weight, np.ndarray) and isinstance(bias, np.ndarray)):
@@ -154,8 +154,8 @@ def _check_layers(layers: list[tuple[NDArray[np.float32], NDArray[np.float32]]])
 def metadata_of(game: Game, activation: str, view: View, draws: bool = False) -> dict[str, str]:
     """The metadata of a policy file.
 
-    One key only: safetensors writes several in no particular order, and the same policy is to give
-    the same bytes.
+    A single key, because safetensors writes several in no particular order, and the same policy
+    must give the same bytes.
     """
     about = {
         "format": FORMAT,
@@ -179,7 +179,7 @@ def write_policy(
         network: Its weights; the sizes must be those of the game.
         game: The game that it is for.
         view: The view that it was made for.
-        draws: Whether it samples its actions, rather than taking the most probable ones.
+        draws: Whether it samples its actions instead of taking the most probable ones.
 
     Raises:
         ValueError: The weights do not fit the game.
@@ -260,8 +260,8 @@ class NetworkAgent(Agent):
         seed: Sample actions instead of taking the most probable one: when asked, from a stream of
             this seed; inside the compiled loop, from the games' own streams.
         draw_seed: Sample actions that follow from this seed, the observation and the number of
-            decisions taken in the game: the same action in the same position, however it is asked
-            for, and perhaps another one if the position recurs.
+            decisions taken in the game: the same action at the same point of a game, alone or in a
+            batch, but possibly another one if the position recurs.
     """
 
     def __init__(
@@ -338,7 +338,7 @@ class NetworkAgent(Agent):
 
     @property
     def draws(self) -> bool:
-        """Whether it draws its actions, rather than taking the most probable ones."""
+        """Whether it samples its actions instead of taking the most probable ones."""
         return self._streams is not None or self._draw_seed is not None
 
     def act(self, turn: Turn) -> NDArray[np.int64]:

@@ -46,8 +46,8 @@ def check_observation_dtype(observation_dtype: Any) -> np.dtype[Any]:
 class Field:
     """A named field of a flat vector.
 
-    Every value is ``k / scale`` with a whole number of units ``k`` from 0 to ``scale``; larger
-    counts saturate at ``scale``.
+    Every value is ``k / scale`` for a whole number of units ``k`` from 0 to ``scale``; larger
+    counts saturate.
 
     Args:
         name: The field's name; a Python identifier.
@@ -81,13 +81,13 @@ class Field:
 
     @property
     def meaning(self) -> str:
-        """The documentation, with the marks of derived and remembered fields."""
+        """The documentation, which says whether the field is derived or needs perfect recall."""
         marks = ["derived"] * self.derived + ["perfect recall"] * self.remembered
         return f"{self.doc} ({', '.join(marks)})" if marks else self.doc
 
 
 class Fields:
-    """The layout of a flat float32 vector: its fields, one after the other, C order within each.
+    """The layout of a flat float32 vector: field after field, each in C order.
 
     Raises:
         ValueError: Two fields have the same name.
@@ -131,14 +131,14 @@ class Fields:
 
     @property
     def fingerprint(self) -> str:
-        """A hash of names, shapes and scales: policies of another layout are recognized by it."""
+        """A hash of names, shapes and scales, which tells policies for another layout apart."""
         layout = [(field.name, field.shape, field.scale) for field in self]
         return hashlib.sha256(json.dumps(layout).encode()).hexdigest()[:16]
 
     def unflatten(self, vector: NDArray[ScalarT]) -> dict[str, NDArray[ScalarT]]:
         """Split vectors of shape ``(..., size)`` into named views ``(..., *field.shape)``.
 
-        They have the vectors' dtype: float32, or uint8 if whole units are observed.
+        The views have the vectors' dtype: float32, or uint8 for observations in whole units.
 
         Raises:
             ValueError: The last axis does not have ``size`` values.

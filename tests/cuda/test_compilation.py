@@ -61,7 +61,7 @@ def arguments_of(game, template, observation_dtype=np.float32):
         "seating": tables,
         "new_seating": tables,
         "views": tables,
-        "recorded": tables,
+        "histories": tables,
         "returns": array(np.float64, 2),
         "skip_forced": types.boolean,
         "is_followed": array(np.bool_),
