@@ -81,7 +81,9 @@ def measure_run(
         searcher = f"{search},policy={policy}"
         measured["search"] = _play(game, searcher, policy, players, search_deals)
     if exact:
-        measured["exploitability"] = exploitability(game, exact, NetworkAgent(policy, game))
+        measured["exploitability"] = exploitability(
+            game, exact, NetworkAgent.from_file(policy, game)
+        )
     return measured
 
 

@@ -61,7 +61,7 @@ def play_table(
             if name in policies:
                 file = Path(folder, "policy.safetensors")
                 file.write_bytes(policies[name])
-                agents[name] = NetworkAgent(file, game, name=name, draw_seed=seed)
+                agents[name] = NetworkAgent.from_file(file, game, name=name, draw_seed=seed)
             else:
                 agents[name] = make_agent(name, game, seed=seed)
     try:

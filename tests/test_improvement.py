@@ -12,7 +12,7 @@ import torch
 from helpers import EACH_GAME, mid_game, network_of
 from tiny_runs import SCRIPTED, SMALL, policy_file, random_network
 
-from card_envs.agents import PolicyAgent, SearchAgent, make_agent
+from card_envs.agents import NetworkAgent, SearchAgent, make_agent
 from card_envs.agents.network import write_policy
 from card_envs.contract.agent import turn_of
 from card_envs.contract.game import Game, View
@@ -61,7 +61,7 @@ def tiny_run(game: Game, folder: Path, *overrides: str) -> ImprovementRun:
     return ImprovementRun.open(tiny_config(game, folder, *overrides), folder / "run")
 
 
-def some_labels(game: Game, tmp_path: Path, count: int = 200) -> tuple[PolicyAgent, Labels]:
+def some_labels(game: Game, tmp_path: Path, count: int = 200) -> tuple[NetworkAgent, Labels]:
     """Labels of a policy of random weights, and the policy."""
     run = tiny_run(game, tmp_path, f"labels.count={2 * count}", f"labels.shard={count}")
     policy = run.agents[run.config.agent]
@@ -233,7 +233,7 @@ def test_shards_are_files_without_code(tmp_path):
 @pytest.mark.parametrize("game", EACH_GAME)
 def test_an_unfinished_rollout_costs_what_was_said(game):
     """All rollouts are cut after one decision: the values differ by the cost alone."""
-    policy = PolicyAgent(network_of(game), "policy")
+    policy = NetworkAgent(network_of(game), "policy")
 
     def values(cost, max_decisions, rollouts=policy, is_last=False):
         games = mid_game(game, game.default_players, decisions=0).states

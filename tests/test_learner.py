@@ -17,7 +17,7 @@ from tiny_runs import SCRIPTED, SMALL, random_network, tiny_run
 
 import card_envs
 from benchmarks.exploitability import exploitability
-from card_envs.agents import PolicyAgent
+from card_envs.agents import NetworkAgent
 from card_envs.contract.agent import turn_of
 from card_envs.contract.game import Game, View
 from card_envs.engine.seeds import next_seed
@@ -595,5 +595,5 @@ def test_self_play_in_kuhn_poker_approaches_an_equilibrium(seed):
     while learner.decisions < learner.config.decisions:
         learner.collect()
         learner.update()
-    policy = PolicyAgent(learner.policy(), "learner", draw_seed=0)
+    policy = NetworkAgent(learner.policy(), "learner", draw_seed=0)
     assert exploitability(game, DEALS, policy) < 0.1

@@ -317,7 +317,7 @@ def test_policy_does_without_ablated_fields(tmp_path, hidden):
         f"network.hidden={hidden}",
         "imitation={decisions: 64}",
     )
-    agent = NetworkAgent(train.train(run, quiet=True), SCRIPTED)
+    agent = NetworkAgent.from_file(train.train(run, quiet=True), SCRIPTED)
     observation = np.random.default_rng(0).random((8, SCRIPTED.fields.size), np.float32)
     logits = agent.network.logits(observation)
     for field in SCRIPTED.fields:
@@ -341,7 +341,7 @@ def test_exported_policy_equals_the_trained_one(activation, logits, tmp_path):
     for parameter in actor.parameters():  # far from the symmetry of the beginning
         torch.nn.init.normal_(parameter, std=0.3)
     run.export(learner.policy(), {"name": "ppo"})
-    agent = NetworkAgent(run.policy_path, SCRIPTED)
+    agent = NetworkAgent.from_file(run.policy_path, SCRIPTED)
     assert agent.view == View("none", False)
     assert json.loads(run.card_path.read_text()) == {"name": "ppo"}
     rng = np.random.default_rng(0)
@@ -535,7 +535,7 @@ def test_training_leaves_all_that_it_promises(tmp_path, capsys):
     printed = capsys.readouterr()
     assert "The policy is in" in printed.out
     assert "192" in printed.err  # the progress bar
-    agent = NetworkAgent(out / "ppo.safetensors", SCRIPTED)
+    agent = NetworkAgent.from_file(out / "ppo.safetensors", SCRIPTED)
     env = CardEnv(SCRIPTED.id, on_illegal="raise")
     env.reset(seed=1)
     for _ in range(30):

@@ -19,14 +19,14 @@ import numpy as np
 import card_envs
 from card_envs.agents import (
     FunctionAgent,
-    PolicyAgent,
+    NetworkAgent,
     RandomAgent,
     SearchAgent,
     TreeSearchAgent,
     choose,
     make_agent,
 )
-from card_envs.agents.programs.records import ProgramRecord
+from card_envs.agents.programs.reports import ProgramReport
 from card_envs.contract.agent import Agent, Turn, turn_of
 from card_envs.contract.game import Game, View
 from card_envs.datasets import Recording
@@ -170,7 +170,7 @@ def begin_arena(arena: Any) -> None:
 def _act_in_arena(arena: Any) -> list[Any]:
     games = np.flatnonzero(arena.waiting != NOBODY)
     arena.act(games, arena.action_mask[games].argmax(axis=1))
-    return [arena.returns.copy(), arena.observation.copy(), arena.recorded.copy()]
+    return [arena.returns.copy(), arena.observation.copy(), arena.histories.copy()]
 
 
 def use_arena(arena: Any) -> list[Any]:
@@ -271,9 +271,9 @@ def use_agent(one: AgentOfGame) -> list[Any]:
     turns = [turn, Turn(game, turn.states, turn.indices, turn.observation, turn.action_mask)]
     seen = [agent.act(turns[1]) for _ in range(3)]
     seen.append([choose(agent, game, turn.states, i) for i in range(2)])
-    if isinstance(agent, PolicyAgent):
+    if isinstance(agent, NetworkAgent):
         seen.append(agent.probabilities(turns[1]))
-    arena = Arena(game, 2, [agent, None], record=True, max_steps=30)
+    arena = Arena(game, 2, [agent, None], keep_histories=True, max_steps=30)
     seen += use_arena(arena)
     agent.close()
     return seen
@@ -329,7 +329,7 @@ def use_results(results: Any) -> list[Any]:
     return [results.rank, results.win, results.truncated_share]
 
 
-def make_faulty(game: Game) -> ProgramRecord:
+def make_faulty(game: Game) -> ProgramReport:
     """The record of a program that has failed."""
     agents = ["cmd:false", *["random"] * (game.min_players - 1)]
     return play_deals(game, agents, np.ones(1, np.uint64)).programs[0]
@@ -388,8 +388,8 @@ def _tournament(game: Game) -> Any:
     return run_tournament(game, agents, game.min_players, 5, 1, {"max_steps": 40})
 
 
-def _policy(game: Game, **arguments: Any) -> PolicyAgent:
-    return PolicyAgent(helpers.network_of(game, activation="relu"), "policy", **arguments)
+def _policy(game: Game, **arguments: Any) -> NetworkAgent:
+    return NetworkAgent(helpers.network_of(game, activation="relu"), "policy", **arguments)
 
 
 def _search(game: Game) -> SearchAgent:
@@ -486,7 +486,7 @@ TRAVELLERS: dict[str, Traveller] = {
         for kind, traveller in _seats(opponents).items()
     },
     "arena": Traveller(
-        lambda game: Arena(game, 3, [None, _policy(game, seed=1)], record=True),
+        lambda game: Arena(game, 3, [None, _policy(game, seed=1)], keep_histories=True),
         use_arena,
         begin_arena,
     ),

@@ -19,7 +19,7 @@ from typing import Any
 
 import joblib
 
-from card_envs.agents import PolicyAgent, make_agent, policy_path, shipped_policies
+from card_envs.agents import NetworkAgent, make_agent, policy_path, shipped_policies
 from card_envs.commands import command
 from card_envs.commands.command import output_file
 from card_envs.contract.game import Game
@@ -86,7 +86,7 @@ def response_config(
     data["opponents"] = {"pool": 0, "agents": {against: 1}}
     data["imitation"] = {
         "agent": start,
-        "copy_weights": isinstance(make_agent(start, game), PolicyAgent),
+        "copy_weights": isinstance(make_agent(start, game), NetworkAgent),
         "decisions": 1_000_000,
         "learning_rate": 2e-3,
     }

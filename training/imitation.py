@@ -7,7 +7,7 @@ import torch
 from numpy.typing import NDArray
 from torch import nn
 
-from card_envs.agents import Agent, PolicyAgent
+from card_envs.agents import Agent, NetworkAgent
 from card_envs.agents.network import Network
 from card_envs.contract.agent import Turn, checked_actions, turn_of
 from card_envs.utils.progress import track
@@ -78,9 +78,9 @@ class Teacher:
     def __init__(self, agent: Agent, games: SelfPlayGames, temperature: float, seed: int) -> None:
         self._games = games
         self.network: Network | None = None  #: a policy's
-        if isinstance(agent, PolicyAgent):
+        if isinstance(agent, NetworkAgent):
             self.network = agent.network.at_temperature(temperature)
-            agent = PolicyAgent(self.network, agent.name, agent.view, seed)
+            agent = NetworkAgent(self.network, agent.name, agent.view, seed)
         self._agent = agent
 
     def act(self) -> NDArray[np.int64]:

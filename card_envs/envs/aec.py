@@ -97,8 +97,8 @@ class CardEnv(OneThread, AECEnv[str, Observation, int]):
     """A card game with players ``player_0`` ... ``player_{n-1}``.
 
     ## Description
-    A game of ``card_envs.games``; its rules, actions and observation are in its RULES.md and in
-    the docstring of its module, such as ``card_envs.beaver_gang_v0``.
+    A game of ``card_envs.games``; its rules, actions, observation and options are in its
+    RULES.md.
 
     ## Action Space
     ``Discrete(A)``, the same for any number of players; ``action_name`` gives an action in words.
@@ -137,19 +137,8 @@ class CardEnv(OneThread, AECEnv[str, Observation, int]):
     ## Arguments
     Args:
         game: The game's id or versioned name.
-        num_players: Number of players; None: the game's default.
-        reward: ``"rank"``, ``"win"`` or ``"score"``.
-        max_steps: Decisions after which a game is truncated.
-        memory: What observations hold: ``"perfect"`` recall, or ``"none"``.
-        features: Whether derived fields are written, or left 0.
-        mask: Where the action mask is: ``"observation"`` or ``"info"``.
-        on_illegal: ``"terminate"`` or ``"raise"``.
-        render_mode: None, ``"ansi"`` (``render()`` returns the table in words), ``"rgb_array"`` (as
-            a picture, uint8 (720, 960, 3)) or ``"human"`` (a window shows it after each step).
-            Pictures need ``pip install 'card_envs[render]'`` once they are drawn.
-        render_perspective: Whose view: None (the agent to move), a seat from 0 on, or ``"all"``
-            (an open table: as player 0 sees it, with all players' cards face up).
-        **own_options: The game's own options.
+        **options: Those of ``card_envs.envs.options.EnvOptions``, where they are documented, and
+            the game's own, which are in its RULES.md.
 
     Raises:
         ValueError, TypeError: A value or the name of an option is wrong; the message says what is

@@ -42,14 +42,13 @@ class TextEnv(OneThread):
         game: The game's id or versioned name.
         num_players: Number of players, unless :meth:`reset` says otherwise; None: the game's
             default.
-        reward: ``"rank"``, ``"win"`` or ``"score"``.
-        max_steps: Decisions after which a game is truncated.
         memory: What texts hold: with ``"perfect"`` recall, or ``"none"``: the table as the player
             can see it now.
         max_tries: How many answers a player may give to one decision.
         on_illegal: What follows when all of them are wrong: ``"terminate"`` (the game ends, with -1
             for the player, as in ``CardEnv``) or ``"random"`` (a random legal action is taken).
-        **own_options: The game's own options.
+        **options: ``reward`` and ``max_steps``, see ``card_envs.envs.options.EnvOptions``, and the
+            game's own options, which are in its RULES.md.
 
     Raises:
         ValueError, TypeError: An argument is wrong; the message says what is allowed.

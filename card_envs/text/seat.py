@@ -44,7 +44,7 @@ class TextSeatEnv(OneThread, gymnasium.Env[str, str]):
 
     ## Description
     The game of ``SingleSeatEnv``, told as ``TextEnv`` tells it: for the same seed and actions it is
-    the same game, with the same opponents, unless one is a ``PolicyAgent`` with a ``seed``, whose
+    the same game, with the same opponents, unless one is a ``NetworkAgent`` with a ``seed``, whose
     samples differ here.
 
     ## Action Space
@@ -71,23 +71,9 @@ class TextSeatEnv(OneThread, gymnasium.Env[str, str]):
     ## Arguments
     Args:
         game: The game's id or versioned name.
-        num_players: One number, or a pair (low, high): each game then draws its own. None: the
-            game's default.
-        opponents: An agent for all other seats, or one for each, from the learner's left on: a
-            name, a ``card_envs.agents.Agent``, or a function of observations and masks. None: the
-            heuristic, or random if the game has none.
-        seat: The learner's seat; None: drawn at each reset.
-        skip_forced: Whether forced moves (a single legal action) are made for the learner.
-        reward: ``"rank"``, ``"win"`` or ``"score"``.
-        max_steps: Decisions after which a game is truncated.
-        memory: What texts hold: with ``"perfect"`` recall, or ``"none"``: the table as the learner
-            can see it now.
-        max_tries: How many answers the learner may give to one decision.
-        on_illegal: What follows when all of them are wrong: ``"terminate"`` (the game ends with
-            reward -1, as in ``SingleSeatEnv``) or ``"random"`` (a random legal action is taken).
-        render_mode: None, ``"ansi"``, ``"rgb_array"`` or ``"human"``, as in ``SingleSeatEnv``.
-        render_perspective: Whose view: None (the learner's), a seat from 0 on, or ``"all"``.
-        **own_options: The game's own options.
+        memory: As in ``TextEnv``, like ``max_tries`` and ``on_illegal``.
+        **options: The arguments of ``SingleSeatEnv``, except for ``features``, ``mask`` and
+            ``observation_dtype``.
 
     Raises:
         ValueError, TypeError: An argument is wrong; the message says what is allowed.

@@ -54,7 +54,7 @@ def arguments_of(game, template, observation_dtype=np.float32):
         "scratch": array(np.float32, 2),
         "seating": tables,
         "views": tables,
-        "recorded": tables,
+        "histories": tables,
         "returns": array(np.float64, 2),
         "skip_forced": types.boolean,
         "is_followed": array(np.bool_),

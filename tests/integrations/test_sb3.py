@@ -81,7 +81,7 @@ def test_the_script_leaves_the_models_policy(game, tmp_path, capsys):
     printed = capsys.readouterr().out
     assert "4,096 decisions, " in printed
     assert "against random: rank " in printed
-    agent = NetworkAgent(tmp_path / "policy.safetensors", game)
+    agent = NetworkAgent.from_file(tmp_path / "policy.safetensors", game)
     model, _ = sb3_ppo.train(game.id, game.default_players, "random", 1, 0)
     layers = zip(agent.network.layers, sb3_ppo.network_of(model).layers, strict=True)
     for (weight, bias), (other, shift) in layers:

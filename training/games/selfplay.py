@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from card_envs.agents import Agent, PolicyAgent
+from card_envs.agents import Agent, NetworkAgent
 from card_envs.agents.network import Network
 from card_envs.contract.game import Game, View
 from card_envs.engine.arena import Arena
@@ -114,9 +114,11 @@ class SelfPlayGames:
     # -----------------------------------------------------------------------------------------
 
     @property
-    def pool(self) -> list[PolicyAgent]:
+    def pool(self) -> list[NetworkAgent]:
         """The snapshots of the learner's past."""
-        return [agent for k in self._pool if isinstance(agent := self.arena.agents[k], PolicyAgent)]
+        return [
+            agent for k in self._pool if isinstance(agent := self.arena.agents[k], NetworkAgent)
+        ]
 
     @property
     def _has_pool(self) -> bool:
@@ -155,8 +157,8 @@ class SelfPlayGames:
         agents[place : place + 1] = [self._snapshot(network)]
         return place
 
-    def _snapshot(self, network: Network) -> PolicyAgent:
-        return PolicyAgent(network, "snapshot", self.view, seed=0)
+    def _snapshot(self, network: Network) -> NetworkAgent:
+        return NetworkAgent(network, "snapshot", self.view, seed=0)
 
     def redraw(self) -> None:
         """Draw new tables for the blocks of which all games play their present one."""
@@ -182,7 +184,7 @@ class SelfPlayGames:
         networks = [
             agent.network
             for agent in arena.agents[self._first_snapshot :]
-            if isinstance(agent, PolicyAgent)
+            if isinstance(agent, NetworkAgent)
         ]
         arrays["depths"] = np.array([len(network.layers) for network in networks], np.int64)
         for k, network in enumerate(networks):

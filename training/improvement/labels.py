@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from card_envs.agents import PolicyAgent, SearchAgent
+from card_envs.agents import NetworkAgent, SearchAgent
 from card_envs.agents.search.agents import SearchFollower
 from card_envs.contract.agent import Turn
 from card_envs.utils.files import open_output
@@ -102,7 +102,7 @@ def read_labels(path: Path) -> Labels:
 
 
 def label_positions(
-    run: RunFolder[ImprovementConfig], policy: PolicyAgent, iteration: int, shard: int
+    run: RunFolder[ImprovementConfig], policy: NetworkAgent, iteration: int, shard: int
 ) -> Labels:
     """Label one shard's positions; they follow from the run, the policy and the two numbers.
 
@@ -121,8 +121,8 @@ def label_positions(
         {**config.opponents.model_dump(), "self": 0, "block_size": 1}
     )
     games = SelfPlayGames(run.game, config.environment, opponents, run.agents, seed)
-    drawing = PolicyAgent(policy.network, policy.name, policy.view, seed)
-    likeliest = PolicyAgent(policy.network, policy.name, policy.view)
+    drawing = NetworkAgent(policy.network, policy.name, policy.view, seed)
+    likeliest = NetworkAgent(policy.network, policy.name, policy.view)
     searcher = SearchAgent(
         run.game,
         rollouts=config.labels.worlds * config.labels.candidates,

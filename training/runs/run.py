@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 
-from card_envs.agents import PolicyAgent
+from card_envs.agents import NetworkAgent
 from training.runs.config import Config, load_config
 from training.runs.run_folder import RunFolder, load_resumed
 
@@ -78,7 +78,7 @@ class Run(RunFolder[Config]):
         if not imitation.decisions:
             return
         agent = self.agents[imitation.agent]
-        if not isinstance(agent, PolicyAgent):
+        if not isinstance(agent, NetworkAgent):
             for key, default in (("copy_weights", False), ("temperature", 1.0)):
                 if getattr(imitation, key) != default:
                     raise ValueError(f"imitation.{key}: {imitation.agent!r} is not a policy")

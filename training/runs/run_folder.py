@@ -17,7 +17,7 @@ import torch
 import yaml
 from filelock import FileLock, Timeout
 
-from card_envs.agents import Agent, PolicyAgent, make_agent
+from card_envs.agents import Agent, NetworkAgent, make_agent
 from card_envs.agents.network import Network, write_policy
 from card_envs.contract.game import Game, View
 from card_envs.games import load_game
@@ -106,10 +106,10 @@ class RunFolder(Generic[_Config]):
         identities = {name: identity(name, game) for name in names}
         return cls(config, game, options, view, agents, identities, folder)
 
-    def learner(self, network: Network) -> PolicyAgent:
+    def learner(self, network: Network) -> NetworkAgent:
         """The learner with this network, playing as its policy will be exported."""
         draw_seed = 0 if self.config.draws else None
-        return PolicyAgent(network, "learner", self.view, draw_seed=draw_seed)
+        return NetworkAgent(network, "learner", self.view, draw_seed=draw_seed)
 
     def _read_config(self) -> _Config:
         """The configuration in the folder."""

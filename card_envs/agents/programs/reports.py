@@ -1,4 +1,4 @@
-"""How a program did: its time per decision, and its faults."""
+"""Reports on programs: their time per decision, and their faults."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class FaultCount:
         fault: The kind, such as ``"no answer in time"``.
         count: How often: games lost, or decisions replaced.
         first: What happened the first time, in words.
-        last_words: The last lines that it had written to its standard error by then.
+        last_words: The last lines of its standard error at that time.
     """
 
     fault: str
@@ -34,13 +34,13 @@ class FaultCount:
 
 
 @dataclass(frozen=True)
-class ProgramRecord:
-    """How a program did in some games.
+class ProgramReport:
+    """A program's decisions, time and faults in some games.
 
     Attributes:
         name: The agent's name.
-        decisions: How many it has made.
-        seconds: The time that it took for them.
+        decisions: The number of its decisions.
+        seconds: The time that they took.
         on_fault: What a fault costs: ``"lose"`` (the game) or ``"random"`` (that decision).
         faults: Its faults, by kind.
     """
@@ -52,7 +52,7 @@ class ProgramRecord:
     faults: tuple[FaultCount, ...]
 
     def to_json(self) -> dict[str, Any]:
-        """The record as JSON data. Times are measured: they differ from run to run."""
+        """The report as JSON data. Times are measured: they differ from run to run."""
         return {
             "name": self.name,
             "decisions": self.decisions,
@@ -62,23 +62,23 @@ class ProgramRecord:
         }
 
 
-def merged(records: Iterable[ProgramRecord]) -> tuple[ProgramRecord, ...]:
-    """One record for each name, in the order in which they first occur."""
-    by_name: dict[str, ProgramRecord] = {}
-    for record in records:
-        old = by_name.get(record.name)
-        by_name[record.name] = record if old is None else _sum(old, record)
+def merged(reports: Iterable[ProgramReport]) -> tuple[ProgramReport, ...]:
+    """One report for each name, in the order in which they first occur."""
+    by_name: dict[str, ProgramReport] = {}
+    for report in reports:
+        old = by_name.get(report.name)
+        by_name[report.name] = report if old is None else _sum(old, report)
     return tuple(by_name.values())
 
 
-def _sum(a: ProgramRecord, b: ProgramRecord) -> ProgramRecord:
+def _sum(a: ProgramReport, b: ProgramReport) -> ProgramReport:
     faults = {fault.fault: fault for fault in a.faults}
     for fault in b.faults:
         old = faults.get(fault.fault)
         if old is not None:
             fault = FaultCount(old.fault, old.count + fault.count, old.first, old.last_words)
         faults[fault.fault] = fault
-    return ProgramRecord(
+    return ProgramReport(
         a.name,
         a.decisions + b.decisions,
         a.seconds + b.seconds,
