@@ -130,7 +130,7 @@ MUTANTS = [
         f"{GAMES}/franks_zoo/scene.py",
         'if mover == observer and s["gift"] != NO_CARD:',
         'if s["gift"] != NO_CARD:',
-        f"{HIDING} -k franks_zoo",
+        "tests/games/franks_zoo/test_text.py -k hidden",
     ),
     Mutant(
         "hiding: the others hear which card is given away",

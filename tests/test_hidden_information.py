@@ -137,12 +137,11 @@ def test_a_leak_of_one_value_is_caught(game, num_players):
 def test_the_table_is_the_same_for_all_that_they_hold_possible(game, num_players, memory):
     """The scene, which every rendering is made from."""
     code = MEMORY_MODES.index(memory)
-    for states in positions_of(game, num_players)[::8]:
+    for number, states in enumerate(positions_of(game, num_players)[::3]):
         for player in range(num_players):
             scene = game.scene(states, 0, player, code)
-            for seed in range(2):
-                other = redrawn(game, states, player, seed, game.rules.determinize)
-                assert game.scene(other, 0, player, code) == scene
+            other = redrawn(game, states, player, number, game.rules.determinize)
+            assert game.scene(other, 0, player, code) == scene
 
 
 @memory_modes

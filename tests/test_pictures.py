@@ -318,6 +318,7 @@ def test_no_display(monkeypatch):
 # ---------------------------------------------------------------------------------------------
 
 
+@pytest.mark.filterwarnings("ignore:.*Overwriting existing videos:UserWarning")
 @few_games
 def test_gymnasiums_wrappers(game, pygame, tmp_path):
     from gymnasium.wrappers import HumanRendering, RecordVideo, RenderCollection
@@ -345,6 +346,10 @@ def test_gymnasiums_wrappers(game, pygame, tmp_path):
 @pytest.mark.skipif(
     not hasattr(gymnasium.wrappers.vector, "RecordVideo"), reason="not in this Gymnasium"
 )
+@pytest.mark.filterwarnings(
+    "ignore:.*Recorded episodes will not contain the last frame:UserWarning"
+)
+@pytest.mark.filterwarnings("ignore:.*Overwriting existing videos:UserWarning")
 @few_games
 def test_the_vector_environments_video(game, tmp_path):
     from gymnasium.wrappers.vector import RecordVideo

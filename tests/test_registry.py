@@ -138,6 +138,7 @@ def test_registered_environments(game):
 # ---------------------------------------------------------------------------------------------
 
 
+@pytest.mark.filterwarnings("ignore:.*is out of date.*:DeprecationWarning")
 @each_game
 def test_versions_stand_side_by_side(game, registries):
     newer = dataclasses.replace(game, version=game.version + 1)

@@ -408,6 +408,7 @@ WRAPPERS = {
 }
 
 
+@pytest.mark.filterwarnings("ignore:overflow encountered in cast:RuntimeWarning")  # in its Box
 @pytest.mark.parametrize(
     ("name", "mode"),
     [

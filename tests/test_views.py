@@ -199,7 +199,7 @@ def test_a_vector_in_units_plays_the_same_games(game, mask):
     assert_scaled(seen, units_seen, game.fields.scale)
 
 
-@each_game
+@few_games
 def test_a_seat_in_units_plays_the_same_game(game):
     env = SingleSeatEnv(game.name, observation_dtype="uint8")
     other = SingleSeatEnv(game.name)

@@ -378,7 +378,14 @@ def run(behaviour, then):
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="processes are found by /proc")
-@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
+@pytest.mark.parametrize(
+    "number",
+    [
+        signal.SIGKILL,
+        signal.SIGTERM,
+        *(pytest.param(n, marks=pytest.mark.slow) for n in (signal.SIGINT, signal.SIGHUP)),
+    ],
+)
 def test_a_run_that_is_killed_takes_its_programs_along(number, mark):
     process = run("children", "import time; time.sleep(100)")
     assert len(processes(mark)) > 6
@@ -388,7 +395,14 @@ def test_a_run_that_is_killed_takes_its_programs_along(number, mark):
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="processes are found by /proc")
-@pytest.mark.parametrize("end", ["pass", "os._exit(1)", "raise ValueError", "sys.exit()"])
+@pytest.mark.parametrize(
+    "end",
+    [
+        "pass",
+        "os._exit(1)",
+        *(pytest.param(end, marks=pytest.mark.slow) for end in ("raise ValueError", "sys.exit()")),
+    ],
+)
 def test_a_run_that_ends_takes_its_programs_along(end, mark):
     process = run("stays", end)
     process.communicate()

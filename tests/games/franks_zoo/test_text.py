@@ -29,7 +29,7 @@ from card_envs.games import rules_file
 from card_envs.games.franks_zoo import rules
 from card_envs.games.franks_zoo.actions import ACTIONS
 from card_envs.games.franks_zoo.cards import ANIMAL_NAMES, BEATEN_BY
-from card_envs.games.franks_zoo.state import EXCHANGE, NOBODY, TURN
+from card_envs.games.franks_zoo.state import ANSWER, EXCHANGE, NOBODY, TURN
 from card_envs.render.text import describe
 from card_envs.utils.words import WIDTH
 
@@ -237,6 +237,20 @@ def test_the_rules_show_what_beats_what():
     assert [name for name, _ in rows if name in ANIMAL_NAMES] == list(ANIMAL_NAMES)
     for name, better in BEATEN_BY.items():
         assert table[name] == (", ".join(better) or "nothing")
+
+
+def test_no_hidden_card_shows_before_the_first_trick_and_in_requests():
+    """The phases that are rare in the positions of the shared tests."""
+    redrawn = dict.fromkeys([EXCHANGE, ANSWER], 0)
+    for number, states in game_states(range(4), 5, target_score=8):
+        phase = int(states["phase"][0])
+        for player in range(5) if phase in redrawn else ():
+            other = copy_of(GAME, states)
+            rules.determinize(other, 0, player, np.uint64(number))
+            for memory in MEMORY_MODES:
+                assert described(other, player, memory) == described(states, player, memory)
+            redrawn[phase] += other["hand"].tobytes() != states["hand"].tobytes()
+    assert min(redrawn.values()) > 30
 
 
 def test_without_memory_nothing_that_is_remembered_shows():
