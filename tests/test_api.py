@@ -110,14 +110,14 @@ def test_views_are_never_stale(game, num_players):
     env = CardEnv(game.name, num_players=num_players)
     env.reset(seed=1)
     for number in range(300):
-        if not env.agents or env._is_over:
+        if not env.agents or env._ongoing.is_over:
             env.reset()
         env.step(int(rng.choice(env.legal_actions())))
         if number % 3 == 0:
             env.determinize(env.possible_agents[number % num_players], number)
         agent = env.agent_selection
         for _ in range(2):
-            expected = observation_of(env.game, env._states, env.possible_agents.index(agent))
+            expected = observation_of(env.game, env.states, env.possible_agents.index(agent))
             observation = env.observe(agent)["observation"]
             assert observation.tobytes() == expected.tobytes()
             observation[:] = 7.0  # the caller's own: it must not come back
