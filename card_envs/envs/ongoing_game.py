@@ -80,6 +80,8 @@ class OngoingGame(Portable):
         self._observation_size = self.game.fields.size
         # What the player to move observes, as the last step left it, until it is handed out.
         self._given: NDArray[np.float32] | None = None
+        # The record that it was made from; None: nobody else holds the record, to change it.
+        self._given_from: bytes | None = None
 
     @property
     def history(self) -> tuple[int, tuple[int | Redraw, ...]]:
@@ -88,12 +90,15 @@ class OngoingGame(Portable):
 
     def lend(self) -> NDArray[np.void]:
         """The record, for somebody who may change it."""
-        self._given = None
+        if self._given_from is None:
+            self._given_from = self.states.tobytes()
         return self.states
 
     def take_given(self) -> NDArray[np.float32] | None:
         """What the player to move observes, once, where a step has left it."""
         given, self._given = self._given, None
+        if self._given_from is not None and self._given_from != self.states.tobytes():
+            return None
         return given
 
     def observe(self, player: int) -> NDArray[np.float32]:
@@ -136,6 +141,8 @@ class OngoingGame(Portable):
             self.states, 0, action, self._memory, self._features, given, self.action_mask
         )
         self._given = given
+        if self._given_from is not None:
+            self._given_from = self.states.tobytes()
         self.actions.append(action)
         self.cumulative_rewards[self.agent_selection] = 0.0
         if result < PAID:
@@ -215,7 +222,7 @@ class OngoingGame(Portable):
         state = self.__dict__.copy()
         # The record travels as bytes, those between its entries included.
         state["states"] = self.states.tobytes()
-        for name in ("_rewards_view", "_step_and_observe", "_given"):
+        for name in ("_rewards_view", "_step_and_observe", "_given", "_given_from"):
             del state[name]  # ``_bind`` makes them
         return state
 
