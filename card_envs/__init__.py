@@ -10,6 +10,7 @@ from card_envs.games import GAMES, OWN_GAMES, load_game, register
 from card_envs.utils.version import VERSION as __version__
 
 if TYPE_CHECKING:
+    from card_envs.agents.table import Table
     from card_envs.contract import Action, Actions, Field, Fields, Game, Option, Scene
     from card_envs.engine.batch import BatchEngine
     from card_envs.envs.aec import CardEnv
@@ -33,6 +34,7 @@ __all__ = [
     "Game",
     "Option",
     "Scene",
+    "Table",
     "__version__",
     "load_game",
     "make",
@@ -142,10 +144,12 @@ def make_text(game: str, **options: Any) -> TextEnv:
 
 def __getattr__(name: str) -> _GameModule:
     """What is imported at its first use: a game's module, such as ``card_envs.beaver_gang_v0``, and
-    the classes of the contract."""
+    classes."""
     found: _GameModule
     if name in OWN_GAMES:
         found = importlib.import_module(f"{__name__}.{name}")
+    elif name == "Table":
+        found = importlib.import_module(f"{__name__}.agents.table").Table
     elif name in __all__:
         found = getattr(importlib.import_module("card_envs.contract"), name)
     else:

@@ -29,6 +29,7 @@ from helpers import (
     table_sizes,
 )
 
+import card_envs
 from card_envs.agents import (
     Agent,
     FunctionAgent,
@@ -46,6 +47,7 @@ from card_envs.agents.network import Network, write_policy
 from card_envs.contract.agent import Follower, FollowingAgent, turn_of
 from card_envs.contract.game import Game, View
 from card_envs.engine.arena import Arena
+from card_envs.engine.history import Replay
 from card_envs.engine.seeds import next_seeds, random_action
 from card_envs.engine.templates import NOBODY
 from card_envs.envs.learner_games import LearnerGames
@@ -812,3 +814,59 @@ def test_a_policy_that_comes_out_of_a_pickle_plays_on(game):
     assert not again.network.layers[0][0].flags.writeable
     for _ in range(5):
         assert again.act(turn).tolist() == agent.act(turn).tolist()
+
+
+@each_game
+def test_a_table_plays_the_game_of_its_seed_with_the_agents_that_are_named(game):
+    """As an environment whose agents are asked by hand; an undone decision changes nothing."""
+    n = game.default_players
+    names = ["random", game.default_opponent, lambda _, action_mask: action_mask.argmax(1), None]
+    named = [names[k % 4] for k in range(n)]
+    options = kit_of(game).short_options
+    table = card_envs.Table(game.name, named, seed=5, **options)
+    env = card_envs.make(game.name, num_players=n, **options)
+    env.reset(seed=5)
+    by_hand = [agent and as_agent(agent, game, 5 + k) for k, agent in enumerate(named, 1)]
+    paid = np.zeros(n)
+    for number in range(60):
+        if table.is_over:
+            break
+        assert table.states.tobytes() == env.states.tobytes()
+        assert table.legal_actions() == env.legal_actions()
+        agent, player = by_hand[table.player], table.player
+        assert env.agent_selection == f"player_{player}"
+        expected = env.legal_actions()[-1] if agent is None else choose(agent, game, env.states)
+        if number % 7 == 3:
+            before = table.states.tobytes()
+            table.step(table.legal_actions()[0])
+            table.undo(number)
+            assert table.states.tobytes() == before
+        assert table.step(expected if agent is None else None) == expected
+        env.step(expected)
+        paid += list(env.rewards.values())
+        assert table.history == env.history
+        assert table.returns.tolist() == paid.tolist()
+    assert Replay.of(table) == Replay.of(env)
+    assert table.places == [info["place"] for info in env.infos.values() if info]
+
+
+def test_a_table_says_what_is_wrong_and_changes_nothing():
+    game = EACH_GAME[0].values[0]
+    n = game.min_players
+    table = card_envs.Table(game.name, [None] * n, seed=1)
+    before = table.states.tobytes(), table.history
+    for call, message in (
+        (table.step, f"player {table.player} has no agent"),
+        (lambda: table.step(-1), "action -1 is not legal here; legal actions"),
+        (lambda: table.undo(0), "there is no decision 0"),
+        (lambda: table.forfeit(n), f"player must be from 0 to {n - 1}, got {n}"),
+        (lambda: table.begin(-1), "seed"),
+        (lambda: table.begin(1, [None] * 99), "players"),
+        (lambda: table.begin(1, ["nobody"] * n), "there is no agent 'nobody'"),
+        (lambda: table.begin(1, actions=[-1]), r"actions\[0\] is -1"),
+        (lambda: card_envs.Table("no game", [None] * n), "no game"),
+        (lambda: card_envs.Table(game.name, [None] * n, reward="none"), "reward must be"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            call()
+        assert (table.states.tobytes(), table.history) == before

@@ -29,8 +29,9 @@ STAY = (
     "card_envs.web",
 )
 # Likewise: open files and windows, what a process has one of, a callback (it belongs to a training
-# loop), and what a search's kernel is given for one call.
+# loop), a loop over the agents to move, and what a search's kernel is given for one call.
 STAYING = {
+    "AgentIterable",
     "DealsEvalCallback",
     "Evidence",
     "Findings",

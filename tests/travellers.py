@@ -27,6 +27,7 @@ from card_envs.agents import (
     make_agent,
 )
 from card_envs.agents.programs.reports import ProgramReport
+from card_envs.agents.table import Table
 from card_envs.contract.agent import Agent, Turn, turn_of
 from card_envs.contract.game import Game, View
 from card_envs.datasets import Recording
@@ -208,7 +209,7 @@ def begin_text(env: Any) -> None:
 
 
 def use_text(env: Any) -> list[Any]:
-    if not hasattr(env._table, "env"):
+    if env._env is None:
         env.reset(seed=1)
     seen: list[Any] = []
     for _ in range(_AFTER):
@@ -239,6 +240,34 @@ def use_text_seat(env: Any) -> list[Any]:
     seen += [env.render(), env.reset()]
     env.close()
     return seen
+
+
+def make_table(game: Game) -> Table:
+    agents = ["random", PROGRAM, first_legal, None]
+    return Table(game.name, [agents[k % 4] for k in range(game.default_players)], seed=1)
+
+
+def begin_table(table: Any) -> None:
+    _step_table(table)
+
+
+def _step_table(table: Any) -> int:
+    agent = table.agents[table.player]
+    return table.step(table.legal_actions()[0] if agent is None else None)
+
+
+def use_table(table: Any) -> list[Any]:
+    seen: list[Any] = []
+    for _ in range(_AFTER):
+        if table.is_over:
+            seen += [table.places, table.returns.copy()]
+            table.begin(2)
+        seen += [_step_table(table), table.history, table.states.tobytes()]
+    table.undo(0)
+    seen += [table.player, table.history, table.legal_actions()]
+    table.forfeit(table.player)
+    table.close()
+    return [*seen, table.returns]
 
 
 def _turn(game: Game, view: View = View()) -> Turn:
@@ -480,6 +509,7 @@ TRAVELLERS: dict[str, Traveller] = {
         _env(card_envs.make_vec, 5, observation_dtype="uint8"), use_batch, begin_batch
     ),
     "text": Traveller(_env(TextEnv), use_text, begin_text),
+    "table": Traveller(make_table, use_table, begin_table),
     **{
         f"{kind} against {name}": traveller
         for name, opponents in _OPPONENTS.items()
