@@ -330,7 +330,7 @@ def use_results(results: Any) -> list[Any]:
 
 
 def make_faulty(game: Game) -> ProgramReport:
-    """The record of a program that has failed."""
+    """The report on a program that has failed."""
     agents = ["cmd:false", *["random"] * (game.min_players - 1)]
     return play_deals(game, agents, np.ones(1, np.uint64)).programs[0]
 
@@ -507,7 +507,7 @@ TRAVELLERS: dict[str, Traveller] = {
     "program": _agent(lambda game: make_agent(PROGRAM, game)),
     "turn": Traveller(_turn, use_turn),
     "network": Traveller(helpers.network_of, use_network),
-    "replay": Traveller(make_replay, lambda replay: [replay.play().save()]),
+    "replay": Traveller(make_replay, lambda replay: [replay.play().tobytes()]),
     "recording": Traveller(make_recording, use_recording),
     "recorded games": Traveller(lambda game: next(iter(make_recording(game))), use_recorded),
     "decisions": Traveller(
