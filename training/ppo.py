@@ -251,7 +251,7 @@ class PPO:
         self.games.begin(self.networks.actor.network())
 
     def settle(self) -> None:
-        """Begin anew with the networks as they are now: they are their own averages, and nothing
+        """Restart with the networks as they are now: they are their own averages, and nothing
         that was decided before is learned from."""
         for average in (self.average, self.anchor):
             _move(average, self.networks, 0.0)

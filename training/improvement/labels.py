@@ -116,7 +116,7 @@ def label_positions(
     config = run.config
     rng = np.random.default_rng([config.seed, iteration, shard])
     seed = int(rng.integers(2**31))
-    # Each game's table is drawn anew when it ends.
+    # Each game's table is redrawn when it ends.
     opponents = PoolSection.model_validate(
         {**config.opponents.model_dump(), "self": 0, "block_size": 1}
     )

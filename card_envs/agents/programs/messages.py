@@ -141,7 +141,7 @@ def end(
 
 
 def final_standing(states: NDArray[np.void], i: int, loser: int | None) -> NDArray[np.int64]:
-    """The players' standing, higher is better; whoever forfeits is last, the others are tied."""
+    """The players' standing, higher is better; one who forfeits is last, the others tie."""
     num_players = int(states["num_players"][i])
     if loser is None:
         return np.asarray(states["standing"][i, :num_players], np.int64)
