@@ -83,10 +83,11 @@ class CardEnv(OneThread, AECEnv[str, Observation, int]):
     another thread is in one.
 
     ## Arguments
+    The options that all games share are documented in ``card_envs.envs.options.EnvOptions``.
+
     Args:
         game: The game's id or versioned name.
-        **options: Those of ``card_envs.envs.options.EnvOptions``, where they are documented, and
-            the game's own, which are in its RULES.md.
+        **own_options: The game's own options, which are in its RULES.md.
 
     Raises:
         ValueError, TypeError: A value or the name of an option is wrong; the message says what is

@@ -55,6 +55,10 @@ class SingleSeatEnv(Portable, gymnasium.Env[Observation, np.int64]):
     The end of the game, or truncation after ``max_steps`` decisions of all players together.
 
     ## Arguments
+    The others are documented in ``card_envs.envs.options.EnvOptions``; ``memory`` and ``features``
+    are the learner's (opponents observe as they were made for), and ``mask`` is ``"info"`` by
+    default.
+
     Args:
         game: The game's id or versioned name.
         num_players: One number, or a pair (low, high): each game then draws its own. None: the
@@ -67,9 +71,7 @@ class SingleSeatEnv(Portable, gymnasium.Env[Observation, np.int64]):
         skip_forced: Whether forced moves (a single legal action) are made for the learner.
         observation_dtype: ``"float32"``: values in [0, 1]; ``"uint8"``: the same in whole units,
             ``value * game.fields.scale``.
-        **options: The others of ``card_envs.envs.options.EnvOptions``, where they are documented
-            (``memory`` and ``features`` are the learner's: opponents observe as they were made
-            for; ``mask`` is ``"info"`` by default), and the game's own, which are in its RULES.md.
+        **own_options: The game's own options, which are in its RULES.md.
 
     Raises:
         ValueError, TypeError: An argument is wrong; the message says what is allowed.

@@ -62,7 +62,7 @@ class SingleSeatVectorEnv(Portable, VectorEnv[Observation, NDArray[np.int64], ND
             - ``DISABLED``: by the caller, with ``reset(options={"reset_mask": ...})``. A step in
               which one of the games is over is an error.
         render_mode: None, ``"ansi"`` or ``"rgb_array"``: a text or a picture of each game.
-        **options: All other arguments of ``SingleSeatEnv``.
+        **own_options: The game's own options; all other arguments are those of ``SingleSeatEnv``.
 
     Raises:
         ValueError, TypeError: An argument is wrong; the message says what is allowed.

@@ -47,8 +47,8 @@ class TextEnv(OneThread):
         max_tries: How many answers a player may give to one decision.
         on_illegal: What follows when all of them are wrong: ``"terminate"`` (the game ends, with -1
             for the player, as in ``CardEnv``) or ``"random"`` (a random legal action is taken).
-        **options: ``reward`` and ``max_steps``, see ``card_envs.envs.options.EnvOptions``, and the
-            game's own options, which are in its RULES.md.
+        **own_options: The game's own options, which are in its RULES.md; ``reward`` and
+            ``max_steps`` are documented in ``card_envs.envs.options.EnvOptions``.
 
     Raises:
         ValueError, TypeError: An argument is wrong; the message says what is allowed.

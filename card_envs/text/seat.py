@@ -72,8 +72,8 @@ class TextSeatEnv(OneThread, gymnasium.Env[str, str]):
     Args:
         game: The game's id or versioned name.
         memory: As in ``TextEnv``, like ``max_tries`` and ``on_illegal``.
-        **options: The arguments of ``SingleSeatEnv``, except for ``features``, ``mask`` and
-            ``observation_dtype``.
+        **own_options: The game's own options; the other arguments are those of ``SingleSeatEnv``,
+            except for ``features``, ``mask`` and ``observation_dtype``.
 
     Raises:
         ValueError, TypeError: An argument is wrong; the message says what is allowed.
