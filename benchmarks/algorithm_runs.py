@@ -19,8 +19,8 @@ from pydantic import Field, field_validator
 import card_envs
 from card_envs.contract.game import Game
 from card_envs.utils.files import hash_of, write_json
-from training.config import Section, check, read_yaml
-from training.records import read_json
+from training.runs.keys import Section, check, read_yaml
+from training.runs.records import read_json
 
 # Parts of the package that runs depend on besides the game.
 _LEARNED_IN = ("agents", "envs", "integrations")

@@ -29,10 +29,10 @@ from card_envs.commands import command
 from card_envs.contract.game import Game
 from card_envs.evaluation import deal_seeds
 from card_envs.games import load_game
-from training.arguments import check_search
-from training.one_against import one_against
-from training.records import identity
-from training.tasks import do_calls
+from training.runs.arguments import check_search
+from training.runs.one_against import one_against
+from training.runs.records import identity
+from training.runs.tasks import do_calls
 
 PACKAGES = ("numba", "numpy", "sb3-contrib", "stable-baselines3", "torch")
 ALGORITHMS = Path("configs") / "algorithms" / "list.yaml"
@@ -81,7 +81,9 @@ def measure_run(
         searcher = f"{search},policy={policy}"
         measured["search"] = _play(game, searcher, policy, players, search_deals)
     if exact:
-        measured["exploitability"] = exploitability(game, exact, NetworkAgent(policy, game))
+        measured["exploitability"] = exploitability(
+            game, exact, NetworkAgent.from_file(policy, game)
+        )
     return measured
 
 

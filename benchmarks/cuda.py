@@ -30,11 +30,11 @@ from benchmarks.throughput import (
     measure_cases,
     repeat,
 )
-from benchmarks.training import CONFIGS, Trainer, our_trainer
+from benchmarks.training import CONFIGS, OurTrainer
 from card_envs.commands import command
 from card_envs.contract.game import Game
 from card_envs.games import load_game
-from training.config import load_config
+from training.runs.config import load_config
 
 BATCHES = tuple(2**k for k in range(10, 21, 2))
 CPU_BATCHES = (4096, 16384)
@@ -106,12 +106,12 @@ def memory_of(game: Game, num_envs: int) -> int:
     return int(before - context.get_memory_info().free)
 
 
-def make_trainer(game: Game, device: str, num_envs: int) -> Trainer:
+def make_trainer(game: Game, device: str, num_envs: int) -> OurTrainer:
     """Training with the shipped policy's configuration and a full pool of snapshots.
 
     Args:
         game: The game.
-        device: ``"cuda"``: games and networks on the GPU; or ``"cpu"``.
+        device: ``"cuda"``: networks on the GPU, games on the CPU; or ``"cpu"``.
         num_envs: Games played at a time; minibatches grow with them.
     """
     path = CONFIGS / f"{game.id}.yaml"
@@ -126,10 +126,10 @@ def make_trainer(game: Game, device: str, num_envs: int) -> Trainer:
             f"ppo.batch_size={max(2, round(shipped.ppo.batch_size * factor))}",
         ],
     )
-    return our_trainer(config)
+    return OurTrainer(config)
 
 
-def measure_training(trainers: dict[str, Trainer], rollouts: int) -> dict[str, Any]:
+def measure_training(trainers: dict[str, OurTrainer], rollouts: int) -> dict[str, Any]:
     """Learner decisions a second of trainers by name: medians over rollouts, taken in turns."""
     for k in range(rollouts + 1):
         for trainer in trainers.values():

@@ -23,7 +23,7 @@ from card_envs.commands import command
 from card_envs.contract.game import Game
 from card_envs.evaluation import estimate_mean
 from card_envs.games import load_game
-from training.tasks import do_calls
+from training.runs.tasks import do_calls
 
 PACKAGES = ("numba", "numpy", "torch")
 

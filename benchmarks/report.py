@@ -13,8 +13,8 @@ from typing import Any
 from card_envs.commands import command
 from card_envs.commands.command import output_file
 from card_envs.games import GAMES, load_game
-from training.records import command_as_typed, cpu_model, versions, write_or_print
-from training.tasks import add_jobs_argument
+from training.runs.records import command_as_typed, cpu_model, versions, write_or_print
+from training.runs.tasks import add_jobs_argument
 
 RESULTS = Path(__file__).with_name("results")
 

@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks import report
-from card_envs.agents import Agent, PolicyAgent, Turn, choose, make_agent, shipped_policies
+from card_envs.agents import Agent, NetworkAgent, Turn, choose, make_agent, shipped_policies
 from card_envs.agents.search.agents import Searcher
 from card_envs.commands import command
 from card_envs.contract.agent import Follower, FollowingAgent
@@ -32,8 +32,8 @@ from card_envs.evaluation import evaluate
 from card_envs.games import load_game
 from card_envs.kernels.perceptron import choose_by_network, join
 from card_envs.utils.progress import track
-from training.one_against import one_against
-from training.records import read_json
+from training.runs.one_against import one_against
+from training.runs.records import read_json
 
 PACKAGES = ("numba", "numpy")
 DEALS = 300
@@ -150,7 +150,7 @@ def replay_rollouts(positions, actions, worlds, action_mask, repeats):
 
 
 def play_rollouts(
-    game: Game, agent: PolicyAgent, positions: NDArray[np.void]
+    game: Game, agent: NetworkAgent, positions: NDArray[np.void]
 ) -> tuple[NDArray[np.void], NDArray[np.int64]]:
     """Roll out each position.
 
@@ -174,7 +174,9 @@ def play_rollouts(
     return np.concatenate(found), actions
 
 
-def measure_pieces(game: Game, agent: PolicyAgent, positions: NDArray[np.void]) -> dict[str, float]:
+def measure_pieces(
+    game: Game, agent: NetworkAgent, positions: NDArray[np.void]
+) -> dict[str, float]:
     """Seconds of each of a search's pieces, one by one."""
     states, actions = play_rollouts(game, agent, positions)
     count = len(states)
@@ -212,7 +214,7 @@ def measure_pieces(game: Game, agent: PolicyAgent, positions: NDArray[np.void]) 
 
 def _searcher(game: Game, name: str, opponent: str, seed: int) -> Searcher:
     """The search agent, with the opponent's rollouts unless its name says otherwise."""
-    if not isinstance(make_agent(opponent, game), PolicyAgent):
+    if not isinstance(make_agent(opponent, game), NetworkAgent):
         raise ValueError(f"the opponent must be a policy, got {opponent!r}")
     is_shipped = opponent in shipped_policies(game) or "policy=" in name
     searcher = make_agent(name if is_shipped else f"{name},policy={opponent}", game, seed)
@@ -243,7 +245,7 @@ def measure_speed(
     worlds, steps, evaluations = (int(number) / agent.decisions for number in searcher.work)
     seconds = agent.seconds / agent.decisions
     policy = make_agent(opponent, game)
-    assert isinstance(policy, PolicyAgent)
+    assert isinstance(policy, NetworkAgent)
     pieces = measure_pieces(game, policy, agent.positions[:_POSITIONS])
     calls = {"determinize": worlds, "network": evaluations, "observation": evaluations}
     calls["rules"] = steps

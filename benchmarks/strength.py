@@ -39,8 +39,8 @@ from card_envs.evaluation.tournament import check_entrants, tables_of
 from card_envs.games import load_game
 from card_envs.utils.files import hash_of, write_output
 from card_envs.utils.progress import track
-from training.records import command_as_typed, identity, predecessors, versions
-from training.tasks import add_arguments, do_tasks
+from training.runs.records import command_as_typed, identity, predecessors, versions
+from training.runs.tasks import add_arguments, do_tasks
 
 
 def play_table(
@@ -61,7 +61,7 @@ def play_table(
             if name in policies:
                 file = Path(folder, "policy.safetensors")
                 file.write_bytes(policies[name])
-                agents[name] = NetworkAgent(file, game, name=name, draw_seed=seed)
+                agents[name] = NetworkAgent.from_file(file, game, name=name, draw_seed=seed)
             else:
                 agents[name] = make_agent(name, game, seed=seed)
     try:

@@ -5,8 +5,8 @@
 
 ``--against`` compares the shipped configuration's training with that of the checkout in DIR
 (``benchmarks.training_speedup``). Otherwise the yardstick is one ``connect_four_v3`` in which the
-learner moves for both sides, stepped through Stable-Baselines3's DummyVecEnv. Both train
-MaskablePPO with the same network, the same hyperparameters, and rollouts of the same size; they
+learner moves for both sides, stepped through Stable-Baselines3's DummyVecEnv, with its MaskablePPO.
+Both have networks of the same size, the same hyperparameters, and rollouts of the same size; they
 take turns, rollout by rollout.
 """
 
@@ -27,18 +27,15 @@ from pettingzoo.classic import connect_four_v3
 from pettingzoo.utils.env import AECEnv
 from sb3_contrib import MaskablePPO
 from sb3_contrib.common.wrappers import ActionMasker
+from stable_baselines3.common.callbacks import BaseCallback
 from stable_baselines3.common.vec_env import DummyVecEnv
+from torch import nn
 
 from benchmarks import report, training_speedup
-from benchmarks.training_worker import StopwatchCallback
+from benchmarks.training_worker import learner_of, take_turn
 from card_envs.commands import command
-from training.config import Config, load_config
-from training.device_loops import has_games_on_device
-from training.device_selfplay import make_device_env
-from training.export import policy_network
-from training.learner import ACTIVATIONS, make_learner, ppo_arguments
-from training.run import Run
-from training.selfplay import make_env
+from training.ppo import PPO
+from training.runs.config import Config, load_config
 
 PACKAGES = (
     "gymnasium",
@@ -91,26 +88,68 @@ class BothSidesEnv(gymnasium.Env[NDArray[Any], int]):
 
 
 class Trainer:
-    """A model, and the speed of each of its rollouts in learner decisions a second."""
+    """The speed of each of a learner's rollouts in learner decisions a second."""
 
-    def __init__(self, model: MaskablePPO) -> None:
-        self._model = model
-        self._size = model.n_steps * model.n_envs
-        self._stopwatch = StopwatchCallback()
+    def __init__(self) -> None:
         self.collecting: list[float] = []
         self.whole: list[float] = []
 
+    def turn(self) -> dict[str, float]:
+        """Collect one rollout and update the model with it, as for ``take_turn``."""
+        raise NotImplementedError
+
     def iterate(self) -> None:
-        """Collect one rollout and update the model with it."""
-        begun = time.perf_counter()
-        self._model.learn(self._size, callback=self._stopwatch, reset_num_timesteps=False)
-        self.whole.append(self._size / (time.perf_counter() - begun))
-        self.collecting.append(self._size / self._stopwatch.collecting)
+        """A turn whose speed is kept."""
+        turn = self.turn()
+        self.whole.append(turn["decisions"] / turn["whole"])
+        self.collecting.append(turn["decisions"] / turn["collecting"])
 
     def forget(self) -> None:
         """Drop the measurements so far."""
         self.collecting.clear()
         self.whole.clear()
+
+
+class OurTrainer(Trainer):
+    """Our learner, with a pool of snapshots that is full from the beginning."""
+
+    def __init__(self, config: Config) -> None:
+        super().__init__()
+        self._learner: PPO = learner_of(config)
+
+    def turn(self) -> dict[str, float]:
+        """As for ``Trainer``."""
+        return take_turn(self._learner)
+
+
+class Stopwatch(BaseCallback):
+    """Seconds spent in collecting the last rollout."""
+
+    def _on_rollout_start(self) -> None:
+        self._begun = time.perf_counter()
+
+    def _on_step(self) -> bool:
+        return True
+
+    def _on_rollout_end(self) -> None:
+        self.collecting = time.perf_counter() - self._begun
+
+
+class SB3Trainer(Trainer):
+    """A model of Stable-Baselines3."""
+
+    def __init__(self, model: MaskablePPO) -> None:
+        super().__init__()
+        self._model = model
+        self._size = model.n_steps * model.n_envs
+        self._stopwatch = Stopwatch()
+
+    def turn(self) -> dict[str, float]:
+        """As for ``Trainer``."""
+        begun = time.perf_counter()
+        self._model.learn(self._size, callback=self._stopwatch, reset_num_timesteps=False)
+        whole = time.perf_counter() - begun
+        return {"decisions": self._size, "collecting": self._stopwatch.collecting, "whole": whole}
 
 
 def make_config(game_id: str, num_envs: int, n_steps: int) -> Config:
@@ -128,34 +167,34 @@ def make_config(game_id: str, num_envs: int, n_steps: int) -> Config:
     )
 
 
-def our_trainer(config: Config) -> Trainer:
-    """Self-play with a pool of snapshots that is full from the beginning."""
-    run = Run.open(config, Path("runs"))  # nothing is written
-    env = make_device_env(run) if has_games_on_device(config) else make_env(run)
-    model = make_learner(run, env)
-    for _ in range(config.opponents.pool_size):
-        env.games.add_snapshot(policy_network(model.policy, config.network.activation))
-    return Trainer(model)
-
-
-def yardstick_trainer(config: Config) -> Trainer:
-    """The same learner in one game of Connect Four, with rollouts of the same size."""
-    size = config.environment.num_envs * config.ppo.n_steps
-    config = config.model_copy(update={"ppo": config.ppo.model_copy(update={"n_steps": size})})
+def yardstick_trainer(config: Config) -> SB3Trainer:
+    """SB3's learner in one game of Connect Four, with rollouts of the same size."""
+    ppo = config.ppo
 
     def make() -> gymnasium.Env[Any, Any]:
         env = BothSidesEnv(connect_four_v3.env())
         return ActionMasker(env, lambda _: env.action_mask)
 
     hidden = list(config.network.hidden)
-    policy_kwargs = {
-        "net_arch": {"pi": hidden, "vf": hidden},
-        "activation_fn": ACTIVATIONS[config.network.activation],
-    }
-    env = DummyVecEnv([make])
-    return Trainer(
-        MaskablePPO("MlpPolicy", env, policy_kwargs=policy_kwargs, **ppo_arguments(config))
+    activation = nn.ReLU if config.network.activation == "relu" else nn.Tanh
+    model = MaskablePPO(
+        "MlpPolicy",
+        DummyVecEnv([make]),
+        policy_kwargs={"net_arch": {"pi": hidden, "vf": hidden}, "activation_fn": activation},
+        learning_rate=ppo.learning_rate,
+        n_steps=config.environment.num_envs * ppo.n_steps,
+        batch_size=ppo.batch_size,
+        n_epochs=ppo.n_epochs,
+        gamma=ppo.gamma,
+        gae_lambda=ppo.gae_lambda,
+        clip_range=ppo.clip_range,
+        ent_coef=ppo.ent_coef,
+        vf_coef=ppo.vf_coef,
+        max_grad_norm=ppo.max_grad_norm,
+        seed=config.seed,
+        device=config.device,
     )
+    return SB3Trainer(model)
 
 
 def measure(game_id: str, decisions: int, num_envs: int, n_steps: int) -> dict[str, Any]:
@@ -174,7 +213,7 @@ def measure(game_id: str, decisions: int, num_envs: int, n_steps: int) -> dict[s
         ValueError: The game has no configuration.
     """
     config = make_config(game_id, num_envs, n_steps)
-    trainers = {OURS: our_trainer(config), YARDSTICK: yardstick_trainer(config)}
+    trainers: dict[str, Trainer] = {OURS: OurTrainer(config), YARDSTICK: yardstick_trainer(config)}
     for trainer in trainers.values():
         trainer.iterate()  # compiles, and fills the games with snapshots
         trainer.forget()

@@ -16,10 +16,11 @@ from types import TracebackType
 from typing import Any
 
 from benchmarks import report
-from training.config import load_config
+from training.runs.config import load_config
+from training.runs.records import commit_of
 
 ROOT = Path(__file__).parent.parent
-WORKER = Path(__file__).with_name("training_worker.py")
+WORKER = Path("benchmarks") / "training_worker.py"
 STAGES = ("collecting", "whole")
 NEW, OLD = "this checkout", "the other one"
 # No imitation, and all on one core.
@@ -41,7 +42,7 @@ class Worker:
         environment = {**os.environ, **dict.fromkeys(_THREADS, "1"), "PYTHONPATH": path}
         # -P: the worker's own folder holds a module of the name training.
         self._process = subprocess.Popen(
-            [sys.executable, "-P", str(WORKER), str(config), *overrides],
+            [sys.executable, "-P", str(checkout / WORKER), str(config), *overrides],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
@@ -103,13 +104,13 @@ def measure(game_id: str, decisions: int, against: Path) -> dict[str, Any]:
     Raises:
         ValueError: The folder is no checkout, or training fails in it.
     """
-    if not (against / "training" / "learner.py").exists():
+    if not (against / WORKER).exists():
         raise ValueError(f"--against: {against} is not a checkout of this repository")
     path = ROOT / "configs" / f"{game_id}.yaml"
     config = load_config(path, OVERRIDES)
     size = config.environment.num_envs * config.ppo.n_steps
     rollouts = -(-decisions // size)
-    commits = {NEW: _commit(ROOT), OLD: _commit(against)}
+    commits = {NEW: commit_of(ROOT), OLD: commit_of(against)}
     with (
         Worker(ROOT, path, OVERRIDES) as new,
         Worker(against.resolve(), path, OVERRIDES) as old,
@@ -127,7 +128,7 @@ def measure(game_id: str, decisions: int, against: Path) -> dict[str, Any]:
         "training",
         game_id,
         ["--against", "DIR", "--game", game_id, "--decisions", str(decisions)],
-        ("numba", "numpy", "sb3-contrib", "stable-baselines3", "torch"),
+        ("numba", "numpy", "torch"),
         {
             "commits": commits,
             "rollouts": rollouts,
@@ -145,12 +146,3 @@ def measure(game_id: str, decisions: int, against: Path) -> dict[str, Any]:
             },
         },
     )
-
-
-def _commit(checkout: Path) -> str | None:
-    """The commit that is checked out in a folder, if Git can tell."""
-    command = ["git", "-C", str(checkout), "rev-parse", "--short", "HEAD"]
-    try:
-        return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
-    except (OSError, subprocess.CalledProcessError):
-        return None

@@ -1,8 +1,8 @@
 """A training run in a process of its own, which makes one rollout and update at a time.
 
-``benchmarks.training --against DIR`` starts one for each checkout, with that checkout's modules: so
-nothing is imported here but what both have. Each line that it gets is a turn; each line that it
-writes says, as JSON, how long the turn took.
+``benchmarks.training --against DIR`` starts one for each checkout: that checkout's own worker, with
+its modules. Each line that it gets is a turn; each line that it writes says, as JSON, how many
+decisions the turn took, and how long.
 """
 
 from __future__ import annotations
@@ -12,40 +12,32 @@ import os
 import sys
 import time
 from pathlib import Path
-from typing import Any
 
 import torch
-from stable_baselines3.common.callbacks import BaseCallback
 
-from training.config import load_config
-from training.export import policy_network
-from training.learner import make_learner
-from training.run import Run
-from training.selfplay import make_env
+from training.ppo import PPO
+from training.runs.config import Config, load_config
+from training.runs.run import Run
+from training.train import make_learner
 
 
-class StopwatchCallback(BaseCallback):
-    """Seconds spent in collecting the last rollout."""
-
-    def _on_rollout_start(self) -> None:
-        self._begun = time.perf_counter()
-
-    def _on_step(self) -> bool:
-        return True
-
-    def _on_rollout_end(self) -> None:
-        self.collecting = time.perf_counter() - self._begun
-
-
-def make_model(path: str, overrides: list[str]) -> Any:
+def learner_of(config: Config) -> PPO:
     """The learner of a configuration, with a pool of snapshots that is full from the beginning."""
-    config = load_config(path, overrides)
-    run = Run.open(config, Path("runs"))  # nothing is written
-    env = make_env(run)
-    model = make_learner(run, env)
+    learner = make_learner(Run.open(config, Path("runs")))  # nothing is written
+    learner.begin()
     for _ in range(config.opponents.pool_size):
-        env.games.add_snapshot(policy_network(model.policy, config.network.activation))
-    return model
+        learner.games.add_snapshot(learner.policy())
+    return learner
+
+
+def take_turn(learner: PPO) -> dict[str, float]:
+    """One rollout and one update: ``decisions``, and the seconds of ``collecting`` and in all."""
+    before, begun = learner.decisions, time.perf_counter()
+    learner.collect()
+    collecting = time.perf_counter() - begun
+    learner.update()
+    whole = time.perf_counter() - begun
+    return {"decisions": learner.decisions - before, "collecting": collecting, "whole": whole}
 
 
 def main() -> None:
@@ -54,15 +46,9 @@ def main() -> None:
     if hasattr(os, "sched_setaffinity"):
         os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
     torch.set_num_threads(1)
-    model = make_model(path, overrides)
-    stopwatch = StopwatchCallback()
-    size = model.n_steps * model.n_envs
+    learner = learner_of(load_config(path, overrides))
     for _ in sys.stdin:
-        begun = time.perf_counter()
-        model.learn(size, callback=stopwatch, reset_num_timesteps=False)
-        whole = time.perf_counter() - begun
-        turn = {"decisions": size, "collecting": stopwatch.collecting, "whole": whole}
-        print(json.dumps(turn), flush=True)
+        print(json.dumps(take_turn(learner)), flush=True)
 
 
 if __name__ == "__main__":

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import importlib
-from typing import TYPE_CHECKING, Any, Protocol
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, ParamSpec, Protocol, TypeVar
 
 from card_envs.games import GAMES, OWN_GAMES, load_game, register
-from card_envs.utils.names import DEFAULT_MAX_STEPS
 from card_envs.utils.version import VERSION as __version__
 
 if TYPE_CHECKING:
+    from card_envs.agents.table import Table
     from card_envs.contract import Action, Actions, Field, Fields, Game, Option, Scene
     from card_envs.engine.batch import BatchEngine
     from card_envs.envs.aec import CardEnv
@@ -33,6 +34,7 @@ __all__ = [
     "Game",
     "Option",
     "Scene",
+    "Table",
     "__version__",
     "load_game",
     "make",
@@ -42,54 +44,32 @@ __all__ = [
 ]
 
 
-def make(
-    game: str,
-    *,
-    num_players: int | None = None,
-    reward: str = "rank",
-    max_steps: int = DEFAULT_MAX_STEPS,
-    memory: str = "perfect",
-    features: bool = True,
-    mask: str = "observation",
-    on_illegal: str = "terminate",
-    render_mode: str | None = None,
-    render_perspective: int | str | None = None,
-    **own_options: Any,
-) -> CardEnv:
+_P = ParamSpec("_P")
+_T = TypeVar("_T")
+
+
+def _takes_arguments_of(
+    constructor: Callable[[], Callable[_P, _T]],
+) -> Callable[[Callable[..., _T]], Callable[_P, _T]]:
+    """For type checkers: the function takes the arguments of ``constructor()``, which is never
+    called, so that nothing is imported for it."""
+    return lambda function: function
+
+
+@_takes_arguments_of(lambda: CardEnv)
+def make(game: str, **options: Any) -> CardEnv:
     """The game as a PettingZoo AEC environment: the same as ``card_envs.<game>_vN.env``.
 
     Args:
         game: An id of ``GAMES`` (its newest version), or a versioned name.
-        num_players: Number of players; None: the game's default.
-        reward: ``"rank"``, ``"win"`` or ``"score"``.
-        max_steps: Decisions after which a game is truncated.
-        memory: What observations hold: ``"perfect"`` recall, or ``"none"``.
-        features: Whether derived fields are written, or left 0.
-        mask: Where the action mask is: ``"observation"`` (with the observation, in a Dict) or
-            ``"info"`` (observations are a Box alone).
-        on_illegal: ``"terminate"`` or ``"raise"``.
-        render_mode: None, ``"ansi"``, ``"rgb_array"`` or ``"human"``.
-        render_perspective: Whose view: None (the agent to move), a seat, or ``"all"``.
-        **own_options: The game's own options.
+        **options: The arguments of ``card_envs.envs.aec.CardEnv``.
 
     Raises:
         ValueError, TypeError: An argument is wrong; the message says what is allowed.
     """
     from card_envs.envs.aec import CardEnv
 
-    return CardEnv(
-        game,
-        num_players=num_players,
-        reward=reward,
-        max_steps=max_steps,
-        memory=memory,
-        features=features,
-        mask=mask,
-        on_illegal=on_illegal,
-        render_mode=render_mode,
-        render_perspective=render_perspective,
-        **own_options,
-    )
+    return CardEnv(game, **options)
 
 
 def make_vec(
@@ -112,8 +92,8 @@ def make_vec(
         num_envs: Number of games.
         num_players: One number, or a pair (low, high) to mix table sizes in one batch. None: the
             game's default.
-        memory: What observations hold: ``"perfect"`` recall, or ``"none"``.
-        features: Whether derived fields are written, or left 0.
+        memory: As in ``card_envs.envs.options.EnvOptions``.
+        features: As there.
         observation_dtype: ``"float32"``: values in [0, 1]; ``"uint8"``: the same in whole units,
             ``value * game.fields.scale``: a quarter of the memory, and faster in large batches.
         num_threads: Threads that share the games.
@@ -146,53 +126,30 @@ def make_vec(
     return BatchEngine(load_game(game), num_envs, num_players, num_threads=num_threads, **arguments)
 
 
-def make_text(
-    game: str,
-    *,
-    num_players: int | None = None,
-    reward: str = "rank",
-    max_steps: int = DEFAULT_MAX_STEPS,
-    memory: str = "perfect",
-    max_tries: int = 3,
-    on_illegal: str = "terminate",
-    **own_options: Any,
-) -> TextEnv:
+@_takes_arguments_of(lambda: TextEnv)
+def make_text(game: str, **options: Any) -> TextEnv:
     """The game in words, with the calls of TextArena: players read texts and answer with texts.
 
     Args:
         game: An id of ``GAMES`` (its newest version), or a versioned name.
-        num_players: Number of players, unless ``reset`` says otherwise; None: the game's default.
-        reward: ``"rank"``, ``"win"`` or ``"score"``.
-        max_steps: Decisions after which a game is truncated.
-        memory: What texts hold: with ``"perfect"`` recall, or ``"none"``.
-        max_tries: How many answers a player may give to one decision.
-        on_illegal: What follows when all of them are wrong: ``"terminate"`` (the game ends, with -1
-            for the player) or ``"random"`` (a random legal action is taken).
-        **own_options: The game's own options.
+        **options: The arguments of ``card_envs.text.env.TextEnv``.
 
     Raises:
         ValueError, TypeError: An argument is wrong; the message says what is allowed.
     """
     from card_envs.text.env import TextEnv
 
-    return TextEnv(
-        game,
-        num_players=num_players,
-        reward=reward,
-        max_steps=max_steps,
-        memory=memory,
-        max_tries=max_tries,
-        on_illegal=on_illegal,
-        **own_options,
-    )
+    return TextEnv(game, **options)
 
 
 def __getattr__(name: str) -> _GameModule:
     """What is imported at its first use: a game's module, such as ``card_envs.beaver_gang_v0``, and
-    the classes of the contract."""
+    classes."""
     found: _GameModule
     if name in OWN_GAMES:
         found = importlib.import_module(f"{__name__}.{name}")
+    elif name == "Table":
+        found = importlib.import_module(f"{__name__}.agents.table").Table
     elif name in __all__:
         found = getattr(importlib.import_module("card_envs.contract"), name)
     else:

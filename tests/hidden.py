@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from functools import cache
+from functools import cache, partial
 
 import numpy as np
 from helpers import MEMORY_MODES, copy_of, is_over, kit_of, mask_of, positions_of
@@ -16,6 +16,7 @@ from scipy import stats
 
 from card_envs.contract.game import Game
 from card_envs.contract.observing import MEMORY_PERFECT
+from card_envs.render.text import describe as table_in_words
 
 #: ``determinize(states, i, player, seed)``
 Determinize = Callable[[np.ndarray, int, int, np.uint64], None]
@@ -190,11 +191,12 @@ def forks(game: Game, num_players: int) -> Iterator[tuple[np.ndarray, np.ndarray
 
 
 def check_table_tells_what_is_observed(
-    game: Game, num_players: int, observe: Observe, describe: Describe
+    game: Game, num_players: int, observe: Observe, describe: Describe | None = None
 ) -> None:
     """Where observations differ, so do the tables in words, in each memory mode; and what is left
     out of observations without memory is not seen on the table."""
     beyond_words = set(kit_of(game).beyond_words)
+    describe = describe or partial(table_in_words, game)
 
     def differing(pair: tuple[np.ndarray, np.ndarray], player: int, memory: int) -> set[str]:
         one, other = np.zeros((2, game.fields.size), np.float32)

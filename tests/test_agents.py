@@ -29,12 +29,12 @@ from helpers import (
     table_sizes,
 )
 
+import card_envs
 from card_envs.agents import (
     Agent,
     FunctionAgent,
     HeuristicAgent,
     NetworkAgent,
-    PolicyAgent,
     RandomAgent,
     SearchAgent,
     Turn,
@@ -47,6 +47,7 @@ from card_envs.agents.network import Network, write_policy
 from card_envs.contract.agent import Follower, FollowingAgent, turn_of
 from card_envs.contract.game import Game, View
 from card_envs.engine.arena import Arena
+from card_envs.engine.history import Replay
 from card_envs.engine.seeds import next_seeds, random_action
 from card_envs.engine.templates import NOBODY
 from card_envs.envs.learner_games import LearnerGames
@@ -260,12 +261,12 @@ def test_agents_for_another_game_are_refused(game, tmp_path):
     other = next(g for g in ALL_GAMES if g.name != game.name)
     write_policy(tmp_path / "mine.safetensors", network_of(other), other)
     others = [
-        NetworkAgent(tmp_path / "mine.safetensors", other),
+        NetworkAgent.from_file(tmp_path / "mine.safetensors", other),
         SearchAgent(other, rollouts=4),
         *([HeuristicAgent(other)] if other.heuristic is not None else []),
     ]
     if (other.fields.size, other.num_actions) != (game.fields.size, game.num_actions):
-        others.append(PolicyAgent(network_of(other), "mine"))
+        others.append(NetworkAgent(network_of(other), "mine"))
     n = game.min_players
     for agent in others:
         assert as_agent(agent, other) is agent
@@ -310,7 +311,7 @@ def test_networks_check_shapes(game):
 def test_threads_may_share_a_policy():
     """Each with games of its own: they play what they play alone."""
     game = ALL_GAMES[-1]
-    agent = PolicyAgent(network_of(game, hidden=(64, 64)), "mine")
+    agent = NetworkAgent(network_of(game, hidden=(64, 64)), "mine")
 
     def play(seed):
         states = begin(game, game.min_players, seed)
@@ -329,7 +330,7 @@ def test_seeds_of_agents_are_whole_numbers():
     game = ALL_GAMES[0]
     for seed in (np.int64(3), np.uint64(3), 3):
         assert make_agent("random", game, seed)._streams == make_agent("random", game, 3)._streams
-    policy = PolicyAgent(network_of(game), "mine", draw_seed=np.int64(3))
+    policy = NetworkAgent(network_of(game), "mine", draw_seed=np.int64(3))
     assert policy._draw_seed == 3
     for wrong, error in ((None, TypeError), ("1", TypeError), (1.5, TypeError), (-1, ValueError)):
         with pytest.raises(error, match="seed"):
@@ -341,7 +342,7 @@ def test_a_policy_file_may_be_named_by_its_path_object(game, tmp_path):
     path = tmp_path / "mine.safetensors"
     write_policy(path, network_of(game), game)
     for agent in (as_agent(path, game), make_agent(path, game)):
-        assert isinstance(agent, PolicyAgent)
+        assert isinstance(agent, NetworkAgent)
         assert agent.name == str(path)
     with pytest.raises(ValueError, match=r"there is no agent '.*nowhere"):
         as_agent(tmp_path / "nowhere.safetensors", game)
@@ -461,11 +462,11 @@ def fresh_model(game, activation, hidden, seed=3):
 def test_numpy_inference_is_the_torch_policys(game, activation, hidden, tmp_path):
     import torch
 
-    from training.export import policy_network
+    from training.sb3_ppo import network_of as network_of_model
 
     model = fresh_model(game, activation, hidden)
     path = tmp_path / "fresh.safetensors"
-    write_policy(path, policy_network(model.policy, activation), game)
+    write_policy(path, network_of_model(model), game)
     agent = make_agent(str(path), game)
     turn = turn_in(game)
     expected, _ = model.predict(turn.observation, action_masks=turn.action_mask, deterministic=True)
@@ -478,7 +479,7 @@ def test_numpy_inference_is_the_torch_policys(game, activation, hidden, tmp_path
         logits = model.policy.action_net(features).numpy()
     np.testing.assert_allclose(agent.network.logits(turn.observation), logits, rtol=1e-4, atol=1e-4)
     again = tmp_path / "again.safetensors"
-    write_policy(again, policy_network(model.policy, activation), game)
+    write_policy(again, network_of_model(model), game)
     assert again.read_bytes() == path.read_bytes()
 
 
@@ -593,7 +594,7 @@ def test_sampling_follows_the_masked_distribution(game):
         assert (np.abs(counts - expected) <= 4.5 * spread).all()
 
 
-class AskedPolicy(PolicyAgent):
+class AskedPolicy(NetworkAgent):
     """A policy that is asked, in the compiled loop as well."""
 
     def act(self, turn):
@@ -619,7 +620,7 @@ def test_draws_that_follow_from_the_position(game, tmp_path):
             turn.action_mask[k : k + 1],
         )
         assert agent.act(alone).tolist() == actions[k : k + 1].tolist()
-    assert not np.array_equal(actions, NetworkAgent(path, game, draw_seed=5).act(turn))
+    assert not np.array_equal(actions, NetworkAgent.from_file(path, game, draw_seed=5).act(turn))
     # Where a position comes again, the game has taken more decisions: it need not go in circles.
     later = game.as_states(turn.states.copy())
     later["steps"] += 1
@@ -645,7 +646,7 @@ def test_draws_that_follow_from_the_position(game, tmp_path):
     for seed in range(draws):
         counts[network.act(turn.observation[row], turn.action_mask[row], None, seed)] += 1
     alone = Turn(game, turn.states, turn.indices[row], turn.observation[row], turn.action_mask[row])
-    expected = draws * PolicyAgent(network, "policy").probabilities(alone)[0]
+    expected = draws * NetworkAgent(network, "policy").probabilities(alone)[0]
     assert (np.abs(counts - expected) <= 4.5 * np.sqrt(np.maximum(expected, 1.0))).all()
 
 
@@ -655,9 +656,9 @@ def test_an_agent_with_a_seed_samples_and_one_without_does_not(game, tmp_path):
     view = View("none", False)
     write_policy(path, network_of(game), game, view)
     turn = turn_in(game)
-    likeliest = NetworkAgent(path, game)
-    first = NetworkAgent(path, game, seed=1).act(turn)
-    again = NetworkAgent(path, game, seed=1).act(turn)
+    likeliest = NetworkAgent.from_file(path, game)
+    first = NetworkAgent.from_file(path, game, seed=1).act(turn)
+    again = NetworkAgent.from_file(path, game, seed=1).act(turn)
     assert np.array_equal(first, again)
     assert not np.array_equal(first, likeliest.act(turn))
     assert np.array_equal(
@@ -665,7 +666,7 @@ def test_an_agent_with_a_seed_samples_and_one_without_does_not(game, tmp_path):
     )
     assert likeliest.view == view
     assert likeliest.name == str(path)
-    assert NetworkAgent(path, game, name="mine").name == "mine"
+    assert NetworkAgent.from_file(path, game, name="mine").name == "mine"
 
 
 # ---------------------------------------------------------------------------------------------
@@ -679,8 +680,8 @@ def test_the_arena_plays_as_single_environments_do(game, num_players):
     agents = [
         make_agent(game.default_opponent, game),
         RandomAgent(game),
-        PolicyAgent(network_of(game, 1), "first"),
-        PolicyAgent(network_of(game, 2), "second", View("none", False)),
+        NetworkAgent(network_of(game, 1), "first"),
+        NetworkAgent(network_of(game, 2), "second", View("none", False)),
         LastLegal(),
     ]
     rng = np.random.default_rng(num_players)
@@ -761,7 +762,7 @@ class Listener(Follower):
 def test_the_callers_follower_is_told_of_the_callers_games(game):
     games, n = 4, game.min_players
     opponent = make_agent(game.default_opponent, game)
-    arena = Arena(game, games, [None, opponent], max_steps=40, record=True)
+    arena = Arena(game, games, [None, opponent], max_steps=40, keep_histories=True)
     arena.follower = listener = Listener()
     numbers = np.arange(games)
     seating = np.ones((games, game.max_players), np.int64)
@@ -772,7 +773,7 @@ def test_the_callers_follower_is_told_of_the_callers_games(game):
     assert listener.seats == {1: [1], 2: [1], 3: [1]}
     assert sorted(listener.ended) == [(1, None), (2, None), (3, None)]
     for i, told in listener.told.items():
-        assert told == arena.recorded[i, : arena.states["steps"][i]].tolist()
+        assert told == arena.histories[i, : arena.states["steps"][i]].tolist()
 
 
 class FirstLegal(FollowingAgent):
@@ -792,19 +793,19 @@ class FirstLegal(FollowingAgent):
 def test_an_agent_that_is_given_twice_follows_for_both_seats(game):
     agent = FirstLegal()
     seating = np.arange(game.max_players)[None] % 3
-    arena = Arena(game, 1, [agent, agent, agent], max_steps=40, record=True)
+    arena = Arena(game, 1, [agent, agent, agent], max_steps=40, keep_histories=True)
     n = min(3, game.max_players)
     arena.start(np.zeros(1, np.int64), np.ones(1, np.uint64), np.array([n]), seating)
     steps = int(arena.states["steps"][0])
     assert agent.listener.seats == {0: list(range(n))}
-    assert agent.listener.told[0] == arena.recorded[0, :steps].tolist()
+    assert agent.listener.told[0] == arena.histories[0, :steps].tolist()
     assert agent.listener.ended == [(0, None)]
 
 
 @each_game
 def test_a_policy_that_comes_out_of_a_pickle_plays_on(game):
     """Also where its arrays are read-only, as in another process."""
-    agent = PolicyAgent(network_of(game, activation="relu"), "policy", seed=3)
+    agent = NetworkAgent(network_of(game, activation="relu"), "policy", seed=3)
     states = positions_of(game, game.min_players)[0]
     turn = turn_of(game, states, np.zeros(1, np.int64), View())
     buffers = []
@@ -813,3 +814,59 @@ def test_a_policy_that_comes_out_of_a_pickle_plays_on(game):
     assert not again.network.layers[0][0].flags.writeable
     for _ in range(5):
         assert again.act(turn).tolist() == agent.act(turn).tolist()
+
+
+@each_game
+def test_a_table_plays_the_game_of_its_seed_with_the_agents_that_are_named(game):
+    """As an environment whose agents are asked by hand; an undone decision changes nothing."""
+    n = game.default_players
+    names = ["random", game.default_opponent, lambda _, action_mask: action_mask.argmax(1), None]
+    named = [names[k % 4] for k in range(n)]
+    options = kit_of(game).short_options
+    table = card_envs.Table(game.name, named, seed=5, **options)
+    env = card_envs.make(game.name, num_players=n, **options)
+    env.reset(seed=5)
+    by_hand = [agent and as_agent(agent, game, 5 + k) for k, agent in enumerate(named, 1)]
+    paid = np.zeros(n)
+    for number in range(60):
+        if table.is_over:
+            break
+        assert table.states.tobytes() == env.states.tobytes()
+        assert table.legal_actions() == env.legal_actions()
+        agent, player = by_hand[table.player], table.player
+        assert env.agent_selection == f"player_{player}"
+        expected = env.legal_actions()[-1] if agent is None else choose(agent, game, env.states)
+        if number % 7 == 3:
+            before = table.states.tobytes()
+            table.step(table.legal_actions()[0])
+            table.undo(number)
+            assert table.states.tobytes() == before
+        assert table.step(expected if agent is None else None) == expected
+        env.step(expected)
+        paid += list(env.rewards.values())
+        assert table.history == env.history
+        assert table.returns.tolist() == paid.tolist()
+    assert Replay.of(table) == Replay.of(env)
+    assert table.places == [info["place"] for info in env.infos.values() if info]
+
+
+def test_a_table_says_what_is_wrong_and_changes_nothing():
+    game = EACH_GAME[0].values[0]
+    n = game.min_players
+    table = card_envs.Table(game.name, [None] * n, seed=1)
+    before = table.states.tobytes(), table.history
+    for call, message in (
+        (table.step, f"player {table.player} has no agent"),
+        (lambda: table.step(-1), "action -1 is not legal here; legal actions"),
+        (lambda: table.undo(0), "there is no decision 0"),
+        (lambda: table.forfeit(n), f"player must be from 0 to {n - 1}, got {n}"),
+        (lambda: table.begin(-1), "seed"),
+        (lambda: table.begin(1, [None] * 99), "players"),
+        (lambda: table.begin(1, ["nobody"] * n), "there is no agent 'nobody'"),
+        (lambda: table.begin(1, actions=[-1]), r"actions\[0\] is -1"),
+        (lambda: card_envs.Table("no game", [None] * n), "no game"),
+        (lambda: card_envs.Table(game.name, [None] * n, reward="none"), "reward must be"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            call()
+        assert (table.states.tobytes(), table.history) == before

@@ -15,11 +15,11 @@ from tiny_runs import SCRIPTED, random_network, tiny_run
 
 from benchmarks import algorithm_runs, algorithms, tables
 from benchmarks.exploitability import exploitability
-from card_envs.agents import PolicyAgent, make_agent
+from card_envs.agents import NetworkAgent, make_agent
 from card_envs.agents.network import Network
 from training import train
-from training.improvement_config import load_improvement_config
-from training.records import read_json
+from training.improvement.config import load_improvement_config
+from training.runs.records import read_json
 
 ROOT = Path(__file__).parents[1]
 #: Seeds of the six deals of Kuhn poker, each once.
@@ -30,7 +30,7 @@ DEALS = (0, 2, 4, 6, 8, 30)
 # ---------------------------------------------------------------------------------------------
 
 
-class TablePolicy(PolicyAgent):
+class TablePolicy(NetworkAgent):
     """Bets as often as a table says: by card (jack, queen, king), in each of the situations."""
 
     def __init__(self, bets):
@@ -90,18 +90,18 @@ def test_exploitability_of_policies_that_are_known():
     """Drawing uniformly: 11/24; always passing: the opponent bets and takes the ante."""
     zeros = [(np.zeros((2, KUHN.fields.size), np.float32), np.zeros(2, np.float32))]
     network = Network(zeros, "relu")
-    uniform = PolicyAgent(network, "uniform", draw_seed=0)
+    uniform = NetworkAgent(network, "uniform", draw_seed=0)
     assert exploitability(KUHN, DEALS, uniform) == pytest.approx(11 / 24)
-    assert exploitability(KUHN, DEALS, PolicyAgent(network, "passes")) == pytest.approx(1.0)
+    assert exploitability(KUHN, DEALS, NetworkAgent(network, "passes")) == pytest.approx(1.0)
 
 
 def test_games_that_are_too_large_are_refused(monkeypatch):
-    policy = PolicyAgent(random_network(SCRIPTED), "any")
+    policy = NetworkAgent(random_network(SCRIPTED), "any")
     with pytest.raises(ValueError, match=rf"{SCRIPTED.id} is for .* players, not 2"):
         exploitability(SCRIPTED, [0], policy)
     monkeypatch.setattr("benchmarks.exploitability.MAX_NODES", 10)
     with pytest.raises(ValueError, match="the tree of kuhn_poker has more than 10 decisions"):
-        exploitability(KUHN, DEALS, PolicyAgent(random_network(KUHN), "any"))
+        exploitability(KUHN, DEALS, NetworkAgent(random_network(KUHN), "any"))
 
 
 @pytest.mark.slow

@@ -110,17 +110,50 @@ def test_views_are_never_stale(game, num_players):
     env = CardEnv(game.name, num_players=num_players)
     env.reset(seed=1)
     for number in range(300):
-        if not env.agents or env._is_over:
+        if not env.agents or env._ongoing.is_over:
             env.reset()
         env.step(int(rng.choice(env.legal_actions())))
         if number % 3 == 0:
             env.determinize(env.possible_agents[number % num_players], number)
         agent = env.agent_selection
         for _ in range(2):
-            expected = observation_of(env.game, env._states, env.possible_agents.index(agent))
+            expected = observation_of(env.game, env.states, env.possible_agents.index(agent))
             observation = env.observe(agent)["observation"]
             assert observation.tobytes() == expected.tobytes()
             observation[:] = 7.0  # the caller's own: it must not come back
+
+
+@tables
+def test_a_record_that_was_changed_is_observed_again(game, num_players):
+    """Through an array that was taken at any time before."""
+    env = CardEnv(game.name, num_players=num_players)
+    env.reset(seed=1)
+    states = env.states
+    changed = 0
+    for number in range(60):
+        if env.terminations[env.agent_selection]:
+            break
+        env.step(env.legal_actions()[0])
+        player = env.possible_agents.index(env.agent_selection)
+        before = observation_of(env.game, states, player).tobytes()
+        game.rules.determinize(states, 0, (player + 1) % num_players, np.uint64(number))
+        expected = observation_of(env.game, states, player).tobytes()
+        assert env.observe(env.agent_selection)["observation"].tobytes() == expected
+        changed += expected != before
+    assert changed
+
+
+def test_reading_the_record_does_not_have_it_observed_again(monkeypatch):
+    env = CardEnv(EACH_GAME[0].values[0].name)
+    env.reset(seed=1)
+    for _ in range(2):  # before and after the record is first read
+        env.step(env.legal_actions()[0])
+        assert env.states["steps"][0]
+        expected = observation_of(env.game, env.states, int(env.states["current_player"][0]))
+        with monkeypatch.context() as patch:
+            patch.setattr(env._ongoing, "observe", None)
+            observation = env.observe(env.agent_selection)["observation"]
+        assert observation.tobytes() == expected.tobytes()
 
 
 @tables

@@ -178,7 +178,7 @@ def test_a_name_in_place_of_a_game(game):
         lambda name, wrong: choose(make_agent(name, game), wrong, game.new_states(1)),
     ]
     if path is not None:
-        calls.append(lambda _, wrong: NetworkAgent(path, wrong))
+        calls.append(lambda _, wrong: NetworkAgent.from_file(path, wrong))
     for call in calls:
         for wrong in (game.id, None):
             with pytest.raises(TypeError, match=rf"a Game is needed, .*, got {wrong!r}"):
@@ -581,7 +581,7 @@ def metadata_of(game: Game, /, **changes: Any) -> dict[str, str]:
 
 
 def assert_refused(path: Path, game: Game, message: str) -> None:
-    for make in (lambda: make_agent(str(path), game), lambda: NetworkAgent(path, game)):
+    for make in (lambda: make_agent(str(path), game), lambda: NetworkAgent.from_file(path, game)):
         with pytest.raises(ValueError, match=message):
             make()
     with pytest.raises(ValueError, match=message):

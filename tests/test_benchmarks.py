@@ -395,9 +395,9 @@ def test_training_against_what_is_no_checkout(arguments, message, capsys):
 
 @pytest.mark.slow
 def test_a_checkout_in_which_training_fails_is_named(tmp_path, monkeypatch):
-    folder = tmp_path / "training"
+    folder = tmp_path / "benchmarks"
     folder.mkdir()
-    (folder / "learner.py").touch()
+    (folder / "training_worker.py").touch()
     with pytest.raises(ValueError, match=f"training in {tmp_path} has failed"):
         training_speedup.measure(next(iter(GAMES)), 1, tmp_path)
 

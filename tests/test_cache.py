@@ -477,7 +477,7 @@ slow_game.time.sleep = stop
 print(slow_game.two(20))
 """
 _WAITING = """
-from card_envs.engine import code_cache
+from card_envs.kernels import code_cache
 code_cache._SECONDS_OF_SILENCE, code_cache._SECONDS_OF_PATIENCE = 0.2, 0.6
 import time
 from slow_game import compiled, two

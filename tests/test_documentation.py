@@ -1,4 +1,4 @@
-"""What is generated from the games is up to date, and every rule of every game has a test."""
+"""The generated tables are up to date, and every rule of every game has a test."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from functools import cache
 from importlib import import_module
 from inspect import Parameter, signature
 from pathlib import Path
-from textwrap import indent
+from typing import get_type_hints
 
 import pytest
 from helpers import ALL_GAMES, EACH_GAME, kit_of
@@ -18,15 +18,13 @@ from tiny_runs import SMALL
 from card_envs.commands import docs
 from card_envs.commands.docs import (
     action_table,
-    generated_files,
     main,
     options_table,
-    page,
     with_generated_tables,
-    with_index_table,
 )
 from card_envs.contract.game import VIEW_OPTIONS
-from card_envs.games import GAMES, folder_of, rules_file
+from card_envs.envs.aec import CardEnv
+from card_envs.games import folder_of, rules_file
 
 ROOT = Path(__file__).parent.parent
 TESTS = Path(__file__).parent
@@ -37,34 +35,21 @@ each_own_game = pytest.mark.parametrize("game", OWN_GAMES)
 
 
 # ---------------------------------------------------------------------------------------------
-# Generated files
+# Generated tables
 # ---------------------------------------------------------------------------------------------
 
 
 @each_game
-def test_what_is_generated_is_up_to_date(game):
+def test_the_rules_hold_the_tables_up_to_date(game):
     """After a change of the code: ``python -m card_envs.commands.docs [--games-from MODULE]``."""
-    for path, text in generated_files(game).items():
-        assert path.read_text(encoding="utf-8") == text, f"{path} is outdated"
-
-
-@each_game
-def test_the_rules_hold_the_tables_and_the_pages_the_fields(game):
     rules = rules_file(game).read_text(encoding="utf-8")
     assert with_generated_tables(rules, game) == rules
     for table in (game.fields.table(), action_table(game), options_table(game)):
         assert table in rules
     for field in game.fields:
-        assert f"`{field.name}`" in rules
-        assert re.search(rf"\b{field.name}\b", page(game))
-        assert re.search(rf"\b{field.name}\b", (observe_of(game).__doc__ or ""))
+        assert f"| `{field.name}` |" in rules
     for option in (*game.options, *VIEW_OPTIONS):
         assert f"| `{option.name}` |" in rules
-    assert max(map(len, page(game).splitlines())) <= 100
-
-
-def observe_of(game):
-    return getattr(game.observe, "py_func", game.observe)
 
 
 @each_game
@@ -88,42 +73,25 @@ def test_a_table_without_its_place_is_noticed(game, change):
     text = rules_file(game).read_text(encoding="utf-8")
     with pytest.raises(ValueError, match="one place for a table"):
         with_generated_tables(change(text), game)
-    with pytest.raises(ValueError, match="observe needs a docstring"):
-        with_index_table("def observe(states):\n    pass\n", game)
 
 
-@each_game
-def test_tables_are_renewed(game):
-    """Whatever stands in their places."""
-    files = generated_files(game)
-    rules = files[rules_file(game)]
-    outdated = re.sub(r"^\| .* \|$", "", rules, flags=re.MULTILINE)
-    assert outdated != rules
-    renewed = with_generated_tables(outdated, game)
-    assert all(table in renewed for table in (game.fields.table(), action_table(game)))
-    observation = files[folder_of(game) / "observation.py"]
-    table = indent(game.fields.docstring(96), "    ")
-    outdated = observation.replace(table, "    (table)")
-    assert outdated != observation
-    assert with_index_table(outdated, game) == observation
-    first = re.search(r'def observe\([^)]*\):\n    """.*?\n\n', observation, re.DOTALL)[0]
-    alone = first.rstrip() + '"""\n'  # as its author writes it at first
-    assert with_index_table(alone, game) == f'{first}{table}\n    """\n'
-
-
-def test_the_command_writes_only_what_is_outdated_of_the_games_named(monkeypatch):
-    written = []
-    monkeypatch.setattr(docs, "write_text", lambda path, text: written.append((path, text)))
-    assert main([]) == 0
-    assert written == []
-    files = {name: {Path(f"{name}/of a game"): name} for name in GAMES.names}
-    monkeypatch.setattr(docs, "generated_files", lambda game: files[game.name])
+def test_the_command_renews_only_what_is_outdated_of_the_games_named(monkeypatch, tmp_path):
+    """Whatever stands in the places of the tables."""
+    rules = {game: rules_file(game).read_text(encoding="utf-8") for game in ALL_GAMES}
+    files = {game: tmp_path / f"{game.id}.md" for game in ALL_GAMES}
+    monkeypatch.setattr(docs, "rules_file", files.get)
+    own = {game for game in ALL_GAMES if kit_of(game).is_own}
+    for arguments, renewed in (([], own), (["--games-from", SMALL.package], {SMALL})):
+        for game, text in rules.items():
+            outdated = text.replace(game.fields.table(), "(table)")
+            assert outdated != text
+            files[game].write_text(outdated, encoding="utf-8")
+        assert main(arguments) == 0
+        for game, text in rules.items():
+            assert (files[game].read_text(encoding="utf-8") == text) == (game in renewed)
+    written = files[SMALL].stat().st_mtime_ns
     assert main(["--games-from", SMALL.package]) == 0
-    assert written == list(files[SMALL.name].items())
-    written.clear()
-    assert main([]) == 0
-    own = [game.name for game in ALL_GAMES if kit_of(game).is_own]
-    assert [text for _, text in written] == own
+    assert files[SMALL].stat().st_mtime_ns == written
 
 
 # ---------------------------------------------------------------------------------------------
@@ -203,16 +171,17 @@ def test_every_game_has_its_module_and_its_config(game):
         env = make().unwrapped
         assert env.game is game
         assert env.on_illegal == on_illegal
-        parameters = dict(signature(make).parameters)
-        assert parameters.pop("unknown").kind is Parameter.VAR_KEYWORD  # for errors that help
-        assert {name: entry.default for name, entry in parameters.items()} == {
-            "num_players": game.default_players,
-            **{option.name: option.default for option in (*game.options, *VIEW_OPTIONS)},
-            "mask": "observation",
-            "render_mode": None,
-            "render_perspective": None,
-            "on_illegal": on_illegal,
-        }
+        assert env.num_players == game.default_players
+        assert make(on_illegal="raise").unwrapped.on_illegal == "raise"
+        with pytest.raises(TypeError, match=f"'nothing': {game.id} has no option 'nothing'; its "):
+            make(nothing=1)
+    arguments = signature(CardEnv).parameters.values()
+    named = {one.name for one in arguments if one.kind is Parameter.KEYWORD_ONLY}
+    own = {option.name: type(option.default) for option in game.own_options}
+    types = get_type_hints(module.Options)
+    assert types.keys() == named | own.keys()
+    for option in game.own_options:
+        assert types[option.name] == (int | None if option.default is None else own[option.name])
     config = (ROOT / "configs" / f"{game.id}.yaml").read_text(encoding="utf-8")
     assert re.search(rf"^game: {game.id}$", config, re.MULTILINE)
 

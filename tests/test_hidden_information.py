@@ -166,7 +166,7 @@ def test_rendering_shows_no_more_than_the_observation(game, num_players, memory)
 
 @pytest.mark.parametrize("game", EACH_GAME)
 def test_the_table_in_words_tells_what_is_observed(game):
-    check_table_tells_what_is_observed(game, game.max_players, game.observe, game.describe)
+    check_table_tells_what_is_observed(game, game.max_players, game.observe)
 
 
 # ---------------------------------------------------------------------------------------------

@@ -12,16 +12,23 @@ import torch
 from helpers import EACH_GAME, mid_game, network_of
 from tiny_runs import SCRIPTED, SMALL, policy_file, random_network
 
-from card_envs.agents import PolicyAgent, SearchAgent, make_agent
+from card_envs.agents import NetworkAgent, SearchAgent, make_agent
 from card_envs.agents.network import write_policy
 from card_envs.contract.agent import turn_of
 from card_envs.contract.game import Game, View
 from training import improve, ship
-from training.config import check, with_overrides
 from training.improve import ImprovementRun
-from training.improvement import Actor, _advantages, fit_policy
-from training.improvement_config import FitSection, ImprovementConfig, load_improvement_config
-from training.labels import Labels, join_labels, label_positions, read_labels, write_labels
+from training.improvement.config import FitSection, ImprovementConfig, load_improvement_config
+from training.improvement.fitting import _advantages, fit_policy, log_probs_of
+from training.improvement.labels import (
+    Labels,
+    join_labels,
+    label_positions,
+    read_labels,
+    write_labels,
+)
+from training.networks.actor import Actor
+from training.runs.keys import check, with_overrides
 
 pytestmark = pytest.mark.slow
 
@@ -54,7 +61,7 @@ def tiny_run(game: Game, folder: Path, *overrides: str) -> ImprovementRun:
     return ImprovementRun.open(tiny_config(game, folder, *overrides), folder / "run")
 
 
-def some_labels(game: Game, tmp_path: Path, count: int = 200) -> tuple[PolicyAgent, Labels]:
+def some_labels(game: Game, tmp_path: Path, count: int = 200) -> tuple[NetworkAgent, Labels]:
     """Labels of a policy of random weights, and the policy."""
     run = tiny_run(game, tmp_path, f"labels.count={2 * count}", f"labels.shard={count}")
     policy = run.agents[run.config.agent]
@@ -226,7 +233,7 @@ def test_shards_are_files_without_code(tmp_path):
 @pytest.mark.parametrize("game", EACH_GAME)
 def test_an_unfinished_rollout_costs_what_was_said(game):
     """All rollouts are cut after one decision: the values differ by the cost alone."""
-    policy = PolicyAgent(network_of(game), "policy")
+    policy = NetworkAgent(network_of(game), "policy")
 
     def values(cost, max_decisions, rollouts=policy, is_last=False):
         games = mid_game(game, game.default_players, decisions=0).states
@@ -281,13 +288,13 @@ def test_advantages():
 def test_the_torch_policy_is_the_network(game, sums, tmp_path):
     network = random_network(game) if sums else network_of(game, activation="relu")
     _, labels = some_labels(game, tmp_path, 20)
-    actor = Actor(network, game)
+    actor = Actor.of(network, game)
     features = game.action_features
     by_features = sums or np.linalg.matrix_rank(features) == game.num_actions
-    assert len(actor.action.weight) == (features.shape[1] if by_features else game.num_actions)
+    assert len(actor.linear[-1].weight) == (features.shape[1] if by_features else game.num_actions)
     batch = improvement_inputs(labels, game)
     with torch.no_grad():
-        found = actor(*batch).exp().numpy()
+        found = log_probs_of(actor, *batch).exp().numpy()
     expected = network.logits(labels.observation / game.fields.scale).astype(np.float64)
     expected[labels.action_mask == 0] = -np.inf
     expected = np.exp(expected - expected.max(axis=1, keepdims=True))
@@ -296,7 +303,7 @@ def test_the_torch_policy_is_the_network(game, sums, tmp_path):
 
 
 def improvement_inputs(labels, game):
-    from training.sparse import SparseRows
+    from training.networks.sparse import SparseRows
 
     rows = SparseRows.of(labels.observation / game.fields.scale)
     return rows, torch.from_numpy(labels.action_mask)

@@ -7,7 +7,7 @@ import pytest
 from helpers import ALL_GAMES, begin, copy_of, is_over, kit_of, mask_of
 from hidden import redrawn
 
-from card_envs.agents import PolicyAgent, SearchAgent
+from card_envs.agents import NetworkAgent, SearchAgent
 from card_envs.agents.network import Network
 from card_envs.agents.search.agents import PastDecision
 from card_envs.agents.search.likely_worlds import add_up, draw_world, log_probability
@@ -118,7 +118,7 @@ def biased_network(game: Game, seed: int = 0) -> Network:
 
 
 def searcher(game: Game, caution: float | None = 0.0, **options) -> SearchAgent:
-    policy = PolicyAgent(biased_network(game), "policy")
+    policy = NetworkAgent(biased_network(game), "policy")
     return SearchAgent(
         game, rollouts=ROLLOUTS, policy=policy, proposer=policy, caution=caution, **options
     )

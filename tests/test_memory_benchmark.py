@@ -9,7 +9,7 @@ from tiny_runs import SCRIPTED
 
 from benchmarks import memory, tables
 from benchmarks.recurrent_ppo import CORES, ActorCritic, _advantages, play
-from training.records import read_json
+from training.runs.records import read_json
 
 INPUTS, ACTIONS, HIDDEN = 7, 5, 6
 

@@ -34,6 +34,7 @@ from card_envs.envs.learner_games import LearnerGames
 from card_envs.envs.single_seat import SingleSeatEnv
 from card_envs.envs.single_seat_vector import SingleSeatVectorEnv
 from card_envs.games import ENTRY_POINTS, GAMES, GameRegistry, load_game
+from card_envs.text.env import TextEnv
 from card_envs.text.seat import TextSeatEnv
 
 each_game = pytest.mark.parametrize("game", EACH_GAME)
@@ -370,8 +371,8 @@ def test_what_a_games_author_gives_must_fit_together(game):
 @pytest.mark.parametrize(
     "interface",
     [
-        card_envs.make,
-        card_envs.make_text,
+        CardEnv,
+        TextEnv,
         card_envs.make_vec,
         LearnerGames,
         SingleSeatEnv,

@@ -24,7 +24,7 @@ from helpers import (
 )
 from hidden import redrawn
 
-from card_envs.agents import PolicyAgent, SearchAgent, TreeSearchAgent, make_agent
+from card_envs.agents import NetworkAgent, SearchAgent, TreeSearchAgent, make_agent
 from card_envs.agents.network import Network, write_policy
 from card_envs.agents.search.halving import count_worlds, decide, keep_best
 from card_envs.agents.search.tree import (
@@ -256,7 +256,7 @@ def test_observers_look_in_their_own_view(game):
     sizes = (game.num_actions, game.fields.size)
     weight = rng.standard_normal(sizes).astype(np.float32)
     network = Network([(weight, np.zeros(game.num_actions, np.float32))], "relu")
-    blind = PolicyAgent(network, "blind", view)
+    blind = NetworkAgent(network, "blind", view)
     agent = SearchAgent(game, rollouts=4, policy="random", proposer=blind, caution=1e9)
     assert agent.view == view
     for states in positions_in(game, 4):

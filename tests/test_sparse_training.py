@@ -1,24 +1,15 @@
-"""The learner's sparse rows: the same numbers as dense rows and SB3's own buffer give."""
-
-from pathlib import Path
+"""The learner's sparse rows: the same numbers as dense rows and torch's own distribution give."""
 
 import numpy as np
 import pytest
 import torch
-from sb3_contrib.common.maskable.buffers import MaskableRolloutBuffer
-from stable_baselines3.common.callbacks import BaseCallback
-from tiny_runs import SCRIPTED, SMALL, tiny_run
+from tiny_runs import SCRIPTED, SMALL
 from torch import nn
+from torch.distributions import Categorical, kl_divergence
 
-from training.distribution import MaskedCategorical
-from training.layers import InputLayer, Linear
-from training.learner import make_learner
-from training.legal_actions import divergences, draw_actions, evaluate_actions
-from training.rollouts import SparseRolloutBuffer
-from training.selfplay import make_env
-from training.sparse import SparseRows, SparseRowsBuffer, as_dense
-
-HERE = Path("unused")
+from training.networks.layers import InputLayer, Linear
+from training.networks.legal_actions import divergences, draw_actions, evaluate_actions
+from training.networks.sparse import SparseRows, SparseRowsBuffer, as_dense
 
 
 def random_rows(shape, density, seed=0):
@@ -64,7 +55,11 @@ def test_a_buffer_grows_and_is_used_again():
         parts = [random_rows((4, 9), 0.2 + 0.3 * seed, 10 * seed + k) for k in range(3)]
         for part in parts:
             assert (buffer.append(part).to_dense().numpy() == part).all()
-        assert (buffer.rows.to_dense().numpy() == np.concatenate(parts)).all()
+        whole = np.concatenate(parts)
+        assert (buffer.rows.to_dense().numpy() == whole).all()
+        other = SparseRowsBuffer(12, 9)
+        other.restore(buffer.arrays())
+        assert (other.rows.to_dense().numpy() == whole).all()
 
 
 @pytest.mark.parametrize("outputs", [1, 3, 64])
@@ -124,22 +119,23 @@ def test_legal_actions_alone_give_what_all_actions_give(game, size):
     masks = random_masks(size, game.num_actions, 0.3)
     chosen = torch.from_numpy(masks.argmax(axis=1))
     features = torch.from_numpy(game.action_features).float()
+    legal = torch.from_numpy(masks)
     slopes = torch.randn(3, size)
     reference = torch.randn(size, features.shape[1])
     results = []
     for is_sparse in (True, False):
         logits = torch.linspace(-3, 3, size * features.shape[1]).reshape(size, -1).sin() * 3
         logits.requires_grad_()
-        if is_sparse:
-            rows = SparseRows.of(game.action_features), SparseRows.of(masks)
-            log_prob, entropy = evaluate_actions(logits, *rows, chosen)
-            divergence = divergences(logits, reference, *rows)
-        else:
-            own, other = (MaskedCategorical(game.num_actions) for _ in range(2))
-            own.proba_distribution(logits @ features.T).apply_masking(masks)
-            other.proba_distribution(reference @ features.T).apply_masking(masks)
-            log_prob, entropy = own.log_prob(chosen), own.entropy()
-            divergence = (own.probs * (own.log_probs - other.log_probs)).sum(dim=1)
+        rows = SparseRows.of(game.action_features), SparseRows.of(masks)
+        if not is_sparse:
+            rows = tuple(map(as_dense, rows))
+        log_prob, entropy = evaluate_actions(logits, *rows, chosen)
+        divergence = divergences(logits, reference, *rows)
+        expected = Categorical(logits=(logits @ features.T).masked_fill(legal == 0, -1e9))
+        other = Categorical(logits=(reference @ features.T).masked_fill(legal == 0, -1e9))
+        assert torch.allclose(log_prob, expected.log_prob(chosen), atol=1e-5)
+        assert torch.allclose(entropy, expected.entropy(), atol=1e-5)
+        assert torch.allclose(divergence, kl_divergence(expected, other), atol=1e-5)
         slopes_and_terms = zip(slopes, (log_prob, entropy, divergence), strict=True)
         sum((slope * term).sum() for slope, term in slopes_and_terms).backward()
         assert divergence[0] == 0  # one legal action
@@ -148,163 +144,20 @@ def test_legal_actions_alone_give_what_all_actions_give(game, size):
         assert torch.allclose(own, expected, atol=1e-5)
 
 
-def test_legal_actions_are_drawn_as_often_as_they_are_said_to_be():
-    torch.manual_seed(1)
+@pytest.mark.parametrize("is_sparse", [True, False])
+def test_legal_actions_are_drawn_as_often_as_they_are_said_to_be(is_sparse):
     size = 40_000
     logits = torch.tensor([0.0, 1.0, -30.0, 2.0, 0.5]).repeat(size, 1)
     mask = np.tile(np.array([1, 1, 1, 0, 1], np.int8), (size, 1))
-    features, legal = SparseRows.of(np.eye(5, dtype=np.float32)), SparseRows.of(mask)
-    actions, log_prob = draw_actions(logits, features, legal)
+    rows = SparseRows.of(np.eye(5, dtype=np.float32)), SparseRows.of(mask)
+    features, legal = rows if is_sparse else map(as_dense, rows)
+    numbers = torch.rand(size, generator=torch.Generator().manual_seed(1))
+    actions, log_prob = draw_actions(logits, features, legal, numbers)
     shares = torch.bincount(actions, minlength=5) / size
     assert shares[2:4].tolist() == [0.0, 0.0]
     expected = np.exp([0.0, 1.0, 0.5]) / np.exp([0.0, 1.0, 0.5]).sum()
     assert shares[[0, 1, 4]].numpy() == pytest.approx(expected, abs=0.01)
     again, _ = evaluate_actions(logits, features, legal, actions)
     assert torch.allclose(log_prob, again)
-
-
-def test_the_buffers_minibatches_are_sb3s():
-    """The same transitions with the same advantages and returns; only their order differs."""
-    model = make_learner(run := tiny_run(SCRIPTED, HERE), make_env(run))
-    own = model.rollout_buffer
-    assert isinstance(own, SparseRolloutBuffer)
-    arguments = (own.buffer_size, own.observation_space, own.action_space, "cpu", 0.8, 0.95)
-    own.gae_lambda, own.gamma = 0.8, 0.95
-    reference = MaskableRolloutBuffer(*arguments, n_envs=own.n_envs)
-    rng = np.random.default_rng(0)
-    for rollout in range(2):
-        own.reset()
-        reference.reset()
-        for _ in range(own.buffer_size):
-            step = (
-                random_rows((own.n_envs, *own.obs_shape), 0.2, int(rng.integers(1000))),
-                rng.integers(SCRIPTED.num_actions, size=(own.n_envs, 1)),
-                rng.normal(size=own.n_envs),
-                rng.random(own.n_envs) < 0.2,
-                torch.from_numpy(rng.normal(size=(own.n_envs, 1))),
-                torch.from_numpy(rng.normal(size=own.n_envs)),
-            )
-            masks = random_masks(own.n_envs, SCRIPTED.num_actions, 0.2, rollout)
-            for buffer in (own, reference):
-                buffer.add(*step, action_masks=masks)
-        last = torch.from_numpy(rng.normal(size=(own.n_envs, 1)).astype(np.float32))
-        dones = rng.random(own.n_envs) < 0.5
-        for buffer in (own, reference):
-            buffer.compute_returns_and_advantage(last, dones)
-        np.testing.assert_array_equal(own.advantages, reference.advantages)
-        batches = [list(buffer.get(24)) for buffer in (own, reference)]
-        assert [len(batch.actions) for batch in batches[0]] == [24, 24, 16]
-        for name in batches[0][0]._fields:
-            columns = []
-            for minibatches in batches:
-                keys = torch.cat([batch.old_log_prob for batch in minibatches]).argsort()
-                parts = [as_dense(getattr(batch, name)) for batch in minibatches]
-                columns.append(torch.cat(parts)[keys].reshape(len(keys), -1))
-            assert torch.equal(*(column.double() for column in columns)), name
-
-
-class NoCallback(BaseCallback):
-    def _on_step(self):
-        return True
-
-
-@pytest.mark.parametrize(
-    "changes",
-    [
-        ["network={hidden: [16, 8]}"],
-        ["network={hidden: [16], logits: actions}"],
-        ["ppo.kl_coef=0.5", "ppo.n_epochs=3"],
-    ],
-    ids=str,
-)
-def test_an_update_is_that_of_dense_rows(changes, monkeypatch):
-    """The same rollout in both buffers, as one minibatch: the same weights, but for rounding."""
-    overrides = (*changes, "ppo.batch_size=64", "ppo.max_grad_norm=1e+6")
-    models = []
-    for is_sparse in (True, False):
-        with monkeypatch.context() as patch:
-            if not is_sparse:
-                patch.setattr("training.learner.rollout_buffer_class", lambda config: None)
-            run = tiny_run(SCRIPTED, HERE, *overrides)
-            models.append(make_learner(run, make_env(run)))
-    sparse, dense = models
-    assert type(dense.rollout_buffer) is MaskableRolloutBuffer
-    _, callback = sparse._setup_learn(64, NoCallback())
-    dense._setup_learn(64, NoCallback())
-    assert sparse.collect_rollouts(sparse.env, callback, sparse.rollout_buffer, sparse.n_steps)
-    kept, other = sparse.rollout_buffer, dense.rollout_buffer
-    other.observations = kept._inputs.rows.to_dense().numpy().reshape(other.observations.shape)
-    other.action_masks = kept._legal.rows.to_dense().numpy().reshape(other.action_masks.shape)
-    other.actions = kept.actions[..., None]
-    for name in ("rewards", "returns", "values", "log_probs", "advantages"):
-        setattr(other, name, getattr(kept, name).copy())
-    other.full = True
-    before = [parameter.detach().clone() for parameter in sparse.policy.parameters()]
-    for model in models:
-        model.train()
-    pairs = zip(before, sparse.policy.parameters(), dense.policy.parameters(), strict=True)
-    for old, own, expected in pairs:
-        assert not torch.equal(old, own)
-        assert torch.allclose(own, expected, atol=1e-6)
-
-
-@pytest.mark.slow
-def test_a_kl_term_keeps_the_policy_near_to_its_anchor():
-    """With a great weight of it an update changes the probabilities far less."""
-    changes = []
-    for kl_coef in (0, 100):
-        run = tiny_run(SCRIPTED, HERE, f"ppo.kl_coef={kl_coef}", "ppo.n_epochs=20")
-        model = make_learner(run, make_env(run))
-        _, callback = model._setup_learn(64, NoCallback())
-        buffer = model.rollout_buffer
-        assert model.collect_rollouts(model.env, callback, buffer, model.n_steps)
-        model.train()
-        sample = next(buffer.get())
-        _, log_prob, _ = model.policy.evaluate_actions(
-            sample.observations, sample.actions, sample.action_masks
-        )
-        changes.append((log_prob - sample.old_log_prob).abs().mean().item())
-    without, with_term = changes
-    assert 0 < with_term < without / 3
-
-
-def test_what_a_rollout_keeps_of_the_policy_is_what_the_policy_says():
-    """The values and log probabilities of a rollout are those of its first minibatch's networks."""
-    run = tiny_run(SCRIPTED, HERE)
-    model = make_learner(run, make_env(run))
-    _, callback = model._setup_learn(64, NoCallback())
-    model.collect_rollouts(model.env, callback, model.rollout_buffer, model.n_steps)
-    (batch,) = model.rollout_buffer.get()
-    sparse = batch.observations, batch.action_masks
-    for inputs, masks in (sparse, map(as_dense, sparse)):
-        values, log_prob, _ = model.policy.evaluate_actions(inputs, batch.actions, masks)
-        assert torch.allclose(values.flatten(), batch.old_values, atol=1e-5)
-        assert torch.allclose(log_prob, batch.old_log_prob, atol=1e-5)
-    advantages = model.rollout_buffer.advantages.copy()
-    following = model.policy.predict_values(torch.from_numpy(model._last_obs)).detach()
-    model.rollout_buffer.compute_returns_and_advantage(following, model._last_episode_starts)
-    np.testing.assert_allclose(model.rollout_buffer.advantages, advantages, atol=1e-5)
-
-
-@pytest.mark.parametrize("reward", ["score", "rank"])
-def test_the_value_of_a_truncated_game_is_bootstrapped(reward, monkeypatch):
-    run = tiny_run(SCRIPTED, HERE, f"environment.options={{reward: {reward}, max_steps: 40}}")
-    model = make_learner(run, make_env(run))
-    _, callback = model._setup_learn(64, NoCallback())
-    monkeypatch.setattr(model, "values", lambda last: torch.full((len(last), 1), 50.0))
-    found = False
-    for _ in range(10):
-        model.collect_rollouts(model.env, callback, model.rollout_buffer, model.n_steps)
-        found |= bool((model.rollout_buffer.rewards > 40).any())
-    assert found == (reward == "score")
-
-
-@pytest.mark.parametrize(
-    ("override", "is_sparse"), [("network.hidden=[4]", True), ("network.hidden=[]", False)]
-)
-def test_a_network_without_hidden_layers_has_dense_rows(override, is_sparse):
-    run = tiny_run(SMALL, HERE, override)
-    model = make_learner(run, make_env(run))
-    assert isinstance(model.rollout_buffer, SparseRolloutBuffer) == is_sparse
-    model.learn(64)
-    assert model.num_timesteps == 64
+    almost = torch.full((size,), 1.0 - 2.0**-24)  # never beyond the last legal action
+    assert (draw_actions(logits, features, legal, almost)[0] == 4).all()

@@ -23,9 +23,9 @@ from card_envs.contract.game import View
 from card_envs.evaluation import tables_of
 from card_envs.evaluation.display import short_names
 from training import best_response, study, train
-from training.config import Config, PPOSection, load_config
-from training.records import identity, predecessors, read_json
-from training.run import Run
+from training.runs.config import Config, PPOSection, load_config
+from training.runs.records import identity, predecessors, read_json
+from training.runs.run import Run
 
 ROOT = report.RESULTS.parent.parent
 COMMITTED = [

@@ -20,7 +20,7 @@ from helpers import (
     walk,
 )
 
-from card_envs.contract.scene import Card, Grid, Place, Scene, Seat, Zone, label_of
+from card_envs.contract.scene import Card, Grid, RankedPlayer, Scene, Seat, Zone, label_of
 from card_envs.render.text import describe, draw
 from card_envs.utils.words import (
     WIDTH,
@@ -269,7 +269,7 @@ def test_everything_in_a_scene_is_in_the_text():
         notes=("the first note.", "another note."),
         legend=(("*", "not remembered"), ("k", "knocked")),
         prompt="Your turn: play.",
-        standing=(Place(1, "you", "12"), Place(2, "player 0", "3")),
+        standing=(RankedPlayer(1, "you", "12"), RankedPlayer(2, "player 0", "3")),
         standing_title="The end:",
     )
     text = draw(scene)

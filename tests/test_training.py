@@ -1,4 +1,4 @@
-"""Training: configurations, the self-play environment, imitation, resuming, export, shipping."""
+"""Training: configurations, imitation, runs that resume, export, shipping."""
 
 import json
 import os
@@ -10,40 +10,33 @@ import tomllib
 from contextlib import suppress
 from importlib.metadata import packages_distributions
 from pathlib import Path
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
 import torch
 from helpers import ALL_GAMES, EACH_GAME, SHIPPED, kit_of, table_sizes
-from sb3_contrib.common.maskable.distributions import MaskableCategoricalDistribution
-from stable_baselines3.common.callbacks import BaseCallback
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
-from tiny_runs import SCRIPTED, SMALL, TINY, policy_file, random_network, tiny_config, tiny_run
+from tiny_runs import SCRIPTED, SMALL, TINY, policy_file, tiny_config, tiny_run
 
 import training
 from benchmarks.tables import TABLES
 from card_envs.agents import NetworkAgent, choose, make_agent, shipped
-from card_envs.agents.network import Network
 from card_envs.contract.agent import turn_of
 from card_envs.contract.game import Game, View
-from card_envs.engine.templates import write_full_states
 from card_envs.envs.aec import CardEnv
 from card_envs.evaluation import estimate_mean
-from training import checkpoint, config_tables, learner, ship, train
-from training import config as config_module
-from training.callback import SelfPlayCallback
-from training.config import Config, ImitationSection, load_config
-from training.curve import plot_learning_curve
-from training.distribution import MaskedCategorical
-from training.export import export_policy, policy_network
+from training import ship, train
 from training.imitation import Teacher, imitate
-from training.improvement_config import ImprovementConfig
-from training.learner import Learner, linear_schedule, make_learner, use_threads
-from training.policy import ActionFeaturesLayer
-from training.records import predecessors
-from training.run import Run
-from training.selfplay import SelfPlayGames, SelfPlayVecEnv, make_env
+from training.improvement.config import ImprovementConfig
+from training.networks.sparse import SparseRows
+from training.runs import checkpoint, config_tables, run_folder
+from training.runs import keys as config_module
+from training.runs.config import Config, load_config
+from training.runs.curve import plot_learning_curve
+from training.runs.records import commit_of, predecessors
+from training.runs.run import Run
+from training.runs.run_folder import use_threads
+from training.train import Session, make_learner
 
 ROOT = Path(__file__).parent.parent
 SCRIPTED_GAMES = [pytest.param(g, id=g.id) for g in ALL_GAMES if g.heuristic is not None]
@@ -122,7 +115,7 @@ def test_the_tables_of_keys_are_the_codes(model):
     assert by_key["game"][2] == "(required)"
     if model is Config:
         assert by_key["ppo.clip_range"][1:3] == ["number > 0, ≤ 1000", "`0.2`"]
-        assert by_key["network.critic"][1] == "`observation` or `state`"
+        assert by_key["network.critic"][1] == "`observation` or `state` or `both`"
 
 
 @pytest.mark.parametrize(
@@ -157,7 +150,6 @@ def test_the_tables_of_keys_are_the_codes(model):
         ("ppo.kl_decay=1", "ppo.kl_decay: Input should be less than 1"),
         ("decisions=0", "decisions and imitation.decisions must not both be 0"),
         ("ppo.batch_size=1", "ppo.batch_size"),
-        ("ppo.batch_size=63", "batches of 63 leave a batch of one"),
         ("name=v2/ppo", "name"),
         *(
             (
@@ -168,7 +160,9 @@ def test_the_tables_of_keys_are_the_codes(model):
         ),
         ("name=checkpoint", "agents, checkpoint, measured, got 'checkpoint'"),
         ("opponents.agents.random=-1", "opponents.agents.random"),
-        ("opponents={pool: 1, agents: {random: 0}}", "one of agents must be above 0"),
+        ("opponents={pool: 0, agents: {random: 0}}", "pool or one of agents must be above 0"),
+        ("opponents.self=2", "opponents.self: Input should be less than or equal to 1"),
+        ("opponents.selfish=1", "allowed here are pool, agents, same_agent, self, block_size, "),
         (
             "imitation={copy_weights: true, decisions: 0}",
             "copy_weights: decisions must be at least 1",
@@ -214,6 +208,16 @@ def test_imitation_needs_its_decisions(capsys, tmp_path):
     assert "imitation.agent: without imitation.decisions nothing is" in capsys.readouterr().err
     assert not (tmp_path / "run").exists()
     load_config(path, ["imitation.agent=random", "imitation.decisions=0"])
+
+
+def test_a_config_plays_itself_unless_it_names_others():
+    opponents = {"{}": 1.0, "{pool_size: 3}": 1.0, "{pool: 1}": 0.0, "{agents: {random: 1}}": 0.0}
+    for given, own in {**opponents, "{pool: 1, self: 0.5}": 0.5}.items():
+        config = tiny_config(SMALL, f"opponents={given}")
+        assert config.opponents.own == own
+        assert config.model_dump(mode="json")["opponents"]["self"] == own
+        again = config_module.check(Config, config.model_dump(mode="json"), "again")
+        assert again == config
 
 
 def test_a_policy_file_can_be_named_by_set(tmp_path):
@@ -269,136 +273,8 @@ def test_unreadable_configurations(tmp_path):
 
 
 # ---------------------------------------------------------------------------------------------
-# The self-play environment
+# The policy
 # ---------------------------------------------------------------------------------------------
-
-
-def rewards_by_decision(game, seed, num_players, seat, actions):
-    """What an AEC game pays a learner from each of its decisions to the next; the other players
-    follow the heuristic, and forced moves are no decisions."""
-    env = CardEnv(game.id, num_players=num_players, reward="score")
-    env.reset(seed=seed)
-    heuristic = make_agent("heuristic", game)
-    actions, rewards = list(actions), []
-    learner = env.possible_agents[seat]
-    while legal := env.legal_actions():
-        if env.agent_selection != learner:
-            action = choose(heuristic, game, env.states)
-        elif len(legal) == 1:
-            action = legal[0]
-        else:
-            action = actions.pop(0)
-            rewards.append(0.0)
-        env.step(action)
-        if rewards:
-            rewards[-1] += env.rewards[learner]
-    assert not actions
-    return rewards
-
-
-def test_learner_gets_what_the_others_moves_bring_them():
-    """Each decision's reward is what the AEC environment pays that seat until the next one."""
-    run = tiny_run(SCRIPTED, HERE, "opponents={pool: 0, agents: {heuristic: 1}}")
-    games = SelfPlayGames(run)
-    env = SelfPlayVecEnv(games)
-    env.seed(3)
-    env.reset()
-    rng = np.random.default_rng(0)
-    actions = [[] for _ in range(env.num_envs)]
-    paid = [[] for _ in range(env.num_envs)]
-    checked = 0
-    while checked < 12:
-        seeds, seats = games.game_seeds.copy(), games.learner_seats.copy()
-        players = games.arena.states["num_players"].copy()
-        masks = np.stack(env.env_method("action_masks"))
-        chosen = (rng.random(masks.shape) * masks).argmax(axis=1)
-        _, rewards, dones, _ = env.step(chosen)
-        for i in range(env.num_envs):
-            actions[i].append(int(chosen[i]))
-            paid[i].append(rewards[i])
-        for i in np.flatnonzero(dones):
-            expected = rewards_by_decision(
-                SCRIPTED, int(seeds[i]), int(players[i]), int(seats[i]), actions[i]
-            )
-            assert paid[i] == pytest.approx(expected, abs=1e-6)
-            assert np.count_nonzero(expected) or len(expected) < 10
-            actions[i], paid[i] = [], []
-            checked += 1
-
-
-@pytest.mark.parametrize("reward", ["score", "rank", "win"])
-def test_the_value_of_a_truncated_game_is_bootstrapped_unless_its_end_was_paid(reward, monkeypatch):
-    """By PPO and by imitation alike: a standing that was paid is no beginning of more."""
-    run = tiny_run(
-        SCRIPTED,
-        HERE,
-        f"environment.options={{reward: {reward}, max_steps: 40}}",
-        "imitation.decisions=400",
-    )
-    env = make_env(run)
-    env.seed(1)
-    env.reset()
-    truncated = 0
-    for _ in range(60):
-        *_, dones, infos = env.step(env.games.arena.action_mask.argmax(axis=1))
-        assert not any(infos[i] for i in np.flatnonzero(~dones))
-        for info in (infos[i] for i in np.flatnonzero(dones)):
-            truncated += "TimeLimit.truncated" in info
-            assert ("TimeLimit.truncated" in info) == ("terminal_observation" in info)
-    assert (truncated > 3) == (reward == "score")
-    model = make_learner(run, env)
-    monkeypatch.setattr(
-        Learner, "values", lambda model, observation: torch.full((len(observation),), 50.0)
-    )
-    agent = run.agents["heuristic"]
-    imitate(model, env, agent, run.config.imitation, quiet=True)
-    assert (model.rollout_buffer.rewards > 40).any() == (reward == "score")
-
-
-@pytest.mark.parametrize("reward", ["score", "rank", "win"])
-def test_what_a_truncated_game_pays_is_the_runs_own(reward):
-    """Nothing else changes, and no value is bootstrapped any more."""
-    paid = {}
-    for truncation in ("bootstrap", "draw", "loss"):
-        options = f"environment.options={{reward: {reward}, max_steps: 40}}"
-        env = make_env(tiny_run(SCRIPTED, HERE, options, f"truncation={truncation}"))
-        env.seed(1)
-        env.reset()
-        paid[truncation] = []
-        for _ in range(60):
-            _, rewards, dones, infos = env.step(env.games.arena.action_mask.argmax(axis=1))
-            is_cut = np.array(["TimeLimit.truncated" in info for info in infos])
-            assert truncation == "bootstrap" or not is_cut.any()
-            paid[truncation].append(np.where(dones, rewards, np.nan))
-    before, draw, loss = (np.array(paid[name]) for name in ("bootstrap", "draw", "loss"))
-    cut = draw != loss
-    cut &= np.isfinite(draw)
-    assert cut.sum() > 3
-    np.testing.assert_allclose(loss[cut], draw[cut] - 1.0, atol=1e-6)
-    np.testing.assert_array_equal(loss[~cut], before[~cut])
-    if reward == "score":  # what was paid before is kept
-        np.testing.assert_array_equal(draw, before)
-    else:
-        assert (draw[cut] == 0.0).all()
-        assert reward != "rank" or (before[cut] != 0.0).any()
-
-
-def test_runs_of_different_seeds_play_different_deals():
-    dealt = []
-    for seed in (0, 1, 2, 3):
-        env = make_env(tiny_run(SCRIPTED, HERE))
-        env.seed(seed)
-        env.reset()
-        dealt.append(set(env.games.game_seeds.tolist()))
-    assert dealt[1] == set(range(1, 9))
-    assert len(set.union(*dealt)) == 4 * 8
-
-
-def test_a_gpu_that_is_not_there_is_not_replaced_in_silence(monkeypatch):
-    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
-    run = tiny_run(SMALL, HERE, "device=cuda")
-    with pytest.raises(ValueError, match="device: there is no GPU that torch can use"):
-        make_learner(run, make_env(run))
 
 
 def test_a_run_that_no_device_can_make_leaves_no_folder(monkeypatch, tmp_path):
@@ -409,116 +285,18 @@ def test_a_run_that_no_device_can_make_leaves_no_folder(monkeypatch, tmp_path):
     assert not run.folder.exists()
 
 
-@pytest.mark.parametrize("game", SCRIPTED_GAMES)
-@pytest.mark.slow
-def test_critic_is_told_what_would_be_paid_next(game):
-    """The plain loop says the same, and no game has changed by it."""
-    games = SelfPlayGames(tiny_run(game, HERE))
-    env = SelfPlayVecEnv(games, with_playout=True)
-    env.seed(5)
-    observation = env.reset()
-    rng = np.random.default_rng(0)
-    paid = 0
-    for _ in range(12):
-        assert (observation[:, :-1] == games.arena.observation).all()
-        before = games.arena.states.copy()
-        for i in range(env.num_envs):
-            played = before[i : i + 1].copy()
-            played["rewards"] = 0  # of the move before
-            while not (played["rewards"].any() or played["terminated"] or played["truncated"]):
-                game.rules.step(played, 0, game.heuristic(played, 0))
-            assert observation[i, -1] == np.float32(played["rewards"][0, games.learner_seats[i]])
-            paid += bool(observation[i, -1])
-        assert (games.arena.states == before).all()
-        masks = games.arena.action_mask
-        observation = env.step((rng.random(masks.shape) * masks).argmax(axis=1))[0]
-    assert paid
-
-
-@pytest.mark.parametrize("game", EACH_GAME)
-def test_critic_is_told_the_full_state_from_the_learners_seat(game):
-    env = make_env(tiny_run(game, HERE, "network.critic=state"))
-    env.seed(2)
-    observation = env.reset()
-    games = env.games
-    expected = np.empty((env.num_envs, game.state_fields.size), np.float32)
-    write_full_states(game, games.arena.states, games.all, games.learner_seats, expected)
-    assert (observation[:, game.fields.size :] == expected).all()
-    assert (observation[:, : game.fields.size] == games.arena.observation).all()
-
-
-@pytest.mark.parametrize("memory", ["perfect", "none"])
-@pytest.mark.parametrize("features", [True, False])
-def test_the_learner_observes_in_the_view_of_its_configuration(memory, features):
-    """And so do its snapshots; named agents keep their own."""
-    options = f"environment.options={{memory: {memory}, features: {str(features).lower()}}}"
-    run = tiny_run(SCRIPTED, HERE, options)
-    assert run.view == View(memory, features)
-    assert not {"memory", "features"} & set(run.options)
-    games = SelfPlayGames(run)
-    games.add_snapshot(random_network(SCRIPTED))
-    assert [agent.view for agent in games.pool] == [run.view]
-    games.reset(1)
-    arena = games.arena
-    for _ in range(10):
-        turn = turn_of(SCRIPTED, arena.states, games.all, run.view)
-        assert (arena.observation == turn.observation).all()
-        games.step(arena.action_mask.argmax(axis=1))
-        over = np.flatnonzero(arena.states["terminated"] | arena.states["truncated"])
-        games.reset_next(over)
-
-
-@pytest.mark.parametrize("same_agent", [0.0, 0.4])
-def test_seats_are_held_in_the_configured_proportions(same_agent):
-    run = tiny_run(
-        SCRIPTED,
-        HERE,
-        "opponents={pool: 0.5, agents: {heuristic: 0.3, random: 0.2}, pool_size: 2}",
-        f"opponents.same_agent={same_agent}",
-        "environment.num_envs=1",
-    )
-    games = SelfPlayGames(run)
-    for _ in range(3):
-        games.add_snapshot(random_network(SCRIPTED))
-    assert len(games.pool) == 2
-    players = SCRIPTED.max_players
-    seating = games._seat_opponents(np.full(4000, players), np.zeros(4000))
-    counts = np.bincount(seating.ravel())
-    assert counts / counts.sum() == pytest.approx([0, 0.3, 0.2, 0.25, 0.25], abs=0.02)
-    have_one = (seating == seating[:, :1]).all(axis=1)
-    assert have_one.mean() == pytest.approx(same_agent, abs=0.03)
-
-
-def test_tables_are_played_as_often_as_their_weights_say():
-    sizes = table_sizes(SCRIPTED)
-    weights = [3, *[0] * (len(sizes) - 2), 1]
-    overrides = ["environment.num_envs=600", f"environment.table_weights={weights}"]
-    games = SelfPlayGames(tiny_run(SCRIPTED, HERE, *overrides))
-    games.reset(0)
-    num_players = games.arena.states["num_players"]
-    assert set(num_players) == {sizes[0], sizes[-1]}
-    count = (num_players == sizes[0]).sum()
-    assert abs(count - 450) < 5 * np.sqrt(600 * 0.75 * 0.25)
-    for players in (sizes[0], sizes[-1]):  # and all seats are the learner's
-        assert set(games.learner_seats[num_players == players]) == set(range(players))
-
-
 def test_named_agents_hold_seats_beside_the_pool(tmp_path):
     paths = [policy_file(SMALL, tmp_path / f"{k}.safetensors", seed=k) for k in range(2)]
     agents = ", ".join(f"{path}: 1" for path in paths)
     run = tiny_run(SMALL, HERE, f"opponents={{pool: 0, agents: {{{agents}, random: 1}}}}")
-    env = make_env(run)
-    assert [agent.name for agent in env.games.arena.agents[1:]] == [*paths, "random"]
-    assert env.games.pool == []
+    learner = make_learner(run)
+    assert [agent.name for agent in learner.games.arena.agents[1:]] == [*paths, "random"]
     assert len(set(run.identities.values())) == 3
-    model = make_learner(run, env)
-    model.learn(64)
-    assert model.num_timesteps == 64
-
-
-# ---------------------------------------------------------------------------------------------
-# The policy and its distribution
-# ---------------------------------------------------------------------------------------------
+    learner.begin()
+    learner.collect()
+    learner.games.add_snapshot(learner.policy())
+    assert learner.games.pool == []
+    assert learner.decisions == 64
 
 
 @pytest.mark.parametrize("game", EACH_GAME)
@@ -526,67 +304,6 @@ def test_actions_differ_in_their_features(game):
     assert game.action_features.shape[0] == game.num_actions
     assert set(np.unique(game.action_features)) == {0.0, 1.0}
     assert len(np.unique(game.action_features, axis=0)) == game.num_actions
-
-
-def test_distribution_is_sb3s_own():
-    """The same log probabilities, entropies, gradients and choices, all from fewer passes."""
-    generator = torch.Generator().manual_seed(0)
-    logits = 3 * torch.randn(64, 1001, generator=generator)
-    legal = torch.rand(64, 1001, generator=generator) < 0.1
-    actions = torch.multinomial(legal.float(), 1, generator=generator).flatten()
-    results = []
-    for distribution in (MaskedCategorical(1001), MaskableCategoricalDistribution(1001)):
-        given = logits.clone().requires_grad_()
-        distribution.proba_distribution(given).apply_masking(legal.float().numpy())
-        log_prob, entropy = distribution.log_prob(actions), distribution.entropy()
-        (log_prob.sum() + 0.1 * entropy.sum()).backward()
-        assert given.grad is not None
-        mode = distribution.mode()
-        distribution.apply_masking(None)
-        unmasked = distribution.log_prob(actions)
-        results.append((log_prob, entropy, given.grad, mode, unmasked))
-    for own, reference in zip(*results, strict=True):
-        assert torch.allclose(own, reference, atol=1e-5)
-
-
-def test_distribution_draws_legal_actions_as_often_as_it_says():
-    torch.manual_seed(1)
-    logits = torch.tensor([0.0, 1.0, -30.0, 2.0, 0.5]).repeat(40_000, 1)
-    mask = np.array([1, 1, 1, 0, 1], np.int8)
-    distribution = MaskedCategorical(5).proba_distribution(logits)
-    distribution.apply_masking(np.tile(mask, (40_000, 1)))
-    shares = torch.bincount(distribution.sample(), minlength=5) / 40_000
-    assert shares[2:4].tolist() == [0.0, 0.0]
-    expected = np.exp([0.0, 1.0, 0.5]) / np.exp([0.0, 1.0, 0.5]).sum()
-    assert shares[[0, 1, 4]].numpy() == pytest.approx(expected, abs=0.01)
-
-
-@pytest.mark.parametrize("critic", ["observation", "state"])
-def test_what_the_critic_sees_beyond_the_observation_is_not_the_actors(critic):
-    run = tiny_run(SCRIPTED, HERE, f"network={{critic: {critic}, critic_playout: true}}")
-    env = make_env(run)
-    model = make_learner(run, env)
-    env.seed(1)
-    inputs = torch.from_numpy(env.reset())
-    observed = SCRIPTED.fields.size
-    others = inputs.clone()
-    others[:, observed:] += 1
-    extractor = model.policy.mlp_extractor
-    assert (extractor.forward_actor(inputs) == extractor.forward_actor(others)).all()
-    assert (extractor.forward_critic(inputs) != extractor.forward_critic(others)).any()
-    others = inputs.clone()
-    others[:, :observed] += 1
-    sees = (extractor.forward_critic(inputs) != extractor.forward_critic(others)).any()
-    assert bool(sees) == (critic == "observation")
-
-
-@pytest.mark.parametrize("logits", ["features", "actions"])
-def test_logits_of_features_or_of_actions(logits):
-    run = tiny_run(SCRIPTED, HERE, f"network.logits={logits}")
-    layer = make_learner(run, make_env(run)).policy.action_net
-    assert isinstance(layer, ActionFeaturesLayer) == (logits == "features")
-    actions, features = SCRIPTED.action_features.shape
-    assert layer.weight.shape[0] == (features if logits == "features" else actions)
 
 
 @pytest.mark.parametrize("hidden", [[16], []])
@@ -600,7 +317,7 @@ def test_policy_does_without_ablated_fields(tmp_path, hidden):
         f"network.hidden={hidden}",
         "imitation={decisions: 64}",
     )
-    agent = NetworkAgent(train.train(run, quiet=True), SCRIPTED)
+    agent = NetworkAgent.from_file(train.train(run, quiet=True), SCRIPTED)
     observation = np.random.default_rng(0).random((8, SCRIPTED.fields.size), np.float32)
     logits = agent.network.logits(observation)
     for field in SCRIPTED.fields:
@@ -610,56 +327,32 @@ def test_policy_does_without_ablated_fields(tmp_path, hidden):
         assert is_blind == (field.name in ablated), field.name
 
 
-def test_best_policy_is_the_moving_average_of_the_weights():
-    run = tiny_run(SMALL, HERE, "ema_decay=0.75", "decisions=256")
-    model = make_learner(run, make_env(run))
-    weights, averages = [], []
-
-    class Watch(BaseCallback):
-        def _on_step(self):
-            return True
-
-        def _on_rollout_start(self):
-            for policy, seen in ((model.policy, weights), (model.best_policy, averages)):
-                layers = policy_network(policy, "relu").layers
-                seen.append([x for layer in layers for x in layer])
-
-    model.learn(run.config.decisions, callback=Watch())
-    assert len(weights) > 3
-    expected = weights[1]  # the first update's
-    for now, average in zip(weights[2:], averages[2:], strict=True):
-        expected = [0.75 * e + 0.25 * x for e, x in zip(expected, now, strict=True)]
-        for array, e in zip(average, expected, strict=True):
-            np.testing.assert_allclose(array, e, rtol=1e-4, atol=1e-6)
-    assert (averages[-1][0] != weights[-1][0]).any()
-
-
+@pytest.mark.parametrize("logits", ["features", "actions"])
 @pytest.mark.parametrize("activation", ["relu", "tanh"])
-def test_exported_policy_equals_the_trained_one(activation, tmp_path):
+def test_exported_policy_equals_the_trained_one(activation, logits, tmp_path):
     run = tiny_run(
         SCRIPTED,
         tmp_path,
-        f"network={{activation: {activation}, hidden: [24, 16], critic: observation}}",
+        f"network={{activation: {activation}, hidden: [24, 16], logits: {logits}}}",
         "environment.options={memory: none, features: false}",
     )
-    model = make_learner(run, make_env(run))
-    for parameter in model.policy.parameters():  # far from the symmetry of the beginning
+    learner = make_learner(run)
+    actor = learner.average.actor
+    for parameter in actor.parameters():  # far from the symmetry of the beginning
         torch.nn.init.normal_(parameter, std=0.3)
-    export_policy(policy_network(model.policy, activation), run, {"name": "ppo"})
-    agent = NetworkAgent(run.policy_path, SCRIPTED)
+    run.export(learner.policy(), {"name": "ppo"})
+    agent = NetworkAgent.from_file(run.policy_path, SCRIPTED)
     assert agent.view == View("none", False)
     assert json.loads(run.card_path.read_text()) == {"name": "ppo"}
-    network = agent.network
     rng = np.random.default_rng(0)
     observation = rng.random((500, SCRIPTED.fields.size), np.float32)
     action_mask = (rng.random((500, SCRIPTED.num_actions)) < 0.2).astype(np.int8)
     action_mask[:, 4] = 1
-    with torch.no_grad():
-        hidden = model.policy.mlp_extractor.forward_actor(torch.as_tensor(observation))
-        logits = model.policy.action_net(hidden).numpy()
-    assert np.allclose(network.logits(observation), logits, rtol=1e-4, atol=1e-4)
-    expected, _ = model.predict(observation, action_masks=action_mask, deterministic=True)
-    assert (network.act(observation, action_mask) == expected).all()
+    features = torch.from_numpy(actor.action_features)
+    expected = (actor(torch.from_numpy(observation)) @ features.T).numpy()
+    assert np.allclose(agent.network.logits(observation), expected, rtol=1e-4, atol=1e-4)
+    best = np.where(action_mask, expected, -np.inf).argmax(axis=1)
+    assert (agent.network.act(observation, action_mask) == best).mean() > 0.99
 
 
 # ---------------------------------------------------------------------------------------------
@@ -676,26 +369,25 @@ def test_imitation_makes_the_policy_do_what_the_heuristic_does():
         "ppo.batch_size=64",
         "imitation={decisions: 40_000, learning_rate: 3.0e-3}",
     )
-    env = make_env(run)
-    model = make_learner(run, env)
+    learner = make_learner(run)
+    learner.begin()
+    games = learner.games
 
     def agreement() -> float:
-        env.seed(9)
-        observation = env.reset()
+        network = learner.networks.actor.network()
         same = []
         for _ in range(40):
-            actions, _ = model.predict(
-                observation, action_masks=env.games.arena.action_mask, deterministic=True
-            )
-            states = env.games.arena.states
-            expected = np.array([SCRIPTED.heuristic(states, i) for i in range(env.num_envs)])
+            actions = network.act(games.arena.observation, games.arena.action_mask)
+            expected = [SCRIPTED.heuristic(games.arena.states, i) for i in games.all]
             same.append((actions == expected).mean())
-            observation = env.step(expected)[0]
+            games.step(np.array(expected))
         return float(np.mean(same))
 
     before = agreement()
-    imitate(model, env, run.agents["heuristic"], run.config.imitation, quiet=True)
+    imitate(learner, run.agents["heuristic"], quiet=True)
     assert agreement() > max(0.6, before + 0.2)
+    assert learner.decisions == 0
+    assert (learner.rollout.open == -1).all()  # nothing of it is learned from later
 
 
 def copying(path: str, *others: str) -> list[str]:
@@ -716,16 +408,16 @@ def test_copied_weights_play_the_same_in_a_larger_network(game, logits, tmp_path
         f"network.logits={logits}",
         *copying(path, "temperature: 2"),
     )
-    env = make_env(run)
-    model = make_learner(run, env)
-    value = model.policy.value_net.weight.detach().clone()
-    imitate(model, env, run.agents[path], run.config.imitation, quiet=True)
+    learner = make_learner(run)
+    learner.begin()
+    value = learner.networks.critic[-1].weight.detach().clone()
+    imitate(learner, run.agents[path], quiet=True)
     observation = np.random.default_rng(0).random((32, game.fields.size), np.float32)
-    copied = policy_network(model.policy, "relu").logits(observation)
+    copied = learner.policy().logits(observation)
     original = run.agents[path].network.logits(observation)
     np.testing.assert_allclose(2 * copied, original, rtol=0, atol=2e-3)
     assert original.std() > 0.1
-    assert (model.policy.value_net.weight != value).any()
+    assert (learner.networks.critic[-1].weight != value).any()
 
 
 @pytest.mark.parametrize(
@@ -748,39 +440,27 @@ def test_weights_that_cannot_be_copied_are_refused(overrides, message, tmp_path)
         tiny_run(SMALL, HERE, "imitation={agent: random, decisions: 1, temperature: 2}")
 
 
-def test_weights_that_are_no_sums_over_features_are_refused():
-    run = tiny_run(SCRIPTED, HERE, "network.hidden=[]")
-    shape = (SCRIPTED.num_actions, SCRIPTED.fields.size)
-    weight = np.random.default_rng(0).random(shape, np.float32)
-    network = Network([(weight, np.zeros(SCRIPTED.num_actions, np.float32))], "relu")
-    policy = make_learner(run, make_env(run)).policy
-    with pytest.raises(ValueError, match="not sums over action features"):
-        policy.copy_weights(network)
-
-
 def test_what_is_imitated_of_a_policy_are_its_probabilities(tmp_path):
     """They are learned, not its best actions alone, and what it does is drawn from them."""
     path = policy_file(SCRIPTED, tmp_path / "other.safetensors")
     run = tiny_run(SCRIPTED, HERE, "environment.num_envs=256")
     agent = make_agent(path, SCRIPTED)
-    env = make_env(run)
-    env.reset()
-    arena = env.games.arena
+    learner = make_learner(run)
+    learner.begin()
+    games, arena = learner.games, learner.games.arena
+    legal = SparseRows.of(arena.action_mask)
+    inputs = SparseRows.of(games.observe())
 
-    def teacher(temperature: float) -> Teacher:
-        return Teacher(agent, env.games, temperature, seed=0)
+    def probabilities_of(temperature: float) -> np.ndarray:
+        teacher = Teacher(agent, games, temperature, seed=0)
+        return teacher.targets(inputs, legal, np.zeros(256, np.int64)).numpy()
 
-    batch = SimpleNamespace(
-        observations=torch.from_numpy(arena.observation),
-        actions=torch.zeros(256),
-        action_masks=torch.from_numpy(arena.action_mask.astype(np.float32)),
-    )
-    probabilities = teacher(1).targets(batch).numpy()
+    probabilities = probabilities_of(1)
     assert probabilities.sum(axis=1) == pytest.approx(np.ones(256), abs=1e-5)
     assert not probabilities[arena.action_mask == 0].any()
-    best = agent.act(turn_of(SCRIPTED, arena.states, env.games.all, agent.view))
+    best = agent.act(turn_of(SCRIPTED, arena.states, games.all, agent.view))
     assert (probabilities.argmax(axis=1) == best).all()
-    own = teacher(1)
+    own = Teacher(agent, games, 1, seed=0)
     drawn = np.array([own.act() for _ in range(200)])
     in_doubt = probabilities.max(axis=1) < 0.9
     assert in_doubt.sum() > 10
@@ -789,7 +469,7 @@ def test_what_is_imitated_of_a_policy_are_its_probabilities(tmp_path):
     assert shares.mean() == pytest.approx(probabilities.max(axis=1).mean(), abs=0.01)
     roots = np.sqrt(probabilities)
     expected = roots / roots.sum(axis=1, keepdims=True)
-    np.testing.assert_allclose(teacher(2).targets(batch).numpy(), expected, atol=1e-5)
+    np.testing.assert_allclose(probabilities_of(2), expected, atol=1e-5)
 
 
 def test_a_teacher_observes_in_its_own_view(tmp_path):
@@ -801,18 +481,19 @@ def test_a_teacher_observes_in_its_own_view(tmp_path):
         "environment={num_envs: 64, options: {memory: none, features: false}}",
         f"imitation={{agent: {path}, decisions: 64}}",
     )
-    env = make_env(run)
-    env.reset()
+    learner = make_learner(run)
+    learner.begin()
     agent = run.agents[path]
-    games, arena = env.games, env.games.arena
+    games, arena = learner.games, learner.games.arena
     for _ in range(12):  # until there is something to remember
-        env.step(arena.action_mask.argmax(axis=1))
+        games.step(arena.action_mask.argmax(axis=1))
     seen = turn_of(SCRIPTED, arena.states, games.all, agent.view)
     assert (seen.observation != arena.observation).any()
     teacher = Teacher(agent, games, 1e-9, seed=0)  # it takes the best actions
     assert (teacher.act() == agent.act(seen)).all()
     actions = teacher.act()
-    targets = teacher.targets(SimpleNamespace(actions=torch.from_numpy(actions[:, None]))).numpy()
+    rows = SparseRows.of(games.observe()), SparseRows.of(arena.action_mask)
+    targets = teacher.targets(*rows, actions).numpy()
     assert (targets.argmax(axis=1) == actions).all()
     assert (targets.sum(axis=1) == 1).all()
 
@@ -832,11 +513,11 @@ def test_imitation_alone_leaves_a_policy_and_a_run_that_can_go_on(tmp_path):
 def test_a_run_that_starts_with_imitation_says_so_and_resumes_without(tmp_path, monkeypatch):
     run = tiny_run(SMALL, tmp_path / "run", "decisions=64", "imitation.decisions=64")
     calls = []
-    monkeypatch.setattr(train, "imitate", lambda *args: calls.append(args[3]))
+    monkeypatch.setattr(train, "imitate", lambda *args: calls.append(args[1].name))
     train.train(run, quiet=True)
     assert "imitation of random" in json.loads(run.card_path.read_text())["algorithm"]
     train.train(Run.reopen(run.folder, ["decisions=128"]), resume=True, quiet=True)
-    assert calls == [ImitationSection(agent="random", decisions=64)]
+    assert calls == ["random"]
 
 
 # ---------------------------------------------------------------------------------------------
@@ -854,7 +535,7 @@ def test_training_leaves_all_that_it_promises(tmp_path, capsys):
     printed = capsys.readouterr()
     assert "The policy is in" in printed.out
     assert "192" in printed.err  # the progress bar
-    agent = NetworkAgent(out / "ppo.safetensors", SCRIPTED)
+    agent = NetworkAgent.from_file(out / "ppo.safetensors", SCRIPTED)
     env = CardEnv(SCRIPTED.id, on_illegal="raise")
     env.reset(seed=1)
     for _ in range(30):
@@ -864,6 +545,7 @@ def test_training_leaves_all_that_it_promises(tmp_path, capsys):
     assert card["decisions"] == 192
     assert (card["game"], card["memory"], card["features"]) == (SCRIPTED.name, "perfect", True)
     assert card["config"] == load_config(out / "config.yaml").model_dump(mode="json")
+    assert card["commit"] == commit_of(ROOT)
     progress = [json.loads(line) for line in (out / "progress.jsonl").read_text().splitlines()]
     assert [entry["decisions"] for entry in progress] == [0, 64, 128, 192]
     assert all(0.0 <= entry["truncated"] <= 1.0 for entry in progress)
@@ -882,7 +564,9 @@ def test_training_leaves_all_that_it_promises(tmp_path, capsys):
 @pytest.mark.parametrize("deals", [4, 5])
 def test_a_learning_curve_has_a_band_where_there_are_intervals(deals, tmp_path, monkeypatch):
     drawn = []
-    monkeypatch.setattr("training.curve.write_picture", lambda figure, path: drawn.append(figure))
+    monkeypatch.setattr(
+        "training.runs.curve.write_picture", lambda figure, path: drawn.append(figure)
+    )
     values = estimate_mean(np.linspace(-0.5, 0.5, deals)).to_json("vs_random")
     entries = [{"decisions": k, **values} for k in range(3)]
     plot_learning_curve(entries, tmp_path / "curve.png", "A game")
@@ -924,8 +608,19 @@ def contents(run: Run) -> tuple[bytes, list, dict]:
     ("game", "overrides"),
     [
         pytest.param(SMALL, [], id="small"),
-        pytest.param(SCRIPTED, ["ema_decay=0.5", "ppo.kl_coef=0.1"], id="scripted"),
-        pytest.param(SCRIPTED, ["opponents.agents={random: 0.1, heuristic: 0.5}"], id="order"),
+        pytest.param(SCRIPTED, ["ema_decay=0.5", "ppo.kl_coef=0.1"], id="averages"),
+        pytest.param(
+            SCRIPTED,
+            [
+                "opponents={self: 0.5, pool: 0.5, agents: {random: 0.1, heuristic: 0.4}}",
+                "opponents.snapshot_every=1",
+                "opponents.pool_size=1",
+                "opponents.block_size=2",
+                "ppo.ent_power=0.5",
+                "network.critic=both",
+            ],
+            id="blocks",
+        ),
     ],
 )
 def test_resumed_run_is_the_same_run(tmp_path, monkeypatch, game, overrides, saves):
@@ -933,7 +628,7 @@ def test_resumed_run_is_the_same_run(tmp_path, monkeypatch, game, overrides, sav
     straight = tiny_run(game, tmp_path / "straight", *overrides, "decisions=256")
     train.train(straight, quiet=True)
     run = tiny_run(game, tmp_path / "halves", *overrides, "decisions=256")
-    save = SelfPlayCallback.save
+    save = Session._save
     calls = []
 
     def interrupted_save(self):
@@ -944,7 +639,7 @@ def test_resumed_run_is_the_same_run(tmp_path, monkeypatch, game, overrides, sav
             raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(SelfPlayCallback, "save", interrupted_save)
+        patch.setattr(Session, "_save", interrupted_save)
         with pytest.raises(KeyboardInterrupt):
             train.train(run, quiet=True)
     assert [entry["decisions"] for entry in run.progress] == [0, 64, 128, 192][: saves + 1]
@@ -1022,15 +717,15 @@ def test_a_run_without_a_checkpoint_starts_over(tmp_path, monkeypatch):
     straight = tiny_run(SMALL, tmp_path / "straight", *overrides)
     train.train(straight, quiet=True)
     run = tiny_run(SMALL, tmp_path / "run", *overrides)
-    evaluate = SelfPlayCallback.evaluate
+    evaluate = Session._evaluate
 
-    def interrupt(self):
-        if self.num_timesteps >= 128:
+    def interrupt(self, writer):
+        if self._learner.decisions >= 128:
             raise KeyboardInterrupt
-        evaluate(self)
+        evaluate(self, writer)
 
     with monkeypatch.context() as patch:
-        patch.setattr(SelfPlayCallback, "evaluate", interrupt)
+        patch.setattr(Session, "_evaluate", interrupt)
         with pytest.raises(KeyboardInterrupt):
             train.train(run, command_line="begun", quiet=True)
     assert run.progress
@@ -1050,7 +745,7 @@ def test_damaged_checkpoints_are_refused(tmp_path, capsys):
     def flipped(place: int) -> bytes:
         return whole[:place] + bytes([whole[place] ^ 1]) + whole[place + 1 :]
 
-    steps = whole.index(b'num_timesteps\\": 64') + len(b'num_timesteps\\": 6')
+    steps = whole.index(b'decisions\\": 64') + len(b'decisions\\": 6')
     damaged = [b"", whole[: len(whole) // 2], b"\x80\x04" + whole, whole[:-1]]
     damaged += [flipped(place) for place in (-2 % len(whole), len(whole) // 2, steps, 20)]
     for data in damaged:
@@ -1071,15 +766,17 @@ def test_damaged_checkpoints_are_refused(tmp_path, capsys):
 def test_checkpoints_of_other_rules_or_configurations_are_refused(tmp_path, monkeypatch):
     run = tiny_run(SMALL, tmp_path / "run", "decisions=64")
     train.train(run, quiet=True)
-    for override in ("network.hidden=[24]", "environment.num_envs=16", "ema_decay=0.5"):
-        other = tiny_run(SMALL, run.folder, override)
-        env = make_env(other)
+    for override in ("network.hidden=[24]", "environment.num_envs=16", "network.critic=both"):
+        other = make_learner(tiny_run(SMALL, run.folder, override))
         with pytest.raises(ValueError, match="it is of another configuration"):
-            checkpoint.load(run.checkpoint_path, make_learner(other, env), env.games, "relu")
+            checkpoint.load(run.checkpoint_path, other)
+    with monkeypatch.context() as patch:
+        patch.setattr(checkpoint, "FORMAT", "card_envs checkpoint 3")
+        with pytest.raises(ValueError, match="it is of another version of the trainer, whose runs"):
+            checkpoint.load(run.checkpoint_path, make_learner(run))
     monkeypatch.setattr(Game, "sources", "changed")
-    env = make_env(run)
     with pytest.raises(ValueError, match=f"made with other sources of {SMALL.id}"):
-        checkpoint.load(run.checkpoint_path, make_learner(run, env), env.games, "relu")
+        checkpoint.load(run.checkpoint_path, make_learner(run))
     with pytest.raises(ValueError, match=f"was started with other sources of {SMALL.id}"):
         train.train(Run.reopen(run.folder, ["decisions=128"]), resume=True, quiet=True)
 
@@ -1114,7 +811,7 @@ def test_a_run_without_its_policy_needs_no_more_training(tmp_path, monkeypatch):
     before = contents(run)
     path.unlink()
     run.card_path.unlink()
-    monkeypatch.setattr(SelfPlayCallback, "evaluate", None)
+    monkeypatch.setattr(Session, "_evaluate", None)
     assert train.train_or_resume(run, "one") == path
     assert contents(run) == before
 
@@ -1126,11 +823,11 @@ def test_a_run_that_was_given_more_decisions_is_not_finished_before_they_are_mad
     first = train.train(run, quiet=True).read_bytes()
     longer = Run.reopen(run.folder, ["decisions=128"])
 
-    def interrupt(self):
+    def interrupt(*args):
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(SelfPlayCallback, "evaluate", interrupt)
+        patch.setattr(Session, "_evaluate", interrupt)
         with pytest.raises(KeyboardInterrupt):
             train.train(longer, resume=True, quiet=True)
     assert run.policy_path.read_bytes() == first
@@ -1342,32 +1039,22 @@ def test_a_folder_that_is_a_circle_of_links_is_refused(tmp_path, capsys):
 def test_another_number_of_threads_is_told_in_one_line(tmp_path, monkeypatch, caplog):
     """Torch's sums depend on it."""
     run = tiny_run(SMALL, tmp_path / "run", "decisions=64", "threads=null")
-    monkeypatch.setattr(learner, "_DEFAULT_THREADS", 1)
+    monkeypatch.setattr(run_folder, "_DEFAULT_THREADS", 1)
     train.train(run, quiet=True)
     with caplog.at_level("WARNING", "card_envs"):
         train.train(Run.reopen(run.folder, ["decisions=128"]), resume=True, quiet=True)
         assert not caplog.records
-        monkeypatch.setattr(learner, "_DEFAULT_THREADS", 2)
+        monkeypatch.setattr(run_folder, "_DEFAULT_THREADS", 2)
         train.train(Run.reopen(run.folder, ["decisions=192"]), resume=True, quiet=True)
     (record,) = caplog.records
     assert "began with 1 thread of torch and resumes with 2" in record.getMessage()
     assert "OMP_NUM_THREADS=1" in record.getMessage()
     fixed = tiny_run(SMALL, tmp_path / "fixed", "decisions=64", "threads=1")
     train.train(fixed, quiet=True)
-    monkeypatch.setattr(learner, "_DEFAULT_THREADS", 3)
+    monkeypatch.setattr(run_folder, "_DEFAULT_THREADS", 3)
     train.train(Run.reopen(fixed.folder, ["decisions=128"]), resume=True, quiet=True)
     assert len(caplog.records) == 1
     use_threads(1)
-
-
-def test_the_last_iteration_learns_with_no_rate_below_0():
-    """It goes beyond the run's decisions."""
-    schedule = linear_schedule(1.0, 0.1)
-    assert schedule(1.0) == 1.0
-    assert schedule(0.5) == pytest.approx(0.55)
-    assert schedule(0.0) == pytest.approx(0.1)
-    assert schedule(-0.5) == 0.0
-    assert linear_schedule(1.0, None)(-0.5) == 1.0
 
 
 def test_threads_that_a_run_has_set_are_not_left_to_the_next_one():
@@ -1392,11 +1079,11 @@ def test_a_finished_run_is_not_taken_for_one_by_other_rules(tmp_path, monkeypatc
 def test_a_run_that_ended_before_its_first_checkpoint_is_begun_again(tmp_path, monkeypatch):
     run = tiny_run(SMALL, tmp_path / "run", "decisions=64")
 
-    def interrupt(self):
+    def interrupt(*args):
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(SelfPlayCallback, "evaluate", interrupt)
+        patch.setattr(Session, "_evaluate", interrupt)
         with pytest.raises(KeyboardInterrupt):
             train.train_or_resume(run, "one")
     train.train_or_resume(run, "one")

@@ -29,8 +29,9 @@ STAY = (
     "card_envs.web",
 )
 # Likewise: open files and windows, what a process has one of, a callback (it belongs to a training
-# loop), and what a search's kernel is given for one call.
+# loop), a loop over the agents to move, and what a search's kernel is given for one call.
 STAYING = {
+    "AgentIterable",
     "DealsEvalCallback",
     "Evidence",
     "Findings",
@@ -107,6 +108,7 @@ def classes_of_the_package():
                 and each.__module__ == module.name
                 and not name.startswith("_")
                 and not inspect.isabstract(each)
+                and not getattr(each, "_is_protocol", False)
                 and not issubclass(each, Exception)
             ):
                 yield each

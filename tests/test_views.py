@@ -22,7 +22,7 @@ from helpers import (
 )
 
 import card_envs
-from card_envs.agents import Agent, FunctionAgent, PolicyAgent, RandomAgent
+from card_envs.agents import Agent, FunctionAgent, NetworkAgent, RandomAgent
 from card_envs.contract.game import View
 from card_envs.engine.arena import Arena
 from card_envs.engine.templates import NOBODY
@@ -174,7 +174,7 @@ def test_a_vector_in_units_plays_the_same_games(game, mask):
         asked.append(observation.tobytes())
         return action_mask.argmax(axis=1)
 
-    network = PolicyAgent(network_of(game, 1, [16]), "network")
+    network = NetworkAgent(network_of(game, 1, [16]), "network")
     sizes = range(max(3, game.min_players), game.max_players + 1)
     opponents: Any = [first] + [network] * (sizes[0] - 2) if sizes else first
     options = {"num_players": sizes[0]} if sizes else {}

@@ -10,8 +10,9 @@ from helpers import ALL_GAMES, kit_of
 
 from card_envs.agents.network import Network, write_policy
 from card_envs.contract.game import Game, View
-from training.config import Config, check, with_overrides
-from training.run import Run
+from training.runs.config import Config
+from training.runs.keys import check, with_overrides
+from training.runs.run import Run
 
 #: The game with the smallest observation: for what is the same in all games.
 SMALL = min(ALL_GAMES, key=lambda game: game.fields.size)

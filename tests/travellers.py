@@ -19,14 +19,15 @@ import numpy as np
 import card_envs
 from card_envs.agents import (
     FunctionAgent,
-    PolicyAgent,
+    NetworkAgent,
     RandomAgent,
     SearchAgent,
     TreeSearchAgent,
     choose,
     make_agent,
 )
-from card_envs.agents.programs.records import ProgramRecord
+from card_envs.agents.programs.reports import ProgramReport
+from card_envs.agents.table import Table
 from card_envs.contract.agent import Agent, Turn, turn_of
 from card_envs.contract.game import Game, View
 from card_envs.datasets import Recording
@@ -170,7 +171,7 @@ def begin_arena(arena: Any) -> None:
 def _act_in_arena(arena: Any) -> list[Any]:
     games = np.flatnonzero(arena.waiting != NOBODY)
     arena.act(games, arena.action_mask[games].argmax(axis=1))
-    return [arena.returns.copy(), arena.observation.copy(), arena.recorded.copy()]
+    return [arena.returns.copy(), arena.observation.copy(), arena.histories.copy()]
 
 
 def use_arena(arena: Any) -> list[Any]:
@@ -208,7 +209,7 @@ def begin_text(env: Any) -> None:
 
 
 def use_text(env: Any) -> list[Any]:
-    if not hasattr(env._table, "env"):
+    if env._env is None:
         env.reset(seed=1)
     seen: list[Any] = []
     for _ in range(_AFTER):
@@ -241,6 +242,34 @@ def use_text_seat(env: Any) -> list[Any]:
     return seen
 
 
+def make_table(game: Game) -> Table:
+    agents = ["random", PROGRAM, first_legal, None]
+    return Table(game.name, [agents[k % 4] for k in range(game.default_players)], seed=1)
+
+
+def begin_table(table: Any) -> None:
+    _step_table(table)
+
+
+def _step_table(table: Any) -> int:
+    agent = table.agents[table.player]
+    return table.step(table.legal_actions()[0] if agent is None else None)
+
+
+def use_table(table: Any) -> list[Any]:
+    seen: list[Any] = []
+    for _ in range(_AFTER):
+        if table.is_over:
+            seen += [table.places, table.returns.copy()]
+            table.begin(2)
+        seen += [_step_table(table), table.history, table.states.tobytes()]
+    table.undo(0)
+    seen += [table.player, table.history, table.legal_actions()]
+    table.forfeit(table.player)
+    table.close()
+    return [*seen, table.returns]
+
+
 def _turn(game: Game, view: View = View()) -> Turn:
     """Two games that wait."""
     positions = []
@@ -271,9 +300,9 @@ def use_agent(one: AgentOfGame) -> list[Any]:
     turns = [turn, Turn(game, turn.states, turn.indices, turn.observation, turn.action_mask)]
     seen = [agent.act(turns[1]) for _ in range(3)]
     seen.append([choose(agent, game, turn.states, i) for i in range(2)])
-    if isinstance(agent, PolicyAgent):
+    if isinstance(agent, NetworkAgent):
         seen.append(agent.probabilities(turns[1]))
-    arena = Arena(game, 2, [agent, None], record=True, max_steps=30)
+    arena = Arena(game, 2, [agent, None], keep_histories=True, max_steps=30)
     seen += use_arena(arena)
     agent.close()
     return seen
@@ -329,7 +358,7 @@ def use_results(results: Any) -> list[Any]:
     return [results.rank, results.win, results.truncated_share]
 
 
-def make_faulty(game: Game) -> ProgramRecord:
+def make_faulty(game: Game) -> ProgramReport:
     """The record of a program that has failed."""
     agents = ["cmd:false", *["random"] * (game.min_players - 1)]
     return play_deals(game, agents, np.ones(1, np.uint64)).programs[0]
@@ -388,8 +417,8 @@ def _tournament(game: Game) -> Any:
     return run_tournament(game, agents, game.min_players, 5, 1, {"max_steps": 40})
 
 
-def _policy(game: Game, **arguments: Any) -> PolicyAgent:
-    return PolicyAgent(helpers.network_of(game, activation="relu"), "policy", **arguments)
+def _policy(game: Game, **arguments: Any) -> NetworkAgent:
+    return NetworkAgent(helpers.network_of(game, activation="relu"), "policy", **arguments)
 
 
 def _search(game: Game) -> SearchAgent:
@@ -480,13 +509,14 @@ TRAVELLERS: dict[str, Traveller] = {
         _env(card_envs.make_vec, 5, observation_dtype="uint8"), use_batch, begin_batch
     ),
     "text": Traveller(_env(TextEnv), use_text, begin_text),
+    "table": Traveller(make_table, use_table, begin_table),
     **{
         f"{kind} against {name}": traveller
         for name, opponents in _OPPONENTS.items()
         for kind, traveller in _seats(opponents).items()
     },
     "arena": Traveller(
-        lambda game: Arena(game, 3, [None, _policy(game, seed=1)], record=True),
+        lambda game: Arena(game, 3, [None, _policy(game, seed=1)], keep_histories=True),
         use_arena,
         begin_arena,
     ),
@@ -507,7 +537,7 @@ TRAVELLERS: dict[str, Traveller] = {
     "program": _agent(lambda game: make_agent(PROGRAM, game)),
     "turn": Traveller(_turn, use_turn),
     "network": Traveller(helpers.network_of, use_network),
-    "replay": Traveller(make_replay, lambda replay: [replay.play().save()]),
+    "replay": Traveller(make_replay, lambda replay: [replay.play().tobytes(), replay.to_json()]),
     "recording": Traveller(make_recording, use_recording),
     "recorded games": Traveller(lambda game: next(iter(make_recording(game))), use_recorded),
     "decisions": Traveller(

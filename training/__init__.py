@@ -17,7 +17,6 @@ _NEEDED = (
     "tensorboard",
     "threadpoolctl",
     "torch",
-    "tqdm",
     "yaml",
 )
 

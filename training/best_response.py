@@ -19,7 +19,7 @@ from typing import Any
 
 import joblib
 
-from card_envs.agents import PolicyAgent, make_agent, policy_path, shipped_policies
+from card_envs.agents import NetworkAgent, make_agent, policy_path, shipped_policies
 from card_envs.commands import command
 from card_envs.commands.command import output_file
 from card_envs.contract.game import Game
@@ -28,12 +28,13 @@ from card_envs.evaluation.display import interval, short_names
 from card_envs.evaluation.statistics import FEWEST_VALUES, NO_INTERVAL
 from card_envs.games import load_game
 from card_envs.utils.files import write_json
-from training.arguments import add_set_argument, check_search
-from training.config import Config, PoolSection, check, load_config, read_yaml, with_overrides
-from training.one_against import one_against
-from training.records import command_as_typed, identity, predecessors, read_json, versions
-from training.run import Run
-from training.tasks import add_jobs_argument, do_calls
+from training.runs.arguments import add_set_argument, check_search
+from training.runs.config import Config, PoolSection, load_config
+from training.runs.keys import check, read_yaml, with_overrides
+from training.runs.one_against import one_against
+from training.runs.records import command_as_typed, identity, predecessors, read_json, versions
+from training.runs.run import Run
+from training.runs.tasks import add_jobs_argument, do_calls
 from training.train import train_or_resume
 
 #: What responses learn with: of the settings that were tried, those that gained most. Nothing of
@@ -85,7 +86,7 @@ def response_config(
     data["opponents"] = {"pool": 0, "agents": {against: 1}}
     data["imitation"] = {
         "agent": start,
-        "copy_weights": isinstance(make_agent(start, game), PolicyAgent),
+        "copy_weights": isinstance(make_agent(start, game), NetworkAgent),
         "decisions": 1_000_000,
         "learning_rate": 2e-3,
     }
@@ -96,7 +97,7 @@ def response_config(
         "against": [against],
     }
     config = check(Config, with_overrides(data, overrides), path)
-    expected = PoolSection(pool=0, agents={against: 1})
+    expected = PoolSection.model_validate({"self": 0, "pool": 0, "agents": {against: 1}})
     opponents = config.opponents
     if (config.game, config.environment.num_players, opponents) != (game.id, players, expected):
         raise ValueError("--set: the table is chosen by --against and --players")

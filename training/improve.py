@@ -18,19 +18,23 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from card_envs.agents import NetworkAgent, PolicyAgent
+from card_envs.agents import NetworkAgent
 from card_envs.agents.network import write_policy
 from card_envs.commands import command
 from card_envs.utils.progress import track
-from training.arguments import add_run_arguments, run_of
-from training.export import export_policy
-from training.improvement import fit_policy
-from training.improvement_config import ImprovementConfig, load_improvement_config
-from training.labels import Labels, join_labels, label_positions, read_labels, write_labels
-from training.learner import use_threads
-from training.periodic_evaluation import evaluate_learner
-from training.run_folder import RunFolder, load_resumed
-from training.tasks import add_arguments, check_backend, do_tasks
+from training.improvement.config import ImprovementConfig, load_improvement_config
+from training.improvement.fitting import fit_policy
+from training.improvement.labels import (
+    Labels,
+    join_labels,
+    label_positions,
+    read_labels,
+    write_labels,
+)
+from training.runs.arguments import add_run_arguments, run_of
+from training.runs.evaluation import evaluate_learner
+from training.runs.run_folder import RunFolder, load_resumed, use_threads
+from training.runs.tasks import add_arguments, check_backend, do_tasks
 
 
 @dataclass(frozen=True)
@@ -52,7 +56,7 @@ class ImprovementRun(RunFolder[ImprovementConfig]):
         """
         run = cls._resolve(config, folder, [config.agent])
         policy = run.agents[config.agent]
-        if not isinstance(policy, PolicyAgent):
+        if not isinstance(policy, NetworkAgent):
             raise ValueError(f"agent: {config.agent!r} is not a policy")
         if len(policy.network.layers) < 2:
             raise ValueError(f"agent: {config.agent!r} has no hidden layer, it needs at least one")
@@ -132,7 +136,7 @@ def _iterate(run: ImprovementRun, jobs: int, backend: str, quiet: bool) -> None:
     config = run.config
     entries = run.progress
     if entries:
-        policy: Any = NetworkAgent(run.policy_of(len(entries)), run.game, name="learner")
+        policy: Any = NetworkAgent.from_file(run.policy_of(len(entries)), run.game, name="learner")
     else:
         first: Any = run.agents[config.agent]
         policy = run.learner(first.network.at_temperature(config.temperature))
@@ -160,7 +164,7 @@ def _iterate(run: ImprovementRun, jobs: int, backend: str, quiet: bool) -> None:
         entries = run.progress
         for path in _paths(run, iteration - config.fit.window + 1):
             path.unlink(missing_ok=True)
-    export_policy(policy.network, run, _card(run))
+    run.export(policy.network, _card(run))
 
 
 def _is_done(entries: Sequence[dict[str, Any]], window: int) -> bool:
@@ -174,7 +178,7 @@ def _paths(run: ImprovementRun, iteration: int) -> list[Path]:
 
 
 def _make_shards(
-    run: ImprovementRun, policy: PolicyAgent, iteration: int, jobs: int, backend: str, quiet: bool
+    run: ImprovementRun, policy: NetworkAgent, iteration: int, jobs: int, backend: str, quiet: bool
 ) -> None:
     missing = [k for k, path in enumerate(_paths(run, iteration)) if not path.exists()]
     made = do_tasks(
@@ -185,7 +189,7 @@ def _make_shards(
         write_labels(_paths(run, iteration)[missing[k]], labels)
 
 
-def _label_shard(shard: int, run: ImprovementRun, policy: PolicyAgent, iteration: int) -> Labels:
+def _label_shard(shard: int, run: ImprovementRun, policy: NetworkAgent, iteration: int) -> Labels:
     """What a worker does."""
     return label_positions(run, policy, iteration, shard)
 

@@ -1,290 +1,424 @@
-"""PPO with masked actions in one file, to be read from top to bottom and changed.
+"""PPO for games of any number of players: one policy plays the seats and learns from all of them.
 
-    python -m training.ppo --game beaver_gang --total-timesteps 500000
-
-One learner against given opponents in the native vector environment. The folder
-``runs/<game>__ppo__<seed>__<time>`` gets TensorBoard logs and the policy, a file that is an agent
-wherever one is expected. The shipped policies are made by ``training.train``: self-play.
+Read from top to bottom: the networks, a rollout with the decisions of all seats, their advantages,
+the update. On a CPU inputs and action masks are sparse rows (``training.networks.sparse``): of an
+observation about an eighth is not zero, and few actions are legal.
 """
 
 from __future__ import annotations
 
-import argparse
-import time
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field, fields
-from pathlib import Path
-from typing import Any, get_type_hints
+import copy
+from collections.abc import Callable, Iterator
+from itertools import pairwise
+from typing import Any
 
-import gymnasium
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import nn
-from torch.distributions import Categorical
-from torch.utils.tensorboard import SummaryWriter
 
-import card_envs
-from card_envs.agents.network import Network, write_policy
-from card_envs.commands import command
-from card_envs.evaluation import evaluate
-from card_envs.evaluation.display import with_interval
-from card_envs.utils.names import gymnasium_id
+from card_envs.agents.network import Network
+from card_envs.contract.game import Game
+from card_envs.kernels.jit import jit
+from training.games.selfplay import SelfPlayGames
+from training.networks.actor import Actor, features_of
+from training.networks.layers import perceptron
+from training.networks.legal_actions import divergences, draw_actions, evaluate_actions
+from training.networks.sparse import Rows, SparseRows, SparseRowsBuffer, columns_of, rows_on
+from training.runs.config import Config
 
-
-def argument(default: Any, text: str) -> Any:
-    """An argument with its default and what ``--help`` says of it."""
-    return field(default=default, metadata={"help": text})
-
-
-@dataclass
-class Args:
-    """The command's arguments."""
-
-    game: str = argument("beaver_gang", "the game's id")
-    num_players: int = argument(3, "number of players")
-    opponents: str = argument("heuristic", "the agent in all other seats, also in the evaluation")
-    seed: int = argument(1, "of the deals, the weights and the actions")
-    total_timesteps: int = argument(500_000, "learner decisions in all")
-    num_envs: int = argument(256, "games played at a time")
-    num_steps: int = argument(16, "decisions of each game in a rollout")
-    hidden: int = argument(128, "units of each of the two hidden layers")
-    learning_rate: float = argument(1e-3, "at the start")
-    anneal_lr: bool = argument(True, "let the learning rate fall to 0")
-    gamma: float = argument(1.0, "discount; games end, so none is needed")
-    gae_lambda: float = argument(0.95, "lambda of generalized advantage estimation")
-    num_minibatches: int = argument(8, "minibatches of a rollout")
-    update_epochs: int = argument(4, "passes over a rollout")
-    clip_coef: float = argument(0.2, "clipping of the probability ratio")
-    ent_coef: float = argument(0.01, "weight of the entropy bonus")
-    vf_coef: float = argument(0.5, "weight of the value loss")
-    max_grad_norm: float = argument(0.5, "greatest norm of the gradient")
-    eval_deals: int = argument(500, "duplicate deals of the evaluation at the end")
-    threads: int = argument(1, "torch's threads; more are seldom faster for networks of this size")
+# ---------------------------------------------------------------------------------------------
+# The networks
+# ---------------------------------------------------------------------------------------------
 
 
-#: The least and the most of the numbers among them.
-LIMITS: dict[str, tuple[float, float]] = {
-    "seed": (0, 2**31 - 1),
-    "num_envs": (1, 2**20),
-    "num_steps": (1, 2**16),
-    "hidden": (1, 2**16),
-    "learning_rate": (0, 1),
-    "gamma": (0, 1),
-    "gae_lambda": (0, 1),
-    "clip_coef": (0, 100),
-    "ent_coef": (0, 100),
-    "vf_coef": (0, 100),
-    "max_grad_norm": (0, 1e6),
-    "update_epochs": (1, 1000),
-    "eval_deals": (2, 1_000_000),
-    "threads": (1, 512),
-}
+class ActorCritic(nn.Module):
+    """A policy network that sees the observation, and a value network that may see more.
 
+    Args:
+        game: The game.
+        inputs: Size of the input rows: the observation, and behind it what the critic sees besides.
+        config: The run's configuration; its section ``network`` describes both networks.
+    """
 
-def parse_args(argv: Sequence[str] | None = None) -> Args:
-    """The arguments given on the command line, and the defaults of all others."""
-    parser = argparse.ArgumentParser(
-        prog="python -m training.ppo",
-        description=(__doc__ or "").split("\n")[0],
-        formatter_class=argparse.ArgumentDefaultsHelpFormatter,
-    )
-    types = get_type_hints(Args)
-    for entry in fields(Args):
-        kind: dict[str, Any] = {"type": types[entry.name]}
-        if kind["type"] is bool:
-            kind = {"action": argparse.BooleanOptionalAction}
-        name = f"--{entry.name.replace('_', '-')}"
-        parser.add_argument(name, default=entry.default, help=entry.metadata["help"], **kind)
-    args = Args(**vars(parser.parse_args(argv)))
-    for name, (least, most) in LIMITS.items():
-        if not least <= getattr(args, name) <= most:
-            parser.error(f"--{name.replace('_', '-')} must be from {least} to {most}")
-    batch_size = args.num_envs * args.num_steps
-    if not 1 <= args.num_minibatches <= batch_size // 2:
-        parser.error(f"--num-minibatches must be from 1 to {batch_size // 2}, half a rollout")
-    if args.total_timesteps < batch_size:
-        parser.error(f"--total-timesteps must be at least {batch_size}, a rollout")
-    return args
-
-
-def linear(inputs: int, outputs: int, std: float = np.sqrt(2)) -> nn.Linear:
-    """A layer with orthogonal weights and no bias at first."""
-    layer = nn.Linear(inputs, outputs)
-    nn.init.orthogonal_(layer.weight, std)
-    nn.init.zeros_(layer.bias)
-    return layer
-
-
-def mlp(inputs: int, hidden: int, outputs: int, std: float) -> nn.Sequential:
-    """Two hidden layers; ``std`` scales the weights of the last layer."""
-    layers = linear(inputs, hidden), nn.ReLU(), linear(hidden, hidden), nn.ReLU()
-    return nn.Sequential(*layers, linear(hidden, outputs, std))
-
-
-class Agent(nn.Module):
-    """Actor and critic, which share no weights."""
-
-    def __init__(self, num_inputs: int, num_actions: int, hidden: int) -> None:
+    def __init__(self, game: Game, inputs: int, config: Config) -> None:
         super().__init__()
-        self.actor = mlp(num_inputs, hidden, num_actions, std=0.01)
-        self.critic = mlp(num_inputs, hidden, 1, std=1.0)
+        network = config.network
+        self._observed = game.fields.size
+        self._of_critic = game.fields.size if network.critic == "state" else 0, inputs
+        features = features_of(game, network.logits)
+        self.actor = Actor(self._observed, network.hidden, network.activation, features)
+        ablated = np.zeros(self._observed, np.float32)
+        for name in network.ablated_fields:
+            game.fields.unflatten(ablated)[name][...] = 1.0
+        if network.ablated_fields:
+            self.actor.ablate(ablated > 0)
+        seen = inputs - self._of_critic[0]
+        self.critic = perceptron(seen, network.hidden, network.activation, 1, gain=1.0)
 
-    def distribution(self, obs: torch.Tensor, mask: torch.Tensor) -> Categorical:
-        """The policy (N,) over legal actions, given observations (N, D) and masks (N, A)."""
-        logits = self.actor(obs).masked_fill(~mask, -1e9)  # finite: 0 * -inf would be no entropy
-        return Categorical(logits=logits, validate_args=False)
+    def logits(self, inputs: Rows) -> torch.Tensor:
+        """Logits of the action features, float32 (M, F), for rows (M, inputs)."""
+        logits: torch.Tensor = self.actor(columns_of(inputs, 0, self._observed))
+        return logits
 
-    def value(self, obs: torch.Tensor) -> torch.Tensor:
-        """The values (N,)."""
-        values: torch.Tensor = self.critic(obs).squeeze(-1)
+    def values(self, inputs: Rows) -> torch.Tensor:
+        """Values, float32 (M,), for rows (M, inputs)."""
+        values: torch.Tensor = self.critic(columns_of(inputs, *self._of_critic))
+        return values[:, 0]
+
+
+# ---------------------------------------------------------------------------------------------
+# A rollout
+# ---------------------------------------------------------------------------------------------
+
+
+class Rollout:
+    """The decisions of one iteration in the order in which they were taken.
+
+    A decision is open until its seat decides again or its game ends; rewards that its seat gets
+    until then are its own. Those that are open when a rollout ends are the first of the next one.
+
+    Attributes:
+        size: Number of decisions so far, K; all arrays have more room.
+        open: int64 (N, P), each seat's open decision in each game; -1: it has none.
+        inputs, legal: sparse rows (K, inputs) and (K, A).
+        actions, log_probs, values: int64, float32, float32 (K,), as they were taken.
+        rewards: float32 (K,), what the seat got until its next decision.
+        following: int64 (K,), the seat's next decision; -1: there is none yet.
+        is_last: bool (K,), the game ended before the seat decided again.
+    """
+
+    def __init__(self, num_games: int, seats: int, steps: int, inputs: int, actions: int) -> None:
+        room = num_games * (seats + steps)
+        self.size = 0
+        self.open = np.full((num_games, seats), -1)
+        self._inputs = SparseRowsBuffer(room, inputs)
+        self._legal = SparseRowsBuffer(room, actions)
+        self.actions = np.zeros(room, np.int64)
+        self.log_probs = np.zeros(room, np.float32)
+        self.values = np.zeros(room, np.float32)
+        self.rewards = np.zeros(room, np.float32)
+        self.following = np.full(room, -1)
+        self.is_last = np.zeros(room, np.bool_)
+
+    @property
+    def inputs(self) -> SparseRows:
+        """The input rows (K, inputs)."""
+        return self._inputs.rows
+
+    @property
+    def legal(self) -> SparseRows:
+        """The action masks (K, A)."""
+        return self._legal.rows
+
+    def begin(self) -> None:
+        """Begin a new rollout with the decisions that are open."""
+        is_open = self.open >= 0
+        carried = self.open[is_open]
+        rows = self.inputs.take(carried).to_dense().numpy(), self.legal.take(carried).to_dense()
+        self.size = len(carried)
+        self.open[is_open] = np.arange(self.size)
+        for array in (self.actions, self.log_probs, self.values, self.rewards):
+            array[: self.size] = array[carried]
+        self.following[:] = -1
+        self.is_last[:] = False
+        for buffer, dense in zip((self._inputs, self._legal), rows, strict=True):
+            buffer.clear()
+            buffer.append(np.asarray(dense))
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """The open decisions, for a checkpoint; a new rollout begins with them."""
+        self.begin()
+        arrays: dict[str, NDArray[Any]] = {"open": self.open}
+        for name in ("actions", "log_probs", "values", "rewards"):
+            arrays[name] = getattr(self, name)[: self.size]
+        for name, buffer in (("inputs", self._inputs), ("legal", self._legal)):
+            arrays |= {f"{name}.{part}": array for part, array in buffer.arrays().items()}
+        return arrays
+
+    def restore(self, arrays: dict[str, NDArray[Any]]) -> None:
+        """Bring the rollout to what :meth:`arrays` gave."""
+        self.open[:] = arrays["open"]
+        self.size = len(arrays["actions"])
+        for name in ("actions", "log_probs", "values", "rewards"):
+            getattr(self, name)[: self.size] = arrays[name]
+        for name, buffer in (("inputs", self._inputs), ("legal", self._legal)):
+            parts = ("lengths", "columns", "values")
+            buffer.restore({part: arrays[f"{name}.{part}"] for part in parts})
+
+    def observe(
+        self, inputs: NDArray[np.float32], action_masks: NDArray[np.int8]
+    ) -> tuple[SparseRows, SparseRows]:
+        """Keep what the next decisions are made from; returns it as sparse rows."""
+        return self._inputs.append(inputs), self._legal.append(action_masks)
+
+    def decide(
+        self, players: NDArray[np.int64], actions: NDArray[np.int64], log_probs: NDArray[np.float32]
+    ) -> None:
+        """Keep a decision of one player in each game, (N,) each."""
+        games = np.arange(len(players))
+        new = self.size + games
+        before = self.open[games, players]
+        self.following[before[before >= 0]] = new[before >= 0]
+        self.open[games, players] = new
+        self.actions[new], self.log_probs[new], self.rewards[new] = actions, log_probs, 0.0
+        self.size += len(players)
+
+    def pay(self, rewards: NDArray[np.float64]) -> None:
+        """Pay what the seats have got (N, P); a seat that has not decided yet gets nothing."""
+        is_open = self.open >= 0
+        self.rewards[self.open[is_open]] += rewards[is_open]
+
+    def end(self, games: NDArray[np.int64]) -> None:
+        """The games are over."""
+        decisions = self.open[games]
+        self.is_last[decisions[decisions >= 0]] = True
+        self.open[games] = -1
+
+    def advantages(self, gamma: float, lam: float) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
+        """Generalized advantage estimation along each seat's own decisions.
+
+        Returns:
+            complete: int64 (M,), the decisions that are not open.
+            advantages: float32 (M,).
+        """
+        out = np.zeros(self.size, np.float32)
+        _estimate(self.rewards, self.values, self.following, self.is_last, gamma, lam, out)
+        complete = np.flatnonzero((self.following[: self.size] >= 0) | self.is_last[: self.size])
+        return complete, out[complete]
+
+
+@jit
+def _estimate(rewards, values, following, is_last, gamma, lam, out):  # type: ignore[no-untyped-def]
+    """Write advantages; those of open decisions stay 0, so that what precedes them bootstraps."""
+    for k in range(len(out) - 1, -1, -1):
+        after = following[k]
+        if is_last[k]:
+            out[k] = rewards[k] - values[k]
+        elif after >= 0:
+            out[k] = rewards[k] + gamma * values[after] - values[k] + gamma * lam * out[after]
+
+
+# ---------------------------------------------------------------------------------------------
+# The learner
+# ---------------------------------------------------------------------------------------------
+
+#: Chooses actions (M,) from what a rollout keeps, and says their log probabilities (M,).
+Choice = Callable[[Rows, Rows], tuple[NDArray[np.int64], NDArray[np.float32]]]
+
+
+class PPO:
+    """The learner: ``collect`` a rollout, ``update`` the networks, again and again.
+
+    Args:
+        game: The game.
+        games: The games that it plays; all wait for its decisions.
+        config: The run's configuration.
+
+    Attributes:
+        decisions: Decisions taken so far, forced ones not counted.
+        iteration: Updates made so far.
+        average: The exponential moving average of the networks that is evaluated and exported.
+        anchor: The one that the KL term pulls to.
+
+    Raises:
+        ValueError: The device is not available.
+    """
+
+    def __init__(self, game: Game, games: SelfPlayGames, config: Config) -> None:
+        self.config, self.games = config, games
+        self.device = device_of(config)
+        self.generator = torch.Generator().manual_seed(config.seed)
+        torch.manual_seed(config.seed)  # initial weights
+        self.networks = ActorCritic(game, games.inputs, config).to(self.device)
+        self.features = rows_on(self.device, SparseRows.of(self.networks.actor.action_features))
+        self.optimizer = torch.optim.Adam(
+            self.networks.parameters(), lr=config.ppo.learning_rate, eps=1e-5, fused=True
+        )
+        self.average = copy.deepcopy(self.networks).requires_grad_(False)
+        self.anchor = copy.deepcopy(self.networks).requires_grad_(False)
+        self.decisions = self.iteration = 0
+        self.rollout = Rollout(
+            config.environment.num_envs,
+            game.max_players,
+            config.ppo.n_steps,
+            games.inputs,
+            game.num_actions,
+        )
+
+    def begin(self) -> None:
+        """Begin all games; a checkpoint takes the place of this."""
+        self.games.begin(self.networks.actor.network())
+
+    def settle(self) -> None:
+        """Restart with the networks as they are now: they are their own averages, and nothing
+        that was decided before is learned from."""
+        for average in (self.average, self.anchor):
+            _move(average, self.networks, 0.0)
+        self.rollout.open[:] = -1
+        self.games.follow(self.networks.actor.network)
+
+    def policy(self) -> Network:
+        """The policy that is evaluated, joins the pool and is exported."""
+        return self.average.actor.network()
+
+    @torch.no_grad()
+    def collect(self, choose: Choice | None = None) -> None:
+        """Play a rollout: ``n_steps`` decisions of the learner in every game.
+
+        Args:
+            choose: What chooses in the learner's place; that is not counted. None: the policy.
+        """
+        rollout, games = self.rollout, self.games
+        rollout.begin()
+        carried = rollout.size
+        for _ in range(self.config.ppo.n_steps):
+            inputs, legal = rollout.observe(games.observe(), games.arena.action_mask)
+            actions, log_probs = (choose or self._draw)(
+                rows_on(self.device, inputs), rows_on(self.device, legal)
+            )
+            rollout.decide(games.players, actions, log_probs)
+            outcome = games.step(actions)
+            rewards = outcome.rewards
+            if len(outcome.truncated):
+                last = SparseRows.of(outcome.last.reshape(-1, games.inputs))
+                values = self._values(last).reshape(outcome.last.shape[:2])
+                rewards[outcome.truncated] += self.config.ppo.gamma * values
+            rollout.pay(rewards)
+            rollout.end(outcome.ended)
+        # In large batches, since nothing changes the weights within a rollout.
+        size = self.config.ppo.batch_size
+        for first in range(carried, rollout.size, size):
+            part = slice(first, min(first + size, rollout.size))
+            rollout.values[part] = self._values(rollout.inputs.take(part))
+        if choose is None:
+            self.decisions += rollout.size - carried
+
+    def _draw(self, inputs: Rows, legal: Rows) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
+        logits = self.networks.logits(inputs)
+        numbers = torch.rand(len(logits), generator=self.generator).to(self.device)
+        actions, log_probs = draw_actions(logits, self.features, legal, numbers)
+        return actions.cpu().numpy(), log_probs.cpu().numpy()
+
+    def _values(self, inputs: SparseRows) -> NDArray[np.float32]:
+        values: NDArray[np.float32] = (
+            self.networks.values(rows_on(self.device, inputs)).cpu().numpy()
+        )
         return values
 
-    def network(self) -> Network:
-        """The actor as the network of a policy file."""
-        layers = [layer for layer in self.actor if isinstance(layer, nn.Linear)]
-        arrays = [(x.weight.detach().numpy(), x.bias.detach().numpy()) for x in layers]
-        return Network(arrays, "relu")
+    def update(self) -> dict[str, float]:
+        """Improve the networks on the rollout's complete decisions.
 
-
-def new_folder(name: str) -> Path:
-    """Make a folder in ``runs``, with a number behind its name if there is one of that name."""
-    folder, number = Path("runs") / name, 0
-    while True:
-        try:
-            folder.mkdir(parents=True)
-            return folder
-        except FileExistsError:
-            number += 1
-            folder = Path("runs") / f"{name}__{number}"
-
-
-def train(args: Args) -> Path:
-    """Train, write the policy, evaluate it, and return the path of its file."""
-    game = card_envs.load_game(args.game)
-    envs = gymnasium.make_vec(
-        gymnasium_id(game.name),
-        num_envs=args.num_envs,
-        num_players=args.num_players,
-        opponents=args.opponents,
-        skip_forced=True,  # a forced move teaches nothing
-        on_illegal="raise",  # masked actions are always legal
-    )
-    folder = new_folder(f"{game.id}__ppo__{args.seed}__{int(time.time())}")
-    writer = SummaryWriter(str(folder))
-    lines = "\n".join(f"|{name}|{value}|" for name, value in asdict(args).items())
-    writer.add_text("hyperparameters", f"|argument|value|\n|-|-|\n{lines}")
-    torch.set_num_threads(args.threads)
-    torch.manual_seed(args.seed)
-    shuffle = np.random.default_rng(args.seed)
-
-    num_actions = int(envs.single_action_space.n)  # type: ignore[attr-defined]
-    agent = Agent(game.fields.size, num_actions, args.hidden)
-    optimizer = torch.optim.Adam(agent.parameters(), lr=args.learning_rate, eps=1e-5)
-
-    steps = (args.num_steps, args.num_envs)
-    obs = torch.zeros((*steps, game.fields.size))
-    masks = torch.zeros((*steps, num_actions), dtype=torch.bool)
-    actions = torch.zeros(steps, dtype=torch.long)
-    logprobs, rewards, dones, values = (torch.zeros(steps) for _ in range(4))
-
-    batch_size = args.num_envs * args.num_steps
-    num_iterations = args.total_timesteps // batch_size
-    episode_returns = np.zeros(args.num_envs)
-    # Game i has the seed behind that of game i - 1: no two runs share one.
-    next_obs, infos = envs.reset(seed=args.seed * args.num_envs % 2**64)
-    begun = time.perf_counter()
-    for iteration in range(1, num_iterations + 1):
-        if args.anneal_lr:
-            remaining = 1.0 - (iteration - 1) / num_iterations
-            optimizer.param_groups[0]["lr"] = remaining * args.learning_rate
-
-        # Rollout
-        returns_of_ended: list[float] = []
-        for step in range(args.num_steps):
-            obs[step] = torch.from_numpy(next_obs)
-            masks[step] = torch.from_numpy(infos["action_mask"])
+        Returns:
+            Means over minibatches, and what else there is to log, by their names in TensorBoard.
+        """
+        config, ppo, rollout = self.config, self.config.ppo, self.rollout
+        done = self.decisions / max(config.decisions, 1)
+        learning_rate, ent_coef = ppo.learning_rate_at(done), ppo.ent_coef_at(done, self.iteration)
+        for group in self.optimizer.param_groups:
+            group["lr"] = learning_rate
+        complete, advantages = rollout.advantages(ppo.gamma, ppo.gae_lambda)
+        returns = advantages + rollout.values[complete]
+        steps: list[dict[str, float]] = []
+        for batch in self.minibatches(len(complete)):
+            rows = complete[batch]
+            inputs, legal = self.rows(rows)
+            log_prob, entropy, divergence = self._evaluate(inputs, legal, rollout.actions[rows])
+            gain = self._tensor(advantages[batch])
+            gain = (gain - gain.mean()) / (gain.std(correction=0) + 1e-8)
+            ratio = torch.exp(log_prob - self._tensor(rollout.log_probs[rows]))
+            clipped = ratio.clamp(1 - ppo.clip_range, 1 + ppo.clip_range)
+            policy_loss = -torch.minimum(gain * ratio, gain * clipped).mean()
+            value_loss = nn.functional.mse_loss(
+                self.networks.values(inputs), self._tensor(returns[batch])
+            )
+            loss = policy_loss + ppo.vf_coef * value_loss - ent_coef * entropy.mean()
+            loss = loss + ppo.kl_coef * divergence.mean()
             with torch.no_grad():
-                policy = agent.distribution(obs[step], masks[step])
-                actions[step] = policy.sample()
-                logprobs[step] = policy.log_prob(actions[step])
-                values[step] = agent.value(obs[step])
-            next_obs, reward, terminated, truncated, infos = envs.step(actions[step].numpy())
-            # A truncated game has paid its standing: no value is bootstrapped.
-            done = terminated | truncated
-            rewards[step] = torch.from_numpy(reward)
-            dones[step] = torch.from_numpy(done)
-            episode_returns += reward
-            returns_of_ended += episode_returns[done].tolist()
-            episode_returns[done] = 0.0
+                found = {
+                    "loss": loss,
+                    "policy_gradient_loss": policy_loss,
+                    "value_loss": value_loss,
+                    "entropy_loss": -entropy.mean(),
+                    "approx_kl": (ratio - 1 - ratio.log()).mean(),
+                    "clip_fraction": ((ratio - 1).abs() > ppo.clip_range).float().mean(),
+                }
+            steps.append({name: float(value.detach()) for name, value in found.items()})
+            if ppo.target_kl is not None and steps[-1]["approx_kl"] > 1.5 * ppo.target_kl:
+                break
+            self.descend(loss, self.optimizer)
+        self.iteration += 1
+        _move(self.average, self.networks, config.ema_decay)
+        _move(self.anchor, self.networks, ppo.kl_decay)
+        self.games.follow(self.networks.actor.network)
+        means = {
+            name: float(np.mean([step[name] for step in steps])) for name in (steps or [{}])[0]
+        }
+        means |= {"learning_rate": learning_rate, "ent_coef": ent_coef, "n_updates": self.iteration}
+        if len(returns) and returns.var():
+            means["explained_variance"] = 1.0 - float(advantages.var() / returns.var())
+        return {f"train/{name}": value for name, value in means.items()}
 
-        # Generalized advantage estimation
-        advantages = torch.zeros_like(rewards)
+    def _evaluate(
+        self, inputs: Rows, legal: Rows, actions: NDArray[np.int64]
+    ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+        """The actions' log probabilities, entropies, and KL divergences from the anchor (B,)."""
+        logits = self.networks.logits(inputs)
+        chosen = self._tensor(actions)
+        log_prob, entropy = evaluate_actions(logits, self.features, legal, chosen)
+        if not self.config.ppo.kl_coef:
+            return log_prob, entropy, torch.zeros_like(entropy)
         with torch.no_grad():
-            next_value = agent.value(torch.from_numpy(next_obs))
-        advantage = torch.zeros(args.num_envs)
-        for step in reversed(range(args.num_steps)):
-            goes_on = 1.0 - dones[step]
-            delta = rewards[step] + args.gamma * next_value * goes_on - values[step]
-            advantage = delta + args.gamma * args.gae_lambda * goes_on * advantage
-            advantages[step], next_value = advantage, values[step]
-        returns = advantages + values
+            anchor = self.anchor.logits(inputs)
+        return log_prob, entropy, divergences(logits, anchor, self.features, legal)
 
-        # Update
-        b_obs, b_masks = obs.flatten(0, 1), masks.flatten(0, 1)
-        b_actions, b_logprobs = actions.flatten(), logprobs.flatten()
-        b_advantages, b_returns = advantages.flatten(), returns.flatten()
-        for _ in range(args.update_epochs):
-            for indices in np.array_split(shuffle.permutation(batch_size), args.num_minibatches):
-                mb = torch.from_numpy(indices)
-                policy = agent.distribution(b_obs[mb], b_masks[mb])
-                logratio = policy.log_prob(b_actions[mb]) - b_logprobs[mb]
-                ratio = logratio.exp()
-                mb_advantages = b_advantages[mb] - b_advantages[mb].mean()
-                mb_advantages = mb_advantages / (mb_advantages.std() + 1e-8)
-                clipped = ratio.clamp(1 - args.clip_coef, 1 + args.clip_coef)
-                pg_loss = -torch.min(mb_advantages * ratio, mb_advantages * clipped).mean()
-                v_loss = 0.5 * (agent.value(b_obs[mb]) - b_returns[mb]).square().mean()
-                entropy = policy.entropy().mean()
-                loss = pg_loss - args.ent_coef * entropy + args.vf_coef * v_loss
-                optimizer.zero_grad()
-                loss.backward()
-                nn.utils.clip_grad_norm_(agent.parameters(), args.max_grad_norm)
-                optimizer.step()
+    def descend(self, loss: torch.Tensor, optimizer: torch.optim.Optimizer) -> None:
+        """Take a step down a loss's gradient, which is clipped."""
+        optimizer.zero_grad()
+        loss.backward()
+        nn.utils.clip_grad_norm_(self.networks.parameters(), self.config.ppo.max_grad_norm)
+        optimizer.step()
 
-        # Logging
-        decisions = iteration * batch_size
-        sps = int(decisions / (time.perf_counter() - begun))
-        explained = 1 - (b_returns - values.flatten()).var() / b_returns.var()
-        for tag, value in {
-            "charts/learning_rate": optimizer.param_groups[0]["lr"],
-            "charts/SPS": sps,
-            "charts/episodic_return": np.mean(returns_of_ended or [np.nan]),
-            "losses/policy_loss": pg_loss.item(),
-            "losses/value_loss": v_loss.item(),
-            "losses/entropy": entropy.item(),
-            "losses/approx_kl": (ratio - 1 - logratio).mean().item(),
-            "losses/explained_variance": explained.item(),
-        }.items():
-            writer.add_scalar(tag, value, decisions)
-        print(f"{decisions} decisions, {sps} a second")
+    def rows(self, places: NDArray[np.int64]) -> tuple[Rows, Rows]:
+        """Inputs and action masks of some of the rollout's decisions."""
+        rollout = self.rollout
+        return (
+            rows_on(self.device, rollout.inputs.take(places)),
+            rows_on(self.device, rollout.legal.take(places)),
+        )
 
-    # Evaluation: every deal in all seatings with the same cards.
-    path = folder / "policy.safetensors"
-    write_policy(path, agent.network(), game)
-    for opponent in dict.fromkeys((args.opponents, "random")):
-        table = [str(path), *[opponent] * (args.num_players - 1)]
-        rank = evaluate(game, table, args.eval_deals, args.seed).agents[0].rank
-        writer.add_scalar(f"evaluation/rank_vs_{opponent}", rank.mean, decisions)
-        print(f"against {opponent}: rank {with_interval(rank.to_json('rank'), 'rank')}")
-    writer.close()
-    return path
+    def _tensor(self, array: NDArray[Any]) -> torch.Tensor:
+        return torch.from_numpy(array).to(self.device)
+
+    def minibatches(self, size: int, epochs: int | None = None) -> Iterator[NDArray[np.int64]]:
+        """Random minibatches (B,) of ``size`` decisions, epoch after epoch.
+
+        A last one below half of ``batch_size`` joins the one before.
+        """
+        batch_size = self.config.ppo.batch_size
+        count = max(1, (size + batch_size // 2) // batch_size)
+        edges = [*range(0, count * batch_size, batch_size), size]
+        for _ in range(epochs or self.config.ppo.n_epochs):
+            order = torch.randperm(size, generator=self.generator).numpy()
+            for first, stop in pairwise(edges):
+                if first < stop:
+                    yield order[first:stop]
 
 
-def main(argv: Sequence[str] | None = None) -> int:
-    """The command ``python -m training.ppo``; returns the exit status."""
-    args = parse_args(argv)
-    return command.run("training.ppo", lambda: print(f"The policy is in {train(args)}."))
+def device_of(config: Config) -> torch.device:
+    """The device of a run's networks.
+
+    Raises:
+        ValueError: There is no such device.
+    """
+    is_there = torch.cuda.is_available()
+    if config.device == "cuda" and not is_there:
+        raise ValueError("device: there is no GPU that torch can use; use auto or cpu")
+    return torch.device("cpu" if config.device == "cpu" or not is_there else "cuda")
 
 
-if __name__ == "__main__":
-    raise SystemExit(main())
+@torch.no_grad()
+def _move(average: nn.Module, networks: nn.Module, decay: float) -> None:
+    """Move an exponential moving average towards the networks."""
+    for mean, value in zip(average.parameters(), networks.parameters(), strict=True):
+        mean.lerp_(value, 1.0 - decay)

@@ -27,12 +27,13 @@ from card_envs.evaluation.display import short_names, with_interval
 from card_envs.games import GAMES, is_of_this_package, load_game
 from card_envs.utils.files import write_json, write_output, write_text
 from card_envs.utils.markdown import markdown_table, with_section
-from training.config import load_config, read_yaml
 from training.improve import ImprovementRun
-from training.improvement_config import load_improvement_config
-from training.records import machine, predecessors, read_json
-from training.run import Run
-from training.run_folder import RunFolder
+from training.improvement.config import load_improvement_config
+from training.runs.config import load_config
+from training.runs.keys import read_yaml
+from training.runs.records import machine, predecessors, read_json
+from training.runs.run import Run
+from training.runs.run_folder import RunFolder
 
 README = Path(__file__).parent.parent / "README.md"
 

@@ -23,10 +23,11 @@ from card_envs.commands.command import output_file
 from card_envs.contract.game import Game
 from card_envs.evaluation import deal_seeds, play_one_against
 from card_envs.utils.files import write_json
-from training.config import Config, Section, check, read_yaml, with_overrides
-from training.records import command_as_typed, identity, read_json, versions, write_or_print
-from training.run import Run
-from training.tasks import add_jobs_argument, do_calls
+from training.runs.config import Config
+from training.runs.keys import Section, check, read_yaml, with_overrides
+from training.runs.records import command_as_typed, identity, read_json, versions, write_or_print
+from training.runs.run import Run
+from training.runs.tasks import add_jobs_argument, do_calls
 from training.train import train_or_resume
 
 # The deals on which policies are compared are not those of a run's own evaluations.

@@ -1,4 +1,4 @@
-"""Train a policy by self-play with MaskablePPO.
+"""Train a policy by self-play with PPO.
 
     python -m training.train configs/beaver_gang.yaml [--set KEY=VALUE …] [--out DIR]
     python -m training.train --resume DIR [--set decisions=N]
@@ -11,25 +11,26 @@ from __future__ import annotations
 
 import argparse
 import shutil
+import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from stable_baselines3.common.logger import configure
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeRemainingColumn
+from torch.utils.tensorboard import SummaryWriter
 
 from card_envs.commands import command
-from training import checkpoint
-from training.arguments import add_run_arguments, run_of
-from training.callback import ProgressBar, SelfPlayCallback
-from training.config import load_config
-from training.curve import plot_learning_curve
-from training.device_loops import device_of, has_games_on_device
-from training.device_selfplay import make_device_env
-from training.export import export_policy
+from training.games.selfplay import SelfPlayGames
 from training.imitation import imitate
-from training.learner import Learner, make_learner, use_threads
-from training.run import Run
-from training.selfplay import make_env
+from training.ppo import PPO, device_of
+from training.runs import checkpoint
+from training.runs.arguments import add_run_arguments, run_of
+from training.runs.config import load_config
+from training.runs.curve import plot_learning_curve
+from training.runs.evaluation import evaluate_learner
+from training.runs.run import Run
+from training.runs.run_folder import use_threads
 
 
 def train(run: Run, *, resume: bool = False, command_line: str = "", quiet: bool = False) -> Path:
@@ -62,41 +63,111 @@ def _train(run: Run, resume: bool, command_line: str, quiet: bool) -> Path:
         run.check_resumable()
     else:
         run.begin(command_line)
-    on_device = has_games_on_device(config)
-    env = make_device_env(run) if on_device else make_env(run)
-    model = make_learner(run, env)
+    learner = make_learner(run)
     is_resumed = resume and _has_checkpoint(run)
-    if not is_resumed:
-        shutil.rmtree(run.folder / "tensorboard", ignore_errors=True)
-    model.set_logger(configure(str(run.folder / "tensorboard"), ["tensorboard"]))
-    progress = None
+    progress = checkpoint.Progress(next_checkpoint=config.checkpoint_every)
     if is_resumed:
-        progress = checkpoint.load(run.checkpoint_path, model, env.games, config.network.activation)
-        if model.num_timesteps >= config.decisions and run.is_finished:
-            raise ValueError(
-                f"the run in {run.folder} is finished: {model.num_timesteps} decisions"
-            )
+        progress = checkpoint.load(run.checkpoint_path, learner)
+        if learner.decisions >= config.decisions and run.is_finished:
+            raise ValueError(f"the run in {run.folder} is finished: {learner.decisions} decisions")
     if resume:
-        run.resume(command_line, model.num_timesteps if is_resumed else -1)
-    callback = SelfPlayCallback(run, env.games, progress)
-    callback.init_callback(model)
-    if not is_resumed and config.imitation.decisions:
-        # The imitated agent may be one that plays on the CPU alone.
-        taught = make_env(run) if on_device else env
-        taught.seed(config.seed)
-        imitate(model, taught, run.agents[config.imitation.agent], config.imitation, quiet)
-    if model.num_timesteps < config.decisions:
-        model.learn(
-            config.decisions - model.num_timesteps,
-            callback=[callback] if quiet else [callback, ProgressBar()],
-            reset_num_timesteps=not is_resumed,
-        )
-    if not run.progress or run.progress[-1]["decisions"] < model.num_timesteps:
-        callback.evaluate()
-        callback.save()
+        run.resume(command_line, learner.decisions if is_resumed else -1)
+    session = Session(run, learner, progress, quiet)
+    if not is_resumed:
+        shutil.rmtree(session.logs, ignore_errors=True)
+        learner.begin()
+        if config.imitation.decisions:
+            imitate(learner, run.agents[config.imitation.agent], quiet)
+    session.learn()
     plot_learning_curve(run.progress, run.folder / "learning_curve.png", run.game.title)
-    export_policy(callback.network(), run, _card(run, model, callback.seconds))
+    run.export(learner.policy(), _card(run, learner, session.seconds))
     return run.policy_path
+
+
+def make_learner(run: Run) -> PPO:
+    """The learner that a run's configuration describes, with its games.
+
+    Raises:
+        ValueError: Its device is not available.
+    """
+    config = run.config
+    games = SelfPlayGames(
+        run.game,
+        config.environment,
+        config.opponents,
+        run.agents,
+        config.seed,
+        config.network,
+        config.truncation,
+    )
+    return PPO(run.game, games, config)
+
+
+class Session:
+    """A run from its beginning or its checkpoint to its end.
+
+    Args:
+        run: The run.
+        learner: Its learner.
+        progress: How far earlier sessions of the run had come.
+        quiet: Whether to show no progress bar.
+    """
+
+    def __init__(self, run: Run, learner: PPO, progress: checkpoint.Progress, quiet: bool) -> None:
+        self._run, self._learner, self._progress = run, learner, progress
+        self._seconds_before = progress.seconds
+        self._begun = time.monotonic()
+        self._quiet = quiet
+        self.logs = run.folder / "tensorboard"
+
+    @property
+    def seconds(self) -> float:
+        """Seconds of imitation and training, earlier sessions of the run included."""
+        return self._seconds_before + time.monotonic() - self._begun
+
+    def learn(self) -> None:
+        """Iterate until all decisions are taken, with snapshots, evaluations and checkpoints."""
+        run, learner, config = self._run, self._learner, self._run.config
+        columns = BarColumn(), MofNCompleteColumn(), TimeRemainingColumn()
+        console = Console(stderr=True)
+        with (
+            SummaryWriter(str(self.logs)) as writer,
+            Progress("decisions", *columns, console=console, disable=self._quiet) as bar,
+        ):
+            task = bar.add_task("", total=config.decisions, completed=learner.decisions)
+            while learner.decisions < config.decisions:
+                if learner.decisions >= self._progress.next_evaluation:
+                    self._evaluate(writer)
+                if learner.decisions >= self._progress.next_checkpoint:
+                    self._progress.next_checkpoint += config.checkpoint_every
+                    self._save()
+                if learner.iteration and not learner.iteration % config.opponents.snapshot_every:
+                    learner.games.add_snapshot(learner.policy())
+                learner.collect()
+                for tag, value in learner.update().items():
+                    writer.add_scalar(tag, value, learner.decisions)
+                writer.add_scalar("time/time_elapsed", self.seconds, learner.decisions)
+                bar.update(task, completed=learner.decisions)
+            if not run.progress or run.progress[-1]["decisions"] < learner.decisions:
+                self._evaluate(writer)
+                self._save()
+
+    def _evaluate(self, writer: SummaryWriter) -> None:
+        """Play one learner against copies of each configured agent, at each configured size."""
+        run, decisions = self._run, self._learner.decisions
+        while self._progress.next_evaluation <= decisions:
+            self._progress.next_evaluation += run.config.evaluation.every
+        evaluated = evaluate_learner(run, run.learner(self._learner.policy()))
+        for key, value in evaluated.items():
+            if not key.endswith("_ci95"):
+                tag = f"evaluation/{key.replace('vs_', 'rank_vs_', 1)}"
+                writer.add_scalar(tag, value, decisions)
+        run.add_progress({"decisions": decisions, "seconds": round(self.seconds, 1), **evaluated})
+
+    def _save(self) -> None:
+        """Write the checkpoint from which ``--resume`` resumes."""
+        self._progress.seconds = self.seconds
+        checkpoint.save(self._run.checkpoint_path, self._learner, self._progress)
 
 
 def _has_checkpoint(run: Run) -> bool:
@@ -124,15 +195,14 @@ def train_or_resume(run: Run, command_line: str) -> Path:
         return _train(run, resume, command_line, quiet=True)
 
 
-def _card(run: Run, model: Learner, seconds: float) -> dict[str, Any]:
+def _card(run: Run, learner: PPO, seconds: float) -> dict[str, Any]:
     imitation = run.config.imitation
-    packages = ("numpy", "numba", "torch", "stable-baselines3", "sb3-contrib")
     return run.card(
-        packages,
-        model.device.type,
-        algorithm="MaskablePPO, self-play"
+        ("numpy", "numba", "torch"),
+        learner.device.type,
+        algorithm="PPO, self-play"
         + (f", after imitation of {imitation.agent}" if imitation.decisions else ""),
-        decisions=model.num_timesteps,
+        decisions=learner.decisions,
         hours=round(seconds / 3600, 2),
     )
 

@@ -22,7 +22,7 @@ from tianshou.trainer import OffPolicyTrainerParams
 from tianshou.utils.net.common import Net
 
 from benchmarks.learners.arguments import HIDDEN, network_of, parse_arguments, write_layers
-from card_envs.agents import PolicyAgent
+from card_envs.agents import NetworkAgent
 
 GAMES = 32
 BUFFER = 200_000
@@ -41,7 +41,7 @@ class MaskInObservation(gymnasium.ObservationWrapper):
         return {"obs": observation, "mask": self.unwrapped.action_masks() == 1}  # type: ignore[attr-defined]
 
 
-class Newest(PolicyAgent):
+class Newest(NetworkAgent):
     """The opponents: a network that may be replaced, and plays inside the compiled loop."""
 
     @property

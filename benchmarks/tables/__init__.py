@@ -10,7 +10,7 @@ from benchmarks.tables import games, intervals, learning, speed, strength
 from benchmarks.tables.games import title_of
 from benchmarks.tables.pictures import PICTURES
 from card_envs.games import GAMES
-from training.records import read_json
+from training.runs.records import read_json
 
 ROOT = Path(__file__).parents[2]
 

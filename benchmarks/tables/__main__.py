@@ -8,7 +8,7 @@ from pathlib import Path
 
 from benchmarks.tables import TABLES, kind_of
 from card_envs.commands import command
-from training.records import read_json
+from training.runs.records import read_json
 
 
 def _main(argv: Sequence[str] | None) -> None:

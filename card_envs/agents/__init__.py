@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from card_envs.agents.function import FunctionAgent
-from card_envs.agents.network import NetworkAgent, PolicyAgent
+from card_envs.agents.network import NetworkAgent
 from card_envs.agents.programs import ProgramAgent, is_program
 from card_envs.agents.scripted import HeuristicAgent, RandomAgent
 from card_envs.agents.search.agents import SearchAgent, TreeSearchAgent
@@ -36,7 +36,6 @@ __all__ = [
     "GameForfeitedError",
     "HeuristicAgent",
     "NetworkAgent",
-    "PolicyAgent",
     "ProgramAgent",
     "RandomAgent",
     "SearchAgent",
@@ -57,7 +56,7 @@ AgentLike = str | os.PathLike[str] | Agent | Callable[..., Any]
 
 
 def agent_names(game: Game) -> list[str]:
-    """The names that ``make_agent`` takes for this game, besides paths of policy files."""
+    """The names that ``make_agent`` accepts for this game, besides paths of policy files."""
     check_is_game(game)
     return ["random", *["heuristic"] * (game.heuristic is not None), *shipped_policies(game)]
 
@@ -76,8 +75,8 @@ def make_agent(name: str | os.PathLike[str], game: Game, seed: int = 0) -> Agent
         ValueError: There is no such agent for this game, the name of a search or a program cannot
             be read, there is no such program, or the policy file is damaged or made for another
             game or observation.
-        TypeError: It is neither a name nor a path, the seed is not a whole number, or what should
-            be the game is not a ``Game``.
+        TypeError: It is neither a name nor a path, the seed is not a whole number, or ``game`` is
+            not a ``Game``.
     """
     if not isinstance(name, (str, os.PathLike)):
         raise TypeError(f"an agent's name or the path of a policy file is needed, got {name!r}")
@@ -94,7 +93,7 @@ def make_agent(name: str | os.PathLike[str], game: Game, seed: int = 0) -> Agent
         return ProgramAgent(name, game, seed)
     path = policy_path(name, game)
     if path is not None:
-        return NetworkAgent(path, game, name=name, draw_seed=seed)
+        return NetworkAgent.from_file(path, game, name=name, draw_seed=seed)
     raise ValueError(
         f"there is no agent {name!r} for {game.id}; "
         f"the agents are {', '.join(agent_names(game))}, search:N, "
@@ -103,11 +102,11 @@ def make_agent(name: str | os.PathLike[str], game: Game, seed: int = 0) -> Agent
 
 
 def as_agent(agent: AgentLike, game: Game, seed: int = 0) -> Agent:
-    """The agent that a name, a path, an agent or a function of observations and masks stands for.
+    """An agent from a name, a path, an agent, or a function of observations and masks.
 
     Raises:
         ValueError: As for ``make_agent``, or it is an agent for another game.
-        TypeError: It is none of these, or what should be the game is not a ``Game``.
+        TypeError: It is none of these, or ``game`` is not a ``Game``.
     """
     check_is_game(game)
     if isinstance(agent, (str, os.PathLike)):

@@ -21,7 +21,7 @@ class FunctionAgent(Agent):
     Args:
         name: What to call it.
         function: ``function(observation, action_mask) -> actions`` for float32 (M, D) in [0, 1] and
-            int8 (M, A); it returns M legal actions, whole numbers. Others are a ValueError.
+            int8 (M, A); it returns M legal actions, whole numbers. Anything else is a ValueError.
         memory: ``"perfect"`` recall in what it observes, or ``"none"``.
         features: Whether derived fields are written, or left 0.
 

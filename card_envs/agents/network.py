@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -62,7 +62,7 @@ class Network:
 
     @property
     def sizes(self) -> tuple[int, int]:
-        """How many values it takes, and how many it gives."""
+        """The numbers of inputs and outputs."""
         return self.layers[0][0].shape[1], self.layers[-1][0].shape[0]
 
     def at_temperature(self, temperature: float) -> Network:
@@ -94,8 +94,8 @@ class Network:
     ) -> NDArray[np.int64]:
         """Legal actions (M,): the most probable, or sampled from the policy.
 
-        They are the same for one observation as for many, and on every machine (with the
-        activation relu).
+        They depend neither on the number of observations nor, with the activation relu, on the
+        machine.
 
         Args:
             observation: float32 (M, D).
@@ -131,7 +131,7 @@ class Network:
 
 
 def _check_layers(layers: list[tuple[NDArray[np.float32], NDArray[np.float32]]]) -> None:
-    """Kernels would read outside arrays that do not fit."""
+    """Check that the layers fit: kernels would read out of bounds."""
     before = None
     for k, (weight, bias) in enumerate(layers):
         if not (isinstance(weight, np.ndarray) and isinstance(bias, np.ndarray)):
@@ -154,8 +154,8 @@ def _check_layers(layers: list[tuple[NDArray[np.float32], NDArray[np.float32]]])
 def metadata_of(game: Game, activation: str, view: View, draws: bool = False) -> dict[str, str]:
     """The metadata of a policy file.
 
-    One key only: safetensors writes several in no particular order, and the same policy is to give
-    the same bytes.
+    A single key, because safetensors writes several in no particular order, and the same policy
+    must give the same bytes.
     """
     about = {
         "format": FORMAT,
@@ -179,7 +179,7 @@ def write_policy(
         network: Its weights; the sizes must be those of the game.
         game: The game that it is for.
         view: The view that it was made for.
-        draws: Whether it samples its actions, rather than taking the most probable ones.
+        draws: Whether it samples its actions instead of taking the most probable ones.
 
     Raises:
         ValueError: The weights do not fit the game.
@@ -250,7 +250,7 @@ def _layers(
     return layers
 
 
-class PolicyAgent(Agent):
+class NetworkAgent(Agent):
     """A network as an agent; it takes the most probable legal action, or samples one.
 
     Args:
@@ -260,8 +260,8 @@ class PolicyAgent(Agent):
         seed: Sample actions instead of taking the most probable one: when asked, from a stream of
             this seed; inside the compiled loop, from the games' own streams.
         draw_seed: Sample actions that follow from this seed, the observation and the number of
-            decisions taken in the game: the same action in the same position, however it is asked
-            for, and perhaps another one if the position recurs.
+            decisions taken in the game: the same action at the same point of a game, alone or in a
+            batch, but possibly another one if the position recurs.
     """
 
     def __init__(
@@ -284,9 +284,46 @@ class PolicyAgent(Agent):
         if seed is not None or draw_seed is not None:
             layout = drawing(layout, draw_seed)
         self._kernel = (weights, layout)
+        self._game_name: str | None = None  # of the game that its file is for
+
+    @classmethod
+    def from_file(
+        cls,
+        path: str | Path,
+        game: Game,
+        *,
+        name: str | None = None,
+        seed: int | None = None,
+        draw_seed: int = 0,
+    ) -> Self:
+        """The agent of a policy file, in the view that it was made for.
+
+        It takes the most probable legal action, or samples one if the file says that the policy
+        does.
+
+        Args:
+            path: The safetensors file.
+            game: The game that it plays.
+            name: What to call it; the path unless given.
+            seed: Sample actions in any case, as ``seed`` of the constructor does.
+            draw_seed: The ``draw_seed`` of a policy that samples its actions.
+
+        Raises:
+            ValueError: The file is damaged, or it does not fit the game.
+        """
+        check_is_game(game)
+        network, view, draws = _read(Path(path), game)
+        draw_seed = check_given_seed(draw_seed)
+        agent = cls(
+            network, name or str(path), view, seed, draw_seed if draws and seed is None else None
+        )
+        agent._game_name = game.name
+        return agent
 
     def check_game(self, game: Game) -> None:
-        """Raise a ValueError if its network does not fit the game."""
+        """Raise a ValueError if its file is for another game, or its network does not fit."""
+        if self._game_name not in (None, game.name):
+            raise ValueError(f"{self.name} is a policy for {self._game_name}, not for {game.name}")
         inputs, outputs = self.network.sizes
         if (inputs, outputs) != (game.fields.size, game.num_actions):
             raise ValueError(
@@ -297,11 +334,11 @@ class PolicyAgent(Agent):
     @property
     def network_kernel(self) -> tuple[NDArray[np.float32], NDArray[np.int64]] | None:
         """Its network, unless a subclass chooses otherwise."""
-        return self._kernel if type(self).act is PolicyAgent.act else None
+        return self._kernel if type(self).act is NetworkAgent.act else None
 
     @property
     def draws(self) -> bool:
-        """Whether it draws its actions, rather than taking the most probable ones."""
+        """Whether it samples its actions instead of taking the most probable ones."""
         return self._streams is not None or self._draw_seed is not None
 
     def act(self, turn: Turn) -> NDArray[np.int64]:
@@ -319,46 +356,3 @@ class PolicyAgent(Agent):
         weights = np.exp(logits)
         shares: NDArray[np.float64] = weights / weights.sum(axis=1, keepdims=True)
         return shares
-
-
-class NetworkAgent(PolicyAgent):
-    """A policy file as an agent, in the view that it was made for.
-
-    It takes the most probable legal action, or draws one if the file says that the policy does.
-
-    Args:
-        path: The safetensors file.
-        game: The game that it plays.
-        name: What to call it; the path unless given.
-        seed: Sample actions in any case, see ``PolicyAgent``.
-        draw_seed: The seed of a policy that samples, see ``PolicyAgent``.
-
-    Raises:
-        ValueError: The file is damaged, or it does not fit the game.
-    """
-
-    def __init__(
-        self,
-        path: str | Path,
-        game: Game,
-        *,
-        name: str | None = None,
-        seed: int | None = None,
-        draw_seed: int = 0,
-    ) -> None:
-        check_is_game(game)
-        network, view, draws = _read(Path(path), game)
-        draw_seed = check_given_seed(draw_seed)
-        super().__init__(
-            network,
-            name or str(path),
-            view,
-            seed,
-            draw_seed if draws and seed is None else None,
-        )
-        self._game_name = game.name
-
-    def check_game(self, game: Game) -> None:
-        """Raise a ValueError if it is a policy for another game."""
-        if game.name != self._game_name:
-            raise ValueError(f"{self.name} is a policy for {self._game_name}, not for {game.name}")

@@ -17,7 +17,7 @@ class RandomAgent(Agent):
 
     Args:
         game: The game that it plays.
-        seed: Of its choices; inside the compiled loop they follow from the games' seeds instead.
+        seed: The seed of its choices, which follow from the games' seeds inside the compiled loop.
     """
 
     name = "random"

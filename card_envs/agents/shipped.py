@@ -14,7 +14,7 @@ _POLICIES = Path(__file__).parent.parent / "policies"
 
 
 def policies_folder(game: Game) -> Path:
-    """The folder of the game's shipped policies, which need not be there."""
+    """The folder of the game's shipped policies, which need not exist."""
     return _POLICIES / game.id if is_of_this_package(game) else folder_of(game) / "policies"
 
 

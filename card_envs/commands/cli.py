@@ -27,13 +27,12 @@ from card_envs.commands.evaluation import add_evaluate, add_tournament
 from card_envs.commands.record import add_record
 from card_envs.commands.serve import add_serve
 from card_envs.contract.description import describe_game
-from card_envs.contract.game import VIEW_OPTIONS, Game
+from card_envs.contract.game import VIEW_OPTIONS, Game, View
 from card_envs.contract.observing import MEMORY_PERFECT
 from card_envs.contract.scene import mover
-from card_envs.engine.followed_game import FollowedGame
 from card_envs.engine.history import Replay
 from card_envs.engine.seeds import check_seed
-from card_envs.envs.aec import CardEnv
+from card_envs.engine.table import BaseTable
 from card_envs.games import load_game, load_games
 from card_envs.render.renderer import FPS, TableRenderer
 from card_envs.render.text import describe
@@ -211,19 +210,14 @@ def _describe_game(game: Game) -> str:
 def _run_play(args: argparse.Namespace) -> int:
     game = load_game(args.game)
     num_players = game.check_num_players(args.players)
-    env = CardEnv(
-        game.name,
-        num_players=num_players,
-        on_illegal="raise",
-        **game.parse_options(args.option),
-    )
+    options, view = game.split_options(game.parse_options(args.option))
     if not 0 <= args.seat < num_players:
         raise ValueError(f"--seat must be from 0 to {num_players - 1}, got {args.seat}")
     seed = check_seed(args.seed)
     opponents = _seat_opponents(game, args.opponents, num_players, args.seat, seed)
-    session = _Session(env, seed, args.seat, opponents, args.save)
-    env.reset(seed=seed)
-    return session.play()
+    agents = [opponents.get(player) for player in range(num_players)]
+    table = BaseTable(game, agents, seed=seed, **options)
+    return _Session(table, args.seat, view, args.save).play()
 
 
 def _seat_opponents(
@@ -248,14 +242,10 @@ def _seat_opponents(
 class _Session:
     """A game between a person and agents."""
 
-    def __init__(
-        self, env: CardEnv, seed: int, seat: int, opponents: dict[int, Agent], path: Path | None
-    ) -> None:
-        self._env = env
-        self._seed = seed
+    def __init__(self, table: BaseTable, seat: int, view: View, path: Path | None) -> None:
+        self._table = table
         self._seat = seat
-        self._opponents = opponents
-        self._followed = FollowedGame(env.game, opponents, env.options)
+        self._view = view
         self._path = path
         # What the others did since the person's last decision, as they may know it: player and
         # actions in words.
@@ -264,7 +254,7 @@ class _Session:
     def save(self) -> None:
         """Write the replay so far, if a file was named."""
         if self._path is not None:
-            Replay.of(self._env).save(self._path)
+            Replay.of(self._table).save(self._path)
 
     def play(self) -> int:
         """Play to the end, or until the person quits or interrupts."""
@@ -274,47 +264,45 @@ class _Session:
             print("\nYou left the game.")
             return self._finish()
         finally:
-            for agent in self._opponents.values():
+            for _, agent in self._opponents():
                 agent.close()
 
     def _play(self) -> int:
         self._introduce()
-        self._followed.begin(self._env.states)
-        has_quit = False
-        while not has_quit and self._env.legal_actions():
-            player = self._env.possible_agents.index(self._env.agent_selection)
+        while not self._table.is_over:
+            player = self._table.player
             if player == self._seat:
                 action = self._ask()
-                has_quit = action is None
+                if action is None:
+                    print("You left the game.")
+                    return self._finish()
             else:
                 try:
-                    action = self._followed.choose(self._env.states)
+                    action = self._table.choose()
                 except GameForfeitedError as error:
                     print(f"The game is over. Player {player}, {error}.")
-                    self._followed.end(self._env.states, player)
+                    self._table.forfeit(player)
                     return self._finish()
                 self._remember(player, action)
-            if action is not None:
-                self._followed.watch(self._env.states, action)
-                self._env.step(action)
-        if not has_quit:
-            self._followed.end(self._env.states)
-        if has_quit:
-            print("You left the game.")
-        else:
-            self._show_table()
-            self._show_result()
+            self._table.step(action)
+        self._show_table()
+        self._show_result()
         return self._finish()
 
+    def _opponents(self) -> list[tuple[int, Agent]]:
+        """Players and their agents."""
+        return [(k, agent) for k, agent in enumerate(self._table.agents) if agent is not None]
+
     def _introduce(self) -> None:
-        print(f"{self._env.game.title}, seed {self._seed}. You are player {self._seat}.")
-        for player, agent in sorted(self._opponents.items()):
+        seed, _ = self._table.history
+        print(f"{self._table.game.title}, seed {seed}. You are player {self._seat}.")
+        for player, agent in self._opponents():
             print(f"Player {player} is {agent.name}.")
 
     def _remember(self, player: int, action: int) -> None:
         if not self._story or self._story[-1][0] != player:
             self._story.append((player, []))
-        name = self._env.game.public_action_name(self._env.states, 0, action)
+        name = self._table.game.public_action_name(self._table.states, 0, action)
         self._story[-1][1].append(name)
 
     def _show_table(self) -> None:
@@ -324,14 +312,15 @@ class _Session:
         if self._story:
             print()
         self._story.clear()
-        env = self._env
-        print(describe(env.game, env.states, 0, self._seat, env.view.codes[0]))
+        table = self._table
+        print(describe(table.game, table.states, 0, self._seat, self._view.codes[0]))
 
     def _ask(self) -> int | None:
         """The person's action; None if they quit."""
-        names = {action: self._env.action_name(action) for action in self._env.legal_actions()}
+        game = self._table.game
+        names = {action: game.action_name(action) for action in self._table.legal_actions()}
         self._show_table()
-        groups = self._env.game.actions.groups(names)
+        groups = game.actions.groups(names)
         is_long = len(names) > _SCREENFUL
         print(f"\n{_grouped(groups, names) if is_long else _listed(names, names)}")
         while True:
@@ -351,7 +340,7 @@ class _Session:
             print(_explain(answer, found, names))
 
     def _show_result(self) -> None:
-        places = [self._env.infos[agent]["place"] for agent in self._env.possible_agents]
+        places = self._table.places
         own = places[self._seat]
         shared = " (shared)" if places.count(own) > 1 else ""
         print(f"\nYour place: {own} of {len(places)}{shared}.")

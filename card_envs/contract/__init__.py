@@ -34,7 +34,7 @@ from card_envs.contract.outlook import promise
 from card_envs.contract.scene import (
     Card,
     Grid,
-    Place,
+    RankedPlayer,
     Scene,
     Seat,
     Zone,
@@ -74,7 +74,7 @@ __all__ = [
     "Grid",
     "Option",
     "Parameter",
-    "Place",
+    "RankedPlayer",
     "Scene",
     "Seat",
     "Style",

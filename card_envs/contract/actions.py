@@ -1,4 +1,5 @@
-"""Named actions: one table gives numbers, names, kinds, groups, features, its docs and offsets."""
+"""Named actions: one declaration gives numbers, names, kinds, groups, features, documentation and
+offsets."""
 
 from __future__ import annotations
 
@@ -26,7 +27,7 @@ _NUMBER, _WORDS = "#", "..."
 
 
 class Parameter:
-    """What the actions of a kind differ in, such as a slot.
+    """What distinguishes the actions of one kind, such as a slot.
 
     Args:
         values: What ``index``, ``decode`` and JSON call its values: labels, a range, or a count n
@@ -37,7 +38,7 @@ class Parameter:
             and how many of each (V, len(names)). Default: one card, which has the value's name.
 
     Raises:
-        ValueError: There is no value, two are the same, or one of the others has another length.
+        ValueError: There are no values, two are equal, or another argument has a different length.
     """
 
     def __init__(
@@ -82,7 +83,7 @@ class Parameter:
         return examples([json.dumps(value) for value in self.values], " or ")
 
     def position(self, value: Any) -> int:
-        """The place of a value among all, from 0.
+        """The position of a value among all values, from 0.
 
         Raises:
             ValueError: There is no such value; the message says what is allowed.
@@ -94,7 +95,7 @@ class Parameter:
         raise ValueError(f"must be {self.allowed}, got {value!r}")
 
     def cards(self, value: Value) -> dict[str, int]:
-        """How many cards of which name a value stands for."""
+        """The cards that a value stands for: the number of each, by name."""
         counts = self._card_counts[self._positions[value]].tolist()
         return {name: n for name, n in zip(self._card_names, counts, strict=True) if n}
 
@@ -104,14 +105,14 @@ class Target:
     """Something on the table that an action points at, by the names of ``render.scene``.
 
     Args:
-        zone: The zone's name, perhaps with parameters: ``"row {row}"``. Empty: any that holds
-            ``cards``, or that carries ``value_of``.
-        seat: Whose zone it is: a player's, this many places to the left of the player to move, or
-            a parameter of that value. None: nobody's, or anybody's if there is no name.
-        slot: The parameter that is a slot's number in it.
-        cards: The parameter that stands for cards in it.
-        value_of: A parameter. What zone a value means depends on the table: that zone carries it
-            (``Zone.stands_for``).
+        zone: The zone's name, perhaps with parameters: ``"row {row}"``. Empty: any zone that holds
+            ``cards``, or that stands for ``value_of``.
+        seat: The owner of the zone, as a number of seats to the left of the player to move, or as a
+            parameter with that value. None: nobody, or anybody if there is no name.
+        slot: The parameter that holds the number of a slot in the zone.
+        cards: The parameter that stands for cards in the zone.
+        value_of: A parameter whose values stand for different zones at different tables; the zone
+            says which value it stands for (``Zone.stands_for``).
     """
 
     zone: str = ""
@@ -122,7 +123,7 @@ class Target:
 
     @property
     def parameters(self) -> set[str]:
-        """The names of all parameters that it mentions."""
+        """The names of all parameters that it refers to."""
         named = {self.slot, self.cards, self.value_of, *_fields_of(self.zone)} - {""}
         return named | ({self.seat} if isinstance(self.seat, str) else set())
 
@@ -140,7 +141,7 @@ class Action:
             shown by groups. Default: the kind is one group.
         points: What its actions point at on the table.
         combinations: The values that go together, if not all do: one row for each action, and in
-            it the places (from 0) of the parameters' values. Default: the product, in which the
+            it the positions (from 0) of the parameters' values. Default: the product, in which the
             last parameter varies fastest.
         **parameters: The parameters by name; a count, a range or labels stand for a ``Parameter``.
 
@@ -171,15 +172,15 @@ class Action:
         self.features = tuple((term,) if isinstance(term, str) else term for term in features)
         self._shape = tuple(len(p.values) for p in self.parameters.values())
         self.is_product = combinations is None
-        #: int64 (count, P): the places of each action's values.
-        self.places: NDArray[np.int64] = (
+        #: int64 (count, P): the positions of each action's values.
+        self.positions: NDArray[np.int64] = (
             np.indices(self._shape).reshape(len(self._shape), math.prod(self._shape)).T
             if combinations is None
             else np.asarray(combinations, np.int64)
         )
         self._check()
-        self._numbers = {tuple(row): k for k, row in enumerate(self.places.tolist())}
-        if len(self._numbers) < len(self.places):
+        self._numbers = {tuple(row): k for k, row in enumerate(self.positions.tolist())}
+        if len(self._numbers) < len(self.positions):
             raise ValueError(f"{kind}: two combinations are the same")
 
     def _check(self) -> None:
@@ -197,12 +198,12 @@ class Action:
         mentioned |= {name for target in self.points for name in target.parameters}
         if mentioned - known:
             raise ValueError(f"{self.kind}: there is no parameter {min(mentioned - known)!r}")
-        shape = (len(self.places), len(self._shape))
+        shape = (len(self.positions), len(self._shape))
         if not (
-            self.places.shape == shape
-            and (self.places >= 0).all()
-            and len(self.places)
-            and (self.places < np.array(self._shape, np.int64)).all()
+            self.positions.shape == shape
+            and (self.positions >= 0).all()
+            and len(self.positions)
+            and (self.positions < np.array(self._shape, np.int64)).all()
         ):
             raise ValueError(
                 f"{self.kind}: combinations are rows of {len(self._shape)} places of values, "
@@ -210,14 +211,14 @@ class Action:
             )
 
     def __len__(self) -> int:
-        return len(self.places)
+        return len(self.positions)
 
     def stride(self, name: str) -> int:
-        """By how much an action's number grows with a parameter of a product."""
+        """How far apart the numbers of actions with adjacent values of a parameter are."""
         return math.prod(self._shape[list(self.parameters).index(name) + 1 :])
 
     def number(self, values: Mapping[str, Any]) -> int:
-        """The place among the kind's actions of the one with these values.
+        """The position, among the kind's actions, of the one with these values.
 
         Raises:
             ValueError: There is none; the message says what is allowed.
@@ -226,13 +227,13 @@ class Action:
             needed = ", ".join(self.parameters) or "no parameter"
             given = ", ".join(map(str, values)) or "none"
             raise ValueError(f"{self.kind!r} takes {needed}, got {given}")
-        places = []
+        positions = []
         for name, parameter in self.parameters.items():
             try:
-                places.append(parameter.position(values[name]))
+                positions.append(parameter.position(values[name]))
             except ValueError as error:
                 raise ValueError(f"{name} {error}") from None
-        number = self._numbers.get(tuple(places))
+        number = self._numbers.get(tuple(positions))
         if number is None:
             given = ", ".join(f"{name} {value!r}" for name, value in values.items())
             raise ValueError(f"{self.kind!r} has no action with {given}")
@@ -240,20 +241,20 @@ class Action:
 
     def values(self, number: int) -> dict[str, Value]:
         """The values of one of its actions."""
-        places = zip(self.parameters.items(), self.places[number].tolist(), strict=True)
-        return {name: parameter.values[place] for (name, parameter), place in places}
+        positions = zip(self.parameters.items(), self.positions[number].tolist(), strict=True)
+        return {name: parameter.values[position] for (name, parameter), position in positions}
 
     def name(self, number: int) -> str:
         """One of its actions in words."""
         return self.words.format(**self.words_of(number))
 
     def words_of(self, number: int) -> dict[str, str]:
-        """What the name of one of its actions calls the values."""
-        places = zip(self.parameters.items(), self.places[number].tolist(), strict=True)
-        return {name: parameter.words[place] for (name, parameter), place in places}
+        """The words for the values in the name of one of its actions."""
+        positions = zip(self.parameters.items(), self.positions[number].tolist(), strict=True)
+        return {name: parameter.words[position] for (name, parameter), position in positions}
 
     def group(self, number: int) -> str:
-        """What the name shares with the others of its group."""
+        """What the name has in common with the others in its group."""
         shown = {name: _NUMBER if p.is_number else _WORDS for name, p in self.parameters.items()}
         if self.groups:
             shown[self.groups] = self.words_of(number)[self.groups]
@@ -266,7 +267,7 @@ class Action:
             return found
         names = list(self.parameters)
         for name in term:
-            own = self.parameters[name].features[self.places[:, names.index(name)]]
+            own = self.parameters[name].features[self.positions[:, names.index(name)]]
             found = (found[:, :, None] * own[:, None, :]).reshape(len(self), -1)
         return found
 
@@ -279,7 +280,7 @@ class Action:
 
 
 class Actions:
-    """All actions of a game: its kinds, one after the other.
+    """All actions of a game, kind by kind.
 
     Raises:
         ValueError: Two kinds or two actions have the same name.
@@ -382,7 +383,7 @@ class Actions:
         return {KIND: kind, **values}
 
     def from_dict(self, form: Any) -> int:
-        """The action that a structured form means.
+        """The action with this structured form.
 
         Raises:
             ValueError: There is none; the message says what there is.
@@ -395,7 +396,7 @@ class Actions:
         return self._firsts[kind] + self._kinds[kind].number(values)
 
     def words_of(self, action: int) -> dict[str, str]:
-        """What an action's name calls the values of its parameters."""
+        """The words for the values of an action's parameters in its name."""
         kind, number = self._at(action)
         return kind.words_of(number)
 
@@ -404,12 +405,12 @@ class Actions:
     # -----------------------------------------------------------------------------------------
 
     def group(self, action: int) -> str:
-        """What an action's name shares with those of its group, with # for a number and ... for
-        other words."""
+        """What an action's name has in common with the others in its group, with # in place of
+        numbers and ... in place of other words."""
         return self._groups[action]
 
     def groups(self, actions: Iterable[int]) -> dict[str, list[int]]:
-        """The actions of each group among these."""
+        """These actions by group."""
         found: dict[str, list[int]] = {}
         for action in actions:
             found.setdefault(self._groups[action], []).append(action)
@@ -422,5 +423,5 @@ def _fields_of(words: str) -> list[str]:
 
 
 def examples(words: Sequence[str], separator: str) -> str:
-    """The words, or the first two and the last of many."""
+    """The words; of many, the first two and the last."""
     return separator.join(words if len(words) <= 3 else [*words[:2], "…", words[-1]])

@@ -21,16 +21,16 @@ FORFEIT_REWARD = -1.0
 
 
 class GameForfeitedError(ValueError):
-    """An agent gave up the game that it was asked about."""
+    """An agent forfeited the game that it was asked about."""
 
 
 @dataclass(frozen=True)
 class Turn(Portable):
-    """M games that wait for one agent's action.
+    """M games in which one agent is to act.
 
     The observations are those of the player to move, in the agent's own view. An agent may use all
-    that its seat can know and nothing else: the states are there to be redrawn
-    (``game.rules.determinize``), on copies, before anything is concluded from them.
+    that its seat can know and nothing else: it must redraw copies of the states
+    (``game.rules.determinize``) before it uses them.
     """
 
     game: Game
@@ -58,7 +58,7 @@ class Agent(Portable, ABC):
 
     @property
     def kernel(self) -> int | None:
-        """How it plays inside the compiled loop, without being asked; None: it is asked."""
+        """The kernel that plays for it inside the compiled loop; None: it is asked instead."""
         return None
 
     @property
@@ -72,17 +72,17 @@ class Agent(Portable, ABC):
         """A legal action (M,) for each game of the turn."""
 
     def check_game(self, game: Game) -> None:
-        """Raise a ValueError if it was made for another game: kernels would not notice."""
+        """Raise a ValueError if it was made for another game, which kernels would not notice."""
 
     def close(self) -> None:
-        """Release what it holds, such as a process. It can still be used: it then starts again."""
+        """Release its resources, such as a process; it starts them again if it is used again."""
 
 
 class Follower(Portable, ABC):
     """What a :class:`FollowingAgent` knows of the games of one table or one batch.
 
-    Games are named by their index into the same array of states. Whatever it is told, it may use
-    what its seats can know and nothing else.
+    Games are identified by their index into one array of states. It may use only what its seats
+    can know, whatever it is told.
     """
 
     @abstractmethod
@@ -99,11 +99,11 @@ class Follower(Portable, ABC):
 
     @abstractmethod
     def end(self, states: NDArray[np.void], i: int, loser: int | None = None) -> None:
-        """The game is over; or it ends now because the player ``loser`` forfeits it."""
+        """The game is over, or ends now because the player ``loser`` forfeits it."""
 
 
 class FollowingAgent(Agent):
-    """An agent that is told what happens in its games, and may give up a game.
+    """An agent that is told what happens in its games, and may forfeit a game.
 
     A game in which it holds a seat is advanced decision by decision. When asked by :meth:`act`, it
     knows only the present position.
@@ -113,7 +113,7 @@ class FollowingAgent(Agent):
 
     @abstractmethod
     def follow(self, options: Mapping[str, Any] | None) -> Follower:
-        """One that follows games with these options; None: they are unknown."""
+        """A follower of games with these options; None: they are unknown."""
 
     def act(self, turn: Turn) -> NDArray[np.int64]:
         """A legal action, or ``FORFEIT``, for each game of the turn (M,)."""
@@ -121,7 +121,7 @@ class FollowingAgent(Agent):
 
 
 class Followers:
-    """A follower for each agent, the same in all games, so that it can end one that was broken off.
+    """One follower for each agent, kept from game to game so that it can end an abandoned one.
 
     Args:
         options: The games' options; None: they are unknown.
@@ -132,7 +132,7 @@ class Followers:
         self._known: list[tuple[FollowingAgent, Follower]] = []
 
     def of(self, agent: FollowingAgent) -> Follower:
-        """The agent's."""
+        """The follower of an agent."""
         for known, follower in self._known:
             if known is agent:
                 return follower
@@ -157,7 +157,7 @@ def choose(agent: Agent, game: Game, states: NDArray[np.void], i: int = 0) -> in
 
     Raises:
         ValueError: It is not legal, or not a single whole number, or the agent is for another game.
-        GameForfeitedError: It gives up the game, which a ``FollowingAgent`` may.
+        GameForfeitedError: It forfeits the game, as a ``FollowingAgent`` may.
     """
     check_is_game(game)
     agent.check_game(game)
@@ -166,8 +166,8 @@ def choose(agent: Agent, game: Game, states: NDArray[np.void], i: int = 0) -> in
 
 
 def checked_choice(agent: Agent, turn: Turn, act: Callable[[Turn], NDArray[np.int64]]) -> int:
-    """The action of an agent, who is asked by ``act``, in the only game of a turn; errors are those
-    of :func:`choose`."""
+    """The action that ``act`` returns for the only game of a turn; errors are those of
+    :func:`choose`."""
     action = int(checked_actions(agent, turn, act)[0])
     if isinstance(agent, FollowingAgent) and action == FORFEIT:
         raise GameForfeitedError(f"{agent.name} loses the game: {agent.reason}")
@@ -177,7 +177,7 @@ def checked_choice(agent: Agent, turn: Turn, act: Callable[[Turn], NDArray[np.in
 def checked_actions(
     agent: Agent, turn: Turn, act: Callable[[Turn], NDArray[np.int64]]
 ) -> NDArray[np.int64]:
-    """The actions of an agent, who is asked by ``act``, as int64 (M,); kernels would take anything.
+    """The actions that ``act`` returns, as int64 (M,); kernels would accept anything.
 
     A ``FollowingAgent`` may also answer ``FORFEIT``.
 

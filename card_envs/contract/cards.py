@@ -35,12 +35,12 @@ def lay_out(counts, cards):
 def draw_card(s, counts, size):
     """Draw one card at random from a multiset of ``size`` cards; returns its kind.
 
-    Drawing on from the rest deals as from a shuffled pile.
+    Drawing repeatedly from the rest is the same as dealing from a shuffled pile.
     """
     kind = 0
-    place = draw_below(s, size)
-    while place >= counts[kind]:
-        place -= counts[kind]
+    position = draw_below(s, size)
+    while position >= counts[kind]:
+        position -= counts[kind]
         kind += 1
     counts[kind] -= 1
     return kind
@@ -58,10 +58,10 @@ def count_packed(pool):
 
 @jit
 def draw_packed(s, pool, size):
-    """The kind of a random one of the ``size`` cards in a packed multiset."""
+    """The kind of a card drawn at random from a packed multiset of ``size`` cards."""
     kind = 0
-    place = draw_below(s, size)
-    while place >= pool >> PACKED_BITS * kind & 15:
-        place -= pool >> PACKED_BITS * kind & 15
+    position = draw_below(s, size)
+    while position >= pool >> PACKED_BITS * kind & 15:
+        position -= pool >> PACKED_BITS * kind & 15
         kind += 1
     return kind

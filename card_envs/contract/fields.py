@@ -1,4 +1,4 @@
-"""Named fields: one table gives the layout of an observation, its units, its docs and offsets."""
+"""Named fields: one declaration gives an observation's layout, units, documentation and offsets."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from card_envs.utils.markdown import plain_table
+from card_envs.utils.markdown import markdown_table
 
 ScalarT = TypeVar("ScalarT", bound=np.generic)
 
@@ -46,8 +46,8 @@ def check_observation_dtype(observation_dtype: Any) -> np.dtype[Any]:
 class Field:
     """A named field of a flat vector.
 
-    Every value is ``k / scale`` with a whole number of units ``k`` from 0 to ``scale``; larger
-    counts saturate at ``scale``.
+    Every value is ``k / scale`` for a whole number of units ``k`` from 0 to ``scale``; larger
+    counts saturate.
 
     Args:
         name: The field's name; a Python identifier.
@@ -81,13 +81,13 @@ class Field:
 
     @property
     def meaning(self) -> str:
-        """The documentation, with the marks of derived and remembered fields."""
+        """The documentation, which says whether the field is derived or needs perfect recall."""
         marks = ["derived"] * self.derived + ["perfect recall"] * self.remembered
         return f"{self.doc} ({', '.join(marks)})" if marks else self.doc
 
 
 class Fields:
-    """The layout of a flat float32 vector: its fields, one after the other, C order within each.
+    """The layout of a flat float32 vector: field after field, each in C order.
 
     Raises:
         ValueError: Two fields have the same name.
@@ -131,14 +131,14 @@ class Fields:
 
     @property
     def fingerprint(self) -> str:
-        """A hash of names, shapes and scales: policies of another layout are recognized by it."""
+        """A hash of names, shapes and scales, which tells policies for another layout apart."""
         layout = [(field.name, field.shape, field.scale) for field in self]
         return hashlib.sha256(json.dumps(layout).encode()).hexdigest()[:16]
 
     def unflatten(self, vector: NDArray[ScalarT]) -> dict[str, NDArray[ScalarT]]:
         """Split vectors of shape ``(..., size)`` into named views ``(..., *field.shape)``.
 
-        They have the vectors' dtype: float32, or uint8 if whole units are observed.
+        The views have the vectors' dtype: float32, or uint8 for observations in whole units.
 
         Raises:
             ValueError: The last axis does not have ``size`` values.
@@ -176,11 +176,5 @@ class Fields:
 
     def table(self) -> str:
         """The layout as a Markdown table."""
-        lines = ["| index | field | shape | scale | meaning |", "| --- | --- | --- | --- | --- |"]
-        for index, name, shape, scale, meaning in self.rows():
-            lines.append(f"| {index} | `{name}` | {shape} | {scale} | {meaning} |")
-        return "\n".join(lines)
-
-    def docstring(self, width: int) -> str:
-        """The layout as plain text for a docstring, no line longer than ``width``."""
-        return plain_table(("index", "field", "shape", "scale", "meaning"), self.rows(), width)
+        rows = [(index, f"`{name}`", *rest) for index, name, *rest in self.rows()]
+        return markdown_table(("index", "field", "shape", "scale", "meaning"), rows)

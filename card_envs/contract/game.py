@@ -88,7 +88,7 @@ class Option:
         return int(value or 0)
 
     def parse(self, text: str) -> Any:
-        """The value that a command line's text stands for, still to be checked."""
+        """The value of a text from the command line, not yet checked."""
         if self.choices:
             return text
         words = {"true": True, "false": False, "none": None}
@@ -101,7 +101,7 @@ class Option:
 
 
 def check_is_game(game: Any) -> None:
-    """Raise a TypeError where a game's name or something else was given in place of a ``Game``."""
+    """Raise a TypeError unless it is a ``Game``."""
     if not isinstance(game, Game):
         raise TypeError(
             f"a Game is needed, such as card_envs.load_game('beaver_gang'), got {game!r}"
@@ -128,10 +128,10 @@ COMMON_OPTIONS = (
 
 @dataclass(frozen=True)
 class View:
-    """How an observer looks at the game: what is written into its observations.
+    """What an observer sees: what is written into its observations.
 
     Args:
-        memory: ``"perfect"`` (perfect recall: all that the player has been able to learn) or
+        memory: ``"perfect"`` (perfect recall: everything that the player has been able to learn) or
             ``"none"`` (what they can see now).
         features: Whether derived fields are written, or left 0.
 
@@ -195,7 +195,7 @@ def no_heuristic(states, i):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Game:
-    """A game as everything else sees it; its rules are in the kernels of its modules.
+    """All that the other rooms need of a game; its rules are kernels in its own modules.
 
     Kernels work on ``states[i]``, a record of ``state_dtype``, which begins with the entries of
     ``common_dtype``. All of them are compiled and allocate nothing:
@@ -204,7 +204,7 @@ class Game:
     - ``step(states, i, action)``
     - ``legal_action_mask(states, i, out)``: writes int8 (A,), returns the number of legal actions
     - ``observe(states, i, player, memory, features, out)``: writes (D,), float32 in [0, 1] or uint8
-      in whole units of the fields' scales, whichever ``out`` is
+      in whole units of the fields' scales, depending on the dtype of ``out``
     - ``determinize(states, i, player, seed)``
     - ``heuristic(states, i)``: returns an action (optional)
     - ``write_state(states, i, player, out)``: writes float32 (S,) (optional)
@@ -267,7 +267,7 @@ class Game:
         return resolve_name("card_envs.games:restore"), (self.name, self.package)
 
     def _check(self) -> None:
-        """Raise a ValueError where what a game's author gave cannot work."""
+        """Raise a ValueError if the declarations of the game's author are inconsistent."""
         if not 2 <= self.min_players <= self.max_players <= MOST_PLAYERS:
             raise ValueError(
                 f"{self.id}: a game is for 2 to {MOST_PLAYERS} players, "
@@ -333,7 +333,7 @@ class Game:
 
     @property
     def default_opponent(self) -> str:
-        """The agent to play against unless told otherwise."""
+        """The default opponent."""
         return "random" if self.heuristic is None else "heuristic"
 
     @property
@@ -343,7 +343,7 @@ class Game:
 
     @property
     def sources(self) -> str:
-        """A name that changes whenever the sources of the rules do."""
+        """A name that changes with the sources of the rules."""
         folder = package_of(self.rules.__name__)
         return self.name if folder is None else cache_folder(folder).name
 
@@ -367,7 +367,7 @@ class Game:
 
         Args:
             options: The game's options by name.
-            arguments: What may be given besides them, for the error to name it.
+            arguments: Names of other arguments, for the error message.
 
         Raises:
             TypeError: There is no such option; the message says what there is.
@@ -404,7 +404,7 @@ class Game:
         return tuple(option.encode(checked[option.name]) for option in self.options)
 
     def parse_options(self, texts: Sequence[str]) -> dict[str, Any]:
-        """Options, the game's and an observer's, from texts KEY=VALUE; only those that are given.
+        """Options of the game and of an observer from texts KEY=VALUE, without defaults.
 
         Raises:
             TypeError, ValueError: As for :meth:`check_options`.
@@ -423,7 +423,7 @@ class Game:
         """A number of players; None is the default.
 
         Raises:
-            ValueError: It does not allow that many; the message names the range.
+            ValueError: The game does not allow this number; the message names the range.
         """
         if num_players is None:
             return self.default_players
@@ -439,7 +439,7 @@ class Game:
         """The lowest and highest number of players from one number, a pair, or None.
 
         Raises:
-            ValueError: It is no pair of numbers, or the game does not allow that many.
+            ValueError: It is neither a number nor a pair, or the game does not allow it.
         """
         if isinstance(num_players, (tuple, list)):
             if len(num_players) != 2:
@@ -458,8 +458,8 @@ class Game:
         return self.as_states(np.zeros(count, self.state_dtype))
 
     def as_states(self, states: NDArray[np.void]) -> NDArray[np.void]:
-        """The records as kernels need them: those that may not be written are copied, and where
-        kernels run as Python they have attributes."""
+        """The records as kernels need them: read-only ones are copied, and without compilation they
+        are a recarray, with attributes."""
         if not states.flags.writeable:
             states = own_copy(states)
         return states if COMPILED else states.view(np.recarray)

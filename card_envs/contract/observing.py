@@ -1,4 +1,4 @@
-"""What the observations of all games are written with.
+"""Helpers with which all games write their observations.
 
 Writing observations is most of a decision's time, so:
 
@@ -38,15 +38,15 @@ _INLINE: Any = {"forceinline": True, "error_model": "numpy"}
 
 @inline
 def index(value):
-    """A whole number as an index that cannot be negative."""
+    """A whole number as an unsigned index."""
     return np.uint64(value)
 
 
 @jit
 def relative_seat(q, player, n):
-    """How many places to the left of the player q sits, for at most 16 players."""
-    places = q - player
-    return places + (places >> 8 & n) & 15  # n more where negative
+    """How many seats to the left of the player q sits, for at most 16 players."""
+    seats = q - player
+    return seats + (seats >> 8 & n) & 15  # n more where negative
 
 
 def share(out, units, scale):

@@ -16,7 +16,7 @@ REWARD_MODES = ("rank", "win", "score")
 def common_dtype(max_players: int) -> list[tuple[Any, ...]]:
     """The entries that every game's record begins with.
 
-    ``standing`` is kept by the game: higher is better, equal is level. It decides the rewards.
+    The game updates ``standing``, which decides the rewards: higher is better, equal is a tie.
     """
     return [
         ("rng", np.uint64),
@@ -50,7 +50,7 @@ def begin(s, seed, num_players, reward_mode, max_steps):
 
 @jit
 def begin_step(s):
-    """Clear the rewards of the step before."""
+    """Clear the rewards of the previous step."""
     for player in range(s.num_players):
         s.rewards[player] = 0.0
 

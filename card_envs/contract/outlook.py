@@ -1,4 +1,4 @@
-"""How likely a lead lasts: what a standing within a game is worth to a search."""
+"""How likely a lead is to last: the value of an intermediate standing to a search."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def promise(lead, variance):
 
     Args:
         lead: How far the player is ahead; negative: behind.
-        variance: Of what the lead is still going to change by; 0: nothing.
+        variance: The variance of the change in the lead that is still to come; 0: none.
     """
     if lead == 0.0:
         return 0.0

@@ -1,6 +1,6 @@
-"""A table as plain data: what a player may know of it, described once for all renderers.
+"""A table as a player sees it, as plain data, described once for all renderers.
 
-A game's ``scene.py`` fills it in. Whatever is hidden is not in it: renderers can show all of it.
+A game's ``scene.py`` fills it in. It holds nothing hidden, so renderers may show all of it.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ class Card:
         count: How many there are.
         plural: The name of several; empty: the name with an s.
         marks: Signs of the scene's legend that say what else is known of it.
-        highlight: Whether the present decision is about it.
+        highlight: Whether the current decision is about it.
     """
 
     name: str = ""
@@ -39,11 +39,11 @@ class Zone:
         name: What it is called, such as ``"draw pile"``; a seat's zone omits the owner.
         cards: What is known of its cards, in the order in which they lie.
         layout: ``"row"`` (side by side), ``"pile"`` (on top of each other) or ``"slots"`` (each
-            card has a numbered place of its own).
-        note: What else there is to say of it, such as ``"elegance 3"``.
+            card has its own number).
+        note: Further information, such as ``"elegance 3"``.
         highlight: Whether the present decision is about it.
-        stands_for: The parameter of an action, and the value of it, that means this zone; only
-            where that depends on the table (``Target.value_of``).
+        stands_for: The parameter of an action and the value that stands for this zone; only where
+            that depends on the table (``Target.value_of``).
     """
 
     name: str
@@ -66,7 +66,7 @@ class Seat:
     Args:
         player: The player's number.
         label: What the observer calls them: ``"you"`` or ``"player 2"``.
-        place: Where they sit: ``"you"`` or ``"2 left"``.
+        place: Where they sit relative to the observer: ``"you"`` or ``"2 left"``.
         to_move: Whether it is their turn.
         mark: A sign of the scene's legend; empty: none.
         counters: Points, lives and the like, by name; the same names for all seats.
@@ -86,7 +86,7 @@ class Seat:
 
 @dataclass(frozen=True)
 class Grid:
-    """Numbers in rows and columns: what is known of cards, or how a round was counted.
+    """Numbers in rows and columns: what is known of cards, or how a round was scored.
 
     Args:
         title: Its heading; empty: none.
@@ -102,13 +102,13 @@ class Grid:
 
 
 @dataclass(frozen=True)
-class Place:
-    """A player's place in the standing, which players who are level share.
+class RankedPlayer:
+    """A player's rank in the standing; tied players share one.
 
     Args:
-        place: From 1.
+        place: The rank, from 1.
         label: What the observer calls the player.
-        result: What it was reached with, such as ``"25"``.
+        result: The player's result, such as ``"25"``.
     """
 
     place: int
@@ -121,12 +121,12 @@ class Scene:
     """The table as one player sees it.
 
     Args:
-        title: The game and how far it has come, such as ``"Beaver Gang, round 1 of 4"``.
+        title: The game and its progress, such as ``"Beaver Gang, round 1 of 4"``.
         observer: The observing player.
         seats: All seats, the observer's first, then clockwise.
         zones: Cards that belong to nobody, such as piles.
-        grids: What is known or was counted, in numbers.
-        notes: Sentences on what holds in this game or round and on what else is known.
+        grids: What is known or was scored, in numbers.
+        notes: Sentences about this game or round, and about what else is known.
         legend: Signs and what they mean.
         prompt: What is to be decided and by whom; empty at the end.
         standing: The final standing, or that of a truncated game; empty while the game runs.
@@ -141,7 +141,7 @@ class Scene:
     notes: tuple[str, ...] = ()
     legend: tuple[tuple[str, str], ...] = ()
     prompt: str = ""
-    standing: tuple[Place, ...] = ()
+    standing: tuple[RankedPlayer, ...] = ()
     standing_title: str = ""
 
 
@@ -156,7 +156,7 @@ def label_of(player: int, observer: int) -> str:
 
 
 def place_of(s: Any, player: int, observer: int) -> str:
-    """Where a player sits, seen by the observer."""
+    """Where a player sits relative to the observer."""
     seat = (player - observer) % int(s["num_players"])
     return f"{seat} left" if seat else "you"
 
@@ -184,8 +184,8 @@ def clockwise(s: Any, observer: int) -> list[int]:
 
 def standing(
     s: Any, observer: int, results: Sequence[str], wins: str
-) -> tuple[str, tuple[Place, ...]]:
-    """Heading and places of the standing by the record's ``standing``; empty while the game runs.
+) -> tuple[str, tuple[RankedPlayer, ...]]:
+    """The heading and the ranking by the record's ``standing``; empty while the game runs.
 
     Args:
         s: The record.
@@ -198,7 +198,7 @@ def standing(
     values = s["standing"][: s["num_players"]].tolist()
     places = [1 + sum(other > value for other in values) for value in values]
     rows = tuple(
-        Place(place, label_of(player, observer), results[player])
+        RankedPlayer(place, label_of(player, observer), results[player])
         for place, player in sorted(zip(places, range(len(values)), strict=True))
     )
     if s["truncated"]:

@@ -43,5 +43,5 @@ class Style:
     faces: Mapping[str, Face] = field(default_factory=dict)
 
     def face(self, name: str) -> Face:
-        """The face of a card; one without a face of its own shows its name."""
+        """The face of a card; by default it shows the card's name."""
         return self.faces.get(name) or Face("", "#4a4a4a", name)

@@ -219,7 +219,7 @@ class Recording:
         seating = np.zeros((games, self.game.max_players), np.int64)
         places = (seats[:, None] + np.arange(n)) % n
         np.put_along_axis(seating, places, self._indices[None], axis=1)
-        arena = Arena(self.game, games, self._agents, record=True, **self.options)
+        arena = Arena(self.game, games, self._agents, keep_histories=True, **self.options)
         arena.start(np.arange(games), seeds, counts, seating)
         whole = arena.forfeited == NOBODY
         states = arena.states[whole]
@@ -229,7 +229,7 @@ class Recording:
             self.options,
             seeds[whole],
             seats[whole],
-            arena.recorded[whole],
+            arena.histories[whole],
             states["steps"].astype(np.int64),
             states["truncated"].astype(np.bool_),
             int((~whole).sum()),

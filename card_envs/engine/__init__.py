@@ -1,1 +1,1 @@
-"""What all games share: compilation, randomness, observation fields, batches. Knows no game."""
+"""Batches, arenas and histories of any game."""

@@ -1,4 +1,4 @@
-"""``Arena``: many games whose seats are held by agents, and perhaps by a caller.
+"""``Arena``: many games between agents, one of which may be the caller.
 
 This one loop serves the Gymnasium environments, training, evaluation and tournaments.
 """
@@ -38,17 +38,17 @@ from card_envs.engine.templates import (
 from card_envs.kernels.perceptron import join
 from card_envs.utils.portable import Portable
 
-# Decisions of a game that there is room for at first, where actions are recorded.
+# Decisions of a game that there is room for at first, where histories are kept.
 _ROOM = 128
 
 
 class Arena(Portable):
     """``num_games`` games; ``agents[seating[i, player]]`` moves for a player of game i.
 
-    Agents that are kernels play inside the compiled loop, the others are asked for all games at
-    once that wait for them. The agent None stands for the caller: games that wait for it are left
-    to :meth:`act`. A ``FollowingAgent`` is told what happens in its games; if it forfeits one, that
-    game ends there: -1 for its player, as for an illegal action in an environment.
+    Agents that are kernels play inside the compiled loop; any other is asked once for all games
+    that wait for it. The agent None stands for the caller, who moves by :meth:`act`. A
+    ``FollowingAgent`` is told what happens in its games; if it forfeits one, that game ends there:
+    -1 for its player, as for an illegal action in an environment.
 
     Attributes:
         agents: the agents; the list may be changed between calls.
@@ -56,13 +56,13 @@ class Arena(Portable):
         states: the games' records (N,).
         seating: int64 (N, max_players), which of the agents holds each seat.
         waiting: int64 (N,), the agent that is to be asked, or ``NOBODY`` where a game is over.
-        forfeited: int64 (N,), the player who gave up the game, or ``NOBODY``; the record of such a
-            game stays as it was.
+        forfeited: int64 (N,), the player who forfeited the game, or ``NOBODY``; the game's record
+            is unchanged.
         observation, action_mask: float32 or uint8 (N, D), int8 (N, A), of the player to move,
             valid where a game waits.
-        returns: float64 (N, max_players), rewards added up since they were last set to 0.
-        recorded: int64 (N, decisions), each game's actions in order with ``record``, of which the
-            first ``states["steps"]`` are its own; otherwise empty.
+        returns: float64 (N, max_players), the rewards accumulated since they were last set to 0.
+        histories: int64 (N, decisions), each game's actions in order with ``keep_histories``, of
+            which the first ``states["steps"]`` are its own; otherwise empty.
 
     Args:
         game: The game.
@@ -72,7 +72,7 @@ class Arena(Portable):
         skip_forced: Whether the single legal action is taken without asking.
         observation_dtype: ``"float32"``, or ``"uint8"``: the caller's observations are whole units
             of ``game.fields.scale``. Agents get float32.
-        record: Whether actions are recorded.
+        keep_histories: Whether every game's actions are kept.
         **options: The game's options.
     """
 
@@ -85,7 +85,7 @@ class Arena(Portable):
         view: View | None = None,
         skip_forced: bool = False,
         observation_dtype: str = "float32",
-        record: bool = False,
+        keep_histories: bool = False,
         **options: Any,
     ) -> None:
         self.game = game
@@ -108,7 +108,7 @@ class Arena(Portable):
         self.observation = np.zeros((num_games, game.fields.size), dtype)
         self.action_mask = np.zeros((num_games, game.num_actions), np.int8)
         self.returns = np.zeros((num_games, game.max_players), np.float64)
-        self.recorded = np.zeros((num_games, _ROOM if record else 0), np.int64)
+        self.histories = np.zeros((num_games, _ROOM if keep_histories else 0), np.int64)
         self._streams = np.zeros(num_games, np.uint64)
         self._networks: list[Any] = []
         self._joined = join([])
@@ -182,12 +182,12 @@ class Arena(Portable):
                 self.waiting,
                 self.observation,
                 self.action_mask,
-                self.recorded,
+                self.histories,
             )
             waiting = self.waiting[indices]
             still_playing = []
             if (waiting == FULL).any():
-                self.recorded = np.hstack([self.recorded, np.zeros_like(self.recorded)])
+                self.histories = np.hstack([self.histories, np.zeros_like(self.histories)])
                 still_playing.append(indices[waiting == FULL])
             if self._at_table:
                 games = indices[waiting == CHOSEN]
@@ -200,7 +200,7 @@ class Arena(Portable):
             indices = np.concatenate(still_playing) if still_playing else indices[:0]
 
     def _ask(self, agent: Agent | None, games: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Take an agent's actions in the games; those that it has not forfeited."""
+        """Take an agent's actions in the games; returns those that it has not forfeited."""
         assert agent is not None
         observation = self.observation[games]
         if observation.dtype == np.uint8:
@@ -217,9 +217,9 @@ class Arena(Portable):
         return games
 
     def _take(self, games: NDArray[np.int64], actions: NDArray[np.int64]) -> None:
-        """Carry out the actions, record them, and tell those who follow."""
-        if self.recorded.size:
-            self.recorded[games, self.states["steps"][games]] = actions
+        """Carry out the actions, add them to the histories, and tell the agents that follow."""
+        if self.histories.size:
+            self.histories[games, self.states["steps"][games]] = actions
         followed = [] if not self._at_table else np.flatnonzero(self._is_followed[games]).tolist()
         for j in followed:
             i = int(games[j])
@@ -234,7 +234,7 @@ class Arena(Portable):
                     follower.end(self.states, i)
 
     def _seat_followers(self, indices: NDArray[np.int64]) -> None:
-        """Tell the agents that follow which games begin, and remember who does."""
+        """Tell the agents that follow which games begin, and remember which agents follow."""
         # An agent that is there twice is one that follows for several seats.
         following: list[tuple[Follower, list[int]]] = []
         for k, agent in enumerate(self.agents):

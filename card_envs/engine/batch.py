@@ -41,14 +41,14 @@ _ARGUMENTS = (
 class BatchEngine(OneThread):
     """``num_envs`` games of one kind, with autoreset: the raw batch.
 
-    Every game takes one decision a step, that of its own player to move (``current_player``).
+    In every step each game takes one decision, that of its player to move (``current_player``).
     Finished games are reset in the same step (autoreset): the rewards and flags returned are those
     of the game that ended, the observation and mask those of the next one.
 
     Game ``i`` of ``reset(seed)`` has the seed ``seed + i`` and plays out exactly as the AEC
-    environment with ``reset(seed + i)``; the seed of the game after one with seed s is
-    ``card_envs.engine.seeds.next_seed(s)``. Neither the batch's size nor the number of threads
-    changes anything. A batch serves one thread at a time: concurrent calls raise a
+    environment after ``reset(seed + i)``; a game with seed s is followed by one with
+    ``card_envs.engine.seeds.next_seed(s)``. Results depend neither on the batch's size nor on the
+    number of threads. A batch serves one thread at a time: concurrent calls raise a
     RuntimeError.
 
     The arrays returned, and those of ``current_player``, ``num_players`` and ``game_seeds``, are
@@ -147,7 +147,7 @@ class BatchEngine(OneThread):
 
     @property
     def game_seeds(self) -> NDArray[np.uint64]:
-        """The seed of each game (N,): what to reset an AEC environment with for the same cards."""
+        """The seed of each game (N,), which deals the same cards in the AEC environment."""
         return self._give(self._states["seed"])
 
     @one_thread_at_a_time
@@ -242,7 +242,7 @@ class BatchEngine(OneThread):
         return self._outcome()
 
     def _outcome(self) -> tuple[Any, Any, Any, Any, Any]:
-        """What a step returns."""
+        """The arrays that a step returns."""
         return (
             self._give(self._observation),
             self._give(self._action_mask),

@@ -228,7 +228,7 @@ class CudaBatchEngine(BatchEngine):
 
 
 class _OnTheHost:
-    """An array of the GPU while its batch is pickled or copied."""
+    """A GPU array while its batch is pickled or copied."""
 
     def __init__(self, array: Any) -> None:
         self.array = array

@@ -1,7 +1,7 @@
 """Templates compiled for an NVIDIA GPU: one thread for each game.
 
-The source is the CPU's. A template's loop over games, ``prange``, is here the part
-of the games that is a thread's own. Importing this module needs the extra ``cuda``, or Numba's
+The source is the CPU's. A template's loop over games, ``prange``, becomes a loop over the games of
+one thread. Importing this module needs the extra ``cuda``, or Numba's
 simulator (``NUMBA_ENABLE_CUDASIM=1 NUMBA_DISABLE_JIT=1``), where kernels run as plain Python.
 
 Results are meant to be those of the CPU, byte for byte, but for ``tanh``; the simulator's are, and
@@ -73,7 +73,7 @@ class GpuLoop:
     kernel: Any
 
     def __call__(self, count: int, *arguments: Any) -> None:
-        """Run it in this many threads, or more."""
+        """Run it in at least this many threads."""
         if count == 0:
             return  # a driver refuses a grid without blocks
         blocks = -(-count // THREADS_PER_BLOCK)
@@ -108,7 +108,7 @@ def _dispatcher(function: Callable[..., Any]) -> Any:
 
 @contextmanager
 def compiler_settings() -> Iterator[None]:
-    """Within it, Numba compiles kernels in two ways for which it has no option.
+    """A context in which Numba compiles kernels with two settings for which it has no option.
 
     There is no fused multiply-add. And a game's tables are in global memory: they can be larger
     than all constant memory, whose accesses also wait for each other where threads look up

@@ -1,6 +1,6 @@
-"""Saved games and replays: a game as its history, in one line of JSON with a checksum.
+"""Saved games and replays: the history of a game, as one line of JSON with a checksum.
 
-The rules alone play it, so that whatever plays games can save them.
+The rules alone play it back: environments, tables and batches can save games in this form.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class Redraw(NamedTuple):
 
 
 class Played(Protocol):
-    """A game under way, such as a ``CardEnv``."""
+    """A game in progress, such as a ``CardEnv``."""
 
     @property
     def game(self) -> Game:
@@ -59,12 +59,12 @@ class Played(Protocol):
 
     @property
     def history(self) -> tuple[int, tuple[int | Redraw, ...]]:
-        """The game's seed, and what was done since."""
+        """The game's seed, and the actions and redraws since."""
 
 
 @dataclass(frozen=True)
 class Replay:
-    """A game from its beginning; it need not have been played to its end.
+    """The history of a game, which need not have been played to its end.
 
     Args:
         game: The versioned name of the game, e.g. ``"beaver_gang_v0"``. Games of one such name
@@ -75,8 +75,8 @@ class Replay:
         actions: The players' actions in order, and a ``Redraw`` for each ``determinize``.
 
     Raises:
-        ValueError: A value is not possible; the message says which and why. Whether the actions
-            are legal is found when they are played, by :meth:`from_json` and :meth:`steps`.
+        ValueError: A value is invalid; the message says which and why. Whether the actions are
+            legal is checked when they are played, by :meth:`from_json` and :meth:`steps`.
     """
 
     game: str
@@ -119,7 +119,7 @@ class Replay:
 
     @classmethod
     def of(cls, played: Played) -> Replay:
-        """The history of a game under way, such as that of an environment that was reset."""
+        """The history of a game in progress, such as that of an environment."""
         options = {"num_players": played.num_players, **played.options}
         return cls(played.game.name, VERSION, options, *played.history)
 
@@ -175,7 +175,7 @@ class Replay:
 
     @classmethod
     def from_json(cls, text: str) -> Replay:
-        """The replay in a line of JSON, validated by playing it through.
+        """The replay in a line of JSON, validated by playing it.
 
         Raises:
             ValueError: As for :meth:`from_bytes`; or an action is illegal or comes after the end;
@@ -202,11 +202,11 @@ class Replay:
 
     @classmethod
     def load(cls, path: str | Path, game: int = 1) -> Replay:
-        """Read a game of a replay file and play it through.
+        """Read one game of a replay file and check it by playing it.
 
         Args:
             path: The file: one game a line; blank lines are skipped.
-            game: Which of its games, from 1; those before are not checked.
+            game: Which of its games, from 1; the earlier ones are not checked.
 
         Raises:
             ValueError: As for :meth:`from_json`, or the file has no such game; the message names
@@ -222,7 +222,7 @@ class Replay:
 
     @classmethod
     def load_all(cls, path: str | Path) -> Iterator[Replay]:
-        """Read the games of a replay file one after the other, each played through.
+        """Read the games of a replay file one by one, each checked by playing it.
 
         Args:
             path: The file: one game a line; blank lines are skipped.
@@ -261,9 +261,9 @@ class Replay:
     def steps(
         self, states: NDArray[np.void] | None = None
     ) -> Iterator[tuple[NDArray[np.void], int]]:
-        """Play the game: before each decision its record (1,), and the action that follows.
+        """Play the game; yields its record (1,) before each decision, and the action that follows.
 
-        It is the same array every time; after the last action it holds how the game ended.
+        The array is the same every time; after the last action it holds the final state.
 
         Args:
             states: The record to play it in, as :meth:`begin` gives it; None: one of its own.
@@ -312,7 +312,7 @@ def _lines_of_games(path: str | Path) -> Iterator[tuple[int, bytes]]:
 
 
 def _checksum(data: Mapping[str, Any]) -> str:
-    """The checksum of a saved game: of its text without the checksum, so that all damage shows."""
+    """The checksum of a saved game, over its text without the checksum: it detects any damage."""
     return _digest(json.dumps(data, ensure_ascii=False))
 
 

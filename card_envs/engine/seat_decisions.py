@@ -1,4 +1,4 @@
-"""One seat's decisions in games that have been played: templates, compiled as in ``templates``."""
+"""The decisions of one seat in finished games: templates, compiled like those of ``templates``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What follows from a game's seed: the seed of the next game, and the table's size."""
+"""What is derived from a game's seed: the next seed, the table's size, the learner's seat."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ _SEAT = np.uint64(0x2545F4914F6CDD1D)
 
 @jit
 def next_seed(seed):
-    """The seed of the game that follows, where a game begins without being given one."""
+    """The seed of the next game, unless one is given."""
     return mix(np.uint64(seed) ^ _NEXT)
 
 
 @jit
 def players_of(seed, low, high):
-    """The number of players, low to high, of the game with this seed."""
+    """The number of players, from low to high, of the game with this seed."""
     return low + np.int64(mix(np.uint64(seed) ^ _PLAYERS) % np.uint64(high - low + 1))
 
 
 @jit
 def seat_of(seed, num_players):
-    """The seat that a learner gets in the game with this seed, where none is given."""
+    """The learner's seat in the game with this seed, unless one is given."""
     return np.int64(mix(np.uint64(seed) ^ _SEAT) % np.uint64(num_players))
 
 
@@ -54,7 +54,7 @@ def draw_tables(seeds, low, high, num_players, learner_seats):
 
 @jit
 def random_action(streams, i, action_mask, count):
-    """A uniformly random one of the ``count`` legal actions, from the stream ``streams[i]``."""
+    """One of the ``count`` legal actions, drawn uniformly from the stream ``streams[i]``."""
     chosen = int(draw_below_from(streams, i, count))
     first = 0
     while first + 8 <= len(action_mask):
@@ -90,7 +90,7 @@ def check_seed(seed: Any) -> int:
 
 
 def check_given_seed(seed: Any) -> int:
-    """As :func:`check_seed`, but None is an error: what follows must be repeatable."""
+    """As :func:`check_seed`, but None is an error, since the result must be reproducible."""
     if seed is None:
         raise TypeError("seed must be a whole number, got None")
     return check_seed(seed)

@@ -2,8 +2,8 @@
 
 They are never called directly. ``compile_for`` gives each a copy in which ``reset``, ``step``,
 ``legal_action_mask``, ``determinize``, ``observe``, ``write_state`` and ``heuristic`` are a game's
-kernels, and ``SCALE`` is that of its observation (``Game.namespace``). Whatever type a number has,
-they are called with int64: for another one Numba compiles them again.
+kernels, and ``SCALE`` is that of its observation (``Game.namespace``). They are
+always called with int64 numbers, since Numba would compile them again for another type.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ PAID, OVER = MOST_PLAYERS, 2 * MOST_PLAYERS
 ASKED, RANDOM, HEURISTIC, NETWORK = 0, 1, 2, 3
 
 # What advance_to_decision writes for a game that waits for nobody, for one in which a kernel's
-# action is to be carried out by the caller, and for one that needs room to be recorded.
+# action is to be carried out by the caller, and for one for which a history has no room.
 NOBODY, CHOSEN, FULL = -1, -2, -3
 
 
@@ -42,7 +42,7 @@ def compile_for(
 
 
 def reset_games(states, indices, seeds, num_players, options):
-    """Begin the games ``indices``; seeds and numbers of players are in the same order."""
+    """Begin the games ``indices``, with seeds and numbers of players in the same order."""
     for j in prange(len(indices)):
         reset(states, indices[j], seeds[j], num_players[j], *options)
 
@@ -56,7 +56,7 @@ def observe_games(states, memory, features, observation, action_mask):
 
 
 def step_and_observe(states, i, action, memory, features, observation, action_mask):
-    """One decision and what the next player observes; returns the player to move and flags."""
+    """Take one decision and observe for the next player; returns the player to move and flags."""
     step(states, i, action)
     s = states[i]
     result = np.int64(s.current_player)
@@ -77,10 +77,10 @@ def write_states(states, indices, players, out):
 
 
 def play_out(states, indices, players, rooms, out):
-    """A player's next reward in each game if all players follow the heuristic.
+    """A player's next reward in each game if all players use the heuristic.
 
-    The games ``indices`` are continued in ``rooms``, and do not change: one record, or on a GPU one
-    for each of them. Where no reward is left it is 0.
+    The games ``indices`` are copied to ``rooms`` (one record, or on a GPU one for each game) and do
+    not change. The reward is 0 if none is left.
     """
     for j in prange(len(indices)):
         room = j % len(rooms)
@@ -97,7 +97,7 @@ def play_out(states, indices, players, rooms, out):
 
 
 def find_illegal(actions, action_mask):
-    """The first game whose action is not legal, or -1."""
+    """The first game whose action is illegal, or -1."""
     for i in range(len(actions)):
         if not 0 <= actions[i] < action_mask.shape[1] or action_mask[i, actions[i]] == 0:
             return i
@@ -105,9 +105,9 @@ def find_illegal(actions, action_mask):
 
 
 def replace_illegal(actions, action_mask, legal_actions, refused):
-    """Copy the actions; an illegal one is replaced by the game's lowest legal one.
+    """Copy the actions, with the lowest legal action in place of an illegal one.
 
-    ``refused[0]`` becomes one of the games whose action was not legal, if there are any.
+    ``refused[0]`` is set to one of the games with an illegal action, if there are any.
     """
     for i in prange(len(actions)):
         action = actions[i]
@@ -185,16 +185,16 @@ def advance_to_decision(
     waiting,
     observation,
     action_mask,
-    recorded,
+    histories,
 ):
     """Advance the games ``indices`` until an agent must be asked, or they are over.
 
     Agents observe by their own ``views[agent]``: memory and features. Networks are those of
     ``perceptron.join``. Where a game is followed, a kernel's action is not carried out but written
-    to ``chosen``. Actions are written to ``recorded`` (N, decisions), unless it is empty; a game
+    to ``chosen``. Actions are written to ``histories`` (N, decisions) unless it is empty; a game
     that has no room left there stops.
     """
-    records = recorded.size > 0
+    keeps = histories.size > 0
     for j in prange(len(indices)):
         i = indices[j]
         s = states[i]
@@ -202,7 +202,7 @@ def advance_to_decision(
             if s.terminated or s.truncated:
                 waiting[i] = NOBODY
                 break
-            if records and s.steps >= recorded.shape[1]:
+            if keeps and s.steps >= histories.shape[1]:
                 waiting[i] = FULL
                 break
             agent = seating[i, s.current_player]
@@ -238,8 +238,8 @@ def advance_to_decision(
                 chosen[i] = action
                 waiting[i] = CHOSEN
                 break
-            if records:
-                recorded[i, s.steps] = action
+            if keeps:
+                histories[i, s.steps] = action
             step(states, i, action)
             for player in range(s.num_players):
                 returns[i, player] += s.rewards[player]

@@ -1,2 +1,2 @@
-"""The environments: AEC (aec.py) and parallel (parallel.py), one Gymnasium seat (single_seat.py), a
-vector of those, and games in words (text.py, text_seat.py)."""
+"""The environments: AEC (aec.py), parallel (parallel.py), one Gymnasium seat (single_seat.py) and a
+vector of those (single_seat_vector.py), with their options (options.py)."""

@@ -10,39 +10,24 @@ from gymnasium import spaces
 from numpy.typing import NDArray
 from pettingzoo.utils.env_logger import EnvLogger
 
-from card_envs.contract.agent import FORFEIT_REWARD
 from card_envs.contract.game import DEFAULT_MAX_STEPS, Game, View
 from card_envs.engine.history import Redraw, Replay
-from card_envs.engine.seeds import check_given_seed, check_seed, next_seed
-from card_envs.engine.templates import (
-    OVER,
-    PAID,
-    compile_for,
-    step_and_observe,
-    write_full_states,
-)
+from card_envs.engine.seeds import check_given_seed, check_seed
+from card_envs.engine.templates import write_full_states
+from card_envs.envs.agent_iter import AgentIterable
 from card_envs.envs.observation_space import is_mask_in_info, observation_space
+from card_envs.envs.ongoing_game import OngoingGame, of_the_game
 from card_envs.games import load_game
 from card_envs.render.renderer import FPS, TableRenderer
 from card_envs.utils.threads import OneThread, in_use, one_thread_at_a_time
 
 if TYPE_CHECKING:
-    from card_envs.envs.aec_types import AECEnv, AECIterable, AECIterator
+    from card_envs.envs.aec_types import AECEnv
 else:
-    from pettingzoo.utils.env import AECEnv, AECIterable, AECIterator
+    from pettingzoo.utils.env import AECEnv
 
 # A dict of observation and mask, or the observation alone: an option that no type can follow.
 Observation = Any
-
-_NEEDS_RESET = {
-    "rewards",
-    "terminations",
-    "truncations",
-    "infos",
-    "agent_selection",
-    "num_agents",
-    "agents",
-}
 
 # What the environment takes besides the game's options.
 _ARGUMENTS = (
@@ -55,50 +40,13 @@ _ARGUMENTS = (
     "render_perspective",
 )
 
-# What belongs to the game under way: ``load`` takes it over.
-_OF_THE_GAME = {
-    "agent_selection",
-    "agents",
-    "infos",
-    "num_players",
-    "options",
-    "possible_agents",
-    "rewards",
-    "terminations",
-    "truncations",
-    "_action_mask",
-    "_cumulative_rewards",
-    "_has_reset",
-    "_has_updated",
-    "_history",
-    "_is_over",
-    "_next_seed",
-    "_player",
-    "_rewards_are_zero",
-    "_rewards_view",
-    "_seed",
-    "_skip_agent_selection",
-    "_states",
-}
-
-# What a clone needs copies of.
-_COPIED = (
-    "agents",
-    "rewards",
-    "_cumulative_rewards",
-    "terminations",
-    "truncations",
-    "_history",
-    "_action_mask",
-)
-
 
 class CardEnv(OneThread, AECEnv[str, Observation, int]):
     """A card game with players ``player_0`` ... ``player_{n-1}``.
 
     ## Description
-    A game of ``card_envs.games``; its rules, actions and observation are in its RULES.md and in
-    the docstring of its module, such as ``card_envs.beaver_gang_v0``.
+    A game of ``card_envs.games``; its rules, actions, observation and options are in its
+    RULES.md.
 
     ## Action Space
     ``Discrete(A)``, the same for any number of players; ``action_name`` gives an action in words.
@@ -135,21 +83,11 @@ class CardEnv(OneThread, AECEnv[str, Observation, int]):
     another thread is in one.
 
     ## Arguments
+    The options that all games share are documented in ``card_envs.envs.options.EnvOptions``.
+
     Args:
         game: The game's id or versioned name.
-        num_players: Number of players; None: the game's default.
-        reward: ``"rank"``, ``"win"`` or ``"score"``.
-        max_steps: Decisions after which a game is truncated.
-        memory: What observations hold: ``"perfect"`` recall, or ``"none"``.
-        features: Whether derived fields are written, or left 0.
-        mask: Where the action mask is: ``"observation"`` or ``"info"``.
-        on_illegal: ``"terminate"`` or ``"raise"``.
-        render_mode: None, ``"ansi"`` (``render()`` returns the table in words), ``"rgb_array"`` (as
-            a picture, uint8 (720, 960, 3)) or ``"human"`` (a window shows it after each step).
-            Pictures need ``pip install 'card_envs[render]'`` once they are drawn.
-        render_perspective: Whose view: None (the agent to move), a seat from 0 on, or ``"all"``
-            (an open table: as player 0 sees it, with all players' cards face up).
-        **own_options: The game's own options.
+        **own_options: The game's own options, which are in its RULES.md.
 
     Raises:
         ValueError, TypeError: A value or the name of an option is wrong; the message says what is
@@ -164,6 +102,19 @@ class CardEnv(OneThread, AECEnv[str, Observation, int]):
         "is_parallelizable": False,
         "render_fps": FPS,
     }
+
+    # What belongs to the game under way.
+    agents: list[str] = of_the_game("agents")
+    agent_selection: str = of_the_game("agent_selection")
+    possible_agents: list[str] = of_the_game("possible_agents")
+    rewards: dict[str, float] = of_the_game("rewards")
+    terminations: dict[str, bool] = of_the_game("terminations")
+    truncations: dict[str, bool] = of_the_game("truncations")
+    infos: dict[str, dict[str, Any]] = of_the_game("infos")
+    num_players: int = of_the_game("num_players")
+    options: dict[str, Any] = of_the_game("options")
+    _cumulative_rewards: dict[str, float] = of_the_game("cumulative_rewards")
+    _skip_agent_selection: str | None = of_the_game("skip_agent_selection")
 
     def __init__(
         self,
@@ -182,62 +133,37 @@ class CardEnv(OneThread, AECEnv[str, Observation, int]):
     ) -> None:
         super().__init__()
         self.game: Game = load_game(game)
-        self.num_players = self.game.check_num_players(num_players)
-        self.options = self.game.check_options(
+        num_players = self.game.check_num_players(num_players)
+        options = self.game.check_options(
             {"reward": reward, "max_steps": max_steps, **own_options}, _ARGUMENTS
         )
         self.view = View(memory, features)
         self._renderer = TableRenderer(
-            self.game,
-            render_mode,
-            render_perspective,
-            self.metadata["render_modes"],
-            self.num_players,
+            self.game, render_mode, render_perspective, self.metadata["render_modes"], num_players
         )
         if on_illegal not in ("terminate", "raise"):
             raise ValueError(f"on_illegal must be 'terminate' or 'raise', got {on_illegal!r}")
         self._mask_in_info = is_mask_in_info(mask)
+        self._ongoing = OngoingGame(self.game, num_players, options, self.view, self._mask_in_info)
         self.render_mode = render_mode
         self._shows_steps = render_mode == "human"
         self.on_illegal = on_illegal
         self.metadata = {**type(self).metadata, "name": self.game.name}
-        self.possible_agents = [f"player_{k}" for k in range(self.num_players)]
-        self._player = {agent: k for k, agent in enumerate(self.possible_agents)}
         self._action_space = spaces.Discrete(self.game.num_actions)
         self._num_actions = self.game.num_actions
-        self._observation_size = self.game.fields.size
-        self.observation_spaces = self._make_observation_spaces()
-        self.action_spaces: dict[str, spaces.Discrete] = {
-            agent: spaces.Discrete(self.game.num_actions) for agent in self.possible_agents
-        }
+        self._make_spaces()
         #: Space of :meth:`state`.
         self.state_space = spaces.Box(0.0, 1.0, (self.game.state_fields.size,), np.float32)
-        self._action_mask = np.zeros(self._num_actions, np.int8)
-        self._seed = 0
-        self._history: list[int | Redraw] = []
-        self._next_seed: int | None = None
-        self._has_updated = False
-        self._look_up_kernels()
-        self._bind(self.game.new_states(1))
 
-    def _make_observation_spaces(self) -> dict[str, Any]:
-        """A space of each agent's own."""
-        return {
+    def _make_spaces(self) -> None:
+        """Spaces of each agent's own."""
+        self.observation_spaces = {
             agent: observation_space(self.game, self._mask_in_info)
             for agent in self.possible_agents
         }
-
-    def _look_up_kernels(self) -> None:
-        self._step_and_observe = compile_for(self.game, step_and_observe)
-        self._observe = self.game.observe
-        self._memory, self._features = self.view.codes
-
-    def _bind(self, states: NDArray[np.void]) -> None:
-        """Take these records as the game's, and keep live views of what every step looks at."""
-        self._states = states
-        self._rewards_view = states["rewards"][0]
-        # What the player to move observes, as the last step left it, until it is handed out.
-        self._given: NDArray[np.float32] | None = None
+        self.action_spaces: dict[str, spaces.Discrete] = {
+            agent: spaces.Discrete(self._num_actions) for agent in self.possible_agents
+        }
 
     # -----------------------------------------------------------------------------------------
     # The AEC interface
@@ -261,43 +187,12 @@ class CardEnv(OneThread, AECEnv[str, Observation, int]):
                 from the operating system.
             options: Ignored.
         """
-        if seed is None and self._next_seed is not None:
-            seed = self._next_seed
-        seed = check_seed(seed)
-        self._seed = seed
-        self._history = []
-        self._next_seed = int(next_seed(np.uint64(seed)))
-        encoded = self.game.encode_options(self.options)
-        self.game.rules.reset(self._states, 0, np.uint64(seed), self.num_players, *encoded)
-        self.game.rules.legal_action_mask(self._states, 0, self._action_mask)
-        self._start_bookkeeping()
-        self._given = None
-        self.agent_selection = self.possible_agents[int(self._states["current_player"][0])]
-        if self._mask_in_info:
-            self._put_masks_into_infos()
+        now = self._ongoing
+        if seed is None and now.next_seed is not None:
+            seed = now.next_seed
+        now.begin(check_seed(seed))
         if self._shows_steps:
             self.render()
-
-    def _start_bookkeeping(self) -> None:
-        self.agents = self.possible_agents[:]
-        self.rewards = dict.fromkeys(self.agents, 0.0)
-        self._cumulative_rewards = dict.fromkeys(self.agents, 0.0)
-        self.terminations = dict.fromkeys(self.agents, False)
-        self.truncations = dict.fromkeys(self.agents, False)
-        self.infos: dict[str, dict[str, Any]] = {agent: {} for agent in self.agents}
-        self._skip_agent_selection = None
-        self._has_reset = True
-        self._has_updated = True
-        self._rewards_are_zero = True
-        self._is_over = False
-
-    def _put_masks_into_infos(self) -> None:
-        """With ``mask="info"``: give each agent an info of their own, and the mask in it."""
-        for agent in self.agents:
-            action_mask = np.zeros(self._num_actions, np.int8)
-            self.infos[agent] = {**self.infos[agent], "action_mask": action_mask}
-        if not self._is_over:
-            self.infos[self.agent_selection]["action_mask"][:] = self._action_mask
 
     def step(self, action: int | np.integer[Any] | None) -> None:
         """Take the action of ``agent_selection``; None if the game is over.
@@ -306,15 +201,14 @@ class CardEnv(OneThread, AECEnv[str, Observation, int]):
             ValueError: The action is illegal, with ``on_illegal="raise"``.
             RuntimeError: Another thread is using this environment.
         """
-        try:
-            agents = self.agents
-        except AttributeError:
+        now = self._ongoing
+        if not now.has_begun:
             EnvLogger.error_step_before_reset()
-        self._has_updated = True
-        if not agents:
+        now.has_updated = True
+        if not now.agents:
             EnvLogger.warn_step_after_terminated_truncated()
             return
-        if self._is_over:
+        if now.is_over:
             assert action is None or self._action_space.contains(action), (
                 "action is not in action space"
             )
@@ -325,86 +219,28 @@ class CardEnv(OneThread, AECEnv[str, Observation, int]):
             action = int(action)  # type: ignore[arg-type]
         if not 0 <= action < self._num_actions:  # kernels take anything; python -O drops asserts
             raise AssertionError("action is not in action space")
-        agent = self.agent_selection
-        result = -1
         if self._in_use:  # as ``one_thread_at_a_time`` does, without another call
             raise in_use(self)
         self._in_use = True
         try:
-            if self._action_mask[action]:
-                self._given = np.empty(self._observation_size, np.float32)
-                result = self._step_and_observe(
-                    self._states,
-                    0,
-                    action,
-                    self._memory,
-                    self._features,
-                    self._given,
-                    self._action_mask,
-                )
+            is_legal = now.step(action)
         finally:
             self._in_use = False
-        if result < 0:
-            self._refuse(agent, action)
-            return
-        self._history.append(action)
-        self._cumulative_rewards[agent] = 0.0
-        if result < PAID:
-            if not self._rewards_are_zero:
-                self.rewards = dict.fromkeys(agents, 0.0)
-                self._rewards_are_zero = True
-            self.agent_selection = self.possible_agents[result]
-        else:
-            self._pay(result)
-        if self._mask_in_info:
-            self._put_masks_into_infos()
-        if self._shows_steps:
+        if not is_legal:
+            self._refuse(action)
+        elif self._shows_steps:
             self.render()
 
-    def _pay(self, result: int) -> None:
-        """A step that brought rewards or the end."""
-        self.rewards = dict(
-            zip(self.agents, self._rewards_view[: self.num_players].tolist(), strict=True)
-        )
-        self._rewards_are_zero = False
-        self._accumulate_rewards()
-        self.agent_selection = self.possible_agents[result & (PAID - 1)]
-        if result & OVER:
-            self._end_game()
-
-    def _end_game(self) -> None:
-        self._given = None
-        state = self._states[0]
-        self.terminations = dict.fromkeys(self.agents, bool(state["terminated"]))
-        self.truncations = dict.fromkeys(self.agents, bool(state["truncated"]))
-        standing = state["standing"][: self.num_players]
-        for player, agent in enumerate(self.agents):
-            self.infos[agent] = {"place": 1 + int((standing > standing[player]).sum())}
-        self._is_over = True
-        self._deads_step_first()
-
-    def _refuse(self, agent: str, action: int) -> None:
+    def _refuse(self, action: int) -> None:
         """An action in the space that the rules do not allow."""
         if self.on_illegal == "raise":
             legal = self.legal_actions()
             raise ValueError(
-                f"action {action} ({self.action_name(action)}) is not legal for {agent}; "
-                f"legal actions: {legal}"
+                f"action {action} ({self.action_name(action)}) is not legal for "
+                f"{self.agent_selection}; legal actions: {legal}"
             )
         EnvLogger.warn_on_illegal_move()
-        self._cumulative_rewards[agent] = 0.0
-        self.terminations = dict.fromkeys(self.agents, True)
-        self.truncations = dict.fromkeys(self.agents, True)
-        self.rewards = dict.fromkeys(self.agents, 0.0)
-        self.rewards[agent] = FORFEIT_REWARD
-        self._rewards_are_zero = False
-        self._accumulate_rewards()
-        self._action_mask[:] = 0
-        self._given = None
-        self._is_over = True
-        if self._mask_in_info:
-            self._put_masks_into_infos()
-        self._deads_step_first()
+        self._ongoing.lose()
 
     def observe(self, agent: str) -> Observation:
         """What the agent can know, and which actions are legal for them.
@@ -416,42 +252,31 @@ class CardEnv(OneThread, AECEnv[str, Observation, int]):
         Raises:
             KeyError: There is no such agent.
         """
-        if not self.__dict__.get("_has_reset"):
+        now = self._ongoing
+        if not now.has_begun:
             EnvLogger.error_observe_before_reset()
-        is_selected = agent == self.agent_selection
-        if is_selected and self._given is not None:
-            observation, self._given = self._given, None
-        else:
-            observation = np.empty(self._observation_size, np.float32)
-            self._observe(
-                self._states,
-                0,
-                self._player_of(agent),
-                self._memory,
-                self._features,
-                observation,
-            )
+        is_selected = agent == now.agent_selection
+        observation = now.take_given() if is_selected else None
+        if observation is None:
+            observation = now.observe(self._player_of(agent))
         if self._mask_in_info:
             return observation
-        if is_selected:
-            action_mask = self._action_mask.copy()
-        else:
-            action_mask = np.zeros(self._num_actions, np.int8)
+        action_mask = now.action_mask.copy() if is_selected else np.zeros_like(now.action_mask)
         return {"observation": observation, "action_mask": action_mask}
 
     def _player_of(self, agent: str) -> int:
-        player = self._player.get(agent)
+        player = self._ongoing.player_of.get(agent)
         if player is None:
             raise KeyError(f"there is no agent {agent!r}; the agents are {self.possible_agents}")
         return player
 
     def state(self) -> NDArray[np.float32]:
         """The true full state as float32 (S,) in [0, 1], hidden cards included, player_0 first."""
-        if not self.__dict__.get("_has_reset"):
+        if not self._ongoing.has_begun:
             EnvLogger.error_state_before_reset()
         out = np.empty((1, self.game.state_fields.size), np.float32)
         first = np.zeros(1, np.int64)
-        write_full_states(self.game, self._states, first, first, out)
+        write_full_states(self.game, self._ongoing.states, first, first, out)
         row: NDArray[np.float32] = out[0]
         return row
 
@@ -462,21 +287,21 @@ class CardEnv(OneThread, AECEnv[str, Observation, int]):
             MissingExtraError: ``pip install 'card_envs[render]'`` is needed.
             OSError: There is no display for the window.
         """
-        if not self.__dict__.get("_has_reset"):
+        if not self._ongoing.has_begun:
             EnvLogger.error_render_before_reset()
         if self.render_mode is None:
             gymnasium.logger.warn(
                 "You are calling render method without specifying any render mode."
             )
             return None
-        player = self._player[self.agent_selection] if self.agents else 0
-        return self._renderer.render(self._states, 0, player, self._memory)
+        player = self._player_of(self.agent_selection) if self.agents else 0
+        return self._renderer.render(self._ongoing.states, 0, player, self.view.codes[0])
 
-    def agent_iter(self, max_iter: int = 2**63) -> AECIterable[str, Observation, int]:
+    def agent_iter(self, max_iter: int = 2**63) -> AgentIterable:
         """Yields the agent to move until no agent is left; ``step`` once for each."""
-        if not self.__dict__.get("_has_reset"):
+        if not self._ongoing.has_begun:
             EnvLogger.error_agent_iter_before_reset()
-        return _Agents(self, max_iter)
+        return AgentIterable(self, max_iter)
 
     def close(self) -> None:
         """Close the window, if there is one."""
@@ -485,7 +310,7 @@ class CardEnv(OneThread, AECEnv[str, Observation, int]):
     if not TYPE_CHECKING:  # a misspelt attribute is an error under a type checker
 
         def __getattr__(self, name: str) -> Any:
-            if name in _NEEDS_RESET:
+            if hasattr(type(self), name):
                 raise AttributeError(f"{name} cannot be accessed before reset")
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
@@ -504,22 +329,21 @@ class CardEnv(OneThread, AECEnv[str, Observation, int]):
 
         A record changed by hand is no longer the one that :meth:`save` would bring back.
         """
-        self._given = None  # the caller may change it
-        return self._states
+        return self._ongoing.lend()
 
     @property
     def history(self) -> tuple[int, tuple[int | Redraw, ...]]:
         """The game's seed, and what was done since: actions, and calls of :meth:`determinize`."""
         self._check_reset("history")
-        return self._seed, tuple(self._history)
+        return self._ongoing.history
 
     def _check_reset(self, what: str) -> None:
-        if not self.__dict__.get("_has_reset"):
+        if not self._ongoing.has_begun:
             raise AssertionError(f"reset() needs to be called before {what}.")
 
     def legal_actions(self) -> list[int]:
         """The legal actions of the agent to move, ascending; [] when the game is over."""
-        return np.flatnonzero(self._action_mask).tolist()
+        return np.flatnonzero(self._ongoing.action_mask).tolist()
 
     def action_name(self, action: int) -> str:
         """An action in words."""
@@ -554,13 +378,7 @@ class CardEnv(OneThread, AECEnv[str, Observation, int]):
         """
         self._check_reset("determinize")
         seed, player = check_given_seed(seed), self._player_of(agent)
-        self._given = None
-        self.game.rules.determinize(self._states, 0, player, np.uint64(seed))
-        self._history.append(Redraw(player, seed))
-        if not self._is_over:  # another agent may be to move, with other cards now
-            self.game.rules.legal_action_mask(self._states, 0, self._action_mask)
-            if self._mask_in_info:
-                self._put_masks_into_infos()
+        self._ongoing.redraw(player, seed)
 
     def clone(self) -> CardEnv:
         """A copy of the running game, for search: it shares nothing but the spaces.
@@ -572,17 +390,7 @@ class CardEnv(OneThread, AECEnv[str, Observation, int]):
         twin._in_use = False
         twin._renderer = self._renderer.without_window()
         twin._shows_steps = False
-        for name in _COPIED:
-            if name in self.__dict__:
-                twin.__dict__[name] = self.__dict__[name].copy()
-        if "infos" in self.__dict__:
-            twin.infos = {agent: info.copy() for agent, info in self.infos.items()}
-            if self._mask_in_info:
-                twin._put_masks_into_infos()
-        twin._has_updated = True  # a copy made in a loop over agent_iter begins a loop of its own
-        # Copied as bytes, those between the record's entries included.
-        record = self._states.view(np.ndarray).view(np.uint8).copy()
-        twin._bind(self.game.as_states(record.view(self.game.state_dtype)))
+        twin._ongoing = self._ongoing.copy()
         return twin
 
     def __copy__(self) -> CardEnv:
@@ -598,7 +406,7 @@ class CardEnv(OneThread, AECEnv[str, Observation, int]):
         nor the dead steps after the end are included.
         """
         self._check_reset("save")
-        return Replay.of(self).to_json().encode()
+        return Replay.of(self._ongoing).to_json().encode()
 
     @one_thread_at_a_time
     def load(self, data: bytes) -> None:
@@ -615,48 +423,16 @@ class CardEnv(OneThread, AECEnv[str, Observation, int]):
         if replay.game != self.game.name:
             raise ValueError(f"this is a game of {replay.game}, not of {self.game.name}")
         replay.play()  # which checks every action
-        loaded = CardEnv(replay.game, **replay.options)
-        loaded.reset(seed=replay.seed)
+        options = dict(replay.options)
+        num_players = options.pop("num_players")
+        loaded = OngoingGame(self.game, num_players, options, self.view, self._mask_in_info)
+        loaded.begin(replay.seed)
         for entry in replay.actions:
             if isinstance(entry, Redraw):
-                loaded.determinize(loaded.possible_agents[entry.player], entry.seed)
+                loaded.redraw(entry.player, entry.seed)
             else:
                 loaded.step(entry)
-        self._renderer.check_num_players(loaded.num_players)
-        is_same_table = loaded.num_players == self.num_players
-        self.__dict__.update({k: v for k, v in loaded.__dict__.items() if k in _OF_THE_GAME})
-        self._given = None
-        if not is_same_table:  # else spaces stay the same objects
-            self.action_spaces = loaded.action_spaces
-            self.observation_spaces = self._make_observation_spaces()
-        if self._mask_in_info:
-            self._put_masks_into_infos()
-
-    def __getstate__(self) -> dict[str, Any]:
-        # Kernels and views are looked up again; the running game travels as its record.
-        left_out = {"_states", "_rewards_view", "_step_and_observe", "_observe", "_given"}
-        state = {k: v for k, v in super().__getstate__().items() if k not in left_out}
-        state["_states"] = self._states.tobytes()
-        return state
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        record = bytearray(state.pop("_states"))  # an array over it can be written to
-        super().__setstate__(state)
-        self._has_updated = True  # as in clone()
-        self._look_up_kernels()
-        self._bind(self.game.as_states(np.frombuffer(record, self.game.state_dtype)))
-
-
-class _Agents(AECIterable[str, Observation, int]):
-    def __iter__(self) -> _AgentIterator:
-        return _AgentIterator(self.env, self.max_iter)
-
-
-class _AgentIterator(AECIterator[str, Observation, int]):
-    env: CardEnv
-
-    def __next__(self) -> str:
-        agent = super().__next__()
-        assert self.env._has_updated, "need to call step() or reset() in a loop over `agent_iter`"
-        self.env._has_updated = False
-        return agent
+        self._renderer.check_num_players(num_players)
+        before, self._ongoing = self._ongoing, loaded
+        if num_players != before.num_players:  # else spaces stay the same objects
+            self._make_spaces()

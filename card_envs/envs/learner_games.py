@@ -41,7 +41,7 @@ _LEARNER = 0  # its index among the arena's agents
 
 
 class LearnerGames(OneThread):
-    """``num_envs`` games in which the learner decides whenever their seat is to move.
+    """``num_envs`` games in which a learner decides for one seat.
 
     They serve one thread at a time: concurrent calls raise a RuntimeError. If an opponent raises
     an error, games may be left between two learner decisions: all must be restarted.
@@ -61,7 +61,7 @@ class LearnerGames(OneThread):
             an error, and no game changes.
         observation_dtype: ``"float32"``, or ``"uint8"``: the learner's observations are whole
             units of ``game.fields.scale``.
-        arguments: What the environment takes besides these, for an error that names all.
+        arguments: Further arguments of the environment, to be listed in error messages.
         **options: The game's options, and the learner's ``memory`` and ``features``.
 
     Raises:
@@ -147,7 +147,7 @@ class LearnerGames(OneThread):
         self._begin(indices, seeds)
 
     def reset_next(self, indices: NDArray[np.int64]) -> None:
-        """Restart the games ``indices``, with the seeds that follow theirs."""
+        """Restart the games ``indices`` with the seeds that follow theirs."""
         self.restart(indices, next_seeds(self.game_seeds[indices]))
 
     def _begin(self, indices: NDArray[np.int64], seeds: NDArray[np.uint64]) -> None:
@@ -175,7 +175,7 @@ class LearnerGames(OneThread):
         num_players: NDArray[np.int64],
         seating: NDArray[np.int64],
     ) -> NDArray[np.bool_]:
-        """Begin games as the arena does; returns which of them (M,) are over already."""
+        """Begin games in the arena; returns which of them (M,) are already over."""
         self.arena.start(indices, seeds, num_players, seating)
         over: NDArray[np.bool_] = self.arena.waiting[indices] == NOBODY
         return over
@@ -221,8 +221,7 @@ class LearnerGames(OneThread):
     ) -> tuple[NDArray[np.float64], NDArray[np.bool_], NDArray[np.bool_]]:
         """Take the learner's actions (M,) in the games ``indices`` (M,); None: in all games.
 
-        Games that are over stay over, and must not be among them. Errors that opponents raise
-        are passed on.
+        Finished games stay finished, and must not be among them. Errors of opponents propagate.
 
         Returns:
             rewards, terminated, truncated (M,): the learner's rewards since their decision.
@@ -263,12 +262,12 @@ class LearnerGames(OneThread):
         gymnasium.logger.warn(f"{message}. The game ends with {FORFEIT_REWARD} for the offender.")
 
     def close(self) -> None:
-        """Close the agents that were given by name."""
+        """Close the agents that were created from names."""
         for agent in self._own_agents:
             agent.close()
 
     def observe_ended(self, indices: NDArray[np.int64]) -> None:
-        """Write the learner's last observation, and an empty mask, of games that are over."""
+        """Write the learner's last observation and an empty mask for finished games."""
         arena = self.arena
         for i in indices:
             self.game.observe(

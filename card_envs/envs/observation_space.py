@@ -1,4 +1,4 @@
-"""What environments observe, by their options ``mask`` and ``observation_dtype``."""
+"""The observation space by the options ``mask`` and ``observation_dtype``."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def is_mask_in_info(mask: Any) -> bool:
 def observation_space(
     game: Game, mask_in_info: bool, observation_dtype: Any = "float32"
 ) -> spaces.Space[Any]:
-    """What one seat observes: a Box, in a Dict with the action mask unless that is in ``info``.
+    """The space of one seat: a Box, in a Dict with the action mask unless the mask is in ``info``.
 
     Raises:
         ValueError: ``observation_dtype`` is neither ``"float32"`` nor ``"uint8"``.

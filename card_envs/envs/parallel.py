@@ -16,20 +16,20 @@ else:
 
 
 class ParallelCardEnv(turn_based_aec_to_parallel_wrapper[str, Observation, int]):
-    """A card game as a parallel environment, for tools that take no other.
+    """A card game as a parallel environment, for tools that need this API.
 
     One agent is to move at a time: ``infos[agent]["active_agent"]``, the same for all agents until
-    the game is over. A step takes that agent's action; those of the others are ignored, whatever
-    they are, and may be left out. Their masks are all 0. Every agent gets an observation, a reward
-    and an info at every step.
+    the game is over. A step takes that agent's action; actions of others are ignored and may be
+    left out. Their masks are all 0. Every agent gets an observation, a reward and an info at every
+    step.
 
-    This is PettingZoo's ``turn_based_aec_to_parallel``, except that ``reset`` says who is to move
-    too, that infos once returned stay as they are, and that a step after the end gives five empty
-    dicts.
+    This is PettingZoo's ``turn_based_aec_to_parallel``, except that ``reset`` too names the active
+    agent, that infos do not change after they were returned, and that a step after the end returns
+    five empty dicts.
 
     Args:
         game: The game's id or versioned name.
-        **options: The arguments of ``CardEnv``, which is within: ``unwrapped``.
+        **options: The arguments of the ``CardEnv`` that it wraps (``unwrapped``).
 
     Raises:
         ValueError, TypeError: As for ``CardEnv``.
@@ -48,7 +48,7 @@ class ParallelCardEnv(turn_based_aec_to_parallel_wrapper[str, Observation, int])
 
     @agents.setter
     def agents(self, agents: list[str]) -> None:
-        """PettingZoo's class keeps copies, which a game loaded within would not change."""
+        """Ignored: PettingZoo's class assigns a copy, which would be stale after ``load``."""
 
     @property
     def possible_agents(self) -> list[str]:
@@ -57,7 +57,7 @@ class ParallelCardEnv(turn_based_aec_to_parallel_wrapper[str, Observation, int])
 
     @possible_agents.setter
     def possible_agents(self, agents: list[str]) -> None:
-        """As of ``agents``."""
+        """As for ``agents``."""
 
     def reset(
         self, seed: int | None = None, options: dict[str, Any] | None = None

@@ -24,11 +24,11 @@ Observation = Any
 
 
 class SingleSeatEnv(Portable, gymnasium.Env[Observation, np.int64]):
-    """One seat of a card game against opponents, who move between the learner's decisions.
+    """One seat of a card game against opponents, which move between the learner's decisions.
 
     ## Description
-    A game of ``card_envs.games``; its rules, actions and observation are in its RULES.md and in
-    the docstring of its module, such as ``card_envs.beaver_gang_v0``.
+    A game of ``card_envs.games``; its rules, actions, observation and options are in its
+    RULES.md.
 
     ## Action Space
     ``Discrete(A)``; :meth:`action_masks` (the method that sb3-contrib's MaskablePPO calls) and
@@ -55,6 +55,10 @@ class SingleSeatEnv(Portable, gymnasium.Env[Observation, np.int64]):
     The end of the game, or truncation after ``max_steps`` decisions of all players together.
 
     ## Arguments
+    The others are documented in ``card_envs.envs.options.EnvOptions``; ``memory`` and ``features``
+    are the learner's (opponents observe as they were made for), and ``mask`` is ``"info"`` by
+    default.
+
     Args:
         game: The game's id or versioned name.
         num_players: One number, or a pair (low, high): each game then draws its own. None: the
@@ -65,23 +69,9 @@ class SingleSeatEnv(Portable, gymnasium.Env[Observation, np.int64]):
             (M, A). None: the heuristic, or random if the game has none.
         seat: The learner's seat; None: drawn at each reset.
         skip_forced: Whether forced moves (a single legal action) are made for the learner.
-        reward: ``"rank"``, ``"win"`` or ``"score"``.
-        max_steps: Decisions after which a game is truncated.
-        memory: What the learner observes: with ``"perfect"`` recall, or ``"none"``. Opponents
-            observe as they were made for.
-        features: Whether derived fields are written, or left 0.
-        mask: Where the action mask is: ``"info"`` or ``"observation"``.
-        on_illegal: ``"terminate"``: an illegal action ends the game with reward -1 (as with
-            PettingZoo's TerminateIllegalWrapper); ``"raise"``: it is a ValueError, and the game
-            is unchanged.
         observation_dtype: ``"float32"``: values in [0, 1]; ``"uint8"``: the same in whole units,
             ``value * game.fields.scale``.
-        render_mode: None, ``"ansi"`` (``render()`` returns the table in words), ``"rgb_array"`` (as
-            a picture, uint8 (720, 960, 3)) or ``"human"`` (a window shows it after each step).
-            Pictures need ``pip install 'card_envs[render]'`` once they are drawn.
-        render_perspective: Whose view: None (the learner's), a seat from 0 on, or ``"all"`` (an
-            open table: as player 0 sees it, with all players' cards face up).
-        **own_options: The game's own options.
+        **own_options: The game's own options, which are in its RULES.md.
 
     Raises:
         ValueError, TypeError: An argument is wrong; the message says what is allowed.
@@ -145,7 +135,7 @@ class SingleSeatEnv(Portable, gymnasium.Env[Observation, np.int64]):
 
     @property
     def view(self) -> View:
-        """How the learner observes: ``memory`` and ``features``."""
+        """The learner's ``memory`` and ``features``."""
         return self._games.arena.view
 
     def reset(
@@ -153,7 +143,7 @@ class SingleSeatEnv(Portable, gymnasium.Env[Observation, np.int64]):
     ) -> tuple[Observation, dict[str, Any]]:
         """Begin a new game and let the opponents play to the learner's first decision.
 
-        A game that ends before that is skipped: the next one has the seed that follows.
+        A game that ends before that is skipped; the next one has the next seed.
 
         Returns:
             The observation, float32 (D,), and ``{"action_mask": int8 (A,), "seat": int}``; with
@@ -172,14 +162,14 @@ class SingleSeatEnv(Portable, gymnasium.Env[Observation, np.int64]):
         return self._observe()
 
     def step(self, action: np.int64 | int) -> tuple[Observation, float, bool, bool, dict[str, Any]]:
-        """The learner's action, and all that follows until their next decision.
+        """Take the learner's action, and play until their next decision.
 
         Args:
-            action: From 0 to A - 1; what an illegal one does, ``on_illegal`` says.
+            action: From 0 to A - 1; ``on_illegal`` says what an illegal one does.
 
         Returns:
-            Observation and info as of :meth:`reset`; between them the reward of all that has
-            happened, whether the game is over, and whether ``max_steps`` ended it.
+            The observation; the learner's reward since their last decision; whether the game has
+            terminated; whether ``max_steps`` truncated it; and the info, as in :meth:`reset`.
 
         Raises:
             ResetNeeded: No game has begun, or it is over.
@@ -209,13 +199,13 @@ class SingleSeatEnv(Portable, gymnasium.Env[Observation, np.int64]):
 
     @property
     def num_players(self) -> int:
-        """The number of players of the present game."""
+        """The number of players of the current game."""
         self._check_reset("num_players")
         return int(self._games.arena.states["num_players"][0])
 
     @property
     def seat(self) -> int:
-        """The learner's seat in the present game."""
+        """The learner's seat in the current game."""
         self._check_reset("seat")
         return int(self._games.learner_seats[0])
 
@@ -233,7 +223,7 @@ class SingleSeatEnv(Portable, gymnasium.Env[Observation, np.int64]):
         return self.game.action_name(int(action))
 
     def render(self) -> Any:
-        """The table in words or as a picture, by ``render_mode``; or it is shown in a window.
+        """Return the table in words or as a picture, or show it in a window, by ``render_mode``.
 
         Raises:
             MissingExtraError: ``pip install 'card_envs[render]'`` is needed.

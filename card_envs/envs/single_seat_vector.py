@@ -42,8 +42,8 @@ class SingleSeatVectorEnv(Portable, VectorEnv[Observation, NDArray[np.int64], ND
 
     ``infos["action_mask"]``, int8 (N, A), and ``infos["seat"]``, int64 (N,), belong to the
     observations returned; ``infos["_action_mask"]`` and ``infos["_seat"]``, bool (N,), say which
-    games have them. These are all games, except after a ``reset`` of some: then the rows of the
-    others are 0, and :meth:`action_masks` has the masks of all.
+    games have them. All games have them except after a ``reset`` of some: the rows of the
+    others are then 0, and :meth:`action_masks` returns the masks of all.
 
     With ``mask="observation"`` observations are ``{"observation": float32 (N, D), "action_mask":
     int8 (N, A)}``, and there is no mask in ``infos``.
@@ -51,30 +51,18 @@ class SingleSeatVectorEnv(Portable, VectorEnv[Observation, NDArray[np.int64], ND
     Args:
         game: The game's id or versioned name.
         num_envs: Number of games.
-        num_players: As for ``SingleSeatEnv``, like all arguments that are not named here.
-        opponents: As for ``SingleSeatEnv``.
-        seat: As for ``SingleSeatEnv``.
-        skip_forced: As for ``SingleSeatEnv``.
-        reward: As for ``SingleSeatEnv``.
-        max_steps: As for ``SingleSeatEnv``.
-        memory: As for ``SingleSeatEnv``.
-        features: As for ``SingleSeatEnv``.
-        mask: As for ``SingleSeatEnv``.
         autoreset_mode: When finished games are reset, as ``gymnasium.vector.AutoresetMode``, its
             name or its value:
 
             - ``SAME_STEP``: in the step in which they end. ``infos["final_obs"]`` and
               ``infos["final_info"]`` then hold the last observations and infos of the games that
               ended; ``infos["_final_obs"]`` and ``infos["_final_info"]`` say which they are.
-            - ``NEXT_STEP``: in the step after that. Their action in that step is ignored, whatever
-              it is; their reward is 0. A game that is over has an action mask of zeros.
+            - ``NEXT_STEP``: in the step after that. Their action in that step is ignored, and
+              their reward is 0. A finished game has an action mask of zeros.
             - ``DISABLED``: by the caller, with ``reset(options={"reset_mask": ...})``. A step in
               which one of the games is over is an error.
-        on_illegal: As for ``SingleSeatEnv``.
-        observation_dtype: As for ``SingleSeatEnv``.
         render_mode: None, ``"ansi"`` or ``"rgb_array"``: a text or a picture of each game.
-        render_perspective: As for ``SingleSeatEnv``.
-        **own_options: The game's own options.
+        **own_options: The game's own options; all other arguments are those of ``SingleSeatEnv``.
 
     Raises:
         ValueError, TypeError: An argument is wrong; the message says what is allowed.
@@ -155,7 +143,7 @@ class SingleSeatVectorEnv(Portable, VectorEnv[Observation, NDArray[np.int64], ND
     ) -> tuple[Observation, dict[str, Any]]:
         """Begin all games, or some.
 
-        A game plays out as ``SingleSeatEnv`` with its seed does.
+        A game plays out as in ``SingleSeatEnv`` with the same seed.
 
         Args:
             seed: One seed: game i has the seed ``seed + i``. Or one for each game, which may be
@@ -226,7 +214,7 @@ class SingleSeatVectorEnv(Portable, VectorEnv[Observation, NDArray[np.int64], ND
         NDArray[np.bool_],
         dict[str, Any],
     ]:
-        """Take the learners' actions (N,), and all that follows until their next decisions.
+        """Take the learners' actions (N,), and play until their next decisions.
 
         Raises:
             ValueError: The array is of the wrong shape or dtype, an action is outside the action
@@ -316,7 +304,7 @@ class SingleSeatVectorEnv(Portable, VectorEnv[Observation, NDArray[np.int64], ND
         return self.game.action_name(int(action))
 
     def call(self, name: str, *args: Any, **kwargs: Any) -> tuple[Any, ...]:
-        """What a method of ``SingleSeatEnv`` returns, or an attribute is, in each game.
+        """Call a method of ``SingleSeatEnv``, or get an attribute, in each game.
 
         Args:
             name: ``"action_masks"``, ``"action_name"`` or ``"render"``; or an attribute, see
@@ -367,7 +355,7 @@ class SingleSeatVectorEnv(Portable, VectorEnv[Observation, NDArray[np.int64], ND
         return self.call(name)
 
     def set_attr(self, name: str, values: Any) -> None:
-        """Give the games an attribute of the caller's own: a label, for example.
+        """Set an attribute of the caller's own for each game, such as a label.
 
         Args:
             name: Its name.
@@ -390,7 +378,7 @@ class SingleSeatVectorEnv(Portable, VectorEnv[Observation, NDArray[np.int64], ND
         self._games.close()
 
     def render(self) -> tuple[Any, ...] | None:
-        """Every table, in words or as a picture, by ``render_mode``.
+        """All tables, in words or as pictures, by ``render_mode``.
 
         Raises:
             MissingExtraError: ``pip install 'card_envs[render]'`` is needed.
@@ -405,7 +393,7 @@ class SingleSeatVectorEnv(Portable, VectorEnv[Observation, NDArray[np.int64], ND
 
 
 def _with_flags(infos: dict[str, Any], games: NDArray[np.bool_]) -> dict[str, Any]:
-    """The infos, and for each key which games have it: Gymnasium's convention."""
+    """The infos and, for each key, which games have it, by Gymnasium's convention."""
     return {**infos, **{f"_{key}": games.copy() for key in infos}}
 
 

@@ -1,6 +1,6 @@
 """How strong agents are: duplicate deals, confidence intervals, tournaments, ratings.
 
-``evaluate`` plays one table, ``run_tournament`` every table that some agents can form;
+``evaluate`` plays one table, ``run_tournament`` every table that the agents can form;
 both are built on ``play_deals``. Statistics need scipy, tables and pictures rich and matplotlib:
 ``pip install 'card_envs[evaluation]'``.
 """

@@ -1,7 +1,7 @@
 """Duplicate deals: every deal is played in all cyclic seatings with the same cards.
 
-Seating r puts agent k in seat (k + r) mod n. Games of one deal are correlated; the deals'
-means are independent, and intervals are over those.
+Seating r puts agent k in seat (k + r) mod n. Games of one deal are correlated; the means of the
+deals are independent, and intervals are computed from these.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from card_envs.agents import Agent, AgentLike, FollowingAgent, ProgramAgent, as_agent
-from card_envs.agents.programs import ProgramRecord
+from card_envs.agents.programs import ProgramReport
 from card_envs.agents.search.agents import Searcher
 from card_envs.contract.game import Game
 from card_envs.engine.arena import Arena
@@ -37,16 +37,16 @@ class MatchResults:
     """The results of a table's games; each deal was played in several seatings.
 
     Attributes:
-        standing: float64 (deals, seatings, agents): the higher the better, equal is level.
-        score: float64 (deals, seatings, agents), what ``reward="score"`` paid in all.
+        standing: float64 (deals, seatings, agents): higher is better, equal is a tie.
+        score: float64 (deals, seatings, agents), the total reward with ``reward="score"``.
         truncated: bool (deals, seatings), games that ended at ``max_steps``.
-        programs: How the programs among the agents did.
+        programs: The reports on the programs among the agents.
     """
 
     standing: NDArray[np.float64]
     score: NDArray[np.float64]
     truncated: NDArray[np.bool_]
-    programs: tuple[ProgramRecord, ...] = ()
+    programs: tuple[ProgramReport, ...] = ()
 
     @property
     def rank(self) -> NDArray[np.float64]:
@@ -67,7 +67,7 @@ class MatchResults:
 
 
 def deal_seeds(seed: int, deals: int) -> NDArray[np.uint64]:
-    """The seeds of some deals, uint64 (deals,); more deals begin with the same ones.
+    """The seeds of the deals, uint64 (deals,); a larger number begins with the same ones.
 
     Args:
         seed: A whole number from 0 to 2**64 - 1.
@@ -102,7 +102,7 @@ def play_deals(
 ) -> MatchResults:
     """Play every deal in all cyclic seatings.
 
-    A game that a program forfeits ends there: it is last, and the others are level.
+    A game ends when a program forfeits it: the program is last, and the others are tied.
 
     Args:
         game: The game, or its name.
@@ -110,9 +110,9 @@ def play_deals(
             their number is the number of players.
         seeds: The deals' seeds, whole numbers (deals,).
         options: The game's options except ``reward``.
-        orders: int64 (deals, agents), a permutation for each deal: the agents' places in its first
-            seating. None: as they are given. It can matter which agent sits to whose left.
-        agent_seed: For agents that choose at random, except ``random``, which follows the deals.
+        orders: int64 (deals, agents), a permutation for each deal: the agents' seats in its first
+            seating. None: in the order given. It can matter who sits to whose left.
+        agent_seed: For agents that choose at random, except ``random``, which uses deals' seeds.
 
     Returns:
         The results, for each deal in each of the seatings.
@@ -180,7 +180,7 @@ def _play_deals(
             results[these] = np.take_along_axis(by_seating, seats_of[these], axis=2)
     programs = [agent for agent in distinct if isinstance(agent, ProgramAgent)]
     return MatchResults(
-        standing, score, truncated, tuple(agent.take_record() for agent in programs)
+        standing, score, truncated, tuple(agent.take_report() for agent in programs)
     )
 
 
@@ -198,7 +198,7 @@ def play_one_against(
 
     Args:
         game: The game, or its name.
-        agent: The one; it is agent 0 of the results.
+        agent: The single agent; it is agent 0 of the results.
         others: The agent in all other seats.
         sizes: Numbers of players.
         seeds: The deals' seeds, uint64 (deals,), the same for every size.
@@ -238,7 +238,7 @@ def check_evaluation_options(game: Game, options: Mapping[str, Any]) -> dict[str
 
 
 def agent_name(agent: AgentLike) -> str:
-    """What an agent is called in results: the name given, or its own."""
+    """An agent's name in results: the name given, or its own."""
     if isinstance(agent, (str, os.PathLike)):
         return os.fspath(agent)
     own = agent.name if isinstance(agent, Agent) else getattr(agent, "__name__", "function")
@@ -246,7 +246,7 @@ def agent_name(agent: AgentLike) -> str:
 
 
 def made_agent(agent: AgentLike, game: Game, seed: int, stack: ExitStack) -> Agent:
-    """The agent, as ``as_agent`` makes it; one that is made here is closed with the stack."""
+    """The agent, as ``as_agent`` makes it; the stack closes it if it is created here."""
     made = as_agent(agent, game, seed)
     if made is not agent:
         stack.callback(made.close)
@@ -256,8 +256,8 @@ def made_agent(agent: AgentLike, game: Game, seed: int, stack: ExitStack) -> Age
 def distinct_agents(
     game: Game, agents: Sequence[AgentLike], seed: int, stack: ExitStack
 ) -> tuple[list[Agent], NDArray[np.int64]]:
-    """A table's agents without repetitions, each asked once for all its seats, and the index of
-    each place's; those that are made here are closed with the stack."""
+    """A table's distinct agents, each queried once for all its seats, and the index of each seat's
+    agent; the stack closes those that are created here."""
     made: dict[object, int] = {}
     distinct: list[Agent] = []
     indices = []

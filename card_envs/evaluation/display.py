@@ -1,4 +1,4 @@
-"""Results for people: tables in the terminal, and pictures. They show what JSON files hold."""
+"""Results as tables in the terminal and as pictures, made from their JSON data."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ MUCH_TRUNCATION = 0.01
 
 
 def short_names(names: Sequence[str]) -> list[str]:
-    """Agents' names; a policy file is named by its stem, after as many of its folders as it
-    takes to tell it apart."""
+    """Agents' names; a policy file is shortened to its stem, with as many folders as are needed to
+    tell it apart."""
     short = []
     for name in names:
         others, depth = {*names} - {name}, 1
@@ -42,8 +42,8 @@ def _with_folders(name: str, depth: int) -> str:
 
 
 def rating_interval(agent: Mapping[str, Any]) -> str:
-    """The interval of an agent's rating in words, from its entry in a tournament's JSON; a dash
-    where there is none."""
+    """The interval of an agent's rating as text, from its entry in a tournament's JSON; a dash if
+    there is none."""
     if agent["rating_ci95"] is None:
         return "–"
     low, high = ("open" if end is None else f"{end:+.0f}" for end in agent["rating_ci95"])
@@ -64,7 +64,7 @@ def with_interval(row: Mapping[str, Any], key: str, style: str = "+.3f") -> str:
 
 
 def check_display() -> None:
-    """Raise a MissingExtraError if tables cannot be printed: better before games are played."""
+    """Raise a MissingExtraError if tables cannot be printed, before any games are played."""
     import_extra("rich.table", "evaluation")
 
 
@@ -184,14 +184,14 @@ def plot_ratings(result: Mapping[str, Any], picture: str | Path, title: str) -> 
 def rating_limits(rows: Sequence[Mapping[str, Any]]) -> tuple[float, float] | None:
     """The ends of the axis of ratings.
 
-    A rating whose interval is open says little: an arrow at the edge stands for one that lies far
-    from all closed ends, which would leave the others no room.
+    Ratings with an open interval are uncertain: one far from all closed ends would squeeze the
+    others, and is drawn as an arrow at the edge.
 
     Args:
         rows: The agents, with ``rating`` and ``rating_ci95``.
 
     Returns:
-        None if all ratings are within the axis anyway.
+        The limits; None if no rating needs to be cut off.
     """
     ends = [end for row in rows for end in row["rating_ci95"] or [] if end is not None]
     margin = 0.1 * (max(ends) - min(ends)) if ends else 0.0
@@ -204,7 +204,7 @@ def rating_limits(rows: Sequence[Mapping[str, Any]]) -> tuple[float, float] | No
 def draw_matrix(
     axes: Any, names: Sequence[str], cells: NDArray[Any], low: float, high: float, style: str
 ) -> None:
-    """Draw what each agent has to do with each other one, in colors from red to green.
+    """Draw a value for each pair of agents, in colors from red to green.
 
     Args:
         axes: matplotlib's.
@@ -253,7 +253,7 @@ def check_picture_name(path: Path) -> None:
 
 
 def _table(title: str, headings: Sequence[str]) -> Any:
-    """A table whose columns are aligned to the right but for the first one, of names."""
+    """A table with a first column of names, and all others aligned to the right."""
     table = import_extra("rich.table", "evaluation").Table(title=title)
     for k, heading in enumerate(headings):
         table.add_column(heading, justify="right" if k else "left", overflow="fold")
@@ -270,7 +270,7 @@ def _pairwise_table(
 
 
 def _name(name: str) -> str:
-    """An agent's name as it is: what is in brackets is no markup."""
+    """An agent's name, in which brackets are not markup."""
     return str(import_extra("rich.markup", "evaluation").escape(name))
 
 
@@ -287,7 +287,7 @@ def _fits(table: Any) -> bool:
 
 
 def _width(content: Any) -> int:
-    """The characters that it takes if there is room."""
+    """Its width in characters if there is room."""
     console = import_extra("rich.console", "evaluation").Console(width=10_000)
     return int(console.measure(content).maximum)
 
@@ -304,7 +304,7 @@ def _print_truncated(result: Mapping[str, Any]) -> None:
 
 
 def _print_programs(result: Mapping[str, Any]) -> None:
-    """Print how the programs did, if any took part, and a table of their faults."""
+    """Print the reports on programs, if any took part, and a table of their faults."""
     programs = result.get("programs", [])
     if not programs:
         return

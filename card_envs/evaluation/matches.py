@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from card_envs.agents import AgentLike
-from card_envs.agents.programs import ProgramRecord
+from card_envs.agents.programs import ProgramReport
 from card_envs.contract.game import Game
 from card_envs.evaluation.deals import (
     agent_name,
@@ -22,13 +22,13 @@ from card_envs.utils.extras import import_extra
 
 @dataclass(frozen=True)
 class AgentResult:
-    """What one agent of a table got, on average over deals.
+    """The mean results of one agent of a table over deals.
 
     Attributes:
         name: The agent's name.
         rank: The rank reward, from -1 (behind everybody) to +1 (ahead of everybody).
-        win: The share of victories; winners share one.
-        score: What ``reward="score"`` paid.
+        win: The share of victories; tied winners share one.
+        score: The total reward with ``reward="score"``.
     """
 
     name: str
@@ -48,7 +48,7 @@ class AgentResult:
 
 @dataclass(frozen=True)
 class EvaluationResult:
-    """What the agents of a table got.
+    """The results of the agents of a table.
 
     Attributes:
         game: The game's versioned name.
@@ -58,7 +58,7 @@ class EvaluationResult:
         options: The game's options except ``reward``.
         agents: The agents' results, in the order in which they were given.
         truncated: The share of games that ended at ``max_steps``.
-        programs: How the programs among the agents did.
+        programs: The reports on the programs among the agents.
     """
 
     game: str
@@ -68,7 +68,7 @@ class EvaluationResult:
     options: Mapping[str, Any]
     agents: tuple[AgentResult, ...]
     truncated: float
-    programs: tuple[ProgramRecord, ...] = ()
+    programs: tuple[ProgramReport, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
         """The result as JSON data; the same seed gives the same bytes.
@@ -87,8 +87,8 @@ class EvaluationResult:
         }
 
 
-def programs_as_json(programs: Sequence[ProgramRecord]) -> dict[str, Any]:
-    """``{"programs": [...]}``, or nothing where no program plays."""
+def programs_as_json(programs: Sequence[ProgramReport]) -> dict[str, Any]:
+    """``{"programs": [...]}``, or ``{}`` if no program plays."""
     return {"programs": [program.to_json() for program in programs]} if programs else {}
 
 
@@ -105,7 +105,7 @@ def evaluate(
         game: The game, or its name.
         agents: The table (names, agents, or functions of observations and masks); their number is
             the number of players.
-        deals: How many deals, at least 2.
+        deals: The number of deals, at least 2.
         seed: The deals' seed, and that of agents that choose at random.
         options: The game's options except ``reward``.
 

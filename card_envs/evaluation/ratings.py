@@ -1,8 +1,8 @@
 """Ratings from whole rankings, ties included: Plackett-Luce in Davidson's form, by maximum
 likelihood.
 
-Places are assigned from the first down. Among the players that have none yet, a set S is the next
-to share one with a probability proportional to ``d(|S|)`` times the geometric mean of the strengths
+Ranks are assigned from the first down. Among the players without one, a set S is the next to share
+a rank with a probability proportional to ``d(|S|)`` times the geometric mean of the strengths
 in S; ``d(1)`` is 1, and the others are fitted with the strengths. Without ties this is the
 Plackett-Luce model, with two players Davidson's model of paired comparisons.
 """
@@ -39,7 +39,7 @@ MAX_AGENTS = (1 << _BITS) - 1
 class RatingEstimates(NamedTuple):
     """Ratings on Elo's scale (400 points: ten to one) and their 95% intervals, float64 (agents,).
 
-    The ends of an interval are infinite where nothing in the games bounds the rating.
+    The ends of an interval are infinite where the games do not bound the rating.
     """
 
     rating: NDArray[np.float64]
@@ -48,13 +48,13 @@ class RatingEstimates(NamedTuple):
 
 
 class Rankings:
-    """What some agents' games say about their strengths, deal by deal.
+    """The evidence of some agents' games about their strengths, deal by deal.
 
     Args:
         num_agents: The number of agents, at most 15.
-        tables: For each table the agents at its places (n,), whole numbers below ``num_agents``,
-            and their standings, float64 (deals, seatings, n): the higher the better, equal is
-            level. All tables have the same number of deals; the same row of two tables is the same
+        tables: For each table the agents in its seats (n,), whole numbers below ``num_agents``,
+            and their standings, float64 (deals, seatings, n): higher is better, equal is a
+            tie. All tables have the same number of deals; the same row of two tables is the same
             deal.
 
     Raises:
@@ -103,7 +103,7 @@ class Rankings:
         self._make_choices(events)
 
     def _make_choices(self, events: NDArray[np.int64]) -> None:
-        """What could have happened instead of each event, and its features."""
+        """The alternatives to each event, and their features."""
         sizes = sorted({int(self._players(code).sum()) for code in events[1]} | {1})
         self._num_ties = len(sizes) - 1
         rows: list[NDArray[np.float64]] = []
@@ -136,11 +136,11 @@ class Rankings:
         return code >> _BITS * np.arange(self.num_agents) & (1 << _BITS) - 1
 
     def fit(self, weights: NDArray[np.float64], start: NDArray[np.float64]) -> NDArray[np.float64]:
-        """The most likely parameters.
+        """The maximum-likelihood parameters.
 
         Args:
             weights: float64 (events,), how often each event happened: a sum of rows of ``counts``.
-            start: float64 (num_agents + ties,), where the search begins; zeros will do.
+            start: float64 (num_agents + ties,), the starting point; zeros will do.
 
         Returns:
             float64 (num_agents + ties,): the logarithms of the agents' strengths, then those of
@@ -191,7 +191,7 @@ class Rankings:
 
         Args:
             bootstraps: The number of bootstrap samples, at least 1.
-            rng: Draws the samples.
+            rng: The generator of the samples.
         """
         count = self.num_agents
         whole = self.counts.sum(axis=0)
@@ -236,7 +236,7 @@ class Rankings:
 
 
 def _widening(deals: int) -> float:
-    """How much too narrow a bootstrap's interval of this number of deals is, as of a mean."""
+    """The factor by which a bootstrap interval of a mean is too narrow for this number of deals."""
     if deals < 2:
         return 1.0
     stats = import_extra("scipy.stats", "evaluation")

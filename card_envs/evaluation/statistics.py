@@ -54,11 +54,11 @@ def estimate_mean(
     """The mean of independent bounded values and its 95% confidence interval.
 
     The interval is Student's t with two pseudo-observations, one at each end of the values' range,
-    as Agresti and Coull (1998) add successes and failures to a proportion; it is cut off at the
+    as Agresti and Coull (1998) add successes and failures to a proportion; it is clipped to the
     range. They stand for rare results that did not occur. The more values differ from the most
     common one, k of N, the less such results can matter: each pseudo-observation weighs
     4 b / k + (14 / N)**2, at most 1, where b is 1 if the k lie on one side of the most common
-    value, and 0 if they balance (b = abs(sum(sign(d) * d**4)) / sum(d**4), of their distances d);
+    value, and 0 if they balance (b = abs(sum(sign(d) * d**4)) / sum(d**4) over their distances d);
     and it is no farther from that value than 1 + (12 / k)**2 times the farthest of them.
 
     Args:

@@ -1,4 +1,4 @@
-"""A tournament: every table that some agents can form, their ratings, and pairwise results.
+"""A tournament: every table that the agents can form, their ratings, and pairwise results.
 
 The ratings are strengths on Elo's scale (400 points: ten to one), fitted to the whole rankings of
 all games (``card_envs.evaluation.ratings``); their mean is 0 over the agents whose intervals are
@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from card_envs.agents import AgentLike
-from card_envs.agents.programs import ProgramRecord, merged
+from card_envs.agents.programs import ProgramReport, merged
 from card_envs.contract.game import Game
 from card_envs.evaluation.deals import (
     MatchResults,
@@ -47,7 +47,7 @@ _BOOTSTRAPS = 200
 
 @dataclass(frozen=True)
 class RatedAgentResult:
-    """What one agent of a tournament got.
+    """The results of one agent of a tournament.
 
     Attributes:
         name: The agent's name.
@@ -78,12 +78,12 @@ class RatedAgentResult:
 
 @dataclass(frozen=True)
 class TableResult:
-    """What happened at one table of a tournament.
+    """The results of one table of a tournament.
 
     Attributes:
-        agents: The names of the agents at its places; an agent may have several.
-        rank: The mean rank reward of each place.
-        win: The mean share of victories of each place.
+        agents: The names of the agents in its seats; an agent may have several.
+        rank: The mean rank reward of each seat's agent.
+        win: The mean share of victories of each seat's agent.
         truncated: The share of games that ended at ``max_steps``.
     """
 
@@ -102,7 +102,7 @@ class TableResult:
         }
 
     def listed(self, names: Sequence[str]) -> TableResult:
-        """The same with the agents in the order of ``names``."""
+        """The same result with the agents in the order of ``names``."""
         order = sorted(range(len(self.agents)), key=lambda k: names.index(self.agents[k]))
         return TableResult(
             tuple(self.agents[k] for k in order),
@@ -114,24 +114,24 @@ class TableResult:
 
 @dataclass(frozen=True)
 class TournamentSummary:
-    """What tables, perhaps of several sizes, say about the agents.
+    """The results of the agents over tables, perhaps of several sizes.
 
-    Means are over an agent's places at a table, then over tables, then over table sizes.
+    Means are over an agent's seats at a table, then over tables, then over table sizes.
 
     Attributes:
         agents: The agents' ratings and mean results.
         pairwise: float64 (agents, agents): how often the row's agent is ahead of the column's,
-            level counting half.
+            ties counting half.
         tables: The results of each table.
         truncated: The share of games that ended at ``max_steps``, of all tables alike.
-        programs: How the programs among the agents did, at all tables.
+        programs: The reports on the programs among the agents, over all tables.
     """
 
     agents: tuple[RatedAgentResult, ...]
     pairwise: NDArray[np.float64]
     tables: tuple[TableResult, ...]
     truncated: float
-    programs: tuple[ProgramRecord, ...] = ()
+    programs: tuple[ProgramReport, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
         """The summary as JSON data, with ``programs`` where programs play."""
@@ -144,7 +144,7 @@ class TournamentSummary:
         }
 
     def listed(self, names: Sequence[str]) -> TournamentSummary:
-        """The same with the agents in another order, everywhere."""
+        """The same summary with the agents in another order."""
         places = {agent.name: k for k, agent in enumerate(self.agents)}
         order = [places[name] for name in names]
         tables = [table.listed(names) for table in self.tables]
@@ -167,7 +167,7 @@ class TournamentResult:
         deals: The number of deals of every table; each was played in ``num_players`` seatings.
         seed: The deals' seed.
         options: The game's options except ``reward``.
-        summary: What the tables say about the agents.
+        summary: The results of the agents over all tables.
     """
 
     game: str
@@ -190,7 +190,7 @@ class TournamentResult:
 
 
 def tables_of(count: int, players: int) -> list[tuple[int, ...]]:
-    """Every table of ``players`` places that has two or more of ``count`` agents, as indices."""
+    """Every table of ``players`` seats with at least two of ``count`` agents, as indices."""
     tables = combinations_with_replacement(range(count), players)
     return [table for table in tables if len(set(table)) > 1]
 
@@ -216,10 +216,9 @@ def run_tournament(
     *,
     progress: bool = False,
 ) -> TournamentResult:
-    """Play every table that some agents can form.
+    """Play every table that the agents can form.
 
-    The order in which the agents are listed is their order in the summary; nothing else depends on
-    it.
+    The summary lists the agents in the given order; nothing else depends on it.
 
     Args:
         game: The game, or its name.
@@ -265,13 +264,13 @@ def summarize(
     played: Sequence[MatchResults],
     seed: int = 0,
 ) -> TournamentSummary:
-    """What tables, perhaps of several sizes, say about the agents.
+    """The results of the agents over tables, perhaps of several sizes.
 
     Args:
         names: The agents' names.
-        tables: The agents at each table's places, as indices of ``names``.
+        tables: The agents in each table's seats, as indices of ``names``.
         played: The results of each table, of the same deals.
-        seed: Of the bootstrap.
+        seed: The seed of the bootstrap.
 
     Raises:
         MissingExtraError: scipy or threadpoolctl is not installed.
@@ -312,7 +311,7 @@ def summarize(
         for table, result in zip(tables, played, strict=True)
     ]
     truncated = float(np.concatenate([result.truncated.ravel() for result in played]).mean())
-    programs = merged(record for result in played for record in result.programs)
+    programs = merged(report for result in played for report in result.programs)
     return TournamentSummary(
         tuple(agents), pairwise.mean(axis=0), tuple(of_tables), truncated, programs
     )
@@ -321,8 +320,8 @@ def summarize(
 def _of_agents(
     count: int, table: Sequence[int], result: MatchResults
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
-    """Of one table: rank reward and share of victories of each agent (count, deals), and how often
-    each is ahead of each other (count, count); nan for agents that are not at the table."""
+    """Rank reward and share of victories of each agent at one table (count, deals), and how often
+    each is ahead of each other (count, count); NaN for agents that are not at the table."""
     ranks, wins = np.full((2, count, len(result.standing)), np.nan)
     ahead = np.full((count, count), np.nan)
     places = np.array(table)

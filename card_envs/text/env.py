@@ -42,14 +42,13 @@ class TextEnv(OneThread):
         game: The game's id or versioned name.
         num_players: Number of players, unless :meth:`reset` says otherwise; None: the game's
             default.
-        reward: ``"rank"``, ``"win"`` or ``"score"``.
-        max_steps: Decisions after which a game is truncated.
         memory: What texts hold: with ``"perfect"`` recall, or ``"none"``: the table as the player
             can see it now.
         max_tries: How many answers a player may give to one decision.
         on_illegal: What follows when all of them are wrong: ``"terminate"`` (the game ends, with -1
             for the player, as in ``CardEnv``) or ``"random"`` (a random legal action is taken).
-        **own_options: The game's own options.
+        **own_options: The game's own options, which are in its RULES.md; ``reward`` and
+            ``max_steps`` are documented in ``card_envs.envs.options.EnvOptions``.
 
     Raises:
         ValueError, TypeError: An argument is wrong; the message says what is allowed.
@@ -81,7 +80,7 @@ class TextEnv(OneThread):
             options=options,
         )
         self._next_seed: int | None = None
-        self._has_game = False
+        self._env: CardEnv | None = None
 
     @property
     def max_chars(self) -> int:
@@ -107,7 +106,8 @@ class TextEnv(OneThread):
         Stepping it directly bypasses the texts.
         """
         self._check_reset("aec")
-        return self._table.env
+        assert self._env is not None
+        return self._env
 
     @property
     def rewards(self) -> dict[int, float]:
@@ -122,7 +122,7 @@ class TextEnv(OneThread):
         ``place``: in the final standing from 1, None unless the game was played to its end."""
         self._check_reset("game_info")
         table = self._table
-        places = [table.env.infos[agent].get("place") for agent in table.env.possible_agents]
+        places = [self.aec.infos[agent].get("place") for agent in self.aec.possible_agents]
         return {
             player: {
                 "role": f"Player {player}",
@@ -154,9 +154,17 @@ class TextEnv(OneThread):
         seed = check_seed(seed)
         if num_players is not None:
             self.num_players = num_players
-        self._table.begin(self.num_players, seed)
+        if self._env is None or self._env.num_players != self.num_players:
+            self._env = CardEnv(
+                self.game.name,
+                num_players=self.num_players,
+                memory=self._table.memory,
+                on_illegal="raise",
+                **self._table.options,
+            )
+        self._env.reset(seed=seed)
+        self._table.begin(self._env)
         self._next_seed = int(next_seed(np.uint64(seed)))
-        self._has_game = True
 
     @one_thread_at_a_time
     def get_observation(self) -> tuple[int, str]:
@@ -207,7 +215,7 @@ class TextEnv(OneThread):
         return self.rewards
 
     def _check_reset(self, what: str) -> None:
-        if not self._has_game:
+        if self._env is None:
             raise RuntimeError(f"reset() needs to be called before {what}")
 
     def _check_running(self, what: str) -> None:

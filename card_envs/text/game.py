@@ -5,17 +5,17 @@ Both interfaces of text, ``TextEnv`` and ``TextSeatEnv``, are built on it.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from card_envs.contract.agent import FORFEIT_REWARD
 from card_envs.contract.game import Game, View
+from card_envs.contract.scene import mover
+from card_envs.engine.history import Played
 from card_envs.engine.seeds import random_action
-from card_envs.envs.aec import CardEnv
 from card_envs.kernels.rng import mix
 from card_envs.render.text import describe
 from card_envs.text import prompt as text_prompt
@@ -57,6 +57,20 @@ class Reply:
     lost: bool = False
 
 
+class _Playable(Played, Protocol):
+    """A game under way that can be played on, such as a ``CardEnv`` or a table."""
+
+    @property
+    def states(self) -> NDArray[np.void]:
+        """The game's record (1,)."""
+
+    def legal_actions(self) -> list[int]:
+        """The legal actions of the player to move; [] when the game is over."""
+
+    def step(self, action: int) -> Any:
+        """Take a legal action of the player to move."""
+
+
 class TextGame(Portable):
     """One game at a time, in words.
 
@@ -94,9 +108,6 @@ class TextGame(Portable):
         self.options = options
         self._codes = view.codes
         self._names = game.actions.names
-        self._envs: dict[int, CardEnv] = {}
-        #: Called with the game's record (1,) and the action before each one is carried out.
-        self.watch: Callable[[NDArray[np.void], int], None] = _nobody_watches
         self.max_chars = max(
             self._most_characters(num_players)
             for num_players in range(player_range[0], player_range[1] + 1)
@@ -116,20 +127,10 @@ class TextGame(Portable):
         ]
         return sum(pieces) + len(_BETWEEN) * len(pieces)
 
-    def begin(self, num_players: int, seed: int) -> None:
-        """Begin a game."""
-        env = self._envs.get(num_players)
-        if env is None:
-            env = CardEnv(
-                self.game.name,
-                num_players=num_players,
-                memory=self.memory,
-                on_illegal="raise",
-                **self.options,
-            )
-            self._envs = {num_players: env}  # games of one size usually follow each other
-        self.env = env
-        env.reset(seed=seed)
+    def begin(self, played: _Playable) -> None:
+        """Tell a game that has just been dealt."""
+        self.played = played
+        num_players, (seed, _) = played.num_players, played.history
         self._streams = np.array([mix(np.uint64(seed))], np.uint64)
         #: What the others have done since each player's last decision: players, actions in words.
         self._news: list[list[tuple[int, list[str]]]] = [[] for _ in range(num_players)]
@@ -148,16 +149,16 @@ class TextGame(Portable):
     @property
     def player(self) -> int:
         """The player to move."""
-        return self.env.possible_agents.index(self.env.agent_selection)
+        return mover(self.played.states[0])
 
     @property
     def is_over(self) -> bool:
         """Whether the game has ended, was truncated, lost by wrong answers, or forfeited."""
-        return self.is_lost or self.forfeited_by is not None or not self.env.legal_actions()
+        return self.is_lost or self.forfeited_by is not None or not self.played.legal_actions()
 
     def legal_names(self) -> dict[int, str]:
         """The legal actions of the player to move, in words."""
-        return {action: self._names[action] for action in self.env.legal_actions()}
+        return {action: self._names[action] for action in self.played.legal_actions()}
 
     def text(self, player: int) -> str:
         """What a player reads: when they are to move, and when the game is over."""
@@ -165,9 +166,9 @@ class TextGame(Portable):
         first = self._notes[player]
         if self._is_new[player] and not first:
             first = text_prompt.instructions(
-                self.game, self.env.num_players, player, self.options, self.memory
+                self.game, self.played.num_players, player, self.options, self.memory
             )
-        scene = describe(self.game, self.env.states, 0, player, self._codes[0])
+        scene = describe(self.game, self.played.states, 0, player, self._codes[0])
         last = text_prompt.legal_actions(self.game, self.legal_names()) if is_asked else ""
         if self.forfeited_by is not None:
             last = _FORFEITED.format(self.forfeited_by)
@@ -224,7 +225,7 @@ class TextGame(Portable):
     def play_at_random(self) -> int:
         """Take a random legal action, which follows from the game's seed."""
         mask = np.zeros(self.game.num_actions, np.int8)
-        legal = self.env.legal_actions()
+        legal = self.played.legal_actions()
         mask[legal] = 1
         action = int(random_action(self._streams, 0, mask, len(legal)))
         self.play(action)
@@ -232,9 +233,9 @@ class TextGame(Portable):
 
     def play(self, action: int) -> None:
         """Take a legal action, and tell the others."""
-        env, player = self.env, self.player
+        played, player = self.played, self.player
         if self.memory == "perfect":
-            name = self.game.public_action_name(env.states, 0, action)
+            name = self.game.public_action_name(played.states, 0, action)
             for other, told in enumerate(self._news):
                 if other == player:
                     told.clear()
@@ -242,19 +243,15 @@ class TextGame(Portable):
                     told[-1][1].append(name)
                 else:
                     told.append((player, [name]))
-        self.watch(env.states, action)
-        env.step(action)
+        played.step(action)
         self.decisions[player] += 1
         self._is_new[player] = False
         self._tries_left = self.max_tries
-        for other, agent in enumerate(env.possible_agents):
-            self.returns[other] += env.rewards[agent]
+        rewards = played.states["rewards"][0, : played.num_players].tolist()
+        for other, reward in enumerate(rewards):
+            self.returns[other] += reward
 
     def forfeit(self) -> None:
         """The player to move gives up the game, which ends it."""
         self.forfeited_by = self.player
         self.returns[self.player] += FORFEIT_REWARD
-
-
-def _nobody_watches(states: NDArray[np.void], action: int) -> None:
-    """What is called before an action unless somebody watches."""

@@ -11,8 +11,8 @@ from gymnasium import spaces
 
 from card_envs.agents import AgentLike, GameForfeitedError
 from card_envs.contract.game import DEFAULT_MAX_STEPS
-from card_envs.engine.followed_game import FollowedGame
 from card_envs.engine.seeds import check_seed, next_seed, random_action
+from card_envs.engine.table import BaseTable
 from card_envs.engine.templates import RANDOM
 from card_envs.envs.learner_games import OPPONENT_FAILED, TRIES, LearnerGames
 from card_envs.games import load_game
@@ -44,7 +44,7 @@ class TextSeatEnv(OneThread, gymnasium.Env[str, str]):
 
     ## Description
     The game of ``SingleSeatEnv``, told as ``TextEnv`` tells it: for the same seed and actions it is
-    the same game, with the same opponents, unless one is a ``PolicyAgent`` with a ``seed``, whose
+    the same game, with the same opponents, unless one is a ``NetworkAgent`` with a ``seed``, whose
     samples differ here.
 
     ## Action Space
@@ -71,23 +71,9 @@ class TextSeatEnv(OneThread, gymnasium.Env[str, str]):
     ## Arguments
     Args:
         game: The game's id or versioned name.
-        num_players: One number, or a pair (low, high): each game then draws its own. None: the
-            game's default.
-        opponents: An agent for all other seats, or one for each, from the learner's left on: a
-            name, a ``card_envs.agents.Agent``, or a function of observations and masks. None: the
-            heuristic, or random if the game has none.
-        seat: The learner's seat; None: drawn at each reset.
-        skip_forced: Whether forced moves (a single legal action) are made for the learner.
-        reward: ``"rank"``, ``"win"`` or ``"score"``.
-        max_steps: Decisions after which a game is truncated.
-        memory: What texts hold: with ``"perfect"`` recall, or ``"none"``: the table as the learner
-            can see it now.
-        max_tries: How many answers the learner may give to one decision.
-        on_illegal: What follows when all of them are wrong: ``"terminate"`` (the game ends with
-            reward -1, as in ``SingleSeatEnv``) or ``"random"`` (a random legal action is taken).
-        render_mode: None, ``"ansi"``, ``"rgb_array"`` or ``"human"``, as in ``SingleSeatEnv``.
-        render_perspective: Whose view: None (the learner's), a seat from 0 on, or ``"all"``.
-        **own_options: The game's own options.
+        memory: As in ``TextEnv``, like ``max_tries`` and ``on_illegal``.
+        **own_options: The game's own options; the other arguments are those of ``SingleSeatEnv``,
+            except for ``features``, ``mask`` and ``observation_dtype``.
 
     Raises:
         ValueError, TypeError: An argument is wrong; the message says what is allowed.
@@ -139,8 +125,8 @@ class TextSeatEnv(OneThread, gymnasium.Env[str, str]):
             on_illegal=on_illegal,
             options=options,
         )
-        self._followed = FollowedGame(self.game, {}, options)
-        self._game.watch = self._followed.watch
+        nobody = [None] * self._tables.player_range[0]
+        self._table = BaseTable(self.game, nobody, seed=0, **options)
         self._skip_forced = check_flag("skip_forced", skip_forced)
         self._renderer = TableRenderer(
             self.game,
@@ -163,7 +149,7 @@ class TextSeatEnv(OneThread, gymnasium.Env[str, str]):
     def num_players(self) -> int:
         """The number of players of the present game."""
         self._check_reset("num_players")
-        return self._game.env.num_players
+        return self._table.num_players
 
     @property
     def seat(self) -> int:
@@ -212,14 +198,10 @@ class TextSeatEnv(OneThread, gymnasium.Env[str, str]):
         self._seat = int(seats[0])
         self._seating = seating[0]
         self._streams = np.array([next_seed(np.uint64(seed))], np.uint64)
-        self._game.begin(int(num_players[0]), seed)
         agents = [self._tables.arena.agents[k] for k in self._seating[: int(num_players[0])]]
-        opponents = {
-            player: one
-            for player, one in enumerate(agents)
-            if one is not None and player != self._seat
-        }
-        self._followed.begin(self._game.env.states, opponents)
+        agents[self._seat] = None
+        self._table.begin(seed, agents)
+        self._game.begin(self._table)
         self._advance()
 
     def _advance(self) -> None:
@@ -234,13 +216,13 @@ class TextSeatEnv(OneThread, gymnasium.Env[str, str]):
                 return
             self._game.play(action)
         loser = self._seat if self._game.is_lost else self._game.forfeited_by
-        self._followed.end(self._game.env.states, loser)
+        if loser is not None:
+            self._table.forfeit(loser)
 
     def _opponents_action(self) -> int | None:
         """The action of the player to move, as the compiled loop chooses it; None: it is the
         learner's to choose."""
-        env, player = self._game.env, self._game.player
-        legal = env.legal_actions()
+        player, legal = self._game.player, self._table.legal_actions()
         agent = None if player == self._seat else self._tables.arena.agents[self._seating[player]]
         is_random = agent is not None and agent.kernel == RANDOM
         is_asked = agent is None or (agent.kernel is None and agent.network_kernel is None)
@@ -248,7 +230,7 @@ class TextSeatEnv(OneThread, gymnasium.Env[str, str]):
             mask = np.zeros(self.game.num_actions, np.int8)
             mask[legal] = 1
             return int(random_action(self._streams, 0, mask, len(legal)))
-        return None if agent is None else self._followed.choose(env.states)
+        return None if agent is None else self._table.choose()
 
     @one_thread_at_a_time
     def step(self, action: str) -> tuple[str, float, bool, bool, dict[str, Any]]:
@@ -268,7 +250,7 @@ class TextSeatEnv(OneThread, gymnasium.Env[str, str]):
         self._game.returns[self._seat] = 0.0
         reply = self._game.answer(action)
         self._advance()
-        state = self._game.env.states[0]
+        state = self._table.states[0]
         is_forfeited = self._game.forfeited_by is not None
         terminated = bool(state["terminated"]) or reply.lost or is_forfeited
         truncated = bool(state["truncated"])
@@ -297,7 +279,7 @@ class TextSeatEnv(OneThread, gymnasium.Env[str, str]):
         if self.render_mode is None or self._next_seed is None:
             return None
         memory = self._tables.arena.view.codes[0]
-        return self._renderer.render(self._game.env.states, 0, self._seat, memory)
+        return self._renderer.render(self._table.states, 0, self._seat, memory)
 
     def close(self) -> None:
         """Close the window, if there is one, and end the opponents' programs."""

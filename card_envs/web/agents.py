@@ -11,7 +11,6 @@ from pathlib import Path
 from card_envs.agents import (
     Agent,
     NetworkAgent,
-    PolicyAgent,
     ProgramAgent,
     agent_names,
     make_agent,
@@ -67,7 +66,7 @@ class AgentMenu:
                     offered[shown_name(name)] = name
             for label, path in files:
                 try:
-                    NetworkAgent(path, game)
+                    NetworkAgent.from_file(path, game)
                 except ValueError:
                     continue  # of another game, or a training checkpoint
                 while label in offered:
@@ -121,7 +120,7 @@ class AgentMenu:
             # All tables share it, so the first one's seed must not count; and the first one stays,
             # should two threads have made one.
             draw_seed = 0 if agent.draws else None
-            shared = PolicyAgent(agent.network, label, agent.view, draw_seed=draw_seed)
+            shared = NetworkAgent(agent.network, label, agent.view, draw_seed=draw_seed)
             return self._shared.setdefault((game.name, label), shared)
         if isinstance(agent, ProgramAgent):
             # One process for all tables; a game that a person plays goes on without it.

@@ -9,7 +9,7 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-from card_envs.agents import Agent, PolicyAgent, Turn
+from card_envs.agents import Agent, NetworkAgent, Turn
 from card_envs.contract.agent import Follower, FollowingAgent, checked_actions, turn_of
 from card_envs.contract.game import Game
 from card_envs.engine.history import Replay
@@ -66,7 +66,7 @@ def advise(
     choice = int(checked_actions(agent, turn, act)[0])
     legal = np.flatnonzero(turn.action_mask[0]).tolist()
     opinions = {action: _opinion(game, action) for action in legal}
-    if isinstance(agent, PolicyAgent):
+    if isinstance(agent, NetworkAgent):
         for action, share in enumerate(agent.probabilities(turn)[0].tolist()):
             if action in opinions:
                 opinions[action]["probability"] = share

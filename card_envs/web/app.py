@@ -48,7 +48,7 @@ from card_envs.web.messages import (
 from card_envs.web.runs import read_runs
 from card_envs.web.sessions import Limits, Session, Tables, TooManyError
 from card_envs.web.starting import begin_again, begin_table
-from card_envs.web.table import Table
+from card_envs.web.table import ViewedTable
 from card_envs.web.workers import Workers
 
 _STATIC = Path(__file__).parent / "static"
@@ -178,11 +178,11 @@ class _Server:
         wanted = await self._read(request, OpenReplay)
         self._check_room()
 
-        def open_replay() -> Table:
+        def open_replay() -> ViewedTable:
             replay = Replay.from_bytes(wanted.replay.strip().encode())
             if len(replay.actions) > self._limits.replayed:
                 raise ValueError(f"a replay has at most {self._limits.replayed} decisions here")
-            return Table.of_replay(replay)
+            return ViewedTable.of_replay(replay)
 
         return self._added(await self._tried(open_replay))
 
@@ -246,7 +246,7 @@ class _Server:
         except TooManyError as error:
             raise HTTPException(503, str(error)) from None
 
-    def _added(self, table: Table) -> Response:
+    def _added(self, table: ViewedTable) -> Response:
         self._check_room()
         return JSONResponse({"table": self._tables.add(table)}, status_code=201)
 
@@ -358,7 +358,7 @@ class _Server:
 
     async def _let_agent_act(self, session: Session) -> None:
         table = session.table
-        agent = table.agents[table.mover] if table.waits_for_agent else None
+        agent = table.table.agents[table.mover] if table.waits_for_agent else None
         await self._tell_all(session, await self._workers.run(table.let_agent_act, agent))
 
     async def _adviser(self, label: str, session: Session) -> Agent:

@@ -10,7 +10,7 @@ from typing import Any, Protocol
 
 import anyio
 
-from card_envs.web.table import Table
+from card_envs.web.table import ViewedTable
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ class Page(Protocol):
 class Session:
     """A table and the pages that look at it."""
 
-    table: Table
+    table: ViewedTable
     lock: anyio.Lock = field(default_factory=anyio.Lock)
     pages: set[Any] = field(default_factory=set)
     last_used: float = 0.0
@@ -79,7 +79,7 @@ class Tables:
     def __len__(self) -> int:
         return len(self._sessions)
 
-    def add(self, table: Table) -> str:
+    def add(self, table: ViewedTable) -> str:
         """Keep a table; returns its id.
 
         Raises:

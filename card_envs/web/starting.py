@@ -6,16 +6,16 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from card_envs.agents import Agent
-from card_envs.contract.game import DEFAULT_MAX_STEPS
+from card_envs.contract.game import DEFAULT_MAX_STEPS, Game
 from card_envs.engine.seeds import check_seed
-from card_envs.envs.aec import CardEnv
+from card_envs.engine.table import BaseTable
 from card_envs.games import load_game
 from card_envs.web.agents import AgentMenu
 from card_envs.web.messages import NewTable
-from card_envs.web.table import Table
+from card_envs.web.table import ViewedTable
 
 
-def begin_table(wanted: NewTable, menu: AgentMenu, decisions: int, *, is_open: bool) -> Table:
+def begin_table(wanted: NewTable, menu: AgentMenu, decisions: int, *, is_open: bool) -> ViewedTable:
     """A new game with a random seed.
 
     Args:
@@ -45,20 +45,19 @@ def begin_table(wanted: NewTable, menu: AgentMenu, decisions: int, *, is_open: b
     for seat, label in enumerate(wanted.agents):
         if (label is None) != (seat == person):
             raise ValueError(f"agents[{seat}] must be a label, or None for the person's seat alone")
-    env = CardEnv(game.name, num_players=num_players, on_illegal="raise", **options)
-    env.reset(seed=check_seed(None))
-    return Table(
-        env,
+    seed = check_seed(None)
+    agents = _agents(game, seed, menu, wanted.agents)
+    return ViewedTable(
+        BaseTable(game, agents, seed=seed, **options),
         "watch" if person is None else "play",
         wanted.eyes if person is None else person,
-        _agents(env, menu, wanted.agents),
         tuple(wanted.agents),
         is_open=is_open,
         practice=wanted.practice and person is not None,
     )
 
 
-def begin_again(table: Table, menu: AgentMenu, *, same_deal: bool) -> Table:
+def begin_again(table: ViewedTable, menu: AgentMenu, *, same_deal: bool) -> ViewedTable:
     """Another game with the same settings.
 
     Args:
@@ -73,19 +72,16 @@ def begin_again(table: Table, menu: AgentMenu, *, same_deal: bool) -> Table:
     if table.kind == "replay":
         raise ValueError("nobody plays at this table; begin a new game")
     seed = table.replay().seed if same_deal else check_seed(None)
-    env = CardEnv(
-        table.game.name, num_players=table.env.num_players, on_illegal="raise", **table.env.options
-    )
-    env.reset(seed=seed)
-    agents = _agents(env, menu, table.labels)
-    return replace(table, env=env, agents=agents, _moves=[])
+    agents = _agents(table.game, seed, menu, table.labels)
+    played = BaseTable(table.game, agents, seed=seed, **table.table.options)
+    return replace(table, table=played, _moves=[])
 
 
-def _agents(env: CardEnv, menu: AgentMenu, labels: Sequence[str | None]) -> dict[int, Agent]:
+def _agents(
+    game: Game, seed: int, menu: AgentMenu, labels: Sequence[str | None]
+) -> list[Agent | None]:
     """The agents by seat; those of one label make other random choices at each seat."""
-    seed, _ = env.history
-    return {
-        seat: menu.make(label, env.game, (seed + seat + 1) % 2**64)
+    return [
+        None if label is None else menu.make(label, game, (seed + seat + 1) % 2**64)
         for seat, label in enumerate(labels)
-        if label is not None
-    }
+    ]

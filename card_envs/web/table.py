@@ -1,14 +1,15 @@
-"""``Table``: one game on the server, and what its viewer may see of it.
+"""``ViewedTable``: one game on the server, and what its viewer may see of it.
 
-Whatever leaves a table goes through :meth:`Table.frame` and :meth:`Table.visible_words`. As long as
-the game runs at a closed table these know one pair of eyes only; the seed and the actions, from
-which all cards follow, are given away by :meth:`Table.replay` when nothing is secret any more.
+Whatever leaves a table goes through :meth:`ViewedTable.frame` and
+:meth:`ViewedTable.visible_words`. As long as the game runs at a closed table these know one pair of
+eyes only; the seed and the actions, from which all cards follow, are given away by
+:meth:`ViewedTable.replay` when nothing is secret any more.
 """
 
 from __future__ import annotations
 
 import secrets
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -19,9 +20,9 @@ from card_envs.agents import Agent
 from card_envs.contract.game import Game
 from card_envs.contract.observing import MEMORY_PERFECT
 from card_envs.contract.scene import Scene, is_over, mover
-from card_envs.engine.followed_game import FollowedGame
 from card_envs.engine.history import Redraw, Replay
-from card_envs.envs.aec import CardEnv
+from card_envs.engine.table import BaseTable
+from card_envs.games import load_game
 from card_envs.render import text
 from card_envs.web.analysis import advise, find_disputes, follower_told
 from card_envs.web.messages import (
@@ -50,55 +51,41 @@ class _Words:
 
 
 @dataclass
-class Table:
+class ViewedTable:
     """A game, who plays it, and whose eyes the viewer has.
 
     Args:
-        env: The environment, which has been reset.
+        table: The game and its agents.
         kind: The person plays, watches agents, or looks at a replay.
         seat: The person's seat, or the one whose eyes they have.
-        agents: The agents by seat.
         labels: The label of each seat's agent; None: the person, or unknown.
         is_open: Whether it was started as an open table.
         practice: Whether the person may ask for hints and undo.
     """
 
-    env: CardEnv
+    table: BaseTable
     kind: Kind
     seat: int
-    agents: Mapping[int, Agent]
     labels: tuple[str | None, ...]
     is_open: bool = False
     practice: bool = False
     _moves: list[_Words] = field(default_factory=list)
-    _followed: FollowedGame = field(init=False, repr=False, compare=False)
-
-    def __post_init__(self) -> None:
-        self._followed = FollowedGame(self.game, self.agents, self.env.options)
-        self._follow_history()
-
-    def _follow_history(self) -> None:
-        """Tell the agents that follow what has happened so far."""
-        if self._followed.is_followed:
-            replay = Replay.of(self.env)
-            states = replay.begin()
-            self._followed.begin(states)
-            for _, action in replay.steps(states):
-                self._followed.watch(states, action)
 
     @classmethod
-    def of_replay(cls, replay: Replay) -> Table:
+    def of_replay(cls, replay: Replay) -> ViewedTable:
         """A table at which a replay is looked at; the viewer has its cards already.
 
         Raises:
             ValueError: An action of the replay is not legal.
         """
-        env = CardEnv(replay.game)
-        env.load(replay.to_json().encode())
-        table = cls(env, "replay", 0, {}, (None,) * env.num_players, is_open=True)
+        nobody = (None,) * int(replay.options["num_players"])
+        options = {name: each for name, each in replay.options.items() if name != "num_players"}
+        table = BaseTable(load_game(replay.game), nobody, seed=replay.seed, **options)
+        table.begin(replay.seed, actions=replay.actions)
+        viewed = cls(table, "replay", 0, nobody, is_open=True)
         for states, action in replay.steps():
-            table._note(states, action)
-        return table
+            viewed._note(states, action)
+        return viewed
 
     # -----------------------------------------------------------------------------------------
     # Where it stands
@@ -107,7 +94,7 @@ class Table:
     @property
     def game(self) -> Game:
         """The game."""
-        return self.env.game
+        return self.table.game
 
     @property
     def steps(self) -> int:
@@ -117,7 +104,7 @@ class Table:
     @property
     def is_over(self) -> bool:
         """Whether the game has ended."""
-        return is_over(self.env.states[0])
+        return is_over(self.table.states[0])
 
     @property
     def is_revealed(self) -> bool:
@@ -127,7 +114,7 @@ class Table:
     @property
     def mover(self) -> int:
         """The player to move."""
-        return mover(self.env.states[0])
+        return mover(self.table.states[0])
 
     @property
     def is_persons_turn(self) -> bool:
@@ -137,7 +124,7 @@ class Table:
     @property
     def waits_for_agent(self) -> bool:
         """Whether the game waits for an agent."""
-        return not self.is_over and self.mover in self.agents
+        return not self.is_over and self.table.agents[self.mover] is not None
 
     # -----------------------------------------------------------------------------------------
     # What the viewer sees
@@ -168,7 +155,7 @@ class Table:
             decision: What was decided here; told only if nothing is secret.
         """
         eyes = self._allowed(eyes)
-        player, num_players = mover(states[0]), self.env.num_players
+        player, num_players = mover(states[0]), self.table.num_players
         observer = eyes if isinstance(eyes, int) else player if eyes == "mover" else self.seat
         if not 0 <= observer < num_players:
             raise ValueError(f"eyes must be a seat from 0 to {num_players - 1}, got {observer}")
@@ -188,9 +175,8 @@ class Table:
 
     def state(self, *, was_undone: bool = False) -> State:
         """Where the table stands, for the viewer."""
-        env = self.env
-        legal = env.legal_actions() if self.is_persons_turn else []
-        frame = self.frame(env.states, self.steps, self.seat)
+        legal = self.table.legal_actions() if self.is_persons_turn else []
+        frame = self.frame(self.table.states, self.steps, self.seat)
         if self.steps:
             told = self.visible_words(self.steps - 1, "all")
             frame = frame.model_copy(update={"move": told})
@@ -235,13 +221,13 @@ class Table:
             ValueError: It has not come that far, or there is no such seat.
         """
         if step == self.steps:
-            return self.frame(self.env.states, step, eyes)
+            return self.frame(self.table.states, step, eyes)
         states, action = self._at(step)
         return self.frame(states, step, eyes, action)
 
     def _at(self, step: int) -> tuple[NDArray[np.void], int]:
         """The record before the decision ``step``, and the action that was played."""
-        for number, (states, action) in enumerate(Replay.of(self.env).steps()):
+        for number, (states, action) in enumerate(Replay.of(self.table).steps()):
             if number == step:
                 return states, action
         raise ValueError(f"step must be from 0 to {self.steps}, got {step}")
@@ -254,7 +240,7 @@ class Table:
         """
         if not self.is_revealed:
             raise PermissionError("the cards of a closed table are secret until the game is over")
-        return Replay.of(self.env)
+        return Replay.of(self.table)
 
     # -----------------------------------------------------------------------------------------
     # What happens
@@ -273,7 +259,7 @@ class Table:
         """
         if not self.is_persons_turn:
             raise ValueError("it is not your turn")
-        legal = self.env.legal_actions()
+        legal = self.table.legal_actions()
         if action not in legal:
             raise ValueError(f"action {action} is not legal here; legal actions: {legal}")
         return self._step(action)
@@ -286,14 +272,11 @@ class Table:
         """
         if not self.waits_for_agent:
             raise ValueError("no agent is to move")
-        return self._step(self._followed.choose(self.env.states))
+        return self._step(self.table.choose())
 
     def _step(self, action: int) -> State:
-        self._note(self.env.states, action)
-        self._followed.watch(self.env.states, action)
-        self.env.step(action)
-        if self.is_over:
-            self._followed.end(self.env.states)
+        self._note(self.table.states, action)
+        self.table.step(action)
         return self.state()
 
     def _note(self, states: NDArray[np.void], action: int) -> None:
@@ -325,16 +308,8 @@ class Table:
             raise ValueError(
                 "there is nothing to undo" if self.practice else "this is not a practice table"
             )
-        seed, entries = self.env.history
-        places = [k for k, entry in enumerate(entries) if not isinstance(entry, Redraw)]
-        redraw = Redraw(self.seat, secrets.randbits(64))
-        before = Replay.of(self.env)
-        replay = Replay(
-            before.game, before.version, before.options, seed, (*entries[: places[step]], redraw)
-        )
-        self.env.load(replay.to_json().encode())
+        self.table.undo(step, Redraw(self.seat, secrets.randbits(64)))
         del self._moves[step:]
-        self._follow_history()
         return self.state(was_undone=True)
 
     # -----------------------------------------------------------------------------------------
@@ -351,7 +326,7 @@ class Table:
             raise ValueError("this is not a practice table")
         if not self.is_persons_turn:
             raise ValueError("it is not your turn")
-        return advise(agent, label, self.game, self.env.states, self.steps)
+        return advise(agent, label, self.game, self.table.states, self.steps)
 
     def analyse(self, step: int, agent: Agent, label: str) -> Advice:
         """What an agent thinks of a decision that was made.

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import re
-import runpy
-from pathlib import Path
 from types import SimpleNamespace
 
 import gpu_templates
@@ -21,10 +19,6 @@ from card_envs.kernels import code_cache
 
 # The oldest architecture that CUDA 13 knows (Turing), and Hopper.
 OLDEST, NEW = (7, 5), (9, 0)
-
-# The package would ask for torch.
-_FILE = Path(__file__).parent.parent.parent / "training" / "device_templates.py"
-device_templates = SimpleNamespace(**runpy.run_path(str(_FILE)))
 
 each_game = pytest.mark.parametrize("game", EACH_GAME)
 
@@ -59,9 +53,8 @@ def arguments_of(game, template, observation_dtype=np.float32):
         "rooms": array(game.state_dtype),
         "scratch": array(np.float32, 2),
         "seating": tables,
-        "new_seating": tables,
         "views": tables,
-        "recorded": tables,
+        "histories": tables,
         "returns": array(np.float64, 2),
         "skip_forced": types.boolean,
         "is_followed": array(np.bool_),
@@ -126,9 +119,6 @@ def test_observations_in_whole_units_compile(game):
         templates.replace_illegal,
         gpu_templates.redraw,
         templates.write_states,
-        device_templates.begin_games,
-        device_templates.copy_ends,
-        device_templates.observe_players,
     ],
     ids=lambda template: template.__name__,
 )

@@ -1,16 +1,20 @@
-"""``training/ppo.py``: it learns, it is deterministic, and it plays every game."""
+"""``docs/examples/ppo.py``: it learns, it is deterministic, and it plays every game."""
 
 from __future__ import annotations
+
+from pathlib import Path
 
 import pytest
 from helpers import EACH_GAME, needs_training
 
 pytestmark = needs_training
+EXAMPLES = Path(__file__).parents[2] / "docs" / "examples"
 
 
 @pytest.fixture(autouse=True)
 def _in_a_folder_of_its_own(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(EXAMPLES)
 
 
 @pytest.mark.slow
@@ -31,7 +35,7 @@ def test_the_page_trains_a_policy_that_beats_random():
 
 
 def tiny(game, **changes):
-    from training import ppo
+    import ppo
 
     values = {
         "game": game.id,
@@ -55,7 +59,7 @@ def test_every_game_is_learned_and_the_same_seed_gives_the_same_policy(game):
 
 
 def test_command_line(capsys):
-    from training import ppo
+    import ppo
 
     args = ppo.parse_args(["--game", "animalia", "--no-anneal-lr", "--learning-rate", "0.01"])
     assert args == ppo.Args(game="animalia", anneal_lr=False, learning_rate=0.01)

@@ -21,7 +21,8 @@ from ray.rllib.env.multi_agent_episode import MultiAgentEpisode
 import card_envs
 from benchmarks import strength
 from card_envs.integrations.rllib import CardMultiAgentEnv, policy_function, register_game
-from training import improve, tasks
+from training import improve
+from training.runs import tasks
 
 ROOT = Path(__file__).parents[2]
 NODE = {"num_cpus": 1, "object_store_memory": 100_000_000}

@@ -9,6 +9,7 @@ import gymnasium
 import numpy as np
 import pytest
 import torch
+from helpers import FEW_GAMES, needs_training
 from integrations.pages import run_page
 from sb3_contrib import MaskablePPO
 from sb3_contrib.common.maskable.utils import get_action_masks, is_masking_supported
@@ -23,6 +24,7 @@ from stable_baselines3.common.vec_env import (
     VecNormalize,
 )
 
+from card_envs.agents import NetworkAgent
 from card_envs.contract.game import View
 from card_envs.envs.single_seat import SingleSeatEnv
 from card_envs.evaluation import evaluate
@@ -47,7 +49,7 @@ def masked_actions(env, rng):
 
 
 # ---------------------------------------------------------------------------------------------
-# The page
+# The page, and the script
 # ---------------------------------------------------------------------------------------------
 
 
@@ -67,6 +69,32 @@ def test_the_page_trains_a_model_that_beats_random(tmp_path, monkeypatch):
             assert (rewards[~dones] == 0).all()
     finally:
         processes.close()
+
+
+@needs_training
+@pytest.mark.parametrize("game", FEW_GAMES)
+def test_the_script_leaves_the_models_policy(game, tmp_path, capsys):
+    from training import sb3_ppo
+
+    words = ["--game", game.id, "--decisions", "1", "--deals", "5", "--out", str(tmp_path)]
+    assert sb3_ppo.main([*words, "--opponents", "random"]) == 0
+    printed = capsys.readouterr().out
+    assert "4,096 decisions, " in printed
+    assert "against random: rank " in printed
+    agent = NetworkAgent.from_file(tmp_path / "policy.safetensors", game)
+    model, _ = sb3_ppo.train(game.id, game.default_players, "random", 1, 0)
+    layers = zip(agent.network.layers, sb3_ppo.network_of(model).layers, strict=True)
+    for (weight, bias), (other, shift) in layers:
+        assert (weight == other).all()
+        assert (bias == shift).all()
+    envs = model.get_env()
+    observation = envs.reset()
+    masks = get_action_masks(envs)
+    expected, _ = model.predict(observation, action_masks=masks, deterministic=True)
+    assert (agent.network.act(observation, masks.astype(np.int8)) == expected).all()
+    assert sb3_ppo.main([*words, "--opponents", "nobody"]) == 2
+    assert "there is no agent 'nobody'" in capsys.readouterr().err
+    assert sb3_ppo.main([*words, "--decisions", "0"]) == 2
 
 
 # ---------------------------------------------------------------------------------------------

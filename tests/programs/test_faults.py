@@ -72,11 +72,11 @@ def test_a_fault_costs_the_game_and_is_reported(behaviour, kind, message):
         choose(agent, GAME, states)
     assert message in str(error.value)
     assert str(error.value).startswith(agent.name)
-    record = agent.take_record()
-    (fault,) = record.faults
+    report = agent.take_report()
+    (fault,) = report.faults
     assert (fault.fault, fault.count) == (kind, 1)
     assert message in fault.first
-    assert record.decisions == 0 or behaviour == "two lines"
+    assert report.decisions == 0 or behaviour == "two lines"
     agent.close()
 
 
@@ -104,7 +104,7 @@ def test_last_words_are_kept_and_harmless(caplog):
     with caplog.at_level(logging.WARNING), pytest.raises(GameForfeitedError):
         choose(agent, GAME, begin(GAME, N, 1))
     assert agent.name in caplog.text
-    (fault,) = agent.take_record().faults
+    (fault,) = agent.take_report().faults
     assert fault.last_words == ("no such model �[31m",)
     agent = make_agent(program("noisy"), GAME)
     for _ in range(3):
@@ -121,8 +121,8 @@ def test_a_lost_game_ends_there_the_loser_last_and_the_others_level():
     assert played.rank[..., 1:] == pytest.approx(1.0 / (n - 1))
     assert played.win[..., 1:] == pytest.approx(1.0 / (n - 1))
     assert not played.truncated.any()
-    (record,) = played.programs
-    assert record.faults[0].count == 3 * n
+    (report,) = played.programs
+    assert report.faults[0].count == 3 * n
     arena = Arena(GAME, 1, [make_agent(program("unknown words"), GAME), make_agent("random", GAME)])
     one = np.zeros(1, np.int64)
     seating = np.ones((1, GAME.max_players), np.int64)
@@ -138,22 +138,22 @@ def test_a_lost_game_ends_there_the_loser_last_and_the_others_level():
 def test_only_the_game_of_the_fault_is_lost():
     """Of games played at the same time: a new process is told what has happened in the others."""
     played = play_deals(GAME, [program("crash", 25), *OTHERS], deal_seeds(1, 10))
-    (record,) = played.programs
+    (report,) = played.programs
     lost = (played.standing[..., 0] == -1.0) & (played.standing[..., 1:] == 0.0).all(axis=-1)
-    assert {fault.fault for fault in record.faults} == {"ended"}
-    assert sum(fault.count for fault in record.faults) == lost.sum()
+    assert {fault.fault for fault in report.faults} == {"ended"}
+    assert sum(fault.count for fault in report.faults) == lost.sum()
     assert 0 < lost.sum() < lost.size
-    assert record.decisions >= 25 * lost.sum()
-    assert record.faults[0].last_words == ("line one", "line two")
+    assert report.decisions >= 25 * lost.sum()
+    assert report.faults[0].last_words == ("line one", "line two")
 
 
 def test_a_random_action_replaces_the_decision():
     named = program("unknown words", on_fault="random")
     results = [play_deals(GAME, [named, *OTHERS], deal_seeds(1, 3)) for _ in range(2)]
     assert results[0].standing.tobytes() == results[1].standing.tobytes()
-    (record,) = results[0].programs
-    assert record.on_fault == "random"
-    assert record.faults[0].count > 3 * N  # one for each decision
+    (report,) = results[0].programs
+    assert report.on_fault == "random"
+    assert report.faults[0].count > 3 * N  # one for each decision
     arena = Arena(GAME, 1, [make_agent(named, GAME)])
     one = np.zeros(1, np.int64)
     arena.start(one, one.astype(np.uint64), np.array([N]), np.zeros((1, GAME.max_players), int))
@@ -166,8 +166,8 @@ def test_a_program_that_fails_again_and_again_is_not_started_any_more():
     begun = time.monotonic()
     played = play_deals(GAME, [program("hang", **QUICK), *OTHERS], deal_seeds(1, 20))
     assert time.monotonic() - begun < 15
-    (record,) = played.programs
-    assert {fault.fault: fault.count for fault in record.faults} == {
+    (report,) = played.programs
+    assert {fault.fault: fault.count for fault in report.faults} == {
         "no answer in time": 3,
         "given up": 20 * N - 3,
     }
@@ -179,13 +179,13 @@ def test_a_program_that_fails_again_and_again_is_not_started_any_more():
 def test_the_time_of_a_game_is_limited():
     agent = make_agent(program("slow", game_seconds=0.3), GAME)
     played = play_deals(GAME, [agent] * N, deal_seeds(1, 2))
-    (record,) = played.programs
-    assert {fault.fault: fault.count for fault in record.faults} == {
+    (report,) = played.programs
+    assert {fault.fault: fault.count for fault in report.faults} == {
         "out of time for the game": 2 * N
     }
-    assert "used up the 0.3 seconds" in record.faults[0].first
-    assert 2 < record.decisions < 2 * N * 7 * N
-    assert 0.05 < record.seconds / record.decisions < 0.3
+    assert "used up the 0.3 seconds" in report.faults[0].first
+    assert 2 < report.decisions < 2 * N * 7 * N
+    assert 0.05 < report.seconds / report.decisions < 0.3
     agent.close()
 
 
@@ -195,7 +195,7 @@ def test_memory_is_limited():
     small = make_agent(program("memory", memory_mb=128), GAME)
     with pytest.raises(GameForfeitedError, match="ended with exit status 1"):
         choose(small, GAME, states)
-    assert small.take_record().faults[0].last_words == ("out of memory",)
+    assert small.take_report().faults[0].last_words == ("out of memory",)
     for memory in (1024, 0):
         agent = make_agent(program("memory", memory_mb=memory), GAME)
         assert mask_of(GAME, states)[choose(agent, GAME, states)]
@@ -381,7 +381,7 @@ def test_that_no_more_files_can_be_open_is_not_the_programs_fault():
             os.close(end)
         resource.setrlimit(resource.RLIMIT_NOFILE, (limit, most))
     choose(agent, GAME, states)
-    assert agent.take_record().faults == ()
+    assert agent.take_report().faults == ()
     agent.close()
 
 
@@ -389,7 +389,7 @@ def test_long_last_words_are_cut():
     agent = make_agent(program("long last words", **QUICK), GAME)
     with pytest.raises(GameForfeitedError):
         choose(agent, GAME, begin(GAME, N, 1))
-    (fault,) = agent.take_record().faults
+    (fault,) = agent.take_report().faults
     assert [len(line) for line in fault.last_words] == [501]
     agent.close()
 

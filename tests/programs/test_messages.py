@@ -27,7 +27,7 @@ from card_envs.agents.programs import messages
 from card_envs.agents.programs.faults import ILLEGAL, ProgramFault
 from card_envs.contract.agent import turn_of
 from card_envs.engine.arena import Arena
-from card_envs.engine.followed_game import FollowedGame
+from card_envs.engine.table import BaseTable
 from card_envs.envs.single_seat import SingleSeatEnv
 from card_envs.evaluation import deal_seeds, play_deals
 from card_envs.games import load_game
@@ -148,18 +148,17 @@ def test_the_words_of_others_are_those_that_everybody_learns(game, listen):
     """And the number and structured form of an action, which may say more, are the seat's alone."""
     num_players = game.default_players
     agent, listener = listen(game)
-    states = begin(game, num_players, 3, **kit_of(game).short_options)
-    table = FollowedGame(game, {1: agent}, {})
-    table.begin(states)
+    agents = [None, agent, *[None] * (num_players - 2)]
+    table = BaseTable(game, agents, seed=3, **kit_of(game).short_options)
     habits = Habits(game, 3)
     expected = []
     heard = []
     for _ in range(60):
-        if is_over(states):
+        if table.is_over:
             break
-        player = int(states["current_player"][0])
+        states, player = table.states, table.player
         if player == 1:
-            table.choose(states)
+            table.choose()
             heard += listener.messages("decide")[-1]["events"]
         action = habits.choose(states)
         words = game.public_action_name(states, 0, action)
@@ -167,8 +166,7 @@ def test_the_words_of_others_are_those_that_everybody_learns(game, listen):
         if player == 1:
             own = {"action": action, "structured": game.actions.to_dict(action)}
             expected[-1] = {"player": 1, "words": game.action_name(action), **own}
-        table.watch(states, action)
-        game.rules.step(states, 0, action)
+        table.step(action)
     assert heard == expected[: len(heard)]
     assert any(event["player"] != 1 for event in heard)
 
@@ -279,14 +277,17 @@ def test_each_seat_hears_of_everything_once_and_of_the_end(game, listen):
 def test_a_forfeited_game_ends_for_the_others_too(listen):
     agent, listener = listen(GAME)
     n = GAME.min_players
-    states = begin(GAME, n, 1)
-    player = int(states["current_player"][0])
-    table = FollowedGame(GAME, dict.fromkeys(range(n), agent), {})
-    table.begin(states)
-    table.choose(states)
-    table.watch(states, int(mask_of(GAME, states).argmax()))
-    table.end(states, player)
+    table = BaseTable(GAME, [agent] * n, seed=1)
+    table.choose()
+    table.step(table.legal_actions()[0])
+    player = table.player
+    table.forfeit(player)
     agent.close()
+    assert (table.is_over, table.legal_actions(), table.places) == (True, [], [])
+    assert table.returns.tolist() == [-1.0 if p == player else 0.0 for p in range(n)]
+    for call in (table.step, table.choose, lambda: table.forfeit(player)):
+        with pytest.raises(ValueError, match="the game is over"):
+            call()
     (end,) = listener.messages("end")  # the other seats have not been asked about it
     assert end["result"]["forfeited_by"] == player
     assert end["result"]["places"] == [n if p == player else 1 for p in range(n)]
@@ -312,12 +313,12 @@ def test_a_game_that_the_learner_loses_by_an_illegal_action_ends_for_its_opponen
 
 def test_a_game_that_is_broken_off_has_no_result(listen):
     agent, listener = listen(GAME)
-    states = begin(GAME, GAME.min_players, 1)
-    player = int(states["current_player"][0])
-    table = FollowedGame(GAME, {player: agent}, {})
-    for _ in range(2):
-        table.begin(states)
-        table.choose(states)
+    n = GAME.min_players
+    player = BaseTable(GAME, [None] * n, seed=1).player
+    table = BaseTable(GAME, [agent if p == player else None for p in range(n)], seed=1)
+    table.choose()
+    table.begin(1)
+    table.choose()
     agent.close()
     (end,) = listener.messages("end")
     assert (end["game"], end["result"]) == (0, None)

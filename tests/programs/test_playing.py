@@ -333,7 +333,7 @@ def test_no_shell_runs(tmp_path):
     with pytest.raises(ValueError, match="loses the game"):
         choose(agent, GAME, begin(GAME, N, 1))
     expected = str(["$HOME", "*.py", "a b", ";", "ls"])
-    assert agent.take_record().faults[0].last_words == (expected,)
+    assert agent.take_report().faults[0].last_words == (expected,)
 
 
 # ---------------------------------------------------------------------------------------------

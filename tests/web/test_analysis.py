@@ -9,7 +9,7 @@ from helpers import ALL_GAMES, EACH_GAME, kit_of, mid_game, replayed
 from card_envs.agents import (
     Agent,
     FollowingAgent,
-    PolicyAgent,
+    NetworkAgent,
     RandomAgent,
     agent_names,
     make_agent,
@@ -47,7 +47,7 @@ class StubSearcher(Agent):
 @pytest.mark.parametrize("game", WITH_POLICY)
 def test_a_policys_probabilities_are_a_softmax_over_the_legal_actions(game):
     agent = make_agent("ppo", game)
-    assert isinstance(agent, PolicyAgent)
+    assert isinstance(agent, NetworkAgent)
     env = mid_game(game, game.default_players)
     turn = turn_of(game, env.states, np.array([0]), agent.view)
     shares = agent.probabilities(turn)

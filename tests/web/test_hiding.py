@@ -6,16 +6,18 @@ been redrawn, and seed, history and random stream are others.
 
 from __future__ import annotations
 
+import copy
 from dataclasses import replace
 
+import numpy as np
 import pytest
 from helpers import EACH_GAME, SEARCHED, Habits, kit_of
 from visitor import begin, talk, wanted
 
 from card_envs.agents import RandomAgent, agent_names, make_agent
 from card_envs.engine.history import Redraw
-from card_envs.envs.aec import CardEnv
-from card_envs.web.table import Table, _Words
+from card_envs.engine.table import BaseTable
+from card_envs.web.table import ViewedTable, _Words
 
 each_game = pytest.mark.parametrize("game", EACH_GAME)
 SEEDS = 2
@@ -24,24 +26,30 @@ STEPS = 40
 
 def table_at(game, seat, seed, decisions, **settings):
     """A table in mid-game, after habitual decisions of all players."""
-    env = CardEnv(game.name, on_illegal="raise", **kit_of(game).short_options)
-    env.reset(seed=seed)
-    agents = {q: RandomAgent(game, q) for q in range(env.num_players) if q != seat}
-    table = Table(env, "play", seat, agents, (None,) * env.num_players, **settings)
+    n = game.default_players
+    agents = [None if q == seat else RandomAgent(game, q) for q in range(n)]
+    played = BaseTable(game, agents, seed=seed, **kit_of(game).short_options)
+    table = ViewedTable(played, "play", seat, (None,) * n, **settings)
     habits = Habits(game, seed)
     for _ in range(decisions):
         if table.is_over:
             break
-        table._step(habits.choose(env.states))
+        table._step(habits.choose(played.states))
     return table
+
+
+def redrawn(table, *seeds):
+    """The game at a table with all that the seat cannot know redrawn, under another seed."""
+    played = copy.deepcopy(table.table)
+    for seed in seeds:
+        table.game.rules.determinize(played.states, 0, table.seat, np.uint64(seed))
+    played._seed ^= 0x5EED
+    return played
 
 
 def other_world(table, seed):
     """The same table for the seat; everything that they cannot know is different."""
-    env = table.env.clone()
-    env.determinize(f"player_{table.seat}", seed)
-    env._seed ^= 0x5EED
-    return replace(table, env=env, _moves=list(table._moves))
+    return replace(table, table=redrawn(table, seed), _moves=list(table._moves))
 
 
 def tables_of(game, **settings):
@@ -56,7 +64,7 @@ def tables_of(game, **settings):
 def said_by(table):
     """All that a page can be told without doing anything."""
     texts = [table.welcome(["ppo"]).model_dump_json(), table.state().model_dump_json()]
-    for eyes in (table.seat, (table.seat + 1) % table.env.num_players, "all", "mover"):
+    for eyes in (table.seat, (table.seat + 1) % table.table.num_players, "all", "mover"):
         texts.append(table.look(table.steps, eyes).model_dump_json())
     return texts
 
@@ -68,7 +76,7 @@ def test_messages_are_the_same_in_every_world_that_the_seat_holds_possible(game)
         for seed in range(2):
             other = other_world(table, seed)
             assert said_by(other) == said_by(table)
-            has_secrets |= other.env.states.tobytes() != table.env.states.tobytes()
+            has_secrets |= other.table.states.tobytes() != table.table.states.tobytes()
     assert has_secrets
 
 
@@ -96,11 +104,11 @@ def test_what_another_player_does_is_told_as_the_seat_learns_it(game):
         if table.mover == table.seat:
             continue
         other = other_world(table, 7)
-        action = table.env.legal_actions()[-1]
-        if action not in other.env.legal_actions():
+        action = table.table.legal_actions()[-1]
+        if action not in other.table.legal_actions():
             continue
         for world in (table, other):
-            world._note(world.env.states, action)
+            world._note(world.table.states, action)
         eyes = (table.seat, "all", "mover")
         words = [table.visible_words(table.steps - 1, e).words for e in eyes]
         assert words == [other.visible_words(other.steps - 1, e).words for e in eyes]
@@ -168,15 +176,6 @@ def test_seed_and_history_stay_on_the_server_until_the_end(client, game):
 
 
 @each_game
-def test_a_mask_that_is_being_written_does_not_reveal_a_game(game):
-    """A step in another thread clears it first."""
-    table = next(tables_of(game))
-    table.env._action_mask[:] = 0
-    with pytest.raises(PermissionError, match="until the game is over"):
-        table.replay()
-
-
-@each_game
 def test_a_watched_game_is_seen_through_one_seats_eyes_until_the_end(client, game):
     seat = game.default_players - 1
     table = begin(client, wanted(game, None, eyes=seat, options=kit_of(game).short_options))
@@ -207,16 +206,16 @@ def test_undo_shows_what_was_seen_and_redraws_the_rest(game):
         before = table.state()
         hidden = set()
         for _ in range(6):
-            table.act(table.env.legal_actions()[-1])
+            table.act(table.table.legal_actions()[-1])
             while table.waits_for_agent:
                 table.let_agent_act()
             state = table.undo()
             assert state.was_undone
             assert state.model_copy(update={"was_undone": False}) == before
-            entries = table.env.history[1]
+            entries = table.table.history[1]
             assert isinstance(entries[-1], Redraw)
             assert entries[-1].player == table.seat
-            hidden.add(table.env.states.tobytes())
+            hidden.add(table.table.states.tobytes())
         undone += len(hidden) > 1
     assert undone
 
@@ -228,13 +227,11 @@ def test_what_is_redrawn_does_not_follow_from_what_lay_there(game, monkeypatch):
     for table in list(tables_of(game, practice=True))[:6]:
         if not table.is_persons_turn:
             continue
-        env = table.env.clone()
-        env.determinize(f"player_{table.seat}", 99)
-        env.determinize(f"player_{table.seat}", 1)
-        table.act(table.env.legal_actions()[0])
+        played = redrawn(table, 99, 1)
+        table.act(table.table.legal_actions()[0])
         table.undo()
-        redrawn = table.frame(env.states, table.steps, table.seat)
-        assert table.state().frame.scene == redrawn.scene
+        expected = table.frame(played.states, table.steps, table.seat)
+        assert table.state().frame.scene == expected.scene
 
 
 def test_undo_is_for_practice_alone_and_needs_a_decision():
@@ -252,13 +249,13 @@ def test_a_game_with_undone_decisions_can_be_replayed(game):
     table = table_at(game, 0, 1, 6, practice=True)
     while not table.is_over:
         if table.is_persons_turn:
-            table.act(table.env.legal_actions()[0])
+            table.act(table.table.legal_actions()[0])
             if table.steps < 20 and table.steps % 2:
                 table.undo()
-                table.act(table.env.legal_actions()[0])
+                table.act(table.table.legal_actions()[0])
         else:
             table.let_agent_act()
-    copy = Table.of_replay(table.replay())
-    assert copy.env.states.tobytes() == table.env.states.tobytes()
+    copy = ViewedTable.of_replay(table.replay())
+    assert copy.table.states.tobytes() == table.table.states.tobytes()
     assert copy.steps == table.steps
     assert copy.visible_words(0, "all") == table.visible_words(0, "all")

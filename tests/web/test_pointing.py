@@ -8,9 +8,9 @@ from helpers import EACH_GAME, TABLES, is_over, kit_of, mask_of, positions_of
 
 from card_envs.contract.actions import Action, Actions, Parameter, Target
 from card_envs.contract.scene import Card, Scene, Seat, Zone
-from card_envs.envs.aec import CardEnv
+from card_envs.engine.table import BaseTable
 from card_envs.web.pointing import needs
-from card_envs.web.table import Table
+from card_envs.web.table import ViewedTable
 
 tables = pytest.mark.parametrize(("game", "num_players"), TABLES)
 
@@ -59,11 +59,10 @@ def test_actions_point_at_what_is_there(game, num_players):
 
 @pytest.mark.parametrize("game", EACH_GAME)
 def test_the_page_is_told_what_each_legal_action_needs(game):
-    env = CardEnv(game.name, on_illegal="raise", **kit_of(game).short_options)
-    env.reset(seed=1)
-    player = env.possible_agents.index(env.agent_selection)
-    told = Table(env, "play", player, {}, (None,) * env.num_players).state()
-    assert [entry.action for entry in told.legal] == env.legal_actions()
+    nobody = (None,) * game.default_players
+    table = BaseTable(game, nobody, seed=1, **kit_of(game).short_options)
+    told = ViewedTable(table, "play", table.player, nobody).state()
+    assert [entry.action for entry in told.legal] == table.legal_actions()
     for entry in told.legal:
         assert entry.words == game.action_name(entry.action)
         assert entry.group == game.actions.group(entry.action)

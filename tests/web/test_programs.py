@@ -16,8 +16,9 @@ from helpers import ALL_GAMES
 from visitor import begin, talk, wanted
 
 from card_envs.agents import ProgramAgent, make_agent
+from card_envs.engine.table import BaseTable
 from card_envs.web.agents import AgentMenu
-from card_envs.web.table import Table
+from card_envs.web.table import ViewedTable
 from card_envs.web.workers import Workers
 
 GAME = ALL_GAMES[0]  # where any game will do
@@ -93,27 +94,24 @@ def test_a_program_that_fails_does_not_end_a_persons_game(visit):
 def test_after_undo_a_program_is_told_the_game_anew(tmp_path):
     name = program("log", tmp_path / "log")
     menu = AgentMenu([GAME], names=[name])
-    from card_envs.envs.aec import CardEnv
-
     n = GAME.min_players
-    env = CardEnv(GAME.name, num_players=n, on_illegal="raise")
-    env.reset(seed=1)
-    agents = {q: menu.make(name, GAME, q) for q in range(1, n)}
+    agents = [menu.make(name, GAME, q) for q in range(1, n)]
     labels = (None, *[name] * (n - 1))
-    table = Table(env, "play", 0, agents, labels, practice=True)
-    follower = table._followed._followers[0][1]
+    played = BaseTable(GAME, [None, *agents], seed=1)
+    table = ViewedTable(played, "play", 0, labels, practice=True)
+    follower = played._followers[0][1]
     while not table.is_persons_turn:
         table.let_agent_act()
     before = [list(seat.events) for seat in follower._seats[0].values()]
     numbers = [seat.number for seat in follower._seats[0].values()]
-    table.act(table.env.legal_actions()[0])
+    table.act(table.table.legal_actions()[0])
     while table.waits_for_agent:
         table.let_agent_act()
     assert len(next(iter(follower._seats[0].values())).events) == table.steps
     table.undo()
     assert [list(seat.events) for seat in follower._seats[0].values()] == before
     assert not set(numbers) & {seat.number for seat in follower._seats[0].values()}
-    for agent in agents.values():
+    for agent in agents:
         agent.close()
 
 

@@ -19,7 +19,6 @@ from visitor import HOST, ORIGIN, begin, talk, wanted
 import card_envs
 from card_envs.agents import (
     NetworkAgent,
-    PolicyAgent,
     choose,
     make_agent,
     policy_path,
@@ -197,7 +196,7 @@ def test_what_is_no_request_is_refused(client, body):
 
 def test_agents_are_chosen_by_label_alone(client):
     path = str(policy_path("ppo", GAME))
-    NetworkAgent(path, GAME)  # it is one
+    NetworkAgent.from_file(path, GAME)  # it is one
     for name in (path, "search:100000", "search:64,threads=2", "../ppo", "cmd:ls"):
         request = wanted(GAME, agent=name)
         assert f"there is no agent {name!r}" in refusal(client.post("/api/tables", json=request))
@@ -551,7 +550,7 @@ def test_a_policy_that_draws_plays_and_advises_as_make_agent_has_it(tmp_path):
     write_policy(path, network, GAME, draws=True)
     menu = AgentMenu([GAME], tmp_path)
     offered = menu.make("drawing", GAME, seed=5)
-    named, likeliest = make_agent(str(path), GAME), PolicyAgent(network, "likeliest")
+    named, likeliest = make_agent(str(path), GAME), NetworkAgent(network, "likeliest")
     env = CardEnv(GAME.name, **kit_of(GAME).short_options)
     env.reset(seed=1)
     differs = False

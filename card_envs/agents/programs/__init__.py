@@ -5,12 +5,12 @@ docs/programs.md describes the protocol.
 
 from card_envs.agents.programs.agent import ProgramAgent
 from card_envs.agents.programs.names import is_program, read_name
-from card_envs.agents.programs.records import FaultCount, ProgramRecord, merged
+from card_envs.agents.programs.reports import FaultCount, ProgramReport, merged
 
 __all__ = [
     "FaultCount",
     "ProgramAgent",
-    "ProgramRecord",
+    "ProgramReport",
     "is_program",
     "merged",
     "read_name",

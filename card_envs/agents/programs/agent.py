@@ -23,7 +23,7 @@ from card_envs.agents.programs.faults import (
 )
 from card_envs.agents.programs.names import read_name
 from card_envs.agents.programs.process import Process
-from card_envs.agents.programs.records import FaultCount, ProgramRecord
+from card_envs.agents.programs.reports import FaultCount, ProgramReport
 from card_envs.contract.agent import FORFEIT, Follower, FollowingAgent, Turn
 from card_envs.contract.game import Game, check_is_game
 from card_envs.engine.seeds import check_given_seed, random_action
@@ -48,17 +48,17 @@ class _Seat:
 
 
 class ProgramAgent(FollowingAgent):
-    """A program that is asked over its standard input and output.
+    """A program that is queried over its standard input and output.
 
-    Its process starts when it is asked first, and lasts until :meth:`close`, or until the agent or
-    the run is gone. All its games share it, one decision at a time; where one agent is asked by
-    several threads, they wait for each other.
+    Its process starts with the first query and lasts until :meth:`close`, or until the agent is
+    collected or the interpreter ends. All its games share the process, one decision at a time;
+    threads that query one agent wait for each other.
 
     Args:
         name: ``cmd:PROGRAM ARGS``, or with limits ``cmd,seconds=2,on_fault=random:PROGRAM ARGS``
             (:class:`card_envs.agents.programs.names.Limits`).
         game: The game that it plays.
-        seed: Of the decisions that are made in its place.
+        seed: The seed of decisions that are made on its behalf.
 
     Raises:
         ValueError: The name cannot be read, there is no such program, or this system cannot run
@@ -179,7 +179,7 @@ class ProgramAgent(FollowingAgent):
         return messages.values(self.game, turn.observation[j], turn.action_mask[j])
 
     def _news(self, seat: _Seat) -> list[dict[str, Any]]:
-        """What the process has not been told of a game: to a new one all of it is news."""
+        """What the process has not been told of a game; for a new process, all its events."""
         if seat.process != self._starts:
             seat.process = self._starts
             seat.told = 0
@@ -205,7 +205,7 @@ class ProgramAgent(FollowingAgent):
     # -----------------------------------------------------------------------------------------
 
     def _running(self) -> Process:
-        """The process, started if there is none.
+        """The process, which is started if necessary.
 
         Raises:
             ProgramFault: It does not start, or has been given up.
@@ -259,10 +259,10 @@ class ProgramAgent(FollowingAgent):
             self._unsent.clear()
             self._in_a_row = 0
 
-    def take_record(self) -> ProgramRecord:
-        """How it has done since this was asked last."""
+    def take_report(self) -> ProgramReport:
+        """Its decisions, times and faults since the last call."""
         with self._lock:
-            record = ProgramRecord(
+            report = ProgramReport(
                 self.name,
                 self._decisions,
                 self._seconds,
@@ -271,11 +271,11 @@ class ProgramAgent(FollowingAgent):
             )
             self._decisions, self._seconds = 0, 0.0
             self._faults = {}
-            return record
+            return report
 
 
 class ProgramFollower(Follower):
-    """What a program is to know of the games of one table or one batch.
+    """Keeps what a program will be told of the games of one table or one batch.
 
     Args:
         agent: The program.
@@ -290,12 +290,12 @@ class ProgramFollower(Follower):
         self._seats: dict[int, dict[int, _Seat]] = {}  # by game and player
 
     def begin(self, states: NDArray[np.void], i: int, players: Sequence[int]) -> None:
-        """A game begins; one that was played in its place is broken off."""
+        """A game begins; an unfinished one with the same index is abandoned."""
         self._break_off(i)
         self._seats[i] = {player: self._agent.new_seat(player) for player in players}
 
     def watch(self, states: NDArray[np.void], i: int, action: int) -> None:
-        """Keep what the player to move does, as each seat learns it."""
+        """Keep the action of the player to move, as each seat learns of it."""
         player = int(states["current_player"][i])
         game = self._agent.game
         public = messages.public_event(player, game.public_action_name(states, i, action))
@@ -322,7 +322,7 @@ class ProgramFollower(Follower):
             self._agent.ended(seat, states, i, loser)
 
     def break_off(self) -> None:
-        """None of the games goes on."""
+        """Abandon all games."""
         for i in list(self._seats):
             self._break_off(i)
 

@@ -19,7 +19,7 @@ class ProgramFault(Exception):
     Args:
         kind: One of the kinds above.
         message: What happened, in words.
-        is_fatal: Whether its process must end: what it writes next could belong to anything.
+        is_fatal: Whether its process must end, because its further output could not be attributed.
     """
 
     def __init__(self, kind: str, message: str, *, is_fatal: bool = True) -> None:

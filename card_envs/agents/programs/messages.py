@@ -1,6 +1,6 @@
 """The protocol: what a program is told and what it answers, one JSON object a line.
 
-This is the one place that says what is sent. ``docs/programs.md`` documents it.
+All messages are built and read here. ``docs/programs.md`` documents them.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ OBSERVATIONS = ("values", "text")
 
 
 def hello(game: Game, limits: Limits) -> dict[str, Any]:
-    """The first message: the game and the limits. There is no game being played yet."""
+    """The first message: the game and the limits, before any game is played."""
     about = describe_game(game)
     about["observation"]["scale"] = game.fields.scale.astype(int).tolist()
     return {
@@ -106,8 +106,8 @@ def own_event(player: int, action: int, actions: Actions) -> dict[str, Any]:
 
 
 def public_event(player: int, words: str) -> dict[str, Any]:
-    """What another player did, as everybody learns it; an action's number or structured form
-    might say more."""
+    """What another player did, in public words; an action's number or structured form might reveal
+    more."""
     return {"player": player, "words": words}
 
 
@@ -118,7 +118,7 @@ def end(
     i: int = 0,
     loser: int | None = None,
 ) -> dict[str, Any]:
-    """The end of a game. Without states it was broken off, and nobody has won or lost.
+    """The end of a game; without states it was abandoned, and nobody has won or lost.
 
     Args:
         number: Of the seat in this game.
@@ -141,7 +141,7 @@ def end(
 
 
 def final_standing(states: NDArray[np.void], i: int, loser: int | None) -> NDArray[np.int64]:
-    """The players' standing, the higher the better; one who forfeits is last, the others level."""
+    """The players' standing, higher is better; one who forfeits is last, the others tie."""
     num_players = int(states["num_players"][i])
     if loser is None:
         return np.asarray(states["standing"][i, :num_players], np.int64)
@@ -163,7 +163,7 @@ def read_hello(line: bytes) -> str:
     """What the program wants to observe: ``"values"`` or ``"text"``.
 
     Raises:
-        ProgramFault: It is no answer to the hello, or one of another version.
+        ProgramFault: It does not answer the hello, or is of another version.
     """
     answer = _read(line, NO_START)
     version, observation = answer.get("version"), answer.get("observation")
@@ -188,7 +188,7 @@ def read_action(line: bytes, number: int, legal: Sequence[int], actions: Actions
         actions: All actions of the game.
 
     Raises:
-        ProgramFault: It is no answer, or one to something else, or the action is not legal.
+        ProgramFault: It is not an answer to this question, or the action is not legal.
     """
     answer = _read(line, NO_ANSWER)
     if type(answer.get("game")) is not int or answer["game"] != number:

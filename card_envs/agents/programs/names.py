@@ -17,7 +17,7 @@ ON_FAULT = ("lose", "random")
 
 @dataclass(frozen=True)
 class Limits:
-    """What a program may take; these are the keys of its name.
+    """The limits of a program; the attributes are the keys of its name.
 
     Args:
         seconds: For one decision.

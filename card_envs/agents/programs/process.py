@@ -1,4 +1,4 @@
-"""``Process``: a program that is asked line by line, within limits, and never outlives its user."""
+"""``Process``: a program that is queried line by line, with limits, and never outlives its user."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ class Process:
 
     @property
     def is_own(self) -> bool:
-        """Whether the present process started it, and not one that this is a fork of."""
+        """Whether the current process started it, rather than one that it was forked from."""
         return self._owner == os.getpid()
 
     def ask(self, data: bytes, seconds: float) -> bytes:
@@ -145,7 +145,7 @@ class Process:
         return line
 
     def _write(self, data: memoryview) -> int:
-        """Write what fits; the number of bytes."""
+        """Write as much as fits; returns the number of bytes."""
         try:
             return os.write(self._in, data)
         except BlockingIOError:
@@ -154,7 +154,7 @@ class Process:
             raise self._ended() from None
 
     def _drain(self, end: int) -> bool:
-        """Read once from one of its outputs; whether something was there."""
+        """Read once from one of its outputs; returns whether there was anything."""
         try:
             data = os.read(end, _CHUNK)
         except BlockingIOError:
@@ -171,11 +171,11 @@ class Process:
         return True
 
     def _drain_errors(self) -> bool:
-        """Read once from its standard error, unless that is closed; whether something was there."""
+        """Read once from its standard error unless closed; returns whether there was anything."""
         return self._err in self._selector.get_map() and self._drain(self._err)
 
     def _ended(self) -> ProgramFault:
-        """What to say of a program whose input or output is closed."""
+        """The fault of a program whose input or output is closed."""
         with suppress(subprocess.TimeoutExpired):
             status = self._guard.wait(1.0)
             if status == 0:
@@ -189,7 +189,7 @@ class Process:
 
     @property
     def last_words(self) -> tuple[str, ...]:
-        """The last lines that it has written to its standard error."""
+        """The last lines of its standard error."""
         for _ in range(_LAST_LINES):  # one that goes on writing is not read forever
             if not self._drain_errors():
                 break
@@ -201,7 +201,7 @@ class Process:
 
         Args:
             data: The last lines to be written.
-            at_once: Whether it gets no time to end by itself.
+            at_once: Whether to kill it without giving it time to exit.
         """
         if self.is_own and not at_once:
             self._end_input(data)
@@ -212,7 +212,7 @@ class Process:
                 stream.close()
 
     def _end_input(self, data: bytes) -> None:
-        """Write the last lines, close its input, and wait a little until it has ended."""
+        """Write the last lines, close its input, and wait briefly for it to exit."""
         until = time.monotonic() + _TO_END
         rest = memoryview(data)
         is_closed = False

@@ -1,4 +1,4 @@
-"""Search agents: rollouts in worlds that agree with what the player knows."""
+"""Search agents: rollouts in worlds consistent with what the player knows."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from card_envs.agents.network import PolicyAgent
+from card_envs.agents.network import NetworkAgent
 from card_envs.agents.search.compilation import compile_search
 from card_envs.agents.search.halving import search_games
 from card_envs.agents.search.likely_worlds import Evidence
@@ -58,9 +58,9 @@ class PastDecision(NamedTuple):
 
 
 class Searcher(Agent):
-    """What both searches share: rollouts, their horizon, worlds, seeds and threads.
+    """The base of both searches: rollouts, their horizon, worlds, seeds and threads.
 
-    They play for the rank reward, whatever the game pays.
+    They maximize the rank reward, whatever the option ``reward``.
     """
 
     _template: Callable[..., Any]
@@ -70,8 +70,8 @@ class Searcher(Agent):
         game: Game,
         name: str,
         rollouts: int,
-        policy: PolicyAgent | str,
-        proposer: PolicyAgent | None,
+        policy: NetworkAgent | str,
+        proposer: NetworkAgent | None,
         horizon: str | None,
         seed: int,
         threads: int,
@@ -79,7 +79,7 @@ class Searcher(Agent):
         unfinished: float = 0.0,
     ) -> None:
         check_is_game(game)
-        if not isinstance(policy, PolicyAgent) and policy not in KINDS:
+        if not isinstance(policy, NetworkAgent) and policy not in KINDS:
             raise ValueError(f"policy must be a policy, 'heuristic' or 'random', got {policy!r}")
         if policy == "heuristic" and game.heuristic is None:
             raise ValueError(f"{game.id} has no heuristic for rollouts")
@@ -89,16 +89,16 @@ class Searcher(Agent):
             raise ValueError(f"horizon must be 'round' or 'game', got {horizon!r}")
         if horizon == "round" and game.outlook is None:
             raise ValueError(f"{game.id} has no rounds: horizon must be 'game'")
-        if not (proposer is None or isinstance(proposer, PolicyAgent)):
+        if not (proposer is None or isinstance(proposer, NetworkAgent)):
             raise ValueError(f"proposer must be a policy or None, got {proposer!r}")
         for agent in (policy, proposer):
-            if isinstance(agent, PolicyAgent):
+            if isinstance(agent, NetworkAgent):
                 agent.check_game(game)
         self.name = name
         self._game = game
         self._rollouts = check_whole_number("rollouts", rollouts, 2, _MOST_ROLLOUTS)
-        kind = NETWORK if isinstance(policy, PolicyAgent) else KINDS[policy]
-        player = policy if isinstance(policy, PolicyAgent) else None
+        kind = NETWORK if isinstance(policy, NetworkAgent) else KINDS[policy]
+        player = policy if isinstance(policy, NetworkAgent) else None
         networks = [None if a is None else a.network.kernel for a in (proposer, player)]
         weights, layouts, scratch = join(networks)
         self._width = max(scratch.shape[1], game.num_actions)
@@ -124,7 +124,7 @@ class Searcher(Agent):
 
     @property
     def policies_hash(self) -> str:
-        """SHA-256 of its policies: their weights, how they choose, and what they see."""
+        """SHA-256 of its policies: their weights, whether they sample, and their views."""
         policy = self._policy
         arrays = policy.weights, policy.layouts, policy.views
         return hashlib.sha256(b"".join(array.tobytes() for array in arrays)).hexdigest()
@@ -141,12 +141,12 @@ class Searcher(Agent):
     def search(
         self, turn: Turn
     ) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.int64]]:
-        """The actions, and what was found out about each legal one.
+        """The chosen actions, and the values of all legal ones.
 
         Returns:
             actions: int64 (M,), those of ``act``.
             values: float64 (M, A), the mean rank reward of an action's rollouts; NaN without any.
-            visits: int64 (M, A), their number; all 0 where only one action is legal.
+            visits: int64 (M, A), the number of rollouts; all 0 where only one action is legal.
         """
         return self._search_with(turn, self._settings(len(turn)))
 
@@ -182,7 +182,7 @@ class Searcher(Agent):
 
     @abstractmethod
     def _settings(self, count: int) -> tuple[Any, ...]:
-        """The arguments of the template that are its own, for ``count`` games."""
+        """The template's further arguments for ``count`` games."""
 
     def _room(self, count: int) -> Room:
         game = self._game
@@ -195,16 +195,15 @@ class Searcher(Agent):
 
 
 class SearchAgent(Searcher, FollowingAgent):
-    """Tries the likeliest actions in worlds that agree with what the player knows, by rollouts.
+    """Tries the most probable actions by rollouts in worlds consistent with the player's knowledge.
 
-    The same worlds are used for all candidates, half of which are repeatedly dropped
-    (sequential halving). The proposed action is kept unless another one is ahead of it by more than
-    ``caution`` standard errors. The choice follows from what the player has observed and from the
-    seed.
+    All candidates are tried in the same worlds, and half of them are repeatedly dropped (sequential
+    halving). The proposed action is chosen unless another one is better by more than ``caution``
+    standard errors. The choice depends only on the player's observations and the seed.
 
-    In games at whose tables it sits it remembers what others have done in the round, and looks more
-    often at worlds in which the policy of the rollouts would have done the same, if that is a
-    network and the game has ``look_back``. For a single position all worlds have equal weight.
+    In games that it follows it remembers what others have done in the round and, if the rollout
+    policy is a network and the game has ``look_back``, prefers worlds in which that policy would
+    have done the same. For a single position all worlds have equal weight.
 
     Args:
         game: The game that it plays.
@@ -218,19 +217,20 @@ class SearchAgent(Searcher, FollowingAgent):
             many as there are rollouts.
         min_probability: Actions that the proposer, a policy, gives a smaller probability are not
             tried.
-        worlds: How many worlds are drawn and weighted; those searched are drawn from these. None:
-            as many as there are rollouts; 0: worlds are not weighted.
+        worlds: How many worlds are drawn and weighted; the searched ones are drawn from these.
+            None: the number of rollouts; 0: worlds are not weighted.
         horizon: Where rollouts end: ``"round"`` (valued by ``Game.outlook``; the default of games
             that have one) or ``"game"``.
-        caution: In standard errors. None: 0 if there is neither a proposer nor a heuristic, else 2;
-            1.25 where the agent follows a game whose worlds can be weighted.
+        caution: In standard errors. None: 0 with neither a proposer nor a heuristic, 1.25 if the
+            agent follows a game whose worlds can be weighted, otherwise 2.
         halving: False: all candidates are tried in all worlds, of which there are ``rollouts //
             candidates``, so that all values that ``search`` finds are equally precise.
-        max_decisions: A rollout is truncated after this many decisions: endless play may be legal.
+        max_decisions: A rollout is truncated after this many decisions, since endless play may be
+            legal.
         unfinished: Added to each player's value of a truncated rollout, which is predicted from
             their standing.
         seed: The seed of all random choices.
-        threads: How many games are searched at a time, if it is asked for several.
+        threads: How many games are searched at a time.
 
     Raises:
         ValueError: A value is not allowed; the message says what is.
@@ -244,8 +244,8 @@ class SearchAgent(Searcher, FollowingAgent):
         name: str = "search",
         *,
         rollouts: int = 64,
-        policy: PolicyAgent | str = "random",
-        proposer: PolicyAgent | None = None,
+        policy: NetworkAgent | str = "random",
+        proposer: NetworkAgent | None = None,
         candidates: int | None = 8,
         min_probability: float = 0.0,
         worlds: int | None = None,
@@ -280,7 +280,7 @@ class SearchAgent(Searcher, FollowingAgent):
         elif proposer is None and game.heuristic is None:
             alone = after = 0.0
         else:
-            is_weighed = worlds > 0 and isinstance(policy, PolicyAgent)
+            is_weighed = worlds > 0 and isinstance(policy, NetworkAgent)
             alone, after = _CAUTION, _CAUTION_OF_WEIGHED if is_weighed else _CAUTION
         # Where a position alone is asked about, and where its past is known.
         self._cautions = (alone, after)
@@ -291,13 +291,13 @@ class SearchAgent(Searcher, FollowingAgent):
         self._worlds = worlds
 
     def follow(self, options: Mapping[str, Any] | None) -> SearchFollower:
-        """One that remembers what others do in the games that it is told of."""
+        """A follower that remembers what others do in its games."""
         return SearchFollower(self, self._game if self._worlds else None)
 
     def search_after(
         self, turn: Turn, past: Sequence[Sequence[PastDecision]]
     ) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.int64]]:
-        """As ``search``, in worlds that agree with what others have done.
+        """Like ``search``, in worlds weighted by what others have done.
 
         Args:
             turn: M games.
@@ -333,11 +333,11 @@ class SearchAgent(Searcher, FollowingAgent):
 
 
 class SearchFollower(Follower):
-    """What a ``SearchAgent`` remembers of its games: the decisions of the round.
+    """Remembers the decisions of the current round in a ``SearchAgent``'s games.
 
     Args:
         agent: The agent.
-        game: The game; None: nothing need be remembered.
+        game: The game; None: there is nothing to remember.
     """
 
     def __init__(self, agent: SearchAgent, game: Game | None) -> None:
@@ -347,7 +347,7 @@ class SearchFollower(Follower):
         self._past: dict[int, tuple[int, deque[PastDecision]]] = {}
 
     def begin(self, states: NDArray[np.void], i: int, players: Sequence[int]) -> None:
-        """Forget the game that was there before."""
+        """Forget the previous game with this index."""
         self._past.pop(i, None)
 
     def watch(self, states: NDArray[np.void], i: int, action: int) -> None:
@@ -366,14 +366,14 @@ class SearchFollower(Follower):
     def search(
         self, turn: Turn
     ) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.int64]]:
-        """As ``SearchAgent.search``, in worlds that agree with what others have done."""
+        """Like ``SearchAgent.search``, in worlds weighted by what others have done."""
         if self._game is None:
             return self._agent.search(turn)
         past = [self._seen_in(turn.states, i) for i in turn.indices.tolist()]
         return self._agent.search_after(turn, past)
 
     def _seen_in(self, states: NDArray[np.void], i: int) -> list[PastDecision]:
-        """The latest decisions of others than the player to move, in this round.
+        """The latest decisions in this round by others than the player to move.
 
         A game that was redrawn has another seed: its past no longer agrees with its cards.
         """
@@ -401,8 +401,8 @@ class TreeSearchAgent(Searcher):
 
     Single observer: one tree over all players' decisions and what the observer sees after each (a
     card drawn, say), in another world at each iteration; UCB1 with availability counts; every
-    player for themselves (max^n). The action that was visited most is chosen; it follows from what
-    the player observes and from the seed.
+    player for themselves (max^n). It chooses the most visited action, which depends only on
+    the player's observation and the seed.
 
     Args:
         game: The game that it plays.
@@ -412,7 +412,7 @@ class TreeSearchAgent(Searcher):
         horizon: As for ``SearchAgent``; the tree ends there too.
         exploration: The weight of UCB1's second term.
         seed: The seed of all random choices.
-        threads: How many games are searched at a time, if it is asked for several.
+        threads: How many games are searched at a time.
 
     Raises:
         ValueError: A value is not allowed; the message says what is.
@@ -426,7 +426,7 @@ class TreeSearchAgent(Searcher):
         name: str = "tree search",
         *,
         rollouts: int = 1000,
-        policy: PolicyAgent | str = "random",
+        policy: NetworkAgent | str = "random",
         horizon: str | None = None,
         exploration: float = 0.7,
         seed: int = 0,
@@ -445,8 +445,8 @@ class TreeSearchAgent(Searcher):
 
 
 def _copy_state(states: NDArray[np.void], i: int) -> NDArray[np.void]:
-    """A record (1,), read-only. It is copied as bytes: numpy copies field by field, which takes 20
-    times as long.
+    """A read-only copy of a record (1,). It is copied as bytes: NumPy copies field by field, which
+    takes 20 times as long.
     """
     return np.frombuffer(states[i : i + 1].tobytes(), states.dtype)
 

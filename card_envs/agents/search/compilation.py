@@ -1,7 +1,7 @@
-"""Search by rollouts: templates that are compiled for each game as those of ``templates``.
+"""Search by rollouts: templates compiled for each game like those of ``templates``.
 
-A decision is searched in worlds that the player to move holds possible: copies of the record,
-redrawn with ``determinize``. Everything else follows from what they observe.
+A decision is searched in worlds that are possible for the player to move: copies of the record,
+redrawn with ``determinize``. Everything else depends only on what they observe.
 """
 
 from __future__ import annotations

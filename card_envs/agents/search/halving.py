@@ -46,9 +46,9 @@ def search_one(
 ):
     """Choose an action in game ``i``: sequential halving over the same worlds for all candidates.
 
-    The proposed action stays to the end, and is kept unless another one is ahead of it by
-    ``caution`` standard errors. The arguments are those of ``search_games`` for this game alone:
-    ``states[i]``, in place ``j`` of what is there for all games.
+    The proposed action is never dropped, and is chosen unless another one is better by ``caution``
+    standard errors. The arguments are those of ``search_games`` for this game alone: ``states[i]``,
+    and entry ``j`` of the arrays for all games.
     """
     means, visits, work = found
     player = np.int64(states[i].current_player)
@@ -65,12 +65,12 @@ def search_one(
     used = count_worlds(left, phases, racing)
     total = weigh_worlds(states, i, j, stream, policy, room, origins, evidence, used, work)
     sums, slots, counts = evidence.log_weights, evidence.slots, evidence.counts
-    place = unit_of(stream)
+    point = unit_of(stream)
     for phase in range(phases):
         for _ in range(worlds_of_phase(left, phases - phase, racing)):
             world = done
             if total > 0.0:
-                world, place = draw_world(sums, total, place, slots, counts, done)
+                world, point = draw_world(sums, total, point, slots, counts, done)
                 if world < 0:
                     break
             else:
@@ -98,13 +98,13 @@ def search_one(
 
 @jit
 def worlds_of_phase(left, phases, racing):
-    """How many worlds the next of ``phases`` takes, of ``left`` rollouts."""
+    """The number of worlds of the next of ``phases``, given ``left`` rollouts."""
     return min(max(1, left // (phases * racing)), left // racing)
 
 
 @jit
 def count_worlds(left, phases, racing):
-    """How many worlds all phases take."""
+    """The number of worlds of all phases."""
     worlds = 0
     for phase in range(phases):
         now = worlds_of_phase(left, phases - phase, racing)
@@ -116,13 +116,13 @@ def count_worlds(left, phases, racing):
 
 @jit
 def half_of(racing):
-    """How many candidates stay: the proposed one and another at least."""
+    """The number of candidates that remain: at least the proposed one and one other."""
     return max(2, (racing + 1) // 2)
 
 
 @jit
 def weighted_mean(values, counts, done):
-    """The mean over the first worlds, each as often as it counts."""
+    """The mean over the first worlds, weighted by their counts."""
     total = weight = 0.0
     for w in range(done):
         total += counts[w] * float(values[w])
@@ -132,7 +132,7 @@ def weighted_mean(values, counts, done):
 
 @jit
 def keep_best(candidates, values, counts, racing, done):
-    """Sort the candidates behind the proposed one by their means; returns how many stay."""
+    """Sort the candidates after the proposed one by their means; returns how many remain."""
     for c in range(1, racing):
         k = c
         mean = weighted_mean(values[k], counts, done)
@@ -146,9 +146,9 @@ def keep_best(candidates, values, counts, racing, done):
 
 @jit
 def decide(candidates, values, counts, done, caution):
-    """The proposed action, or the best other one if it is surely better.
+    """The proposed action, or the best other one if it is significantly better.
 
-    Worlds that count more than others are worth fewer equal ones: ``worth``.
+    ``worth`` is the effective number of worlds, which is smaller if some count more than others.
     """
     if done < 2:
         return candidates[0]
@@ -195,14 +195,14 @@ def search_games(
         indices: int64 (M,), those in which to choose.
         policy: A ``RolloutPolicy``.
         rollouts: How many rollouts for a decision.
-        seed: Of all random choices.
+        seed: The seed of all random choices.
         worlds: Records (M,), to be overwritten, as is all that follows.
         room: A ``Room``.
         gains: float64 (M, max_players).
         actions: int64 (M,), the result.
         found: ``Findings``, the result too.
         caution: Standard errors by which another action must be ahead of the proposed one.
-        is_halving: Whether half of the candidates are dropped again and again.
+        is_halving: Whether half of the candidates are repeatedly dropped.
         origins: Records (M,).
         min_probability: Actions that the proposer, a network, gives a smaller one are not tried.
         candidates: int64 (M, K), for the K actions that are tried at most; K <= rollouts.

@@ -1,10 +1,10 @@
 """Which redrawn worlds a search looks at, as templates: compiled for each game with ``search``.
 
-``determinize`` makes every arrangement of the hidden cards equally likely. But what others have
-done tells what they hold: worlds in which the rollouts' policy would have done the same are chosen
-more often. So worlds are drawn, weighed by the likelihood of the decisions that were seen, and
-drawn again from those, in proportion to their weights. A world that is drawn again is not played
-again: it counts more.
+``determinize`` makes every arrangement of the hidden cards equally likely. But players' actions
+tell something about their cards: worlds in which the rollout policy would have acted in the same
+way should be chosen more often. So worlds are drawn, weighted by the likelihood of the observed
+decisions, and resampled in proportion to their weights. A world that is drawn again is not played
+again but counts more.
 """
 
 from __future__ import annotations
@@ -38,8 +38,8 @@ _GOLDEN = 0.6180339887498949
 
 
 class Evidence(NamedTuple):
-    """Earlier decisions of others, and room to weigh worlds by them, for M games; but for the first
-    four, of one."""
+    """Earlier decisions of others, and room to weight worlds by them: for M games, or after the
+    first four attributes for one."""
 
     past: NDArray[np.void]  #: records (H,): the games before these decisions
     actions: NDArray[np.int64]  #: (H,), what they did
@@ -51,7 +51,7 @@ class Evidence(NamedTuple):
 
 
 def weigh_worlds(states, i, j, stream, policy, room, origins, evidence, used, work):
-    """Weigh worlds for a decision in game ``i``, of which about ``used`` are played in.
+    """Weight worlds for a decision in game ``i``, of which about ``used`` will be played.
 
     Returns the sum of their weights; 0: all worlds are equally likely.
     """
@@ -74,7 +74,7 @@ def weigh_worlds(states, i, j, stream, policy, room, origins, evidence, used, wo
 
 
 def log_likelihood(recalled, j, action, policy, room, work):
-    """How likely the rollouts' policy takes the action in ``recalled[j]``, as a logarithm."""
+    """The log-probability with which the rollout policy takes the action in ``recalled[j]``."""
     observation, action_mask, scratch, _ = room
     count = legal_action_mask(recalled, j, action_mask)
     if count > 1 and action_mask[action]:
@@ -87,7 +87,7 @@ def log_likelihood(recalled, j, action, policy, room, work):
 
 @jit
 def log_probability(logits, action_mask, action, count):
-    """Of an action, given the logits of the legal ones if there are several."""
+    """The log-probability of an action, given the logits of the legal ones if there are several."""
     if action_mask[action] == 0:
         return _IMPOSSIBLE
     if count == 1:
@@ -106,7 +106,7 @@ def log_probability(logits, action_mask, action, count):
 
 @jit
 def add_up(log_weights, used):
-    """Replace logarithms of weights by the sums of the weights up to each; returns the last one."""
+    """Replace log-weights by cumulative sums of the weights; returns the last one."""
     highest = log_weights.max()
     evenness = evenness_of(log_weights, highest, min(used, _LEAST_SHARE * len(log_weights)))
     total = 0.0
@@ -117,36 +117,36 @@ def add_up(log_weights, used):
 
 
 @jit
-def draw_world(sums, total, place, slots, counts, done):
-    """Draw worlds in proportion to their weights until one comes that is not there yet.
+def draw_world(sums, total, point, slots, counts, done):
+    """Draw worlds in proportion to their weights until one is new.
 
-    Worlds that come again count once more.
+    Worlds that were drawn before count once more.
 
     Args:
         sums: float64 (W,), the sums of weights up to each world.
         total: The sum of all.
-        place: Where the last draw was, in [0, 1).
-        slots: int64 (W,), the places in ``counts`` of those that are there; -1: of none.
-        counts: float64, how often each came that is there.
-        done: How many are there.
+        point: Where the last draw was, in [0, 1).
+        slots: int64 (W,), the entry in ``counts`` of each world that was drawn, otherwise -1.
+        counts: float64, how often each of these was drawn.
+        done: How many were drawn.
 
     Returns:
         The world, -1 if none is left, and where its draw was.
     """
     for _ in range(_MOST_DRAWS):
-        place = (place + _GOLDEN) % 1.0  # any number of the first draws is spread evenly
-        w = min(np.searchsorted(sums, place * total), len(sums) - 1)
+        point = (point + _GOLDEN) % 1.0  # any number of the first draws is spread evenly
+        w = min(np.searchsorted(sums, point * total), len(sums) - 1)
         if slots[w] < 0:
             slots[w] = done
             counts[done] = 1.0
-            return w, place
+            return w, point
         counts[slots[w]] += 1.0
-    return -1, place
+    return -1, point
 
 
 @jit
 def evenness_of(log_weights, highest, least):
-    """The largest factor of the logarithms, at most 1, with which enough worlds count."""
+    """The largest factor for the log-weights, at most 1, with which enough worlds have weight."""
     evenness, low, high = 1.0, 0.0, 1.0
     for _ in range(_BISECTIONS):
         total = squares = 0.0
@@ -166,5 +166,5 @@ def evenness_of(log_weights, highest, least):
 
 @jit
 def no_look_back(past, k, states, i, worlds, j):
-    """For a game that does not say what a world makes of earlier decisions."""
+    """The placeholder for a game without ``look_back``."""
     return False

@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable
 from typing import Any
 
-from card_envs.agents.network import PolicyAgent
+from card_envs.agents.network import NetworkAgent
 from card_envs.agents.search.agents import KINDS, SearchAgent, TreeSearchAgent
 from card_envs.agents.shipped import shipped_policies
 from card_envs.contract.agent import Agent
@@ -38,8 +38,8 @@ def make_search_agent(
 
     The number of rollouts may be followed by ``method`` (``halving``: ``SearchAgent``, or ``tree``:
     ``TreeSearchAgent``) and their arguments ``policy``, ``candidates`` (a number or ``all``),
-    ``worlds``, ``horizon``, ``caution``, ``exploration`` and ``threads``. The path of a policy's
-    file may have commas.
+    ``worlds``, ``horizon``, ``caution``, ``exploration`` and ``threads``. The path of a policy file
+    may have commas.
 
     A policy proposes and plays the rollouts: the one that ``policy`` names, or the game's shipped
     ``ppo``. With ``policy=heuristic`` and ``policy=random`` these play the rollouts, and ``ppo``
@@ -83,7 +83,7 @@ def make_search_agent(
 
 
 def _words(text: str) -> list[str]:
-    """What commas separate, but for those in the path of a policy's file.
+    """The words between commas, except for commas in the path of a policy file.
 
     The longest path that names a file counts: a folder may be called ``seed=1,threads=2``.
     """
@@ -99,16 +99,16 @@ def _words(text: str) -> list[str]:
 
 def _policies(
     name: str, game: Game, policy: str | None, make_agent: Callable[[str, Game], Agent]
-) -> tuple[PolicyAgent | None, PolicyAgent | str]:
-    """Who proposes, and who plays the rollouts."""
+) -> tuple[NetworkAgent | None, NetworkAgent | str]:
+    """The proposer, and the policy of the rollouts."""
     shipped = make_agent("ppo", game) if "ppo" in shipped_policies(game) else None
-    proposer = shipped if isinstance(shipped, PolicyAgent) else None
+    proposer = shipped if isinstance(shipped, NetworkAgent) else None
     if policy is None:
         fallback = "random" if game.heuristic is None else "heuristic"
         return proposer, proposer or fallback
     if policy in KINDS:
         return proposer, policy
     player = make_agent(policy, game)
-    if not isinstance(player, PolicyAgent):
+    if not isinstance(player, NetworkAgent):
         raise ValueError(f"{name!r}: policy must be a policy, heuristic or random")
     return player, player

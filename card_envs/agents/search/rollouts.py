@@ -1,6 +1,6 @@
-"""What all searches share: worlds, rollouts in them, and the actions that are tried.
+"""Shared by all searches: worlds, rollouts in them, and the actions to try.
 
-Templates, as those of ``templates``: ``search.compile_search`` compiles them for a game.
+Templates like those of ``templates``; ``search.compile_search`` compiles them for a game.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _20 = np.uint64(20)
 
 
 class RolloutPolicy(NamedTuple):
-    """Who proposes actions, and who plays rollouts to which end.
+    """The proposer of actions, the policy of the rollouts, and the horizon.
 
     Entry 0 of ``layouts`` and ``views`` is the proposer's, entry 1 that of the rollouts.
     """
@@ -40,8 +40,8 @@ class RolloutPolicy(NamedTuple):
 
 
 class Room(NamedTuple):
-    """What is overwritten at every decision of a rollout: of M games, or but for the streams, of
-    one."""
+    """Buffers that every decision of a rollout overwrites: for M games, or except for the streams
+    for one."""
 
     observation: NDArray[np.uint8]  #: (M, D)
     action_mask: NDArray[np.int8]  #: (M, A)
@@ -50,7 +50,7 @@ class Room(NamedTuple):
 
 
 class Findings(NamedTuple):
-    """What there is to know besides the chosen actions, of M games or of one."""
+    """The results besides the chosen actions, for M games or for one."""
 
     means: NDArray[np.float64]  #: (M, A), of each action's rollouts
     visits: NDArray[np.int64]  #: (M, A), their number
@@ -68,9 +68,9 @@ def hash_observation(observation):
 
 
 def play_on(worlds, j, action, number, policy, room, gains, work):
-    """Take an action in a world and play on by the rollouts' policy, in the round ``number``.
+    """Take an action in a world and continue with the rollout policy, in round ``number``.
 
-    What each player gets is added to ``gains``; a negative action is none, and the policy begins.
+    Each player's return is added to ``gains``; with a negative action the policy moves first.
     """
     observation, action_mask, scratch, streams = room
     s = worlds[j]
@@ -121,8 +121,8 @@ def play_on(worlds, j, action, number, policy, room, gains, work):
 def propose(states, i, policy, room, candidates, min_probability):
     """Write the actions to be tried, the proposed one first; returns how many there are.
 
-    They are the network's likeliest, of no smaller probability; without a network, the heuristic's
-    action and then the legal actions in their order.
+    They are the network's most probable actions above the minimum probability; without a network,
+    the heuristic's action and then the legal actions in order.
     """
     observation, action_mask, scratch, _ = room
     layout = policy.layouts[0]
@@ -164,11 +164,11 @@ def count_likely(logits, action_mask, min_probability):
 
 @jit
 def no_round(states, i):
-    """For a game without rounds."""
+    """The placeholder for a game without rounds."""
     return 0
 
 
 @jit
 def no_outlook(states, i, player):
-    """For a game that does not say what a standing is worth."""
+    """The placeholder for a game without ``outlook``."""
     return 0.0

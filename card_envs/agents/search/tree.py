@@ -60,7 +60,7 @@ def search_tree(
         indices: int64 (M,), those in which to choose.
         policy: A ``RolloutPolicy``.
         rollouts: How many worlds are searched, each with one rollout.
-        seed: Of all random choices.
+        seed: The seed of all random choices.
         worlds: Records (M,).
         room: A ``Room``.
         gains: float64 (M, max_players).
@@ -68,7 +68,7 @@ def search_tree(
         found: ``Findings``, the result too.
         exploration: The weight of the second term of UCB1.
         nodes: int32 (M, 2 * rollouts + 1, NODE_SIZE).
-        totals: float64 (M, 2 * rollouts + 1): what the player who chose the action got, summed up.
+        totals: float64 (M, 2 * rollouts + 1): the summed returns of who chose the action.
         path: int64 (M, MAX_DEPTH, 2).
     """
     observation, action_mask, scratch, streams = room
@@ -108,7 +108,7 @@ def grow_tree(
     totals,
     path,
 ):
-    """Search game ``i`` and return the most visited action, of equally visited ones the best."""
+    """Search game ``i``; returns the most visited action, the better one of a tie."""
     observation, action_mask, scratch, streams = room
     means, visits, work = found
     observer = np.int64(states[i].current_player)
@@ -165,7 +165,7 @@ def grow_tree(
 
 @jit
 def outcome(nodes, node, size, seen):
-    """The node below an action where the observer sees this, and the number of nodes."""
+    """The node below an action for what the observer sees, and the number of nodes."""
     key = np.int32(seen & _KEY_BITS)
     child = nodes[node, CHILD]
     while child:
@@ -181,9 +181,9 @@ def outcome(nodes, node, size, seen):
 
 @jit
 def descend(nodes, totals, node, size, action_mask, exploration, streams, j):
-    """The child to follow: a new one for a legal action that has none, else the best by UCB1.
+    """The child to descend to: a new one for a legal action without a child, else the best by UCB1.
 
-    The mask is used up. Returns the child, the number of nodes, and whether it is new.
+    The mask is overwritten. Returns the child, the number of nodes, and whether it is new.
     """
     best = 0
     highest = 0.0

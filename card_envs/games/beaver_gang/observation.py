@@ -180,49 +180,7 @@ def seen_from(places, player, n):
 
 @jit
 def observe(states, i, player, memory, features, out):
-    """Write the player's observation; seats are relative to them (0), then clockwise.
-
-    index     field           shape  scale       meaning
-    0..5      seats           6      1           1 for each seat that exists
-    6..8      phase           3      1           one-hot: turn, drawn card, knock; all 0 when the
-                                                 game is over
-    9..14     to_move         6      1           1 for the seat to move; all 0 when the game is over
-    15..16    round           2      60, 1       share of the rounds that are finished, in 60ths,
-                                                 rounded down; 1 in the last round
-    17        rounds          1      16          rounds of the game, at most 16
-    18..23    scores          6      72          points above the lowest total, at most 72
-    24..29    totals          6      216         points so far, at most 216
-    30..35    last_scores     6      36          points in the last round played
-    36        may_knock       1      1           1 if knocking is open after a turn that ends now
-    37..43    knocker         7      1           one-hot seat that knocked; the last entry: nobody
-    44..45    pile_sizes      2      66          cards in the draw pile and in the discard pile
-    46..59    discard_top     14     1           one-hot no pile, or kind of the top discard
-    60..73    drawn           14     1           one-hot none, or kind of the drawn card (in an
-                                                 observation: of the observer's own)
-    74        first_of_pair   1      1           1 if the drawn card is the first of a pair (BG-15)
-    75        draw_twos       1      5           draw-two cards under way
-    76..195   last_turn       6×20   1           each seat's last turn in this round: one-hot none
-                                                 yet, took, exchanged, swapped, peeked, discarded;
-                                                 one-hot slot that it was done to; then, for a swap,
-                                                 one-hot seat and one-hot slot of the other card
-    196..251  own_row         4×14   1           one-hot kind of each of the observer's cards; the
-                                                 last entry: they do not know it
-    252..347  rows            6×4×4  1, 9, 1, 2  each card in the rows: 1 if the observer knows it;
-                                                 value of a number that they know; 1 for a special
-                                                 that they know; its kind (0 swap, 1 peek, 2 draw
-                                                 two)
-    348..371  older           6×4    1           1 if the card came into the rows before the last
-                                                 reshuffle (perfect recall)
-    372..384  unseen_older    13     16          cards of each kind that came into the rows before
-                                                 the last reshuffle and that the observer does not
-                                                 know (perfect recall)
-    385..408  is_number       6×4    1           1 if everybody knows that it is a number (taken or
-                                                 exchanged) (perfect recall)
-    409..432  known_to_owner  6×4    1           1 if its owner knows the card (perfect recall)
-    433..456  known_to_all    6×4    1           1 if everybody knows the card (perfect recall)
-    457..469  discarded       13     16          cards of each kind in the discard pile (perfect
-                                                 recall)
-    """
+    """Write the player's observation; seats are relative to them (0), then clockwise."""
     s = states[i]
     me = int(player)
     for k in range(_SIZE):

@@ -218,59 +218,7 @@ _BEATERS = _beaters
 
 @jit
 def observe(states, i, player, memory, features, out):
-    """Write the player's observation; seats are relative to the player (0), then clockwise.
-
-    index     field          shape  scale  meaning
-    0..6      seats          7      1      1 for each seat that exists
-    7..13     to_move        7      1      1 for the seat to move; all 0 when the game is over
-    14..16    phase          3      1      one-hot: exchange of cards, a turn, an answer to a
-                                           request
-    17        animals_count  1      1      1 if lions and hedgehogs count in this hand (FZ-13,
-                                           FZ-24)
-    18..24    needs          7      32     points that a seat lacks to the target, at most 32
-    25..31    needs_more     7      64     points that a seat lacks beyond those 32, at most 64
-    32..38    beyond_target  7      64     points of a seat above the target, at most 64
-    39..45    rank           7      7      rank of a seat, 1 the best
-    46..94    partner        7×7    1      one-hot seat of each seat's partner
-    95..101   senior         7      1      1 for each seat that is the senior of a pair
-    102..108  hand_size      7      17     cards in a seat's hand
-    109..150  few_cards      7×6    1      entry c is 1 if a seat has more than c cards
-    151..157  place          7      7      finishing place of a seat, 1 the first; 0: still in
-    158       leads          1      1      1 if no set lies in the trick
-    159..170  last_animal    12     1      one-hot animal of the last set
-    171..177  last_size      7      1      one-hot number of its cards, from 1
-    178..184  owner          7      1      one-hot seat that owns the last set
-    185..191  has_passed     7      1      1 for each seat that has passed since the last set
-    192..204  trick          13     5      cards of each kind in the trick
-    205..217  request        13     5      cards of each kind that were laid in a request
-    218..224  asker          7      1      one-hot seat whose request is open
-    225..289  hand           13×5   1      entry c of a kind is 1 if the observer's hand has more
-                                           than c cards of it
-    290..354  group          13×5   1      one-hot number of cards of a kind in the observer's hand,
-                                           from 1
-    355..419  elsewhere      13×5   1      entry c of a kind is 1 if others hold, or have laid down
-                                           (FZ-18), more than c cards of it; with memory="none" only
-                                           the observer's hand, the trick and a request are known to
-                                           be not among them
-    420..479  unbeatable     12×5   1      entry c of an animal is 1 if the observer has more than c
-                                           cards of it and a set of c + 1 could not be beaten with
-                                           the cards elsewhere, were they in one hand (derived)
-    480..492  groups         13     1      one-hot number of animals in the observer's hand, from 0
-    493..505  weak_groups    13     1      one-hot number of animals in the observer's hand that
-                                           could be beaten even as a set of all its cards (derived)
-    506..518  gift           13     1      one-hot kind of the card that the observer has chosen to
-                                           give
-    519..531  given          13     2      cards that the observer gave or laid down (perfect
-                                           recall)
-    532..544  got            13     2      cards that the observer's partner gave them (perfect
-                                           recall)
-    545..557  played         13     5      cards of each kind played in this hand (perfect recall)
-    558..648  captured       7×13   5      cards of each kind in the tricks that a seat has captured
-                                           (perfect recall)
-    649..739  known          7×13   5      cards of each kind that a seat's hand is known to hold:
-                                           shown in a request, and the observer's gifts; of the
-                                           observer's own hand what others know (perfect recall)
-    """
+    """Write the player's observation; seats are relative to the player (0), then clockwise."""
     s = states[i]
     me = int(player)
     # All but the fields from ``hand`` to ``unbeatable``, which are written in full.

@@ -174,7 +174,7 @@ def give(s, player, kind):
     hand_over(s, player, s.gift)
     hand_over(s, player, kind)
     s.gift = NO_CARD
-    go_on_with_exchange(s)
+    advance_exchange(s)
 
 
 @jit
@@ -190,7 +190,7 @@ def hand_over(s, player, kind):
 
 
 @jit
-def go_on_with_exchange(s):
+def advance_exchange(s):
     """FZ-18: on to the next player who gives; FZ-15: after the last, to the first trick."""
     number = 0
     for player in range(s.num_players):

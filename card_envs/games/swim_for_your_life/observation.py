@@ -155,42 +155,7 @@ _TURN_LOOK = _turns.reshape(-1)
 
 @jit
 def observe(states, i, player, memory, features, out):
-    """Write the player's observation; seats are relative to them (0), then clockwise.
-
-    index     field          shape   scale  meaning
-    0..4      seats          5       1      1 for each seat that exists
-    5..9      in_game        5       1      1 for each seat that is still in the game
-    10..14    to_move        5       1      1 for the seat to move; all 0 when the game is over
-    15..19    lives          5       10     lives
-    20..24    starter        5       1      one-hot seat that started the round
-    25..30    tapper         6       1      one-hot seat that tapped first; the last entry: nobody
-    31..35    has_exchanged  5       1      1 for each seat that has exchanged in this round
-    36        turns          1       255    turns taken in this round; 255 stands for more
-    37        two_left       1       1      1 if two players are left: a majority takes two cards
-                                            (SW-12)
-    38        expert         1       1      1 if the expert variant is played (SW-14)
-    39..78    rows           4×10    4      cards of each animal in each row
-    79..203   last_turn      5×25    4      each seat's last turn in this round, all 0 if none:
-                                            one-hot row exchanged, or tap (4 units); cards of each
-                                            animal laid down; cards of each animal taken
-    204..293  hand           10×9    1      entry c of an animal is 1 if the observer's hand has
-                                            more than c cards of it
-    294..533  with_row       4×10×6  1      entry c of an animal is 1 if the observer's hand and the
-                                            row together have more than c cards of it: what they
-                                            would hold before laying down (derived)
-    534..733  lead           4×10×5  1      entry c of an animal is 1 if these are at least c cards
-                                            more than `least` of any other seat (derived, perfect
-                                            recall)
-    734..743  unseen         10      9      cards of each animal that the observer has not located:
-                                            all but their hand, the rows and, with perfect recall,
-                                            `least` of the others
-    744..793  least          5×10    9      cards of each animal that everybody knows to be in a
-                                            seat's hand (perfect recall)
-    794..808  most           5×3     5      the most hares, pigs and cats that everybody knows a
-                                            seat's hand can have: no set after an exchange (SW-9)
-                                            (perfect recall)
-    809..813  unknown        5       10     cards of a seat's hand beyond `least` (perfect recall)
-    """
+    """Write the player's observation; seats are relative to them (0), then clockwise."""
     s = states[i]
     me = int(player)
     remembers = memory == MEMORY_PERFECT

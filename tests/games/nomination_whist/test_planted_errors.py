@@ -40,7 +40,7 @@ def test_a_field_that_is_wrongly_marked_as_remembered_is_caught():
             fields["bid"][:] = fields["has_bid"][:] = 0
 
     with pytest.raises(AssertionError, match=r"only observed with memory.*'bid'"):
-        check_table_tells_what_is_observed(GAME, 3, without_bids, GAME.describe)
+        check_table_tells_what_is_observed(GAME, 3, without_bids)
 
 
 def test_a_determinize_that_is_not_uniform_is_caught():

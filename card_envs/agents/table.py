@@ -1,0 +1,76 @@
+"""``Table``: a game with its agents, given as wherever agents are expected."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from card_envs.agents import AgentLike, as_agent
+from card_envs.contract.agent import Agent
+from card_envs.contract.game import Game
+from card_envs.engine.history import Redraw
+from card_envs.engine.seeds import check_seed
+from card_envs.engine.table import BaseTable
+from card_envs.games import load_game
+
+
+class Table(BaseTable):
+    """A game with its agents: played decision by decision, with undo.
+
+    Args:
+        game: An id of ``card_envs.GAMES`` (its newest version), or a versioned name.
+        agents: An agent for each seat: a name, the path of a policy file, an ``Agent``, or a
+            function of observations and masks. None: somebody else, who gives :meth:`step` their
+            actions.
+        seed: A whole number in [0, 2**64), from which the cards and the random choices of agents
+            that are named here follow; None: drawn from the operating system.
+        **options: The game's options.
+
+    Raises:
+        ValueError, TypeError: An argument is wrong; the message says what is allowed.
+    """
+
+    def __init__(
+        self,
+        game: str,
+        agents: Sequence[AgentLike | None],
+        *,
+        seed: int | None = None,
+        **options: Any,
+    ) -> None:
+        loaded, seed = load_game(game), check_seed(seed)
+        super().__init__(loaded, _seated(agents, loaded, seed), seed=seed, **options)
+
+    def begin(
+        self,
+        seed: int | None = None,
+        agents: Sequence[AgentLike | None] | None = None,
+        actions: Iterable[int | Redraw] = (),
+    ) -> None:
+        """Deal another game; one that is not over is broken off.
+
+        Args:
+            seed: As above.
+            agents: As above; None: as before.
+            actions: What has been done in the game already, such as those of a ``Replay``.
+
+        Raises:
+            ValueError, TypeError: As above, or an action is not legal.
+        """
+        seed = check_seed(seed)
+        seated = None if agents is None else _seated(agents, self.game, seed)
+        super().begin(seed, seated, actions)
+
+    def close(self) -> None:
+        """Release what the agents hold, such as processes."""
+        for agent in self.agents:
+            if agent is not None:
+                agent.close()
+
+
+def _seated(agents: Sequence[AgentLike | None], game: Game, seed: int) -> list[Agent | None]:
+    # Agents of the same name must not make the same random choices.
+    return [
+        None if agent is None else as_agent(agent, game, (seed + k) % 2**64)
+        for k, agent in enumerate(agents, 1)
+    ]

@@ -1,0 +1,238 @@
+"""``BaseTable``: a game with its agents, who are asked in turn and told what happens."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from card_envs.contract.agent import (
+    FORFEIT,
+    FORFEIT_REWARD,
+    Agent,
+    Follower,
+    Followers,
+    FollowingAgent,
+    GameForfeitedError,
+    checked_choice,
+    turn_of,
+)
+from card_envs.contract.game import Game
+from card_envs.contract.scene import is_over, mover
+from card_envs.engine.history import Redraw, Replay
+from card_envs.engine.seeds import check_seed
+from card_envs.utils.portable import Portable
+from card_envs.utils.version import VERSION
+
+
+class BaseTable(Portable):
+    """A game with its agents and its history.
+
+    Further games may follow at it, see :meth:`begin`.
+
+    Args:
+        game: The game.
+        agents: An agent for each seat; None: somebody else chooses its actions.
+        seed: A whole number in [0, 2**64), from which the cards follow; None: drawn from the
+            operating system.
+        **options: The game's options.
+
+    Raises:
+        ValueError, TypeError: An argument is wrong; the message says what is allowed.
+    """
+
+    def __init__(
+        self,
+        game: Game,
+        agents: Sequence[Agent | None],
+        *,
+        seed: int | None = None,
+        **options: Any,
+    ) -> None:
+        self.game = game
+        self.options = game.check_options(options)
+        self._follower_of = Followers(self.options).of
+        self.begin(seed, agents)
+
+    def begin(
+        self,
+        seed: int | None = None,
+        agents: Sequence[Agent | None] | None = None,
+        actions: Iterable[int | Redraw] = (),
+    ) -> None:
+        """Deal a game; one that is not over is broken off.
+
+        Args:
+            seed: As above.
+            agents: An agent for each seat, as above; None: as before.
+            actions: What has been done in the game already, such as those of a ``Replay``.
+
+        Raises:
+            ValueError, TypeError: As above, or an action is not legal.
+        """
+        seed = check_seed(seed)
+        if agents is not None:
+            self._seat(agents)
+        self._play_back(seed, actions)
+
+    def _seat(self, agents: Sequence[Agent | None]) -> None:
+        self.num_players = self.game.check_num_players(len(agents))
+        for agent in agents:
+            if agent is not None:
+                agent.check_game(self.game)
+        #: By seat.
+        self.agents = tuple(agents)
+        self._followers: list[tuple[FollowingAgent, Follower, list[int]]] = []
+        for player, agent in enumerate(agents):
+            if not isinstance(agent, FollowingAgent):
+                continue
+            seats = next((own for known, _, own in self._followers if known is agent), None)
+            if seats is None:
+                seats = []
+                self._followers.append((agent, self._follower_of(agent), seats))
+            seats.append(player)
+
+    def _play_back(self, seed: int, entries: Iterable[int | Redraw]) -> None:
+        """Play a history from its beginning, and tell those that follow about it."""
+        options = {"num_players": self.num_players, **self.options}
+        replay = Replay(self.game.name, VERSION, options, seed, tuple(entries))
+        states = replay.begin()
+        returns = np.zeros(self.num_players)
+        for _, follower, players in self._followers:
+            follower.begin(states, 0, players)
+        for _, action in replay.steps(states):
+            returns += states["rewards"][0, : self.num_players]
+            self._tell(states, action)
+        self._seed, self._entries = seed, list(replay.actions)
+        #: The game's record (1,).
+        self.states: NDArray[np.void] = states
+        #: What each player has been paid so far, float64 (num_players,).
+        self.returns: NDArray[np.float64] = returns + states["rewards"][0, : self.num_players]
+        #: The player who gave up the game; None: nobody did.
+        self.forfeited_by: int | None = None
+
+    def _tell(self, states: NDArray[np.void], action: int) -> None:
+        """The player to move is about to take an action."""
+        for _, follower, _ in self._followers:
+            follower.watch(states, 0, action)
+
+    def _end(self) -> None:
+        for _, follower, _ in self._followers:
+            follower.end(self.states, 0, self.forfeited_by)
+
+    @property
+    def history(self) -> tuple[int, tuple[int | Redraw, ...]]:
+        """The game's seed, and what was done since: ``Replay.of(table)`` saves it."""
+        return self._seed, tuple(self._entries)
+
+    @property
+    def player(self) -> int:
+        """The player to move."""
+        return mover(self.states[0])
+
+    @property
+    def is_over(self) -> bool:
+        """Whether the game has ended, was truncated, or forfeited."""
+        return self.forfeited_by is not None or is_over(self.states[0])
+
+    @property
+    def places(self) -> list[int]:
+        """Each player's place in the final standing, from 1; level players share it. []: the game
+        was not played to its end."""
+        if not is_over(self.states[0]):
+            return []
+        standing = self.states["standing"][0, : self.num_players]
+        return [1 + int((standing > own).sum()) for own in standing]
+
+    def legal_actions(self) -> list[int]:
+        """The legal actions of the player to move, ascending; [] when the game is over."""
+        if self.is_over:
+            return []
+        action_mask = np.zeros(self.game.num_actions, np.int8)
+        self.game.rules.legal_action_mask(self.states, 0, action_mask)
+        return np.flatnonzero(action_mask).tolist()
+
+    def choose(self) -> int:
+        """The action of the agent to move, which is not taken yet.
+
+        Raises:
+            ValueError: The game is over, the seat has no agent, or what its agent returns is not
+                legal, or not a single whole number.
+            GameForfeitedError: It gives up the game.
+        """
+        self._check_running()
+        agent = self.agents[self.player]
+        if agent is None:
+            raise ValueError(f"player {self.player} has no agent: step needs their action")
+        turn = turn_of(self.game, self.states, np.array([0]), agent.view)
+        for known, follower, _ in self._followers:
+            if known is agent:
+                return checked_choice(agent, turn, follower.decide)
+        return checked_choice(agent, turn, agent.act)
+
+    def step(self, action: int | None = None) -> int:
+        """Take an action of the player to move.
+
+        Args:
+            action: A legal action; None: their agent chooses it.
+
+        Returns:
+            The action; ``FORFEIT``: the agent has given up the game, which has ended it.
+
+        Raises:
+            ValueError: The action is not legal, or as for :meth:`choose`; nothing has changed.
+        """
+        self._check_running()
+        if action is None:
+            try:
+                action = self.choose()
+            except GameForfeitedError:
+                self.forfeit(self.player)
+                return FORFEIT
+        else:
+            legal = self.legal_actions()
+            if action not in legal:
+                raise ValueError(f"action {action} is not legal here; legal actions: {legal}")
+            action = int(action)
+        self._tell(self.states, action)
+        self.game.rules.step(self.states, 0, action)
+        self._entries.append(action)
+        self.returns += self.states["rewards"][0, : self.num_players]
+        if self.is_over:
+            self._end()
+        return action
+
+    def _check_running(self) -> None:
+        if self.is_over:
+            raise ValueError("the game is over")
+
+    def forfeit(self, player: int) -> None:
+        """A player gives up the game, which ends it.
+
+        Raises:
+            ValueError: The game is over, or there is no such player.
+        """
+        self._check_running()
+        if not 0 <= player < self.num_players:
+            raise ValueError(f"player must be from 0 to {self.num_players - 1}, got {player}")
+        self.forfeited_by = player
+        self.returns[player] += FORFEIT_REWARD
+        self._end()
+
+    def undo(self, decision: int, redraw: Redraw | None = None) -> None:
+        """Return to the position before a decision; agents are told the game once more.
+
+        Args:
+            decision: The decision's number, from 0.
+            redraw: What a player cannot know there is redrawn; None: the cards stay.
+
+        Raises:
+            ValueError: There is no such decision.
+        """
+        places = [k for k, entry in enumerate(self._entries) if not isinstance(entry, Redraw)]
+        if not 0 <= decision < len(places):
+            raise ValueError(f"there is no decision {decision}: the game has had {len(places)}")
+        entries = self._entries[: places[decision]]
+        self._play_back(self._seed, entries if redraw is None else [*entries, redraw])

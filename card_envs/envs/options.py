@@ -1,0 +1,48 @@
+"""The options that the environments share, with their types and what they mean."""
+
+from __future__ import annotations
+
+from typing import TypedDict
+
+
+class EnvOptions(TypedDict, total=False):
+    """Options of every PettingZoo environment.
+
+    Those of the Gymnasium environments and of the games in words that have the same name mean the
+    same, unless their classes say otherwise. What a game's own options mean is in its RULES.md.
+    """
+
+    num_players: int | None
+    """Number of players; None: the game's default."""
+
+    reward: str
+    """``"rank"`` (at the end, the mean over the opponents of +1, 0, -1 for finishing ahead, level,
+    behind), ``"win"`` (the winners share 1) or ``"score"`` (each round's points relative to the
+    table's mean, times ``game.score_scale``)."""
+
+    max_steps: int
+    """Decisions of all players together after which a game is truncated."""
+
+    memory: str
+    """What observations hold: ``"perfect"`` (perfect recall) or ``"none"`` (what the player can see
+    now)."""
+
+    features: bool
+    """Whether derived fields are written, or left 0."""
+
+    mask: str
+    """Where the action mask is: ``"observation"`` (with the observation, in a Dict) or ``"info"``
+    (observations are a Box alone)."""
+
+    on_illegal: str
+    """``"terminate"`` (an illegal action ends the game with -1 for the offender) or ``"raise"`` (it
+    is a ValueError and nothing changes)."""
+
+    render_mode: str | None
+    """What ``render()`` does: None, ``"ansi"`` (returns the table in words), ``"rgb_array"``
+    (returns a picture, uint8 (720, 960, 3)) or ``"human"`` (a window shows the table after each
+    step). Pictures need ``pip install 'card_envs[render]'``."""
+
+    render_perspective: int | str | None
+    """Whose view is drawn: None (the agent to move, or the learner), a seat from 0 on, or ``"all"``
+    (an open table: as player 0 sees it, with all players' cards face up)."""

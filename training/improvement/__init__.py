@@ -1,0 +1,1 @@
+"""Expert iteration: labels that rollouts find, and the fit to them."""

@@ -1,0 +1,142 @@
+"""An iteration of expert iteration: fit a policy to what its actions turned out to be worth."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import torch
+
+from card_envs.agents.network import Network
+from card_envs.contract.game import Game
+from training.improvement.config import FitSection
+from training.improvement.labels import Labels
+from training.networks.actor import Actor
+from training.networks.legal_actions import log_probabilities
+from training.networks.sparse import SparseRows
+
+
+def log_probs_of(actor: Actor, observation: SparseRows, action_mask: torch.Tensor) -> torch.Tensor:
+    """Log probabilities (M, A) of the actions, about -1e8 where they are illegal."""
+    features = torch.from_numpy(actor.action_features)
+    return log_probabilities(actor(observation), features, action_mask)
+
+
+class _Batches:
+    """Labels as the fit takes them."""
+
+    def __init__(self, labels: Labels, game: Game, actor: Actor) -> None:
+        self._observation = SparseRows.of(labels.observation / game.fields.scale)
+        self._action_mask = torch.from_numpy(labels.action_mask)
+        self._labels = labels
+        with torch.no_grad():
+            chunks = [
+                log_probs_of(actor, self._observation.take(rows), self._action_mask[rows])
+                for rows in _chunks(np.arange(len(labels)), 4096)
+            ]
+        #: float32 (M, A), log probabilities of the policy before.
+        self.before = torch.cat(chunks)
+
+    def __len__(self) -> int:
+        return len(self._labels)
+
+    def take(self, rows: Any) -> tuple[SparseRows, torch.Tensor, torch.Tensor, torch.Tensor]:
+        """Observations, masks, advantages (M, A) and the policy before's log probabilities."""
+        before = self.before[rows]
+        advantages = _advantages(self._labels, rows, before)
+        return self._observation.take(rows), self._action_mask[rows], advantages, before
+
+
+def _chunks(rows: Any, size: int) -> Iterator[Any]:
+    for start in range(0, len(rows), size):
+        yield rows[start : start + size]
+
+
+def _advantages(labels: Labels, rows: Any, before: torch.Tensor) -> torch.Tensor:
+    """What each action gains over the policy before, among those that were tried.
+
+    An action that was not tried counts as the worst one that was: nothing speaks for it.
+    """
+    actions = torch.from_numpy(labels.actions[rows].astype(np.int64))
+    values = torch.from_numpy(labels.values[rows])
+    is_tried = actions >= 0
+    shares = before.gather(1, actions.clamp(min=0)).exp() * is_tried
+    mean = (shares * values).sum(dim=1, keepdim=True) / shares.sum(dim=1, keepdim=True)
+    ahead = values - mean
+    worst = ahead.masked_fill(~is_tried, torch.inf).amin(dim=1, keepdim=True)
+    advantages = worst.expand(before.shape).clone()
+    # One column more takes what has no action.
+    advantages = torch.cat([advantages, worst], dim=1)
+    advantages.scatter_(1, actions.masked_fill(~is_tried, before.shape[1]), ahead)
+    return advantages[:, :-1]
+
+
+def fit_policy(
+    network: Network, game: Game, labels: Labels, held_out: Labels, fit: FitSection, seed: int
+) -> tuple[Network, dict[str, Any]]:
+    """Raise the expected advantage of a policy, with a KL term that keeps it near to itself.
+
+    Args:
+        network: The policy.
+        game: Its game.
+        labels: What it is fitted to.
+        held_out: What the fit is judged by.
+        fit: How it is fitted.
+        seed: Of the minibatches' order.
+
+    Returns:
+        The network of the epoch with the greatest gain on what was held out (the network itself if
+        there was none), and what there is to know: ``gain``, ``gain_held_out``: by how much the
+        policy's expected reward rises, for each of the labels' positions; ``gain_greedy``: the same
+        of its likeliest actions, held out; ``kl``: the divergence; ``epoch``: the epoch; 0: none.
+    """
+    rng = np.random.default_rng(seed)
+    actor = Actor.of(network, game)
+    optimizer = torch.optim.Adam(actor.parameters(), lr=fit.learning_rate)
+    given, judged = _Batches(labels, game, actor), _Batches(held_out, game, actor)
+    steps = fit.epochs * -(-len(given) // fit.batch_size)
+    schedule = torch.optim.lr_scheduler.LinearLR(optimizer, 1.0, 0.0, steps)
+    best, best_network = {"epoch": 0, "gain_held_out": 0.0}, network
+    for epoch in range(1, fit.epochs + 1):
+        total = 0.0
+        for rows in _chunks(rng.permutation(len(given)), fit.batch_size):
+            gain, kl, _ = _evaluate(actor, *given.take(rows))
+            optimizer.zero_grad()
+            (fit.kl_coef * kl - gain).mean().backward()
+            optimizer.step()
+            schedule.step()
+            total += float(gain.detach().sum())
+        with torch.no_grad():
+            parts = [
+                torch.stack(_evaluate(actor, *judged.take(rows)))
+                for rows in _chunks(np.arange(len(judged)), 4096)
+            ]
+        gain, kl, greedy = torch.cat(parts, dim=1).mean(dim=1).tolist()
+        if gain > best["gain_held_out"]:
+            best_network = actor.network()
+            best = {
+                "epoch": epoch,
+                "gain": total / len(given),
+                "gain_held_out": gain,
+                "gain_greedy": greedy,
+                "kl": kl,
+            }
+    return best_network, best
+
+
+def _evaluate(
+    actor: Actor,
+    observation: SparseRows,
+    action_mask: torch.Tensor,
+    advantages: torch.Tensor,
+    before: torch.Tensor,
+) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    """By how much the expected advantage rises, the KL divergence, and by how much the advantage of
+    the likeliest action rises, each (M,)."""
+    now = log_probs_of(actor, observation, action_mask)
+    gain = ((now.exp() - before.exp()) * advantages).sum(dim=1)
+    kl = (before.exp() * (before - now)).sum(dim=1)
+    chosen, old = now.argmax(dim=1, keepdim=True), before.argmax(dim=1, keepdim=True)
+    greedy = advantages.gather(1, chosen) - advantages.gather(1, old)
+    return gain, kl, greedy[:, 0]

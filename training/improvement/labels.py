@@ -1,0 +1,194 @@
+"""Labels for expert iteration: what rollouts find each likely action to be worth.
+
+The positions are those of a learner's games. In each the policy's likeliest actions are played out
+by the policy itself, in the same redrawn worlds for all of them, which agree with what the others
+have done if the game can tell (``Game.look_back``).
+"""
+
+from __future__ import annotations
+
+import zipfile
+import zlib
+from dataclasses import dataclass, fields
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from card_envs.agents import NetworkAgent, SearchAgent
+from card_envs.agents.search.agents import SearchFollower
+from card_envs.contract.agent import Turn
+from card_envs.utils.files import open_output
+from training.games.selfplay import SelfPlayGames
+from training.improvement.config import ImprovementConfig
+from training.runs.config import PoolSection
+from training.runs.run_folder import RunFolder
+
+# Steps of all games before the first label: positions are then of any stage of a game.
+_BURN_IN = 200
+
+# One in this many of a learner's decisions is labeled: neighbours in a game tell much the same.
+_STRIDE = 8
+
+# Steps of all games after which there must be a label.
+_MOST_STEPS = 1000
+
+# So many worlds are weighed for each that is played in.
+_WEIGHED = 4
+
+# What reading a damaged file of arrays may raise.
+_READING_ERRORS = (
+    OSError,
+    EOFError,
+    ValueError,
+    TypeError,
+    KeyError,
+    zipfile.BadZipFile,
+    zlib.error,
+    NotImplementedError,
+)
+
+# An action is rare if it is legal in a smaller share of the decisions.
+_RARE = 0.05
+
+
+@dataclass(frozen=True)
+class Labels:
+    """Labeled positions.
+
+    Attributes:
+        observation: uint8 (M, D), in units of ``game.fields.scale``.
+        action_mask: int8 (M, A).
+        actions: int16 (M, K), the actions that were tried, in the order of their numbers; -1: none.
+        values: float32 (M, K), the mean reward of each one's rollouts.
+    """
+
+    observation: NDArray[np.uint8]
+    action_mask: NDArray[np.int8]
+    actions: NDArray[np.int16]
+    values: NDArray[np.float32]
+
+    def __len__(self) -> int:
+        return len(self.actions)
+
+
+def join_labels(shards: list[Labels]) -> Labels:
+    """The labels of several shards, in their order."""
+    return Labels(
+        *(
+            np.concatenate([getattr(shard, field.name) for shard in shards])
+            for field in fields(Labels)
+        )
+    )
+
+
+def write_labels(path: Path, labels: Labels) -> None:
+    """Write a shard atomically."""
+    with open_output(path) as file:
+        np.savez_compressed(file, **{f.name: getattr(labels, f.name) for f in fields(Labels)})
+
+
+def read_labels(path: Path) -> Labels:
+    """Read a shard.
+
+    Raises:
+        ValueError: The file is damaged.
+    """
+    try:
+        with np.load(path, allow_pickle=False) as arrays:
+            return Labels(**{name: arrays[name] for name in arrays.files})
+    except _READING_ERRORS as error:
+        raise ValueError(f"{path} is damaged, delete it to make it again: {error}") from None
+
+
+def label_positions(
+    run: RunFolder[ImprovementConfig], policy: NetworkAgent, iteration: int, shard: int
+) -> Labels:
+    """Label one shard's positions; they follow from the run, the policy and the two numbers.
+
+    Args:
+        run: The run.
+        policy: The policy of this iteration; it holds the learner's seat, and those of the opponent
+            pool.
+        iteration: The iteration.
+        shard: The shard.
+    """
+    config = run.config
+    rng = np.random.default_rng([config.seed, iteration, shard])
+    seed = int(rng.integers(2**31))
+    # Each game's table is redrawn when it ends.
+    opponents = PoolSection.model_validate(
+        {**config.opponents.model_dump(), "self": 0, "block_size": 1}
+    )
+    games = SelfPlayGames(run.game, config.environment, opponents, run.agents, seed)
+    drawing = NetworkAgent(policy.network, policy.name, policy.view, seed)
+    likeliest = NetworkAgent(policy.network, policy.name, policy.view)
+    searcher = SearchAgent(
+        run.game,
+        rollouts=config.labels.worlds * config.labels.candidates,
+        policy=policy,
+        proposer=policy,
+        candidates=config.labels.candidates,
+        min_probability=config.labels.min_probability,
+        worlds=_WEIGHED * config.labels.worlds,
+        halving=False,
+        max_decisions=config.labels.max_decisions,
+        unfinished=config.labels.unfinished,
+        seed=seed,
+    )
+    follower = games.arena.follower = searcher.follow(None)
+    games.begin(policy.network)  # it stands for the pool; there its actions are drawn
+    found: list[Labels] = []
+    wanted, step = config.labels.shard, 0
+    legal = np.zeros(run.game.num_actions, np.int64)
+    while wanted > 0:
+        if step < _BURN_IN:
+            legal += games.arena.action_mask.sum(axis=0, dtype=np.int64)
+        else:
+            is_rare = legal < _RARE * _BURN_IN * len(games.all)
+            times = np.where(
+                (games.arena.action_mask != 0)[:, is_rare].any(axis=1), config.labels.rare, 1.0
+            )
+            chosen = np.flatnonzero(rng.random(len(games.all)) < times / _STRIDE)
+            found.append(_label(games, follower, chosen, config.labels.candidates, wanted))
+            wanted -= len(found[-1])
+            if step == _MOST_STEPS and wanted == config.labels.shard:
+                raise ValueError(
+                    f"labels.min_probability: there was no position in which the policy gives two "
+                    f"actions a probability of at least {config.labels.min_probability}"
+                )
+        is_drawn = rng.random(len(games.all)) < config.labels.drawn
+        turn = _turn(games, games.all)
+        games.step(np.where(is_drawn, drawing.act(turn), likeliest.act(turn)))
+        games.redraw()
+        step += 1
+    return join_labels(found)
+
+
+def _turn(games: SelfPlayGames, indices: NDArray[np.int64]) -> Turn:
+    arena = games.arena
+    seen = arena.observation[indices], arena.action_mask[indices]
+    return Turn(games.game, arena.states, indices, *seen)
+
+
+def _label(
+    games: SelfPlayGames,
+    follower: SearchFollower,
+    indices: NDArray[np.int64],
+    candidates: int,
+    wanted: int,
+) -> Labels:
+    """Labels of some games' positions, as many as are wanted, where several actions were tried."""
+    turn = _turn(games, indices)
+    _, values, visits = follower.search(turn)
+    chosen = np.flatnonzero((visits > 0).sum(axis=1) > 1)[:wanted]
+    values, visits = values[chosen], visits[chosen]
+    order = np.argsort(visits == 0, axis=1, kind="stable")[:, :candidates]
+    tried = np.take_along_axis(visits, order, axis=1) > 0
+    units = np.rint(turn.observation[chosen] * games.game.fields.scale)
+    return Labels(
+        units.astype(np.uint8),
+        turn.action_mask[chosen],
+        np.where(tried, order, -1).astype(np.int16),
+        np.where(tried, np.take_along_axis(values, order, axis=1), 0.0).astype(np.float32),
+    )

@@ -1,0 +1,1 @@
+"""The networks: sparse rows in, distributions over legal actions out."""

@@ -1,0 +1,134 @@
+"""The policy network: from observations to logits of action features."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import nn
+
+from card_envs.agents.network import Network
+from card_envs.contract.game import Game
+from training.networks.layers import perceptron
+from training.networks.sparse import Rows
+
+
+class Actor(nn.Module):
+    """A policy network; an action's logit is the sum of the logits of its features.
+
+    Args:
+        inputs: Size of an observation.
+        hidden: Sizes of the hidden layers.
+        activation: Of these: ``"relu"`` or ``"tanh"``.
+        action_features: float32 (actions, F), such as ``Game.action_features``; the identity gives
+            each action a logit of its own.
+    """
+
+    def __init__(
+        self,
+        inputs: int,
+        hidden: Sequence[int],
+        activation: str,
+        action_features: NDArray[np.float32],
+    ) -> None:
+        super().__init__()
+        self.activation = activation
+        self.action_features = action_features
+        self._ablated = torch.zeros(inputs, dtype=torch.bool)
+        self.layers = perceptron(inputs, hidden, activation, action_features.shape[1], gain=0.01)
+
+    @classmethod
+    def of(cls, network: Network, game: Game) -> Actor:
+        """A policy network with the weights of a NumPy one, of action features if these allow."""
+        sizes = [len(bias) for _, bias in network.layers[:-1]]
+        try:
+            features = features_of(game, "features")
+            sums_over_features(*network.layers[-1], features)
+        except ValueError:
+            features = features_of(game, "actions")
+        actor = cls(game.fields.size, sizes, network.activation, features)
+        actor.copy_weights(network)
+        return actor
+
+    @property
+    def linear(self) -> list[nn.Linear]:
+        """The linear layers, from the observation to the logits."""
+        return [layer for layer in self.layers if isinstance(layer, nn.Linear)]
+
+    def forward(self, observations: Rows) -> torch.Tensor:
+        """Logits of the action features, float32 (M, F), for observations (M, inputs)."""
+        logits: torch.Tensor = self.layers(observations)
+        return logits
+
+    def ablate(self, inputs: NDArray[np.bool_]) -> None:
+        """Keep the weights of some inputs (D,) at 0, also in what is exported."""
+        self._ablated = torch.from_numpy(inputs)
+        weight = self.linear[0].weight
+        with torch.no_grad():
+            weight[:, self._ablated] = 0.0
+        weight.register_hook(
+            lambda gradient: gradient.masked_fill(self._ablated.to(gradient.device), 0)
+        )
+
+    def network(self) -> Network:
+        """The same network in NumPy, with a logit for each action; the weights are copies."""
+        layers = [
+            (layer.weight.detach().cpu().numpy(), layer.bias.detach().cpu().numpy())
+            for layer in self.linear
+        ]
+        weight, bias = layers.pop()
+        last = self.action_features @ weight, self.action_features @ bias
+        return Network([*((w.copy(), b.copy()) for w, b in layers), last], self.activation)
+
+    def copy_weights(self, network: Network) -> None:
+        """Take over a network's weights: this one then plays the same, until it learns.
+
+        Its layers may be smaller: new units have random inputs and zero output weights.
+
+        Raises:
+            ValueError: Its logits are not sums over action features, as this one's are.
+        """
+        *hidden, last = network.layers
+        last = sums_over_features(*last, self.action_features)
+        with torch.no_grad():
+            for layer, (weight, bias) in zip(self.linear, [*hidden, last], strict=True):
+                size, inputs = weight.shape
+                layer.weight[:size, :inputs] = torch.as_tensor(weight)
+                layer.weight[:size, inputs:] = 0.0
+                layer.bias[:size] = torch.as_tensor(bias)
+            self.linear[0].weight[:, self._ablated] = 0.0
+
+
+def features_of(game: Game, logits: str) -> NDArray[np.float32]:
+    """What a last layer gives logits for, see ``NetworkSection.logits``: float32 (actions, F)."""
+    if logits == "features":
+        return np.asarray(game.action_features, np.float32)
+    return np.eye(game.num_actions, dtype=np.float32)
+
+
+def sums_over_features(
+    weight: NDArray[np.float32], bias: NDArray[np.float32], action_features: NDArray[Any]
+) -> tuple[NDArray[Any], NDArray[Any]]:
+    """A last layer of logits of actions, as one of logits of action features.
+
+    Args:
+        weight: (actions, inputs).
+        bias: (actions,).
+        action_features: (actions, features), see ``Game.action_features``.
+
+    Returns:
+        Weight (features, inputs) and bias (features,).
+
+    Raises:
+        ValueError: The logits are not sums over action features.
+    """
+    whole = np.column_stack([weight, bias]).astype(np.float64)
+    found = np.linalg.lstsq(action_features, whole, rcond=None)[0]
+    if not np.allclose(action_features @ found, whole, atol=1e-4):
+        raise ValueError(
+            "the weights cannot be copied: the logits are not sums over action features"
+        )
+    return found[:, :-1], found[:, -1]

@@ -1,0 +1,154 @@
+"""Checkpoints: all that a run needs to resume bit for bit, without pickle.
+
+A checkpoint is one safetensors file: the weights, their averages, the optimizer's moments, each
+seat's open decision, the records of the running games, their tables and seeds, the opponents'
+snapshots and the states of the random generators; its metadata hold the numbers beside them, as
+JSON, and a checksum of everything. The records go back into compiled rules as they are, so resume
+from your own checkpoints only: the checksum finds damage, not malice.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from safetensors import SafetensorError, safe_open
+from safetensors.numpy import save as serialize
+
+from card_envs.utils.files import open_output
+from training.ppo import PPO
+
+FORMAT = "card_envs checkpoint 2"
+_METADATA_KEY = "card_envs"
+_NETWORKS = ("networks", "average", "anchor")
+_Arrays = dict[str, NDArray[Any]]
+
+
+@dataclass
+class Progress:
+    """How far a run has come, besides what the learner itself counts."""
+
+    next_evaluation: int = 0  #: in learner decisions, as the next one
+    next_checkpoint: int = 0
+    seconds: float = 0.0  #: of imitation and training
+
+
+def save(path: Path, learner: PPO, progress: Progress) -> None:
+    """Write a checkpoint atomically: at any moment a whole one exists, the new or the old.
+
+    Args:
+        path: The file.
+        learner: The learner, with its games.
+        progress: How far the run has come.
+
+    Raises:
+        OSError: The file cannot be written.
+    """
+    arrays = {name: np.ascontiguousarray(array) for name, array in _arrays(learner).items()}
+    state = {
+        "format": FORMAT,
+        "sources": learner.games.game.sources,
+        "progress": asdict(progress),
+        "decisions": learner.decisions,
+        "iteration": learner.iteration,
+        "tables": learner.games.tables.rng.bit_generator.state,
+    }
+    state["checksum"] = _checksum(arrays, state)
+    with open_output(path, sync=True) as file:
+        file.write(serialize(arrays, {_METADATA_KEY: json.dumps(state)}))
+
+
+def load(path: Path, learner: PPO) -> Progress:
+    """Bring a newly made learner and its games to the checkpoint's state.
+
+    Args:
+        path: The file.
+        learner: The learner, as the run's configuration describes it.
+
+    Returns:
+        How far the run had come.
+
+    Raises:
+        ValueError: The checkpoint is missing or damaged, or it was made by another trainer, with
+            another configuration or other sources of the game; nothing has changed unless the
+            configuration is another.
+    """
+    try:
+        with safe_open(path, framework="numpy") as file:
+            state = json.loads((file.metadata() or {})[_METADATA_KEY])
+            arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+        is_whole = state.pop("checksum") == _checksum(arrays, state)
+    except OSError as error:
+        raise ValueError(f"cannot resume from {path}: {error}") from None
+    except (SafetensorError, ValueError, KeyError, TypeError, AttributeError) as error:
+        raise ValueError(f"cannot resume from {path}, it is damaged: {error!r}") from None
+    if not is_whole:
+        raise ValueError(f"cannot resume from {path}, it is damaged: the checksum is wrong")
+    if state["format"] != FORMAT:
+        raise ValueError(
+            f"cannot resume from {path}: it is of another version of the trainer, whose runs can "
+            f"only be begun again (its format is {state['format']!r}, this one's {FORMAT!r})"
+        )
+    if state["sources"] != learner.games.game.sources:
+        raise ValueError(
+            f"cannot resume from {path}: it was made with other sources of {learner.games.game.id}"
+        )
+    try:
+        _restore(arrays, state, learner)
+        return Progress(**state["progress"])
+    except (ValueError, KeyError, TypeError, RuntimeError) as error:
+        raise ValueError(
+            f"cannot resume from {path}, it is of another configuration: {error!r}"
+        ) from None
+
+
+def _checksum(arrays: _Arrays, state: dict[str, Any]) -> str:
+    digest = hashlib.blake2b(json.dumps(state, sort_keys=True).encode(), digest_size=16)
+    for name, array in sorted(arrays.items()):
+        digest.update(f"{name} {array.dtype} {array.shape}".encode())
+        digest.update(array.tobytes())
+    return digest.hexdigest()
+
+
+def _arrays(learner: PPO) -> _Arrays:
+    arrays: _Arrays = {"generator": learner.generator.get_state().numpy()}
+    for kind in _NETWORKS:
+        for name, tensor in getattr(learner, kind).state_dict().items():
+            arrays[f"{kind}.{name}"] = tensor.cpu().numpy()
+    for index, moments in learner.optimizer.state_dict()["state"].items():
+        for name, tensor in moments.items():
+            arrays[f"optimizer.{index}.{name}"] = tensor.cpu().numpy()
+    for kind, own in (("rollout", learner.rollout.arrays()), ("games", learner.games.arrays())):
+        arrays |= {f"{kind}.{name}": array for name, array in own.items()}
+    return arrays
+
+
+def _restore(arrays: _Arrays, state: dict[str, Any], learner: PPO) -> None:
+    def those_of(kind: str) -> _Arrays:
+        prefix = f"{kind}."
+        return {k.removeprefix(prefix): v for k, v in arrays.items() if k.startswith(prefix)}
+
+    for kind in _NETWORKS:
+        weights = {name: torch.from_numpy(array) for name, array in those_of(kind).items()}
+        getattr(learner, kind).load_state_dict(weights)
+    moments: dict[int, dict[str, Any]] = {}
+    for name, array in those_of("optimizer").items():
+        index, key = name.split(".")
+        moments.setdefault(int(index), {})[key] = torch.from_numpy(array)
+    for k, parameter in enumerate(learner.networks.parameters()):
+        # The optimizer goes over weights and moments in the order in which they lie in memory.
+        for key, moment in moments.get(k, {}).items():
+            if moment.shape == parameter.shape:
+                moments[k][key] = torch.empty_like(parameter).copy_(moment)
+    learner.optimizer.load_state_dict({**learner.optimizer.state_dict(), "state": moments})
+    learner.generator.set_state(torch.from_numpy(arrays["generator"]))
+    learner.rollout.restore(those_of("rollout"))
+    learner.games.restore(those_of("games"), learner.config.network.activation)
+    learner.games.tables.rng.bit_generator.state = state["tables"]
+    learner.decisions, learner.iteration = state["decisions"], state["iteration"]

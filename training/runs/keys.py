@@ -1,0 +1,161 @@
+"""YAML files as models: read without code, changed by ``KEY=VALUE``, checked key by key."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, TypeVar, get_args, get_origin
+
+import yaml
+from pydantic import BaseModel, ConfigDict, ValidationError, ValidationInfo, field_validator
+from pydantic.fields import FieldInfo
+
+_Model = TypeVar("_Model", bound=BaseModel)
+
+
+class Section(BaseModel):
+    """A config section; unknown keys are rejected."""
+
+    model_config = ConfigDict(
+        extra="forbid", frozen=True, allow_inf_nan=False, serialize_by_alias=True
+    )
+
+    @field_validator("*", mode="before")
+    @classmethod
+    def _is_no_flag_unless_wanted(cls, value: Any, info: ValidationInfo) -> Any:
+        """Reject true and false, which pydantic takes for 1 and 0."""
+        annotation = cls.model_fields[str(info.field_name)].annotation
+        if isinstance(value, bool) and bool not in (annotation, *get_args(annotation)):
+            raise ValueError(f"true and false are not allowed here, got {str(value).lower()}")
+        return value
+
+
+def keys_of(model: type[BaseModel]) -> Iterator[tuple[str, FieldInfo]]:
+    """The keys of a section as a file has them, with their fields."""
+    for name, field in model.model_fields.items():
+        yield field.alias or name, field
+
+
+def read_yaml(path: str | Path) -> dict[str, Any]:
+    """The keys and values of a YAML file.
+
+    Raises:
+        ValueError: The file cannot be read, or it holds something else.
+    """
+    try:
+        data = _parse_yaml(Path(path).read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        reason = " ".join(str(error).split())
+        raise ValueError(f"cannot read the configuration {path}: {reason}") from None
+    if not isinstance(data, dict):
+        raise ValueError(f"{path} must be a mapping of keys to values")
+    return data
+
+
+class _Loader(yaml.SafeLoader):
+    """Plain data without aliases, which could stand for far more than the file holds, and without
+    keys that are given twice."""
+
+    def construct_mapping(self, node: Any, deep: bool = False) -> dict[Any, Any]:
+        keys = [self.construct_object(key, deep=deep) for key, _ in node.value]
+        for k, key in enumerate(keys):
+            if key in keys[:k]:
+                raise yaml.YAMLError(f"the key {key!r} is given twice")
+        return super().construct_mapping(node, deep)
+
+    def compose_node(self, parent: Any, index: Any) -> Any:
+        if self.check_event(yaml.AliasEvent):
+            raise yaml.YAMLError("aliases (*name) are not supported")
+        return super().compose_node(parent, index)
+
+
+def _parse_yaml(text: str) -> Any:
+    """What a YAML text holds; ValueError if it is not plain data."""
+    try:
+        return yaml.load(text, _Loader)
+    except RecursionError:
+        raise ValueError("it is nested too deeply") from None
+    except Exception as error:  # wrong values behind tags raise anything
+        raise ValueError(str(error)) from None
+
+
+def with_overrides(data: dict[str, Any], overrides: Sequence[str]) -> dict[str, Any]:
+    """A copy of the data with ``KEY=VALUE`` applied.
+
+    Raises:
+        ValueError: An override has no ``=``, its value is not YAML, or its key leads nowhere.
+    """
+    data = copy.deepcopy(data)
+    for override in overrides:
+        _override(data, override)
+    return data
+
+
+def check(model: type[_Model], data: dict[str, Any], path: str | Path) -> _Model:
+    """The data as a model.
+
+    Args:
+        model: The model's class.
+        data: Keys and values.
+        path: Where they come from, for errors.
+
+    Raises:
+        ValueError: A key or value is wrong; the message names the file and the mistake.
+    """
+    try:
+        return model.model_validate(data)
+    except ValidationError as error:
+        lines = [_explain(entry, model) for entry in error.errors()]
+        raise ValueError(f"{path}: " + "; ".join(lines)) from None
+
+
+#: The section of weights of agents, by name.
+_AGENTS = "opponents.agents."
+
+
+def _override(data: dict[str, Any], text: str) -> None:
+    key, separator, value = text.partition("=")
+    if not separator or not key:
+        raise ValueError(f"--set takes KEY=VALUE, got {text!r}")
+    *parents, last = key.split(".")
+    if key.startswith(_AGENTS):  # which are named as they are: paths have dots
+        parents, last = _AGENTS.rstrip(".").split("."), key.removeprefix(_AGENTS)
+    for parent in parents:
+        data = data.setdefault(parent, {})
+        if not isinstance(data, dict):
+            raise ValueError(f"--set {text}: {parent!r} has no keys of its own")
+    try:
+        data[last] = _parse_yaml(value)
+    except ValueError:
+        raise ValueError(f"--set {text}: {value!r} is not YAML") from None
+
+
+# What is needed, in YAML's words, by how the type of pydantic's error begins.
+_NEEDED = {
+    "int_": "a whole number",
+    "float_": "a number",
+    "bool_": "true or false",
+    "string_": "a text",
+    "tuple_": "a list",
+    "dict_": "a section of keys and values",
+    "model_": "a section of keys and values",
+}
+
+
+def _explain(entry: Any, model: type[BaseModel]) -> str:
+    where = ".".join(map(str, entry["loc"])) or "configuration"
+    if entry["type"] == "extra_forbidden":
+        section: Any = model
+        for key in entry["loc"][:-1]:
+            if get_origin(section) is dict:
+                section = get_args(section)[1]
+            else:
+                section = dict(keys_of(section))[key].annotation
+        allowed = ", ".join(key for key, _ in keys_of(section))
+        return f"unknown key {where!r}; allowed here are {allowed}"
+    needed = next((what for kind, what in _NEEDED.items() if entry["type"].startswith(kind)), None)
+    if needed is not None:
+        return f"{where}: {needed} is needed, got {entry['input']!r}"
+    message = entry["msg"].removeprefix("Value error, ")  # pydantic's words before a validator's
+    return f"{where}: {message}"

@@ -1,0 +1,108 @@
+"""Records of what was done: the command, the machine, the agents."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import platform
+import re
+import shlex
+import subprocess
+from collections.abc import Sequence
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import card_envs
+from card_envs.agents import make_agent, policy_path
+from card_envs.agents.search.names import is_search
+from card_envs.contract.game import Game
+from card_envs.utils.files import write_json
+
+_TRAINING = Path(__file__).parent.parent
+_POLICIES = _TRAINING / "policies"
+
+
+def predecessors(game: Game) -> list[str]:
+    """The files of the game's earlier policies, as paths from the current folder."""
+    return [os.path.relpath(path) for path in sorted((_POLICIES / game.id).glob("*.safetensors"))]
+
+
+def command_as_typed(module: str, *words: str, games_from: Sequence[str] = ()) -> str:
+    """The command as one would type it, with a ``--games-from`` for each of the modules given."""
+    games = [word for name in games_from for word in ("--games-from", name)]
+    return shlex.join(["python", "-m", module, *words, *games])
+
+
+def cpu_model() -> str:
+    """The processor's name, if the system tells it."""
+    try:
+        found = re.search(r"model name\s*:\s*(.+)", Path("/proc/cpuinfo").read_text())
+    except OSError:
+        found = None
+    return found[1].strip() if found else platform.processor() or platform.machine()
+
+
+def machine() -> str:
+    """Processor and number of cores, for a record of where something was done."""
+    return f"{cpu_model()}, {os.cpu_count()} cores"
+
+
+def commit_of(checkout: Path = _TRAINING) -> str | None:
+    """The commit that is checked out in a folder, if Git can tell; its default is this code's."""
+    command = ["git", "-C", str(checkout), "rev-parse", "--short", "HEAD"]
+    try:
+        return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
+    except (OSError, subprocess.CalledProcessError):
+        return None
+
+
+def versions(packages: Sequence[str]) -> dict[str, str]:
+    """The versions of card_envs and of other packages."""
+    others = {package: version(package) for package in packages}
+    return {"card_envs": card_envs.__version__, **others}
+
+
+def identity(name: str, game: Game) -> str:
+    """An agent's name, and a SHA-256: for a policy that of its file, for a search that of its
+    policies.
+
+    Raises:
+        OSError: The policy's file cannot be read.
+        ValueError: The name of a search cannot be read.
+    """
+    path = policy_path(name, game)
+    if path is not None:
+        digest = hashlib.sha256(path.read_bytes()).hexdigest()
+    elif is_search(name):
+        searcher: Any = make_agent(name, game)
+        digest = searcher.policies_hash
+    else:
+        return name
+    return f"{name} {digest}"
+
+
+def read_json(path: Path) -> Any:
+    """What a JSON file holds.
+
+    Raises:
+        ValueError: It is not JSON.
+        OSError: It cannot be read.
+    """
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except (json.JSONDecodeError, UnicodeDecodeError) as error:
+        raise ValueError(f"{path} is damaged: {error}") from None
+
+
+def write_or_print(path: Path | None, result: dict[str, Any]) -> None:
+    """Write a command's result as JSON; print it if there is no file.
+
+    Raises:
+        OSError: The file cannot be written.
+    """
+    if path is None:
+        print(json.dumps(result, indent=2))
+    else:
+        write_json(path, result)

@@ -1,0 +1,191 @@
+"""Independent tasks, done by this machine or by a Ray cluster; the results are the same."""
+
+from __future__ import annotations
+
+import argparse
+import logging
+import os
+import socket
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import joblib
+
+import card_envs
+from card_envs.contract.game import Game
+from card_envs.utils.progress import track
+
+logger = logging.getLogger("card_envs")
+
+#: Where tasks are done.
+BACKENDS = ("loky", "ray")
+
+# How long a Ray cluster may take to answer, and to finish another task before it is reported, and
+# given up. A worker's first task may have to compile the game.
+_SECONDS_TO_CONNECT = 10
+_SECONDS_TO_REPORT = 60
+_SECONDS_TO_GIVE_UP = 1800
+
+
+def add_jobs_argument(parser: argparse.ArgumentParser, what: str) -> None:
+    """Add ``--jobs``; ``what`` is done in parallel, for its help."""
+    parser.add_argument(
+        "--jobs",
+        type=int,
+        default=-1,
+        metavar="N",
+        help=f"{what} at a time (default: as many as there are cores)",
+    )
+
+
+def add_arguments(parser: argparse.ArgumentParser, what: str) -> None:
+    """Add ``--jobs`` and ``--backend``.
+
+    Args:
+        parser: The command's.
+        what: What a task is, such as ``"tables"``.
+    """
+    add_jobs_argument(parser, what)
+    parser.add_argument(
+        "--backend", choices=BACKENDS, default="loky", help="loky: this machine; ray: a Ray cluster"
+    )
+
+
+def do_calls(calls: Sequence[Any], text: str, jobs: int) -> list[Any]:
+    """The results of calls (``joblib.delayed``), made by this machine, with a progress bar.
+
+    Args:
+        calls: The calls.
+        text: What they do.
+        jobs: How many at a time; -1: as many as there are cores.
+
+    Raises:
+        ValueError: ``jobs`` is neither.
+    """
+    return list(track(_pool(jobs)(calls), text, len(calls)))
+
+
+def _pool(jobs: int) -> joblib.Parallel:
+    if jobs < 1 and jobs != -1:
+        raise ValueError(f"jobs must be -1 or at least 1, got {jobs}")
+    return joblib.Parallel(n_jobs=jobs, return_as="generator")
+
+
+def check_backend(jobs: int, backend: str) -> None:
+    """Raise a ValueError if ``jobs`` is wrong, or Ray is asked for and missing."""
+    _pool(jobs)
+    if backend == "ray":
+        _import_ray()
+
+
+def _import_ray() -> Any:
+    try:
+        import ray
+    except ImportError:
+        raise ValueError("--backend ray needs Ray: pip install --group cluster") from None
+    return ray
+
+
+def do_tasks(
+    function: Callable[..., Any],
+    tasks: Sequence[Any],
+    shared: Sequence[Any],
+    game: Game,
+    *,
+    jobs: int,
+    backend: str,
+    patience: float = 0.0,
+) -> Iterator[tuple[int, Any]]:
+    """Do tasks: each one's place and ``function(task, *shared)``, one after another.
+
+    Args:
+        function: A module's own, which workers import.
+        tasks: The tasks.
+        shared: What all of them get.
+        game: Their game, so that workers of a cluster can import it.
+        jobs: How many at a time; -1: as many as there are cores.
+        backend: ``"loky"``: this machine's processes; ``"ray"``: the cluster of ``RAY_ADDRESS``, or
+            one that is started on this machine. Its nodes need the package's dependencies.
+        patience: Seconds beyond half an hour that a cluster may take for a task.
+
+    Raises:
+        ValueError: A number is wrong, Ray is missing, or the cluster does not answer, cannot do a
+            task, or has not finished one for too long.
+    """
+    pool = _pool(jobs)
+    if backend == "ray":
+        return _on_ray(function, tasks, shared, game, jobs, patience)
+    return enumerate(pool(joblib.delayed(function)(task, *shared) for task in tasks))
+
+
+def _on_ray(
+    function: Callable[..., Any],
+    tasks: Sequence[Any],
+    shared: Sequence[Any],
+    game: Game,
+    jobs: int,
+    patience: float,
+) -> Iterator[tuple[int, Any]]:
+    ray = _import_ray()
+    if not tasks:
+        return
+    # Never Ray's default, the cluster that was last started on this machine: if that was killed,
+    # Ray waits for it for a quarter of an hour.
+    address = os.environ.get("RAY_ADDRESS") or "local"
+    _check_answers(address)
+    with ray.init(address, runtime_env={"py_modules": _packages(game)}):
+        arguments = [ray.put(value) for value in shared]
+        remote = ray.remote(function)
+        waiting = iter(range(len(tasks)))
+        running: dict[Any, int] = {}
+        silent = 0.0
+        while True:
+            for i in islice(waiting, jobs - len(running) if jobs > 0 else None):
+                running[remote.remote(tasks[i], *arguments)] = i
+            if not running:
+                return
+            done, _ = ray.wait(list(running), timeout=_SECONDS_TO_REPORT)
+            if done:
+                silent = 0.0
+                try:
+                    result = ray.get(done[0])
+                except ray.exceptions.RayError as error:
+                    raise ValueError(f"the Ray cluster cannot do a task: {error}") from None
+                yield running.pop(done[0]), result
+                continue
+            silent += _SECONDS_TO_REPORT
+            free, total = ray.available_resources(), ray.cluster_resources()
+            state = (
+                f"no task was finished within {silent:.0f} s: {len(running)} are running or wait, "
+                f"{free.get('CPU', 0):.0f} of the cluster's {total.get('CPU', 0):.0f} CPUs are free"
+            )
+            if silent >= _SECONDS_TO_GIVE_UP + patience:
+                raise ValueError(state)
+            logger.warning("%s", state)
+
+
+def _check_answers(address: str) -> None:
+    """Check that something listens at a cluster's address, if it is ``[ray://]host:port``.
+
+    Raises:
+        ValueError: Nothing does.
+    """
+    host, _, port = address.removeprefix("ray://").rpartition(":")
+    if host and port.isdigit():
+        try:
+            socket.create_connection((host, int(port)), timeout=_SECONDS_TO_CONNECT).close()
+        except OSError as error:
+            raise ValueError(f"no Ray cluster answers at RAY_ADDRESS={address}: {error}") from None
+
+
+def _packages(game: Game) -> list[str]:
+    """The folders of the packages that a worker imports: the repository's, and the game's own."""
+    root = Path(__file__).parent.parent.parent
+    folders = {root / package for package in ("card_envs", "training", "benchmarks")}
+    package = sys.modules[game.package.partition(".")[0]]
+    if package is not card_envs:  # a game of another package
+        folders.add(Path(str(package.__file__)).parent)
+    return sorted(map(str, folders))
