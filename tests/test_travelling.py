@@ -43,7 +43,10 @@ STAYING = {
 
 GAME = ALL_GAMES[0]
 # One of another package with it.
-BOTH = [pytest.param(game, id=game.id) for game in (GAME, ALL_GAMES[-1])]
+BOTH = [
+    pytest.param(GAME, id=GAME.id),
+    pytest.param(ALL_GAMES[-1], id=ALL_GAMES[-1].id, marks=pytest.mark.slow),
+]
 
 
 def pickled(value, buffers):
@@ -68,6 +71,7 @@ def test_it_plays_on_where_it_arrives(game, name):
         assert handed == shared == before
 
 
+@pytest.mark.slow
 def test_joblib_takes_it_to_other_processes():
     """Arrays are read-only mappings of files there."""
     names = names_of(GAME)
@@ -114,6 +118,7 @@ def classes_of_the_package():
                 yield each
 
 
+@pytest.mark.slow
 def test_the_table_holds_every_public_class():
     witness = Witness()
     for name in names_of(GAME):
