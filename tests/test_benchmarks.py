@@ -249,7 +249,7 @@ def test_text_runs(tmp_path, capsys):
     check_shown(measured, path, capsys)
 
 
-@pytest.mark.filterwarnings("ignore:.*Box low's precision lowered:UserWarning")
+@pytest.mark.filterwarnings("ignore:.*precision lowered:UserWarning")
 def test_rendering_runs(tmp_path, capsys):
     path = tmp_path / "rendering.json"
     assert rendering.main(["--game", SCRIPTED.id, "--pictures", "3", "--json", str(path)]) == 0
