@@ -42,8 +42,8 @@ MUTANTS = [
     Mutant(
         "hiding: redrawing prefers cards that come early in the list of kinds",
         "card_envs/contract/cards.py",
-        "    place = draw_below(s, size)\n    while place >= pool",
-        "    place = min(draw_below(s, size), draw_below(s, size))\n    while place >= pool",
+        "    position = draw_below(s, size)\n    while position >= pool",
+        "    position = min(draw_below(s, size), draw_below(s, size))\n    while position >= pool",
         "tests/games -k 'uniform or evenly'",
     ),
     Mutant(
@@ -55,9 +55,9 @@ MUTANTS = [
     ),
     Mutant(
         "resume: what a clone does goes into the history of the game that was cloned",
-        "card_envs/envs/aec.py",
-        '    "_history",\n    "_action_mask",\n)',
-        '    "_action_mask",\n)',
+        "card_envs/envs/ongoing_game.py",
+        "return value.copy() if isinstance(value, (list, np.ndarray)) else value",
+        "return value.copy() if isinstance(value, np.ndarray) else value",
         "tests/test_saving.py tests/test_api.py tests/test_replay.py",
     ),
     Mutant(
