@@ -25,6 +25,7 @@ from helpers import (
     EACH_GAME,
     TABLES,
     agents_of,
+    begin,
     mean_length,
     module_of,
     needs_training,
@@ -127,16 +128,16 @@ def test_views_are_never_stale(game, num_players):
 def test_a_record_that_was_changed_is_observed_again(game, num_players):
     """Through an array that was taken at any time before."""
     env = CardEnv(game.name, num_players=num_players)
-    env.reset(seed=1)
     states = env.states
     changed = 0
-    for number in range(60):
-        if env.terminations[env.agent_selection]:
-            break
-        env.step(env.legal_actions()[0])
+    for seed in range(12):
+        env.reset(seed=seed)
+        for _ in range(seed):
+            if not env.terminations[env.agent_selection]:
+                env.step(env.legal_actions()[0])
         player = env.possible_agents.index(env.agent_selection)
         before = observation_of(env.game, states, player).tobytes()
-        game.rules.determinize(states, 0, (player + 1) % num_players, np.uint64(number))
+        states[:] = begin(game, num_players, seed + 1)
         expected = observation_of(env.game, states, player).tobytes()
         assert env.observe(env.agent_selection)["observation"].tobytes() == expected
         changed += expected != before

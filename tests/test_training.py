@@ -580,9 +580,9 @@ def test_policy_files_are_read_once(tmp_path, monkeypatch):
     """Not at each evaluation again, and evaluations call them by their short names."""
     path = policy_file(SMALL, tmp_path / "other.safetensors")
     reads = []
-    read = NetworkAgent.__init__
+    read = NetworkAgent.from_file
     monkeypatch.setattr(
-        NetworkAgent, "__init__", lambda self, *a, **k: reads.append(a[0]) or read(self, *a, **k)
+        NetworkAgent, "from_file", lambda path, *a, **k: reads.append(path) or read(path, *a, **k)
     )
     overrides = [f"evaluation.against=[{path}]", f"opponents.agents={{{path}: 1}}"]
     run = tiny_run(

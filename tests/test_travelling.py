@@ -7,6 +7,7 @@ import inspect
 import io
 import pickle
 import pkgutil
+from typing import is_typeddict
 
 import joblib
 import numpy as np
@@ -71,7 +72,6 @@ def test_it_plays_on_where_it_arrives(game, name):
         assert handed == shared == before
 
 
-@pytest.mark.slow
 def test_joblib_takes_it_to_other_processes():
     """Arrays are read-only mappings of files there."""
     names = names_of(GAME)
@@ -113,12 +113,12 @@ def classes_of_the_package():
                 and not name.startswith("_")
                 and not inspect.isabstract(each)
                 and not getattr(each, "_is_protocol", False)
+                and not is_typeddict(each)
                 and not issubclass(each, Exception)
             ):
                 yield each
 
 
-@pytest.mark.slow
 def test_the_table_holds_every_public_class():
     witness = Witness()
     for name in names_of(GAME):

@@ -9,6 +9,8 @@ from pathlib import Path
 
 PLAYER = Path(__file__).parent.parent / "fixtures" / "programs" / "player.py"
 EXAMPLES = Path(__file__).parent.parent.parent / "docs" / "examples"
+#: The examples that are programs.
+PROGRAMS = [EXAMPLES / "counting.js", EXAMPLES / "first_legal.py"]
 
 
 def program(behaviour, *arguments, **limits):

@@ -18,7 +18,7 @@ import gymnasium
 import numpy as np
 import pytest
 from helpers import ALL_GAMES, EACH_GAME, FEW_GAMES, begin, kit_of, mask_of
-from programs import EXAMPLES, none_left, processes, program
+from programs import PROGRAMS, none_left, processes, program
 
 from card_envs.agents import ProgramAgent, agent_names, as_agent, choose, make_agent
 from card_envs.commands.cli import main
@@ -458,7 +458,7 @@ def test_ctrl_c_ends_an_evaluation_and_its_programs(mark):
 _INTERPRETERS = {".py": sys.executable, ".js": "node"}
 
 
-@pytest.mark.parametrize("file", [pytest.param(f, id=f.name) for f in sorted(EXAMPLES.glob("*"))])
+@pytest.mark.parametrize("file", PROGRAMS, ids=lambda file: file.name)
 @each_game
 def test_the_examples_play(game, file):
     interpreter = _INTERPRETERS[file.suffix]
@@ -474,7 +474,7 @@ def test_the_examples_play(game, file):
 
 
 def test_there_are_two_examples():
-    assert {file.suffix for file in EXAMPLES.glob("*")} == {".py", ".js"}
+    assert {file.suffix for file in PROGRAMS} == {".py", ".js"}
 
 
 def test_the_position_is_not_changed_by_asking():
