@@ -1,4 +1,4 @@
-"""The mutants still fit the code: whoever rewrites a line that one changes gives it another."""
+"""The mutants still fit the code: a rewritten line needs another mutant."""
 
 from __future__ import annotations
 

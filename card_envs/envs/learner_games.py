@@ -158,7 +158,8 @@ class LearnerGames(OneThread):
             self.learner_seats[indices] = learner_seats
             self.game_seeds[indices] = seeds
             # Games that ended before the learner had a decision are skipped.
-            ended = self._start(indices, seeds, num_players, seating)
+            self.arena.start(indices, seeds, num_players, seating)
+            ended = self.arena.waiting[indices] == NOBODY
             indices, seeds = indices[ended], next_seeds(seeds[ended])
             if not len(indices):
                 self._is_broken = stays_broken
@@ -167,18 +168,6 @@ class LearnerGames(OneThread):
         if (self.arena.forfeited[indices] != NOBODY).any():
             raise ValueError(f"{about}: an opponent forfeits them")
         raise ValueError(f"{about}: max_steps={self.arena.options['max_steps']} is too small")
-
-    def _start(
-        self,
-        indices: NDArray[np.int64],
-        seeds: NDArray[np.uint64],
-        num_players: NDArray[np.int64],
-        seating: NDArray[np.int64],
-    ) -> NDArray[np.bool_]:
-        """Begin games in the arena; returns which of them (M,) are already over."""
-        self.arena.start(indices, seeds, num_players, seating)
-        over: NDArray[np.bool_] = self.arena.waiting[indices] == NOBODY
-        return over
 
     def draw(
         self, seeds: NDArray[np.uint64]
@@ -189,31 +178,17 @@ class LearnerGames(OneThread):
             The number of players (M,), the learner's seat (M,), and who sits where
             (M, max_players): indices into the arena's agents, 0 for the learner.
         """
-        num_players, learner_seats = self._draw_tables(seeds)
-        if self._seat is not None:
-            learner_seats[:] = self._seat
-        seating = self._seat_opponents(num_players, learner_seats)
-        seating[np.arange(len(seeds)), learner_seats] = _LEARNER
-        return num_players, learner_seats, seating
-
-    def _draw_tables(
-        self, seeds: NDArray[np.uint64]
-    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """The number of players of the games with these seeds, and the learner's seat (M,)."""
         num_players = np.empty(len(seeds), np.int64)
         learner_seats = np.empty(len(seeds), np.int64)
         draw_tables(seeds, *self.player_range, num_players, learner_seats)
-        return num_players, learner_seats
-
-    def _seat_opponents(
-        self, num_players: NDArray[np.int64], learner_seats: NDArray[np.int64]
-    ) -> NDArray[np.int64]:
-        """Indices (M, max_players) into the arena's agents; the learner's own entry is ignored."""
-        seating = np.ones((len(num_players), self.game.max_players), np.int64)
+        if self._seat is not None:
+            learner_seats[:] = self._seat
+        seating = np.ones((len(seeds), self.game.max_players), np.int64)
         if self._per_seat:
             players = np.arange(self.game.max_players)
             seating = (players - learner_seats[:, None]) % num_players[:, None]
-        return seating
+        seating[np.arange(len(seeds)), learner_seats] = _LEARNER
+        return num_players, learner_seats, seating
 
     @one_thread_at_a_time
     def step(

@@ -35,7 +35,7 @@ def _with_own_arrays(value: Any) -> Any:
     if isinstance(value, (list, tuple)):
         own = [_with_own_arrays(entry) for entry in value]
         if all(entry is before for entry, before in zip(own, value, strict=True)):
-            return value  # whoever shares it still does
+            return value  # others that share it still do
         return type(value)._make(own) if hasattr(value, "_make") else type(value)(own)
     return value
 
