@@ -1,0 +1,120 @@
+# %% [markdown]
+"""
+# Train your first agent
+
+From a configuration to an agent that plays: ten minutes, of which two to five are training, on one
+core. You need a [clone with the training dependencies](../../README.md), and nothing of a GPU.
+"""
+
+# %%
+import json
+from pathlib import Path
+
+import card_envs
+from card_envs.agents import agent_names
+from card_envs.evaluation import evaluate
+from training.runs.config import load_config
+from training.train import main as train
+
+# %% tags=["parameters"]
+CONFIG = Path("configs/quickstart.yaml")
+OUT = Path("runs/first_agent")
+CHANGES = []  # such as ["--set", "seed=2", "decisions=500_000"]
+DEALS = 500
+MOVES = 20
+
+# %% [markdown]
+"""
+## The configuration
+
+A run is described by a YAML file: the game, the number of decisions, who sits at the table, the
+networks and the settings of PPO. [All keys](../training.md#keys-of-a-configuration) have defaults.
+"""
+
+# %%
+print(CONFIG.read_text())
+
+# %% [markdown]
+"""
+## Training
+
+The call is the command `python -m training.train configs/quickstart.yaml --out runs/first_agent`,
+with a progress bar. It stops with Ctrl-C, and `--resume runs/first_agent` takes it up again.
+"""
+
+# %%
+train([str(CONFIG), "--out", str(OUT), *CHANGES])
+
+# %% [markdown]
+"""
+## The learning curve
+
+At intervals the run evaluates its policy: alone among copies of an agent, on the same deals every
+time, each played in all seatings with the same cards, which takes out most of the luck. The number
+is the *rank reward*: +1 is ahead of everybody, 0 as strong as the others, −1 behind everybody.
+`tensorboard --logdir runs` shows the same while it runs, with losses and entropy.
+
+![Rank reward over decisions](output/first_agent/learning_curve.png)
+"""
+
+# %%
+for line in (OUT / "progress.jsonl").read_text().splitlines():
+    entry = json.loads(line)
+    ranks = [f"{entry[key]:+.3f} {key}" for key in entry if f"{key}_ci95" in entry]
+    print(f"{entry['decisions']:>9,} decisions, {entry['seconds']:4.0f} s: {', '.join(ranks)}")
+
+# %% [markdown]
+"""
+## How strong is it?
+
+The run has left a policy file, which is an agent wherever one is expected. On deals that training
+has not seen it plays alone among copies of each of the game's own agents: the scripted player
+(`heuristic`), the policy that comes with the package (`ppo`), and `random`. The interval is a 95%
+confidence interval over deals: if it lies above 0, the agent is stronger than the others.
+"""
+
+# %%
+config = load_config(CONFIG, [])
+game = card_envs.load_game(config.game)
+policy = OUT / f"{config.name}.safetensors"
+players = config.evaluation.players[0]
+for opponent in agent_names(game):
+    table = [policy, *[opponent] * (players - 1)]
+    rank = evaluate(game, table, deals=DEALS, seed=1).agents[0].rank
+    print(
+        f"1 among {players - 1} {opponent}: {rank.mean:+.3f} ({rank.low:+.3f} … {rank.high:+.3f})"
+    )
+
+# %% [markdown]
+"""
+The same on the command line, for all agents at one table:
+`card-envs evaluate GAME --agents runs/first_agent/ppo.safetensors ppo heuristic --deals 500`.
+[Evaluation](../evaluation.md) explains the numbers.
+
+## See it play
+
+Your agent is player 0, the others are scripted. In the browser it looks better:
+`card-envs serve --runs runs --open` shows a run's policy at the table, and what it takes its
+actions to be worth; you can sit down with it.
+"""
+
+# %%
+table = card_envs.Table(game.id, [policy, *["heuristic"] * (players - 1)], seed=1)
+while not table.is_over and len(table.history[1]) < MOVES:
+    player = table.player
+    print(f"{'You' if player == 0 else f'Player {player}'}: {game.action_name(table.step())}")
+while not table.is_over:
+    table.step()
+print(f"At the end of the game player 0 is number {table.places[0]} of {players}.")
+
+# %% [markdown]
+"""
+## Go on
+
+- `CHANGES` overrides keys of the configuration, as `--set` does. More decisions give a stronger
+  agent: `--resume runs/first_agent --set decisions=10_000_000` takes the run further.
+- `configs/<game>.yaml` are the runs of the shipped policies, with what [training](../training.md)
+  has besides: an opponent pool, imitation, averaged weights.
+- [Your own algorithm](ppo.md) instead of the repository's learner, or
+  [Stable-Baselines3's](sb3.md).
+"""
