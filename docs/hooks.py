@@ -9,11 +9,11 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import text_page
+from config_tables import config_table
 
 from benchmarks import tables
 from training.improvement.config import ImprovementConfig
 from training.runs.config import Config
-from training.runs.config_tables import config_table
 
 #: A line that the site replaces; on GitHub it leads to what this is made of.
 SHOWN = re.compile(r"^\[Shown on the site: (\w+)\]\([^)\n]+\)$", re.MULTILINE)

@@ -27,7 +27,7 @@ from training.games.selfplay import SelfPlayGames
 from training.games.tables import LEARNER, Tables
 from training.networks.sparse import SparseRows, as_dense
 from training.ppo import PPO
-from training.runs.run_folder import use_threads
+from training.runs.run import use_threads
 from training.train import make_learner
 
 pytestmark = needs_training

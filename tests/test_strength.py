@@ -439,7 +439,7 @@ def test_responses_to_a_games_policies_can_start_with_their_weights(game, tmp_pa
     path = ROOT / "configs" / f"{game.id}.yaml"
     for name in (*predecessors(game), "ppo"):
         config = best_response.response_config(path, name, game.min_players, name, ())
-        Run.open(config, tmp_path)
+        Run(config, tmp_path)
 
 
 def test_a_game_without_heuristic_has_best_responses_too(tmp_path):

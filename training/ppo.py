@@ -23,7 +23,7 @@ from card_envs.kernels.jit import jit
 from training.games.selfplay import SelfPlayGames
 from training.networks.actor import Actor, features_of
 from training.networks.layers import perceptron
-from training.networks.legal_actions import divergences, draw_actions, evaluate_actions
+from training.networks.legal_actions import draw_actions, evaluate_actions
 from training.networks.sparse import Rows, SparseRows, SparseRowsBuffer, columns_of, rows_on
 from training.runs.config import Config
 
@@ -323,7 +323,17 @@ class PPO:
         for batch in self.minibatches(len(complete)):
             rows = complete[batch]
             inputs, legal = self.rows(rows)
-            log_prob, entropy, divergence = self._evaluate(inputs, legal, rollout.actions[rows])
+            anchor = None
+            if ppo.kl_coef:
+                with torch.no_grad():
+                    anchor = self.anchor.logits(inputs)
+            log_prob, entropy, divergence = evaluate_actions(
+                self.networks.logits(inputs),
+                self.features,
+                legal,
+                self._tensor(rollout.actions[rows]),
+                anchor,
+            )
             gain = self._tensor(advantages[batch])
             gain = (gain - gain.mean()) / (gain.std(correction=0) + 1e-8)
             ratio = torch.exp(log_prob - self._tensor(rollout.log_probs[rows]))
@@ -358,19 +368,6 @@ class PPO:
         if len(returns) and returns.var():
             means["explained_variance"] = 1.0 - float(advantages.var() / returns.var())
         return {f"train/{name}": value for name, value in means.items()}
-
-    def _evaluate(
-        self, inputs: Rows, legal: Rows, actions: NDArray[np.int64]
-    ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
-        """The actions' log probabilities, entropies, and KL divergences from the anchor (B,)."""
-        logits = self.networks.logits(inputs)
-        chosen = self._tensor(actions)
-        log_prob, entropy = evaluate_actions(logits, self.features, legal, chosen)
-        if not self.config.ppo.kl_coef:
-            return log_prob, entropy, torch.zeros_like(entropy)
-        with torch.no_grad():
-            anchor = self.anchor.logits(inputs)
-        return log_prob, entropy, divergences(logits, anchor, self.features, legal)
 
     def descend(self, loss: torch.Tensor, optimizer: torch.optim.Optimizer) -> None:
         """Take a step down a loss's gradient, which is clipped."""

@@ -26,7 +26,7 @@ from card_envs.evaluation import evaluate
 from card_envs.evaluation.display import with_interval
 from card_envs.games import load_game
 from card_envs.integrations.sb3 import make_vec_env
-from training.runs.run_folder import use_threads
+from training.runs.run import use_threads
 
 #: Games played at a time, and decisions of each in a rollout.
 NUM_ENVS, N_STEPS = 256, 16

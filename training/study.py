@@ -117,7 +117,7 @@ def run_one(
     Raises:
         ValueError: The folder holds another run, or a damaged one.
     """
-    run = Run.open(config, folder)
+    run = Run(config, folder)
     policy = train_or_resume(run, command_line)
     finished = folder / "measured.json"
     how = {"deals": deals, "sizes": [*sizes], "agents": [identity(name, game) for name in against]}
@@ -138,7 +138,7 @@ def run_one(
 
 
 def ranks_against(
-    run: Run, agent: AgentLike, against: Sequence[str], deals: int, sizes: Sequence[int]
+    run: Run[Config], agent: AgentLike, against: Sequence[str], deals: int, sizes: Sequence[int]
 ) -> dict[str, dict[str, float]]:
     """An agent's rank reward against copies of each of some agents, by the rules of a run.
 
@@ -176,7 +176,7 @@ def run_study(path: Path, out: Path, jobs: int, games_from: Sequence[str] = ()) 
     """
     study = load_study(path)
     configs = study.configs(path)
-    runs = {key: Run.open(config, out / key[0] / str(key[1])) for key, config in configs.items()}
+    runs = {key: Run(config, out / key[0] / str(key[1])) for key, config in configs.items()}
     base = runs["base", study.seeds[0]]
     game = base.game
     for agent in study.against:
