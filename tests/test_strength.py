@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
-import shutil
-import subprocess
+import re
 import sys
 from itertools import combinations
 
@@ -15,7 +13,7 @@ from helpers import ALL_GAMES, SHIPPED, table_sizes
 from tiny_runs import SCRIPTED, SMALL, TINY, policy_file, random_network
 
 from benchmarks import all_agents, report, strength
-from benchmarks.tables import TABLES, committed
+from benchmarks.tables import TABLES
 from benchmarks.tables.learning import without_folders
 from card_envs.agents import make_agent, policy_path, shipped_policies
 from card_envs.agents.network import write_policy
@@ -296,50 +294,16 @@ def test_shipped_policies_are_stronger_than_their_predecessors(game):
 
 
 @pytest.mark.parametrize("game", SHIPPED)
-def test_cards_say_how_to_make_the_policies_again(game):
+def test_cards_say_how_the_policies_were_made(game):
+    """By which configuration, with the trainer of which commit."""
     for name in (*shipped_policies(game), *predecessors(game)):
-        short = short_names([name])[0]
         card = read_json(policy_path(name, game).with_suffix(".json"))
         config = Config.model_validate(card["config"])
-        line, *resumed = card["commands"]
-        path = line.removeprefix("python -m training.train ")
-        overrides = [
-            more.removeprefix(f"python -m training.train --resume runs/{game.id} --set ")
-            for more in resumed
-        ]
-        assert config == load_config(ROOT / path, overrides)
-        assert (config.name, config.game, config.seed) == (short, game.id, card["seed"])
+        found = (config.name, config.game, config.seed)
+        assert found == (short_names([name])[0], game.id, card["seed"])
         assert {"decisions", "hours", "machine", "versions", "strength"} <= set(card)
-        assert path == f"configs/{'' if name == 'ppo' else short + '/'}{game.id}.yaml"
-
-
-@pytest.mark.skipif(shutil.which("make") is None, reason="there is no make, as on Windows")
-@pytest.mark.parametrize("game", SHIPPED)
-def test_make_makes_the_policy_as_its_card_says(game):
-    card = read_json(policy_path("ppo", game).with_suffix(".json"))
-    environment = {key: value for key, value in os.environ.items() if key != "MAKEFLAGS"}
-    shown = subprocess.run(
-        ["make", "--dry-run", f"train-{game.id}"],
-        cwd=ROOT,
-        env=environment,
-        check=True,
-        capture_output=True,
-        text=True,
-    )
-    lines = [line.removeprefix(".venv/bin/") for line in shown.stdout.splitlines()]
-    assert [line for line in lines if "training.train" in line] == card["commands"]
-
-
-@pytest.mark.parametrize(("name", "result"), [*committed("study").items()])
-def test_committed_studies_are_of_their_files(name, result):
-    loaded = study.load_study(ROOT / "configs" / "studies" / f"{name}.yaml")
-    assert (result["base"], result["deals"]) == (loaded.base, loaded.deals)
-    changes = {key: setting["changes"] for key, setting in result["settings"].items()}
-    assert changes == {"base": [], **{k: list(v) for k, v in loaded.settings.items()}}
-    for setting in result["settings"].values():
-        assert tuple(run["seed"] for run in setting["runs"]) == loaded.seeds
-        for run in setting["runs"]:
-            assert list(run["against"]) == list(loaded.against)
+        assert card["commands"][0].startswith("python -m training.train ")
+        assert re.fullmatch("[0-9a-f]{7,}", card["commit"])
 
 
 # ---------------------------------------------------------------------------------------------
