@@ -451,6 +451,7 @@ STUDY = {
         "threads": 1,
         "network": {"hidden": [8]},
         "environment": {"num_envs": 8},
+        "imitation": {"decisions": 64},
         "ppo": {"n_steps": 8, "batch_size": 32, "n_epochs": 1},
         "evaluation": {"every": 1000, "deals": 2, "players": [SCRIPTED.min_players]},
     },
@@ -505,13 +506,29 @@ def test_study_compares_settings_over_seeds(tmp_path, monkeypatch, capsys):
     assert "is of another configuration" in capsys.readouterr().err
 
 
+def test_a_study_can_say_how_much_time_a_run_takes(tmp_path):
+    """The number of decisions follows from it once, when the run begins."""
+    base = {**STUDY["base"], "imitation": {}, "decisions": 1}
+    path = tmp_path / "mine.yaml"
+    path.write_text(
+        json.dumps({**STUDY, "base": base, "settings": {}, "seeds": [1], "cpu_minutes": 0.002})
+    )
+    results = [study.run_study(path, tmp_path / "runs", 1) for _ in range(2)]
+    (run,) = results[0]["settings"]["base"]["runs"]
+    config = load_config(tmp_path / "runs" / "base" / "1" / "config.yaml")
+    assert 1 < config.decisions <= run["decisions"]
+    assert results[0]["imitated"] is None
+    assert results[0] == results[1]
+
+
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
         ('"larger":', '"base":', "a setting's name"),
         ('"larger":', '"Larger one":', "a setting's name"),
         ("network.hidden=[16]", "network.width=16", "unknown key 'network.width'"),
-        ("[1, 2, 3]", "[1, 2]", "seeds"),
+        ("[1, 2, 3]", "[]", "seeds"),
+        ('"deals": 2', '"cpu_minutes": 0, "deals": 2', "cpu_minutes"),
         ("[1, 2, 3]", "[1, 2, 1]", "seeds must be different, got [1, 2, 1]"),
         ("[1, 2, 3]", "[1, 2, -1]", "seed"),
         ("network.hidden=[16]", "seed=7", "larger: game, name and seed cannot be set"),
