@@ -64,21 +64,27 @@ def with_round(text: str, game: Game) -> str:
 def _moves(told: list[tuple[Scene, str]], asked: set[str]) -> str:
     """A line for each turn. What a player is asked is told once (``asked``: what has been); players
     who do the same one after the other share a line."""
-    turns: list[tuple[list[int], list[str], str]] = []
+    turns: list[tuple[list[int], list[str], list[str]]] = []
     for player, decisions in groupby(told, key=lambda decision: decision[0].observer):
-        words, names = [], []
+        lines, names, is_new = [], [], False
         for scene, name in decisions:
             question = re.sub(r"player \d+", "", scene.prompt.partition(". ")[0])
-            if question not in asked:
-                words.append(f"*{scene.prompt}*")
-                asked.add(question)
-            words.append(f"`{name}`")
+            is_new |= question not in asked
+            lines.append(f"`{name}`" if question in asked else f"*{scene.prompt}* `{name}`")
             names.append(name)
-        if turns and turns[-1][1] == names and len(words) == len(names):
+            asked.add(question)
+        if turns and turns[-1][1] == names and not is_new:
             turns[-1][0].append(player)
         else:
-            turns.append(([player], names, " ".join(words)))
-    return "\n".join(f"- **{_players(players)}**: {words}" for players, _, words in turns)
+            turns.append(([player], names, lines))
+    return "\n".join(
+        f"- **{_players(players)}**:{_decisions(lines)}" for players, _, lines in turns
+    )
+
+
+def _decisions(lines: list[str]) -> str:
+    """One behind the player's name, several below it."""
+    return f" {lines[0]}" if len(lines) == 1 else "".join(f"\n    - {line}" for line in lines)
 
 
 def _players(players: list[int]) -> str:
@@ -87,14 +93,15 @@ def _players(players: list[int]) -> str:
 
 
 def _result(scene: Scene) -> str:
-    """The grid with a title, which says how the last round was counted."""
+    """The grid with a title: how the last round was counted, with a column for each player."""
     grid = next(grid for grid in reversed(scene.grids) if grid.title)
     players = {seat.label: f"player {seat.player}" for seat in scene.seats}
-    rows = []
-    for label, *cells in grid.rows:
-        player = players[str(label).strip()]
-        rows.append([player, *("" if cell == 0 else str(cell) for cell in cells)])
-    table = markdown_table(grid.head, sorted(rows), len(grid.head) - 1)
+    columns = sorted(
+        [players[str(label).strip()], *("" if cell == 0 else str(cell).strip() for cell in cells)]
+        for label, *cells in grid.rows
+    )
+    header, *rows = zip(grid.head, *columns, strict=True)
+    table = markdown_table(header, rows, len(columns))
     return f"{capitalized(grid.title)}:\n\n{table}"
 
 
