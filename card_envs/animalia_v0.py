@@ -1,7 +1,7 @@
-"""Animalia is a card game about taking or leaving: cards are turned up and offered round the table
-until each player has collected five animals, some of which have powers. In each of three seasons
-two or more animals of one family win as many medals, and whoever has the most points in medals
-at the end wins.
+"""Animalia is a card game about taking or leaving: animals are turned up and offered around the
+table until every player has collected five, and some have powers over the collections of others.
+Two or more animals of one family win that many medals in each of three seasons, and the player
+with the most points in medals at the end wins.
 
     from card_envs import animalia_v0
 

@@ -1,7 +1,7 @@
-"""Frank's Zoo is a climbing game: whoever leads plays some cards of one animal, the others beat
-them or pass, and everybody wants to be the first to run out of cards. From the second hand on
-players have partners, who change from hand to hand with the ranking; once two players have 19
-points the first-ranked player wins.
+"""Frank's Zoo is a climbing game: the leader plays cards of one animal, the others beat them or
+pass, and everybody wants to be the first to run out of cards. From the second hand on players
+have partners, who change from hand to hand with the ranking; once two players have 19 points,
+the player with the most points wins.
 
     from card_envs import franks_zoo_v0
 

@@ -1,6 +1,6 @@
 """Swim for Your Life is a card game about majorities: everybody exchanges cards with four open rows
-so as to hold the most of some animals when the hands are counted. Players who fall behind in a
-round lose lives, and the last one left wins.
+to hold the most of some animals when the hands are counted. Players who fall behind in a round
+lose lives, and the last one left wins.
 
     from card_envs import swim_for_your_life_v0
 
