@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import re
+import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
@@ -27,8 +28,9 @@ from training.runs.config import Config
 from training.runs.keys import Section, check, read_yaml, with_overrides
 from training.runs.records import command_as_typed, identity, read_json, versions, write_or_print
 from training.runs.run import Run
+from training.runs.run_folder import use_threads
 from training.runs.tasks import add_jobs_argument, do_calls
-from training.train import train_or_resume
+from training.train import make_learner, train_or_resume
 
 # The deals on which policies are compared are not those of a run's own evaluations.
 _DEALS_SEED = 2_000_003
@@ -38,7 +40,13 @@ class Study(Section):
     """A base, and settings that differ from it."""
 
     question: str = Field(description="above the table")
-    seeds: Annotated[tuple[int, ...], Field(min_length=3)] = Field(description="of the runs")
+    seeds: Annotated[tuple[int, ...], Field(min_length=1)] = Field(description="of the runs")
+    cpu_minutes: float | None = Field(
+        None,
+        gt=0,
+        description="each setting makes as many decisions as take this long, measured at its "
+        "beginning; null: those of the configuration",
+    )
     deals: int = Field(500, ge=2, description="at each table size")
     against: Annotated[tuple[str, ...], Field(min_length=1)] = Field(description="agents")
     base: dict[str, Any] = Field(description="a configuration")
@@ -98,6 +106,7 @@ def run_one(
     deals: int,
     sizes: Sequence[int],
     command_line: str,
+    cpu_minutes: float | None = None,
 ) -> dict[str, Any]:
     """Train, unless that is done, and measure the policy against copies of each of some agents.
 
@@ -109,17 +118,25 @@ def run_one(
         deals: How many at each table size.
         sizes: The numbers of players.
         command_line: The command that asks for it, for the record.
+        cpu_minutes: How much of the processor's time it may take, evaluations not counted; None:
+            as many decisions as the configuration says.
 
     Returns:
-        ``decisions``, ``hours``, ``machine``, ``deals``, and ``against``: for each agent the rank
+        ``decisions``, ``hours``, ``cpu_minutes`` (of this process), ``machine``, ``deals``, and ``against``: for each agent the rank
         reward at every table size.
 
     Raises:
         ValueError: The folder holds another run, or a damaged one.
     """
-    run = Run.open(config, folder)
-    policy = train_or_resume(run, command_line)
     finished = folder / "measured.json"
+    run = Run.open(config, folder)
+    if cpu_minutes is not None:
+        begun = read_yaml(folder / "config.yaml") if (folder / "config.yaml").exists() else {}
+        decisions = begun.get("decisions") or decisions_in(cpu_minutes, run)
+        run = Run.open(config.model_copy(update={"decisions": decisions}), folder)
+    begin = time.process_time()
+    policy = train_or_resume(run, command_line)
+    used = time.process_time() - begin
     how = {"deals": deals, "sizes": [*sizes], "agents": [identity(name, game) for name in against]}
     if finished.exists():
         noted = read_json(finished)
@@ -129,12 +146,28 @@ def run_one(
     measured = {
         "decisions": card["decisions"],
         "hours": card["hours"],
+        "cpu_minutes": round(used / 60, 1),
         "machine": card["machine"],
         "deals": deals,
         "against": ranks_against(run, str(policy), against, deals, sizes),
     }
     write_json(finished, {"how": how, "measured": measured})
     return measured
+
+
+def decisions_in(cpu_minutes: float, run: Run) -> int:
+    """How many decisions a run learns from in so much of the processor's time."""
+    use_threads(run.config.threads)
+    learner = make_learner(run)
+    learner.begin()
+    begin, first = 0.0, 0
+    for iteration in range(8):
+        if iteration == 2:  # all is compiled
+            begin, first = time.process_time(), learner.decisions
+        learner.collect()
+        learner.update()
+    rate = (learner.decisions - first) / (time.process_time() - begin)
+    return round(rate * 60 * cpu_minutes)
 
 
 def ranks_against(
@@ -184,7 +217,7 @@ def run_study(path: Path, out: Path, jobs: int, games_from: Sequence[str] = ()) 
     low, high = game.check_player_range(base.config.environment.num_players)
     sizes = range(low, high + 1)  # of all settings, whatever they play in training
     command_line = command_as_typed("training.study", str(path), games_from=games_from)
-    how = (study.against, study.deals, sizes, command_line)
+    how = (study.against, study.deals, sizes, command_line, study.cpu_minutes)
     calls = [joblib.delayed(run_one)(game, run.config, run.folder, *how) for run in runs.values()]
     measured = do_calls(calls, "runs", jobs)
     settings = {"base": (), **study.settings}
@@ -193,7 +226,7 @@ def run_study(path: Path, out: Path, jobs: int, games_from: Sequence[str] = ()) 
     }
     for (name, seed), result in zip(runs, measured, strict=True):
         by_setting[name]["runs"].append({"seed": seed, **result})
-    imitated = base.config.imitation.agent
+    imitated = base.config.imitation.agent if base.config.imitation.decisions else None
     return {
         "question": study.question,
         "game": game.id,
@@ -202,7 +235,8 @@ def run_study(path: Path, out: Path, jobs: int, games_from: Sequence[str] = ()) 
         "deals": study.deals,
         "base": study.base,
         "imitated": imitated,
-        "imitated_against": ranks_against(base, imitated, study.against, study.deals, sizes),
+        "imitated_against": imitated
+        and ranks_against(base, imitated, study.against, study.deals, sizes),
         "settings": by_setting,
     }
 
