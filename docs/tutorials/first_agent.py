@@ -10,10 +10,11 @@ core. You need a [clone with the training dependencies](../../README.md), and no
 import json
 from pathlib import Path
 
+import yaml
+
 import card_envs
 from card_envs.agents import agent_names
 from card_envs.evaluation import evaluate
-from training.runs.config import load_config
 from training.train import main as train
 
 # %% tags=["parameters"]
@@ -67,19 +68,18 @@ for line in (OUT / "progress.jsonl").read_text().splitlines():
 """
 ## How strong is it?
 
-The run has left a policy file, which is an agent wherever one is expected. On deals that training
-has not seen it plays alone among copies of each of the game's own agents: the scripted player
-(`heuristic`), the policy that comes with the package (`ppo`), and `random`. The interval is a 95%
-confidence interval over deals: if it lies above 0, the agent is stronger than the others.
+The run's folder is an agent wherever one is named: it stands for the run's newest policy. On deals
+that training has not seen it plays alone among copies of each of the game's own agents: `random`,
+the scripted player (`heuristic`), and the policy that comes with the package (`ppo`). The interval
+is a 95% confidence interval over deals: if it lies above 0, the agent is stronger than the others.
 """
 
 # %%
-config = load_config(CONFIG, [])
-game = card_envs.load_game(config.game)
-policy = OUT / f"{config.name}.safetensors"
-players = config.evaluation.players[0]
+config = yaml.safe_load(CONFIG.read_text())
+game = card_envs.load_game(config["game"])
+players = config["evaluation"]["players"][0]
 for opponent in agent_names(game):
-    table = [policy, *[opponent] * (players - 1)]
+    table = [OUT, *[opponent] * (players - 1)]
     rank = evaluate(game, table, deals=DEALS, seed=1).agents[0].rank
     print(
         f"1 among {players - 1} {opponent}: {rank.mean:+.3f} ({rank.low:+.3f} … {rank.high:+.3f})"
@@ -88,7 +88,7 @@ for opponent in agent_names(game):
 # %% [markdown]
 """
 The same on the command line, for all agents at one table:
-`card-envs evaluate GAME --agents runs/first_agent/ppo.safetensors ppo heuristic --deals 500`.
+`card-envs evaluate GAME --agents runs/first_agent ppo heuristic --deals 500`.
 [Evaluation](../evaluation.md) explains the numbers.
 
 ## See it play
@@ -99,7 +99,7 @@ actions to be worth; you can sit down with it.
 """
 
 # %%
-table = card_envs.Table(game.id, [policy, *["heuristic"] * (players - 1)], seed=1)
+table = card_envs.Table(game.id, [OUT, *["heuristic"] * (players - 1)], seed=1)
 while not table.is_over and len(table.history[1]) < MOVES:
     player = table.player
     print(f"{'You' if player == 0 else f'Player {player}'}: {game.action_name(table.step())}")

@@ -25,7 +25,6 @@ from torch import nn
 from torch.utils.tensorboard import SummaryWriter
 
 import card_envs
-from card_envs.agents.network import Network, write_policy
 from card_envs.evaluation import evaluate
 
 GAMMA, GAE_LAMBDA, CLIP, VF_COEF, MAX_GRAD_NORM = 1.0, 0.95, 0.2, 0.5, 0.5
@@ -135,12 +134,11 @@ cards.
 # %%
 def evaluate_policy():
     """Write the policy, and print its rank rewards: +1 is ahead of everybody, 0 as strong."""
-    layers = [layer for layer in actor if isinstance(layer, nn.Linear)]
-    arrays = [[x.detach().numpy().copy() for x in (y.weight, y.bias)] for y in layers]
-    write_policy(args.out / "policy.safetensors", Network(arrays, "relu"), game)
+    policy = args.out / "policy.safetensors"
+    card_envs.export_policy(actor, game, policy)
     print(f"{decisions:9,} decisions, {seconds:4.0f} s of CPU time", end="")
     for opponent in ("random", *["heuristic"] * (game.heuristic is not None)):
-        table = [args.out / "policy.safetensors", *[opponent] * (args.players - 1)]
+        table = [policy, *[opponent] * (args.players - 1)]
         rank = evaluate(game, table, args.deals, seed=args.seed).agents[0].rank
         writer.add_scalar(f"evaluation/rank_vs_{opponent}", rank.mean, decisions)
         print(f", {rank.mean:+.2f} among {opponent}", end="")

@@ -15,10 +15,8 @@ from sb3_contrib import MaskablePPO
 from torch import nn
 
 import card_envs
-from card_envs.agents.network import write_policy
 from card_envs.evaluation import evaluate
 from card_envs.integrations.sb3 import DealsEvalCallback, make_vec_env
-from training.sb3_ppo import network_of
 
 # %% tags=["parameters"]
 GAME = "beaver_gang"
@@ -78,13 +76,14 @@ model.learn(DECISIONS, callback=evaluation)
 `model.save` stores a model with pickle, which only its author should load. A policy file holds the
 weights of the policy network and nothing that is executed. It plays in the compiled loop, without
 torch, and is an agent wherever one is named: on the command line, as an opponent of the next
-learner, in the browser (`card-envs serve --policies runs/sb3`).
+learner, in the browser (`card-envs serve --policies runs/sb3`). A path that ends in `.onnx` takes
+any other network.
 """
 
 # %%
 OUT.mkdir(parents=True, exist_ok=True)
 policy = OUT / "policy.safetensors"
-write_policy(policy, network_of(model), card_envs.load_game(GAME))
+card_envs.export_policy(model, GAME, policy)
 
 # %% [markdown]
 """
