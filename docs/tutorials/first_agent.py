@@ -2,8 +2,8 @@
 """
 # Train your first agent
 
-From a configuration to an agent that plays: ten minutes, of which two to five are training, on one
-core. You need a [clone with the training dependencies](../../README.md), and nothing of a GPU.
+From a configuration to an agent that plays, in ten minutes: most of them are the training. You need
+a [clone](../../README.md) with what `make demo` installs, and no GPU.
 """
 
 # %%
@@ -28,8 +28,9 @@ MOVES = 20
 """
 ## The configuration
 
-A run is described by a YAML file: the game, the number of decisions, who sits at the table, the
-networks and the settings of PPO. [All keys](../training.md#keys-of-a-configuration) have defaults.
+A YAML file describes a run: the game, the number of decisions, who sits at the table, the networks
+and the settings of PPO. [All keys](../training.md#keys-of-a-configuration) but the game have
+defaults.
 """
 
 # %%
@@ -39,8 +40,9 @@ print(CONFIG.read_text())
 """
 ## Training
 
-The call is the command `python -m training.train configs/quickstart.yaml --out runs/first_agent`,
-with a progress bar. It stops with Ctrl-C, and `--resume runs/first_agent` takes it up again.
+On the command line this is
+`python -m training.train configs/quickstart.yaml --out runs/first_agent`. Ctrl-C stops it, and
+`--resume runs/first_agent` resumes it.
 """
 
 # %%
@@ -51,9 +53,9 @@ train([str(CONFIG), "--out", str(OUT), *CHANGES])
 ## The learning curve
 
 At intervals the run evaluates its policy: alone among copies of an agent, on the same deals every
-time, each played in all seatings with the same cards, which takes out most of the luck. The number
-is the *rank reward*: +1 is ahead of everybody, 0 as strong as the others, −1 behind everybody.
-`tensorboard --logdir runs` shows the same while it runs, with losses and entropy.
+time, each played in all seatings with the same cards, which removes most of the luck. The number is
+the *rank reward*: +1 is ahead of everybody, 0 as strong as the others, −1 behind everybody.
+`tensorboard --logdir runs` shows the same during the run, with losses and entropy.
 
 ![Rank reward over decisions](output/first_agent/learning_curve.png)
 """
@@ -93,9 +95,9 @@ The same on the command line, for all agents at one table:
 
 ## See it play
 
-Your agent is player 0, the others are scripted. In the browser it looks better:
-`card-envs serve --runs runs --open` shows a run's policy at the table, and what it takes its
-actions to be worth; you can sit down with it.
+Your agent is player 0, the others are scripted. It looks better in the browser:
+`card-envs serve --runs runs --open` puts the policies of runs at a table, where you can play with
+them and see what they think of their actions.
 """
 
 # %%
@@ -109,12 +111,12 @@ print(f"At the end of the game player 0 is number {table.places[0]} of {players}
 
 # %% [markdown]
 """
-## Go on
+## What next
 
-- `CHANGES` overrides keys of the configuration, as `--set` does. More decisions give a stronger
-  agent: `--resume runs/first_agent --set decisions=10_000_000` takes the run further.
-- `configs/<game>.yaml` are the runs of the shipped policies, with what [training](../training.md)
-  has besides: an opponent pool, imitation, averaged weights.
-- [Your own algorithm](ppo.md) instead of the repository's learner, or
-  [Stable-Baselines3's](sb3.md).
+- More decisions give a stronger agent:
+  `python -m training.train --resume runs/first_agent --set decisions=10_000_000` takes the run
+  further.
+- [Training](../training.md) explains what a configuration can also have, such as an opponent pool
+  or imitation; `configs/<game>.yaml` has the run of each shipped policy.
+- [Your own algorithm](ppo.md) can take the learner's place, or [Stable-Baselines3's](sb3.md).
 """

@@ -2,10 +2,9 @@
 """
 # A language model at the table
 
-A language model reads texts and answers with texts. It plays one seat here, through a Gymnasium
-environment with `Text` spaces; the others are agents of the package. Three questions are answered
-apart: does it answer legally, what happens if it does not, and how well does it play? A stub
-stands for the model, so the tutorial runs without one.
+A language model reads texts and answers with texts. Here it plays one seat of a Gymnasium
+environment with `Text` spaces, among agents of the package. How well it plays and how often its
+answers are illegal are two results, and are counted apart. A stub stands for the model.
 """
 
 # %%
@@ -113,8 +112,8 @@ env.close()
 ## Measured
 
 Every deal is played in each seat with the same cards, as in all evaluations of the package.
-Strength and legality are reported apart: that a model plays well and answers badly is another
-finding than that it answers well and plays badly, and the mean reward does not tell which it is.
+A model may play well and answer badly, or the other way round, and the mean reward alone does not
+tell which.
 """
 
 # %%

@@ -3,10 +3,10 @@
 # A game of your own
 
 An evening with Nomination Whist, the second example among the tests' fixtures: a trick-taking game
-for three or four with bids, in less than 400 lines. [Adding a game](../adding_a_game.md) says what
-every file must hold. Here you see the finished files at work, in the order in which you would write
-your own, with what to try after each of them. Copy the folder `tests/fixtures/nomination_whist`
-and change it step by step; there is something to run all the time.
+for three or four players with bids, in less than 400 lines. [Adding a game](../adding_a_game.md)
+says what every file must hold. Here the finished files are at work, in the order in which you would
+write your own, with something to run after each of them. To begin with yours, copy the folder
+`tests/fixtures/nomination_whist` and replace it piece by piece.
 """
 
 # %%
@@ -36,8 +36,8 @@ card_envs.register(GAME)
 """
 ## First hour: the rules on paper, and the actions
 
-Write the rules down by number, one fact each, before any code: later every function and every test
-names the numbers that it is about. Then list what a player can do. Each kind of action has words
+Write the rules down by number, one fact each, before any code: every function and every test will
+name the numbers that it is about. Then list what a player can do. Each kind of action has words
 and parameters, from which its numbers follow.
 """
 
@@ -50,9 +50,9 @@ for action in (0, 3, 4, GAME.num_actions - 1):
 """
 ## Second hour: the state and its rules
 
-All of a game is one record of numbers: for cards, say where each of them is. `step` and the
-functions below it change the record. They are plain Python that Numba compiles, so begin with
-`NUMBA_DISABLE_JIT=1`, where a debugger and `print` work and nothing waits for the compiler.
+A game's whole state is one record of numbers; for cards, it says where each of them is. `step` and
+the functions that it calls change the record. They are plain Python that Numba compiles, so begin
+with `NUMBA_DISABLE_JIT=1`: debuggers and `print` work, and nothing waits for the compiler.
 """
 
 # %%
@@ -61,8 +61,8 @@ print(inspect.getsource(getattr(rules.end_trick, "py_func", rules.end_trick)))
 
 # %% [markdown]
 """
-That is enough to play at random, though nobody sees anything yet: no observation is needed for
-that. If the totals look like the game's, the rules are nearly right.
+That is enough to play at random, though nobody sees anything yet. If the totals look like the
+game's, the rules are nearly right.
 """
 
 # %%
@@ -78,8 +78,8 @@ print("points:", states["standing"][0, :3], "after", states["steps"][0], "decisi
 """
 ## Third hour: what a player sees
 
-The observation is declared as fields. Whatever is public or the player's own goes in, and nothing
-else. Look at it by name, in the PettingZoo environment that you have now got.
+The observation is declared as fields: whatever is public or the player's own, and nothing else.
+There is a PettingZoo environment now, in which to look at it by name.
 """
 
 # %%
@@ -98,9 +98,9 @@ for name, values in env.unflatten(seen["observation"]).items():
 ## Fourth hour: who knows what
 
 `determinize` redraws what a player cannot know. It is the part that is easiest to get wrong, and it
-is the proof that the observation hides what it must: redraw a few times, and what the player sees
-must stay as it is, while the others' cards must not. The shared tests do this over many games, and
-check that redraws are uniform.
+proves that the observation hides what it must: whatever is redrawn, the player sees the same, while
+the others' cards differ. The shared tests do this over many games, and check that redraws are
+uniform.
 """
 
 # %%
@@ -134,7 +134,7 @@ print(env.render())
 ## The rest of the evening: a policy
 
 Nothing is left to write: batches, training, search and evaluation work with every game. The
-configuration is three lines, and half a million decisions take less than a minute.
+configuration has three lines, and half a million decisions take less than a minute.
 """
 
 # %%

@@ -7,8 +7,8 @@ The measure is the interquartile mean (IQM) over all runs with a 95% stratified 
 as [Agarwal et al. (2021)](https://arxiv.org/abs/2108.13264) recommend for few seeds; `scipy.stats`
 has both.
 
-The question here: is it better to learn from all seats of games among copies of oneself, or from
-one seat among opponents of the past and the scripted player?
+The question here: does a policy learn more from all seats of games with itself, or from one seat
+among its own past and the scripted player?
 """
 
 # %%
@@ -26,7 +26,7 @@ from training.study import main as study
 GAMES = ["beaver_gang", "franks_zoo"]
 PLAYERS = 3
 SEEDS = [1, 2, 3, 4, 5]
-DECISIONS = 100_000  # a short run; a paper's would be a hundred times as long
+DECISIONS = 50_000  # a short run; a paper's would be a hundred times as long
 NUM_ENVS = 256
 DEALS = 200
 RESAMPLES = 10_000
@@ -67,7 +67,7 @@ LABELS = {"base": "all seats", "opponents": "one seat among opponents"}
 ## The runs
 
 Every run ends with its policy alone among copies of `heuristic`, on the same deals for all.
-Finished runs are kept in the folder: an interrupted study is taken up again by the same call.
+Finished runs are not repeated, so the same call resumes an interrupted study.
 On the command line this is `python -m training.study FILE`.
 """
 
@@ -86,10 +86,9 @@ for game in GAMES:
 
 Scores are rank rewards: +1 ahead of everybody, 0 as strong as `heuristic`. The IQM drops the lowest
 and the highest quarter of all runs of an algorithm and averages the others. The bootstrap is
-stratified: it draws the seeds of each game anew, and never a game, since these two are the ones
-that are compared and no sample of others. `scipy.stats.bootstrap` does so if it is given one sample
-for each game. The interval of the difference tells whether one algorithm is ahead; whether two
-intervals overlap does not.
+stratified: it resamples the seeds within each game, and never the games, which are no sample of
+others. `scipy.stats.bootstrap` does so if it is given one sample for each game. Whether one
+algorithm is ahead is seen in the interval of the difference, not in whether two intervals overlap.
 """
 
 # %%
@@ -134,8 +133,8 @@ them.
 
 ![The runs of both algorithms in both games, and the IQM over all](output/paper_figure/figure.png)
 
-It comes from a short run of 100,000 decisions for each of the twenty policies: it shows the form of
-such a figure, and nothing of what the two algorithms are worth at a budget of millions.
+It comes from short runs, 50,000 decisions for each of the twenty policies. It shows what such a
+figure looks like, and says nothing of what the two algorithms are worth at a budget of millions.
 """
 
 # %%

@@ -4,8 +4,8 @@
 
 A search in 40 lines: try the policy's likeliest actions in worlds that agree with what the player
 knows, let the policy play each world out, take the action that does best. `clone()` copies a game,
-`determinize` redraws in a copy what the player cannot know, `ppo` plays. The package's own
-`search:N` has the same idea and [more to it](../search.md); this one is there to be changed.
+`determinize` redraws in the copy what the player cannot know, and `ppo` plays. The package's own
+[`search:N`](../search.md) is the same idea in compiled code; this one is there to be changed.
 """
 
 # %%
@@ -23,16 +23,16 @@ OPTIONS = {"target_score": 1}  # one round: rollouts to the end are short
 CANDIDATES = 4
 WORLDS = 8
 CAUTION = 1.0
-DEALS = 60
+DEALS = 40
 
 # %% [markdown]
 """
 ## The search
 
-All candidates are tried in the same worlds: what the redrawn cards do to one of them they do to
-all, and the differences between them vary less than the values (common random numbers). Another
-action replaces the policy's own choice only if it is ahead by more than `CAUTION` standard errors
-of that difference: the best of several noisy means is otherwise often only the luckiest.
+All candidates are tried in the same worlds. Lucky cards then help all of them, and the differences
+between them vary less than their values (common random numbers). Another action replaces the
+policy's choice only if it is ahead by more than `CAUTION` standard errors of the difference: of
+several noisy means the greatest is often only the luckiest.
 """
 
 # %%
@@ -68,7 +68,7 @@ def search(env, seed):
 # %% [markdown]
 """
 The result of `determinize` follows from what the player knows and from the seed alone, so the true
-hidden cards do not enter: on a position that looks the same to the player the search does the same.
+hidden cards do not enter: the search decides alike in all positions that look alike to the player.
 
 ## Measured
 
