@@ -122,8 +122,8 @@ def run_one(
             as many decisions as the configuration says.
 
     Returns:
-        ``decisions``, ``hours``, ``cpu_minutes`` (of this process), ``machine``, ``deals``, and ``against``: for each agent the rank
-        reward at every table size.
+        ``decisions``, ``hours``, ``cpu_minutes`` (of this process), ``machine``, ``deals``, and
+        ``against``: for each agent the rank reward at every table size.
 
     Raises:
         ValueError: The folder holds another run, or a damaged one.

@@ -315,6 +315,12 @@ class Config(GameConfig):
         "auto",
         description="what computes the networks; auto: a GPU where torch can use one",
     )
+    rows: Literal["sparse", "dense", "bfloat16", "fastest"] = Field(
+        "sparse",
+        description="how the networks are given their inputs on a CPU: by what is not zero, or as "
+        "dense rows, in float32 or bfloat16 (weights stay float32); fastest: what a measurement at "
+        "the start finds, and writes into the run's configuration",
+    )
     ema_decay: float = Field(
         0.0,
         ge=0,
