@@ -87,7 +87,7 @@ def _train(run: Run[Config], resume: bool, command_line: str, quiet: bool) -> Pa
         run.check_resumable()
     else:
         if config.rows == "fastest":
-            run = Run.open(config.model_copy(update={"rows": fastest_rows(run)}), run.folder)
+            run = Run(config.model_copy(update={"rows": fastest_rows(run)}), run.folder)
             config = run.config
         run.begin(command_line)
     learner = make_learner(run)
@@ -134,12 +134,12 @@ def make_learner(run: Run[Config]) -> PPO:
     return PPO(run.game, games, config)
 
 
-def fastest_rows(run: Run) -> str:
+def fastest_rows(run: Run[Config]) -> str:
     """The form of input rows with which this machine takes least time for an iteration."""
     seconds = {}
     for rows in ("sparse", "dense", "bfloat16"):
         config = run.config.model_copy(update={"rows": rows})
-        learner = make_learner(Run.open(config, run.folder))
+        learner = make_learner(Run(config, run.folder))
         learner.begin()
         for _ in range(3):  # the first ones compile
             begin = time.process_time()
