@@ -34,7 +34,7 @@ test-lowest:
 	test -x .venv-lowest/bin/python || $(PYTHON) -m venv .venv-lowest
 	.venv-lowest/bin/python -m pip install --quiet --upgrade "pip >= 25.1"
 	.venv-lowest/bin/python -m pip install --quiet --constraint constraints-lowest.txt \
-		--editable ".[evaluation,render]" --group dev
+		--editable ".[evaluation,render,onnx,completion]" --group dev
 	.venv-lowest/bin/python tests/compile_rules.py
 	.venv-lowest/bin/python -m pytest -n 2
 
@@ -75,7 +75,7 @@ test-python:
 	test -x .venv-python/bin/python || $(PYTHON) -m venv .venv-python
 	.venv-python/bin/python -m pip install --quiet --upgrade "pip >= 25.1"
 	.venv-python/bin/python -m pip install --quiet --constraint constraints.txt \
-		--editable ".[evaluation,render,web,datasets]" --group train --group bench --group dev
+		--editable ".[evaluation,render,web,datasets,onnx,completion]" --group train --group bench --group dev
 	.venv-python/bin/python tests/compile_rules.py
 	.venv-python/bin/python -m pytest -n 2
 
@@ -137,6 +137,6 @@ $(TRAIN): train-%: .venv/installed
 .venv/installed: pyproject.toml constraints.txt
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
 	$(BIN)/python -m pip install --quiet --upgrade "pip >= 25.1"  # which knows dependency groups
-	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable ".[evaluation,render,web,datasets]" \
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable ".[evaluation,render,web,datasets,onnx,completion]" \
 		--group train --group bench --group dev
 	touch $@

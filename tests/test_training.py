@@ -35,7 +35,7 @@ from training.runs import keys as config_module
 from training.runs import run as run_module
 from training.runs.config import Config, load_config
 from training.runs.evaluation import plot_learning_curve
-from training.runs.records import commit_of, predecessors
+from training.runs.records import commit_of, predecessors, read_json
 from training.runs.run import Run, use_threads
 from training.train import Session, make_learner
 
@@ -1207,10 +1207,15 @@ def test_the_readmes_results_are_those_of_the_cards():
     assert ship.updated_readme(cards) == text
     rows = text.splitlines()
     for (game,) in (param.values for param in SHIPPED):
-        means = [m for m in cards[game.id]["strength"]["means"] if m["name"] == "ppo"]
+        means = {
+            m["opponents"]: m for m in cards[game.id]["strength"]["means"] if m["name"] == "ppo"
+        }
         row = next(row for row in rows if row.startswith(f"| {game.title} | +"))
-        assert row.count("…") == len(means)
-        assert all(f"{mean['rank']:+.3f}" in row for mean in means)
+        assert f"| {means['heuristic']['rank']:+.3f} (" in row
+        searches = read_json(ship.ROOT / "benchmarks" / "results" / f"search_{game.id}.json")
+        for table in searches["results"]["tables"]:
+            shown = f"{table['num_players']} players {table['rank']:+.3f} ("
+            assert (shown in row) == (table["agent"] == "search:64")
 
 
 # ---------------------------------------------------------------------------------------------

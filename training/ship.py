@@ -34,7 +34,12 @@ from training.runs.keys import read_yaml
 from training.runs.records import machine, predecessors, read_json
 from training.runs.run import Run
 
-README = Path(__file__).parent.parent / "README.md"
+ROOT = Path(__file__).parent.parent
+README = ROOT / "README.md"
+
+#: What README.md shows of a card, and the search whose strength among ``ppo`` it shows beside that.
+_COLUMNS = ("heuristic", "ppo_v2")
+_SEARCH = "search:64"
 
 #: Deals at each table size: for a card, and to see how it goes.
 DEALS, QUICK_DEALS = 2000, 100
@@ -69,23 +74,31 @@ def _pairs(game: Game, policy: str) -> list[tuple[str, str]]:
 
 
 def summary_table(cards: Mapping[str, dict[str, Any]]) -> str:
-    """The mean strength over table sizes of policies, given their cards by the game's id, as a
-    Markdown table."""
+    """The shipped policies' mean strength over table sizes, and how much a search with their own
+    rollouts gains among them, as a Markdown table, given the policies' cards by the game's id."""
     rows = []
-    columns: list[str] = []
     for game_id, card in cards.items():
         means = {
             short_names([mean["opponents"]])[0]: with_interval(mean, "rank")
             for mean in card["strength"]["means"]
             if mean["name"] == card["name"]
         }
-        columns += [name for name in means if name not in columns]
-        rows.append((load_game(game_id).title, means))
-    columns.sort(key=lambda name: (name == "random", name))
-    return markdown_table(
-        ["one `ppo` against …", *(f"`{name}`" for name in columns)],
-        [[title, *(means.get(name, "–") for name in columns)] for title, means in rows],
-        len(columns),
+        shown = (means.get(name, "–") for name in _COLUMNS)
+        rows.append([load_game(game_id).title, *shown, _search_among(game_id)])
+    header = ["", *(f"one `ppo` among `{name}`" for name in _COLUMNS)]
+    return markdown_table([*header, f"one `{_SEARCH}` among `ppo`"], rows, len(header))
+
+
+def _search_among(game_id: str) -> str:
+    """What ``benchmarks.search`` has measured, at each table size."""
+    path = ROOT / "benchmarks" / "results" / f"search_{game_id}.json"
+    if not path.exists():
+        return "–"
+    tables = read_json(path)["results"]["tables"]
+    return "; ".join(
+        f"{table['num_players']} players {with_interval(table, 'rank')}"
+        for table in tables
+        if table["agent"] == _SEARCH
     )
 
 

@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Sequence
+import os
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, TypeVar, get_args, get_origin
 
 import yaml
 from pydantic import BaseModel, ConfigDict, ValidationError, ValidationInfo, field_validator
 
+from card_envs.agents import imports
+
 _Model = TypeVar("_Model", bound=BaseModel)
+
+
+#: The environment variable that lets configurations name agents that are imported.
+MAY_IMPORT = "CARD_ENVS_IMPORT_AGENTS"
 
 
 class Section(BaseModel):
@@ -53,7 +60,25 @@ def read_yaml(path: str | Path) -> dict[str, Any]:
         raise ValueError(f"cannot read the configuration {path}: {reason}") from None
     if not isinstance(data, dict):
         raise ValueError(f"{path} must be a mapping of keys to values")
+    if os.environ.get(MAY_IMPORT) != "1":
+        for text in _texts(data):
+            if imports(text):
+                raise ValueError(
+                    f"{path} names code, {text}: if you know what it does, allow its import with "
+                    f"the environment variable {MAY_IMPORT}=1, or name it on the command line"
+                )
     return data
+
+
+def _texts(data: Any) -> Iterator[str]:
+    """All texts in plain data, keys included."""
+    if isinstance(data, str):
+        yield data
+    elif isinstance(data, dict):
+        yield from _texts([*data.keys(), *data.values()])
+    elif isinstance(data, list):
+        for entry in data:
+            yield from _texts(entry)
 
 
 class _Loader(yaml.SafeLoader):
