@@ -40,18 +40,14 @@ logger = logging.getLogger("card_envs")
 def train(
     run: Run[Config], *, resume: bool = False, command_line: str = "", quiet: bool = False
 ) -> Path:
-    """Train, and export the policy.
+    """Train, export the policy, and return its path.
 
     Args:
         run: The run; its folder must be new or empty unless ``resume``.
         resume: Whether to resume from the checkpoint in the folder; a run that was interrupted
             before its first one starts over.
-        command_line: The command that begins the run, or gives it another length, for the policy's
-            card.
+        command_line: The command that begins the run, or gives it another length, for the card.
         quiet: Whether to show no progress bar.
-
-    Returns:
-        The path of the policy.
 
     Raises:
         ValueError: The folder is not empty or belongs to another process, its checkpoint is
@@ -63,15 +59,8 @@ def train(
 
 
 def train_or_resume(run: Run[Config], command_line: str) -> Path:
-    """The run's policy: trained or resumed, unless the run is finished.
-
-    Args:
-        run: The run.
-        command_line: As for :func:`train`.
-
-    Raises:
-        ValueError: The folder holds another run, or a damaged one.
-    """
+    """The run's policy: trained or resumed, unless the run is finished; ValueError if the folder
+    holds another run, or a damaged one."""
     with run.lock():
         resume = run.has_begun()
         if resume and run.is_finished:
@@ -116,22 +105,12 @@ def _has_checkpoint(run: Run[Config]) -> bool:
 
 
 def make_learner(run: Run[Config]) -> PPO:
-    """The learner that a run's configuration describes, with its games.
-
-    Raises:
-        ValueError: Its device is not available.
-    """
-    config = run.config
-    games = SelfPlayGames(
-        run.game,
-        config.environment,
-        config.opponents,
-        run.agents,
-        config.seed,
-        config.network,
-        config.truncation,
-    )
-    return PPO(run.game, games, config)
+    """The learner that a run's configuration describes, with its games; ValueError if its device is
+    not available."""
+    config, game = run.config, run.game
+    tables = config.environment, config.opponents, run.agents, config.seed
+    games = SelfPlayGames(game, *tables, config.network, config.truncation)
+    return PPO(game, games, config)
 
 
 def fastest_rows(run: Run[Config]) -> str:
@@ -150,14 +129,7 @@ def fastest_rows(run: Run[Config]) -> str:
 
 
 class Session:
-    """A run from its beginning or its checkpoint to its end.
-
-    Args:
-        run: The run.
-        learner: Its learner.
-        progress: How far earlier sessions of the run had come.
-        quiet: Whether to show no progress bar.
-    """
+    """A run from its beginning, or from its checkpoint's progress, to its end."""
 
     def __init__(
         self, run: Run[Config], learner: PPO, progress: checkpoint.Progress, quiet: bool
