@@ -10,12 +10,12 @@ from typing import Any
 
 import guides
 import text_page
+from config_tables import config_table
 
 from benchmarks import tables
 from card_envs.games import GAMES, load_game, load_games
 from training.improvement.config import ImprovementConfig
 from training.runs.config import Config
-from training.runs.config_tables import config_table
 
 #: A line that the site replaces; on GitHub it leads to what this is made of.
 SHOWN = re.compile(r"^\[Shown on the site: (\w+)\]\([^)\n]+\)$", re.MULTILINE)
