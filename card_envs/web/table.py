@@ -97,8 +97,11 @@ class ViewedTable:
         table.begin(replay.seed, actions=replay.actions)
         viewer = {"kind": "replay", "seat": 0, "labels": nobody, "is_open": True}
         viewed = cls(table, **{**viewer, **seating})
-        for states, action in replay.steps():
+        decisions = sum(isinstance(entry, int) for entry in replay.actions)
+        for step, (states, action) in enumerate(replay.steps()):
             viewed._note(states, action)
+            if step == decisions - 1:
+                viewed._note_touched(step, states, action)
         return viewed
 
     # -----------------------------------------------------------------------------------------

@@ -36,13 +36,15 @@ export function letExplain(root, explain) {
     hide();
     waiting = setTimeout(() => show(tipped(event)), HOVERED);
   });
-  root.addEventListener("pointerleave", hide);
+  root.addEventListener("pointerleave", (event) => { if (event.pointerType !== "touch") hide(); });
   root.addEventListener("focusin", (event) => { if (event.target.matches(":focus-visible")) show(tipped(event)); });
   root.addEventListener("focusout", hide);
   root.addEventListener("pointerdown", (event) => {
     const target = tipped(event);
     hide();
-    if (event.pointerType === "touch" && target) waiting = setTimeout(() => show(target), target.closest("button, [role=button]") ? LONG : 0);
+    if (event.pointerType !== "touch" || !target) return;
+    if (target.closest("button, [role=button]")) waiting = setTimeout(() => show(target), LONG);
+    else show(target);
   });
   root.addEventListener("pointerup", () => { if (bubble.hidden) clearTimeout(waiting); });
   const onkey = (event) => { if (event.key === "Escape") hide(); };
