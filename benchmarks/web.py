@@ -44,7 +44,7 @@ class _Measured:
 
 
 @contextmanager
-def _server() -> Iterator[tuple[str, int]]:
+def server() -> Iterator[tuple[str, int]]:
     """A server of its own; its address and process."""
     words = [sys.executable, "-m", "card_envs.commands.cli", "serve", "--port", "0"]
     with subprocess.Popen(words, stdout=subprocess.PIPE, text=True) as process:
@@ -119,7 +119,7 @@ async def _play_game(
 
 def _measure_load(game: str, games: int, think: float, seconds: float) -> dict[str, Any]:
     """A number of people at a time for a number of seconds."""
-    with _server() as (address, process):
+    with server() as (address, process):
         _begin(address, game)  # its kernels are loaded
 
         async def play() -> tuple[_Measured, int, float]:

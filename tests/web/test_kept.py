@@ -107,3 +107,17 @@ def test_the_policy_of_a_run_is_an_agent(tmp_path):
     for label in ("run:../demo", "run:", "run:/", "run:group//demo", f"run:{run}"):
         with pytest.raises(ValueError, match="no agent"):
             menu.make(label, game)
+
+
+def test_rounds_begin_where_the_scene_has_new_results(visit):
+    client = visit(is_open=True)
+    table = begin(client, wanted(GAME, seat=None))
+    with talk(client, table) as talking:
+        state = talking.hear("welcome")["state"]
+        titles = {}
+        while not state["is_over"]:
+            titles.setdefault(state["frame"]["scene"]["title"], state["steps"])
+            state = talking.ask("advance", "state", step=state["steps"])
+        starts = talking.ask("find_rounds", "rounds")["starts"]
+    assert starts
+    assert {start["title"]: start["step"] for start in starts}.items() <= titles.items()
