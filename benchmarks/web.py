@@ -14,6 +14,7 @@ import re
 import statistics
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -46,8 +47,11 @@ class _Measured:
 @contextmanager
 def server() -> Iterator[tuple[str, int]]:
     """A server of its own; its address and process."""
-    words = [sys.executable, "-m", "card_envs.commands.cli", "serve", "--port", "0"]
-    with subprocess.Popen(words, stdout=subprocess.PIPE, text=True) as process:
+    words = [sys.executable, "-m", "card_envs.commands.cli", "serve", "--port", "0", "--tables"]
+    with (
+        tempfile.TemporaryDirectory() as tables,
+        subprocess.Popen([*words, tables], stdout=subprocess.PIPE, text=True) as process,
+    ):
         assert process.stdout is not None
         found = re.search(r"http://\S+(?=/)", process.stdout.readline())
         if found is None:

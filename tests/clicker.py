@@ -96,7 +96,7 @@ def check_fits(page):
         ".filter((element) => element.getBoundingClientRect().right > innerWidth)"
         ".map((element) => element.outerHTML.slice(0, 100))"
     )
-    assert not wide, "the page can be scrolled sideways"
+    assert not wide, f"the page can be scrolled sideways: {wide}"
 
 
 def check_accessible(page):

@@ -66,6 +66,8 @@ def serve(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[..., st
                     "serve",
                     "--port",
                     "0",
+                    "--tables",
+                    str(tmp_path_factory.mktemp("tables")),
                     *games,
                     *arguments,
                 ],

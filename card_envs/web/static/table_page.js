@@ -221,8 +221,8 @@ export class TablePage {
     const before = this.frame?.scene;
     const places = placesIn(this.parts.board);
     const isStep = this.frame && Math.abs(frame.step - this.frame.step) === 1;
-    const isForward = isStep && frame.step > this.frame.step;
-    this.results = isForward ? newResults(before, frame.scene) : [];
+    const isForward = before && frame.step > this.frame.step;
+    this.results = isForward && isStep ? newResults(before, frame.scene) : [];
     this.arrived = isForward && before.observer === frame.scene.observer && !this.results.length ? arrivals(before, frame.scene) : new Map();
     this.frame = frame;
     this.pointing = null;

@@ -76,7 +76,7 @@ export class Transport {
       choices.map(([value, words]) => h("option", { value, selected: value === `${eyes}` }, words)));
     const { rounds } = this.page;
     const jump = rounds.length ? h("select", { "aria-label": "Jump to", onchange: (event) => this.go(Number(event.target.value)) },
-      h("option", { value: "" }, "a round …"), [{ step: 0, title: "the beginning" }, ...rounds].map(({ step, title }) => h("option", { value: step }, title))) : null;
+      h("option", { value: "" }, "a round …"), [{ step: 0, title: "the beginning" }, ...rounds].map(({ step, title }) => h("option", { value: step }, title.replace(`${this.page.game.title}, `, "")))) : null;
     const asking = h("input", { type: "checkbox", onchange: (event) => { this.isAsking = event.target.checked; this.page.lookAt(this.step); } });
     asking.checked = this.isAsking;
     this.element.replaceChildren(
