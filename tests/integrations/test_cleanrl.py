@@ -5,7 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from helpers import EACH_GAME, needs_training
+from helpers import ALL_GAMES, EACH_GAME, needs_training
+
+GAME = ALL_GAMES[1]  # not the default
 
 pytestmark = needs_training
 EXAMPLES = Path(__file__).parents[2] / "docs" / "examples"
@@ -61,8 +63,8 @@ def test_every_game_is_learned_and_the_same_seed_gives_the_same_policy(game):
 def test_command_line(capsys):
     import ppo
 
-    args = ppo.parse_args(["--game", "animalia", "--no-anneal-lr", "--learning-rate", "0.01"])
-    assert args == ppo.Args(game="animalia", anneal_lr=False, learning_rate=0.01)
+    args = ppo.parse_args(["--game", GAME.id, "--no-anneal-lr", "--learning-rate", "0.01"])
+    assert args == ppo.Args(game=GAME.id, anneal_lr=False, learning_rate=0.01)
     for words, message in (
         (["--total-timesteps", "100"], "--total-timesteps must be at least 4096, a rollout"),
         (["--num-minibatches", "0"], "--num-minibatches must be from 1 to 2048"),
