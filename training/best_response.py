@@ -58,14 +58,9 @@ PPO = {
 def response_config(
     path: Path, against: str, players: int, start: str, overrides: Sequence[str]
 ) -> Config:
-    """The game's configuration, changed into one against a frozen agent.
+    """A game's configuration, changed into one against an agent in all other seats.
 
-    Args:
-        path: The game's configuration.
-        against: The agent that holds all other seats.
-        players: The number of players.
-        start: The agent to start with: a policy's weights are copied, others are imitated.
-        overrides: ``KEY=VALUE``, as for ``training.train``.
+    The weights of ``start`` are copied if it is a policy; it is imitated otherwise.
 
     Raises:
         ValueError: The file cannot be read, or something in it or in the arguments is wrong.
@@ -146,12 +141,7 @@ def respond(
 ) -> dict[str, Any]:
     """Train, unless that is done, and measure what the response gains.
 
-    Args:
-        game: The game, so that a process that does not know it yet learns of it.
-        config: As from :func:`response_config`.
-        folder: Where the run is, or will be.
-        how: How its gain is measured.
-        command_line: The command that asks for it, for the record.
+    The game is there so that a process that does not know it yet learns of it.
 
     Returns:
         ``against`` and its ``identity``, ``num_players``, ``start``, ``decisions``, ``hours``,

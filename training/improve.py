@@ -49,16 +49,9 @@ def improve(
 ) -> Path:
     """Iterate, and export the policy.
 
-    Args:
-        run: The run; its folder must be new or empty unless ``resume``.
-        jobs: Shards that are labeled at a time; -1: as many as there are cores.
-        backend: Where: ``"loky"`` (this machine) or ``"ray"`` (a cluster), see ``do_tasks``.
-        resume: Whether to resume: finished shards and iterations are not made again.
-        command_line: For the policy's card.
-        quiet: Whether to show no progress bar.
-
-    Returns:
-        The path of the policy.
+    The folder must be new or empty unless the run is to resume: finished shards and iterations are
+    not made again. ``jobs`` shards are labeled at a time, see ``do_tasks`` for ``backend``. Returns
+    the path of the policy.
 
     Raises:
         ValueError: ``jobs`` or ``backend`` is not available, the folder is not empty, belongs to

@@ -31,20 +31,12 @@ def add_set_argument(parser: argparse.ArgumentParser) -> None:
 
 
 def add_run_arguments(parser: argparse.ArgumentParser, prefix: str) -> None:
-    """Add the arguments of a run that can be resumed; :func:`run_of` reads them.
-
-    Args:
-        parser: The command's.
-        prefix: Of the default folder's name.
-    """
+    """Add the arguments of a run that can be resumed; :func:`run_of` reads them. The default
+    folder's name begins with the prefix."""
     parser.add_argument("config", nargs="?", help="a YAML file")
     add_set_argument(parser)
-    parser.add_argument(
-        "--out",
-        type=Path,
-        metavar="DIR",
-        help=f"the run's folder; default: runs/{prefix}<config's name>",
-    )
+    about = f"the run's folder; default: runs/{prefix}<config's name>"
+    parser.add_argument("--out", type=Path, metavar="DIR", help=about)
     parser.add_argument("--resume", type=Path, metavar="DIR", help="resume the run in DIR")
     parser.set_defaults(prefix=prefix)
     command.add_games_argument(parser)
@@ -53,20 +45,8 @@ def add_run_arguments(parser: argparse.ArgumentParser, prefix: str) -> None:
 def run_of(
     args: argparse.Namespace, module: str, model: type[_Config]
 ) -> tuple[Run[_Config], dict[str, Any]]:
-    """The run that a command's arguments ask for.
-
-    Args:
-        args: From a parser with the arguments of :func:`add_run_arguments`.
-        module: The command's module.
-        model: The configuration's class.
-
-    Returns:
-        The run, and what is said of it: ``resume`` and ``command_line``.
-
-    Raises:
-        ValueError: Neither a configuration nor a folder is given, or both are, or the run cannot
-            be made.
-    """
+    """The run that a module's arguments ask for, and what is said of it: ``resume`` and
+    ``command_line``; ValueError if it cannot be made."""
     if args.resume:
         if args.config or args.out:
             raise ValueError("--resume DIR takes its configuration from DIR: give no other")

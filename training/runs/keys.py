@@ -42,12 +42,8 @@ class Section(BaseModel):
 
 
 def load(model: type[_Model], path: str | Path, overrides: Sequence[str] = ()) -> _Model:
-    """Read a YAML file as a model, and apply overrides.
-
-    Args:
-        model: The model's class.
-        path: The file.
-        overrides: ``KEY=VALUE``; KEY is dotted, such as ``ppo.learning_rate``, VALUE is YAML.
+    """Read a YAML file as a model, with overrides ``KEY=VALUE``: KEY is dotted, such as
+    ``ppo.learning_rate``, VALUE is YAML.
 
     Raises:
         ValueError: The file cannot be read, or a key or value is wrong; the message names it.
@@ -56,11 +52,7 @@ def load(model: type[_Model], path: str | Path, overrides: Sequence[str] = ()) -
 
 
 def read_yaml(path: str | Path) -> dict[str, Any]:
-    """The keys and values of a YAML file.
-
-    Raises:
-        ValueError: The file cannot be read, or it holds something else.
-    """
+    """The keys and values of a YAML file; ValueError if it holds something else."""
     try:
         data = _parse_yaml(Path(path).read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
@@ -121,11 +113,7 @@ _AGENTS = "opponents.agents."
 
 
 def with_overrides(data: dict[str, Any], overrides: Sequence[str]) -> dict[str, Any]:
-    """A copy of the data with ``KEY=VALUE`` applied.
-
-    Raises:
-        ValueError: An override has no ``=``, its value is not YAML, or its key leads nowhere.
-    """
+    """A copy of the data with ``KEY=VALUE`` applied; ValueError if that is not possible."""
     data = copy.deepcopy(data)
     for text in overrides:
         key, separator, value = text.partition("=")
@@ -147,11 +135,7 @@ def with_overrides(data: dict[str, Any], overrides: Sequence[str]) -> dict[str, 
 
 
 def check(model: type[_Model], data: dict[str, Any], path: str | Path) -> _Model:
-    """The data as a model; ``path`` says in errors where they come from.
-
-    Raises:
-        ValueError: A key or value is wrong; the message names the file and the mistake.
-    """
+    """The data as a model; ValueError names the file they come from, and the mistake."""
     try:
         return model.model_validate(data)
     except ValidationError as error:
