@@ -20,8 +20,8 @@ from typing import Any
 import joblib
 
 from card_envs.agents import NetworkAgent, make_agent, policy_path, shipped_policies
-from card_envs.commands import command
-from card_envs.commands.command import output_file
+from card_envs.commands import arguments, running
+from card_envs.commands.arguments import output_file
 from card_envs.contract.game import Game
 from card_envs.evaluation import deal_seeds
 from card_envs.evaluation.display import interval, short_names
@@ -352,8 +352,8 @@ def _main(argv: Sequence[str] | None) -> None:
     parser.add_argument(
         "--json", type=output_file, metavar="FILE", help="write the result here as well"
     )
-    command.add_games_argument(parser)
-    args = command.parse_arguments(parser, argv)
+    arguments.add_games_argument(parser)
+    args = arguments.parse_arguments(parser, argv)
     game = load_game(load_config(args.config).game)
     shipped = [name for name in shipped_policies(game) if name == "ppo"]
     result = measure(
@@ -377,7 +377,7 @@ def _main(argv: Sequence[str] | None) -> None:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """The command ``python -m training.best_response``; returns the exit status."""
-    return command.run("training.best_response", lambda: _main(argv))
+    return running.run("training.best_response", lambda: _main(argv))
 
 
 if __name__ == "__main__":

@@ -20,7 +20,7 @@ from typing import Any
 
 from card_envs.agents import NetworkAgent
 from card_envs.agents.network import write_policy
-from card_envs.commands import command
+from card_envs.commands import arguments, running
 from card_envs.utils.progress import track
 from training.improvement.config import ImprovementConfig, load_improvement_config
 from training.improvement.fitting import fit_policy
@@ -212,7 +212,7 @@ def _main(argv: Sequence[str] | None) -> None:
     )
     add_run_arguments(parser, "configs/improve", "runs/improve_<config's name>")
     add_arguments(parser, "shards of labels")
-    args = command.parse_arguments(parser, argv)
+    args = arguments.parse_arguments(parser, argv)
     run, how = run_of(
         args,
         "training.improve",
@@ -235,7 +235,7 @@ def _main(argv: Sequence[str] | None) -> None:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """The command ``python -m training.improve``; returns the exit status."""
-    return command.run("training.improve", lambda: _main(argv))
+    return running.run("training.improve", lambda: _main(argv))
 
 
 if __name__ == "__main__":

@@ -20,7 +20,7 @@ import numpy as np
 
 from card_envs.agents import shipped_policies
 from card_envs.agents.shipped import policies_folder
-from card_envs.commands import command
+from card_envs.commands import arguments, running
 from card_envs.contract.game import Game
 from card_envs.evaluation import WIN_BOUNDS, deal_seeds, estimate_mean, play_one_against
 from card_envs.evaluation.display import short_names, with_interval
@@ -182,8 +182,8 @@ def _main(argv: Sequence[str] | None) -> None:
     parser.add_argument(
         "--replace", action="store_true", help="replace the shipped policy of the same name"
     )
-    command.add_games_argument(parser)
-    args = command.parse_arguments(parser, argv)
+    arguments.add_games_argument(parser)
+    args = arguments.parse_arguments(parser, argv)
     if args.readme:
         write_text(README, updated_readme(shipped_cards()))
         return
@@ -220,7 +220,7 @@ def _main(argv: Sequence[str] | None) -> None:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """The command ``python -m training.ship``; returns the exit status."""
-    return command.run("training.ship", lambda: _main(argv))
+    return running.run("training.ship", lambda: _main(argv))
 
 
 if __name__ == "__main__":

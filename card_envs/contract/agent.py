@@ -187,7 +187,7 @@ def checked_actions(
     try:
         return _checked(agent, turn, act)
     except Exception as error:
-        error.add_note(f"This is about the agent {agent.name!r}.")  # the command line reads it
+        error.add_note(f"raised by the agent {agent.name!r}")  # which the command line shows
         raise
 
 

@@ -25,7 +25,7 @@ from torch.utils.tensorboard import SummaryWriter
 
 import card_envs
 from card_envs.agents.network import Network, write_policy
-from card_envs.commands import command
+from card_envs.commands import running
 from card_envs.evaluation import evaluate
 from card_envs.evaluation.display import with_interval
 from card_envs.utils.names import gymnasium_id
@@ -283,7 +283,7 @@ def train(args: Args) -> Path:
 def main(argv: Sequence[str] | None = None) -> int:
     """The command ``python docs/examples/ppo.py``; returns the exit status."""
     args = parse_args(argv)
-    return command.run("ppo.py", lambda: print(f"The policy is in {train(args)}."))
+    return running.run("ppo.py", lambda: print(f"The policy is in {train(args)}."))
 
 
 if __name__ == "__main__":

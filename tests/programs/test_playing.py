@@ -250,7 +250,7 @@ def test_a_program_that_fails_loses_the_game_with_a_person(monkeypatch, capsys):
     monkeypatch.setattr(sys, "stdin", Typed("1\n"))
     argv = ["play", GAME.id, "--players", str(N), "--seat", str(N - 1), "--seed", "4"]
     name = program("unknown words")
-    assert main([*argv, "--opponents", name]) == 0
+    assert main([*argv, "--opponents", name]) == 1
     out = capsys.readouterr().out
     assert "The game is over. Player 0, " in out
     assert "loses the game: 'castle' is not legal there." in out

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 from card_envs.agents import make_agent
 from card_envs.agents.search.agents import Searcher
-from card_envs.commands import command
+from card_envs.commands import arguments
 from card_envs.contract.game import Game
 from training.runs.records import command_as_typed
 
@@ -42,7 +42,7 @@ def add_run_arguments(parser: argparse.ArgumentParser, configs: str, folder: str
         "--out", type=Path, metavar="DIR", help=f"the run's folder; default: {folder}"
     )
     parser.add_argument("--resume", type=Path, metavar="DIR", help="resume the run in DIR")
-    command.add_games_argument(parser)
+    arguments.add_games_argument(parser)
 
 
 def run_of(

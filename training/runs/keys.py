@@ -13,6 +13,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError, ValidationInfo, fie
 from pydantic.fields import FieldInfo
 
 from card_envs.agents import imports
+from card_envs.utils.words import did_you_mean
 
 _Model = TypeVar("_Model", bound=BaseModel)
 
@@ -177,8 +178,9 @@ def _explain(entry: Any, model: type[BaseModel]) -> str:
                 section = get_args(section)[1]
             else:
                 section = dict(keys_of(section))[key].annotation
-        allowed = ", ".join(key for key, _ in keys_of(section))
-        return f"unknown key {where!r}; allowed here are {allowed}"
+        allowed = [key for key, _ in keys_of(section)]
+        hint = did_you_mean(str(entry["loc"][-1]), allowed)
+        return f"unknown key {where!r}{hint}; allowed here are {', '.join(allowed)}"
     needed = next((what for kind, what in _NEEDED.items() if entry["type"].startswith(kind)), None)
     if needed is not None:
         return f"{where}: {needed} is needed, got {entry['input']!r}"
