@@ -62,9 +62,9 @@ def test_worlds_play_on(game):
     for view in (View(), View("none", False)):
         env, batch = world(turn, 0, 1, view), worlds(turn, 0, 3, 1, view)
         batch.states[1] = env.states[0]
-        for _ in range(500):
-            action_mask = batch.action_mask
-            actions = action_mask.argmax(axis=1)
+        rng = np.random.default_rng(1)
+        for _ in range(5000):
+            actions = np.array([rng.choice(np.flatnonzero(mask)) for mask in batch.action_mask])
             observation, _, rewards, terminated, truncated = batch.step(actions)
             env.step(int(actions[1]))
             if terminated[1] or truncated[1]:
