@@ -25,7 +25,7 @@ from card_envs.evaluation import evaluate
 from card_envs.evaluation.display import with_interval
 from card_envs.games import load_game
 from card_envs.integrations.sb3 import make_vec_env
-from training.runs.run_folder import use_threads
+from training.runs.run import use_threads
 
 #: Games played at a time, and decisions of each in a rollout.
 NUM_ENVS, N_STEPS = 256, 16
@@ -34,22 +34,8 @@ NUM_ENVS, N_STEPS = 256, 16
 def train(
     game: str, num_players: int, opponents: str, decisions: int, seed: int, hidden: int = 128
 ) -> tuple[MaskablePPO, float]:
-    """Train a model.
-
-    Args:
-        game: The game's id.
-        num_players: The number of players.
-        opponents: The agent in all other seats.
-        decisions: Learner decisions in all, rounded up to whole rollouts.
-        seed: Of the deals, the weights and the actions.
-        hidden: Units of each of the two hidden layers.
-
-    Returns:
-        The model, and learner decisions a second.
-
-    Raises:
-        ValueError: An argument is wrong.
-    """
+    """Train a model of two hidden layers of this size in a game of that id; returns it, and learner
+    decisions a second. Decisions are rounded up to whole rollouts."""
     envs = make_vec_env(
         game,
         NUM_ENVS,
@@ -83,13 +69,14 @@ def _main(argv: Sequence[str] | None) -> None:
     parser = argparse.ArgumentParser(
         prog="python -m training.sb3_ppo", description=(__doc__ or "").split("\n")[0]
     )
-    parser.add_argument("--game", default="beaver_gang", help="the game's id")
-    parser.add_argument("--players", type=int, metavar="N", help="default: the game's own")
-    parser.add_argument("--opponents", metavar="A", help="the agent in all other seats")
-    parser.add_argument("--decisions", type=int, default=500_000, metavar="N")
-    parser.add_argument("--seed", type=int, default=0, metavar="S")
-    parser.add_argument("--deals", type=int, default=500, metavar="N", help="of the evaluation")
-    parser.add_argument("--out", type=Path, default=Path("runs/sb3_ppo"), metavar="DIR")
+    add = parser.add_argument
+    add("--game", default="beaver_gang", help="the game's id")
+    add("--players", type=int, metavar="N", help="default: the game's own")
+    add("--opponents", metavar="A", help="the agent in all other seats")
+    add("--decisions", type=int, default=500_000, metavar="N")
+    add("--seed", type=int, default=0, metavar="S")
+    add("--deals", type=int, default=500, metavar="N", help="of the evaluation")
+    add("--out", type=Path, default=Path("runs/sb3_ppo"), metavar="DIR")
     arguments.add_games_argument(parser)
     args = arguments.parse_arguments(parser, argv)
     game = load_game(args.game)

@@ -10,8 +10,8 @@ from card_envs.agents import agent_names, shipped_policies
 from card_envs.commands.arguments import add_game_argument
 from card_envs.contract.description import describe_game
 from card_envs.contract.game import VIEW_OPTIONS, Game
-from card_envs.games import load_game, load_games
-from card_envs.utils.words import ranges, table
+from card_envs.games import about, load_game, load_games
+from card_envs.utils.words import filled, ranges, table
 
 
 def add_info(commands: Any) -> None:
@@ -73,6 +73,7 @@ def _describe_game(game: Game) -> str:
     return "\n\n".join(
         [
             f"{game.title} ({game.name})",
+            *filter(None, [filled(about(game), indent="")]),
             table(summary),
             "Options (--option KEY=VALUE)\n" + table(options),
             "Actions\n" + table(actions),

@@ -138,6 +138,20 @@ def rules_file(game: Game) -> Path:
     return folder_of(game) / "RULES.md"
 
 
+def guide_file(game: Game) -> Path:
+    """The game's GUIDE.md, which teaches it; games of other packages need none."""
+    return folder_of(game) / "GUIDE.md"
+
+
+def about(game: Game) -> str:
+    """What the game is about and who wins: its guide's first paragraph, in one line."""
+    try:
+        _, paragraph, *_ = guide_file(game).read_text(encoding="utf-8").split("\n\n", 2)
+    except FileNotFoundError:
+        return ""
+    return " ".join(paragraph.split())
+
+
 def load_games() -> list[Game]:
     """All games; those of other packages that cannot be loaded are left out, with a warning."""
     games = []
