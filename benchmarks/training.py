@@ -3,7 +3,7 @@
     python -m benchmarks.training [--game beaver_gang] [--decisions N] [--json FILE]
     python -m benchmarks.training --against DIR [--game beaver_gang] [--decisions N] [--json FILE]
 
-``--against`` compares the shipped configuration's training with that of the checkout in DIR
+``--against`` compares training by ``configs/<game>.yaml`` with that of the checkout in DIR
 (``benchmarks.training_speedup``). Otherwise the yardstick is one ``connect_four_v3`` in which the
 learner moves for both sides, stepped through Stable-Baselines3's DummyVecEnv, with its MaskablePPO.
 Both have networks of the same size, the same hyperparameters, and rollouts of the same size; they

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import statistics
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from benchmarks.tables.cells import origin, three_digits
-from card_envs.evaluation.display import with_interval
 from card_envs.utils.markdown import markdown_table
 
 
@@ -171,17 +171,8 @@ def rendering(measured: dict[str, Any]) -> str:
 
 
 def text(measured: dict[str, Any]) -> str:
-    """Games in words: completeness, speed and lengths, which ``benchmarks.text`` writes."""
+    """Games in words: speed and lengths, which ``benchmarks.text`` writes."""
     results = measured["results"]
-    same = [
-        [
-            str(row["num_players"]),
-            f"{row['decisions']:,}",
-            f"{row['different_actions']:,}",
-            with_interval(row, "difference"),
-        ]
-        for row in results["strength"]
-    ]
     speed = [
         [row["interface"], str(row["num_players"]), f"{row['per_second']:,.0f}"]
         for row in results["decisions_per_second"]
@@ -198,10 +189,8 @@ def text(measured: dict[str, Any]) -> str:
         [str(row["num_players"]), *(f"{row[key]:,.0f}" for key in columns.values())]
         for row in results["characters"]
     ]
-    header = ["players", "decisions", "other action", "rank reward, difference"]
     return "\n\n".join(
         [
-            markdown_table(header, same, 4),
             markdown_table(["interface", "players", "decisions a second"], speed, 2),
             markdown_table(["players", *columns], lengths, 7),
             origin(measured),
@@ -226,3 +215,21 @@ def web(measured: dict[str, Any]) -> str:
     header += ["answer, ms", "1 in 20 takes more than"]
     header += ["own turn again, ms", "1 in 20 takes more than", "server's cores", "errors"]
     return "\n\n".join([markdown_table(header, rows, 8), origin(measured)])
+
+
+def page(measured: dict[str, Any]) -> str:
+    """The page of a watched game, which ``benchmarks.page`` opens in a browser."""
+    results = measured["results"]
+    painted = statistics.median(results["first_paint_ms"])
+    rows = [
+        [
+            str(game["moves"]),
+            three_digits(game["moves_per_second"]),
+            three_digits(game["frames_per_second"]),
+            three_digits(game["longest_frame_ms"]),
+        ]
+        for game in results["watched"]
+    ]
+    header = ["moves of the game", "moves a second", "frames a second", "longest frame, ms"]
+    sentence = f"The start page is painted after {painted:.0f} ms (median)."
+    return "\n\n".join([sentence, markdown_table(header, rows, 4), origin(measured)])

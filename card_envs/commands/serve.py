@@ -7,6 +7,8 @@ import socket
 from pathlib import Path
 from typing import Any
 
+import platformdirs
+
 from card_envs.utils.extras import import_extra
 
 _LIBRARIES = ("pydantic", "yaml", "starlette", "uvicorn", "websockets")
@@ -52,6 +54,13 @@ def add_serve(commands: Any) -> None:
         help="offer these agents too, such as search:1000, cmd:PROGRAM or a policy file's path",
     )
     parser.add_argument(
+        "--tables",
+        type=Path,
+        metavar="DIR",
+        default=Path(platformdirs.user_cache_dir("card_envs", appauthor=False)) / "tables",
+        help="keep unfinished games in this folder (default: in the user's cache folder)",
+    )
+    parser.add_argument(
         "--open",
         action="store_true",
         help="begin open tables: all cards may be seen, and positions shared, in mid-game",
@@ -73,6 +82,7 @@ def _serve(args: argparse.Namespace) -> None:
         policies=args.policies,
         agents=tuple(args.agent),
         runs=args.runs,
+        kept=args.tables,
         is_open=args.open,
     )
     app = create_app(settings)
