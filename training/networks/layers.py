@@ -16,24 +16,18 @@ from training.networks.sparse import SparseRows
 _ACTIVATIONS: dict[str, Any] = {"relu": partial(nn.ReLU, inplace=True), "tanh": nn.Tanh}
 
 
-def linear(x: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor) -> torch.Tensor:
-    """``torch.nn.functional.linear``, by oneDNN on a CPU.
+class Linear(nn.Linear):
+    """A linear layer, on a CPU by oneDNN.
 
     By default torch multiplies float32 matrices with MKL, which on other than Intel's processors
     does not use their widest instructions: that takes twice as long.
     """
-    if x.device.type == "cpu" and torch.backends.mkldnn.is_available():
-        product: torch.Tensor = nn.functional.linear(x.to_mkldnn(), weight, bias).to_dense()
-        return product
-    return nn.functional.linear(x, weight, bias)
-
-
-class Linear(nn.Linear):
-    """A linear layer, see :func:`linear`."""
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         """float32 (M, outputs) for activations (M, inputs)."""
-        return linear(x, self.weight, self.bias)
+        is_ours = x.device.type == "cpu" and torch.backends.mkldnn.is_available()
+        product = nn.functional.linear(x.to_mkldnn() if is_ours else x, self.weight, self.bias)
+        return product.to_dense() if is_ours else product
 
 
 class InputLayer(nn.Linear):
@@ -79,16 +73,10 @@ _multiply: Any = _SparseProduct.apply
 def perceptron(
     inputs: int, hidden: Sequence[int], activation: str, outputs: int, gain: float
 ) -> nn.Sequential:
-    """A multilayer perceptron for sparse rows, or for dense ones.
+    """A multilayer perceptron for sparse rows, or for dense ones: from its inputs to its outputs,
+    with hidden layers of these sizes and one activation, ``"relu"`` or ``"tanh"``.
 
     Weights are orthogonal, those of the last layer times ``gain``; biases are 0.
-
-    Args:
-        inputs: Size of the input.
-        hidden: Sizes of the hidden layers.
-        activation: Of these: ``"relu"`` or ``"tanh"``.
-        outputs: Size of the output.
-        gain: Of the last layer's weights.
     """
     layers: list[nn.Module] = []
     for size in hidden:
