@@ -110,7 +110,7 @@ def pictures(game: Game) -> Iterator[tuple[str, bytes]]:
     told = list(scenes(game))
     for place in PICTURE.finditer(guide_file(game).read_text(encoding="utf-8")):
         if place[1] is None:
-            image = _cards(game)
+            image = _cards(game, told[0][0])
         else:
             drawn = picture.draw(told[int(place[1]) - 1][0], game.style)
             image = Image.fromarray(drawn)
@@ -150,12 +150,13 @@ def facts(game: Game) -> str:
     return markdown_table(("", ""), list(rows.items()))
 
 
-def _cards(game: Game) -> Image.Image:
-    """All cards' faces."""
-    faces = {face: name for name, face in reversed(game.style.faces.items())}
+def _cards(game: Game, scene: Scene) -> Image.Image:
+    """All cards' faces; those of counters are left out."""
+    counters = dict(scene.seats[0].counters)
     cards = [
         sprites.card(face, name, 1, "", False, game.style.back, *_CARD)
-        for face, name in reversed(faces.items())
+        for name, face in game.style.faces.items()
+        if name not in counters
     ]
     columns = _CARDS_IN_A_ROW.get(game.id, (len(cards) + 1) // 2)
     width, height = (side + 10 for side in _CARD)

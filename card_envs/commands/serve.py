@@ -54,6 +54,13 @@ def add_serve(commands: Any) -> None:
         help="offer these agents too, such as search:1000, cmd:PROGRAM or a policy file's path",
     )
     parser.add_argument(
+        "--tables",
+        type=Path,
+        metavar="DIR",
+        default=Path(platformdirs.user_cache_dir("card_envs", appauthor=False)) / "tables",
+        help="keep unfinished games in this folder (default: in the user's cache folder)",
+    )
+    parser.add_argument(
         "--open",
         action="store_true",
         help="begin open tables: all cards may be seen, and positions shared, in mid-game",
@@ -75,7 +82,7 @@ def _serve(args: argparse.Namespace) -> None:
         policies=args.policies,
         agents=tuple(args.agent),
         runs=args.runs,
-        kept=Path(platformdirs.user_cache_dir("card_envs", appauthor=False)) / "tables",
+        kept=args.tables,
         is_open=args.open,
     )
     app = create_app(settings)

@@ -125,12 +125,11 @@ def _warn(folder: Path, what: str) -> None:
 
 
 @lru_cache
-def _announce(folder: Path) -> None:
+def _announce(cache: Path) -> None:
     logger.warning(
-        "Compiling %s: up to half a minute for a whole game, once per release and environment "
+        "Compiling the rules: up to half a minute for a game, once per release and environment "
         "(cache: %s)",
-        folder.name.rpartition("-")[0],
-        folder,
+        cache,
     )
 
 
@@ -266,7 +265,7 @@ class GuardedCache:
             self._turn = turn if turn.take(self._name) else None
             found = self._load(signature, target_context)  # another process may have saved it
         if found is None:
-            _announce(self._folder)
+            _announce(self._folder.parent)  # one line for all rooms and games
         else:
             self.release()
         return found

@@ -1,4 +1,8 @@
-"""Layers that are fast on a CPU, and layers whose input is sparse."""
+"""Layers that are fast on a CPU, and layers whose input is sparse.
+
+Activations of a lower precision, bfloat16, are multiplied with weights that are rounded to it; what
+is learned, and what the last layer gives, stays float32.
+"""
 
 from __future__ import annotations
 
@@ -16,18 +20,34 @@ from training.networks.sparse import SparseRows
 _ACTIVATIONS: dict[str, Any] = {"relu": partial(nn.ReLU, inplace=True), "tanh": nn.Tanh}
 
 
-class Linear(nn.Linear):
-    """A linear layer, on a CPU by oneDNN.
+def linear(x: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor) -> torch.Tensor:
+    """``torch.nn.functional.linear``, by oneDNN on a CPU.
 
     By default torch multiplies float32 matrices with MKL, which on other than Intel's processors
     does not use their widest instructions: that takes twice as long.
     """
+    if x.dtype != weight.dtype:
+        return nn.functional.linear(x, weight.to(x.dtype), bias.to(x.dtype))
+    if x.device.type == "cpu" and torch.backends.mkldnn.is_available():
+        product: torch.Tensor = nn.functional.linear(x.to_mkldnn(), weight, bias).to_dense()
+        return product
+    return nn.functional.linear(x, weight, bias)
+
+
+class Linear(nn.Linear):
+    """A linear layer, see :func:`linear`."""
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        """Of the activations' dtype, (M, outputs), for activations (M, inputs)."""
+        return linear(x, self.weight, self.bias)
+
+
+class OutputLayer(Linear):
+    """A linear layer that computes in float32, whatever it is given."""
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         """float32 (M, outputs) for activations (M, inputs)."""
-        is_ours = x.device.type == "cpu" and torch.backends.mkldnn.is_available()
-        product = nn.functional.linear(x.to_mkldnn() if is_ours else x, self.weight, self.bias)
-        return product.to_dense() if is_ours else product
+        return super().forward(x.float())
 
 
 class InputLayer(nn.Linear):
@@ -41,11 +61,11 @@ class InputLayer(nn.Linear):
         self.weight = nn.Parameter(self.weight.detach().t().contiguous().t())
 
     def forward(self, x: SparseRows | torch.Tensor) -> torch.Tensor:
-        """float32 (M, outputs) for inputs (M, inputs)."""
+        """float32, or of the dense inputs' dtype, (M, outputs) for inputs (M, inputs)."""
         if isinstance(x, SparseRows):
             product: torch.Tensor = _multiply(x, self.weight, self.bias)
             return product
-        return nn.functional.linear(x, self.weight, self.bias)
+        return linear(x, self.weight, self.bias)
 
 
 class _SparseProduct(torch.autograd.Function):
@@ -73,20 +93,27 @@ _multiply: Any = _SparseProduct.apply
 def perceptron(
     inputs: int, hidden: Sequence[int], activation: str, outputs: int, gain: float
 ) -> nn.Sequential:
-    """A multilayer perceptron for sparse rows, or for dense ones: from its inputs to its outputs,
-    with hidden layers of these sizes and one activation, ``"relu"`` or ``"tanh"``.
+    """A multilayer perceptron for sparse rows, or for dense ones.
 
     Weights are orthogonal, those of the last layer times ``gain``; biases are 0.
+
+    Args:
+        inputs: Size of the input.
+        hidden: Sizes of the hidden layers.
+        activation: Of these: ``"relu"`` or ``"tanh"``.
+        outputs: Size of the output.
+        gain: Of the last layer's weights.
     """
     layers: list[nn.Module] = []
     for size in hidden:
-        layers += [_layer(inputs, size, np.sqrt(2), not layers), _ACTIVATIONS[activation]()]
+        kind = Linear if layers else InputLayer
+        layers += [_initialized(kind(inputs, size), np.sqrt(2)), _ACTIVATIONS[activation]()]
         inputs = size
-    return nn.Sequential(*layers, _layer(inputs, outputs, gain, not layers))
+    kind = OutputLayer if layers else InputLayer
+    return nn.Sequential(*layers, _initialized(kind(inputs, outputs), gain))
 
 
-def _layer(inputs: int, outputs: int, gain: float, is_first: bool) -> nn.Linear:
-    layer = (InputLayer if is_first else Linear)(inputs, outputs)
+def _initialized(layer: nn.Linear, gain: float) -> nn.Linear:
     nn.init.orthogonal_(layer.weight, gain=gain)
     nn.init.zeros_(layer.bias)
     return layer

@@ -100,9 +100,11 @@ class SparseRows:
 Rows = SparseRows | torch.Tensor
 
 
-def rows_on(device: torch.device, rows: SparseRows) -> Rows:
-    """The rows as networks on a device take them."""
-    return rows if device.type == "cpu" else rows.to_dense().to(device)
+def rows_on(device: torch.device, rows: SparseRows, dtype: torch.dtype | None = None) -> Rows:
+    """The rows as networks on a device take them: sparse on a CPU unless there is a ``dtype``."""
+    if dtype is None and device.type == "cpu":
+        return rows
+    return rows.to_dense().to(device, dtype or torch.float32)
 
 
 def columns_of(rows: Rows, first: int, stop: int) -> Rows:
