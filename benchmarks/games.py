@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from benchmarks import report
 from card_envs.agents import Agent, make_agent, shipped_policies
-from card_envs.commands import command
+from card_envs.commands import running
 from card_envs.contract.agent import checked_actions, turn_of
 from card_envs.contract.game import Game
 from card_envs.evaluation import deal_seeds, play_deals, random_orders
@@ -233,7 +233,7 @@ def _main(argv: Sequence[str] | None) -> None:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """The command ``python -m benchmarks.games``; returns the exit status."""
-    return command.run("benchmarks.games", lambda: _main(argv))
+    return running.run("benchmarks.games", lambda: _main(argv))
 
 
 if __name__ == "__main__":

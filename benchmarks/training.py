@@ -33,7 +33,7 @@ from torch import nn
 
 from benchmarks import report, training_speedup
 from benchmarks.training_worker import learner_of, take_turn
-from card_envs.commands import command
+from card_envs.commands import running
 from training.ppo import PPO
 from training.runs.config import Config, load_config
 
@@ -296,7 +296,7 @@ def _main(argv: Sequence[str] | None) -> None:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """The command ``python -m benchmarks.training``; returns the exit status."""
-    return command.run("benchmarks.training", lambda: _main(argv))
+    return running.run("benchmarks.training", lambda: _main(argv))
 
 
 if __name__ == "__main__":

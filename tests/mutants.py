@@ -35,8 +35,8 @@ MUTANTS = [
     Mutant(
         "rewards: level players are paid as if they were behind",
         "card_envs/contract/outcome.py",
-        "elif s.standing[player] < s.standing[other]:",
-        "elif other != player:",
+        "balance -= s.standing[player] < s.standing[other]",
+        "balance -= other != player and s.standing[player] <= s.standing[other]",
         "tests/test_properties.py -k test_rewards",
     ),
     Mutant(

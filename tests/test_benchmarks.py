@@ -27,6 +27,7 @@ pytest.importorskip("websockets")
 
 from benchmarks import (
     decision,
+    evaluation,
     games,
     rendering,
     search,
@@ -272,6 +273,18 @@ def test_decision_runs(tmp_path, capsys):
     measured = json.loads(path.read_text())
     check_decision(measured)
     check_shown(measured, path, capsys)
+
+
+@pytest.mark.slow
+def test_evaluation_runs(tmp_path):
+    path = tmp_path / "evaluation.json"
+    assert evaluation.main(["--game", next(iter(GAMES)), "--deals", "4", "--json", str(path)]) == 0
+    rows = json.loads(path.read_text())["results"]["agents"]
+    assert [row["agent"] for row in rows] == [
+        form for form in ("safetensors", "onnx", "function") for _ in range(2)
+    ]
+    for seats in (1, 2):  # the same network plays the same
+        assert len({row["rank"] for row in rows if row["seats"] == seats}) == 1
 
 
 def test_games_runs(tmp_path, capsys):

@@ -23,8 +23,8 @@ from rich.console import Console
 from rich.table import Table
 
 from card_envs.agents import NetworkAgent, make_agent, policy_path, shipped_policies
-from card_envs.commands import command
-from card_envs.commands.command import output_file
+from card_envs.commands import arguments, running
+from card_envs.commands.arguments import output_file
 from card_envs.contract.game import Game
 from card_envs.evaluation import deal_seeds
 from card_envs.evaluation.display import interval, short_names
@@ -258,8 +258,8 @@ def _main(argv: Sequence[str] | None) -> None:
     add("--out", type=Path, metavar="DIR", help=about)
     add_jobs_argument(parser, "runs")
     add("--json", type=output_file, metavar="FILE", help="write the result here as well")
-    command.add_games_argument(parser)
-    args = command.parse_arguments(parser, argv)
+    arguments.add_games_argument(parser)
+    args = arguments.parse_arguments(parser, argv)
     result = measure(args)
     if args.json:
         write_json(args.json, result)
@@ -268,7 +268,7 @@ def _main(argv: Sequence[str] | None) -> None:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """The command ``python -m training.best_response``; returns the exit status."""
-    return command.run("training.best_response", lambda: _main(argv))
+    return running.run("training.best_response", lambda: _main(argv))
 
 
 if __name__ == "__main__":

@@ -19,7 +19,7 @@ from typing import Any
 
 from card_envs.agents import NetworkAgent
 from card_envs.agents.network import write_policy
-from card_envs.commands import command
+from card_envs.commands import arguments, running
 from card_envs.utils.progress import track
 from training.improvement.config import ImprovementConfig
 from training.improvement.fitting import fit_policy
@@ -147,7 +147,7 @@ def _main(argv: Sequence[str] | None) -> None:
     )
     add_run_arguments(parser, prefix="improve_")
     add_arguments(parser, "shards of labels")
-    args = command.parse_arguments(parser, argv)
+    args = arguments.parse_arguments(parser, argv)
     run, how = run_of(args, "training.improve", ImprovementConfig)
     path = improve(run, jobs=args.jobs, backend=args.backend, **how)
     done = len(run.progress)
@@ -161,7 +161,7 @@ def _main(argv: Sequence[str] | None) -> None:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """The command ``python -m training.improve``; returns the exit status."""
-    return command.run("training.improve", lambda: _main(argv))
+    return running.run("training.improve", lambda: _main(argv))
 
 
 if __name__ == "__main__":

@@ -20,7 +20,7 @@ from torch import nn
 
 from card_envs import export_policy
 from card_envs.agents import make_agent
-from card_envs.commands import command
+from card_envs.commands import arguments, running
 from card_envs.evaluation import evaluate
 from card_envs.evaluation.display import with_interval
 from card_envs.games import load_game
@@ -77,8 +77,8 @@ def _main(argv: Sequence[str] | None) -> None:
     add("--seed", type=int, default=0, metavar="S")
     add("--deals", type=int, default=500, metavar="N", help="of the evaluation")
     add("--out", type=Path, default=Path("runs/sb3_ppo"), metavar="DIR")
-    command.add_games_argument(parser)
-    args = command.parse_arguments(parser, argv)
+    arguments.add_games_argument(parser)
+    args = arguments.parse_arguments(parser, argv)
     game = load_game(args.game)
     players = game.check_num_players(args.players)
     opponents = args.opponents or game.default_opponent
@@ -99,7 +99,7 @@ def _main(argv: Sequence[str] | None) -> None:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """The command ``python -m training.sb3_ppo``; returns the exit status."""
-    return command.run("training.sb3_ppo", lambda: _main(argv))
+    return running.run("training.sb3_ppo", lambda: _main(argv))
 
 
 if __name__ == "__main__":

@@ -18,8 +18,8 @@ from typing import Any
 
 from card_envs.agents import shipped_policies
 from card_envs.agents.shipped import policies_folder
-from card_envs.commands import command
-from card_envs.commands.command import output_file
+from card_envs.commands import arguments, running
+from card_envs.commands.arguments import output_file
 from card_envs.contract.game import Game
 from card_envs.evaluation import deal_seeds
 from card_envs.evaluation.display import short_names, with_interval
@@ -162,8 +162,8 @@ def _main(argv: Sequence[str] | None) -> None:
     add("--quick", action="store_const", dest="deals", const=QUICK_DEALS, help=about)
     add("--seed", type=int, default=0, metavar="S", help="the deals' seed (default: 0)")
     add("--replace", action="store_true", help="replace the shipped policy of the same name")
-    command.add_games_argument(parser)
-    args = command.parse_arguments(parser, argv)
+    arguments.add_games_argument(parser)
+    args = arguments.parse_arguments(parser, argv)
     if args.readme:
         write_text(README, updated_readme(shipped_cards()))
         return
@@ -198,7 +198,7 @@ def _main(argv: Sequence[str] | None) -> None:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """The command ``python -m training.ship``; returns the exit status."""
-    return command.run("training.ship", lambda: _main(argv))
+    return running.run("training.ship", lambda: _main(argv))
 
 
 if __name__ == "__main__":

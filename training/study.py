@@ -19,8 +19,8 @@ import joblib
 from pydantic import Field, field_validator
 
 from card_envs.agents import AgentLike, make_agent
-from card_envs.commands import command
-from card_envs.commands.command import output_file
+from card_envs.commands import arguments, running
+from card_envs.commands.arguments import output_file
 from card_envs.contract.game import Game
 from card_envs.evaluation import deal_seeds
 from card_envs.utils.files import write_json
@@ -200,15 +200,15 @@ def _main(argv: Sequence[str] | None) -> None:
     add_jobs_argument(parser, "runs")
     about = "write the result to FILE; default: print"
     add("--json", type=output_file, metavar="FILE", help=about)
-    command.add_games_argument(parser)
-    args = command.parse_arguments(parser, argv)
+    arguments.add_games_argument(parser)
+    args = arguments.parse_arguments(parser, argv)
     out = args.out or Path("runs") / args.study.stem
     write_or_print(args.json, run_study(args.study, out, args.jobs, args.games_from))
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """The command ``python -m training.study``; returns the exit status."""
-    return command.run("training.study", lambda: _main(argv))
+    return running.run("training.study", lambda: _main(argv))
 
 
 if __name__ == "__main__":

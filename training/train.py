@@ -24,7 +24,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeRemainingColumn
 from torch.utils.tensorboard import SummaryWriter
 
-from card_envs.commands import command
+from card_envs.commands import arguments, running
 from training.games.selfplay import SelfPlayGames
 from training.imitation import imitate
 from training.ppo import PPO, device_of
@@ -265,7 +265,7 @@ def _main(argv: Sequence[str] | None) -> None:
         prog="python -m training.train", description=(__doc__ or "").split("\n")[0]
     )
     add_run_arguments(parser, prefix="")
-    args = command.parse_arguments(parser, argv)
+    args = arguments.parse_arguments(parser, argv)
     run, how = run_of(args, "training.train", Config)
     path = train(run, **how)
     print(f"The policy is in {path}; its learning curve is {run.folder / 'learning_curve.png'}.")
@@ -273,7 +273,7 @@ def _main(argv: Sequence[str] | None) -> None:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """The command ``python -m training.train``; returns the exit status."""
-    return command.run("training.train", lambda: _main(argv))
+    return running.run("training.train", lambda: _main(argv))
 
 
 if __name__ == "__main__":

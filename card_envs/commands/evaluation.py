@@ -7,10 +7,11 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from card_envs.commands import command
+from card_envs.commands import arguments, running
 from card_envs.evaluation.display import (
     check_display,
     check_picture_name,
+    plot_evaluation,
     plot_ratings,
     show_evaluation,
     show_tournament,
@@ -30,8 +31,8 @@ Subparsers = Any
 def add_evaluate(subparsers: Subparsers) -> None:
     """Add the command ``evaluate`` to a program.
 
-    The parsed arguments hold ``run``: ``run(args)`` carries out the command. Errors are reported,
-    and games of other packages registered, by the program (``card_envs.commands.command``).
+    The parsed arguments hold ``run``: ``run(args)`` carries out the arguments. Errors are reported,
+    and games of other packages registered, by the program (``card_envs.commands.running``).
 
     Args:
         subparsers: What ``ArgumentParser.add_subparsers`` returned.
@@ -84,24 +85,23 @@ def _main(
 ) -> int:
     parser = argparse.ArgumentParser(prog=f"python -m {program}", description=description)
     add_arguments(parser)
-    command.add_games_argument(parser)
+    arguments.add_games_argument(parser)
 
     def main() -> None:
-        args = command.parse_arguments(parser, argv)
+        args = arguments.parse_arguments(parser, argv)
         args.run(args)
 
-    return command.run(program, main)
+    return running.run(program, main)
 
 
 def _add_evaluate_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("game", metavar="GAME", help="a game's id, such as beaver_gang")
+    arguments.add_game_argument(parser)
     parser.add_argument(
         "--agents",
         nargs="+",
         required=True,
         metavar="A",
-        help="the table, one agent for each player: random, heuristic, ppo, search:N, "
-        "cmd:PROGRAM, a policy file, …",
+        help=f"the table, one agent for each player: {arguments.AGENTS}",
     )
     _add_deals_arguments(parser, "deals", 1000)
     parser.set_defaults(run=_run_evaluate)
@@ -119,12 +119,15 @@ def _add_deals_arguments(parser: argparse.ArgumentParser, what: str, deals: int)
     parser.add_argument(
         "--seed", type=int, default=0, metavar="S", help="the deals' seed (default: 0)"
     )
-    command.add_options_argument(parser)
+    arguments.add_options_argument(parser)
     parser.add_argument(
         "--json",
-        type=command.output_file,
+        type=arguments.output_file,
         metavar="FILE",
         help="write the result here as well",
+    )
+    parser.add_argument(
+        "--plot", type=_picture_file, metavar="FILE.png", help="draw the result here as well"
     )
 
 
@@ -132,27 +135,28 @@ def _run_evaluate(args: argparse.Namespace) -> None:
     game = load_game(args.game)
     options = game.parse_options(args.option)
     check_display()
-    result = evaluate(game, args.agents, args.deals, args.seed, options).to_json()
+    result = evaluate(game, args.agents, args.deals, args.seed, options, progress=True)
+    data = result.to_json()
     if args.json:  # before anything that may fail, such as a terminal
-        write_json(args.json, result)
-    show_evaluation(result)
+        write_json(args.json, data)
+    if args.plot:
+        plot_evaluation(data, args.plot, f"{game.title}, {result.num_players} players")
+    show_evaluation(data)
+    running.check_answers(result.programs)
 
 
 def _add_tournament_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("game", metavar="GAME", help="a game's id, such as beaver_gang")
+    arguments.add_game_argument(parser)
     parser.add_argument(
         "--agents", nargs="+", required=True, metavar="A", help="two or more different agents"
     )
     parser.add_argument("--players", type=int, required=True, metavar="N", help="players per table")
     _add_deals_arguments(parser, "deals of each table", 200)
-    parser.add_argument(
-        "--plot", type=_picture_file, metavar="FILE.png", help="draw the result here as well"
-    )
     parser.set_defaults(run=_run_tournament)
 
 
 def _picture_file(text: str) -> Path:
-    path = command.output_file(text)
+    path = arguments.output_file(text)
     try:
         check_picture_name(path)
     except ValueError as error:
@@ -166,9 +170,11 @@ def _run_tournament(args: argparse.Namespace) -> None:
     check_display()
     result = run_tournament(
         game, args.agents, args.players, args.deals, args.seed, options, progress=True
-    ).to_json()
+    )
+    data = result.to_json()
     if args.json:
-        write_json(args.json, result)
+        write_json(args.json, data)
     if args.plot:
-        plot_ratings(result, args.plot, f"{game.title}, {args.players} players")
-    show_tournament(result)
+        plot_ratings(data, args.plot, f"{game.title}, {args.players} players")
+    show_tournament(data)
+    running.check_answers(result.summary.programs)

@@ -76,6 +76,35 @@ def _entry(out, table, place):
     return lambda out, table, place: table[0][index(place)]
 
 
+@inline
+def clear_fields(out, first, end):
+    """Set the values from ``first`` to before ``end`` to 0."""
+    for k in range(first, end):
+        out[index(k)] = 0.0
+
+
+@inline
+def allow(action_mask, first, count):
+    """Write 1 for this many actions from ``first`` on; returns their number."""
+    for action in range(first, first + count):
+        action_mask[action] = 1
+    return count
+
+
+@inline
+def write_row(out, first, table, row, width):
+    """A row of one of ``table_of``'s tables, whose rows have this width, from ``first`` on."""
+    for k in range(width):
+        out[index(first + k)] = entry(out, table, width * row + k)
+
+
+@inline
+def write_counts(out, first, counts, scale):
+    """An array of numbers of units from 0 to ``scale``, from ``first`` on."""
+    for k in range(len(counts)):
+        out[index(first + k)] = share(out, int(counts[k]), scale)
+
+
 def table_of(
     units: ArrayLike, scale: ArrayLike = 1
 ) -> tuple[NDArray[np.float32], NDArray[np.uint8]]:

@@ -275,10 +275,9 @@ class GuardedCache:
             return self._cache.load_overload(signature, target_context)
         except OSError as error:
             _warn(self._folder, f"cannot be read ({error.strerror}): compiling again")
-        except _DamagedError as error:
-            _warn(self._folder, f"is damaged ({error}): compiling again")
-        except Exception as error:  # a file that another version has written
-            _warn(self._folder, f"is damaged ({type(error).__name__}): compiling again")
+        except Exception as error:  # also of a file that another version has written
+            what = error if isinstance(error, _DamagedError) else type(error).__name__
+            _warn(self._folder, f"is damaged ({what}): compiling again")
         return None
 
     def _warn_of_refusal(self, reason: str | None) -> None:

@@ -21,6 +21,7 @@ from ray.rllib.env.multi_agent_episode import MultiAgentEpisode
 
 import card_envs
 from benchmarks import strength
+from card_envs.agents import make_agent
 from card_envs.integrations.rllib import CardMultiAgentEnv, policy_function, register_game
 from training import improve
 from training.runs import tasks
@@ -205,6 +206,18 @@ def test_the_learned_policy_plays_whole_games(page):
                 seen = env.observe(env.agent_selection)
                 actions = page["learned"](seen["observation"][None], seen["action_mask"][None])
                 env.step(int(actions[0]))
+
+
+def test_the_exported_policy_is_the_module(page, tmp_path):
+    module = page["algorithm"].get_module("shared")
+    card_envs.export_policy(module, GAME, tmp_path / "policy.onnx")
+    rng = np.random.default_rng(1)
+    observation = rng.random((50, GAME.fields.size), np.float32)
+    mask = (rng.random((50, GAME.num_actions)) < 0.5).astype(np.int8)
+    mask[:, 0] = 1
+    exported = make_agent(tmp_path / "policy.onnx", GAME)
+    actions, _ = exported.model.act(observation, mask, {})
+    assert actions.tolist() == policy_function(module)(observation, mask).tolist()
 
 
 def test_training_on_two_nodes(page, cluster):

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from card_envs.agents import make_agent
 from card_envs.agents.search.agents import Searcher
-from card_envs.commands import command
+from card_envs.commands import arguments
 from card_envs.contract.game import Game
 
 
@@ -32,7 +32,7 @@ def add_run_arguments(parser: argparse.ArgumentParser, prefix: str) -> None:
     parser.add_argument("--out", type=Path, metavar="DIR", help=about)
     parser.add_argument("--resume", type=Path, metavar="DIR", help="resume the run in DIR")
     parser.set_defaults(prefix=prefix)
-    command.add_games_argument(parser)
+    arguments.add_games_argument(parser)
 
 
 def check_search(name: str, deals: int, game: Game) -> None:

@@ -12,6 +12,7 @@ import yaml
 from pydantic import BaseModel, ConfigDict, ValidationError, ValidationInfo, field_validator
 
 from card_envs.agents import imports
+from card_envs.utils.words import did_you_mean
 
 _Model = TypeVar("_Model", bound=BaseModel)
 
@@ -162,8 +163,9 @@ def _explain(entry: Any, model: type[BaseModel]) -> str:
         for key in entry["loc"][:-1]:
             is_named = get_origin(section) is dict  # a section for each name
             section = get_args(section)[1] if is_named else section.model_fields[key].annotation
-        allowed = ", ".join(field.alias or name for name, field in section.model_fields.items())
-        return f"unknown key {where!r}; allowed here are {allowed}"
+        allowed = [field.alias or name for name, field in section.model_fields.items()]
+        hint = did_you_mean(str(entry["loc"][-1]), allowed)
+        return f"unknown key {where!r}{hint}; allowed here are {', '.join(allowed)}"
     needed = next((what for kind, what in _NEEDED.items() if entry["type"].startswith(kind)), None)
     if needed is not None:
         return f"{where}: {needed} is needed, got {entry['input']!r}"
