@@ -406,7 +406,7 @@ def test_wrong_evaluations_name_the_mistake(arguments, message, capsys):
     assert evaluate_module.main(arguments) == 2
     error = capsys.readouterr().err
     assert message in error
-    assert error.startswith("training.evaluate: error: ")
+    assert error.startswith("card-envs: error: ")
     assert error.count("\n") == 1
 
 
@@ -641,9 +641,9 @@ def test_evaluation_needs_neither_torch_nor_the_repository(tmp_path):
 import json, sys
 import gymnasium, numba, pettingzoo.utils, safetensors  # which load some of these themselves
 before = set(sys.modules)
-from card_envs.commands.evaluation import evaluate_main
+from card_envs.commands.cli import main
 assert "rich" not in sys.modules
-assert evaluate_main({words}) == 0
+assert main(["evaluate", *{words}]) == 0
 print(json.dumps(sorted({{name.split(".")[0] for name in set(sys.modules) - before}})))
 """
     run = subprocess.run(

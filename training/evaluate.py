@@ -1,10 +1,15 @@
 """``python -m training.evaluate``: the same as ``card-envs evaluate``."""
 
-from functools import partial
+import sys
+from collections.abc import Sequence
 
-from card_envs.commands.evaluation import evaluate_main
+from card_envs.commands import cli
 
-main = partial(evaluate_main, program="training.evaluate")
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """The command; returns the exit status."""
+    return cli.main(["evaluate", *(sys.argv[1:] if argv is None else argv)])
+
 
 if __name__ == "__main__":
     raise SystemExit(main())

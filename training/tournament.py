@@ -1,10 +1,15 @@
 """``python -m training.tournament``: the same as ``card-envs tournament``."""
 
-from functools import partial
+import sys
+from collections.abc import Sequence
 
-from card_envs.commands.evaluation import tournament_main
+from card_envs.commands import cli
 
-main = partial(tournament_main, program="training.tournament")
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """The command; returns the exit status."""
+    return cli.main(["tournament", *(sys.argv[1:] if argv is None else argv)])
+
 
 if __name__ == "__main__":
     raise SystemExit(main())

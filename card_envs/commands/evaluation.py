@@ -1,9 +1,8 @@
-"""The commands ``evaluate`` and ``tournament``, of ``card-envs`` and of ``python -m training``."""
+"""The commands ``evaluate`` and ``tournament``."""
 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -31,70 +30,13 @@ Subparsers = Any
 def add_evaluate(subparsers: Subparsers) -> None:
     """Add the command ``evaluate`` to a program.
 
-    The parsed arguments hold ``run``: ``run(args)`` carries out the arguments. Errors are reported,
+    The parsed arguments hold ``run``: ``run(args)`` carries out the command. Errors are reported,
     and games of other packages registered, by the program (``card_envs.commands.running``).
 
     Args:
         subparsers: What ``ArgumentParser.add_subparsers`` returned.
     """
     parser = subparsers.add_parser("evaluate", help=_EVALUATE, description=_EVALUATE)
-    _add_evaluate_arguments(parser)
-
-
-def add_tournament(subparsers: Subparsers) -> None:
-    """Add the command ``tournament`` to a program, as :func:`add_evaluate` does.
-
-    Args:
-        subparsers: What ``ArgumentParser.add_subparsers`` returned.
-    """
-    parser = subparsers.add_parser("tournament", help=_TOURNAMENT, description=_TOURNAMENT)
-    _add_tournament_arguments(parser)
-
-
-def evaluate_main(argv: Sequence[str] | None = None, program: str = "evaluate") -> int:
-    """The command ``evaluate`` as a program of its own.
-
-    Args:
-        argv: The arguments; None: those of the process.
-        program: What it is called in errors.
-
-    Returns:
-        The exit status.
-    """
-    return _main(_add_evaluate_arguments, _EVALUATE, argv, program)
-
-
-def tournament_main(argv: Sequence[str] | None = None, program: str = "tournament") -> int:
-    """The command ``tournament`` as a program of its own.
-
-    Args:
-        argv: The arguments; None: those of the process.
-        program: What it is called in errors.
-
-    Returns:
-        The exit status.
-    """
-    return _main(_add_tournament_arguments, _TOURNAMENT, argv, program)
-
-
-def _main(
-    add_arguments: Callable[[argparse.ArgumentParser], None],
-    description: str,
-    argv: Sequence[str] | None,
-    program: str,
-) -> int:
-    parser = argparse.ArgumentParser(prog=f"python -m {program}", description=description)
-    add_arguments(parser)
-    arguments.add_games_argument(parser)
-
-    def main() -> None:
-        args = arguments.parse_arguments(parser, argv)
-        args.run(args)
-
-    return running.run(program, main)
-
-
-def _add_evaluate_arguments(parser: argparse.ArgumentParser) -> None:
     arguments.add_game_argument(parser)
     parser.add_argument(
         "--agents",
@@ -105,6 +47,22 @@ def _add_evaluate_arguments(parser: argparse.ArgumentParser) -> None:
     )
     _add_deals_arguments(parser, "deals", 1000)
     parser.set_defaults(run=_run_evaluate)
+
+
+def add_tournament(subparsers: Subparsers) -> None:
+    """Add the command ``tournament`` to a program, as :func:`add_evaluate` does.
+
+    Args:
+        subparsers: What ``ArgumentParser.add_subparsers`` returned.
+    """
+    parser = subparsers.add_parser("tournament", help=_TOURNAMENT, description=_TOURNAMENT)
+    arguments.add_game_argument(parser)
+    parser.add_argument(
+        "--agents", nargs="+", required=True, metavar="A", help="two or more different agents"
+    )
+    parser.add_argument("--players", type=int, required=True, metavar="N", help="players per table")
+    _add_deals_arguments(parser, "deals of each table", 200)
+    parser.set_defaults(run=_run_tournament)
 
 
 def _add_deals_arguments(parser: argparse.ArgumentParser, what: str, deals: int) -> None:
@@ -143,16 +101,6 @@ def _run_evaluate(args: argparse.Namespace) -> None:
         plot_evaluation(data, args.plot, f"{game.title}, {result.num_players} players")
     show_evaluation(data)
     running.check_answers(result.programs)
-
-
-def _add_tournament_arguments(parser: argparse.ArgumentParser) -> None:
-    arguments.add_game_argument(parser)
-    parser.add_argument(
-        "--agents", nargs="+", required=True, metavar="A", help="two or more different agents"
-    )
-    parser.add_argument("--players", type=int, required=True, metavar="N", help="players per table")
-    _add_deals_arguments(parser, "deals of each table", 200)
-    parser.set_defaults(run=_run_tournament)
 
 
 def _picture_file(text: str) -> Path:

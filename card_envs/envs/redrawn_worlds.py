@@ -11,6 +11,7 @@ from card_envs.contract.agent import Turn
 from card_envs.contract.game import Game, View
 from card_envs.engine.batch import BatchEngine
 from card_envs.engine.seeds import check_given_seed
+from card_envs.engine.templates import observe_games
 from card_envs.envs.aec import CardEnv
 from card_envs.kernels.rng import mix
 
@@ -57,7 +58,9 @@ class WorldBatch(BatchEngine):
         player = int(self._record["current_player"][0])
         for k in range(self.num_envs):
             self.game.rules.determinize(self._states, k, player, np.uint64(mix(seeds[k])))
-        self._observe_games(self._states, *self.view.codes, self._observation, self._action_mask)
+        self._run(
+            observe_games, self._states, *self.view.codes, self._observation, self._action_mask
+        )
         return self._give(self._observation), self._give(self._action_mask)
 
     @property
