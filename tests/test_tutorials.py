@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from helpers import TINY_LEARNER, needs_training
 from integrations.test_cleanrl import TINY
+from tiny_runs import SCRIPTED
 
 pytestmark = needs_training
 ROOT = Path(__file__).parent.parent
@@ -21,7 +22,14 @@ SMALL = {
     "first_agent": {"CONFIG": ROOT / "configs" / "quickstart.yaml", "CHANGES": _TINY, "DEALS": 5},
     "ppo": {},
     "sb3": {"DECISIONS": 64, "NUM_ENVS": 8, "N_STEPS": 8, "DEALS": 5},
-    "paper_figure": {"SEEDS": [1, 2, 3], "DECISIONS": 64, "NUM_ENVS": 8, "DEALS": 2, "JOBS": 1},
+    "paper_figure": {
+        "GAMES": [SCRIPTED.id],
+        "SEEDS": [1, 2, 3],
+        "DECISIONS": 64,
+        "NUM_ENVS": 8,
+        "DEALS": 2,
+        "JOBS": 1,
+    },
     "search": {"CANDIDATES": 2, "WORLDS": 2, "DEALS": 5},
     "language_model": {"DEALS": 5},
     "own_game": {"FIXTURES": ROOT / "tests" / "fixtures", "CHANGES": _TINY, "DEALS": 5},

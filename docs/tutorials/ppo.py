@@ -198,7 +198,7 @@ while decisions < args.decisions:
             log_ratio = (log_probs.gather(1, b_actions[mb]) - b_log_probs[mb])[:, 0]
             ratio = log_ratio.exp()
             gain = b_advantages[mb] - b_advantages[mb].mean()
-            gain /= gain.std(correction=0) + 1e-8
+            gain /= gain.square().mean().sqrt() + 1e-8
             clipped = ratio.clamp(1 - CLIP, 1 + CLIP)
             policy_loss = -torch.min(gain * ratio, gain * clipped).mean()
             value_loss = (critic(b_obs[mb])[:, 0] - b_returns[mb]).square().mean()
