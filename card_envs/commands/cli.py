@@ -6,12 +6,8 @@ import argparse
 import json
 import sys
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
-
-import numpy as np
-from numpy.typing import NDArray
 
 from card_envs.agents import (
     Agent,
@@ -25,18 +21,15 @@ from card_envs.commands.command import add_games_argument, parse_arguments
 from card_envs.commands.compilation import compile_game
 from card_envs.commands.evaluation import add_evaluate, add_tournament
 from card_envs.commands.record import add_record
+from card_envs.commands.replay import add_replay
 from card_envs.commands.serve import add_serve
 from card_envs.contract.description import describe_game
 from card_envs.contract.game import VIEW_OPTIONS, Game, View
-from card_envs.contract.observing import MEMORY_PERFECT
-from card_envs.contract.scene import mover
 from card_envs.engine.history import Replay
 from card_envs.engine.seeds import check_seed
 from card_envs.engine.table import BaseTable
 from card_envs.games import load_game, load_games
-from card_envs.render.renderer import FPS, TableRenderer
 from card_envs.render.text import describe
-from card_envs.render.video import check_video_name, write_video
 from card_envs.text.answers import meant, near
 from card_envs.utils.version import VERSION
 from card_envs.utils.words import counted, ranges, table
@@ -106,27 +99,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     play.set_defaults(run=_run_play)
 
-    replay = commands.add_parser("replay", help="show a replay file, as the player to move saw it")
-    replay.add_argument("file", metavar="FILE")
-    replay.add_argument(
-        "--game",
-        type=int,
-        default=1,
-        metavar="K",
-        help="which game, if the file holds several (default: 1, the first)",
-    )
-    replay.add_argument(
-        "--video",
-        type=command.output_file,
-        metavar="FILE",
-        help="write pictures as a video instead: FILE ends in .mp4 or .gif",
-    )
-    replay.add_argument(
-        "--perspective",
-        metavar="SEAT",
-        help="point of view: a seat from 0, or all for an open table (default: the player to move)",
-    )
-    replay.set_defaults(run=_run_replay)
+    add_replay(commands)
 
     compiling = commands.add_parser("compile", help="compile games ahead of their first use")
     compiling.add_argument(
@@ -395,47 +368,6 @@ def _run_compile(args: argparse.Namespace) -> None:
         begun = time.monotonic()
         compile_game(game)
         print(f"{game.name}: {time.monotonic() - begun:.1f} s")
-
-
-# ---------------------------------------------------------------------------------------------
-# replay
-# ---------------------------------------------------------------------------------------------
-
-
-def _run_replay(args: argparse.Namespace) -> None:
-    perspective = int(args.perspective) if str(args.perspective).isdecimal() else args.perspective
-    if args.video:
-        check_video_name(args.video)
-    replay = Replay.load(args.file, args.game)
-    game, mode = load_game(replay.game), "rgb_array" if args.video else "ansi"
-    renderer = TableRenderer(game, mode, perspective, [mode], replay.options["num_players"])
-    decisions = sum(isinstance(action, int) for action in replay.actions)
-
-    if args.video:
-        write_video(args.video, _pictures(replay, renderer), FPS)
-        print(f"{args.video}: {counted(decisions + 1, 'picture')}.")
-        return
-    print(f"{game.title}, seed {replay.seed}, {counted(decisions, 'decision')}.")
-    states = replay.begin()
-    for number, (_, action) in enumerate(replay.steps(states), 1):
-        print(_RULE)
-        print(_table(renderer, states))
-        print(f"\nDecision {number}, player_{mover(states[0])}: {game.action_name(action)}.")
-    print(_RULE)
-    print(_table(renderer, states))
-
-
-def _pictures(replay: Replay, renderer: TableRenderer) -> Iterator[NDArray[np.uint8]]:
-    """The table before each decision, and at the end."""
-    states = replay.begin()
-    for _ in replay.steps(states):
-        yield _table(renderer, states)
-    yield _table(renderer, states)
-
-
-def _table(renderer: TableRenderer, states: NDArray[np.void]) -> Any:
-    """The table as the player to move sees it."""
-    return renderer.render(states, 0, mover(states[0]), MEMORY_PERFECT)
 
 
 if __name__ == "__main__":

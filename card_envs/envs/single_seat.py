@@ -80,7 +80,10 @@ class SingleSeatEnv(Portable, gymnasium.Env[Observation, np.int64]):
     The version is the game's: games of one ``-vN`` play out the same in every release.
     """
 
-    metadata: dict[str, Any] = {"render_modes": ["ansi", "human", "rgb_array"], "render_fps": FPS}
+    metadata: dict[str, Any] = {
+        "render_modes": ["ansi", "human", "rgb_array", "svg"],
+        "render_fps": FPS,
+    }
 
     def __init__(
         self,
@@ -233,6 +236,13 @@ class SingleSeatEnv(Portable, gymnasium.Env[Observation, np.int64]):
             return None
         arena, seat = self._games.arena, int(self._games.learner_seats[0])
         return self._renderer.render(arena.states, 0, seat, arena.view.codes[0])
+
+    def _repr_svg_(self) -> str | None:
+        """What notebooks show: the table as the learner sees it, whatever ``render_mode`` is."""
+        if not self._has_game:
+            return None
+        arena, seat = self._games.arena, int(self._games.learner_seats[0])
+        return self._renderer.svg(arena.states, 0, seat, arena.view.codes[0])
 
     def close(self) -> None:
         """Close the window, if there is one, and end the opponents' programs."""

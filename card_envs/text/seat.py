@@ -82,7 +82,10 @@ class TextSeatEnv(OneThread, gymnasium.Env[str, str]):
     The version is the game's. Texts may change between releases.
     """
 
-    metadata: dict[str, Any] = {"render_modes": ["ansi", "human", "rgb_array"], "render_fps": FPS}
+    metadata: dict[str, Any] = {
+        "render_modes": ["ansi", "human", "rgb_array", "svg"],
+        "render_fps": FPS,
+    }
 
     def __init__(
         self,
