@@ -30,7 +30,7 @@ from card_envs.contract.game import Game
 from card_envs.evaluation import deal_seeds
 from card_envs.games import load_game
 from training.runs.arguments import check_search
-from training.runs.one_against import one_against
+from training.runs.evaluation import one_against
 from training.runs.records import identity
 from training.runs.tasks import do_calls
 

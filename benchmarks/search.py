@@ -32,7 +32,7 @@ from card_envs.evaluation import evaluate
 from card_envs.games import load_game
 from card_envs.kernels.perceptron import choose_by_network, join
 from card_envs.utils.progress import track
-from training.runs.one_against import one_against
+from training.runs.evaluation import one_against
 from training.runs.records import read_json
 
 PACKAGES = ("numba", "numpy")

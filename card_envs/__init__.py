@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from card_envs.engine.batch import BatchEngine
     from card_envs.envs.aec import CardEnv
     from card_envs.envs.parallel import ParallelCardEnv
+    from card_envs.integrations.export import export_policy
     from card_envs.text.env import TextEnv
 
     class _GameModule(Protocol):
@@ -36,6 +37,7 @@ __all__ = [
     "Scene",
     "Table",
     "__version__",
+    "export_policy",
     "load_game",
     "make",
     "make_text",
@@ -43,6 +45,8 @@ __all__ = [
     "register",
 ]
 
+
+_ELSEWHERE = {"Table": "agents.table", "export_policy": "integrations.export"}
 
 _P = ParamSpec("_P")
 _T = TypeVar("_T")
@@ -143,13 +147,13 @@ def make_text(game: str, **options: Any) -> TextEnv:
 
 
 def __getattr__(name: str) -> _GameModule:
-    """What is imported at its first use: a game's module, such as ``card_envs.beaver_gang_v0``, and
-    classes."""
+    """What is imported at its first use: a game's module, such as ``card_envs.beaver_gang_v0``,
+    classes, and what needs torch."""
     found: _GameModule
     if name in OWN_GAMES:
         found = importlib.import_module(f"{__name__}.{name}")
-    elif name == "Table":
-        found = importlib.import_module(f"{__name__}.agents.table").Table
+    elif name in _ELSEWHERE:
+        found = getattr(importlib.import_module(f"{__name__}.{_ELSEWHERE[name]}"), name)
     elif name in __all__:
         found = getattr(importlib.import_module("card_envs.contract"), name)
     else:

@@ -10,7 +10,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from helpers import table_sizes
 from tiny_runs import SCRIPTED, SMALL
 
 import card_envs
@@ -192,15 +191,6 @@ def check_decision(measured):
 def check_text(measured):
     check_origin(measured, "text")
     results = measured["results"]
-    game = load_game(measured["game"])
-    assert [row["num_players"] for row in results["strength"]] == list(table_sizes(game))
-    for row in results["strength"]:
-        low, high = row["difference_ci95"]
-        assert low <= row["difference"] <= high
-        assert abs(row["difference"]) <= 0.03
-        if measured["settings"]["deals"] >= 100:  # few deals leave it wide
-            assert -0.03 <= low <= high <= 0.03
-        assert row["different_actions"] == 0 < row["decisions"]
     speed = results["decisions_per_second"]
     assert all(row["per_second"] > 0 for row in speed)
     assert {row["interface"] for row in speed} == {"TextEnv", "TextSeatEnv"}
@@ -249,7 +239,7 @@ def test_web_runs(tmp_path, capsys, monkeypatch):
 @pytest.mark.slow
 def test_text_runs(tmp_path, capsys):
     path = tmp_path / "text.json"
-    arguments = ["--game", SCRIPTED.id, "--deals", "5", "--seconds", "0.1", "--json", str(path)]
+    arguments = ["--game", SCRIPTED.id, "--seconds", "0.1", "--json", str(path)]
     assert in_words.main(arguments) == 0
     measured = json.loads(path.read_text())
     check_text(measured)
@@ -468,7 +458,6 @@ def test_what_is_no_result_is_not_shown(text, message, tmp_path, capsys):
         ("decision", ["--games", "0"]),
         ("decision", ["--repetitions", "0"]),
         ("games", ["--games", "1"]),
-        ("text", ["--deals", "1"]),
         ("text", ["--seconds", "nan"]),
         ("search", ["--deals", "1"]),
         ("search", ["--table", "two", "search:4"]),

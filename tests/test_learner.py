@@ -25,9 +25,10 @@ from card_envs.engine.templates import write_full_states
 from training import ppo
 from training.games.selfplay import SelfPlayGames
 from training.games.tables import LEARNER, Tables
+from training.networks.legal_actions import evaluate_actions
 from training.networks.sparse import SparseRows, as_dense
 from training.ppo import PPO
-from training.runs.run_folder import use_threads
+from training.runs.run import use_threads
 from training.train import make_learner
 
 pytestmark = needs_training
@@ -339,8 +340,8 @@ def test_advantages_are_those_of_games_played_one_by_one(game, reward, truncatio
         numbers[:first] = carried
         value_of, reward_of = {}, {}
         for k, (i, number) in enumerate(numbers.tolist()):
-            value_of[i, number] = float(rollout.values[k])
-            reward_of[i, number] = float(rollout.rewards[k])
+            value_of[i, number] = float(rollout.decisions["value"][k])
+            reward_of[i, number] = float(rollout.decisions["reward"][k])
         advantage_of = {
             tuple(numbers[k].tolist()): float(a) for k, a in zip(complete, advantages, strict=True)
         }
@@ -393,9 +394,11 @@ def dense_update(learner: PPO) -> list[torch.Tensor]:
     complete, advantages = rollout.advantages(config.gamma, config.gae_lambda)
     inputs = rollout.inputs.to_dense()[complete]
     legal = rollout.legal.to_dense()[complete] > 0
-    actions, old = (torch.from_numpy(x[complete]) for x in (rollout.actions, rollout.log_probs))
+    actions, old = (
+        torch.from_numpy(rollout.decisions[x][complete]) for x in ("action", "log_prob")
+    )
     gains = torch.from_numpy(advantages)
-    returns = gains + torch.from_numpy(rollout.values[complete])
+    returns = gains + torch.from_numpy(rollout.decisions["value"][complete])
     gains = (gains - gains.mean()) / (gains.std(correction=0) + 1e-8)
     features = torch.from_numpy(networks.actor.action_features)
 
@@ -460,9 +463,10 @@ def test_rollouts_keep_what_the_policy_said():
         of_actions[rollout.legal.to_dense() == 0] = -torch.inf
         log_probs = torch.log_softmax(of_actions, dim=1).numpy()
         values = networks.values(as_dense(rollout.inputs)).numpy()
-    taken = np.arange(rollout.size), rollout.actions[: rollout.size]
-    np.testing.assert_allclose(rollout.log_probs[: rollout.size], log_probs[taken], atol=1e-5)
-    np.testing.assert_allclose(rollout.values[: rollout.size], values, atol=1e-5)
+    decisions = rollout.decisions[: rollout.size]
+    taken = np.arange(rollout.size), decisions["action"]
+    np.testing.assert_allclose(decisions["log_prob"], log_probs[taken], atol=1e-5)
+    np.testing.assert_allclose(decisions["value"], values, atol=1e-5)
     assert learner.decisions == rollout.size == 64
 
 
@@ -532,8 +536,10 @@ def test_a_kl_term_keeps_the_policy_near_to_its_anchor():
         learner.update()
         places = np.arange(learner.rollout.size)
         inputs, legal = learner.rows(places)
-        log_prob, *_ = learner._evaluate(inputs, legal, learner.rollout.actions[places])
-        old = torch.from_numpy(learner.rollout.log_probs[places])
+        decisions = learner.rollout.decisions[places]
+        actions, old = (torch.from_numpy(decisions[x].copy()) for x in ("action", "log_prob"))
+        logits = learner.networks.logits(inputs)
+        log_prob, *_ = evaluate_actions(logits, learner.features, legal, actions)
         changes.append((log_prob - old).abs().mean().item())
     without, with_term = changes
     assert 0 < with_term < without / 3

@@ -613,8 +613,10 @@ def test_a_video_without_pictures_is_refused(suffix, tmp_path):
     assert list(tmp_path.iterdir()) == [path]
 
 
-@pytest.mark.parametrize("suffix", [".gif", ".mp4"])
-@pytest.mark.parametrize("perspective", [(), ("--perspective", "all"), ("--perspective", "1")])
+@pytest.mark.parametrize(
+    ("suffix", "perspective"),
+    [(".gif", ()), (".mp4", ("--perspective", "all")), (".gif", ("--perspective", "1"))],
+)
 def test_a_replay_as_a_video(replay_file, suffix, perspective, tmp_path, capsys):
     imageio = pytest.importorskip("imageio.v3")
     path = tmp_path / f"game{suffix}"

@@ -41,7 +41,7 @@ def imitate(learner: PPO, agent: Agent, quiet: bool = False) -> None:
         learner.collect(lambda inputs, legal: (actions := teacher.act(), _unknown(actions)))
         rollout = learner.rollout
         complete, advantages = rollout.advantages(config.ppo.gamma, config.ppo.gae_lambda)
-        returns = torch.from_numpy(advantages + rollout.values[complete])
+        returns = torch.from_numpy(advantages + rollout.decisions["value"][complete])
         for group in optimizer.param_groups:
             group["lr"] = imitation.learning_rate * (1.0 - iteration / iterations)
         for batch in learner.minibatches(len(complete), epochs=1):
@@ -54,7 +54,7 @@ def imitate(learner: PPO, agent: Agent, quiet: bool = False) -> None:
             if not imitation.copy_weights:
                 logits = learner.networks.logits(inputs)
                 learned = log_probabilities(logits, learner.features, legal)
-                targets = teacher.targets(inputs, legal, rollout.actions[rows])
+                targets = teacher.targets(inputs, legal, rollout.decisions["action"][rows])
                 loss = loss - (targets.to(learned.device) * learned).sum(dim=1).mean()
             learner.descend(loss, optimizer)
     learner.settle()

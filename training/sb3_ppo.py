@@ -14,36 +14,21 @@ import argparse
 import time
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from sb3_contrib import MaskablePPO
 from torch import nn
 
+from card_envs import export_policy
 from card_envs.agents import make_agent
-from card_envs.agents.network import Network, write_policy
 from card_envs.commands import command
 from card_envs.evaluation import evaluate
 from card_envs.evaluation.display import with_interval
 from card_envs.games import load_game
 from card_envs.integrations.sb3 import make_vec_env
-from training.runs.run_folder import use_threads
+from training.runs.run import use_threads
 
 #: Games played at a time, and decisions of each in a rollout.
 NUM_ENVS, N_STEPS = 256, 16
-
-
-def network_of(model: MaskablePPO) -> Network:
-    """The policy of a model with an ``MlpPolicy`` as a NumPy network; the weights are copies.
-
-    Args:
-        model: The model; its activation is ReLU or tanh.
-    """
-    policy: Any = model.policy
-    layers = [*policy.mlp_extractor.policy_net, policy.action_net]
-    activation = "tanh" if any(isinstance(layer, nn.Tanh) for layer in layers) else "relu"
-    linear = [layer for layer in layers if isinstance(layer, nn.Linear)]
-    arrays = [[x.detach().cpu().numpy().copy() for x in (y.weight, y.bias)] for y in linear]
-    return Network([(weight, bias) for weight, bias in arrays], activation)
 
 
 def train(
@@ -117,7 +102,7 @@ def _main(argv: Sequence[str] | None) -> None:
     model, speed = train(game.id, players, opponents, args.decisions, args.seed)
     args.out.mkdir(parents=True, exist_ok=True)
     path = args.out / "policy.safetensors"
-    write_policy(path, network_of(model), game)
+    export_policy(model, game, path)
     print(f"{model.num_timesteps:,} decisions, {speed:,.0f} a second; the policy is in {path}")
     for other in dict.fromkeys((opponents, "random")):
         table = [str(path), *[other] * (players - 1)]

@@ -28,11 +28,11 @@ from card_envs.contract.game import VIEW_OPTIONS, Game, View
 from card_envs.engine.history import Replay
 from card_envs.engine.seeds import check_seed
 from card_envs.engine.table import BaseTable
-from card_envs.games import load_game, load_games
+from card_envs.games import about, load_game, load_games
 from card_envs.render.text import describe
 from card_envs.text.answers import meant, near
 from card_envs.utils.version import VERSION
-from card_envs.utils.words import counted, ranges, table
+from card_envs.utils.words import counted, filled, ranges, table
 
 _PROGRAM = "card-envs"
 _RULE = "-" * 80
@@ -166,6 +166,7 @@ def _describe_game(game: Game) -> str:
     return "\n\n".join(
         [
             f"{game.title} ({game.name})",
+            *filter(None, [filled(about(game), indent="")]),
             table(summary),
             "Options (--option KEY=VALUE)\n" + table(options),
             "Actions\n" + table(actions),

@@ -7,6 +7,8 @@ import socket
 from pathlib import Path
 from typing import Any
 
+import platformdirs
+
 from card_envs.utils.extras import import_extra
 
 _LIBRARIES = ("pydantic", "yaml", "starlette", "uvicorn", "websockets")
@@ -73,6 +75,7 @@ def _serve(args: argparse.Namespace) -> None:
         policies=args.policies,
         agents=tuple(args.agent),
         runs=args.runs,
+        kept=Path(platformdirs.user_cache_dir("card_envs", appauthor=False)) / "tables",
         is_open=args.open,
     )
     app = create_app(settings)

@@ -184,6 +184,16 @@ def checked_actions(
     Raises:
         ValueError: One is not legal, or the array's shape or dtype is wrong.
     """
+    try:
+        return _checked(agent, turn, act)
+    except Exception as error:
+        error.add_note(f"This is about the agent {agent.name!r}.")  # the command line reads it
+        raise
+
+
+def _checked(
+    agent: Agent, turn: Turn, act: Callable[[Turn], NDArray[np.int64]]
+) -> NDArray[np.int64]:
     legal_actions = turn.action_mask.copy()  # who is asked may write into the turn's
     array = np.asarray(act(turn))
     if array.shape != turn.indices.shape or array.dtype.kind not in "iu":

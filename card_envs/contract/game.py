@@ -24,6 +24,7 @@ from card_envs.utils.checks import as_whole_number
 from card_envs.utils.names import DEFAULT_MAX_STEPS as DEFAULT_MAX_STEPS
 from card_envs.utils.names import gymnasium_id, gymnasium_text_id
 from card_envs.utils.portable import own_copy
+from card_envs.utils.words import did_you_mean
 
 if TYPE_CHECKING:
     from card_envs.contract.scene import Scene
@@ -376,7 +377,9 @@ class Game:
         known = {option.name: option for option in self.options}
         for name in options:
             if name not in known:
-                about = f"{self.id} has no option {name!r}; its options are {', '.join(known)}"
+                names = (*known, *arguments, *(option.name for option in VIEW_OPTIONS))
+                about = f"{self.id} has no option {name!r}{did_you_mean(name, names)}; its "
+                about += f"options are {', '.join(known)}"
                 if name in {option.name for option in VIEW_OPTIONS}:
                     about += f" ({name!r} is an option of an observer, not of the game)"
                 if arguments:

@@ -32,7 +32,7 @@ logger = logging.getLogger("card_envs")
 
 _PACKAGE = Path(__file__).parent.parent
 #: The folders of the package that hold kernels, besides the games': with all that is in them.
-ROOMS = ("kernels", "contract", "engine", "agents")
+ROOMS = ("kernels", "contract", "engine", "agents/search")
 _OTHERS_MAY_WRITE = 0o022
 _ROOT = 0
 # A kernel takes less, so a process that is waited for longer has been stopped.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -24,6 +25,8 @@ logger = logging.getLogger("card_envs")
 #: Searches that are offered for every game.
 _SEARCHES = ("search:64", "search:256")
 _MOST_POLICY_BYTES = 1 << 28
+#: Begins the label of a training run's policy.
+RUN = "run:"
 
 
 class AgentMenu:
@@ -35,6 +38,8 @@ class AgentMenu:
             A label that is taken gets the folder's name in front. A file that cannot be offered is
             left out with a warning.
         names: Names of further agents, as ``make_agent`` takes them.
+        runs: A folder of training runs: the policies that they leave are agents with the label
+            ``run:NAME``, by the run's path in it.
 
     Raises:
         ValueError: A name stands for an agent of none of the games.
@@ -42,8 +47,13 @@ class AgentMenu:
     """
 
     def __init__(
-        self, games: Sequence[Game], policies: Path | None = None, names: Sequence[str] = ()
+        self,
+        games: Sequence[Game],
+        policies: Path | None = None,
+        names: Sequence[str] = (),
+        runs: Path | None = None,
     ) -> None:
+        self._runs = runs
         self._names: dict[str, dict[str, str]] = {}
         self._shared: dict[tuple[str, str], Agent] = {}
         self._advisers: dict[tuple[str, str], Agent] = {}
@@ -106,7 +116,7 @@ class AgentMenu:
         Raises:
             ValueError: There is no such label for this game; the message lists them.
         """
-        name = self._names[game.name].get(label)
+        name = self._names[game.name].get(label) or self._policy_of_run(label)
         if name is None:
             raise ValueError(
                 f"there is no agent {label!r} for {game.id}; "
@@ -127,6 +137,24 @@ class AgentMenu:
             agent.limits = replace(agent.limits, on_fault="random")
             return self._shared.setdefault((game.name, label), agent)
         return agent
+
+    def _policy_of_run(self, label: str) -> str | None:
+        """The policy file of the run that the label names; None: it names none."""
+        if self._runs is None or not label.startswith(RUN):
+            return None
+        parts = label.removeprefix(RUN).split("/")
+        if not all(part and part.strip(".") and not re.search(r"[\\\0]", part) for part in parts):
+            return None
+        path = policy_of_run(self._runs.joinpath(*parts))
+        return str(path) if path else None
+
+
+def policy_of_run(folder: Path) -> Path | None:
+    """The policy file that a training run has left: the one with a card of its name beside it."""
+    for path in sorted(folder.glob("*.safetensors")):
+        if path.with_suffix(".json").is_file() and is_regular(path, _MOST_POLICY_BYTES):
+            return path
+    return None
 
 
 def _policy_files(folder: Path | None) -> Iterator[tuple[str, Path]]:

@@ -12,9 +12,12 @@ from numpy.typing import NDArray
 from card_envs.agents import Agent, NetworkAgent, Turn
 from card_envs.contract.agent import Follower, FollowingAgent, checked_actions, turn_of
 from card_envs.contract.game import Game
+from card_envs.contract.observing import MEMORY_PERFECT
+from card_envs.contract.scene import Scene
 from card_envs.engine.history import Replay
 from card_envs.games import load_game
 from card_envs.web.messages import Advice, Dispute, Disputes, Opinion
+from card_envs.web.pointing import needs
 
 #: Actions that are shown beside a decision.
 _SHOWN = 8
@@ -65,7 +68,7 @@ def advise(
 
     choice = int(checked_actions(agent, turn, act)[0])
     legal = np.flatnonzero(turn.action_mask[0]).tolist()
-    opinions = {action: _opinion(game, action) for action in legal}
+    opinions: dict[int, dict[str, Any]] = {action: {"action": action} for action in legal}
     if isinstance(agent, NetworkAgent):
         for action, share in enumerate(agent.probabilities(turn)[0].tolist()):
             if action in opinions:
@@ -78,11 +81,12 @@ def advise(
     shown = best[:_SHOWN] + [o for o in best[_SHOWN:] if o["action"] == played]
     if not any("value" in o or "probability" in o for o in shown):
         shown = [o for o in shown if o["action"] in (choice, played)]
+    scene = game.scene(states, 0, int(states["current_player"][0]), MEMORY_PERFECT, False)
     return Advice(
         step=step,
         agent=label,
         choice=choice,
-        opinions=[Opinion(**opinion) for opinion in shown],
+        opinions=[_opinion(game, scene, opinion) for opinion in shown],
         others=len(legal) - len(shown),
     )
 
@@ -102,8 +106,10 @@ def _searching_follower(agent: Agent) -> Follower | None:
     return follower if isinstance(follower, _Searcher) else None
 
 
-def _opinion(game: Game, action: int) -> dict[str, Any]:
-    return {"action": action, "words": game.action_name(action)}
+def _opinion(game: Game, scene: Scene, opinion: dict[str, Any]) -> Opinion:
+    action = opinion["action"]
+    words, needed = game.action_name(action), needs(scene, game.actions, action)
+    return Opinion(words=words, needs=needed, **opinion)
 
 
 def _rank(opinion: dict[str, Any], choice: int) -> tuple[bool, float, float, int]:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager, suppress
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import anyio
 from anyio.abc import TaskGroup
@@ -16,19 +16,19 @@ from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.middleware.gzip import GZipMiddleware
 from starlette.requests import ClientDisconnect, Request
-from starlette.responses import FileResponse, JSONResponse, Response
+from starlette.responses import FileResponse, JSONResponse, PlainTextResponse, Response
 from starlette.routing import Mount, Route, WebSocketRoute
 from starlette.staticfiles import StaticFiles
 from starlette.websockets import WebSocket, WebSocketDisconnect, WebSocketState
 
 from card_envs.agents import Agent
-from card_envs.contract.game import Game, Option
-from card_envs.contract.style import Style
 from card_envs.engine.history import Replay
-from card_envs.games import load_games
+from card_envs.games import load_game, load_games
 from card_envs.utils.version import VERSION
+from card_envs.web.about import about, guide
 from card_envs.web.agents import AgentMenu
 from card_envs.web.guard import SameOriginMiddleware
+from card_envs.web.kept import KeptTables
 from card_envs.web.messages import (
     FROM_PAGE,
     Act,
@@ -70,6 +70,8 @@ class Settings:
         policies: A folder of policy files.
         agents: Names of further agents.
         runs: A folder of training runs.
+        kept: A folder for unfinished games, which can be gone on with when the server is begun
+            again; None: there is none.
         is_open: Whether tables are begun as open ones.
         limits: What is allowed.
     """
@@ -79,6 +81,7 @@ class Settings:
     policies: Path | None = None
     agents: Sequence[str] = ()
     runs: Path | None = None
+    kept: Path | None = None
     is_open: bool = False
     limits: Limits = field(default_factory=Limits)
 
@@ -94,6 +97,7 @@ def create_app(settings: Settings) -> Starlette:
         routes=[
             Route("/", server.index),
             Route("/api/games", server.games),
+            Route("/api/games/{game}/guide", server.guide),
             Route("/api/tables", server.new_table, methods=["POST"]),
             Route("/api/tables/{name}/again", server.again, methods=["POST"]),
             Route("/api/tables/{name}/replay", server.replay),
@@ -128,7 +132,8 @@ class _Server:
         if settings.runs is not None and not settings.runs.is_dir():
             raise NotADirectoryError(f"--runs: there is no folder {settings.runs}")
         self._games = load_games()
-        self.menu = AgentMenu(self._games, settings.policies, settings.agents)
+        self.menu = AgentMenu(self._games, settings.policies, settings.agents, settings.runs)
+        self._kept = KeptTables(settings.kept, settings.limits.tables) if settings.kept else None
         self._tables = Tables(settings.limits)
         self._workers = Workers()
         self._reading_runs = anyio.Lock()
@@ -146,13 +151,17 @@ class _Server:
         return FileResponse(_STATIC / "index.html")
 
     async def games(self, request: Request) -> Response:
-        about = {
+        answer = {
             "version": VERSION,
             "is_open": self._settings.is_open,
             "has_runs": self._settings.runs is not None,
-            "games": [_about(game, self.menu.labels(game), self._limits) for game in self._games],
+            "games": [about(game, self.menu.labels(game), self._limits) for game in self._games],
         }
-        return JSONResponse(about)
+        return JSONResponse(answer)
+
+    async def guide(self, request: Request) -> Response:
+        name = request.path_params["game"]
+        return PlainTextResponse(await self._tried(lambda: guide(load_game(name))))
 
     async def new_table(self, request: Request) -> Response:
         wanted = await self._read(request, NewTable)
@@ -166,7 +175,7 @@ class _Server:
 
     async def again(self, request: Request) -> Response:
         wanted = await self._read(request, Again)
-        session = self._session(request)
+        session = await self._session(request.path_params["name"])
         self._check_room()
         async with session.lock:
             table = await self._tried(
@@ -195,7 +204,7 @@ class _Server:
         return Response(found, media_type="application/json")
 
     async def replay(self, request: Request) -> Response:
-        session = self._session(request)
+        session = await self._session(request.path_params["name"])
         async with session.lock:
             replay = await self._tried(session.table.replay)
         name = f"{replay.game}.json"
@@ -234,11 +243,22 @@ class _Server:
         except (ValueError, TypeError) as error:
             raise HTTPException(422, str(error)) from None
 
-    def _session(self, request: Request) -> Session:
-        session = self._tables.get(request.path_params["name"])
+    async def _session(self, name: str) -> Session:
+        session = self._tables.get(name)
+        if session is None and (kept := self._kept) is not None:
+            table = await self._workers.run(lambda: kept.restore(name, self.menu))
+            with suppress(TooManyError):
+                session = self._tables.put(name, table) if table else None
         if session is None:
             raise HTTPException(404, _GONE)
         return session
+
+    async def _keep(self, session: Session) -> None:
+        """Write the game of a person down; if there is no room on the disk, it goes on without."""
+        table = session.table
+        if (kept := self._kept) is not None and table.kind == "play":
+            with suppress(OSError):
+                await self._workers.run(lambda: kept.keep(session.name, table))
 
     def _check_room(self) -> None:
         try:
@@ -256,9 +276,10 @@ class _Server:
 
     async def talk(self, page: WebSocket) -> None:
         name = page.path_params["name"]
-        session = self._tables.get(name)
         await page.accept()
-        if session is None:
+        try:
+            session = await self._session(name)
+        except HTTPException:
             await page.close(4404, _GONE)
             return
         try:
@@ -282,6 +303,7 @@ class _Server:
             await page.send_text(welcome)
             with _problems_told() as problems:
                 await self._play_on(session)
+            await self._keep(session)
         for problem in problems:
             await _send(page, problem)
         search = anyio.CancelScope()
@@ -293,7 +315,8 @@ class _Server:
                 await page.close(1003, "messages are texts, this one is of bytes")
                 return
             if self._tables.get(name) is None:
-                await page.close(4404, _GONE)
+                # One that was kept is found again by the page's next try.
+                await page.close(4404 if self._kept is None else 1012, _GONE)
                 return
             with _problems_told() as problems:
                 message = FROM_PAGE.validate_json(text)
@@ -330,12 +353,14 @@ class _Server:
                     state = await self._workers.run(lambda: table.act(action))
                     await self._tell_all(session, state)
                     await self._play_on(session)
+                    await self._keep(session)
                 case Advance(step=step):
                     table.check_step(step)
                     await self._let_agent_act(session)
                 case Undo(step=step):
                     table.check_step(step)
                     await self._tell_all(session, await self._workers.run(table.undo))
+                    await self._keep(session)
                 case Hint(step=step, agent=label):
                     table.check_step(step)
                     agent = await self._adviser(label, session)
@@ -392,47 +417,3 @@ def _problems_told() -> Iterator[list[Problem]]:
 
 async def _send(page: WebSocket, message: BaseModel) -> None:
     await page.send_text(message.model_dump_json())
-
-
-# ---------------------------------------------------------------------------------------------
-# About the games
-# ---------------------------------------------------------------------------------------------
-
-
-def _about(game: Game, labels: Sequence[str], limits: Limits) -> dict[str, Any]:
-    return {
-        "id": game.id,
-        "title": game.title,
-        "players": {
-            "min": game.min_players,
-            "max": game.max_players,
-            "default": game.default_players,
-        },
-        "options": [_option(option, limits) for option in game.options],
-        "agents": list(labels),
-        "default_agent": "ppo" if "ppo" in labels else game.default_opponent,
-        "style": _style(game.style),
-    }
-
-
-def _option(option: Option, limits: Limits) -> dict[str, Any]:
-    default, maximum = option.default, option.maximum
-    if option.name == "max_steps":
-        maximum = limits.decisions
-        default = min(int(default or 0), maximum)
-    return {
-        "name": option.name,
-        "default": default,
-        "doc": option.doc,
-        "choices": list(option.choices),
-        "minimum": option.minimum,
-        "maximum": maximum,
-    }
-
-
-def _style(style: Style) -> Mapping[str, Any]:
-    return {
-        "table": style.table,
-        "back": style.back,
-        "faces": {name: asdict(face) for name, face in style.faces.items()},
-    }

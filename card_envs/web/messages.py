@@ -43,6 +43,7 @@ class NewTable(_Message):
         eyes: Through which seat's eyes the person watches.
         agents: The label of each seat's agent; None for the person.
         practice: Whether the person may ask for hints and undo.
+        open_cards: Whether it is begun as an open table: all cards are seen while one practises.
     """
 
     game: Label
@@ -52,6 +53,7 @@ class NewTable(_Message):
     eyes: Annotated[int, Field(ge=0, lt=_PLAYERS)] = 0
     agents: Annotated[list[Label | None], Field(max_length=_PLAYERS)]
     practice: bool = False
+    open_cards: bool = False
 
 
 class Again(_Message):
@@ -172,6 +174,8 @@ class Frame(_Message):
         scene: The table as data.
         words: The same in words.
         move: The decision that led here.
+        touched: Keys of places that this decision pointed at, if everybody knows.
+        leaders: Who is ahead; nobody while all are level.
         decision: What was decided here; only at a revealed table.
     """
 
@@ -180,6 +184,8 @@ class Frame(_Message):
     scene: Scene
     words: str
     move: Move | None = None
+    touched: list[str] = []
+    leaders: list[int] = []
     decision: Decision | None = None
 
 
@@ -242,10 +248,12 @@ class Opinion(_Message):
         probability: With which the policy takes it; None: the agent is no policy.
         value: The search's estimate of the rank reward; None: it was not tried.
         count: How many rollouts it got.
+        needs: What it points at, as in :class:`LegalAction`.
     """
 
     action: int
     words: str
+    needs: dict[str, int] = {}
     probability: float | None = None
     value: float | None = None
     count: int | None = None

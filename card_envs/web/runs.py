@@ -20,6 +20,7 @@ from filelock import FileLock, Timeout
 from pydantic import BaseModel, ValidationError
 
 from card_envs.utils.files import read_regular
+from card_envs.web.agents import RUN, policy_of_run
 from card_envs.web.messages import shown_name
 
 _DEPTH = 3  # folders within folders that are searched
@@ -73,6 +74,7 @@ class TrainingRun(BaseModel):
         at: The decisions made at each evaluation.
         curves: The evaluations.
         truncated: The share of truncated games at the last one.
+        agent: The label of its policy among the agents; None: it has left none yet.
     """
 
     name: str
@@ -86,6 +88,7 @@ class TrainingRun(BaseModel):
     at: list[int]
     curves: list[Curve]
     truncated: float
+    agent: str | None
 
 
 class Standing(BaseModel):
@@ -199,6 +202,7 @@ def _read_run(folder: Path, name: str) -> TrainingRun:
         at=[entry["decisions"] for entry in entries],
         curves=_curves(entries),
         truncated=last.get("truncated", 0.0),
+        agent=f"{RUN}{name}" if policy_of_run(folder) else None,
     )
 
 
@@ -216,8 +220,9 @@ def _state(folder: Path, config: dict[str, Any]) -> Literal["finished", "trainin
     if _is_locked(folder):
         return "training"
     card = folder / f"{config['name']}.json"
+    noted = json.loads(_text(card)) if card.exists() else {}
     # A run that was given more decisions has its old policy until they are made.
-    is_whole = card.exists() and json.loads(_text(card))["config"] == config
+    is_whole = noted.get("config") == config and noted.get("finished", True)
     return "finished" if is_whole else "stopped"
 
 

@@ -46,8 +46,9 @@ class Page(Protocol):
 
 @dataclass
 class Session:
-    """A table and the pages that look at it."""
+    """A table with its id, and the pages that look at it."""
 
+    name: str
     table: ViewedTable
     lock: anyio.Lock = field(default_factory=anyio.Lock)
     pages: set[Any] = field(default_factory=set)
@@ -85,10 +86,19 @@ class Tables:
         Raises:
             TooManyError: There are too many.
         """
-        self.check_room()
-        name = secrets.token_urlsafe(16)
-        self._sessions[name] = Session(table, last_used=self._clock())
-        return name
+        return self.put(secrets.token_urlsafe(16), table).name
+
+    def put(self, name: str, table: ViewedTable) -> Session:
+        """Keep a table under this id, or find the one that is there.
+
+        Raises:
+            TooManyError: There are too many.
+        """
+        session = self.get(name)
+        if session is None:
+            self.check_room()
+            session = self._sessions[name] = Session(name, table, last_used=self._clock())
+        return session
 
     def check_room(self) -> None:
         """Forget idle tables, and one that is done where there is no room for another one.

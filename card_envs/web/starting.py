@@ -46,13 +46,13 @@ def begin_table(wanted: NewTable, menu: AgentMenu, decisions: int, *, is_open: b
         if (label is None) != (seat == person):
             raise ValueError(f"agents[{seat}] must be a label, or None for the person's seat alone")
     seed = check_seed(None)
-    agents = _agents(game, seed, menu, wanted.agents)
+    agents = seated(game, seed, menu, wanted.agents)
     return ViewedTable(
         BaseTable(game, agents, seed=seed, **options),
         "watch" if person is None else "play",
         wanted.eyes if person is None else person,
         tuple(wanted.agents),
-        is_open=is_open,
+        is_open=is_open or wanted.open_cards,
         practice=wanted.practice and person is not None,
     )
 
@@ -72,15 +72,16 @@ def begin_again(table: ViewedTable, menu: AgentMenu, *, same_deal: bool) -> View
     if table.kind == "replay":
         raise ValueError("nobody plays at this table; begin a new game")
     seed = table.replay().seed if same_deal else check_seed(None)
-    agents = _agents(table.game, seed, menu, table.labels)
+    agents = seated(table.game, seed, menu, table.labels)
     played = BaseTable(table.game, agents, seed=seed, **table.table.options)
     return replace(table, table=played, _moves=[])
 
 
-def _agents(
+def seated(
     game: Game, seed: int, menu: AgentMenu, labels: Sequence[str | None]
 ) -> list[Agent | None]:
-    """The agents by seat; those of one label make other random choices at each seat."""
+    """The agents by seat, None for a person's; those of one label make other random choices at
+    each."""
     return [
         None if label is None else menu.make(label, game, (seed + seat + 1) % 2**64)
         for seat, label in enumerate(labels)

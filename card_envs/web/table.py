@@ -9,9 +9,9 @@ eyes only; the seed and the actions, from which all cards follow, are given away
 from __future__ import annotations
 
 import secrets
-from collections.abc import Iterator
-from dataclasses import dataclass, field
-from typing import Literal
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -43,11 +43,13 @@ _Eyes = int | Literal["all", "mover"]
 
 @dataclass(frozen=True)
 class _Words:
-    """A decision in words: as its player knows it, and as the others learn it."""
+    """A decision in words: as its player knows it, and as the others learn it; and what it pointed
+    at, if it hides nothing."""
 
     player: int
     own: str
     public: str
+    touched: tuple[str, ...] = ()
 
 
 @dataclass
@@ -72,17 +74,26 @@ class ViewedTable:
     _moves: list[_Words] = field(default_factory=list)
 
     @classmethod
-    def of_replay(cls, replay: Replay) -> ViewedTable:
-        """A table at which a replay is looked at; the viewer has its cards already.
+    def of_replay(
+        cls, replay: Replay, agents: Sequence[Agent | None] = (), **seating: Any
+    ) -> ViewedTable:
+        """A table at which a replay is looked at, or one whose game goes on from there.
+
+        Args:
+            replay: The game so far.
+            agents: By seat; none: nobody plays.
+            seating: Arguments of the class; by default the viewer has the replay's cards already.
 
         Raises:
             ValueError: An action of the replay is not legal.
         """
         nobody = (None,) * int(replay.options["num_players"])
         options = {name: each for name, each in replay.options.items() if name != "num_players"}
-        table = BaseTable(load_game(replay.game), nobody, seed=replay.seed, **options)
+        game = load_game(replay.game)
+        table = BaseTable(game, agents or nobody, seed=replay.seed, **options)
         table.begin(replay.seed, actions=replay.actions)
-        viewed = cls(table, "replay", 0, nobody, is_open=True)
+        viewer = {"kind": "replay", "seat": 0, "labels": nobody, "is_open": True}
+        viewed = cls(table, **{**viewer, **seating})
         for states, action in replay.steps():
             viewed._note(states, action)
         return viewed
@@ -170,8 +181,16 @@ class ViewedTable:
             move=self.visible_words(step - 1, observer if eyes == "mover" else eyes)
             if step
             else None,
+            touched=list(self._moves[step - 1].touched) if step else [],
+            leaders=self._leaders(states),
             decision=told,
         )
+
+    def _leaders(self, states: NDArray[np.void]) -> list[int]:
+        """Who is ahead; nobody while all are level."""
+        standing = states["standing"][0, : self.table.num_players]
+        ahead = np.flatnonzero(standing == standing.max()).tolist()
+        return ahead if len(ahead) < self.table.num_players else []
 
     def state(self, *, was_undone: bool = False) -> State:
         """Where the table stands, for the viewer."""
@@ -228,7 +247,9 @@ class ViewedTable:
     def _at(self, step: int) -> tuple[NDArray[np.void], int]:
         """The record before the decision ``step``, and the action that was played."""
         for number, (states, action) in enumerate(Replay.of(self.table).steps()):
-            if number == step:
+            if number == step - 1:
+                self._note_touched(number, states, action)
+            elif number == step:
                 return states, action
         raise ValueError(f"step must be from 0 to {self.steps}, got {step}")
 
@@ -276,6 +297,7 @@ class ViewedTable:
 
     def _step(self, action: int) -> State:
         self._note(self.table.states, action)
+        self._note_touched(self.steps - 1, self.table.states, action)
         self.table.step(action)
         return self.state()
 
@@ -283,6 +305,14 @@ class ViewedTable:
         own = self.game.action_name(action)
         public = self.game.public_action_name(states, 0, action)
         self._moves.append(_Words(mover(states[0]), own, public))
+
+    def _note_touched(self, step: int, states: NDArray[np.void], action: int) -> None:
+        """What the decision pointed at, with the record as it was then."""
+        move = self._moves[step]
+        if move.own == move.public and not move.touched:
+            scene = self.game.scene(states, 0, move.player, MEMORY_PERFECT, False)
+            touched = tuple(needs(scene, self.game.actions, action))
+            self._moves[step] = replace(move, touched=touched)
 
     def _undo_to(self) -> int | None:
         """The person's last decision; None: there is none, or undo is not allowed."""

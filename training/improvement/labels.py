@@ -22,7 +22,7 @@ from card_envs.utils.files import open_output
 from training.games.selfplay import SelfPlayGames
 from training.improvement.config import ImprovementConfig
 from training.runs.config import PoolSection
-from training.runs.run_folder import RunFolder
+from training.runs.run import Run
 
 # Steps of all games before the first label: positions are then of any stage of a game.
 _BURN_IN = 200
@@ -102,7 +102,7 @@ def read_labels(path: Path) -> Labels:
 
 
 def label_positions(
-    run: RunFolder[ImprovementConfig], policy: NetworkAgent, iteration: int, shard: int
+    run: Run[ImprovementConfig], policy: NetworkAgent, iteration: int, shard: int
 ) -> Labels:
     """Label one shard's positions; they follow from the run, the policy and the two numbers.
 

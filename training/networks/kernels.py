@@ -158,36 +158,35 @@ def draw_actions(
 
 
 @jit
-def evaluate_actions(
-    logits,
-    starts,
-    features,
-    begins,
-    ends,
-    actions,
-    chosen,
-    probs,
-    log_probs,
-    log_prob,
-    entropy,
-):
-    """The chosen action's log probability and the entropy of each row.
-
-    ``probs`` and ``log_probs`` of all actions, row after row, are what the gradient needs.
-    """
+def write_all_log_probs(logits, starts, features, begins, ends, actions, probs, log_probs):
+    """Write probabilities and log probabilities of all actions, row after row."""
     at = 0
     for i in range(len(begins)):
         begin, end = begins[i], ends[i]
-        count = end - begin
-        of_row, logs_of_row = probs[at : at + count], log_probs[at : at + count]
+        behind = at + end - begin
+        of_row, logs_of_row = probs[at:behind], log_probs[at:behind]
         write_log_probs(logits[i], starts, features, begin, end, actions, of_row, logs_of_row)
-        total = _ZERO
-        for k in range(count):
-            total -= of_row[k] * logs_of_row[k]
-            if actions[begin + k] == chosen[i]:
-                log_prob[i] = logs_of_row[k]
-        entropy[i] = total
-        at += count
+        at = behind
+
+
+@jit
+def evaluate_actions(
+    begins, ends, actions, chosen, probs, log_probs, anchor, log_prob, entropy, divergence
+):
+    """The chosen action's log probability, the entropy and the KL divergence from the anchor of
+    each row, given probabilities and log probabilities of all actions, row after row, and the
+    anchor's log probabilities if it has any."""
+    at = 0
+    for i in range(len(begins)):
+        total, ahead = _ZERO, _ZERO
+        for place in range(begins[i], ends[i]):
+            total -= probs[at] * log_probs[at]
+            if len(anchor):
+                ahead += probs[at] * (log_probs[at] - anchor[at])
+            if actions[place] == chosen[i]:
+                log_prob[i] = log_probs[at]
+            at += 1
+        entropy[i], divergence[i] = total, ahead
 
 
 @jit
@@ -200,9 +199,12 @@ def evaluate_actions_backward(
     chosen,
     probs,
     log_probs,
+    anchor,
     entropy,
-    log_prob_gradient,
-    entropy_gradient,
+    divergence,
+    of_log_prob,
+    of_entropy,
+    of_divergence,
     out,
 ):
     """The gradient with respect to the logits of features, added to ``out``."""
@@ -210,64 +212,13 @@ def evaluate_actions_backward(
     for i in range(len(begins)):
         gradient = out[i]
         for place in range(begins[i], ends[i]):
-            action, prob = actions[place], probs[at]
-            slope = -prob * (
-                log_prob_gradient[i] + entropy_gradient[i] * (log_probs[at] + entropy[i])
-            )
+            action = actions[place]
+            slope = of_log_prob[i] + of_entropy[i] * (log_probs[at] + entropy[i])
+            if len(anchor):
+                slope -= of_divergence[i] * (log_probs[at] - anchor[at] - divergence[i])
+            slope *= -probs[at]
             if action == chosen[i]:
-                slope += log_prob_gradient[i]
+                slope += of_log_prob[i]
             for k in range(starts[action], starts[action + 1]):
                 gradient[features[k]] += slope
-            at += 1
-
-
-@jit
-def measure_divergences(
-    logits,
-    reference_logits,
-    starts,
-    features,
-    begins,
-    ends,
-    actions,
-    reference,
-    probs,
-    log_ratios,
-    divergence,
-):
-    """The KL divergence of each row's distribution from that of the reference's logits.
-
-    ``probs`` and ``log_ratios`` of all actions, row after row, are what the gradient needs;
-    ``reference`` has room for all actions of a row.
-    """
-    at = 0
-    for i in range(len(begins)):
-        begin, end = begins[i], ends[i]
-        count = end - begin
-        of_row, logs_of_row = probs[at : at + count], log_ratios[at : at + count]
-        write_log_probs(
-            reference_logits[i], starts, features, begin, end, actions, of_row, reference
-        )
-        write_log_probs(logits[i], starts, features, begin, end, actions, of_row, logs_of_row)
-        total = _ZERO
-        for k in range(count):
-            logs_of_row[k] -= reference[k]
-            total += of_row[k] * logs_of_row[k]
-        divergence[i] = total
-        at += count
-
-
-@jit
-def measure_divergences_backward(
-    starts, features, begins, ends, actions, probs, log_ratios, divergence, gradient, out
-):
-    """The gradient with respect to the logits of features, added to ``out``."""
-    at = 0
-    for i in range(len(begins)):
-        of_row = out[i]
-        for place in range(begins[i], ends[i]):
-            action = actions[place]
-            slope = gradient[i] * probs[at] * (log_ratios[at] - divergence[i])
-            for k in range(starts[action], starts[action + 1]):
-                of_row[features[k]] += slope
             at += 1

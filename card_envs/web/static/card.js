@@ -61,7 +61,7 @@ function rowsOf(label) {
 function lettering(label, bottom, isLarge) {
   const rows = rowsOf(label);
   const longest = Math.max(...rows.map((row) => row.length));
-  const size = Math.min(isLarge ? 22 : 13, (WIDTH - 8) / (0.6 * longest));
+  const size = Math.min(isLarge ? 22 : 13, (WIDTH - 10) / (0.64 * longest));
   return rows.map((row, k) =>
     s("text", {
       class: "label", x: WIDTH / 2, y: bottom - (rows.length - 1 - k) * (size + 1) + (rows.length > 1 ? 4 : 0),

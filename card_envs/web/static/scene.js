@@ -26,8 +26,14 @@ export function playerDot(player) {
  */
 export function drawTable(scene, style, options) {
   const [own, ...others] = scene.seats;
+  const draw = (seat) => drawSeat(seat, style, options);
+  // Clockwise from the observer, who sits below: up the left side, along the top, down the right side.
+  const high = others.length < 2 ? 0 : others.length < 5 ? 1 : 2;
+  const [left, top, right] = [others.slice(0, high), others.slice(high, others.length - high), high ? others.slice(-high) : []];
   const table = h("div", { class: "table", style: { "--felt": style.table } },
-    h("div", { class: "others", data: { seats: others.length } }, others.map((seat) => drawSeat(seat, style, options))),
+    left.length ? h("div", { class: "left" }, left.map(draw)) : null,
+    top.length ? h("div", { class: "top-side" }, top.map(draw)) : null,
+    right.length ? h("div", { class: "right" }, right.map(draw)) : null,
     h("div", { class: "middle" },
       scene.standing.length ? drawStanding(scene) : null,
       h("div", { class: "zones" }, scene.zones.map((zone) => drawZone(zone, `-/${zone.name}`, "nobody's", style, options)))),

@@ -14,6 +14,8 @@ import { Transport } from "./transport.js";
 // Milliseconds for which a move of another player stays, by pace.
 const PACES = { slow: 1800, normal: 900, fast: 300, instant: 0 };
 
+const isSmall = () => matchMedia("(max-width: 62rem)").matches;
+
 export class TablePage {
   constructor(page, games, name) {
     this.games = games;
@@ -197,9 +199,15 @@ export class TablePage {
     this.parts.board.replaceChildren(title, table);
     this.drawPrompt(scene);
     this.drawKnown(scene);
-    // On a small screen the bar with the choices lies over the end of the table.
-    if (isNew && matchMedia("(max-width: 62rem)").matches) this.parts.board.scrollIntoView({ block: "end" });
+    if (isNew) this.scrollToDecision();
     if (focused) this.parts.board.parentElement.querySelector(`[data-key="${CSS.escape(focused)}"]`)?.focus();
+  }
+
+  /** The own hand and, below it, what is to be decided: both are seen, or the hand and the beginning of the other. */
+  scrollToDecision() {
+    const top = this.parts.board.querySelector(".seat.own").getBoundingClientRect().top;
+    const bottom = this.parts.prompt.getBoundingClientRect().bottom;
+    if (bottom > innerHeight || top < 0 || isSmall()) scrollBy(0, Math.min(bottom - innerHeight, top) + 4);
   }
 
   drawBadges() {

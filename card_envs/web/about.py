@@ -1,0 +1,83 @@
+"""What the page is told about the games: options, agents and their strength, the guide."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from typing import Any
+
+from card_envs.agents import agent_names, policy_path, shipped_policies
+from card_envs.contract.game import Game, Option
+from card_envs.contract.style import Style
+from card_envs.games import rules_file
+from card_envs.web.sessions import Limits
+
+
+def guide(game: Game) -> str:
+    """The game explained, in Markdown: its GUIDE.md, else its rules; empty: it has neither."""
+    rules = rules_file(game)
+    path = next((p for p in (rules.with_name("GUIDE.md"), rules) if p.is_file()), None)
+    return path.read_text(encoding="utf-8") if path else ""
+
+
+def about(game: Game, labels: Sequence[str], limits: Limits) -> dict[str, Any]:
+    """What the page is told about a game.
+
+    Args:
+        game: The game.
+        labels: Its agents.
+        limits: What is allowed.
+    """
+    return {
+        "id": game.id,
+        "title": game.title,
+        "players": {
+            "min": game.min_players,
+            "max": game.max_players,
+            "default": game.default_players,
+        },
+        "options": [_option(option, limits) for option in game.options],
+        "agents": list(labels),
+        "default_agent": "ppo" if "ppo" in labels else game.default_opponent,
+        "strength": _strength(game),
+        "style": _style(game.style),
+    }
+
+
+def _strength(game: Game) -> dict[str, list[dict[str, Any]]]:
+    """How the shipped policies did against others, from their cards."""
+    found = {}
+    for name in shipped_policies(game):
+        path = policy_path(name, game)
+        if path is not None and path.with_suffix(".json").is_file():
+            card = json.loads(path.with_suffix(".json").read_text(encoding="utf-8"))
+            found[name] = [
+                {key: result[key] for key in ("opponents", "num_players", "rank", "rank_ci95")}
+                for result in card.get("strength", {}).get("results", ())
+                if result["opponents"] in agent_names(game)
+            ]
+    return found
+
+
+def _option(option: Option, limits: Limits) -> dict[str, Any]:
+    default, maximum = option.default, option.maximum
+    if option.name == "max_steps":
+        maximum = limits.decisions
+        default = min(int(default or 0), maximum)
+    return {
+        "name": option.name,
+        "default": default,
+        "doc": option.doc,
+        "choices": list(option.choices),
+        "minimum": option.minimum,
+        "maximum": maximum,
+    }
+
+
+def _style(style: Style) -> Mapping[str, Any]:
+    return {
+        "table": style.table,
+        "back": style.back,
+        "faces": {name: asdict(face) for name, face in style.faces.items()},
+    }

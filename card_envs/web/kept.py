@@ -1,0 +1,92 @@
+"""``KeptTables``: unfinished games of persons on the disk, so that they outlive the server.
+
+A file holds seed and history, from which all cards follow: nobody but the server's user may read
+it, and the table's random id is its name, as it is the right to sit there.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from pydantic import BaseModel, ValidationError
+
+from card_envs.engine.history import Replay
+from card_envs.games import load_game
+from card_envs.utils.files import read_regular, write_text
+from card_envs.web.agents import AgentMenu
+from card_envs.web.starting import seated
+from card_envs.web.table import ViewedTable
+
+_NAME = re.compile(r"[\w-]{22}", re.ASCII)
+_MOST_BYTES = 1_000_000
+
+
+class _Kept(BaseModel):
+    replay: str
+    seat: int
+    labels: list[str | None]
+    is_open: bool
+    practice: bool
+
+
+class KeptTables:
+    """The files of a folder.
+
+    Args:
+        folder: The folder; it is made if needed.
+        most: How many files there may be; the oldest make room.
+    """
+
+    def __init__(self, folder: Path, most: int) -> None:
+        self._folder = folder
+        self._most = most
+
+    def _path(self, name: str) -> Path:
+        return self._folder / f"{name}.json"
+
+    def keep(self, name: str, table: ViewedTable) -> None:
+        """Write down how a table stands, or forget it if its game is over.
+
+        Raises:
+            OSError: The folder cannot be written to.
+        """
+        path = self._path(name)
+        if table.is_over:
+            path.unlink(missing_ok=True)
+            return
+        kept = _Kept(
+            replay=Replay.of(table.table).to_json(),
+            seat=table.seat,
+            labels=list(table.labels),
+            is_open=table.is_open,
+            practice=table.practice,
+        )
+        self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        is_new = not path.exists()
+        write_text(path, kept.model_dump_json())
+        if is_new:
+            files = sorted(self._folder.glob("*.json"), key=lambda each: each.stat().st_mtime)
+            for old in files[: -self._most]:
+                old.unlink(missing_ok=True)
+
+    def restore(self, name: str, menu: AgentMenu) -> ViewedTable | None:
+        """The table as it was; None: there is none, or its game or an agent is no longer there."""
+        if not _NAME.fullmatch(name):
+            return None
+        try:
+            kept = _Kept.model_validate_json(read_regular(self._path(name), _MOST_BYTES))
+            replay = Replay.from_bytes(kept.replay.encode())
+            game = load_game(replay.game)
+            agents = seated(game, replay.seed, menu, kept.labels)
+            return ViewedTable.of_replay(
+                replay,
+                agents,
+                kind="play",
+                seat=kept.seat,
+                labels=tuple(kept.labels),
+                is_open=kept.is_open,
+                practice=kept.practice,
+            )
+        except (OSError, ValueError, ValidationError):
+            return None
