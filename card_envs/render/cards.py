@@ -21,7 +21,7 @@ from card_envs.render.drawing import (
 )
 from card_envs.render.glyphs import width_of
 
-#: Widths of cards; only the widest have their names on them beside a symbol.
+#: Widths of cards; only the large ones and wider have their names on them beside a symbol.
 LARGE, SMALL, TINY = 64, 46, 36
 _TALL = 1.36  # heights
 _STACK = 3
@@ -34,8 +34,8 @@ def draw_card(card: Card, look: Look, size: int) -> Drawing:
     face = look.style.face(card.name) if card.name else None
     count = _tag(f"×{card.count}", INK, WHITE, 13) if card.count > 1 else None
     marks = _tag(card.marks, INK, WHITE, 12) if card.marks else None
-    label = face.lettering(card.name) if face and (size == LARGE or not face.symbol) else ""
-    lettering = _lettering(label, size - 7)
+    label = face.lettering(card.name) if face and (size >= LARGE or not face.symbol) else ""
+    lettering = _lettering(label, size - 7, max(size / LARGE, 1))
     tags = sum(tag.width for tag in (count, marks) if tag)
     width = max(size, lettering.width + 7, tags)
     height = max(size * _TALL, lettering.height + 8)
@@ -86,10 +86,10 @@ def _centred(
     return x - text.width / 2, y - size * (BASELINE - 0.36), text
 
 
-def _lettering(label: str, width: float) -> Drawing:
+def _lettering(label: str, width: float, scale: float) -> Drawing:
     """A label in letters as large as fit into two lines; a long word makes them wider."""
     for size in _LETTERS:
-        drawing = wrapped(label, size, INK, width, is_bold=True, is_centred=True)
+        drawing = wrapped(label, size * scale, INK, width, is_bold=True, is_centred=True)
         if drawing.width <= width and len(drawing.parts) <= 2:
             break
     return drawing

@@ -27,6 +27,7 @@ _WIDE = 700  # from here on seats are beside the middle, and not only above it
 _SIDE = 0.25  # their width
 _NOTES = 250  # the least width of sentences beside numbers
 _WORDS = 110  # the least width of words in a grid
+_EXTRA = (36, 18, 0)  # how much wider large cards can be where there is room
 _SHORT = 5  # letters of a counter that needs its name
 
 
@@ -58,10 +59,12 @@ def page(
             text = wrapped(caption, _BODY, look.ink, room - 2 * _PADDING, is_bold=True)
             line = boxed(text, Rect(room, 0, look.pill, 6), _PADDING / 2) if caption else None
             foot = column([_foot(scene, look, room, grids), line], _GAP)
-        whole = column([head, _table(scene, look, room, 0), foot], _GAP)
-        slack = height - 2 * _GAP - whole.height
-        if slack > 0:
-            whole = column([head, _table(scene, look, room, slack), foot], _GAP)
+        for extra in _EXTRA if height else (0,):
+            whole = column([head, _table(scene, look, room, extra, 0), foot], _GAP)
+            slack = height - 2 * _GAP - whole.height
+            if slack >= 0 and whole.width <= room + 1:
+                whole = column([head, _table(scene, look, room, extra, slack), foot], _GAP)
+                break
         if whole.width <= room + 1:
             return boxed(whole, Rect(width, 0, look.ground), _GAP)
         width = whole.width + 2 * _GAP
@@ -84,8 +87,16 @@ def _head(scene: Scene, look: Look, width: float) -> Drawing:
 # ---------------------------------------------------------------------------------------------
 
 
-def _table(scene: Scene, look: Look, width: float, slack: float) -> Drawing:
-    """The seats clockwise from the left of one's own, which is below the middle."""
+def _table(scene: Scene, look: Look, width: float, extra: int, slack: float) -> Drawing:
+    """The seats clockwise from the left of one's own, which is below the middle.
+
+    Args:
+        scene: The scene.
+        look: Its colours.
+        width: The width.
+        extra: How much wider one's own cards are, and those in the middle, than they must be.
+        slack: How much higher the middle is.
+    """
     room = width - 2 * _GAP
     own, *others = scene.seats
     half = len(others) // 2
@@ -103,21 +114,22 @@ def _table(scene: Scene, look: Look, width: float, slack: float) -> Drawing:
     # Few stand between those at the sides, many above them.
     is_above = not sides or len(rows[0]) > 2
     above = [
-        _row(row, look, room if is_above else between, is_centred=len(row) == 1)
+        _row(row, look, room if is_above else between, SMALL, is_centred=len(row) == 1)
         for row in rows
         if row
     ]
-    middle: Part = _middle(scene, look, between - 2 * _PADDING)
+    panels = [_row([seat], look, side, SMALL) for seat in sides]
+    middle = _middle(scene, look, between - 2 * _PADDING, LARGE + extra)
+    taken = 2 * _PADDING if is_above else sum(part.height + _GAP for part in above)
+    height = max(middle.height + taken, *(panel.height for panel in panels), 0) + slack
+    free = height if is_above else height - taken
+    centre = centred(middle, max(between, middle.width), free)
     if not is_above:
-        middle = column([*above, middle], _GAP, is_centred=True)
+        centre = column([*above, centre], _GAP, is_centred=True)
         above = []
-    panels = [_row([seat], look, side) for seat in sides]
-    height = max(middle.height + 2 * _PADDING * is_above, *(p.height for p in panels), 0) + slack
-    middle = centred(middle, max(between, middle.width), height)
     if panels:
-        middle = flow([panels[0], middle, panels[1]], 1e9, _GAP, 0, is_level=True)
-    below = _row([own], look, room, LARGE, is_centred=True)
-    parts = [*above, middle, below]
+        centre = flow([panels[0], centre, panels[1]], 1e9, _GAP, 0, is_level=True)
+    parts = [*above, centre, _row([own], look, room, LARGE + extra, is_centred=True)]
     return boxed(column(parts, _GAP), Rect(width, 0, look.table, 14, look.line, 2), _GAP)
 
 
@@ -125,7 +137,7 @@ def _row(
     seats: Sequence[Seat],
     look: Look,
     width: float,
-    size: int = SMALL,
+    size: int,
     *,
     is_centred: bool = False,
 ) -> Drawing:
@@ -176,7 +188,7 @@ def _zone(zone: Zone, look: Look, size: int, width: float) -> Drawing:
     """A zone: its name and note above its cards."""
     # A pile of many known kinds is a list, not something to look at.
     if zone.layout == "pile" and len(zone.cards) > 3:
-        size = TINY
+        size = min(size, TINY)
     room = width - 2 * _PADDING if zone.highlight else width
     drawn: list[Part] = [draw_card(card, look, size) for card in zone.cards]
     name = capitalized(zone.name) + ("" if drawn else ": empty")
@@ -195,10 +207,10 @@ def _zone(zone: Zone, look: Look, size: int, width: float) -> Drawing:
     return boxed(content, Rect(0, 0, "", 8, look.accent, 1.5), 6)
 
 
-def _middle(scene: Scene, look: Look, width: float) -> Drawing:
+def _middle(scene: Scene, look: Look, width: float, size: int) -> Drawing:
     """What belongs to nobody, or the standing."""
     zones = flow(
-        [_zone(zone, look, LARGE, width) for zone in scene.zones], width, 20, 10, is_centred=True
+        [_zone(zone, look, size, width) for zone in scene.zones], width, 20, 10, is_centred=True
     )
     if not scene.standing:
         return zones

@@ -95,14 +95,14 @@ def draw(
         height = round(width * drawing.height / drawing.width)
     else:
         ratio = height / width
-        drawing = _framed(scene, look, ratio, caption, *_fit(scene, look, ratio, caption))
+        drawing = _framed(scene, look, ratio, caption, *_fit([(scene, caption)], look, ratio))
     return Picture(drawing, width, height, look.ground, (scene,))
 
 
 def frames(
     scenes: Sequence[Scene], captions: Sequence[str], style: Style, *, theme: str = "dark"
 ) -> Iterator[NDArray[np.uint8]]:
-    """The pictures of a video, uint8 (720, 960, 3): everything is of one size in all of them.
+    """The pictures of a video, uint8 (720, 960, 3), all of one scale.
 
     Args:
         scenes: The tables.
@@ -115,8 +115,7 @@ def frames(
     """
     look, ratio = look_of(style, theme), HEIGHT / WIDTH
     shown = list(zip(scenes, captions, strict=True))
-    fits = [_fit(scene, look, ratio, caption) for scene, caption in shown]
-    width, count = max(width for width, _ in fits), min(count for _, count in fits)
+    width, count = _fit(shown, look, ratio)
     for scene, caption in shown:
         drawing = _framed(scene, look, ratio, caption, width, count)
         yield Picture(drawing, WIDTH, HEIGHT, look.ground, (scene,)).pixels()
@@ -130,14 +129,21 @@ def _framed(
     return layout.page(scene, look, width, width * ratio, grids=grids, caption=caption)
 
 
-def _fit(scene: Scene, look: Look, ratio: float, caption: str) -> tuple[int, int]:
-    """The least width at which a table fits into a frame, and how many of its grids do."""
+def _fit(shown: Sequence[tuple[Scene, str]], look: Look, ratio: float) -> tuple[int, int]:
+    """The least width at which tables fit into a frame, and how many of their grids do."""
 
     def fits(width: int) -> bool:
-        drawing = _framed(scene, look, ratio, caption, width, count)
-        return drawing.width <= width + 1 and drawing.height <= width * ratio + 1
+        grids = [(scene, scene.grids[:count], text) for scene, text in shown]
+        drawings = (
+            layout.page(scene, look, width, grids=known, caption=text)
+            for scene, known, text in grids
+        )
+        return all(
+            drawing.width <= width + 1 and drawing.height <= width * ratio + 1
+            for drawing in drawings
+        )
 
-    for count in range(len(scene.grids), -1, -1):
+    for count in range(max(len(scene.grids) for scene, _ in shown), -1, -1):
         widths = [width for width in _WIDTHS if width <= _FULL or not count]
         place = bisect_left(widths, True, key=fits)
         if place < len(widths):
