@@ -30,9 +30,9 @@ from training.improvement.labels import (
     read_labels,
     write_labels,
 )
-from training.runs.arguments import add_run_arguments, run_of
+from training.runs.arguments import add_run_arguments
 from training.runs.evaluation import evaluate_learner
-from training.runs.run import Run, use_threads
+from training.runs.run import Run, run_of, use_threads
 from training.runs.tasks import add_arguments, check_backend, do_tasks
 
 ImprovementRun = Run[ImprovementConfig]

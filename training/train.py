@@ -29,10 +29,10 @@ from training.games.selfplay import SelfPlayGames
 from training.imitation import imitate
 from training.ppo import PPO, device_of
 from training.runs import checkpoint
-from training.runs.arguments import add_run_arguments, run_of
+from training.runs.arguments import add_run_arguments
 from training.runs.config import Config
 from training.runs.evaluation import evaluate_learner, plot_learning_curve
-from training.runs.run import Run, use_threads
+from training.runs.run import Run, run_of, use_threads
 
 logger = logging.getLogger("card_envs")
 

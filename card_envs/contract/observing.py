@@ -1,4 +1,4 @@
-"""Helpers with which all games write their observations.
+"""Helpers with which all games write their observations and masks.
 
 Writing observations is most of a decision's time, so:
 

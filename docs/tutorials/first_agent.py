@@ -64,7 +64,7 @@ the *rank reward*: +1 is ahead of everybody, 0 as strong as the others, −1 beh
 for line in (OUT / "progress.jsonl").read_text().splitlines():
     entry = json.loads(line)
     ranks = [f"{entry[key]:+.3f} {key}" for key in entry if f"{key}_ci95" in entry]
-    print(f"{entry['decisions']:>9,} decisions, {entry['seconds']:4.0f} s: {', '.join(ranks)}")
+    print(f"{entry['decisions']:>9,} decisions: {', '.join(ranks)}")
 
 # %% [markdown]
 """

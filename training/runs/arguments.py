@@ -4,18 +4,11 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
-from typing import Any, TypeVar
 
 from card_envs.agents import make_agent
 from card_envs.agents.search.agents import Searcher
 from card_envs.commands import arguments
 from card_envs.contract.game import Game
-from training.runs.config import GameConfig
-from training.runs.keys import load
-from training.runs.records import command_as_typed
-from training.runs.run import Run
-
-_Config = TypeVar("_Config", bound=GameConfig)
 
 
 def add_set_argument(parser: argparse.ArgumentParser) -> None:
@@ -31,8 +24,8 @@ def add_set_argument(parser: argparse.ArgumentParser) -> None:
 
 
 def add_run_arguments(parser: argparse.ArgumentParser, prefix: str) -> None:
-    """Add the arguments of a run that can be resumed; :func:`run_of` reads them. The default
-    folder's name begins with the prefix."""
+    """Add the arguments of a run that can be resumed; :func:`training.runs.run.run_of`
+    reads them. The default folder's name begins with the prefix."""
     parser.add_argument("config", nargs="?", help="a YAML file")
     add_set_argument(parser)
     about = f"the run's folder; default: runs/{prefix}<config's name>"
@@ -40,27 +33,6 @@ def add_run_arguments(parser: argparse.ArgumentParser, prefix: str) -> None:
     parser.add_argument("--resume", type=Path, metavar="DIR", help="resume the run in DIR")
     parser.set_defaults(prefix=prefix)
     arguments.add_games_argument(parser)
-
-
-def run_of(
-    args: argparse.Namespace, module: str, model: type[_Config]
-) -> tuple[Run[_Config], dict[str, Any]]:
-    """The run that a module's arguments ask for, and what is said of it: ``resume`` and
-    ``command_line``; ValueError if it cannot be made."""
-    if args.resume:
-        if args.config or args.out:
-            raise ValueError("--resume DIR takes its configuration from DIR: give no other")
-        run = Run.reopen(args.resume, args.set, model)
-        words = ["--resume", str(args.resume)]
-    elif args.config:
-        folder = args.out or Path("runs") / f"{args.prefix}{Path(args.config).stem}"
-        run = Run(load(model, args.config, args.set), folder)
-        words = [args.config]
-    else:
-        raise ValueError("give a configuration, a YAML file, or --resume DIR")
-    changes = ["--set", *args.set] if args.set else []
-    command_line = command_as_typed(module, *words, *changes, games_from=args.games_from)
-    return run, {"resume": args.resume is not None, "command_line": command_line}
 
 
 def check_search(name: str, deals: int, game: Game) -> None:

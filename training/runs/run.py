@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import json
 import logging
 import os
@@ -23,7 +24,14 @@ from card_envs.utils.files import followed, left_beside, write_json, write_outpu
 from card_envs.utils.words import counted
 from training.runs.config import Config, GameConfig
 from training.runs.keys import Section, load
-from training.runs.records import commit_of, identity, machine, read_json, versions
+from training.runs.records import (
+    command_as_typed,
+    commit_of,
+    identity,
+    machine,
+    read_json,
+    versions,
+)
 
 logger = logging.getLogger("card_envs")
 
@@ -314,6 +322,27 @@ class Run(Generic[_Config]):
         kept = [entry for entry in self.progress if entry["decisions"] <= decisions]
         lines = "".join(json.dumps(entry) + "\n" for entry in kept)
         write_output(self.progress_path, lines.encode())
+
+
+def run_of(
+    args: argparse.Namespace, module: str, model: type[_Config]
+) -> tuple[Run[_Config], dict[str, Any]]:
+    """The run that a module's arguments ask for, and what is said of it: ``resume`` and
+    ``command_line``; ValueError if it cannot be made."""
+    if args.resume:
+        if args.config or args.out:
+            raise ValueError("--resume DIR takes its configuration from DIR: give no other")
+        run = Run.reopen(args.resume, args.set, model)
+        words = ["--resume", str(args.resume)]
+    elif args.config:
+        folder = args.out or Path("runs") / f"{args.prefix}{Path(args.config).stem}"
+        run = Run(load(model, args.config, args.set), folder)
+        words = [args.config]
+    else:
+        raise ValueError("give a configuration, a YAML file, or --resume DIR")
+    changes = ["--set", *args.set] if args.set else []
+    command_line = command_as_typed(module, *words, *changes, games_from=args.games_from)
+    return run, {"resume": args.resume is not None, "command_line": command_line}
 
 
 def _is_evaluation(entry: Any, first: Any) -> bool:

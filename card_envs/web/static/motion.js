@@ -81,7 +81,7 @@ export function placesIn(root) {
 
 /** Let the cards fly that have changed their zone. */
 export function animate(root, style, before, after, placesBefore, pace = 1) {
-  if (prefersCalm() || !before || pace === 0) return;
+  if (prefersCalm()) return;
   const places = placesIn(root);
   const layer = h("div", { class: "air", "aria-hidden": "true" });
   document.body.append(layer);

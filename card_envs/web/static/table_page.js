@@ -123,7 +123,7 @@ export class TablePage {
   next() {
     clearTimeout(this.timer);
     this.timer = null;
-    if (!this.queue.length) return this.refresh();
+    if (!this.queue.length) return this.about.kind === "play" ? this.refresh() : null;
     this.take(this.pace === "instant" ? this.queue.length : 1);
     if (this.isPausing) return;
     const isPaced = this.about.kind === "play" && !(this.live.legal.length && !this.queue.length);
@@ -219,7 +219,8 @@ export class TablePage {
 
   show(frame) {
     const before = this.frame?.scene;
-    const places = placesIn(this.parts.board);
+    const pace = this.about.kind === "play" && !this.isBack ? PACES[this.pace] / PACES.normal : this.transport.pace;
+    const places = pace && placesIn(this.parts.board);
     const isStep = this.frame && Math.abs(frame.step - this.frame.step) === 1;
     const isForward = before && frame.step > this.frame.step;
     this.results = isForward && isStep ? newResults(before, frame.scene) : [];
@@ -227,9 +228,7 @@ export class TablePage {
     this.frame = frame;
     this.pointing = null;
     this.refresh();
-    if (isStep && before?.observer === frame.scene.observer) {
-      animate(this.parts.board, this.game.style, before, frame.scene, places, this.about.kind === "play" && !this.isBack ? PACES[this.pace] / PACES.normal : this.transport.pace);
-    }
+    if (pace && isStep && before?.observer === frame.scene.observer) animate(this.parts.board, this.game.style, before, frame.scene, places, pace);
     this.moves.mark(frame.step);
     this.transport.update();
     this.transport.arrived();

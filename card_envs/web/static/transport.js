@@ -28,9 +28,10 @@ export class Transport {
     clearTimeout(this.timer);
   }
 
-  /** How long a card flies, in shares of its time at an ordinary pace. */
+  /** How long a card flies, in shares of its time at an ordinary pace; 0: too short to be seen. */
   get pace() {
-    return Math.min(SPEEDS[this.speed] / 1000, 1);
+    const share = Math.min(SPEEDS[this.speed] / 1000, 1);
+    return share < 0.1 ? 0 : share;
   }
 
   update() {
