@@ -121,7 +121,7 @@ def test_the_tables_of_keys_are_the_codes(model, monkeypatch):
 @pytest.mark.parametrize(
     ("override", "message"),
     [
-        ("ppo.gama=0.9", "unknown key 'ppo.gama' (did you mean 'gamma'?); allowed here are n_steps, "),
+        ("ppo.gama=0.9", "unknown key 'ppo.gama' (did you mean 'gamma'?); allowed here are "),
         ("speed=1", "unknown key 'speed' (did you mean 'seed'?); allowed here are game, seed, "),
         ("game=chess", "there is no game 'chess'; the games are "),
         ("game=null", "game: a game's id is needed"),
