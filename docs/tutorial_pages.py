@@ -107,7 +107,7 @@ def page(script: Path) -> str:
     for number, cell in enumerate(cells(script)):
         parts.append(cell.text if cell.is_prose else f"```python\n{cell.text.strip()}\n```")
         if number in outputs:
-            parts.append(f'```text title="Output"\n{outputs[number].strip()}\n```')
+            parts.append(f'```text title="Output"\n{outputs[number].rstrip()}\n```')
     return "\n\n".join(parts) + "\n"
 
 

@@ -218,3 +218,11 @@ while decisions < args.decisions:
     if iteration % args.eval_every == 0 or decisions >= args.decisions:
         evaluate_policy()
 writer.close()
+
+# %% [markdown]
+"""
+That is one run, on one core of a busy machine. The seconds are the process's own, without the
+evaluations. The policy is far ahead of `random` after 40 seconds, level with the scripted player
+after two minutes and ahead of it after three. With 200 deals a value among `heuristic` is known to
+about ±0.07.
+"""
