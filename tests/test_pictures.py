@@ -262,6 +262,24 @@ def test_a_word_that_is_too_long_makes_its_card_wider():
     assert long > 90
 
 
+def test_a_word_that_is_too_long_makes_the_picture_wider():
+    word = "w" * 40
+    seat = Seat(0, "you", "", True, "m", ((word, 1),), (Zone(word, (Card(),)),), word)
+    grid = Grid(word, ("", word), ((word, 1),))
+    for changes in (
+        {"seats": (seat, replace(seat, player=1, label="player 1"))},
+        {"title": word},
+        {"prompt": word},
+        {"notes": (word,)},
+        {"legend": ((word, word),)},
+        {"grids": (grid,)},
+        {"zones": (Zone(word, (Card(),), note=word, highlight=True),)},
+    ):
+        drawing = picture.draw(a_scene(**changes), Style(), 330).drawing
+        assert drawing.width > 330
+        check_inside(drawing)
+
+
 @each_game
 @pytest.mark.parametrize("theme", THEMES)
 def test_everything_can_be_read(game, theme):

@@ -56,12 +56,11 @@ def _paint(image: Image, part: Part, left: float, top: float, scale: float) -> N
 
 def _paint_large(image: Image, rect: Rect, x: int, y: int, corner: int, scale: float) -> None:
     """A rectangle of which the corners alone are smoothed and kept."""
-    draw = pillow("ImageDraw").Draw(image)
     width, height = round(rect.width * scale), round(rect.height * scale)
     edge = max(round(rect.thickness * scale), 1) if rect.edge else 0
     for inset, colour in ((0, rect.edge or rect.fill), (edge, rect.fill)):
         for dx, dy in ((corner, inset), (inset, corner)):
-            draw.rectangle((x + dx, y + dy, x + width - 1 - dx, y + height - 1 - dy), colour)
+            image.paste(colour, (x + dx, y + dy, x + width - dx, y + height - dy))
     sprite = _sprite(replace(rect, width=2 * corner / scale, height=2 * corner / scale), scale)
     for left, top in product((0, width - corner), (0, height - corner)):
         first, upper = min(left, corner), min(top, corner)
