@@ -78,9 +78,10 @@ def play(game: Game, agent: Agent, num_players: int, seeds: NDArray[np.uint64]) 
         for row in turn.observation[counts > 1]:
             key = row.tobytes()
             observed[key] = observed.get(key, 0) + 1
-        for i, action in zip(running, checked_actions(agent, turn, agent.act), strict=True):
+        actions = checked_actions(agent, turn, agent.act)
+        for i, action in zip(running.tolist(), actions.tolist(), strict=True):
             before = _round_of(game, states, i)
-            game.rules.step(states, int(i), int(action))
+            game.rules.step(states, i, action)
             is_over = states["terminated"][i] or states["truncated"][i]
             rounds[i] += not is_over and _round_of(game, states, i) != before
         running = np.flatnonzero((states["terminated"] | states["truncated"]) == 0)

@@ -10,18 +10,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from io import BytesIO
 from itertools import groupby
 from pathlib import Path
 
-from PIL import Image
-
 from card_envs.agents import agent_names
 from card_envs.contract.game import Game
-from card_envs.contract.scene import Scene, mover
+from card_envs.contract.scene import Card, Scene, mover
 from card_envs.engine.history import Replay
 from card_envs.games import guide_file, load_game
-from card_envs.render import picture, sprites
+from card_envs.render import picture, svg
+from card_envs.render.cards import LARGE, draw_card
+from card_envs.render.colours import look_of
+from card_envs.render.drawing import Rect, boxed, flow
 from card_envs.utils.files import write_text
 from card_envs.utils.markdown import markdown_table, with_section
 from card_envs.utils.words import capitalized
@@ -33,7 +33,6 @@ PLACE = re.compile(r"^<!-- (?:moves (\d+)-(\d+)|result (\d+)) -->$", re.MULTILIN
 #: Where the site shows a picture: the table before a move, or all cards.
 PICTURE = re.compile(r"^<!-- (?:table (\d+)|cards) -->$", re.MULTILINE)
 
-_CARD = (74, 104)
 _CARDS_IN_A_ROW = {"animalia": 7}
 
 
@@ -109,19 +108,15 @@ def pictures(game: Game) -> Iterator[tuple[str, bytes]]:
     """The pictures that the game's guide shows, by their names."""
     told = list(scenes(game))
     for place in PICTURE.finditer(guide_file(game).read_text(encoding="utf-8")):
-        if place[1] is None:
-            image = _cards(game, told[0][0])
-        else:
-            drawn = picture.draw(told[int(place[1]) - 1][0], game.style)
-            image = Image.fromarray(drawn)
-        content = BytesIO()
-        image.quantize(256).save(content, "PNG", optimize=True)
-        yield name_of(game.id, place), content.getvalue()
+        content = _cards(game, told[0][0])
+        if place[1] is not None:
+            content = picture.draw(told[int(place[1]) - 1][0], game.style).svg()
+        yield name_of(game.id, place), content.encode()
 
 
 def name_of(game_id: str, place: re.Match[str]) -> str:
     """The name of the picture for a place in the guide."""
-    return f"{game_id}-{place[1] or 'cards'}.png"
+    return f"{game_id}-{place[1] or 'cards'}.svg"
 
 
 def completed(markdown: str, game: Game, folder: str) -> str:
@@ -150,21 +145,17 @@ def facts(game: Game) -> str:
     return markdown_table(("", ""), list(rows.items()))
 
 
-def _cards(game: Game, scene: Scene) -> Image.Image:
+def _cards(game: Game, scene: Scene) -> str:
     """All cards' faces; those of counters are left out."""
+    look = look_of(game.style, "dark")
     counters = dict(scene.seats[0].counters)
-    cards = [
-        sprites.card(face, name, 1, "", False, game.style.back, *_CARD)
-        for name, face in game.style.faces.items()
-        if name not in counters
-    ]
+    faces = {face: name for name, face in reversed(game.style.faces.items())}
+    names = [name for name in reversed(faces.values()) if name not in counters]
+    cards = [draw_card(Card(name), look, LARGE) for name in names]
     columns = _CARDS_IN_A_ROW.get(game.id, (len(cards) + 1) // 2)
-    width, height = (side + 10 for side in _CARD)
-    shape = (columns * width, -(-len(cards) // columns) * height)
-    image = Image.new("RGB", shape, game.style.table)
-    for k, card in enumerate(cards):
-        image.paste(card, (k % columns * width + 5, k // columns * height + 5), card)
-    return image
+    room = (LARGE + 10) * columns
+    drawing = boxed(flow(cards, room, 8, 10), Rect(0, 0, look.table), 10)
+    return svg.write(drawing, drawing.width, f"The cards of {game.title}", ", ".join(names))
 
 
 def main() -> None:

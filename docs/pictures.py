@@ -1,4 +1,4 @@
-"""Make the README's moving picture: moves of the games that the guides tell.
+"""Make the README's moving picture, and a strip: moves of the games that the guides tell.
 
 python docs/pictures.py
 """
@@ -10,10 +10,11 @@ from pathlib import Path
 import guides
 from PIL import Image
 
+from card_envs.commands.cli import main
 from card_envs.games import load_games
 from card_envs.render import picture
 
-GIF = Path(__file__).parent / "images" / "games.gif"
+IMAGES = Path(__file__).parent / "images"
 
 #: Which moves: the first and the last, counted from 1.
 MOVES = {
@@ -22,26 +23,34 @@ MOVES = {
     "franks_zoo": (101, 104),
     "animalia": (23, 26),
 }
+#: Moves before which the strip shows the table of Beaver Gang; the last one is the end.
+STRIP = (1, 3, 5, 7, 10, 13)
 _SIZE = (720, 540)
 _COLOURS = 48
 _MILLISECONDS = 1600
 
 
-def main() -> None:
-    """Write ``images/games.gif``."""
+def draw() -> None:
+    """Write ``images/games.gif`` and ``images/strip.svg``."""
     frames = []
     for game in load_games():
         first, last = MOVES[game.id]
         palette = None  # one for each game, so that what does not change takes no room
         for scene, _ in list(guides.scenes(game))[first - 1 : last]:
-            image = Image.fromarray(picture.draw(scene, game.style))
-            image = image.resize(_SIZE, Image.Resampling.LANCZOS)
+            image = Image.fromarray(picture.draw(scene, game.style, *_SIZE).pixels())
             frames.append(image.quantize(_COLOURS, palette=palette, dither=Image.Dither.NONE))
             palette = frames[-1]
     frames[0].save(
-        GIF, save_all=True, append_images=frames[1:], duration=_MILLISECONDS, loop=0, optimize=True
+        IMAGES / "games.gif",
+        save_all=True,
+        append_images=frames[1:],
+        duration=_MILLISECONDS,
+        loop=0,
+        optimize=True,
     )
+    strip = [guides.RECORDED / "beaver_gang.json", "--svg", IMAGES / "strip.svg", "--at", *STRIP]
+    main(["replay", *map(str, strip), "--theme", "light"])
 
 
 if __name__ == "__main__":
-    main()
+    draw()

@@ -125,7 +125,11 @@ def check_rendering(measured):
         assert 0 < row["median"] <= row["worst_of_20"]
     cases = [(row["environment"], row["num_players"], row["render_mode"]) for row in rows]
     assert len(cases) == len(set(cases))
-    assert {mode for game, _, mode in cases if game == measured["game"]} == {"ansi", "rgb_array"}
+    assert {mode for game, _, mode in cases if game == measured["game"]} == {
+        "ansi",
+        "rgb_array",
+        "svg",
+    }
 
 
 def check_search(measured):

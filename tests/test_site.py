@@ -202,8 +202,8 @@ def test_the_page_of_a_game_holds_its_guide_its_spaces_and_its_rules(guides, gam
     assert "<!-- table" not in shown
     assert f"| action space | `Discrete({game.num_actions})` |" in shown
     pictures = dict(guides.pictures(game))
-    assert pictures.keys() == set(re.findall(r"\(pictures/([\w-]+\.png)\)", shown))
-    assert all(content.startswith(b"\x89PNG") for content in pictures.values())
+    assert pictures.keys() == set(re.findall(r"\(pictures/([\w-]+\.svg)\)", shown))
+    assert all(content.startswith(b"<svg ") for content in pictures.values())
 
 
 @pytest.mark.parametrize("game", OWN_GAMES)

@@ -86,8 +86,8 @@ def clear_fields(out, first, end):
 @inline
 def allow(action_mask, first, count):
     """Write 1 for this many actions from ``first`` on; returns their number."""
-    for action in range(first, first + count):
-        action_mask[action] = 1
+    for k in range(count):
+        action_mask[index(first + k)] = 1
     return count
 
 

@@ -17,8 +17,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from card_envs.contract.game import Game
+from card_envs.contract.observing import MEMORY_PERFECT
+from card_envs.contract.scene import mover
 from card_envs.engine.seeds import check_seed
 from card_envs.games import load_game
+from card_envs.render.renderer import TableRenderer
 from card_envs.utils.checks import check_whole_number
 from card_envs.utils.files import write_output
 from card_envs.utils.version import VERSION
@@ -302,6 +305,12 @@ class Replay:
         for _ in self.steps(states):
             pass
         return states
+
+    def _repr_svg_(self) -> str | None:
+        """What notebooks show: the table after the last action, as the player to move sees it."""
+        states, num_players = self.play(), self.options["num_players"]
+        renderer = TableRenderer(self._load_game(), None, None, (), num_players)
+        return renderer.svg(states, 0, mover(states[0]), MEMORY_PERFECT)
 
 
 def _lines_of_games(path: str | Path) -> Iterator[tuple[int, bytes]]:

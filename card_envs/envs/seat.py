@@ -24,7 +24,10 @@ class SeatEnv(Portable, gymnasium.Env[ObsType, ActType]):
         **arguments: Those of ``LearnerGames``.
     """
 
-    metadata: dict[str, Any] = {"render_modes": ["ansi", "human", "rgb_array"], "render_fps": FPS}
+    metadata: dict[str, Any] = {
+        "render_modes": ["ansi", "human", "rgb_array", "svg"],
+        "render_fps": FPS,
+    }
 
     def __init__(
         self,
@@ -94,6 +97,13 @@ class SeatEnv(Portable, gymnasium.Env[ObsType, ActType]):
             return None
         arena = self._games.arena
         return self._renderer.render(arena.states, 0, self.seat, arena.view.codes[0])
+
+    def _repr_svg_(self) -> str | None:
+        """What notebooks show: the table as the learner sees it, whatever ``render_mode`` is."""
+        if not self._has_game:
+            return None
+        arena = self._games.arena
+        return self._renderer.svg(arena.states, 0, self.seat, arena.view.codes[0])
 
     def close(self) -> None:
         """Close the window, if there is one, and end the opponents' programs."""
