@@ -4,16 +4,14 @@ BIN := .venv/bin
 GAMES := $(notdir $(patsubst %/RULES.md,%,$(wildcard card_envs/games/*/RULES.md)))
 
 TRAIN := $(addprefix train-,$(GAMES))
-RESUMED_animalia := decisions=66_000_000
-IMPROVE := $(patsubst configs/improve/%.yaml,improve-%,$(wildcard configs/improve/*.yaml))
 
-.PHONY: demo check test test-slow test-bounds test-lowest test-python test-wheel test-integrations test-web test-cuda release-check docs lint bench strength soak $(TRAIN) $(IMPROVE)
+.PHONY: demo check test test-slow test-bounds test-lowest test-python test-wheel test-integrations test-web test-cuda release-check docs lint bench strength soak $(TRAIN)
 
 demo: .venv/installed
 	rm -rf runs/demo
 	$(BIN)/python -m training.train configs/quickstart.yaml --out runs/demo
-	$(BIN)/python -m training.evaluate beaver_gang --deals 500 --seed 1 \
-		--agents runs/demo/ppo.safetensors ppo heuristic heuristic
+	$(BIN)/python -m training.evaluate franks_zoo --deals 500 --seed 1 \
+		--agents runs/demo/ppo.safetensors ppo heuristic
 	@echo "Learning curve: runs/demo/learning_curve.png"
 
 check: lint test
@@ -36,7 +34,7 @@ test-lowest:
 	test -x .venv-lowest/bin/python || $(PYTHON) -m venv .venv-lowest
 	.venv-lowest/bin/python -m pip install --quiet --upgrade "pip >= 25.1"
 	.venv-lowest/bin/python -m pip install --quiet --constraint constraints-lowest.txt \
-		--editable ".[evaluation,render]" --group dev
+		--editable ".[evaluation,render,onnx,completion]" --group dev
 	.venv-lowest/bin/python tests/compile_rules.py
 	.venv-lowest/bin/python -m pytest -n 2
 
@@ -77,7 +75,7 @@ test-python:
 	test -x .venv-python/bin/python || $(PYTHON) -m venv .venv-python
 	.venv-python/bin/python -m pip install --quiet --upgrade "pip >= 25.1"
 	.venv-python/bin/python -m pip install --quiet --constraint constraints.txt \
-		--editable ".[evaluation,render,web,datasets]" --group train --group bench --group dev
+		--editable ".[evaluation,render,web,datasets,onnx,completion]" --group train --group bench --group dev
 	.venv-python/bin/python tests/compile_rules.py
 	.venv-python/bin/python -m pytest -n 2
 
@@ -132,16 +130,13 @@ soak: .venv/installed
 	$(BIN)/python -m benchmarks.soak --decisions 1000000000 \
 		--json benchmarks/results/soak_all.json
 
+# A new policy by self-play, in hours; what made the shipped one, its card says.
 $(TRAIN): train-%: .venv/installed
 	$(BIN)/python -m training.train configs/$*.yaml
-	$(if $(RESUMED_$*),$(BIN)/python -m training.train --resume runs/$* --set $(RESUMED_$*))
-
-$(IMPROVE): improve-%: .venv/installed
-	$(BIN)/python -m training.improve configs/improve/$*.yaml
 
 .venv/installed: pyproject.toml constraints.txt
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
 	$(BIN)/python -m pip install --quiet --upgrade "pip >= 25.1"  # which knows dependency groups
-	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable ".[evaluation,render,web,datasets]" \
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable ".[evaluation,render,web,datasets,onnx,completion]" \
 		--group train --group bench --group dev
 	touch $@

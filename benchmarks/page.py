@@ -18,7 +18,7 @@ from typing import Any
 
 from benchmarks import report
 from benchmarks.web import server
-from card_envs.commands import command
+from card_envs.commands import running
 from card_envs.games import load_game
 
 PACKAGES = ("playwright", "starlette", "uvicorn", "websockets")
@@ -116,7 +116,7 @@ def _main(argv: Sequence[str] | None) -> None:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """The command ``python -m benchmarks.page``; returns the exit status."""
-    return command.run("benchmarks.page", lambda: _main(argv))
+    return running.run("benchmarks.page", lambda: _main(argv))
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Time to draw a table: each game's picture and text, and pictures of PettingZoo's card games.
+"""Time to draw a table: each game's picture, SVG and text, and pictures of PettingZoo's card games.
 
 python -m benchmarks.rendering [--game GAME] [--pictures N] [--json FILE]
 """
@@ -16,9 +16,9 @@ from pettingzoo.classic import leduc_holdem_v4, texas_holdem_no_limit_v6
 
 import card_envs
 from benchmarks import report
-from card_envs.commands import command
+from card_envs.commands import running
 
-PACKAGES = ("numpy", "pettingzoo", "pillow", "pygame")
+PACKAGES = ("fonttools", "numpy", "pettingzoo", "pillow", "pygame")
 _OTHERS = {
     "leduc_holdem_v4": leduc_holdem_v4,
     "texas_holdem_no_limit_v6": texas_holdem_no_limit_v6,
@@ -52,7 +52,7 @@ def measure(game: str, pictures: int) -> dict[str, Any]:
     rows = []
     loaded = card_envs.load_game(game)
     for num_players in (loaded.min_players, loaded.max_players):
-        for mode in ("rgb_array", "ansi"):
+        for mode in ("rgb_array", "svg", "ansi"):
             env = card_envs.make(game, num_players=num_players, render_mode=mode)
             times = _milliseconds(env, pictures)
             rows.append(_row(game, num_players, mode, times))
@@ -93,7 +93,7 @@ def _main(argv: Sequence[str] | None) -> None:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """The command ``python -m benchmarks.rendering``; returns the exit status."""
-    return command.run("benchmarks.rendering", lambda: _main(argv))
+    return running.run("benchmarks.rendering", lambda: _main(argv))
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
-"""Games in words: how strong a player who reads is, decisions a second, and lengths of texts.
+"""Games in words: decisions a second, and lengths of texts.
 
-python -m benchmarks.text [--game GAME] [--deals N] [--seconds S] [--json FILE]
+python -m benchmarks.text [--game GAME] [--seconds S] [--json FILE]
 """
 
 from __future__ import annotations
@@ -15,74 +15,11 @@ import numpy as np
 
 import card_envs
 from benchmarks import report
-from benchmarks.text_players import TextPlayer
-from card_envs.commands import command
+from card_envs.commands import running
 from card_envs.contract.game import Game
-from card_envs.evaluation import DIFFERENCE_BOUNDS, estimate_mean
 from card_envs.text.seat import TextSeatEnv
 
 PACKAGES = ("gymnasium", "numba", "numpy")
-
-
-# ---------------------------------------------------------------------------------------------
-# How strong a player who reads is
-# ---------------------------------------------------------------------------------------------
-
-
-def _strength(game: Game, num_players: int, deals: int) -> dict[str, Any]:
-    """One player who reads among scripted players, and a scripted player in the same seat.
-
-    The seat goes round from deal to deal; the rank rewards of the same deal are compared.
-    """
-    reader = TextPlayer(game)
-    heuristic = game.heuristic
-    assert heuristic is not None
-    env = card_envs.make_text(game.name, num_players=num_players)
-    differences: list[float] = []
-    rewards: list[float] = []
-    decisions = different = 0
-    for deal in range(deals):
-        seat = deal % num_players
-        env.reset(seed=deal)
-        done = False
-        while not done:
-            action = int(heuristic(env.aec.states, 0))
-            if env.aec.agent_selection != f"player_{seat}":
-                done, _ = env.step(f"[{action}]")
-                continue
-            _, text = env.get_observation()
-            done, info = env.step(reader(text))
-            decisions += 1
-            different += info["action"] != action
-        rewards.append(env.close()[seat])
-        differences.append(rewards[-1] - _scripted_reward(game, num_players, deal, seat))
-    difference = estimate_mean(np.array(differences), DIFFERENCE_BOUNDS)
-    return {
-        "num_players": num_players,
-        "decisions": decisions,
-        "different_actions": different,
-        "rank": float(np.mean(rewards)),
-        **difference.to_json("difference"),
-    }
-
-
-def _scripted_reward(game: Game, num_players: int, seed: int, seat: int) -> float:
-    """The rank reward of a seat where all are scripted players, through the kernels."""
-    heuristic = game.heuristic
-    assert heuristic is not None
-    states = game.new_states(1)
-    options = game.encode_options({})
-    game.rules.reset(states, 0, np.uint64(seed), num_players, *options)
-    reward = 0.0
-    while not (states["terminated"][0] or states["truncated"][0]):
-        game.rules.step(states, 0, int(heuristic(states, 0)))
-        reward += float(states["rewards"][0, seat])
-    return reward
-
-
-# ---------------------------------------------------------------------------------------------
-# Speed and lengths
-# ---------------------------------------------------------------------------------------------
 
 
 def _play_text(game: Game, num_players: int, lengths: dict[str, list[int]]) -> Callable[[], int]:
@@ -137,13 +74,12 @@ def _decisions_a_second(play: Callable[[], int], seconds: float) -> float:
     return decisions / (time.process_time() - begun)
 
 
-def measure(game_id: str, deals: int, seconds: float) -> dict[str, Any]:
-    """Play all table sizes for strength, and the smallest and the largest for speed and lengths."""
+def measure(game_id: str, seconds: float) -> dict[str, Any]:
+    """Play at the smallest and the largest table."""
     game = card_envs.load_game(game_id)
-    sizes = range(game.min_players, game.max_players + 1)
     speed = []
     lengths = []
-    for num_players in sorted({sizes[0], sizes[-1]}):
+    for num_players in sorted({game.min_players, game.max_players}):
         found: dict[str, list[int]] = {"first": [], "later": [], "game": []}
         players = {
             "TextEnv": _play_text(game, num_players, found),
@@ -167,11 +103,10 @@ def measure(game_id: str, deals: int, seconds: float) -> dict[str, Any]:
     return report.document(
         "text",
         game.id,
-        ["--game", game.id, "--deals", str(deals), "--seconds", f"{seconds:g}"],
+        ["--game", game.id, "--seconds", f"{seconds:g}"],
         PACKAGES,
-        {"deals": deals, "seconds": seconds},
+        {"seconds": seconds},
         {
-            "strength": [_strength(game, n, deals) for n in sizes],
             "decisions_per_second": speed,
             "characters": lengths,
         },
@@ -183,22 +118,17 @@ def _main(argv: Sequence[str] | None) -> None:
         prog="python -m benchmarks.text", description=(__doc__ or "").split("\n")[0]
     )
     parser.add_argument(
-        "--deals", type=int, default=100, help="for strength, at each table size; default: 100"
-    )
-    parser.add_argument(
         "--seconds", type=float, default=5.0, help="for the speed of each interface; default: 5"
     )
     args = report.parse_arguments(parser, argv)
-    if args.deals < 2:
-        raise ValueError("--deals must be at least 2")
     if not (math.isfinite(args.seconds) and args.seconds > 0):
         raise ValueError("--seconds must be a positive number")
-    report.finish(args, lambda: measure(args.game, args.deals, args.seconds))
+    report.finish(args, lambda: measure(args.game, args.seconds))
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """The command ``python -m benchmarks.text``; returns the exit status."""
-    return command.run("benchmarks.text", lambda: _main(argv))
+    return running.run("benchmarks.text", lambda: _main(argv))
 
 
 if __name__ == "__main__":

@@ -23,7 +23,7 @@ from training.train import make_learner
 
 def learner_of(config: Config) -> PPO:
     """The learner of a configuration, with a pool of snapshots that is full from the beginning."""
-    learner = make_learner(Run.open(config, Path("runs")))  # nothing is written
+    learner = make_learner(Run(config, Path("runs")))  # nothing is written
     learner.begin()
     for _ in range(config.opponents.pool_size):
         learner.games.add_snapshot(learner.policy())

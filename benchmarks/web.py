@@ -26,7 +26,7 @@ from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import WebSocketException
 
 from benchmarks import report
-from card_envs.commands import command
+from card_envs.commands import running
 from card_envs.games import load_game
 
 PACKAGES = ("numpy", "starlette", "uvicorn", "websockets", "pydantic")
@@ -202,7 +202,7 @@ def _main(argv: Sequence[str] | None) -> None:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """The command ``python -m benchmarks.web``; returns the exit status."""
-    return command.run("benchmarks.web", lambda: _main(argv))
+    return running.run("benchmarks.web", lambda: _main(argv))
 
 
 if __name__ == "__main__":

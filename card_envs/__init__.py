@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from card_envs.engine.batch import BatchEngine
     from card_envs.envs.aec import CardEnv
     from card_envs.envs.parallel import ParallelCardEnv
+    from card_envs.integrations.export import export_policy as write_model
     from card_envs.text.env import TextEnv
 
     class _GameModule(Protocol):
@@ -36,6 +37,7 @@ __all__ = [
     "Scene",
     "Table",
     "__version__",
+    "export_policy",
     "load_game",
     "make",
     "make_text",
@@ -140,6 +142,21 @@ def make_text(game: str, **options: Any) -> TextEnv:
     from card_envs.text.env import TextEnv
 
     return TextEnv(game, **options)
+
+
+@_takes_arguments_of(lambda: write_model)
+def export_policy(*args: Any, **kwargs: Any) -> None:
+    """Write a trained model as a policy file, safetensors or ONNX, which is an agent anywhere.
+
+    The arguments are those of ``card_envs.integrations.export.export_policy``:
+    ``export_policy(model, game, path)``. It needs torch.
+
+    Raises:
+        ValueError, TypeError, MissingExtraError, OSError: As there.
+    """
+    from card_envs.integrations.export import export_policy
+
+    export_policy(*args, **kwargs)
 
 
 def __getattr__(name: str) -> _GameModule:

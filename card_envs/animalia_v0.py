@@ -1,11 +1,14 @@
-"""Animalia: a hidden-information card game for 2 to 6 players.
+"""Animalia is a card game about taking or leaving: animals are turned up and offered around the
+table until every player has collected five, and some have powers over the collections of others.
+Two or more animals of one family win that many medals in each of three seasons, and the player
+with the most points in medals at the end wins.
 
     from card_envs import animalia_v0
 
     env = animalia_v0.env(num_players=4)
 
-Agents are ``player_0``, ``player_1``, ... in the order of the seats, clockwise. The rules, the
-actions, the fields of the observation and the options are in
+Agents are ``player_0``, ``player_1``, ... (2 to 6) in the order of the seats, clockwise. The rules,
+the actions, the fields of the observation and the options are in
 ``card_envs/games/animalia/RULES.md``; spaces, rewards and the end of an episode,
 which are the same for every game, in ``card_envs.envs.aec.CardEnv``.
 

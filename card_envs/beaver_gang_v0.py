@@ -1,11 +1,13 @@
-"""Beaver Gang: a hidden-information card game for 2 to 6 players.
+"""Beaver Gang is a card game about remembering: everybody has four cards face down, has seen only
+some of them, and exchanges high cards for low ones until somebody calls the last lap. The player
+with the lowest total over all rounds wins.
 
     from card_envs import beaver_gang_v0
 
     env = beaver_gang_v0.env(num_players=4)
 
-Agents are ``player_0``, ``player_1``, ... in the order of the seats, clockwise. The rules, the
-actions, the fields of the observation and the options are in
+Agents are ``player_0``, ``player_1``, ... (2 to 6) in the order of the seats, clockwise. The rules,
+the actions, the fields of the observation and the options are in
 ``card_envs/games/beaver_gang/RULES.md``; spaces, rewards and the end of an episode,
 which are the same for every game, in ``card_envs.envs.aec.CardEnv``.
 

@@ -1,11 +1,14 @@
-"""Frank's Zoo: a hidden-information card game for 3 to 7 players.
+"""Frank's Zoo is a climbing game: the leader plays cards of one animal, the others beat them or
+pass, and everybody wants to be the first to run out of cards. From the second hand on players
+have partners, who change from hand to hand with the ranking; once two players have 19 points,
+the player with the most points wins.
 
     from card_envs import franks_zoo_v0
 
     env = franks_zoo_v0.env(num_players=4)
 
-Agents are ``player_0``, ``player_1``, ... in the order of the seats, clockwise. The rules, the
-actions, the fields of the observation and the options are in
+Agents are ``player_0``, ``player_1``, ... (3 to 7) in the order of the seats, clockwise. The rules,
+the actions, the fields of the observation and the options are in
 ``card_envs/games/franks_zoo/RULES.md``; spaces, rewards and the end of an episode,
 which are the same for every game, in ``card_envs.envs.aec.CardEnv``.
 

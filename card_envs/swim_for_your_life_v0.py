@@ -1,11 +1,13 @@
-"""Swim for Your Life: a hidden-information card game for 2 to 5 players.
+"""Swim for Your Life is a card game about majorities: everybody exchanges cards with four open rows
+to hold the most of some animals when the hands are counted. Players who fall behind in a round
+lose lives, and the last one left wins.
 
     from card_envs import swim_for_your_life_v0
 
     env = swim_for_your_life_v0.env(num_players=4)
 
-Agents are ``player_0``, ``player_1``, ... in the order of the seats, clockwise. The rules, the
-actions, the fields of the observation and the options are in
+Agents are ``player_0``, ``player_1``, ... (2 to 5) in the order of the seats, clockwise. The rules,
+the actions, the fields of the observation and the options are in
 ``card_envs/games/swim_for_your_life/RULES.md``; spaces, rewards and the end of an episode,
 which are the same for every game, in ``card_envs.envs.aec.CardEnv``.
 

@@ -8,12 +8,15 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+import guides
 import text_page
+import tutorial_pages
+from config_tables import config_table
 
 from benchmarks import tables
+from card_envs.games import GAMES, load_game, load_games
 from training.improvement.config import ImprovementConfig
 from training.runs.config import Config
-from training.runs.config_tables import config_table
 
 #: A line that the site replaces; on GitHub it leads to what this is made of.
 SHOWN = re.compile(r"^\[Shown on the site: (\w+)\]\([^)\n]+\)$", re.MULTILINE)
@@ -27,22 +30,30 @@ OTHERS = {
 }
 
 _IMAGES = "images/results"
+_GUIDES = "images/games"
 
 #: Files of the repository that a page of the site includes as a whole.
 _PAGES = {"CHANGELOG.md": "changelog.md"}
-_RULES = re.compile(r"card_envs/games/(\w+)/RULES\.md")
+_RULES = re.compile(r"card_envs/games/(\w+)/(?:RULES|GUIDE)\.md")
 _LINK = re.compile(r"(!?)(\[[^\]]*\]\()(\.\.?/[^)\s#]+)(#[^)\s]*)?\)")
 
 
 def on_files(files: Any, *, config: Any, **_: Any) -> Any:
-    """Add the pictures of results."""
+    """Add the pictures of results and of the games' guides, and the pages of tutorials."""
     from mkdocs.structure.files import File  # the tests go without
 
+    for game in load_games():
+        for name, content in guides.pictures(game):
+            files.append(File.generated(config, f"{_GUIDES}/{name}", content=content))
     with TemporaryDirectory() as folder:
         tables.draw_all(Path(folder))
         for path in sorted(Path(folder).iterdir()):
             content = path.read_bytes()
             files.append(File.generated(config, f"{_IMAGES}/{path.name}", content=content))
+    for script in tutorial_pages.SCRIPTS:
+        source = f"{config.repo_url}/blob/main/docs/tutorials/{script.name}"
+        content = f"{tutorial_pages.page(script)}\n[The script]({source})\n"
+        files.append(File.generated(config, f"tutorials/{script.stem}.md", content=content))
     return files
 
 
@@ -66,10 +77,15 @@ def on_page_markdown(markdown: str, *, page: Any, config: Any, **_: Any) -> str:
     """
     docs = Path(config.docs_dir)
     folder = (docs / page.file.src_uri).parent
+    game = re.fullmatch(r"games/(\w+)\.md", page.file.src_uri)
+    if game and game[1] in GAMES:
+        markdown = guides.completed(markdown, load_game(game[1]), f"../{_GUIDES}")
 
     def link(match: re.Match[str]) -> str:
         mark, text, target, anchor = match.groups(default="")
         path = Path(os.path.normpath(folder / target))
+        if path in tutorial_pages.SCRIPTS:
+            return f"{mark}{text}{os.path.relpath(path.with_suffix('.md'), folder)}{anchor})"
         if path.is_relative_to(docs) or not path.exists():  # a wrong link: the builder warns of it
             return match[0]
         name = path.relative_to(docs.parent).as_posix()

@@ -1,4 +1,4 @@
-"""Make the pictures of the documentation: a table of each game, played by its shipped policy.
+"""Make the README's moving picture, and a strip: moves of the games that the guides tell.
 
 python docs/pictures.py
 """
@@ -7,46 +7,50 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import guides
 from PIL import Image
 
-import card_envs
-from card_envs.agents import choose, make_agent
-from card_envs.contract.game import Game
-from card_envs.render.picture import HEIGHT, WIDTH, draw
+from card_envs.commands.cli import main
+from card_envs.games import load_games
+from card_envs.render import picture
 
 IMAGES = Path(__file__).parent / "images"
 
-# The number of players, the seed, and how many decisions have been made: moments with much to see.
-MOMENTS = {
-    "beaver_gang": (4, 3, 104),
-    "swim_for_your_life": (4, 1, 33),
-    "franks_zoo": (4, 2, 112),
-    "animalia": (4, 1, 96),
+#: Which moves: the first and the last, counted from 1.
+MOVES = {
+    "beaver_gang": (6, 9),
+    "swim_for_your_life": (4, 7),
+    "franks_zoo": (101, 104),
+    "animalia": (23, 26),
 }
+#: Moves before which the strip shows the table of Beaver Gang; the last one is the end.
+STRIP = (1, 3, 5, 7, 10, 13)
+_SIZE = (720, 540)
+_COLOURS = 48
+_MILLISECONDS = 1600
 
 
-def table_of(game: Game, num_players: int, seed: int, decisions: int) -> Image.Image:
-    """The table as the player to move sees it."""
-    env = card_envs.make(game.name, num_players=num_players)
-    env.reset(seed=seed)
-    agent = make_agent("ppo", game, seed)
-    for _ in range(decisions):
-        env.step(choose(agent, game, env.states))
-    player = env.possible_agents.index(env.agent_selection)
-    return Image.fromarray(draw(game.scene(env.states, 0, player, 0, False), game.style))
-
-
-def main() -> None:
-    """Write ``images/<game>.png``, and all four together for the README."""
-    IMAGES.mkdir(exist_ok=True)
-    together = Image.new("RGB", (2 * WIDTH, 2 * HEIGHT))
-    for k, (name, moment) in enumerate(MOMENTS.items()):
-        image = table_of(card_envs.load_game(name), *moment)
-        image.quantize(256).save(IMAGES / f"{name}.png", optimize=True)
-        together.paste(image, (k % 2 * WIDTH, k // 2 * HEIGHT))
-    together = together.resize((1440, 1080), Image.Resampling.LANCZOS)
-    together.quantize(256).save(IMAGES / "tables.png", optimize=True)
+def draw() -> None:
+    """Write ``images/games.gif`` and ``images/strip.svg``."""
+    frames = []
+    for game in load_games():
+        first, last = MOVES[game.id]
+        palette = None  # one for each game, so that what does not change takes no room
+        for scene, _ in list(guides.scenes(game))[first - 1 : last]:
+            image = Image.fromarray(picture.draw(scene, game.style, *_SIZE).pixels())
+            frames.append(image.quantize(_COLOURS, palette=palette, dither=Image.Dither.NONE))
+            palette = frames[-1]
+    frames[0].save(
+        IMAGES / "games.gif",
+        save_all=True,
+        append_images=frames[1:],
+        duration=_MILLISECONDS,
+        loop=0,
+        optimize=True,
+    )
+    strip = [guides.RECORDED / "beaver_gang.json", "--svg", IMAGES / "strip.svg", "--at", *STRIP]
+    main(["replay", *map(str, strip), "--theme", "light"])
 
 
 if __name__ == "__main__":
-    main()
+    draw()

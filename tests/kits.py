@@ -86,6 +86,9 @@ class Kit:
     #: Observation fields with bounds that the table in words only tells where they say more than
     #: the other numbers do.
     beyond_words: Collection[str] = ()
+    #: Observation fields with entries of their own in the record that follow from others, by which
+    #: the text tells them.
+    follow_in_words: Collection[str] = ()
     #: The most groups of actions (``Game.actions.groups``).
     most_groups: int = 20
     #: How many values of an observation field are the same in all positions. None: of ``seats``

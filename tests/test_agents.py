@@ -248,11 +248,14 @@ def test_a_function_stands_wherever_an_agent_is_expected(game):
 
 @each_game
 def test_what_is_no_agent_is_refused(game):
-    for wrong in (None, 5, LastLegal, object(), ["random"], Agent):
+    for wrong in (None, 5, object(), ["random"]):
         with pytest.raises(TypeError, match=r"an agent is a name, .* or a function"):
             as_agent(wrong, game)
         with pytest.raises(TypeError, match="an agent's name or the path of a policy file is need"):
             make_agent(wrong, game)
+    for cls in (LastLegal, Agent):
+        with pytest.raises(ValueError, match=r"calling \w+\(game, seed=0\) failed: TypeError"):
+            as_agent(cls, game)
 
 
 @each_game
@@ -462,11 +465,9 @@ def fresh_model(game, activation, hidden, seed=3):
 def test_numpy_inference_is_the_torch_policys(game, activation, hidden, tmp_path):
     import torch
 
-    from training.sb3_ppo import network_of as network_of_model
-
     model = fresh_model(game, activation, hidden)
     path = tmp_path / "fresh.safetensors"
-    write_policy(path, network_of_model(model), game)
+    card_envs.export_policy(model, game, path)
     agent = make_agent(str(path), game)
     turn = turn_in(game)
     expected, _ = model.predict(turn.observation, action_masks=turn.action_mask, deterministic=True)
@@ -479,7 +480,7 @@ def test_numpy_inference_is_the_torch_policys(game, activation, hidden, tmp_path
         logits = model.policy.action_net(features).numpy()
     np.testing.assert_allclose(agent.network.logits(turn.observation), logits, rtol=1e-4, atol=1e-4)
     again = tmp_path / "again.safetensors"
-    write_policy(again, network_of_model(model), game)
+    card_envs.export_policy(model, game, again)
     assert again.read_bytes() == path.read_bytes()
 
 

@@ -18,7 +18,9 @@ from benchmarks.exploitability import exploitability
 from card_envs.agents import NetworkAgent, make_agent
 from card_envs.agents.network import Network
 from training import train
-from training.improvement.config import load_improvement_config
+from training.improvement.config import ImprovementConfig
+from training.runs.config import load_config
+from training.runs.keys import load
 from training.runs.records import read_json
 
 ROOT = Path(__file__).parents[1]
@@ -262,10 +264,10 @@ def test_a_command_that_leaves_no_policy_is_named(listed, tmp_path, capsys):
 )
 def test_the_lists_and_their_configurations_are_valid(path, tmp_path):
     if path.stem == "ppo":
-        train.load_config(path)
+        load_config(path)
         return
     if path.stem == "expert_iteration":
-        load_improvement_config(path)
+        load(ImprovementConfig, path)
         return
     listed = algorithm_runs.load_algorithms(path)
     is_of_kuhn = path.parent.name == KUHN.id

@@ -29,11 +29,12 @@ from person import PlayingPerson, story_of
 
 import card_envs
 from card_envs.agents import RandomAgent, agent_names, choose
-from card_envs.commands.cli import _explain, _seat_opponents, main
-from card_envs.commands.command import run as run_command
+from card_envs.commands.cli import main
+from card_envs.commands.play import _explain, _seat_opponents
+from card_envs.commands.running import run as run_command
 from card_envs.contract.game import VIEW_OPTIONS
 from card_envs.engine.history import Replay
-from card_envs.games import GAMES
+from card_envs.games import GAMES, about
 from card_envs.render.text import describe
 from card_envs.text.answers import meant
 from card_envs.utils.words import WIDTH
@@ -104,6 +105,7 @@ def test_info_tells_options_actions_observation_and_agents(game, named_by, capsy
     assert main(["info", getattr(game, named_by)]) == 0
     out = capsys.readouterr().out
     assert f"{game.title} ({game.name})" in out
+    assert about(game) in " ".join(out.split())
     players = f"{game.min_players} to {game.max_players}"
     assert re.search(f"^players +{players}$", out, re.MULTILINE)
     assert re.search(f"^actions +{game.num_actions}$", out, re.MULTILINE)

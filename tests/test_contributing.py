@@ -16,7 +16,7 @@ STEPS = re.findall(r"^\d+\. (.*(?:\n   .*)*)", TEXT, re.MULTILINE)
 #: The files that the steps ask for: each step that is about one begins with it.
 FILES = [name for step in STEPS for name in re.findall(r"^\*\*`([\w.]+)`\*\*", step)]
 #: Those that the others are laid out as, for larger games.
-MORE_FILES = re.search(r"laid out as the others are:\n(.*?)\n\n", TEXT, re.DOTALL)[1]
+MORE_FILES = re.search(r"laid out as the others are:(.*?)\n\n", TEXT, re.DOTALL)[1]
 
 each_game = pytest.mark.parametrize("game", ALL_GAMES, ids=lambda game: game.id)
 

@@ -22,12 +22,13 @@ from card_envs.contract.agent import turn_of
 from card_envs.contract.game import Game, View
 from card_envs.engine.seeds import next_seed
 from card_envs.engine.templates import write_full_states
-from training import ppo
+from training import ppo, train
 from training.games.selfplay import SelfPlayGames
 from training.games.tables import LEARNER, Tables
+from training.networks.legal_actions import evaluate_actions
 from training.networks.sparse import SparseRows, as_dense
 from training.ppo import PPO
-from training.runs.run_folder import use_threads
+from training.runs.run import Run, use_threads
 from training.train import make_learner
 
 pytestmark = needs_training
@@ -339,8 +340,8 @@ def test_advantages_are_those_of_games_played_one_by_one(game, reward, truncatio
         numbers[:first] = carried
         value_of, reward_of = {}, {}
         for k, (i, number) in enumerate(numbers.tolist()):
-            value_of[i, number] = float(rollout.values[k])
-            reward_of[i, number] = float(rollout.rewards[k])
+            value_of[i, number] = float(rollout.decisions["value"][k])
+            reward_of[i, number] = float(rollout.decisions["reward"][k])
         advantage_of = {
             tuple(numbers[k].tolist()): float(a) for k, a in zip(complete, advantages, strict=True)
         }
@@ -393,9 +394,11 @@ def dense_update(learner: PPO) -> list[torch.Tensor]:
     complete, advantages = rollout.advantages(config.gamma, config.gae_lambda)
     inputs = rollout.inputs.to_dense()[complete]
     legal = rollout.legal.to_dense()[complete] > 0
-    actions, old = (torch.from_numpy(x[complete]) for x in (rollout.actions, rollout.log_probs))
+    actions, old = (
+        torch.from_numpy(rollout.decisions[x][complete]) for x in ("action", "log_prob")
+    )
     gains = torch.from_numpy(advantages)
-    returns = gains + torch.from_numpy(rollout.values[complete])
+    returns = gains + torch.from_numpy(rollout.decisions["value"][complete])
     gains = (gains - gains.mean()) / (gains.std(correction=0) + 1e-8)
     features = torch.from_numpy(networks.actor.action_features)
 
@@ -432,7 +435,7 @@ def dense_update(learner: PPO) -> list[torch.Tensor]:
 def test_an_update_is_that_of_the_formula(overrides, is_sparse, monkeypatch):
     """Sparse rows, as on a CPU, and dense ones, as on a GPU: the same weights, but for rounding."""
     if not is_sparse:
-        monkeypatch.setattr(ppo, "rows_on", lambda device, rows: rows.to_dense())
+        monkeypatch.setattr(ppo, "rows_on", lambda device, rows, dtype=None: rows.to_dense())
     learner = learner_of(SCRIPTED, "opponents.self=1", "ppo.batch_size=512", *overrides)
     with torch.no_grad():
         for parameter in learner.networks.parameters():  # now there is a KL divergence
@@ -460,9 +463,10 @@ def test_rollouts_keep_what_the_policy_said():
         of_actions[rollout.legal.to_dense() == 0] = -torch.inf
         log_probs = torch.log_softmax(of_actions, dim=1).numpy()
         values = networks.values(as_dense(rollout.inputs)).numpy()
-    taken = np.arange(rollout.size), rollout.actions[: rollout.size]
-    np.testing.assert_allclose(rollout.log_probs[: rollout.size], log_probs[taken], atol=1e-5)
-    np.testing.assert_allclose(rollout.values[: rollout.size], values, atol=1e-5)
+    decisions = rollout.decisions[: rollout.size]
+    taken = np.arange(rollout.size), decisions["action"]
+    np.testing.assert_allclose(decisions["log_prob"], log_probs[taken], atol=1e-5)
+    np.testing.assert_allclose(decisions["value"], values, atol=1e-5)
     assert learner.decisions == rollout.size == 64
 
 
@@ -532,8 +536,10 @@ def test_a_kl_term_keeps_the_policy_near_to_its_anchor():
         learner.update()
         places = np.arange(learner.rollout.size)
         inputs, legal = learner.rows(places)
-        log_prob, *_ = learner._evaluate(inputs, legal, learner.rollout.actions[places])
-        old = torch.from_numpy(learner.rollout.log_probs[places])
+        decisions = learner.rollout.decisions[places]
+        actions, old = (torch.from_numpy(decisions[x].copy()) for x in ("action", "log_prob"))
+        logits = learner.networks.logits(inputs)
+        log_prob, *_ = evaluate_actions(logits, learner.features, legal, actions)
         changes.append((log_prob - old).abs().mean().item())
     without, with_term = changes
     assert 0 < with_term < without / 3
@@ -597,3 +603,34 @@ def test_self_play_in_kuhn_poker_approaches_an_equilibrium(seed):
         learner.update()
     policy = NetworkAgent(learner.policy(), "learner", draw_seed=0)
     assert exploitability(game, DEALS, policy) < 0.1
+
+
+@pytest.mark.parametrize(("rows", "angle"), [("dense", 0.9999), ("bfloat16", 0.98)])
+def test_other_rows_lead_the_same_way(rows, angle):
+    """Values, log probabilities and the gradient, but for rounding; weights stay float32."""
+    found = []
+    for form in ("sparse", rows):
+        learner = learner_of(SCRIPTED, "opponents.self=1", f"rows={form}")
+        learner.collect()
+        inputs, _ = learner.rows(np.arange(64))
+        logits, values = learner.networks.logits(inputs), learner.networks.values(inputs)
+        learner.networks.zero_grad()
+        (logits.square().mean() + values.mean()).backward()
+        parameters = [*learner.networks.parameters()]
+        assert {array.dtype for array in (logits, values, *parameters)} == {torch.float32}
+        gradient = torch.cat([parameter.grad.flatten() for parameter in parameters])
+        found.append((logits, values, gradient))
+    for own, expected in zip(found[1], found[0], strict=True):
+        assert torch.cosine_similarity(own.flatten(), expected.flatten(), dim=0) > angle
+        assert torch.equal(own, expected) == (rows == "sparse")
+
+
+def test_the_fastest_rows_are_measured_once(tmp_path, monkeypatch):
+    run = tiny_run(SCRIPTED, tmp_path / "run", "rows=fastest", "decisions=600")
+    train.train(run, quiet=True)
+    chosen = Run.reopen(run.folder).config.rows
+    assert chosen in ("sparse", "dense", "bfloat16")
+    monkeypatch.setattr(train, "fastest_rows", None)
+    again = Run.reopen(run.folder, ["decisions=1200"])
+    train.train(again, resume=True, quiet=True)
+    assert Run.reopen(run.folder).config.rows == chosen

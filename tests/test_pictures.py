@@ -1,13 +1,20 @@
-"""Pictures: what they show, what they must not show, and the tools that take them."""
+"""Pictures: what they show, what they must not show, and the tools that take them.
+
+Run as a script, this file writes ``tests/pictures.json``: ``python tests/test_pictures.py``.
+"""
 
 from __future__ import annotations
 
+import hashlib
 import json
+import math
 import os
 import pickle
 import subprocess
 import sys
-from dataclasses import replace
+from dataclasses import astuple, replace
+from pathlib import Path
+from xml.etree import ElementTree
 
 import gymnasium
 import numpy as np
@@ -15,11 +22,16 @@ import pytest
 from helpers import EACH_GAME, FEW_GAMES, kit_of, mid_game
 
 import card_envs
-from card_envs.contract.scene import Card, Scene, Seat, Zone
+from card_envs.contract.scene import Card, Grid, Scene, Seat, Zone
 from card_envs.contract.style import Face, Style
+from card_envs.engine.history import Replay
 from card_envs.envs.parallel import ParallelCardEnv
+from card_envs.envs.single_seat import SingleSeatEnv
 from card_envs.envs.single_seat_vector import SingleSeatVectorEnv
-from card_envs.render import picture, sprites, text
+from card_envs.render import glyphs, picture, text
+from card_envs.render.cards import draw_card
+from card_envs.render.colours import PAPER, THEMES, contrast, look_of, mixed, on, player_colour
+from card_envs.render.drawing import Drawing, Text
 from card_envs.render.renderer import TableRenderer
 from card_envs.render.video import write_video
 from card_envs.render.window import Window
@@ -38,8 +50,18 @@ def positions(game, count, **options):
         yield mid_game(game, num_players, decisions=3 + 11 * number, **options)
 
 
+def scene_of(env, is_open=False):
+    """The table as the player to move sees it."""
+    player = env.possible_agents.index(env.agent_selection)
+    return env.game.scene(env.states, 0, player, 0, is_open)
+
+
+def framed(scene, style):
+    return picture.draw(scene, style, height=picture.HEIGHT).pixels()
+
+
 def picture_of(env, player, is_open=False):
-    return picture.draw(env.game.scene(env.states, 0, player, 0, is_open), env.game.style)
+    return framed(env.game.scene(env.states, 0, player, 0, is_open), env.game.style)
 
 
 @each_game
@@ -98,7 +120,7 @@ def test_every_card_has_a_face(game):
     assert len(looks) == len(set(faces)), "two cards cannot be told apart but by their colours"
     for face in faces:
         for symbol in (face.symbol, face.badge):
-            assert symbol.isascii() or ord(symbol) in sprites.symbols(), symbol
+            assert symbol.isascii() or ord(symbol) in glyphs.characters(glyphs.SYMBOLS), symbol
 
 
 def a_scene(*cards, **changes):
@@ -126,28 +148,254 @@ def a_scene(*cards, **changes):
 )
 def test_each_part_of_a_scene_is_drawn(scene, other):
     for style in (Style(), Style(faces={"lion": Face("🦁", "#b8860b")})):
-        assert (picture.draw(scene, style) != picture.draw(other, style)).any()
-        assert (picture.draw(scene, style) == picture.draw(scene, style)).all()
+        assert (framed(scene, style) != framed(other, style)).any()
+        assert (framed(scene, style) == framed(scene, style)).all()
+        assert picture.draw(scene, style).svg() != picture.draw(other, style).svg()
+
+
+# ---------------------------------------------------------------------------------------------
+# The layout
+# ---------------------------------------------------------------------------------------------
+
+
+def placed(drawing, left=0.0, top=0.0):
+    """All that is drawn, with its place on the whole."""
+    for x, y, part in drawing.parts:
+        yield left + x, top + y, part
+        if isinstance(part, Drawing):
+            yield from placed(part, left + x, top + y)
+
+
+def check_inside(drawing):
+    """Nothing is cut at an edge of the picture, nor of a card."""
+    for left, top, part in placed(drawing):
+        low, high = min(part.width, 0), max(part.width, 0)
+        assert left + low >= -1, part
+        assert left + high <= drawing.width + 1, part
+        assert top + min(part.height, 0) >= -1, part
+        assert top + max(part.height, 0) <= drawing.height + 1, part
+        if isinstance(part, Drawing) and part.is_kept:
+            check_inside(part)
+
+
+def words_of(scene):
+    """All words of a scene, but those of cards, whose names need not be written on them."""
+    zones = [*scene.zones, *(zone for seat in scene.seats for zone in seat.zones)]
+    texts = [scene.title, scene.prompt, *scene.notes, scene.standing_title]
+    texts += [zone.name for zone in zones if zone.layout != "slots"]
+    texts += [zone.note for zone in zones] + [seat.note for seat in scene.seats]
+    texts += [card.marks for zone in zones for card in zone.cards]
+    texts += [str(value) for seat in scene.seats for _, value in seat.counters if value != "-"]
+    texts += [cell for grid in scene.grids for row in grid.rows for cell in row[1:] if cell]
+    texts += [meaning for sign, meaning in scene.legend if sign != "."]
+    texts += [word for place in scene.standing for word in (place.label, place.result)]
+    return words(" ".join(map(str, texts)))
+
+
+def words(written):
+    return set(written.replace(":", " ").lower().split())
+
+
+@each_game
+def test_nothing_is_cut_at_any_size(game):
+    for env in positions(game, 6):
+        scene = scene_of(env)
+        for width in (330, 480, 960, 1600):
+            drawn = picture.draw(scene, game.style, width, caption="A move.")
+            check_inside(drawn.drawing)
+            written = " ".join(
+                part.text for *_, part in placed(drawn.drawing) if isinstance(part, Text)
+            )
+            assert words_of(scene) <= words(written)
+
+
+@each_game
+def test_a_picture_of_any_size(game):
+    scene = scene_of(next(positions(game, 1)))
+    for width, height in ((320, 240), (480, 720), (1600, 400)):
+        for theme in THEMES:
+            drawn = picture.draw(scene, game.style, width, height, theme=theme)
+            assert drawn.pixels().shape == (height, width, 3)
+            check_inside(drawn.drawing)
+    assert picture.draw(scene, game.style, 700).pixels().shape[1] == 700
+    with pytest.raises(ValueError, match="theme must be 'dark' or 'light', got 'grey'"):
+        picture.draw(scene, game.style, theme="grey")
+
+
+@each_game
+def test_players_sit_round_the_table_in_playing_order(game):
+    """Clockwise on the picture: from oneself at the bottom to the left, above and to the right."""
+    for num_players in range(game.min_players, game.max_players + 1):
+        scene = scene_of(mid_game(game, num_players, decisions=3))
+        for width in (480, 960):
+            drawn = picture.draw(scene, game.style, width).drawing
+            places = {
+                part.text: (left, top)
+                for left, top, part in placed(drawn)
+                if isinstance(part, Text) and part.size == 15
+            }
+            seats = [places[seat.label.capitalize()] for seat in scene.seats]
+            middle = (drawn.width * 0.45, (min(y for _, y in seats) + max(y for _, y in seats)) / 2)
+            angles = [math.atan2(x - middle[0], y - middle[1]) % math.tau for x, y in seats[1:]]
+            # Counted from below, against the clock: the first on the left has the greatest.
+            assert angles == sorted(angles, reverse=True), (num_players, width)
 
 
 @pytest.mark.parametrize("player", [0, 1])
 def test_more_cards_than_there_is_room_for(player):
-    """They shrink, then become lines of text; nothing is drawn outside their seat."""
-    cards = tuple(Card(f"animal {k}") for k in range(60))
-    seats = a_scene().seats
+    """They wrap, and in a frame they shrink; nothing is left out."""
+    cards = tuple(Card(f"animal {k}", marks="*+#'2", count=1 + k % 2) for k in range(60))
+    seats = list(a_scene().seats)
+    seats[player] = replace(seats[player], zones=(Zone("hand", cards),))
+    scene = a_scene(seats=tuple(seats), grids=(Grid("known", ("", "cards"), (("none", 0),)),))
+    for height in (None, picture.HEIGHT):
+        drawing = picture.draw(scene, Style(), height=height).drawing
+        check_inside(drawing)
+        assert sum(isinstance(p, Drawing) and p.is_kept for *_, p in placed(drawing)) == 60
+    assert framed(scene, Style()).shape == SHAPE
 
-    def drawn(count):
-        seat = replace(seats[player], zones=(Zone("hand", cards[:count]),))
-        both = (seat, seats[1]) if player == 0 else (seats[0], seat)
-        return picture.draw(a_scene(seats=both), Style())
 
-    few, many = drawn(3), drawn(60)
-    assert many.shape == SHAPE
-    rows = np.flatnonzero((many != few).any(axis=(1, 2)))
-    # One's own seat is in the lower half, the others' are in the upper one.
-    own_half = range(picture.HEADER, SHAPE[0] // 2) if player else range(SHAPE[0] // 2, SHAPE[0])
-    assert rows[0] in own_half
-    assert rows[-1] in own_half
+def test_a_word_that_is_too_long_makes_its_card_wider():
+    look = look_of(Style(), "dark")
+    short, long = (draw_card(Card(name), look, 46).width for name in ("bear", "hippopotamuses"))
+    assert short == 46
+    assert long > 90
+
+
+def test_a_word_that_is_too_long_makes_the_picture_wider():
+    word = "w" * 40
+    seat = Seat(0, "you", "", True, "m", ((word, 1),), (Zone(word, (Card(),)),), word)
+    grid = Grid(word, ("", word), ((word, 1),))
+    for changes in (
+        {"seats": (seat, replace(seat, player=1, label="player 1"))},
+        {"title": word},
+        {"prompt": word},
+        {"notes": (word,)},
+        {"legend": ((word, word),)},
+        {"grids": (grid,)},
+        {"zones": (Zone(word, (Card(),), note=word, highlight=True),)},
+    ):
+        drawing = picture.draw(a_scene(**changes), Style(), 330).drawing
+        assert drawing.width > 330
+        check_inside(drawing)
+
+
+@each_game
+@pytest.mark.parametrize("theme", THEMES)
+def test_everything_can_be_read(game, theme):
+    """The contrast that WCAG 2 asks of text, on whatever it stands."""
+    look = look_of(game.style, theme)
+    for colour in (look.ink, look.muted, look.accent):
+        for ground in (look.table, look.panel, look.ground):
+            assert contrast(colour, ground) >= 4.5, (colour, ground)
+    for text_colour, ground in (
+        (look.ink, look.pill),
+        (look.panel, look.accent),
+        (look.panel, look.ink),
+        *((on(player_colour(player)), player_colour(player)) for player in range(7)),
+    ):
+        assert contrast(text_colour, ground) >= 4.5, (text_colour, ground)
+    for name, face in game.style.faces.items():
+        drawing = draw_card(Card(name), look, 64)
+        ground = mixed(face.colour, PAPER, 0.86)
+        for *_, part in placed(drawing):
+            if isinstance(part, Text):
+                assert contrast(part.colour, ground) >= 4.5, (name, part)
+
+
+def test_contrast_is_that_of_wcag():
+    assert contrast("#000000", "#ffffff") == pytest.approx(21)
+    assert contrast("#777777", "#ffffff") == pytest.approx(4.48, abs=0.01)
+
+
+# ---------------------------------------------------------------------------------------------
+# SVG
+# ---------------------------------------------------------------------------------------------
+
+FILE = Path(__file__).parent / "pictures.json"
+
+
+def digest(value):
+    return hashlib.sha256(value.encode()).hexdigest()[:16]
+
+
+def digests(game):
+    """Hashes of scenes and of their pictures; those of PNG files vary with the libraries."""
+    found = {}
+    for number, env in enumerate(positions(game, 6)):
+        scene = scene_of(env)
+        theme = THEMES[number // 2 % 2]
+        svg = picture.draw(scene, game.style, (960, 480)[number % 2], theme=theme).svg()
+        found[f"{env.num_players} players, {number}"] = [digest(repr(astuple(scene))), digest(svg)]
+    return found
+
+
+@each_game
+def test_scenes_and_pictures_are_the_same_everywhere(game):
+    assert digests(game) == json.loads(FILE.read_text(encoding="utf-8"))[game.name]
+
+
+@each_game
+def test_svg_needs_nothing_else(game):
+    """It is well-formed, names only what it defines, and tells the table in words."""
+    for env in positions(game, 4):
+        scene = scene_of(env)
+        root = ElementTree.fromstring(picture.draw(scene, game.style).svg())
+        space = "{http://www.w3.org/2000/svg}"
+        assert root.find(f"{space}title").text == scene.title
+        assert root.find(f"{space}desc").text == text.draw(scene)
+        defined = {element.get("id") for element in root.iter() if element.get("id")}
+        used = {element.get("href")[1:] for element in root.iter(f"{space}use")}
+        assert used == defined
+        assert {element.tag.removeprefix(space) for element in root.iter()} <= {
+            "svg", "title", "desc", "defs", "g", "path", "rect", "use"
+        }  # fmt: skip
+
+
+@each_game
+def test_svg_of_every_kind_of_environment(game):
+    env = card_envs.make(game.name, render_mode="svg")
+    assert env._repr_svg_() is None
+    env.reset(seed=1)
+    assert env.render() == env._repr_svg_() == picture.draw(scene_of(env), game.style).svg()
+    assert Replay.of(env)._repr_svg_() == env.render()
+    parallel = ParallelCardEnv(game.name)
+    parallel.reset(seed=1)
+    assert parallel._repr_svg_() == env.render()
+    seat = SingleSeatEnv(game.name, render_mode="svg")
+    assert seat._repr_svg_() is None
+    seat.reset(seed=1)
+    vector = SingleSeatVectorEnv(game.name, 2, render_mode="svg")
+    vector.reset(seed=1)
+    assert seat._repr_svg_() == seat.render() == vector.render()[0]
+
+
+def test_without_the_extra_notebooks_show_no_picture(monkeypatch):
+    game = EACH_GAME[0].values[0]
+    env = card_envs.make(game.name, render_mode="svg")
+    env.reset(seed=1)
+    monkeypatch.setattr("card_envs.render.layout.page", _missing)
+    assert env._repr_svg_() is None
+    with pytest.raises(MissingExtraError):
+        env.render()
+
+
+def _missing(*args, **options):
+    raise MissingExtraError("fontTools is not installed")
+
+
+@each_game
+def test_a_strip_of_tables(game):
+    scenes = [scene_of(env) for env in positions(game, 6)]
+    captions = [f"{letter})" for letter in "abcdef"]
+    strip = picture.strip(scenes, captions, game.style)
+    check_inside(strip.drawing)
+    tops = {
+        part.text: round(top) for _, top, part in placed(strip.drawing) if isinstance(part, Text)
+    }
+    assert len({tops[caption] for caption in captions}) == 1
+    assert strip.pixels().shape == (strip.height, strip.width, 3)
+    assert ElementTree.fromstring(strip.svg()) is not None
 
 
 # ---------------------------------------------------------------------------------------------
@@ -191,7 +439,7 @@ def test_perspectives(game):
         }
         for perspective, scene in scenes.items():
             if mode == "rgb_array":
-                assert (renders[perspective] == picture.draw(scene, game.style)).all()
+                assert (renders[perspective] == framed(scene, game.style)).all()
             else:
                 assert renders[perspective] == text.draw(scene)
 
@@ -319,6 +567,7 @@ def test_no_display(monkeypatch):
 
 
 @pytest.mark.filterwarnings("ignore:.*Overwriting existing videos:UserWarning")
+@pytest.mark.slow
 @few_games
 def test_gymnasiums_wrappers(game, pygame, tmp_path):
     from gymnasium.wrappers import HumanRendering, RecordVideo, RenderCollection
@@ -350,6 +599,7 @@ def test_gymnasiums_wrappers(game, pygame, tmp_path):
     "ignore:.*Recorded episodes will not contain the last frame:UserWarning"
 )
 @pytest.mark.filterwarnings("ignore:.*Overwriting existing videos:UserWarning")
+@pytest.mark.slow
 @few_games
 def test_the_vector_environments_video(game, tmp_path):
     from gymnasium.wrappers.vector import RecordVideo
@@ -383,15 +633,15 @@ def test_a_video_without_pictures_is_refused(suffix, tmp_path):
     assert list(tmp_path.iterdir()) == [path]
 
 
-@pytest.mark.parametrize("suffix", [".gif", ".mp4"])
-@pytest.mark.parametrize("perspective", [(), ("--perspective", "all"), ("--perspective", "1")])
+@pytest.mark.parametrize(
+    ("suffix", "perspective"),
+    [(".gif", ()), (".mp4", ("--perspective", "all")), (".gif", ("--perspective", "1"))],
+)
 def test_a_replay_as_a_video(replay_file, suffix, perspective, tmp_path, capsys):
-    from card_envs.commands.cli import main
-
     imageio = pytest.importorskip("imageio.v3")
     path = tmp_path / f"game{suffix}"
     decisions = len(json.loads(replay_file.read_text())["actions"])
-    assert main(["replay", str(replay_file), "--video", str(path), *perspective]) == 0
+    assert replayed(replay_file, "--video", path, *perspective) == 0
     assert f"{decisions + 1} pictures" in capsys.readouterr().out
     frames = list(imageio.imiter(path))
     assert len(frames) == decisions + 1
@@ -399,20 +649,91 @@ def test_a_replay_as_a_video(replay_file, suffix, perspective, tmp_path, capsys)
     assert sorted(p.name for p in tmp_path.iterdir()) == sorted(["game.json", path.name])
 
 
-def test_wrong_videos(replay_file, tmp_path, capsys):
+def replayed(*arguments):
     from card_envs.commands.cli import main
 
+    try:
+        return main(["replay", *map(str, arguments)])
+    except SystemExit as stop:
+        return stop.code
+
+
+def test_wrong_videos_and_pictures(replay_file, tmp_path, capsys):
+    svg = tmp_path / "game.svg"
     for arguments, message in (
-        (["--video", str(tmp_path / "game.avi")], "ends in .mp4 or .gif"),
-        (["--video", str(tmp_path)], "is a folder"),
+        (["--video", tmp_path / "game.avi"], "ends in .mp4 or .gif"),
+        (["--video", tmp_path], "is a folder"),
         (["--perspective", "99"], "render_perspective must be None, 'all' or a seat"),
+        (["--svg", svg, "--video", tmp_path / "game.gif"], "not allowed with argument"),
+        (["--at", "1"], "--at is for --svg and --png"),
+        (["--width", "480"], "--width is for --svg and --png"),
+        (["--svg", svg, "--at", "8"], "--at must be from 1 to 7, which is the end, got 8"),
+        (["--svg", svg, "--at", "1", "0"], "--at must be from 1 to 7, which is the end, got 0"),
+        (["--svg", svg, "--width", "10"], "--width must be from 100 to 10000, got 10"),
     ):
-        try:
-            status = main(["replay", str(replay_file), *arguments])
-        except SystemExit as stop:
-            status = stop.code
-        assert status == 2
+        assert replayed(replay_file, *arguments) == 2
         assert message in capsys.readouterr().err
+        assert not svg.exists()
+
+
+def test_pictures_of_a_replay(replay_file, tmp_path, capsys):
+    from PIL import Image
+
+    replay = Replay.load(replay_file)
+    game = card_envs.load_game(replay.game)
+    svg, png = tmp_path / "game.svg", tmp_path / "game.png"
+    states = replay.play()
+    mover = int(states["current_player"][0])
+    last = game.scene(states, 0, mover, 0, False)
+    assert replayed(replay_file, "--svg", svg) == 0
+    assert svg.read_text(encoding="utf-8") == picture.draw(last, game.style).svg()
+    assert replayed(replay_file, "--png", png, "--width", 480, "--theme", "light") == 0
+    drawn = picture.draw(last, game.style, 480, theme="light")
+    assert f"{png}: 480 x {drawn.height} pixels." in capsys.readouterr().out
+    assert (np.array(Image.open(png)) == drawn.pixels()).all()
+
+    scenes = []
+    for number, (now, _) in enumerate(replay.steps(), 1):
+        scenes.append(game.scene(now, 0, 1, 0, False))
+        assert replayed(replay_file, "--svg", svg, "--at", number, "--perspective", 1) == 0
+        assert picture.draw(scenes[-1], game.style).svg() == svg.read_text(encoding="utf-8")
+    assert replayed(replay_file, "--svg", svg, "--at", 2, 5, "--perspective", 1) == 0
+    strip = ElementTree.fromstring(svg.read_text(encoding="utf-8"))
+    told = "\n\n".join(text.draw(scenes[k]) for k in (1, 4))
+    assert strip.find("{http://www.w3.org/2000/svg}desc").text == told
+
+
+def test_what_a_video_shows(replay_file, tmp_path, monkeypatch):
+    """Always the same side of the table, the last decision as far as it is known there, rewards."""
+    shown = []
+
+    def frames(scenes, captions, style, theme):
+        shown.extend(zip(scenes, captions, strict=True))
+        return iter([np.zeros(SHAPE, np.uint8)])
+
+    monkeypatch.setattr(picture, "frames", frames)
+    assert replayed(replay_file, "--video", tmp_path / "game.gif") == 0
+    assert {scene.observer for scene, _ in shown} == {0}
+    assert shown[0][1] == ""
+    replay = Replay.load(replay_file)
+    game = card_envs.load_game(replay.game)
+    for (_, caption), (number, (states, action)) in zip(
+        shown[1:], enumerate(replay.steps(), 1), strict=True
+    ):
+        player = int(states["current_player"][0])
+        names = game.action_name(action), game.public_action_name(states, 0, action)
+        assert caption.startswith(f"Decision {number}, player_{player}: {names[player != 0]}.")
+        assert caption.endswith("No reward.") or "Rewards: " in caption
+
+
+def test_frames_of_a_video_are_of_one_size():
+    """A table with more on it does not shrink one picture alone."""
+    few = a_scene(Card("lion"))
+    many = a_scene(*(Card(f"animal {k}") for k in range(40)))
+    alone = picture.draw(few, Style(), height=picture.HEIGHT).pixels()
+    first, _ = picture.frames([few, many], ["", ""], Style())
+    assert first.shape == SHAPE
+    assert (first != alone).any()
 
 
 def test_a_renderer_names_the_modes():
@@ -421,6 +742,7 @@ def test_a_renderer_names_the_modes():
         TableRenderer(game, "rgb", None, ("ansi", "human"), 2)
 
 
+@pytest.mark.slow
 @few_games
 def test_pettingzoos_wrappers(game, tmp_path):
     wrappers = pytest.importorskip("pettingzoo.utils.wrappers.record_video")
@@ -452,3 +774,8 @@ def test_pettingzoos_wrappers(game, tmp_path):
             break
     env.close()
     assert {path.parent.name for path in tmp_path.rglob("*.mp4")} == {"aec", "parallel"}
+
+
+if __name__ == "__main__":
+    known = {game.name: digests(game) for game in (param.values[0] for param in EACH_GAME)}
+    FILE.write_text(json.dumps(known, indent=1) + "\n", encoding="utf-8")

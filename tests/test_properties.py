@@ -51,14 +51,14 @@ def test_walks_come_into_all_kinds_of_situations(game, num_players):
     kit = kit_of(game)
     found: Counter[str] = Counter()
     lengths = []
-    for seed in range(40):
+    for seed in range(32):
         positions = [copy_of(game, states) for states in walk(game, num_players, seed)]
         found += situations_in(game, positions)
         if is_over(positions[-1]) and seed % 4 == UNIFORM:
             lengths.append(len(positions))
     possible = {name for name, (fewest, _) in kit.situations.items() if num_players >= fewest}
     assert possible <= set(found)
-    assert len(lengths) == 10
+    assert len(lengths) == 8
     assert np.median(lengths) < kit.usual_length
 
 
@@ -67,7 +67,7 @@ def test_every_position_is_possible(game, num_players):
     """All cards are there, the mask is empty at the end only, all values are whole units."""
     reached = []
 
-    @settings(max_examples=20)
+    @settings(max_examples=8)
     @given(seed=player_seeds, options=st.sampled_from(option_sets(game)))
     def check(seed, options):
         count = 0
@@ -88,7 +88,7 @@ def test_every_position_is_possible(game, num_players):
         reached.append(count)
 
     check()
-    assert sum(reached) > min(500, 10 * mean_length(game, num_players))
+    assert sum(reached) > min(200, 4 * mean_length(game, num_players))
 
 
 @tables
@@ -96,7 +96,7 @@ def test_masks_are_exact(game, num_players):
     """raw_env takes every action of the mask, and refuses every other without any change."""
     accepted = []
 
-    @settings(max_examples=20)
+    @settings(max_examples=10)
     @given(
         seed=seeds,
         player_seed=player_seeds,
@@ -136,7 +136,7 @@ def test_masks_are_exact(game, num_players):
 def test_a_step_is_a_function_of_state_and_action(game, num_players):
     compared = []
 
-    @settings(max_examples=15)
+    @settings(max_examples=8)
     @given(seed=player_seeds)
     def check(seed):
         for states in walk(game, num_players, seed, decisions=100):
@@ -160,7 +160,7 @@ def test_a_step_is_a_function_of_state_and_action(game, num_players):
             assert states.tobytes() == before
 
     check()
-    assert len(compared) > min(500, 20 * mean_length(game, num_players))
+    assert len(compared) > min(250, 10 * mean_length(game, num_players))
 
 
 @pytest.mark.parametrize("reward", ["rank", "win", "score"])
@@ -171,7 +171,7 @@ def test_rewards(game, num_players, reward):
     most = kit_of(game).largest_score if reward == "score" else 1.0
     endings = set()
 
-    @settings(max_examples=25)
+    @settings(max_examples=15)
     @given(seed=player_seeds, max_steps=st.sampled_from([DEFAULT_MAX_STEPS, 20, 3, 1]))
     def check(seed, max_steps):
         total = np.zeros(n)
@@ -206,7 +206,7 @@ def test_rewards(game, num_players, reward):
 @tables
 def test_games_end(game, num_players):
     """Uniformly random players and the heuristic come to an end long before ``max_steps``."""
-    for seed in range(20):
+    for seed in range(10):
         states = begin(game, num_players, seed)
         rng = np.random.default_rng(seed)
         while not is_over(states):
@@ -234,9 +234,9 @@ def play_first_actions(env) -> int:
 def test_max_steps_truncates_for_everybody(game, num_players):
     usual = module_of(game).env(num_players=num_players)
     truncated = []
-    for max_steps in (1, 2, 5):
+    for max_steps in (1, 5):
         env = module_of(game).env(num_players=num_players, max_steps=max_steps)
-        for seed in range(3):
+        for seed in range(2):
             usual.reset(seed=seed)
             env.reset(seed=seed)
             length = play_first_actions(usual)
@@ -245,7 +245,7 @@ def test_max_steps_truncates_for_everybody(game, num_players):
             assert set(env.truncations.values()) == {truncated[-1]}
             assert set(env.terminations.values()) == {not truncated[-1]}
             assert len(env.agents) == num_players
-    assert truncated[:3] == [True] * 3
+    assert truncated[:2] == [True] * 2
     usual.reset(seed=4)
     play_on(usual, UNIFORM, DEFAULT_MAX_STEPS)
     exact = int(usual.states["steps"][0])

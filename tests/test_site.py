@@ -10,13 +10,14 @@ import importlib
 import re
 import sys
 import tomllib
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
 from helpers import EACH_GAME, kit_of
 
 from benchmarks import tables
-from card_envs.agents import agent_names
+from card_envs.games import about, guide_file
 
 ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
@@ -79,9 +80,10 @@ def test_the_code_of_a_page_runs_from_top_to_bottom(page, tmp_path, monkeypatch)
 
 def test_every_page_is_in_the_navigation_once():
     navigation = CONFIG.partition("\nnav:\n")[2].partition("\n\n")[0]
-    assert sorted(re.findall(r"[\w/]+\.md", navigation)) == [
-        page.relative_to(DOCS).as_posix() for page in PAGES
-    ]
+    tutorials = [script.with_suffix(".md") for script in (DOCS / "tutorials").glob("*.py")]
+    assert sorted(re.findall(r"[\w/]+\.md", navigation)) == sorted(
+        page.relative_to(DOCS).as_posix() for page in [*PAGES, *tutorials]
+    )
 
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=name_of)
@@ -105,7 +107,7 @@ def test_anchors_in_documents_outside_the_site_exist(document):
 def test_what_a_page_includes_is_there_once(page):
     """Where a file has several ends, the plugin takes what follows every second one as well."""
     for target, limits in re.findall(
-        r'{%\s+include-markdown "([^"]+)"(.*?)%}', page.read_text(encoding="utf-8"), re.DOTALL
+        r'{%\s+include(?:-markdown)? "([^"]+)"(.*?)%}', page.read_text("utf-8"), re.DOTALL
     ):
         included = (page.parent / target).read_text(encoding="utf-8")
         for limit in re.findall(r'(?:start|end)="([^"]+)"', limits):
@@ -123,6 +125,14 @@ def hooks(monkeypatch):
     pytest.importorskip("pydantic")
     monkeypatch.syspath_prepend(DOCS)
     return importlib.import_module("hooks")
+
+
+@pytest.fixture
+def guides(monkeypatch):
+    """What is generated of the pages of games."""
+    pytest.importorskip("PIL")
+    monkeypatch.syspath_prepend(DOCS)
+    return importlib.import_module("guides")
 
 
 def test_every_table_is_on_one_page(hooks):
@@ -168,23 +178,40 @@ def test_every_picture_that_pages_show_of_results_is_drawn(hooks, tmp_path, monk
 
 
 @pytest.mark.parametrize("game", OWN_GAMES)
-def test_the_page_of_a_game_is_the_codes(game):
-    text = (DOCS / "games" / f"{game.id}.md").read_text(encoding="utf-8")
-    assert text.startswith(f"# {game.title}\n")
-    assert f"../images/{game.id}.png" in text
-    assert f"card_envs/games/{game.id}/RULES.md" in text
-    players = f"{game.min_players} to {game.max_players}, by default {game.default_players}"
-    for name, value in {
-        "players": players,
-        "PettingZoo": f"`card_envs.{game.name}.env()`, `raw_env()`, `parallel_env()`",
-        "Gymnasium": f'`gymnasium.make("{game.gymnasium_id}")`, `gymnasium.make_vec(…)`',
-        "raw batch": f'`card_envs.make_vec("{game.id}", num_envs)`',
-        "action space": f"`Discrete({game.num_actions})`",
-        "observation": f"`Box(0, 1, ({game.fields.size},), float32)`",
-        "full state": f"`Box(0, 1, ({game.state_fields.size},), float32)`",
-        "agents": ", ".join(f"`{agent}`" for agent in agent_names(game)),
-    }.items():
-        assert f"| {name} | {value} |" in text
+def test_a_guide_tells_the_recorded_game(guides, game):
+    """After a change: ``python docs/guides.py``."""
+    guide = guide_file(game).read_text(encoding="utf-8")
+    assert guides.with_round(guide, game) == guide
+    assert guide.startswith(f"# {game.title}\n\n{game.title} is ")
+    moves = [(int(first), int(last)) for first, last, _ in guides.PLACE.findall(guide) if first]
+    assert all(first == last + 1 for (_, last), (first, _) in pairwise(moves))
+    assert moves[-1][1] + 1 == len(list(guides.scenes(game)))
+    changed = guide.replace("- **Player", "- **Nobody", 1)
+    assert guides.with_round(changed, game) == guide != changed
+    (result,) = re.findall(r"^<!-- result (\d+) -->$", guide, re.MULTILINE)
+    assert int(result) == moves[-1][1] + 1
+
+
+@pytest.mark.parametrize("game", OWN_GAMES)
+def test_the_page_of_a_game_holds_its_guide_its_spaces_and_its_rules(guides, game):
+    page = (DOCS / "games" / f"{game.id}.md").read_text(encoding="utf-8")
+    for name in ("GUIDE", "RULES"):
+        assert f"card_envs/games/{game.id}/{name}.md" in page
+    guide = guide_file(game).read_text(encoding="utf-8")
+    shown = guides.completed(page + guide, game, "pictures")
+    assert "<!-- table" not in shown
+    assert f"| action space | `Discrete({game.num_actions})` |" in shown
+    pictures = dict(guides.pictures(game))
+    assert pictures.keys() == set(re.findall(r"\(pictures/([\w-]+\.svg)\)", shown))
+    assert all(content.startswith(b"<svg ") for content in pictures.values())
+
+
+@pytest.mark.parametrize("game", OWN_GAMES)
+def test_what_a_game_is_about_opens_its_module_and_its_page(game):
+    paragraph = about(game)
+    assert paragraph in " ".join(guide_file(game).read_text(encoding="utf-8").split())
+    documented = importlib.import_module(f"card_envs.{game.name}").__doc__
+    assert " ".join(documented.split()).startswith(paragraph)
 
 
 def test_the_overview_of_tools_has_every_page_with_its_version():
@@ -223,6 +250,7 @@ def test_addresses_agree():
     assert f"\nurl: {urls['Documentation']}\n" in citation
     assert f"\nversion: {PROJECT['project']['version']}\n" in citation
     assert f"]({urls['Documentation']})" in README
+    assert f"version = {{{PROJECT['project']['version']}}}" in README
     assert urls["Issues"] == f"{urls['Homepage']}/issues"
     assert urls["Changelog"] == f"{urls['Documentation']}changelog/"
 
@@ -242,4 +270,6 @@ def test_the_index_shows_the_readme_with_absolute_links():
         assert f"]({start}{target}" in text
     pictures = re.findall(r"!\[[^\]]*\]\(([^)]+)\)", text)
     assert pictures
-    assert all(target.startswith(start) and target.endswith("?raw=true") for target in pictures)
+    own = [target for target in pictures if target.startswith(start)]
+    assert len(own) == len(re.findall(r"!\[[^\]]*\]\((?!https:)", README))
+    assert all(target.endswith("?raw=true") for target in own)

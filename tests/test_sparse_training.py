@@ -8,7 +8,7 @@ from torch import nn
 from torch.distributions import Categorical, kl_divergence
 
 from training.networks.layers import InputLayer, Linear
-from training.networks.legal_actions import divergences, draw_actions, evaluate_actions
+from training.networks.legal_actions import draw_actions, evaluate_actions
 from training.networks.sparse import SparseRows, SparseRowsBuffer, as_dense
 
 
@@ -129,8 +129,7 @@ def test_legal_actions_alone_give_what_all_actions_give(game, size):
         rows = SparseRows.of(game.action_features), SparseRows.of(masks)
         if not is_sparse:
             rows = tuple(map(as_dense, rows))
-        log_prob, entropy = evaluate_actions(logits, *rows, chosen)
-        divergence = divergences(logits, reference, *rows)
+        log_prob, entropy, divergence = evaluate_actions(logits, *rows, chosen, reference)
         expected = Categorical(logits=(logits @ features.T).masked_fill(legal == 0, -1e9))
         other = Categorical(logits=(reference @ features.T).masked_fill(legal == 0, -1e9))
         assert torch.allclose(log_prob, expected.log_prob(chosen), atol=1e-5)
@@ -157,7 +156,8 @@ def test_legal_actions_are_drawn_as_often_as_they_are_said_to_be(is_sparse):
     assert shares[2:4].tolist() == [0.0, 0.0]
     expected = np.exp([0.0, 1.0, 0.5]) / np.exp([0.0, 1.0, 0.5]).sum()
     assert shares[[0, 1, 4]].numpy() == pytest.approx(expected, abs=0.01)
-    again, _ = evaluate_actions(logits, features, legal, actions)
+    again, _, divergence = evaluate_actions(logits, features, legal, actions)
     assert torch.allclose(log_prob, again)
+    assert not divergence.any()  # without an anchor
     almost = torch.full((size,), 1.0 - 2.0**-24)  # never beyond the last legal action
     assert (draw_actions(logits, features, legal, almost)[0] == 4).all()

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
-import shutil
-import subprocess
+import re
 import sys
 from itertools import combinations
 
@@ -15,7 +13,7 @@ from helpers import ALL_GAMES, SHIPPED, table_sizes
 from tiny_runs import SCRIPTED, SMALL, TINY, policy_file, random_network
 
 from benchmarks import all_agents, report, strength
-from benchmarks.tables import TABLES, committed
+from benchmarks.tables import TABLES
 from benchmarks.tables.learning import without_folders
 from card_envs.agents import make_agent, policy_path, shipped_policies
 from card_envs.agents.network import write_policy
@@ -296,50 +294,16 @@ def test_shipped_policies_are_stronger_than_their_predecessors(game):
 
 
 @pytest.mark.parametrize("game", SHIPPED)
-def test_cards_say_how_to_make_the_policies_again(game):
+def test_cards_say_how_the_policies_were_made(game):
+    """By which configuration, with the trainer of which commit."""
     for name in (*shipped_policies(game), *predecessors(game)):
-        short = short_names([name])[0]
         card = read_json(policy_path(name, game).with_suffix(".json"))
         config = Config.model_validate(card["config"])
-        line, *resumed = card["commands"]
-        path = line.removeprefix("python -m training.train ")
-        overrides = [
-            more.removeprefix(f"python -m training.train --resume runs/{game.id} --set ")
-            for more in resumed
-        ]
-        assert config == load_config(ROOT / path, overrides)
-        assert (config.name, config.game, config.seed) == (short, game.id, card["seed"])
+        found = (config.name, config.game, config.seed)
+        assert found == (short_names([name])[0], game.id, card["seed"])
         assert {"decisions", "hours", "machine", "versions", "strength"} <= set(card)
-        assert path == f"configs/{'' if name == 'ppo' else short + '/'}{game.id}.yaml"
-
-
-@pytest.mark.skipif(shutil.which("make") is None, reason="there is no make, as on Windows")
-@pytest.mark.parametrize("game", SHIPPED)
-def test_make_makes_the_policy_as_its_card_says(game):
-    card = read_json(policy_path("ppo", game).with_suffix(".json"))
-    environment = {key: value for key, value in os.environ.items() if key != "MAKEFLAGS"}
-    shown = subprocess.run(
-        ["make", "--dry-run", f"train-{game.id}"],
-        cwd=ROOT,
-        env=environment,
-        check=True,
-        capture_output=True,
-        text=True,
-    )
-    lines = [line.removeprefix(".venv/bin/") for line in shown.stdout.splitlines()]
-    assert [line for line in lines if "training.train" in line] == card["commands"]
-
-
-@pytest.mark.parametrize(("name", "result"), [*committed("study").items()])
-def test_committed_studies_are_of_their_files(name, result):
-    loaded = study.load_study(ROOT / "configs" / "studies" / f"{name}.yaml")
-    assert (result["base"], result["deals"]) == (loaded.base, loaded.deals)
-    changes = {key: setting["changes"] for key, setting in result["settings"].items()}
-    assert changes == {"base": [], **{k: list(v) for k, v in loaded.settings.items()}}
-    for setting in result["settings"].values():
-        assert tuple(run["seed"] for run in setting["runs"]) == loaded.seeds
-        for run in setting["runs"]:
-            assert list(run["against"]) == list(loaded.against)
+        assert card["commands"][0].startswith("python -m training.train ")
+        assert re.fullmatch("[0-9a-f]{7,}", card["commit"])
 
 
 # ---------------------------------------------------------------------------------------------
@@ -439,7 +403,7 @@ def test_responses_to_a_games_policies_can_start_with_their_weights(game, tmp_pa
     path = ROOT / "configs" / f"{game.id}.yaml"
     for name in (*predecessors(game), "ppo"):
         config = best_response.response_config(path, name, game.min_players, name, ())
-        Run.open(config, tmp_path)
+        Run(config, tmp_path)
 
 
 def test_a_game_without_heuristic_has_best_responses_too(tmp_path):
@@ -487,6 +451,7 @@ STUDY = {
         "threads": 1,
         "network": {"hidden": [8]},
         "environment": {"num_envs": 8},
+        "imitation": {"decisions": 64},
         "ppo": {"n_steps": 8, "batch_size": 32, "n_epochs": 1},
         "evaluation": {"every": 1000, "deals": 2, "players": [SCRIPTED.min_players]},
     },
@@ -541,13 +506,29 @@ def test_study_compares_settings_over_seeds(tmp_path, monkeypatch, capsys):
     assert "is of another configuration" in capsys.readouterr().err
 
 
+def test_a_study_can_say_how_much_time_a_run_takes(tmp_path):
+    """The number of decisions follows from it once, when the run begins."""
+    base = {**STUDY["base"], "imitation": {}, "decisions": 1}
+    path = tmp_path / "mine.yaml"
+    path.write_text(
+        json.dumps({**STUDY, "base": base, "settings": {}, "seeds": [1], "cpu_minutes": 0.002})
+    )
+    results = [study.run_study(path, tmp_path / "runs", 1) for _ in range(2)]
+    (run,) = results[0]["settings"]["base"]["runs"]
+    config = load_config(tmp_path / "runs" / "base" / "1" / "config.yaml")
+    assert 1 < config.decisions <= run["decisions"]
+    assert results[0]["imitated"] is None
+    assert results[0] == results[1]
+
+
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
         ('"larger":', '"base":', "a setting's name"),
         ('"larger":', '"Larger one":', "a setting's name"),
         ("network.hidden=[16]", "network.width=16", "unknown key 'network.width'"),
-        ("[1, 2, 3]", "[1, 2]", "seeds"),
+        ("[1, 2, 3]", "[]", "seeds"),
+        ('"deals": 2', '"cpu_minutes": 0, "deals": 2', "cpu_minutes"),
         ("[1, 2, 3]", "[1, 2, 1]", "seeds must be different, got [1, 2, 1]"),
         ("[1, 2, 3]", "[1, 2, -1]", "seed"),
         ("network.hidden=[16]", "seed=7", "larger: game, name and seed cannot be set"),

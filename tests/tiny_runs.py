@@ -46,9 +46,9 @@ def tiny_config(game: Game, *overrides: str) -> Config:
     return check(Config, data, "tiny")
 
 
-def tiny_run(game: Game, folder: Path, *overrides: str) -> Run:
+def tiny_run(game: Game, folder: Path, *overrides: str) -> Run[Config]:
     """A run that takes a moment; nothing is written yet."""
-    return Run.open(tiny_config(game, *overrides), folder)
+    return Run(tiny_config(game, *overrides), folder)
 
 
 def random_network(

@@ -14,14 +14,17 @@ from __future__ import annotations
 import argparse
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import joblib
+from rich.console import Console
+from rich.table import Table
 
 from card_envs.agents import NetworkAgent, make_agent, policy_path, shipped_policies
-from card_envs.commands import command
-from card_envs.commands.command import output_file
+from card_envs.commands import arguments, running
+from card_envs.commands.arguments import output_file
 from card_envs.contract.game import Game
 from card_envs.evaluation import deal_seeds
 from card_envs.evaluation.display import interval, short_names
@@ -30,8 +33,8 @@ from card_envs.games import load_game
 from card_envs.utils.files import write_json
 from training.runs.arguments import add_set_argument, check_search
 from training.runs.config import Config, PoolSection, load_config
+from training.runs.evaluation import one_against
 from training.runs.keys import check, read_yaml, with_overrides
-from training.runs.one_against import one_against
 from training.runs.records import command_as_typed, identity, predecessors, read_json, versions
 from training.runs.run import Run
 from training.runs.tasks import add_jobs_argument, do_calls
@@ -55,34 +58,28 @@ PPO = {
 def response_config(
     path: Path, against: str, players: int, start: str, overrides: Sequence[str]
 ) -> Config:
-    """The game's configuration, changed into one against a frozen agent.
+    """A game's configuration, changed into one against an agent in all other seats.
 
-    Args:
-        path: The game's configuration.
-        against: The agent that holds all other seats.
-        players: The number of players.
-        start: The agent to start with: a policy's weights are copied, others are imitated.
-        overrides: ``KEY=VALUE``, as for ``training.train``.
+    The weights of ``start`` are copied if it is a policy; it is imitated otherwise.
 
     Raises:
         ValueError: The file cannot be read, or something in it or in the arguments is wrong.
     """
     game = load_game(load_config(path).game)
     data = read_yaml(path)
-    data["name"] = "best_response"
-    data["seed"] = SEED
-    data["decisions"] = 10_000_000
-    data["checkpoint_every"] = 1_000_000
-    data["ema_decay"] = 0.9
-    data["ppo"] = PPO
-    data["draws"] = False
     data.pop("truncation", None)
-    data["environment"] = {
-        **data.get("environment", {}),
-        "num_envs": NUM_ENVS,
-        "num_players": players,
+    data |= {
+        "name": "best_response",
+        "seed": SEED,
+        "decisions": 10_000_000,
+        "checkpoint_every": 1_000_000,
+        "ema_decay": 0.9,
+        "ppo": PPO,
+        "draws": False,
     }
-    data["environment"].pop("table_weights", None)
+    environment = {**data.get("environment", {}), "num_envs": NUM_ENVS, "num_players": players}
+    environment.pop("table_weights", None)
+    data["environment"] = environment
     data["opponents"] = {"pool": 0, "agents": {against: 1}}
     data["imitation"] = {
         "agent": start,
@@ -104,174 +101,119 @@ def response_config(
     return config
 
 
+@dataclass(frozen=True)
+class Measurement:
+    """How gains are measured.
+
+    Attributes:
+        deals: How many deals a response plays.
+        search: The search that also responds, without its policy, such as ``"search:64"``.
+        search_deals: How many deals it plays; 0: none.
+        seed: The deals' seed.
+    """
+
+    deals: int
+    search: str
+    search_deals: int
+    seed: int
+
+    def gain(self, run: Run[Config], agent: str, against: str, deals: int) -> dict[str, Any]:
+        """What an agent gains among copies of another, by the rules of the run."""
+        players: Any = run.config.environment.num_players
+        found = one_against(run.game, agent, against, players, deals, self.seed, run.rules)
+        return {
+            "gain": found["rank"],
+            "gain_ci95": found["rank_ci95"],
+            "truncated": found["truncated"],
+        }
+
+    def gain_of_search(self, run: Run[Config], against: str) -> dict[str, Any] | None:
+        """What the search gains whose rollouts the agent plays; None: it can play none."""
+        is_policy = against in ("heuristic", "random") or policy_path(against, run.game) is not None
+        if self.search_deals == 0 or not is_policy:
+            return None
+        agent = f"{self.search},policy={against}"
+        return {"agent": agent, **self.gain(run, agent, against, self.search_deals)}
+
+
 def respond(
-    game: Game,
-    config: Config,
-    against: str,
-    players: int,
-    folder: Path,
-    deals: int,
-    search: str,
-    search_deals: int,
-    seed: int,
-    command_line: str,
+    game: Game, config: Config, folder: Path, how: Measurement, command_line: str
 ) -> dict[str, Any]:
     """Train, unless that is done, and measure what the response gains.
 
-    Args:
-        game: The game, so that a process that does not know it yet learns of it.
-        config: As from :func:`response_config`.
-        against: The agent.
-        players: The number of players.
-        folder: Where the run is, or will be.
-        deals: How many deals.
-        search: The search without its policy, such as ``"search:64"``.
-        search_deals: How many deals it plays; 0: none.
-        seed: The deals' seed.
-        command_line: The command that asks for it, for the record.
+    The game is there so that a process that does not know it yet learns of it.
 
     Returns:
         ``against`` and its ``identity``, ``num_players``, ``start``, ``decisions``, ``hours``,
-        ``machine``, ``gain`` and ``gain_ci95``: the response's rank reward over ``deals`` deals,
+        ``machine``, ``gain`` and ``gain_ci95``: the response's rank reward over the deals,
         ``truncated``: the share of games that ended at ``max_steps``; and ``search``: the
-        ``agent`` and the same of a search, None if the agent is none whose rollouts it can play.
+        ``agent`` and the same of a search, or None.
 
     Raises:
         ValueError: The folder holds another run, or a damaged one.
     """
-    run = Run.open(config, folder)
+    run = Run(config, folder)
+    (against,) = config.opponents.agents
     policy = train_or_resume(run, command_line)
     card = read_json(run.card_path)
     return {
         "against": against,
         "identity": identity(against, game),
-        "num_players": players,
+        "num_players": config.environment.num_players,
         "start": config.imitation.agent,
-        "decisions": card["decisions"],
-        "hours": card["hours"],
-        "machine": card["machine"],
-        **_gain(game, run, str(policy), against, players, deals, seed),
-        "search": _gain_of_search(game, run, against, players, search, search_deals, seed),
+        **{key: card[key] for key in ("decisions", "hours", "machine")},
+        **how.gain(run, str(policy), against, how.deals),
+        "search": how.gain_of_search(run, against),
     }
 
 
-def _gain_of_search(
-    game: Game, run: Run, against: str, players: int, search: str, deals: int, seed: int
-) -> dict[str, Any] | None:
-    """What a search gains whose rollouts the agent plays."""
-    is_policy = against in ("heuristic", "random") or policy_path(against, game) is not None
-    if deals == 0 or not is_policy:
-        return None
-    agent = f"{search},policy={against}"
-    return {"agent": agent, **_gain(game, run, agent, against, players, deals, seed)}
-
-
-def _gain(
-    game: Game, run: Run, agent: str, against: str, players: int, deals: int, seed: int
-) -> dict[str, Any]:
-    """What an agent gains among copies of another, by the rules of the run."""
-    found = one_against(game, agent, against, players, deals, seed, run.rules)
-    return {
-        "gain": found["rank"],
-        "gain_ci95": found["rank_ci95"],
-        "truncated": found["truncated"],
-    }
-
-
-def measure(
-    path: Path,
-    against: Sequence[str],
-    players: Sequence[int],
-    *,
-    start: str | None,
-    overrides: Sequence[str],
-    deals: int,
-    search: str,
-    search_deals: int,
-    seed: int,
-    out: Path,
-    jobs: int,
-    games_from: Sequence[str] = (),
-) -> dict[str, Any]:
+def measure(args: argparse.Namespace) -> dict[str, Any]:
     """A response to each agent at each table size, as ``--json`` writes it.
-
-    Args:
-        path: The game's configuration.
-        against: The agents.
-        players: The numbers of players.
-        start: The agent to start with; None: a policy's response starts with that policy, others
-            with the game's ``ppo``, or its default opponent.
-        overrides: ``KEY=VALUE``, as for ``training.train``.
-        deals: How many deals of each table.
-        search: The search that also responds, without its policy.
-        search_deals: How many deals of each table it plays; 0: none.
-        seed: The deals' seed.
-        out: The folder of the runs.
-        jobs: Runs at a time; -1: as many as there are cores.
-        games_from: Modules with games, for the record.
 
     Raises:
         ValueError: Something in the file or in the arguments is wrong.
     """
-    deal_seeds(seed, deals)
-    game = load_game(load_config(path).game)
-    check_search(search, search_deals, game)
-    configs = {
-        (agent, n): response_config(path, agent, n, start or _start(agent, game), overrides)
-        for agent in against
-        for n in players
-    }
-    runs = {
-        (agent, n): Run.open(config, out / _folder(agent, n))
-        for (agent, n), config in configs.items()
-    }
+    game = load_game(load_config(args.config).game)
+    shipped = [name for name in shipped_policies(game) if name == "ppo"]
+    against = args.against or [game.default_opponent, *predecessors(game)[-1:], *shipped]
+    sizes = args.players or sorted({game.min_players, game.default_players})
+    how = Measurement(args.deals, args.search, args.search_deals, args.seed)
+    deal_seeds(how.seed, how.deals)
+    check_search(how.search, how.search_deals, game)
+    out = args.out or Path("runs") / f"response_{args.config.stem}"
+    runs = []
+    for agent in against:
+        is_policy = policy_path(agent, game) is not None
+        start = args.start or (agent if is_policy else [*shipped, game.default_opponent][0])
+        for n in sizes:
+            config = response_config(args.config, agent, n, start, args.set)
+            runs.append(Run(config, out / re.sub(r"[^\w.-]+", "_", f"{agent}_{n}")))
     command_line = command_as_typed(
         "training.best_response",
-        str(path),
-        *("--against", *against),
-        *("--players", *map(str, players)),
-        *(("--start", start) if start else ()),
-        *(("--set", *overrides) if overrides else ()),
-        *("--deals", str(deals)),
-        *("--search", search),
-        *("--search-deals", str(search_deals)),
-        *("--seed", str(seed)),
-        games_from=games_from,
+        *(str(args.config), "--against", *against, "--players", *map(str, sizes)),
+        *(("--start", args.start) if args.start else ()),
+        *(("--set", *args.set) if args.set else ()),
+        *("--deals", str(how.deals), "--search", how.search),
+        *("--search-deals", str(how.search_deals), "--seed", str(how.seed)),
+        games_from=args.games_from,
     )
     calls = [
-        joblib.delayed(respond)(
-            game, run.config, agent, n, run.folder, deals, search, search_deals, seed, command_line
-        )
-        for (agent, n), run in runs.items()
+        joblib.delayed(respond)(game, run.config, run.folder, how, command_line) for run in runs
     ]
-    responses = do_calls(calls, "responses", jobs)
     return {
         "game": game.id,
         "command": command_line,
         "versions": versions(("numba", "numpy", "torch")),
-        "deals": deals,
-        "search": search,
-        "search_deals": search_deals,
-        "seed": seed,
-        "responses": responses,
+        "deals": how.deals,
+        "search": how.search,
+        "search_deals": how.search_deals,
+        "seed": how.seed,
+        "responses": do_calls(calls, "responses", args.jobs),
     }
-
-
-def _start(agent: str, game: Game) -> str:
-    if policy_path(agent, game) is not None:
-        return agent
-    return "ppo" if "ppo" in shipped_policies(game) else game.default_opponent
-
-
-def _folder(agent: str, players: int) -> str:
-    return re.sub(r"[^\w.-]+", "_", f"{agent}_{players}")
 
 
 def show(result: dict[str, Any]) -> None:
     """Print the gains that :func:`measure` returns."""
-    from rich.console import Console
-    from rich.table import Table
-
     table = Table(title=f"{result['game']}: what a best response gains, {result['deals']} deals")
     for heading in ("against", "players", "learner", "95% interval", result["search"]):
         table.add_column(heading, justify="left" if heading == "against" else "right")
@@ -293,83 +235,32 @@ def _main(argv: Sequence[str] | None) -> None:
     parser = argparse.ArgumentParser(
         prog="python -m training.best_response", description=(__doc__ or "").split("\n")[0]
     )
-    parser.add_argument("config", type=Path, help="the game's YAML file, see configs/")
-    parser.add_argument(
-        "--against",
-        nargs="+",
-        metavar="A",
-        help="agents, names or policy files; default: heuristic, the last predecessor of ppo and "
-        "ppo, if the game has them",
+    add = parser.add_argument
+    add("config", type=Path, help="the game's YAML file, see configs/")
+    about = (
+        "agents, names or policy files; default: heuristic, the last predecessor of ppo, and ppo"
     )
-    parser.add_argument(
-        "--players",
-        nargs="+",
-        type=int,
-        metavar="N",
-        help="table sizes; default: the game's smallest, and its default",
+    add("--against", nargs="+", metavar="A", help=about)
+    about = "table sizes; default: the game's smallest, and its default"
+    add("--players", nargs="+", type=int, metavar="N", help=about)
+    about = (
+        "the agent to start with; default: the agent itself if it is a policy, otherwise ppo or "
     )
-    parser.add_argument(
-        "--start",
-        metavar="A",
-        help="the agent to start with; default: the agent itself if it is a policy, otherwise ppo "
-        "or the game's default opponent",
-    )
+    add("--start", metavar="A", help=f"{about}the game's default opponent")
     add_set_argument(parser)
-    parser.add_argument(
-        "--deals",
-        type=int,
-        default=2000,
-        metavar="N",
-        help="deals, each in all seatings (default: 2000)",
-    )
-    parser.add_argument(
-        "--search",
-        default="search:64",
-        metavar="NAME",
-        help="the search that also responds, with the agent's rollouts; default: search:64",
-    )
-    parser.add_argument(
-        "--search-deals",
-        type=int,
-        default=100,
-        metavar="N",
-        help="deals that the search plays; 0: no search; default: 100",
-    )
-    parser.add_argument(
-        "--seed",
-        type=int,
-        default=0,
-        metavar="S",
-        help="the deals' seed (default: 0)",
-    )
-    parser.add_argument(
-        "--out",
-        type=Path,
-        metavar="DIR",
-        help="folder of the runs (default: runs/response_<config>)",
-    )
+    add("--deals", type=int, default=2000, metavar="N", help="in all seatings; default: 2000")
+    about = "the search that also responds, with the agent's rollouts; default: search:64"
+    add("--search", default="search:64", metavar="NAME", help=about)
+    about = "deals that the search plays; 0: no search; default: 100"
+    add("--search-deals", type=int, default=100, metavar="N", help=about)
+    add("--seed", type=int, default=0, metavar="S", help="the deals' seed; default: 0")
+    about = "folder of the runs; default: runs/response_<config>"
+    add("--out", type=Path, metavar="DIR", help=about)
     add_jobs_argument(parser, "runs")
-    parser.add_argument(
-        "--json", type=output_file, metavar="FILE", help="write the result here as well"
-    )
-    command.add_games_argument(parser)
-    args = command.parse_arguments(parser, argv)
-    game = load_game(load_config(args.config).game)
-    shipped = [name for name in shipped_policies(game) if name == "ppo"]
-    result = measure(
-        args.config,
-        args.against or [game.default_opponent, *predecessors(game)[-1:], *shipped],
-        args.players or sorted({game.min_players, game.default_players}),
-        start=args.start,
-        overrides=args.set,
-        deals=args.deals,
-        search=args.search,
-        search_deals=args.search_deals,
-        seed=args.seed,
-        out=args.out or Path("runs") / f"response_{args.config.stem}",
-        jobs=args.jobs,
-        games_from=args.games_from,
-    )
+    add("--json", type=output_file, metavar="FILE", help="write the result here as well")
+    arguments.add_games_argument(parser)
+    args = arguments.parse_arguments(parser, argv)
+    result = measure(args)
     if args.json:
         write_json(args.json, result)
     show(result)
@@ -377,7 +268,7 @@ def _main(argv: Sequence[str] | None) -> None:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """The command ``python -m training.best_response``; returns the exit status."""
-    return command.run("training.best_response", lambda: _main(argv))
+    return running.run("training.best_response", lambda: _main(argv))
 
 
 if __name__ == "__main__":

@@ -2,7 +2,8 @@
 
 Read from top to bottom: the networks, a rollout with the decisions of all seats, their advantages,
 the update. On a CPU inputs and action masks are sparse rows (``training.networks.sparse``): of an
-observation about an eighth is not zero, and few actions are legal.
+observation about an eighth is not zero, and few actions are legal. A configuration's ``rows`` may
+ask for dense ones, in float32 or bfloat16.
 """
 
 from __future__ import annotations
@@ -23,22 +24,15 @@ from card_envs.kernels.jit import jit
 from training.games.selfplay import SelfPlayGames
 from training.networks.actor import Actor, features_of
 from training.networks.layers import perceptron
-from training.networks.legal_actions import divergences, draw_actions, evaluate_actions
+from training.networks.legal_actions import draw_actions, evaluate_actions
 from training.networks.sparse import Rows, SparseRows, SparseRowsBuffer, columns_of, rows_on
 from training.runs.config import Config
-
-# ---------------------------------------------------------------------------------------------
-# The networks
-# ---------------------------------------------------------------------------------------------
 
 
 class ActorCritic(nn.Module):
     """A policy network that sees the observation, and a value network that may see more.
 
-    Args:
-        game: The game.
-        inputs: Size of the input rows: the observation, and behind it what the critic sees besides.
-        config: The run's configuration; its section ``network`` describes both networks.
+    Rows of inputs begin with the observation; behind it lies what only the critic sees.
     """
 
     def __init__(self, game: Game, inputs: int, config: Config) -> None:
@@ -72,6 +66,18 @@ class ActorCritic(nn.Module):
 # ---------------------------------------------------------------------------------------------
 
 
+_DECISION = np.dtype(
+    [
+        ("action", np.int64),
+        ("log_prob", np.float32),
+        ("value", np.float32),
+        ("reward", np.float32),  # what the seat got until its next decision
+        ("following", np.int64),  # the seat's next decision; -1: there is none yet
+        ("is_last", np.bool_),  # the game ended before the seat decided again
+    ]
+)
+
+
 class Rollout:
     """The decisions of one iteration in the order in which they were taken.
 
@@ -79,78 +85,64 @@ class Rollout:
     until then are its own. Those that are open when a rollout ends are the first of the next one.
 
     Attributes:
-        size: Number of decisions so far, K; all arrays have more room.
+        size: Number of decisions so far, K.
         open: int64 (N, P), each seat's open decision in each game; -1: it has none.
+        decisions: records (K or more,), see ``_DECISION``.
         inputs, legal: sparse rows (K, inputs) and (K, A).
-        actions, log_probs, values: int64, float32, float32 (K,), as they were taken.
-        rewards: float32 (K,), what the seat got until its next decision.
-        following: int64 (K,), the seat's next decision; -1: there is none yet.
-        is_last: bool (K,), the game ended before the seat decided again.
     """
 
     def __init__(self, num_games: int, seats: int, steps: int, inputs: int, actions: int) -> None:
         room = num_games * (seats + steps)
         self.size = 0
         self.open = np.full((num_games, seats), -1)
-        self._inputs = SparseRowsBuffer(room, inputs)
-        self._legal = SparseRowsBuffer(room, actions)
-        self.actions = np.zeros(room, np.int64)
-        self.log_probs = np.zeros(room, np.float32)
-        self.values = np.zeros(room, np.float32)
-        self.rewards = np.zeros(room, np.float32)
-        self.following = np.full(room, -1)
-        self.is_last = np.zeros(room, np.bool_)
+        self.decisions = np.zeros(room, _DECISION)
+        self._rows = {"inputs": SparseRowsBuffer(room, inputs)}
+        self._rows["legal"] = SparseRowsBuffer(room, actions)
 
     @property
     def inputs(self) -> SparseRows:
         """The input rows (K, inputs)."""
-        return self._inputs.rows
+        return self._rows["inputs"].rows
 
     @property
     def legal(self) -> SparseRows:
         """The action masks (K, A)."""
-        return self._legal.rows
+        return self._rows["legal"].rows
 
     def begin(self) -> None:
         """Begin a new rollout with the decisions that are open."""
         is_open = self.open >= 0
         carried = self.open[is_open]
-        rows = self.inputs.take(carried).to_dense().numpy(), self.legal.take(carried).to_dense()
         self.size = len(carried)
         self.open[is_open] = np.arange(self.size)
-        for array in (self.actions, self.log_probs, self.values, self.rewards):
-            array[: self.size] = array[carried]
-        self.following[:] = -1
-        self.is_last[:] = False
-        for buffer, dense in zip((self._inputs, self._legal), rows, strict=True):
+        self.decisions[: self.size] = self.decisions[carried]
+        self.decisions["following"], self.decisions["is_last"] = -1, False
+        for buffer in self._rows.values():
+            dense = buffer.rows.take(carried).to_dense().numpy()
             buffer.clear()
-            buffer.append(np.asarray(dense))
+            buffer.append(dense)
 
-    def arrays(self) -> dict[str, NDArray[Any]]:
+    def arrays(self) -> dict[str, Any]:
         """The open decisions, for a checkpoint; a new rollout begins with them."""
         self.begin()
-        arrays: dict[str, NDArray[Any]] = {"open": self.open}
-        for name in ("actions", "log_probs", "values", "rewards"):
-            arrays[name] = getattr(self, name)[: self.size]
-        for name, buffer in (("inputs", self._inputs), ("legal", self._legal)):
-            arrays |= {f"{name}.{part}": array for part, array in buffer.arrays().items()}
-        return arrays
+        rows = {name: buffer.arrays() for name, buffer in self._rows.items()}
+        decisions = self.decisions[: self.size].view(np.uint8)
+        return {"open": self.open, "decisions": decisions, **rows}
 
-    def restore(self, arrays: dict[str, NDArray[Any]]) -> None:
+    def restore(self, arrays: dict[str, Any]) -> None:
         """Bring the rollout to what :meth:`arrays` gave."""
         self.open[:] = arrays["open"]
-        self.size = len(arrays["actions"])
-        for name in ("actions", "log_probs", "values", "rewards"):
-            getattr(self, name)[: self.size] = arrays[name]
-        for name, buffer in (("inputs", self._inputs), ("legal", self._legal)):
-            parts = ("lengths", "columns", "values")
-            buffer.restore({part: arrays[f"{name}.{part}"] for part in parts})
+        decisions = arrays["decisions"].view(_DECISION)
+        self.size = len(decisions)
+        self.decisions[: self.size] = decisions
+        for name, buffer in self._rows.items():
+            buffer.restore(arrays[name])
 
     def observe(
         self, inputs: NDArray[np.float32], action_masks: NDArray[np.int8]
     ) -> tuple[SparseRows, SparseRows]:
         """Keep what the next decisions are made from; returns it as sparse rows."""
-        return self._inputs.append(inputs), self._legal.append(action_masks)
+        return self._rows["inputs"].append(inputs), self._rows["legal"].append(action_masks)
 
     def decide(
         self, players: NDArray[np.int64], actions: NDArray[np.int64], log_probs: NDArray[np.float32]
@@ -159,20 +151,21 @@ class Rollout:
         games = np.arange(len(players))
         new = self.size + games
         before = self.open[games, players]
-        self.following[before[before >= 0]] = new[before >= 0]
+        self.decisions["following"][before[before >= 0]] = new[before >= 0]
         self.open[games, players] = new
-        self.actions[new], self.log_probs[new], self.rewards[new] = actions, log_probs, 0.0
+        decided = self.decisions[self.size : self.size + len(players)]
+        decided["action"], decided["log_prob"], decided["reward"] = actions, log_probs, 0.0
         self.size += len(players)
 
     def pay(self, rewards: NDArray[np.float64]) -> None:
         """Pay what the seats have got (N, P); a seat that has not decided yet gets nothing."""
         is_open = self.open >= 0
-        self.rewards[self.open[is_open]] += rewards[is_open]
+        self.decisions["reward"][self.open[is_open]] += rewards[is_open]
 
     def end(self, games: NDArray[np.int64]) -> None:
         """The games are over."""
         decisions = self.open[games]
-        self.is_last[decisions[decisions >= 0]] = True
+        self.decisions["is_last"][decisions[decisions >= 0]] = True
         self.open[games] = -1
 
     def advantages(self, gamma: float, lam: float) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
@@ -182,21 +175,23 @@ class Rollout:
             complete: int64 (M,), the decisions that are not open.
             advantages: float32 (M,).
         """
-        out = np.zeros(self.size, np.float32)
-        _estimate(self.rewards, self.values, self.following, self.is_last, gamma, lam, out)
-        complete = np.flatnonzero((self.following[: self.size] >= 0) | self.is_last[: self.size])
+        decisions, out = self.decisions[: self.size], np.zeros(self.size, np.float32)
+        _estimate(decisions, gamma, lam, out)
+        complete = np.flatnonzero((decisions["following"] >= 0) | decisions["is_last"])
         return complete, out[complete]
 
 
 @jit
-def _estimate(rewards, values, following, is_last, gamma, lam, out):  # type: ignore[no-untyped-def]
+def _estimate(decisions, gamma, lam, out):  # type: ignore[no-untyped-def]
     """Write advantages; those of open decisions stay 0, so that what precedes them bootstraps."""
     for k in range(len(out) - 1, -1, -1):
-        after = following[k]
-        if is_last[k]:
-            out[k] = rewards[k] - values[k]
+        decision = decisions[k]
+        after = decision.following
+        if decision.is_last:
+            out[k] = decision.reward - decision.value
         elif after >= 0:
-            out[k] = rewards[k] + gamma * values[after] - values[k] + gamma * lam * out[after]
+            ahead = decision.reward + gamma * decisions[after].value - decision.value
+            out[k] = ahead + gamma * lam * out[after]
 
 
 # ---------------------------------------------------------------------------------------------
@@ -209,11 +204,6 @@ Choice = Callable[[Rows, Rows], tuple[NDArray[np.int64], NDArray[np.float32]]]
 
 class PPO:
     """The learner: ``collect`` a rollout, ``update`` the networks, again and again.
-
-    Args:
-        game: The game.
-        games: The games that it plays; all wait for its decisions.
-        config: The run's configuration.
 
     Attributes:
         decisions: Decisions taken so far, forced ones not counted.
@@ -228,6 +218,7 @@ class PPO:
     def __init__(self, game: Game, games: SelfPlayGames, config: Config) -> None:
         self.config, self.games = config, games
         self.device = device_of(config)
+        self._dtype = {"dense": torch.float32, "bfloat16": torch.bfloat16}.get(config.rows)
         self.generator = torch.Generator().manual_seed(config.seed)
         torch.manual_seed(config.seed)  # initial weights
         self.networks = ActorCritic(game, games.inputs, config).to(self.device)
@@ -238,13 +229,8 @@ class PPO:
         self.average = copy.deepcopy(self.networks).requires_grad_(False)
         self.anchor = copy.deepcopy(self.networks).requires_grad_(False)
         self.decisions = self.iteration = 0
-        self.rollout = Rollout(
-            config.environment.num_envs,
-            game.max_players,
-            config.ppo.n_steps,
-            games.inputs,
-            game.num_actions,
-        )
+        sizes = config.environment.num_envs, game.max_players, config.ppo.n_steps
+        self.rollout = Rollout(*sizes, games.inputs, game.num_actions)
 
     def begin(self) -> None:
         """Begin all games; a checkpoint takes the place of this."""
@@ -264,18 +250,15 @@ class PPO:
 
     @torch.no_grad()
     def collect(self, choose: Choice | None = None) -> None:
-        """Play a rollout: ``n_steps`` decisions of the learner in every game.
-
-        Args:
-            choose: What chooses in the learner's place; that is not counted. None: the policy.
-        """
+        """Play a rollout: ``n_steps`` decisions of the learner in every game, or of what chooses in
+        its place, which are not counted."""
         rollout, games = self.rollout, self.games
         rollout.begin()
         carried = rollout.size
         for _ in range(self.config.ppo.n_steps):
             inputs, legal = rollout.observe(games.observe(), games.arena.action_mask)
             actions, log_probs = (choose or self._draw)(
-                rows_on(self.device, inputs), rows_on(self.device, legal)
+                self._inputs(inputs), rows_on(self.device, legal)
             )
             rollout.decide(games.players, actions, log_probs)
             outcome = games.step(actions)
@@ -290,7 +273,7 @@ class PPO:
         size = self.config.ppo.batch_size
         for first in range(carried, rollout.size, size):
             part = slice(first, min(first + size, rollout.size))
-            rollout.values[part] = self._values(rollout.inputs.take(part))
+            rollout.decisions["value"][part] = self._values(rollout.inputs.take(part))
         if choose is None:
             self.decisions += rollout.size - carried
 
@@ -301,10 +284,7 @@ class PPO:
         return actions.cpu().numpy(), log_probs.cpu().numpy()
 
     def _values(self, inputs: SparseRows) -> NDArray[np.float32]:
-        values: NDArray[np.float32] = (
-            self.networks.values(rows_on(self.device, inputs)).cpu().numpy()
-        )
-        return values
+        return self.networks.values(self._inputs(inputs)).cpu().numpy()
 
     def update(self) -> dict[str, float]:
         """Improve the networks on the rollout's complete decisions.
@@ -318,31 +298,40 @@ class PPO:
         for group in self.optimizer.param_groups:
             group["lr"] = learning_rate
         complete, advantages = rollout.advantages(ppo.gamma, ppo.gae_lambda)
-        returns = advantages + rollout.values[complete]
+        returns = advantages + rollout.decisions["value"][complete]
         steps: list[dict[str, float]] = []
         for batch in self.minibatches(len(complete)):
             rows = complete[batch]
             inputs, legal = self.rows(rows)
-            log_prob, entropy, divergence = self._evaluate(inputs, legal, rollout.actions[rows])
+            decided = rollout.decisions[rows]
+            anchor = None
+            if ppo.kl_coef:
+                with torch.no_grad():
+                    anchor = self.anchor.logits(inputs)
+            log_prob, entropy, divergence = evaluate_actions(
+                self.networks.logits(inputs),
+                self.features,
+                legal,
+                self._tensor(decided["action"]),
+                anchor,
+            )
             gain = self._tensor(advantages[batch])
             gain = (gain - gain.mean()) / (gain.std(correction=0) + 1e-8)
-            ratio = torch.exp(log_prob - self._tensor(rollout.log_probs[rows]))
+            ratio = torch.exp(log_prob - self._tensor(decided["log_prob"]))
             clipped = ratio.clamp(1 - ppo.clip_range, 1 + ppo.clip_range)
             policy_loss = -torch.minimum(gain * ratio, gain * clipped).mean()
-            value_loss = nn.functional.mse_loss(
-                self.networks.values(inputs), self._tensor(returns[batch])
-            )
+            values = self.networks.values(inputs)
+            value_loss = nn.functional.mse_loss(values, self._tensor(returns[batch]))
             loss = policy_loss + ppo.vf_coef * value_loss - ent_coef * entropy.mean()
             loss = loss + ppo.kl_coef * divergence.mean()
-            with torch.no_grad():
-                found = {
-                    "loss": loss,
-                    "policy_gradient_loss": policy_loss,
-                    "value_loss": value_loss,
-                    "entropy_loss": -entropy.mean(),
-                    "approx_kl": (ratio - 1 - ratio.log()).mean(),
-                    "clip_fraction": ((ratio - 1).abs() > ppo.clip_range).float().mean(),
-                }
+            found = {
+                "loss": loss,
+                "policy_gradient_loss": policy_loss,
+                "value_loss": value_loss,
+                "entropy_loss": -entropy.mean(),
+                "approx_kl": (ratio - 1 - ratio.log()).mean(),
+                "clip_fraction": ((ratio - 1).abs() > ppo.clip_range).float().mean(),
+            }
             steps.append({name: float(value.detach()) for name, value in found.items()})
             if ppo.target_kl is not None and steps[-1]["approx_kl"] > 1.5 * ppo.target_kl:
                 break
@@ -351,26 +340,12 @@ class PPO:
         _move(self.average, self.networks, config.ema_decay)
         _move(self.anchor, self.networks, ppo.kl_decay)
         self.games.follow(self.networks.actor.network)
-        means = {
-            name: float(np.mean([step[name] for step in steps])) for name in (steps or [{}])[0]
-        }
+        names = steps[0] if steps else {}
+        means = {name: float(np.mean([step[name] for step in steps])) for name in names}
         means |= {"learning_rate": learning_rate, "ent_coef": ent_coef, "n_updates": self.iteration}
         if len(returns) and returns.var():
             means["explained_variance"] = 1.0 - float(advantages.var() / returns.var())
         return {f"train/{name}": value for name, value in means.items()}
-
-    def _evaluate(
-        self, inputs: Rows, legal: Rows, actions: NDArray[np.int64]
-    ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
-        """The actions' log probabilities, entropies, and KL divergences from the anchor (B,)."""
-        logits = self.networks.logits(inputs)
-        chosen = self._tensor(actions)
-        log_prob, entropy = evaluate_actions(logits, self.features, legal, chosen)
-        if not self.config.ppo.kl_coef:
-            return log_prob, entropy, torch.zeros_like(entropy)
-        with torch.no_grad():
-            anchor = self.anchor.logits(inputs)
-        return log_prob, entropy, divergences(logits, anchor, self.features, legal)
 
     def descend(self, loss: torch.Tensor, optimizer: torch.optim.Optimizer) -> None:
         """Take a step down a loss's gradient, which is clipped."""
@@ -381,14 +356,14 @@ class PPO:
 
     def rows(self, places: NDArray[np.int64]) -> tuple[Rows, Rows]:
         """Inputs and action masks of some of the rollout's decisions."""
-        rollout = self.rollout
-        return (
-            rows_on(self.device, rollout.inputs.take(places)),
-            rows_on(self.device, rollout.legal.take(places)),
-        )
+        inputs, legal = self.rollout.inputs.take(places), self.rollout.legal.take(places)
+        return self._inputs(inputs), rows_on(self.device, legal)
+
+    def _inputs(self, rows: SparseRows) -> Rows:
+        return rows_on(self.device, rows, self._dtype)
 
     def _tensor(self, array: NDArray[Any]) -> torch.Tensor:
-        return torch.from_numpy(array).to(self.device)
+        return torch.from_numpy(np.ascontiguousarray(array)).to(self.device)
 
     def minibatches(self, size: int, epochs: int | None = None) -> Iterator[NDArray[np.int64]]:
         """Random minibatches (B,) of ``size`` decisions, epoch after epoch.

@@ -14,57 +14,28 @@ import argparse
 import time
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from sb3_contrib import MaskablePPO
 from torch import nn
 
+from card_envs import export_policy
 from card_envs.agents import make_agent
-from card_envs.agents.network import Network, write_policy
-from card_envs.commands import command
+from card_envs.commands import arguments, running
 from card_envs.evaluation import evaluate
 from card_envs.evaluation.display import with_interval
 from card_envs.games import load_game
 from card_envs.integrations.sb3 import make_vec_env
-from training.runs.run_folder import use_threads
+from training.runs.run import use_threads
 
 #: Games played at a time, and decisions of each in a rollout.
 NUM_ENVS, N_STEPS = 256, 16
 
 
-def network_of(model: MaskablePPO) -> Network:
-    """The policy of a model with an ``MlpPolicy`` as a NumPy network; the weights are copies.
-
-    Args:
-        model: The model; its activation is ReLU or tanh.
-    """
-    policy: Any = model.policy
-    layers = [*policy.mlp_extractor.policy_net, policy.action_net]
-    activation = "tanh" if any(isinstance(layer, nn.Tanh) for layer in layers) else "relu"
-    linear = [layer for layer in layers if isinstance(layer, nn.Linear)]
-    arrays = [[x.detach().cpu().numpy().copy() for x in (y.weight, y.bias)] for y in linear]
-    return Network([(weight, bias) for weight, bias in arrays], activation)
-
-
 def train(
     game: str, num_players: int, opponents: str, decisions: int, seed: int, hidden: int = 128
 ) -> tuple[MaskablePPO, float]:
-    """Train a model.
-
-    Args:
-        game: The game's id.
-        num_players: The number of players.
-        opponents: The agent in all other seats.
-        decisions: Learner decisions in all, rounded up to whole rollouts.
-        seed: Of the deals, the weights and the actions.
-        hidden: Units of each of the two hidden layers.
-
-    Returns:
-        The model, and learner decisions a second.
-
-    Raises:
-        ValueError: An argument is wrong.
-    """
+    """Train a model of two hidden layers of this size in a game of that id; returns it, and learner
+    decisions a second. Decisions are rounded up to whole rollouts."""
     envs = make_vec_env(
         game,
         NUM_ENVS,
@@ -98,15 +69,16 @@ def _main(argv: Sequence[str] | None) -> None:
     parser = argparse.ArgumentParser(
         prog="python -m training.sb3_ppo", description=(__doc__ or "").split("\n")[0]
     )
-    parser.add_argument("--game", default="beaver_gang", help="the game's id")
-    parser.add_argument("--players", type=int, metavar="N", help="default: the game's own")
-    parser.add_argument("--opponents", metavar="A", help="the agent in all other seats")
-    parser.add_argument("--decisions", type=int, default=500_000, metavar="N")
-    parser.add_argument("--seed", type=int, default=0, metavar="S")
-    parser.add_argument("--deals", type=int, default=500, metavar="N", help="of the evaluation")
-    parser.add_argument("--out", type=Path, default=Path("runs/sb3_ppo"), metavar="DIR")
-    command.add_games_argument(parser)
-    args = command.parse_arguments(parser, argv)
+    add = parser.add_argument
+    add("--game", default="beaver_gang", help="the game's id")
+    add("--players", type=int, metavar="N", help="default: the game's own")
+    add("--opponents", metavar="A", help="the agent in all other seats")
+    add("--decisions", type=int, default=500_000, metavar="N")
+    add("--seed", type=int, default=0, metavar="S")
+    add("--deals", type=int, default=500, metavar="N", help="of the evaluation")
+    add("--out", type=Path, default=Path("runs/sb3_ppo"), metavar="DIR")
+    arguments.add_games_argument(parser)
+    args = arguments.parse_arguments(parser, argv)
     game = load_game(args.game)
     players = game.check_num_players(args.players)
     opponents = args.opponents or game.default_opponent
@@ -117,7 +89,7 @@ def _main(argv: Sequence[str] | None) -> None:
     model, speed = train(game.id, players, opponents, args.decisions, args.seed)
     args.out.mkdir(parents=True, exist_ok=True)
     path = args.out / "policy.safetensors"
-    write_policy(path, network_of(model), game)
+    export_policy(model, game, path)
     print(f"{model.num_timesteps:,} decisions, {speed:,.0f} a second; the policy is in {path}")
     for other in dict.fromkeys((opponents, "random")):
         table = [str(path), *[other] * (players - 1)]
@@ -127,7 +99,7 @@ def _main(argv: Sequence[str] | None) -> None:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """The command ``python -m training.sb3_ppo``; returns the exit status."""
-    return command.run("training.sb3_ppo", lambda: _main(argv))
+    return running.run("training.sb3_ppo", lambda: _main(argv))
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """Put a trained policy into the package, with its strength on its card.
 
-    python -m training.ship runs/beaver_gang [--deals N] [--seed S] [--replace]
+    python -m training.ship runs/beaver_gang [--quick | --deals N] [--seed S] [--replace]
     python -m training.ship --readme        # only rewrites README.md's table of results
 
 One policy plays against copies of the heuristic, of random, and of each other policy of the game,
@@ -16,116 +16,89 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from card_envs.agents import shipped_policies
 from card_envs.agents.shipped import policies_folder
-from card_envs.commands import command
+from card_envs.commands import arguments, running
+from card_envs.commands.arguments import output_file
 from card_envs.contract.game import Game
-from card_envs.evaluation import WIN_BOUNDS, deal_seeds, estimate_mean, play_one_against
+from card_envs.evaluation import deal_seeds
 from card_envs.evaluation.display import short_names, with_interval
 from card_envs.games import GAMES, is_of_this_package, load_game
 from card_envs.utils.files import write_json, write_output, write_text
 from card_envs.utils.markdown import markdown_table, with_section
-from training.improve import ImprovementRun
-from training.improvement.config import load_improvement_config
-from training.runs.config import load_config
+from card_envs.utils.progress import track
+from training.improvement.config import ImprovementConfig
+from training.runs.config import Config
+from training.runs.evaluation import against
 from training.runs.keys import read_yaml
 from training.runs.records import machine, predecessors, read_json
 from training.runs.run import Run
-from training.runs.run_folder import RunFolder
 
-README = Path(__file__).parent.parent / "README.md"
+ROOT = Path(__file__).parent.parent
+README = ROOT / "README.md"
 
+#: What README.md shows of a card, and the search whose strength among ``ppo`` it shows beside that.
+_COLUMNS = ("heuristic", "ppo_v2")
+_SEARCH = "search:64"
 
-def measure_against(
-    game: Game, agent: str, others: str, deals: int, seed: int
-) -> tuple[list[dict[str, Any]], dict[str, Any]]:
-    """An agent against copies of another.
-
-    Args:
-        game: The game.
-        agent: The one, a name or a policy file.
-        others: The agent in all other seats.
-        deals: How many at each table size.
-        seed: The deals' seed.
-
-    Returns:
-        A row for each table size, and one with the mean over them: ``name``, ``opponents``,
-        ``rank`` and ``rank_ci95``; the former also ``num_players``, ``win``, ``win_ci95`` and
-        ``truncated``.
-
-    Raises:
-        ValueError: There is no such agent.
-    """
-    about = {"name": Path(agent).stem, "opponents": others}
-    rows, ranks = [], []
-    sizes = range(game.min_players, game.max_players + 1)
-    for players, played in play_one_against(game, agent, others, sizes, deal_seeds(seed, deals)):
-        rank, win = played.rank[..., 0].mean(axis=1), played.win[..., 0].mean(axis=1)
-        rows.append(
-            {
-                **about,
-                "num_players": players,
-                **estimate_mean(rank).to_json("rank"),
-                **estimate_mean(win, WIN_BOUNDS).to_json("win"),
-                "truncated": played.truncated_share,
-            }
-        )
-        ranks.append(rank)
-    return rows, {**about, **estimate_mean(np.mean(ranks, axis=0)).to_json("rank")}
+#: Deals at each table size: for a card, and to see how it goes.
+DEALS, QUICK_DEALS = 2000, 100
 
 
 def strength(game: Game, policy: str, deals: int, seed: int) -> dict[str, Any]:
-    """A policy against the game's other agents, and its heuristic against random.
-
-    Args:
-        game: The game.
-        policy: The policy, a name or a file.
-        deals: How many at each table size.
-        seed: The deals' seed.
+    """A policy, a name or a file, against the game's other agents, and its heuristic against
+    random, on this many deals at each table size.
 
     Returns:
         ``results``: rank reward, share of victories and share of truncated games at every table
         size; ``means``: the rank reward on average over table sizes; each with 95% intervals.
     """
-    scripted = ["heuristic"] if game.heuristic is not None else []
-    others = [
-        name
-        for name in (*shipped_policies(game), *predecessors(game))
-        if Path(name).stem != Path(policy).stem
-    ]
-    pairs = [(policy, other) for other in (*scripted, *others, "random")]
-    pairs += [(name, "random") for name in scripted]
+    sizes, seeds = range(game.min_players, game.max_players + 1), deal_seeds(seed, deals)
+    pairs = _pairs(game, policy)
     results, means = [], []
-    for one, rest in pairs:
-        rows, mean = measure_against(game, one, rest, deals, seed)
-        results += rows
-        means.append(mean)
+    for one, rest in track(pairs, "opponents", len(pairs)):
+        about = {"name": Path(one).stem, "opponents": rest}
+        rows, mean = against(game, one, rest, sizes, seeds)
+        results += [{**about, **row} for row in rows]
+        means.append({**about, **mean.to_json("rank")})
     return {"results": results, "means": means}
 
 
-def summary_table(cards: Mapping[str, dict[str, Any]]) -> str:
-    """The shipped policies' mean strength over table sizes as a Markdown table.
+def _pairs(game: Game, policy: str) -> list[tuple[str, str]]:
+    """Who plays against copies of whom."""
+    scripted = ["heuristic"] if game.heuristic is not None else []
+    policies = [*shipped_policies(game), *predecessors(game)]
+    others = [name for name in policies if Path(name).stem != Path(policy).stem]
+    pairs = [(policy, other) for other in (*scripted, *others, "random")]
+    return pairs + [(name, "random") for name in scripted]
 
-    Args:
-        cards: The policies' cards by the game's id.
-    """
+
+def summary_table(cards: Mapping[str, dict[str, Any]]) -> str:
+    """The shipped policies' mean strength over table sizes, and how much a search with their own
+    rollouts gains among them, as a Markdown table, given the policies' cards by the game's id."""
     rows = []
-    columns: list[str] = []
     for game_id, card in cards.items():
         means = {
             short_names([mean["opponents"]])[0]: with_interval(mean, "rank")
             for mean in card["strength"]["means"]
             if mean["name"] == card["name"]
         }
-        columns += [name for name in means if name not in columns]
-        rows.append((load_game(game_id).title, means))
-    columns.sort(key=lambda name: (name == "random", name))
-    return markdown_table(
-        ["one `ppo` against …", *(f"`{name}`" for name in columns)],
-        [[title, *(means.get(name, "–") for name in columns)] for title, means in rows],
-        len(columns),
+        shown = (means.get(name, "–") for name in _COLUMNS)
+        rows.append([load_game(game_id).title, *shown, _search_among(game_id)])
+    header = ["", *(f"one `ppo` among `{name}`" for name in _COLUMNS)]
+    return markdown_table([*header, f"one `{_SEARCH}` among `ppo`"], rows, len(header))
+
+
+def _search_among(game_id: str) -> str:
+    """What ``benchmarks.search`` has measured, at each table size."""
+    path = ROOT / "benchmarks" / "results" / f"search_{game_id}.json"
+    if not path.exists():
+        return "–"
+    tables = read_json(path)["results"]["tables"]
+    return "; ".join(
+        f"{table['num_players']} players {with_interval(table, 'rank')}"
+        for table in tables
+        if table["agent"] == _SEARCH
     )
 
 
@@ -140,87 +113,92 @@ def shipped_cards() -> dict[str, dict[str, Any]]:
 
 
 def updated_readme(cards: Mapping[str, dict[str, Any]]) -> str:
-    """README.md with its table of results renewed.
-
-    Args:
-        cards: The policies' cards by the game's id.
-
-    Raises:
-        ValueError: It has no place for the table.
-    """
+    """README.md with its table of results renewed, given the policies' cards by the game's id;
+    ValueError if it has no place for it."""
     return with_section(README.read_text(encoding="utf-8"), "results", summary_table(cards))
 
 
-def open_run(folder: Path) -> RunFolder[Any]:
-    """The run in a folder, of training or of expert iteration.
+def open_run(folder: Path) -> Run[Any]:
+    """The run in a folder, of training or of expert iteration."""
+    is_improvement = "iterations" in read_yaml(folder / "config.yaml")
+    return Run.reopen(folder, (), ImprovementConfig if is_improvement else Config)
 
-    Raises:
-        ValueError: The folder holds no run.
-    """
-    path = folder / "config.yaml"
-    if "iterations" in read_yaml(path):
-        return ImprovementRun.open(load_improvement_config(path), folder)
-    return Run.open(load_config(path), folder)
+
+def _shippable(folder: Path, replace: bool) -> tuple[Run[Any], Path, bool]:
+    """The run in a folder, where its policy goes, and whether README.md shows it; whatever can be
+    refused is, with a ValueError, before anything is measured."""
+    run = open_run(folder)
+    if not run.is_finished:
+        raise ValueError(
+            f"the run in {folder} is not finished: --resume finishes it, and with --set "
+            f"{run.config.LENGTH}=N as short as you like"
+        )
+    shipped = policies_folder(run.game) / run.policy_path.name
+    if shipped.exists() and not replace:
+        raise ValueError(
+            f"{run.game.id} already has a shipped policy {run.config.name!r}: --replace replaces "
+            "it; `name` in a configuration names another one"
+        )
+    try:
+        output_file(str(shipped))
+    except argparse.ArgumentTypeError as error:
+        raise ValueError(str(error)) from None
+    is_shown = run.config.name == "ppo" and is_of_this_package(run.game)
+    if is_shown:
+        updated_readme({})
+    return run, shipped, is_shown
 
 
 def _main(argv: Sequence[str] | None) -> None:
     parser = argparse.ArgumentParser(
         prog="python -m training.ship", description=(__doc__ or "").split("\n")[0]
     )
-    parser.add_argument("run", type=Path, nargs="?", help="the folder of a finished training run")
-    parser.add_argument("--readme", action="store_true", help="only rewrite README.md's table")
-    parser.add_argument(
-        "--deals",
-        type=int,
-        default=2000,
-        metavar="N",
-        help="deals at each table size, each in all seatings (default: 2000)",
-    )
-    parser.add_argument(
-        "--seed", type=int, default=0, metavar="S", help="the deals' seed (default: 0)"
-    )
-    parser.add_argument(
-        "--replace", action="store_true", help="replace the shipped policy of the same name"
-    )
-    command.add_games_argument(parser)
-    args = command.parse_arguments(parser, argv)
+    add = parser.add_argument
+    add("run", type=Path, nargs="?", help="the folder of a finished training run")
+    add("--readme", action="store_true", help="only rewrite README.md's table")
+    about = f"deals at each table size, each in all seatings (default: {DEALS})"
+    add("--deals", type=int, default=DEALS, metavar="N", help=about)
+    about = f"measure with {QUICK_DEALS} deals, in less than a minute"
+    add("--quick", action="store_const", dest="deals", const=QUICK_DEALS, help=about)
+    add("--seed", type=int, default=0, metavar="S", help="the deals' seed (default: 0)")
+    add("--replace", action="store_true", help="replace the shipped policy of the same name")
+    arguments.add_games_argument(parser)
+    args = arguments.parse_arguments(parser, argv)
     if args.readme:
         write_text(README, updated_readme(shipped_cards()))
         return
     if args.run is None:
         raise ValueError("give the folder of a finished training run, or --readme")
-    run = open_run(args.run)
-    if not run.is_finished:
-        raise ValueError(f"the run in {args.run} is not finished: it has yet to leave its policy")
-    folder = policies_folder(run.game)
-    shipped = folder / run.policy_path.name
-    if shipped.exists() and not args.replace:
-        raise ValueError(
-            f"{run.game.id} already has a shipped policy {run.config.name!r}: --replace replaces "
-            "it; `name` in a configuration names another one"
-        )
+    deal_seeds(args.seed, args.deals)
+    run, shipped, is_shown = _shippable(args.run, args.replace)
+    game, policy = run.game, str(run.policy_path)
+    others = ", ".join(short_names([rest for one, rest in _pairs(game, policy) if one == policy]))
+    print(
+        f"Measuring one {run.config.name} against {others} at {game.min_players} to "
+        f"{game.max_players} players, {args.deals} deals each in all seatings; then {shipped} is "
+        "written."
+    )
     card = read_json(run.card_path)
+    card.pop("finished", None)
     card["strength"] = {
         "command": f"python -m training.ship RUN --deals {args.deals} --seed {args.seed}",
         "machine": machine(),
         "deals": args.deals,
         "seed": args.seed,
-        **strength(run.game, str(run.policy_path), args.deals, args.seed),
+        **strength(game, policy, args.deals, args.seed),
     }
-    readme = None
-    if run.config.name == "ppo" and is_of_this_package(run.game):
-        readme = updated_readme({**shipped_cards(), run.game.id: card})
-    folder.mkdir(parents=True, exist_ok=True)
+    readme = updated_readme({**shipped_cards(), game.id: card}) if is_shown else None
+    shipped.parent.mkdir(parents=True, exist_ok=True)
     write_output(shipped, run.policy_path.read_bytes())
-    write_json(folder / run.card_path.name, card)
+    write_json(shipped.with_suffix(".json"), card)
     if readme is not None:
         write_text(README, readme)
-    print(f"{run.config.name} is now a shipped policy of {run.game.id}.")
+    print(f"{run.config.name} is now a shipped policy of {game.id}.")
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """The command ``python -m training.ship``; returns the exit status."""
-    return command.run("training.ship", lambda: _main(argv))
+    return running.run("training.ship", lambda: _main(argv))
 
 
 if __name__ == "__main__":

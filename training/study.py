@@ -1,6 +1,6 @@
 """What limits a policy? Short runs that differ from a base in one setting each, over some seeds.
 
-    python -m training.study configs/studies/beaver_gang.yaml [--out DIR] [--jobs N] [--json FILE]
+    python -m training.study STUDY.yaml [--out DIR] [--jobs N] [--json FILE]
 
 Each run ends with its policy against copies of each of some agents, on the same deals at every
 table size. A finished run is not repeated. The result is written as JSON.
@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import re
+import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
@@ -18,17 +19,18 @@ import joblib
 from pydantic import Field, field_validator
 
 from card_envs.agents import AgentLike, make_agent
-from card_envs.commands import command
-from card_envs.commands.command import output_file
+from card_envs.commands import arguments, running
+from card_envs.commands.arguments import output_file
 from card_envs.contract.game import Game
-from card_envs.evaluation import deal_seeds, play_one_against
+from card_envs.evaluation import deal_seeds
 from card_envs.utils.files import write_json
+from training.runs import evaluation
 from training.runs.config import Config
-from training.runs.keys import Section, check, read_yaml, with_overrides
+from training.runs.keys import Section, check, load, read_yaml, with_overrides
 from training.runs.records import command_as_typed, identity, read_json, versions, write_or_print
-from training.runs.run import Run
+from training.runs.run import Run, use_threads
 from training.runs.tasks import add_jobs_argument, do_calls
-from training.train import train_or_resume
+from training.train import make_learner, train_or_resume
 
 # The deals on which policies are compared are not those of a run's own evaluations.
 _DEALS_SEED = 2_000_003
@@ -37,12 +39,21 @@ _DEALS_SEED = 2_000_003
 class Study(Section):
     """A base, and settings that differ from it."""
 
-    question: str = Field(description="above the table")
-    seeds: Annotated[tuple[int, ...], Field(min_length=3)] = Field(description="of the runs")
-    deals: int = Field(500, ge=2, description="at each table size")
-    against: Annotated[tuple[str, ...], Field(min_length=1)] = Field(description="agents")
-    base: dict[str, Any] = Field(description="a configuration")
-    settings: dict[str, tuple[str, ...]] = Field(description="by name, as KEY=VALUE")
+    question: str
+    """above the table"""
+    seeds: Annotated[tuple[int, ...], Field(min_length=1)]
+    """of the runs"""
+    cpu_minutes: Annotated[float, Field(gt=0)] | None = None
+    """each setting makes as many decisions as take this long, measured at its beginning; null:
+    those of the configuration"""
+    deals: Annotated[int, Field(ge=2)] = 500
+    """at each table size"""
+    against: Annotated[tuple[str, ...], Field(min_length=1)]
+    """agents"""
+    base: dict[str, Any]
+    """a configuration"""
+    settings: dict[str, tuple[str, ...]]
+    """by name, as KEY=VALUE"""
 
     @field_validator("seeds")
     @classmethod
@@ -62,121 +73,91 @@ class Study(Section):
                     raise ValueError(f"{name}: game, name and seed cannot be set, got {change!r}")
         return settings
 
-    def configs(self, path: Path) -> dict[tuple[str, int], Config]:
-        """The configuration of each setting and seed.
-
-        Args:
-            path: The study's file, for errors.
-
-        Raises:
-            ValueError: One is wrong.
-        """
-        settings = {"base": (), **self.settings}
-        return {
-            (name, seed): check(
-                Config, with_overrides(self.base, [*changes, f"seed={seed}"]), f"{path}, {name}"
-            )
-            for seed in self.seeds
-            for name, changes in settings.items()
-        }
-
-
-def load_study(path: Path) -> Study:
-    """Read a study.
-
-    Raises:
-        ValueError: It cannot be read, or something in it is wrong.
-    """
-    return check(Study, read_yaml(path), path)
-
 
 def run_one(
-    game: Game,
-    config: Config,
-    folder: Path,
-    against: Sequence[str],
-    deals: int,
-    sizes: Sequence[int],
-    command_line: str,
+    game: Game, config: Config, folder: Path, study: Study, sizes: Sequence[int], command_line: str
 ) -> dict[str, Any]:
-    """Train, unless that is done, and measure the policy against copies of each of some agents.
+    """Train, unless that is done, and measure the policy.
 
-    Args:
-        game: The game, so that a process that does not know it yet learns of it.
-        config: The run's configuration.
-        folder: Where it is, or will be.
-        against: The agents.
-        deals: How many at each table size.
-        sizes: The numbers of players.
-        command_line: The command that asks for it, for the record.
+    The game is there so that a process that does not know it yet learns of it.
 
     Returns:
-        ``decisions``, ``hours``, ``machine``, ``deals``, and ``against``: for each agent the rank
-        reward at every table size.
+        ``decisions``, ``hours``, ``cpu_minutes`` (of this process), ``machine``, ``deals``, and
+        ``against``: for each agent the rank reward at every table size.
 
     Raises:
         ValueError: The folder holds another run, or a damaged one.
     """
-    run = Run.open(config, folder)
+    finished, noted = folder / "measured.json", folder / "config.yaml"
+    if study.cpu_minutes is not None:
+        begun = read_yaml(noted)["decisions"] if noted.exists() else 0
+        decisions = begun or _decisions_in(study.cpu_minutes, Run(config, folder))
+        config = config.model_copy(update={"decisions": decisions})
+    run = Run(config, folder)
+    begin = time.process_time()
     policy = train_or_resume(run, command_line)
-    finished = folder / "measured.json"
-    how = {"deals": deals, "sizes": [*sizes], "agents": [identity(name, game) for name in against]}
+    used = time.process_time() - begin
+    agents = [identity(name, game) for name in study.against]
+    how = {"deals": study.deals, "sizes": [*sizes], "agents": agents}
     if finished.exists():
-        noted = read_json(finished)
-        if noted["how"] == how:
-            return dict(noted["measured"])
+        before = read_json(finished)
+        if before["how"] == how:
+            return dict(before["measured"])
     card = read_json(run.card_path)
     measured = {
         "decisions": card["decisions"],
         "hours": card["hours"],
+        "cpu_minutes": round(used / 60, 1),
         "machine": card["machine"],
-        "deals": deals,
-        "against": ranks_against(run, str(policy), against, deals, sizes),
+        "deals": study.deals,
+        "against": ranks_against(run, str(policy), study.against, study.deals, sizes),
     }
     write_json(finished, {"how": how, "measured": measured})
     return measured
 
 
+def _decisions_in(cpu_minutes: float, run: Run[Config]) -> int:
+    """How many decisions a run learns from in so much of the processor's time."""
+    use_threads(run.config.threads)
+    learner = make_learner(run)
+    learner.begin()
+    begin, first = 0.0, 0
+    for iteration in range(8):
+        if iteration == 2:  # all is compiled
+            begin, first = time.process_time(), learner.decisions
+        learner.collect()
+        learner.update()
+    rate = (learner.decisions - first) / (time.process_time() - begin)
+    return round(rate * 60 * cpu_minutes)
+
+
 def ranks_against(
-    run: Run, agent: AgentLike, against: Sequence[str], deals: int, sizes: Sequence[int]
+    run: Run[Config], agent: AgentLike, against: Sequence[str], deals: int, sizes: Sequence[int]
 ) -> dict[str, dict[str, float]]:
-    """An agent's rank reward against copies of each of some agents, by the rules of a run.
-
-    Args:
-        run: The run.
-        agent: The agent.
-        against: The other agents.
-        deals: How many at each table size.
-        sizes: The numbers of players.
-
-    Returns:
-        For each of the other agents the rank reward by number of players.
-    """
+    """An agent's rank reward among copies of each of some agents, by the rules of a run: for each
+    of these by number of players."""
     seeds = deal_seeds(_DEALS_SEED, deals)
-    return {
-        name: {
-            str(players): float(played.rank[..., 0].mean())
-            for players, played in play_one_against(run.game, agent, name, sizes, seeds, run.rules)
-        }
-        for name in against
-    }
+    found = {}
+    for name in against:
+        rows, _ = evaluation.against(run.game, agent, name, sizes, seeds, run.rules)
+        found[name] = {str(row["num_players"]): row["rank"] for row in rows}
+    return found
 
 
 def run_study(path: Path, out: Path, jobs: int, games_from: Sequence[str] = ()) -> dict[str, Any]:
-    """Train all missing runs, and return what is written as JSON.
-
-    Args:
-        path: The study's file.
-        out: The folder of its runs.
-        jobs: Runs at a time; -1: as many as there are cores.
-        games_from: Modules with games, for the record.
+    """Train all missing runs of a study's file in a folder, and return what is written as JSON.
 
     Raises:
         ValueError: The study is wrong, or a folder holds another run.
     """
-    study = load_study(path)
-    configs = study.configs(path)
-    runs = {key: Run.open(config, out / key[0] / str(key[1])) for key, config in configs.items()}
+    study = load(Study, path)
+    settings = {"base": (), **study.settings}
+    runs = {}
+    for seed in study.seeds:
+        for name, changes in settings.items():
+            data = with_overrides(study.base, [*changes, f"seed={seed}"])
+            config = check(Config, data, f"{path}, {name}")
+            runs[name, seed] = Run(config, out / name / str(seed))
     base = runs["base", study.seeds[0]]
     game = base.game
     for agent in study.against:
@@ -184,16 +165,16 @@ def run_study(path: Path, out: Path, jobs: int, games_from: Sequence[str] = ()) 
     low, high = game.check_player_range(base.config.environment.num_players)
     sizes = range(low, high + 1)  # of all settings, whatever they play in training
     command_line = command_as_typed("training.study", str(path), games_from=games_from)
-    how = (study.against, study.deals, sizes, command_line)
+    how = study, sizes, command_line
     calls = [joblib.delayed(run_one)(game, run.config, run.folder, *how) for run in runs.values()]
     measured = do_calls(calls, "runs", jobs)
-    settings = {"base": (), **study.settings}
     by_setting: dict[str, Any] = {
         name: {"changes": list(changes), "runs": []} for name, changes in settings.items()
     }
     for (name, seed), result in zip(runs, measured, strict=True):
         by_setting[name]["runs"].append({"seed": seed, **result})
-    imitated = base.config.imitation.agent
+    imitation = base.config.imitation
+    imitated = imitation.agent if imitation.decisions else None
     return {
         "question": study.question,
         "game": game.id,
@@ -202,7 +183,8 @@ def run_study(path: Path, out: Path, jobs: int, games_from: Sequence[str] = ()) 
         "deals": study.deals,
         "base": study.base,
         "imitated": imitated,
-        "imitated_against": ranks_against(base, imitated, study.against, study.deals, sizes),
+        "imitated_against": imitated
+        and ranks_against(base, imitated, study.against, study.deals, sizes),
         "settings": by_setting,
     }
 
@@ -211,27 +193,22 @@ def _main(argv: Sequence[str] | None) -> None:
     parser = argparse.ArgumentParser(
         prog="python -m training.study", description=(__doc__ or "").split("\n")[0]
     )
-    parser.add_argument("study", type=Path, help="a YAML file, see configs/studies")
-    parser.add_argument(
-        "--out",
-        type=Path,
-        metavar="DIR",
-        help="folder of the runs (default: runs/<the study's name>)",
-    )
+    add = parser.add_argument
+    add("study", type=Path, help="a YAML file, see configs/studies")
+    about = "folder of the runs (default: runs/<the study's name>)"
+    add("--out", type=Path, metavar="DIR", help=about)
     add_jobs_argument(parser, "runs")
-    parser.add_argument(
-        "--json", type=output_file, metavar="FILE", help="write the result to FILE; default: print"
-    )
-    command.add_games_argument(parser)
-    args = command.parse_arguments(parser, argv)
+    about = "write the result to FILE; default: print"
+    add("--json", type=output_file, metavar="FILE", help=about)
+    arguments.add_games_argument(parser)
+    args = arguments.parse_arguments(parser, argv)
     out = args.out or Path("runs") / args.study.stem
-    result = run_study(args.study, out, args.jobs, args.games_from)
-    write_or_print(args.json, result)
+    write_or_print(args.json, run_study(args.study, out, args.jobs, args.games_from))
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """The command ``python -m training.study``; returns the exit status."""
-    return command.run("training.study", lambda: _main(argv))
+    return running.run("training.study", lambda: _main(argv))
 
 
 if __name__ == "__main__":

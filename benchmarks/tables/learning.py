@@ -82,9 +82,10 @@ def study(measured: dict[str, Any]) -> str:
     """The settings that ``training.study`` compares: ranges are over seeds."""
     agents = list(measured["settings"]["base"]["runs"][0]["against"])
     header = ["setting", "changes", *(f"against `{name}`" for name in short_names(agents))]
-    against = measured["imitated_against"]
-    cells = [f"{np.mean(list(against[agent].values())):+z.3f}" for agent in agents]
-    rows = [[f"`{short_names([measured['imitated']])[0]}` itself", "", *cells]]
+    rows = []
+    if against := measured["imitated_against"]:
+        cells = [f"{np.mean(list(against[agent].values())):+z.3f}" for agent in agents]
+        rows = [[f"`{short_names([measured['imitated']])[0]}` itself", "", *cells]]
     for name, setting in measured["settings"].items():
         changes = ", ".join(f"`{without_folders(change)}`" for change in setting["changes"])
         cells = [

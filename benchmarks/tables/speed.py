@@ -7,7 +7,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from benchmarks.tables.cells import origin, three_digits
-from card_envs.evaluation.display import with_interval
 from card_envs.utils.markdown import markdown_table
 
 
@@ -172,17 +171,8 @@ def rendering(measured: dict[str, Any]) -> str:
 
 
 def text(measured: dict[str, Any]) -> str:
-    """Games in words: completeness, speed and lengths, which ``benchmarks.text`` writes."""
+    """Games in words: speed and lengths, which ``benchmarks.text`` writes."""
     results = measured["results"]
-    same = [
-        [
-            str(row["num_players"]),
-            f"{row['decisions']:,}",
-            f"{row['different_actions']:,}",
-            with_interval(row, "difference"),
-        ]
-        for row in results["strength"]
-    ]
     speed = [
         [row["interface"], str(row["num_players"]), f"{row['per_second']:,.0f}"]
         for row in results["decisions_per_second"]
@@ -199,10 +189,8 @@ def text(measured: dict[str, Any]) -> str:
         [str(row["num_players"]), *(f"{row[key]:,.0f}" for key in columns.values())]
         for row in results["characters"]
     ]
-    header = ["players", "decisions", "other action", "rank reward, difference"]
     return "\n\n".join(
         [
-            markdown_table(header, same, 4),
             markdown_table(["interface", "players", "decisions a second"], speed, 2),
             markdown_table(["players", *columns], lengths, 7),
             origin(measured),

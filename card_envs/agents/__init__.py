@@ -1,5 +1,5 @@
-"""Agents: ``random``, ``heuristic``, shipped policies such as ``ppo``, policy files, functions,
-searches, programs."""
+"""Agents: ``random``, ``heuristic``, shipped policies such as ``ppo``, policy files, searches,
+programs, and users' own code."""
 
 from __future__ import annotations
 
@@ -8,7 +8,9 @@ from collections.abc import Callable
 from typing import Any
 
 from card_envs.agents.function import FunctionAgent
+from card_envs.agents.imported import agent_of, imported_agent, imports, is_imported
 from card_envs.agents.network import NetworkAgent
+from card_envs.agents.onnx import onnx_agent
 from card_envs.agents.programs import ProgramAgent, is_program
 from card_envs.agents.scripted import HeuristicAgent, RandomAgent
 from card_envs.agents.search.agents import SearchAgent, TreeSearchAgent
@@ -25,6 +27,7 @@ from card_envs.contract.agent import (
 )
 from card_envs.contract.game import Game, check_is_game
 from card_envs.engine.seeds import check_given_seed
+from card_envs.utils.words import did_you_mean
 
 __all__ = [
     "FORFEIT",
@@ -44,19 +47,23 @@ __all__ = [
     "agent_names",
     "as_agent",
     "choose",
+    "imports",
     "is_program",
     "make_agent",
     "policy_path",
     "shipped_policies",
 ]
 
-#: What can be given wherever an agent is expected: a name, the path of a policy file, an agent, or
-#: a function of observations and masks (see ``FunctionAgent``).
+#: What can be given wherever an agent is expected: a name, a path, an agent, a class or a function
+#: of ``game`` that makes one, or a function of observations and masks (see ``FunctionAgent``).
 AgentLike = str | os.PathLike[str] | Agent | Callable[..., Any]
+
+_MAY_HOLD_CODE = (".pt", ".pth", ".zip", ".pkl", ".pickle", ".joblib", ".ckpt")
 
 
 def agent_names(game: Game) -> list[str]:
-    """The names that ``make_agent`` accepts for this game, besides paths of policy files."""
+    """The names that ``make_agent`` accepts for this game, besides paths, searches,
+    programs and code."""
     check_is_game(game)
     return ["random", *["heuristic"] * (game.heuristic is not None), *shipped_policies(game)]
 
@@ -65,18 +72,21 @@ def make_agent(name: str | os.PathLike[str], game: Game, seed: int = 0) -> Agent
     """The agent of that name for a game.
 
     Args:
-        name: ``random``, ``heuristic``, a shipped policy (``ppo``), the path of a policy file,
-            ``search:N`` (see ``card_envs.agents.search.names``), or ``cmd:PROGRAM ARGS`` (see
+        name: ``random``, ``heuristic``, a shipped policy (``ppo``), the path of a policy file
+            (safetensors or ONNX) or of a training run's folder (its newest policy), ``search:N``
+            (see ``card_envs.agents.search.names``), ``module:thing`` or ``file.py:thing``, which is
+            imported (see ``card_envs.agents.imported``), or ``cmd:PROGRAM ARGS`` (see
             ``ProgramAgent``).
         game: The game that it plays.
         seed: For agents that choose at random.
 
     Raises:
         ValueError: There is no such agent for this game, the name of a search or a program cannot
-            be read, there is no such program, or the policy file is damaged or made for another
-            game or observation.
+            be read, there is no such program, the thing cannot be imported or makes no agent, or
+            the policy file is damaged or made for another game or observation.
         TypeError: It is neither a name nor a path, the seed is not a whole number, or ``game`` is
             not a ``Game``.
+        MissingExtraError: An ONNX file needs onnxruntime.
     """
     if not isinstance(name, (str, os.PathLike)):
         raise TypeError(f"an agent's name or the path of a policy file is needed, got {name!r}")
@@ -91,18 +101,45 @@ def make_agent(name: str | os.PathLike[str], game: Game, seed: int = 0) -> Agent
         return make_search_agent(name, game, seed, make_agent)
     if is_program(name):
         return ProgramAgent(name, game, seed)
+    if is_imported(name):
+        return imported_agent(name, game, seed)
     path = policy_path(name, game)
-    if path is not None:
-        return NetworkAgent.from_file(path, game, name=name, draw_seed=seed)
-    raise ValueError(
-        f"there is no agent {name!r} for {game.id}; "
-        f"the agents are {', '.join(agent_names(game))}, search:N, "
-        "cmd:PROGRAM, or the path of a policy file"
+    if name.endswith(_MAY_HOLD_CODE):
+        raise ValueError(
+            f"{name!r}: such files may execute code when they are loaded, so none is; "
+            "card_envs.export_policy(model, game, 'policy.onnx') writes a model as a policy file"
+        )
+    if path is None:
+        raise ValueError(_no_agent(name, game))
+    if path.suffix == ".onnx":
+        return onnx_agent(path, game, name)
+    return NetworkAgent.from_file(path, game, name=name, draw_seed=seed)
+
+
+def _no_agent(name: str, game: Game) -> str:
+    """What was tried for a name that stands for nothing."""
+    names = agent_names(game)
+    if os.path.isdir(name):
+        why = ": that folder holds no training run, which has a config.yaml"
+    elif os.sep in name or name.endswith((".safetensors", ".onnx")):
+        why = ": there is no such file"
+    else:
+        why = did_you_mean(name, names)
+    return (
+        f"there is no agent {name!r} for {game.id}{why}; the agents are {', '.join(names)}, "
+        "search:N, a policy file (.safetensors, .onnx), a training run's folder, MODULE:THING, "
+        "FILE.py:THING, or cmd:PROGRAM"
     )
 
 
 def as_agent(agent: AgentLike, game: Game, seed: int = 0) -> Agent:
-    """An agent from a name, a path, an agent, or a function of observations and masks.
+    """An agent from a name, a path, an agent, what makes one, or a function that plays.
+
+    Args:
+        agent: As for :func:`make_agent`, or what ``module:thing`` may name: an agent, a class or a
+            function of ``game`` that makes one, or a function of observations and masks.
+        game: The game that it plays.
+        seed: For agents that are made here and choose at random.
 
     Raises:
         ValueError: As for ``make_agent``, or it is an agent for another game.
@@ -111,12 +148,4 @@ def as_agent(agent: AgentLike, game: Game, seed: int = 0) -> Agent:
     check_is_game(game)
     if isinstance(agent, (str, os.PathLike)):
         return make_agent(agent, game, seed)
-    if isinstance(agent, Agent):
-        agent.check_game(game)
-        return agent
-    if callable(agent) and not isinstance(agent, type):
-        return FunctionAgent(getattr(agent, "__name__", "function"), agent)
-    raise TypeError(
-        "an agent is a name, the path of a policy file, a card_envs.agents.Agent, or a function of "
-        f"observations and masks, got {agent!r}"
-    )
+    return agent_of(agent, game, seed, getattr(agent, "__name__", "function"))

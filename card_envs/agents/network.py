@@ -202,15 +202,8 @@ def _read(path: Path, game: Game) -> tuple[Network, View, bool]:
             tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
     except _READING_ERRORS as error:
         raise ValueError(f"{path} is not a policy file, or it is damaged: {error}") from None
-    if not isinstance(metadata, dict) or metadata.get("format") != FORMAT:
-        found = metadata.get("format") if isinstance(metadata, dict) else None
-        raise ValueError(f"{path} is not a policy file of the format {FORMAT!r} but of {found!r}")
-    if metadata.get("game") != game.name:
-        raise ValueError(f"{path} is a policy for {metadata.get('game')!r}, not for {game.name!r}")
-    if metadata.get("fields") != game.fields.fingerprint:
-        raise ValueError(f"{path} was made for another observation of {game.name} than this one")
+    view = view_in(metadata, path, game)
     try:
-        view = View(metadata.get("memory"), metadata.get("features"))  # type: ignore[arg-type]
         network = Network(_layers(tensors, game), metadata.get("activation", ""))
     except ValueError as error:
         raise ValueError(f"{path}: {error}") from None
@@ -218,6 +211,25 @@ def _read(path: Path, game: Game) -> tuple[Network, View, bool]:
     if not isinstance(draws, bool):
         raise ValueError(f"{path}: draws must be true or false, got {draws!r}")
     return network, view, draws
+
+
+def view_in(metadata: Any, path: Path, game: Game) -> View:
+    """The view that a policy was made for, as its file's metadata say.
+
+    Raises:
+        ValueError: They are damaged, or of another format, game or observation.
+    """
+    found = metadata.get("format") if isinstance(metadata, dict) else None
+    if found != FORMAT:
+        raise ValueError(f"{path} is not a policy file of the format {FORMAT!r} but of {found!r}")
+    if metadata.get("game") != game.name:
+        raise ValueError(f"{path} is a policy for {metadata.get('game')!r}, not for {game.name!r}")
+    if metadata.get("fields") != game.fields.fingerprint:
+        raise ValueError(f"{path} was made for another observation of {game.name} than this one")
+    try:
+        return View(metadata.get("memory"), metadata.get("features"))
+    except ValueError as error:
+        raise ValueError(f"{path}: {error}") from None
 
 
 def _layers(

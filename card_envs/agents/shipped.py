@@ -1,21 +1,27 @@
-"""Policies that come with a game: in ``card_envs/policies/<id>`` for the games of this package, in
-the folder ``policies`` of its own package for any other."""
+"""Policies by name: those that come with a game, in ``card_envs/policies/<id>`` for the games of
+this package, in the folder ``policies`` of its own package for any other; files and runs by path.
+"""
 
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
 
 from card_envs.contract.game import Game, check_is_game
 from card_envs.games import folder_of, is_of_this_package
 from card_envs.kernels.jit import package_of
 
-_POLICIES = Path(__file__).parent.parent / "policies"
+_PACKAGE = Path(__file__).parent.parent
+# Those that the shipped policies have replaced, such as ppo_v1: a clone has them.
+_PREDECESSORS = _PACKAGE.parent / "training" / "policies"
+_CONFIG = "config.yaml"
 
 
 def policies_folder(game: Game) -> Path:
     """The folder of the game's shipped policies, which need not exist."""
-    return _POLICIES / game.id if is_of_this_package(game) else folder_of(game) / "policies"
+    own = is_of_this_package(game)
+    return _PACKAGE / "policies" / game.id if own else folder_of(game) / "policies"
 
 
 def shipped_policies(game: Game) -> list[str]:
@@ -27,7 +33,28 @@ def shipped_policies(game: Game) -> list[str]:
 
 
 def policy_path(name: str, game: Game) -> Path | None:
-    """The file of the shipped policy of that name, or the file at that path; None: neither."""
+    """The file of the policy of that name, which comes with the game or preceded such a one; the
+    file at that path; or the newest policy of the training run in that folder. None: none of these.
+
+    Raises:
+        ValueError: It is the folder of a run that has no policy yet.
+    """
     if name in shipped_policies(game):
         return policies_folder(game) / f"{name}.safetensors"
-    return Path(name) if os.path.isfile(name) else None  # Path's own raises for long names
+    if name.isidentifier() and is_of_this_package(game):
+        before = _PREDECESSORS / game.id / f"{name}.safetensors"
+        if os.path.isfile(before):  # Path's own raises for long names
+            return before
+    if os.path.isfile(os.path.join(name, _CONFIG)):
+        return _policy_of_run(Path(name))
+    return Path(name) if os.path.isfile(name) else None
+
+
+def _policy_of_run(folder: Path) -> Path:
+    # The run has written its configuration itself: a key a line.
+    text = (folder / _CONFIG).read_text(encoding="utf-8", errors="replace")
+    named = re.search(r"^name:\s*['\"]?(\w+)", text, re.MULTILINE)
+    path = folder / f"{named[1] if named else 'ppo'}.safetensors"
+    if not path.is_file():
+        raise ValueError(f"the run in {folder} has no policy yet: there is no {path}")
+    return path

@@ -9,6 +9,7 @@ from typing import Any
 
 import platformdirs
 
+from card_envs.commands.arguments import AGENTS
 from card_envs.utils.extras import import_extra
 
 _LIBRARIES = ("pydantic", "yaml", "starlette", "uvicorn", "websockets")
@@ -51,7 +52,7 @@ def add_serve(commands: Any) -> None:
         action="extend",
         default=[],
         metavar="NAME",
-        help="offer these agents too, such as search:1000, cmd:PROGRAM or a policy file's path",
+        help=f"offer these agents too: {AGENTS}",
     )
     parser.add_argument(
         "--tables",

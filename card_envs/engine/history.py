@@ -17,8 +17,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from card_envs.contract.game import Game
+from card_envs.contract.observing import MEMORY_PERFECT
+from card_envs.contract.scene import mover
 from card_envs.engine.seeds import check_seed
 from card_envs.games import load_game
+from card_envs.render.renderer import TableRenderer
 from card_envs.utils.checks import check_whole_number
 from card_envs.utils.files import write_output
 from card_envs.utils.version import VERSION
@@ -86,12 +89,12 @@ class Replay:
     actions: tuple[int | Redraw, ...]
 
     def __post_init__(self) -> None:
-        if not isinstance(self.game, str):
-            raise ValueError(f"game must be a string, got {self.game!r}")
-        if not isinstance(self.version, str):
-            raise ValueError(f"version must be a string, got {self.version!r}")
-        if not isinstance(self.options, Mapping):
-            raise ValueError(f"options must map names to values, got {self.options!r}")
+        kinds = {"game": str, "version": str, "options": Mapping}
+        for name, kind in kinds.items():
+            value = getattr(self, name)
+            if not isinstance(value, kind):
+                what = "be a string" if kind is str else "map names to values"
+                raise ValueError(f"{name} must {what}, got {value!r}")
         game = self._load_game()
         _check_keys("options", self.options, ["num_players", *(o.name for o in game.options)])
         options = dict(self.options)
@@ -198,7 +201,8 @@ class Replay:
                 for entry in self.actions
             ],
         }
-        return json.dumps({**data, "checksum": _checksum(data)}, ensure_ascii=False)
+        text = json.dumps(data, ensure_ascii=False)
+        return f'{text[:-1]}{_SEAL}{_digest(text)}"}}'
 
     @classmethod
     def load(cls, path: str | Path, game: int = 1) -> Replay:
@@ -302,6 +306,12 @@ class Replay:
             pass
         return states
 
+    def _repr_svg_(self) -> str | None:
+        """What notebooks show: the table after the last action, as the player to move sees it."""
+        states, num_players = self.play(), self.options["num_players"]
+        renderer = TableRenderer(self._load_game(), None, None, (), num_players)
+        return renderer.svg(states, 0, mover(states[0]), MEMORY_PERFECT)
+
 
 def _lines_of_games(path: str | Path) -> Iterator[tuple[int, bytes]]:
     """The lines of a replay file that are not blank, with their numbers from 1."""
@@ -311,12 +321,8 @@ def _lines_of_games(path: str | Path) -> Iterator[tuple[int, bytes]]:
                 yield number, line
 
 
-def _checksum(data: Mapping[str, Any]) -> str:
-    """The checksum of a saved game, over its text without the checksum: it detects any damage."""
-    return _digest(json.dumps(data, ensure_ascii=False))
-
-
 def _digest(text: str) -> str:
+    """The checksum of a saved game, over its text without the checksum: it detects any damage."""
     return hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
 
 

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from pettingzoo.utils.env_logger import EnvLogger
 
 from card_envs.contract.game import DEFAULT_MAX_STEPS, Game, View
+from card_envs.contract.scene import mover
 from card_envs.engine.history import Redraw, Replay
 from card_envs.engine.seeds import check_given_seed, check_seed
 from card_envs.engine.templates import write_full_states
@@ -98,7 +99,7 @@ class CardEnv(OneThread, AECEnv[str, Observation, int]):
     """
 
     metadata: dict[str, Any] = {
-        "render_modes": ["ansi", "human", "rgb_array"],
+        "render_modes": ["ansi", "human", "rgb_array", "svg"],
         "is_parallelizable": False,
         "render_fps": FPS,
     }
@@ -296,6 +297,13 @@ class CardEnv(OneThread, AECEnv[str, Observation, int]):
             return None
         player = self._player_of(self.agent_selection) if self.agents else 0
         return self._renderer.render(self._ongoing.states, 0, player, self.view.codes[0])
+
+    def _repr_svg_(self) -> str | None:
+        """What notebooks show: the table of the game under way, whatever ``render_mode`` is."""
+        if not self._ongoing.has_begun:
+            return None
+        states = self._ongoing.states
+        return self._renderer.svg(states, 0, mover(states[0]), self.view.codes[0])
 
     def agent_iter(self, max_iter: int = 2**63) -> AgentIterable:
         """Yields the agent to move until no agent is left; ``step`` once for each."""

@@ -40,8 +40,9 @@ class EnvOptions(TypedDict, total=False):
 
     render_mode: str | None
     """What ``render()`` does: None, ``"ansi"`` (returns the table in words), ``"rgb_array"``
-    (returns a picture, uint8 (720, 960, 3)) or ``"human"`` (a window shows the table after each
-    step). Pictures need ``pip install 'card_envs[render]'``."""
+    (returns a picture, uint8 (720, 960, 3)), ``"svg"`` (returns it as the text of an SVG file) or
+    ``"human"`` (a window shows the table after each step). Pictures need
+    ``pip install 'card_envs[render]'``."""
 
     render_perspective: int | str | None
     """Whose view is drawn: None (the agent to move, or the learner), a seat from 0 on, or ``"all"``

@@ -109,6 +109,9 @@ class ParallelCardEnv(turn_based_aec_to_parallel_wrapper[str, Observation, int])
             env.step(None)
         return observations, rewards, terminations, truncations, infos
 
+    def _repr_svg_(self) -> str | None:
+        return self.aec_env._repr_svg_()
+
     def _infos(self) -> dict[str, dict[str, Any]]:
         env = self.aec_env
         is_over = any(env.terminations.values()) or any(env.truncations.values())

@@ -69,7 +69,7 @@ class SingleSeatVectorEnv(Portable, VectorEnv[Observation, NDArray[np.int64], ND
     """
 
     metadata: dict[str, Any] = {
-        "render_modes": ["ansi", "rgb_array"],
+        "render_modes": ["ansi", "rgb_array", "svg"],
         "render_fps": FPS,
         "autoreset_mode": AutoresetMode.SAME_STEP,
     }

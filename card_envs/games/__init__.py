@@ -17,6 +17,7 @@ import gymnasium
 import pettingzoo
 
 from card_envs.utils.names import gymnasium_id, gymnasium_text_id, id_of, version_of
+from card_envs.utils.words import did_you_mean
 
 if TYPE_CHECKING:
     from card_envs.contract.game import Game
@@ -92,7 +93,8 @@ class GameRegistry(Mapping[str, tuple[str, ...]]):
         versioned = self[name][-1] if name in self else name
         if versioned not in self._loaders:
             raise ValueError(
-                f"there is no game {name!r}; the games are {', '.join(self)}, and those of other "
+                f"there is no game {name!r}{did_you_mean(name, self)}; the games are "
+                f"{', '.join(self)}, and those of other "
                 "packages once they are registered: --games-from MODULE on the command line, "
                 "card_envs.register in Python"
             )
@@ -134,6 +136,20 @@ def is_of_this_package(game: Game) -> bool:
 def rules_file(game: Game) -> Path:
     """The game's RULES.md."""
     return folder_of(game) / "RULES.md"
+
+
+def guide_file(game: Game) -> Path:
+    """The game's GUIDE.md, which teaches it; games of other packages need none."""
+    return folder_of(game) / "GUIDE.md"
+
+
+def about(game: Game) -> str:
+    """What the game is about and who wins: its guide's first paragraph, in one line."""
+    try:
+        _, paragraph, *_ = guide_file(game).read_text(encoding="utf-8").split("\n\n", 2)
+    except FileNotFoundError:
+        return ""
+    return " ".join(paragraph.split())
 
 
 def load_games() -> list[Game]:

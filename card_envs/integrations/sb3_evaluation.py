@@ -18,6 +18,7 @@ from card_envs.contract.game import View
 from card_envs.evaluation import deal_seeds, evaluate
 from card_envs.evaluation.deals import check_evaluation_options
 from card_envs.games import load_game
+from card_envs.integrations.export import given_view, view_of
 from card_envs.utils.checks import check_whole_number
 from card_envs.utils.extras import import_extra
 
@@ -64,7 +65,7 @@ def as_agent(
         raise TypeError(
             f"a model must observe a Box, or a Dict with the mask, got {model.observation_space}"
         )
-    view = replace(_view_of(model), **_given(memory, features))
+    view = replace(view_of(model), **given_view(memory, features))
     return FunctionAgent(name, _BestLegal(model), view.memory, view.features)
 
 
@@ -101,19 +102,6 @@ class _BestLegal:
         else:
             scores = policy.get_distribution(inputs).distribution.logits
         return np.where(action_mask, scores.detach().cpu().numpy(), -np.inf).argmax(axis=1)
-
-
-def _given(memory: str | None, features: bool | None) -> dict[str, Any]:
-    """Those of the two that are not None."""
-    view = {"memory": memory, "features": features}
-    return {name: value for name, value in view.items() if value is not None}
-
-
-def _view_of(model: BaseAlgorithm) -> View:
-    """How the model's environment lets it observe."""
-    env = model.get_env()
-    views = env.get_attr("view") if env is not None and env.has_attr("view") else [View()]
-    return views[0] if isinstance(views[0], View) else View()
 
 
 class DealsEvalCallback(EventCallback):
@@ -172,7 +160,7 @@ class DealsEvalCallback(EventCallback):
         self.best_model_save_path = best_model_save_path
         self.last_mean_reward = self.best_mean_reward = -np.inf
         self._table = (game, opponents, deals, seed, options)
-        self._view = _given(memory, features)
+        self._view = given_view(memory, features)
         View(**self._view)  # checked now, not at the first evaluation
         self.callback_on_new_best = callback_on_new_best
         if callback_on_new_best is not None:

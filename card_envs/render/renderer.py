@@ -9,8 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from card_envs.contract.game import Game
+from card_envs.contract.scene import Scene
 from card_envs.render import picture, text
 from card_envs.render.window import Window
+from card_envs.utils.extras import MissingExtraError
 
 #: Pictures a second, in windows and videos.
 FPS = 2
@@ -23,7 +25,7 @@ class TableRenderer:
 
     Args:
         game: The game.
-        mode: ``"ansi"``, ``"rgb_array"``, ``"human"``, or None.
+        mode: ``"ansi"``, ``"svg"``, ``"rgb_array"``, ``"human"``, or None.
         perspective: Whose eyes: a seat from 0 on, ``"all"`` for an open table (as player 0 sees it,
             all players' cards face up), or None: whom :meth:`render` is asked for.
         modes: The modes that the environment has, besides None.
@@ -76,23 +78,37 @@ class TableRenderer:
             memory: ``MEMORY_PERFECT`` or ``MEMORY_NONE``.
 
         Returns:
-            Words (``"ansi"``), a picture as uint8 (H, W, 3) (``"rgb_array"``), or None.
+            Words (``"ansi"``), the text of an SVG file (``"svg"``), a picture as uint8
+            (720, 960, 3) (``"rgb_array"``), or None.
 
         Raises:
             MissingExtraError: The extra ``render`` is needed and not installed.
             OSError: There is no display for the window.
         """
-        is_open = self._perspective == _ALL
-        if self._perspective is not None:
-            player = 0 if is_open else int(self._perspective)
-        scene = self._game.scene(states, i, player, memory, is_open)
+        scene = self.scene(states, i, player, memory)
         if self._mode == "ansi":
             return text.draw(scene)
-        image = picture.draw(scene, self._game.style)
+        if self._mode == "svg":
+            return picture.draw(scene, self._game.style).svg()
+        image = picture.draw(scene, self._game.style, height=picture.HEIGHT).pixels()
         if self._window is None:
             return image
         self._window.show(image)
         return None
+
+    def scene(self, states: NDArray[np.void], i: int, player: int, memory: int) -> Scene:
+        """What :meth:`render` draws."""
+        is_open = self._perspective == _ALL
+        if self._perspective is not None:
+            player = 0 if is_open else int(self._perspective)
+        return self._game.scene(states, i, player, memory, is_open)
+
+    def svg(self, states: NDArray[np.void], i: int, player: int, memory: int) -> str | None:
+        """What notebooks show, whatever the mode; None without the extra ``render``."""
+        try:
+            return picture.draw(self.scene(states, i, player, memory), self._game.style).svg()
+        except MissingExtraError:
+            return None
 
     def close(self) -> None:
         """Close the window, if there is one."""

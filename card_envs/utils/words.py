@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import textwrap
 from collections.abc import Iterable, Sequence
 
@@ -72,3 +73,9 @@ def listed(counts: Iterable[int], nouns: Sequence[str], plurals: Sequence[str]) 
 def capitalized(text: str) -> str:
     """The text with its first letter in upper case, and nothing else changed."""
     return text[:1].upper() + text[1:]
+
+
+def did_you_mean(word: str, known: Iterable[str]) -> str:
+    """``" (did you mean 'ppo'?)"`` for a word that is nearly one of those known, else ``""``."""
+    near = difflib.get_close_matches(word, {*known} - {word}, 1)
+    return f" (did you mean {near[0]!r}?)" if near else ""

@@ -220,8 +220,9 @@ def _state(folder: Path, config: dict[str, Any]) -> Literal["finished", "trainin
     if _is_locked(folder):
         return "training"
     card = folder / f"{config['name']}.json"
+    noted = json.loads(_text(card)) if card.exists() else {}
     # A run that was given more decisions has its old policy until they are made.
-    is_whole = card.exists() and json.loads(_text(card))["config"] == config
+    is_whole = noted.get("config") == config and noted.get("finished", True)
     return "finished" if is_whole else "stopped"
 
 

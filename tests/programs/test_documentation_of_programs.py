@@ -8,7 +8,6 @@ from dataclasses import fields
 from pathlib import Path
 
 from helpers import ALL_GAMES
-from programs import EXAMPLES
 
 from card_envs.agents.programs import faults, messages
 from card_envs.agents.programs.names import Limits
@@ -21,10 +20,6 @@ def rows(heading):
     """The first cells of the table under a heading."""
     table = PAGE.partition(f"\n{heading}\n")[2].partition("|\n\n")[0]
     return [cell.strip("` ") for cell in re.findall(r"^\| (.*?) \|", table, re.MULTILINE)][2:]
-
-
-def test_the_example_is_the_file():
-    assert f"```py\n{(EXAMPLES / 'first_legal.py').read_text(encoding='utf-8')}```" in PAGE
 
 
 def test_version_and_limits():

@@ -83,7 +83,9 @@ def test_whether_a_run_is_training_or_finished(folder):
     config = yaml.safe_load((run / "config.yaml").read_text())
     (run / "ppo.json").write_text(json.dumps({"config": {**config, "decisions": 1}}))
     assert read_runs(folder).runs[0].state == "stopped"
-    (run / "ppo.json").write_text(json.dumps({"config": config}))
+    (run / "ppo.json").write_text(json.dumps({"config": config, "finished": False}))
+    assert read_runs(folder).runs[0].state == "stopped"
+    (run / "ppo.json").write_text(json.dumps({"config": config, "finished": True}))
     assert read_runs(folder).runs[0].state == "finished"
     # A run that was killed leaves its process's number, which may be another process's by now.
     run.with_name(".first.pid").write_text(str(os.getpid()), encoding="utf-8")

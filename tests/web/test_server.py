@@ -197,9 +197,10 @@ def test_what_is_no_request_is_refused(client, body):
 def test_agents_are_chosen_by_label_alone(client):
     path = str(policy_path("ppo", GAME))
     NetworkAgent.from_file(path, GAME)  # it is one
-    for name in (path, "search:100000", "search:64,threads=2", "../ppo", "cmd:ls"):
+    for name in (path, "search:100000", "search:64,threads=2", "../ppo", "cmd:ls", "this:s"):
         request = wanted(GAME, agent=name)
         assert f"there is no agent {name!r}" in refusal(client.post("/api/tables", json=request))
+    assert "this" not in sys.modules
 
 
 @each_game

@@ -21,6 +21,8 @@ from training.runs.config import EnvironmentSection, NetworkSection, PoolSection
 #: Games in a row that may end before the learner's first decision.
 _TRIES = 1000
 
+_Indices = NDArray[np.int64]
+
 _ARENA_ARRAYS = ("seating", "waiting", "observation", "action_mask", "returns", "_streams")
 
 
@@ -49,11 +51,10 @@ class SelfPlayGames:
 
     Args:
         game: The game.
-        environment: The games that are played.
-        opponents: Who sits where.
+        environment, opponents: The sections of the configuration.
         agents: The opponents by the names that ``opponents`` uses.
         seed: Of seeds and tables.
-        network: What the critic sees; None: the observation alone.
+        network: Says what the critic sees; None: the observation alone.
         truncation: What a truncated game pays, see ``Config.truncation``.
 
     Attributes:
@@ -109,16 +110,11 @@ class SelfPlayGames:
             + with_playout
         )
 
-    # -----------------------------------------------------------------------------------------
-    # Opponents
-    # -----------------------------------------------------------------------------------------
-
     @property
     def pool(self) -> list[NetworkAgent]:
         """The snapshots of the learner's past."""
-        return [
-            agent for k in self._pool if isinstance(agent := self.arena.agents[k], NetworkAgent)
-        ]
+        agents = self.arena.agents
+        return [agent for k in self._pool if isinstance(agent := agents[k], NetworkAgent)]
 
     @property
     def _has_pool(self) -> bool:
@@ -163,55 +159,46 @@ class SelfPlayGames:
     def redraw(self) -> None:
         """Draw new tables for the blocks of which all games play their present one."""
         pool = (self._pool or [self._first_snapshot]) if self._has_pool else []
-        weights = [
-            *self._opponents.agents.values(),
-            *[self._opponents.pool / max(len(pool), 1)] * len(pool),
-        ]
+        of_pool = [self._opponents.pool / max(len(pool), 1)] * len(pool)
+        weights = [*self._opponents.agents.values(), *of_pool]
         agents = [*range(1, self._first_snapshot), *pool]
         self.tables.redraw(weights, agents, self._opponents.same_agent)
 
-    # -----------------------------------------------------------------------------------------
-    # A checkpoint
-    # -----------------------------------------------------------------------------------------
-
-    def arrays(self) -> dict[str, NDArray[Any]]:
+    def arrays(self) -> dict[str, Any]:
         """The running games, their tables and the snapshots, for a checkpoint."""
-        arena = self.arena
-        arrays = {name: getattr(arena, name) for name in _ARENA_ARRAYS}
-        arrays["states"] = np.frombuffer(arena.states.tobytes(), np.uint8)
-        arrays |= {"seeds": self._seeds, "pool": np.array(self._pool, np.int64)}
-        arrays |= {f"tables.{name}": array for name, array in self.tables.arrays().items()}
-        networks = [
-            agent.network
-            for agent in arena.agents[self._first_snapshot :]
-            if isinstance(agent, NetworkAgent)
-        ]
-        arrays["depths"] = np.array([len(network.layers) for network in networks], np.int64)
-        for k, network in enumerate(networks):
-            for j, (weight, bias) in enumerate(network.layers):
-                arrays |= {f"agents.{k}.{j}.weight": weight, f"agents.{k}.{j}.bias": bias}
-        return arrays
+        snapshots = {}
+        for k, agent in enumerate(self.arena.agents[self._first_snapshot :]):
+            layers = agent.network.layers if isinstance(agent, NetworkAgent) else []
+            snapshots[str(k)] = {
+                f"{j}.{name}": array
+                for j, layer in enumerate(layers)
+                for name, array in zip(("weight", "bias"), layer, strict=True)
+            }
+        return {
+            "arena": {name: getattr(self.arena, name) for name in _ARENA_ARRAYS},
+            "states": np.frombuffer(self.arena.states.tobytes(), np.uint8),
+            "seeds": self._seeds,
+            "pool": np.array(self._pool, np.int64),
+            "tables": self.tables.arrays(),
+            "snapshots": snapshots,
+        }
 
-    def restore(self, arrays: dict[str, NDArray[Any]], activation: str) -> None:
+    def restore(self, arrays: dict[str, Any], activation: str) -> None:
         """Bring the games to what :meth:`arrays` gave; snapshots have this activation."""
         arena = self.arena
-        for name in _ARENA_ARRAYS:
-            getattr(arena, name)[:] = arrays[name]
+        for owner, kept in ((arena, arrays["arena"]), (self.tables, arrays["tables"])):
+            for name, array in kept.items():
+                getattr(owner, name)[:] = array
         arena.states.view(np.ndarray).view(np.uint8)[:] = arrays["states"]
         self.players[:] = arena.states["current_player"]
         self._seeds[:] = arrays["seeds"]
         self._pool = arrays["pool"].tolist()
-        for name, array in self.tables.arrays().items():
-            array[:] = arrays[f"tables.{name}"]
+        snapshots = arrays.get("snapshots", {})
         del arena.agents[self._first_snapshot :]
-        for k, depth in enumerate(arrays["depths"].tolist()):
-            names = [f"agents.{k}.{j}" for j in range(depth)]
-            layers = [(arrays[f"{name}.weight"], arrays[f"{name}.bias"]) for name in names]
+        for k in range(len(snapshots)):
+            own = snapshots[str(k)]
+            layers = [(own[f"{j}.weight"], own[f"{j}.bias"]) for j in range(len(own) // 2)]
             arena.agents.append(self._snapshot(Network(layers, activation)))
-
-    # -----------------------------------------------------------------------------------------
-    # Games
-    # -----------------------------------------------------------------------------------------
 
     def observe(self) -> NDArray[np.float32]:
         """What the players to move and their critics see, float32 (N, inputs); the legal actions
@@ -254,7 +241,7 @@ class SelfPlayGames:
             raise ValueError(f"{about}: an opponent forfeits them")
         raise ValueError(f"{about}: max_steps={arena.options['max_steps']} is too small")
 
-    def _last_inputs(self, games: NDArray[np.int64]) -> NDArray[np.float32]:
+    def _last_inputs(self, games: _Indices) -> NDArray[np.float32]:
         seats = self.game.max_players
         last = np.zeros((len(games), seats, self.inputs), np.float32)
         for player in range(seats if len(games) else 0):
@@ -267,10 +254,7 @@ class SelfPlayGames:
         return last
 
     def _inputs_of(
-        self,
-        games: NDArray[np.int64],
-        players: NDArray[np.int64],
-        observation: NDArray[np.float32],
+        self, games: _Indices, players: _Indices, observation: NDArray[np.float32]
     ) -> NDArray[np.float32]:
         seen = [observation]
         if self._with_state:

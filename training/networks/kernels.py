@@ -1,7 +1,9 @@
 """Kernels of the learner: products with sparse rows, and distributions over legal actions.
 
 Sparse rows are ``columns[begins[i]:ends[i]]``, in ascending order, and their ``values``
-(``training.networks.sparse``). Every sum has a fixed order.
+(``training.networks.sparse``). ``legal`` are ``begins, ends, actions`` of masks, ``features``
+are ``starts, columns`` of each action's features: its logit is the sum of theirs. Every sum has a
+fixed order.
 """
 
 from __future__ import annotations
@@ -110,164 +112,98 @@ def multiply(begins, ends, columns, first, values, matrix, bias, out):
 
 
 @jit
-def write_log_probs(logits, starts, features, begin, end, actions, probs, log_probs):
-    """Write probabilities and log probabilities of the actions ``begin`` to ``end`` of one row.
-
-    An action's logit is the sum of the logits of its features.
-    """
-    count = end - begin
+def write_log_probs(logits, features, actions, probs, log_probs):
+    """Write probabilities and log probabilities of some actions of one row."""
+    starts, columns = features
     highest = np.float32(-np.inf)
-    for k in range(count):
-        action = actions[begin + k]
+    for k in range(len(actions)):
+        action = actions[k]
         logit = _ZERO
         for at in range(starts[action], starts[action + 1]):
-            logit += logits[features[at]]
+            logit += logits[columns[at]]
         log_probs[k] = logit
         highest = max(highest, logit)
     total = _ZERO
-    for k in range(count):
+    for k in range(len(actions)):
         probs[k] = math.exp(log_probs[k] - highest)
         total += probs[k]
     norm = highest + np.float32(math.log(total))
     share = np.float32(1.0) / total
-    for k in range(count):
+    for k in range(len(actions)):
         probs[k] *= share
         log_probs[k] -= norm
 
 
 @jit
-def draw_actions(
-    logits, starts, features, begins, ends, actions, numbers, probs, log_probs, chosen, log_prob
-):
+def draw_actions(logits, features, legal, numbers, probs, log_probs, chosen, log_prob):
     """Draw an action of each row, given numbers from [0, 1), and write its log probability."""
+    begins, ends, all_actions = legal
     for i in range(len(begins)):
-        begin, end = begins[i], ends[i]
-        write_log_probs(logits[i], starts, features, begin, end, actions, probs, log_probs)
-        count = end - begin
+        actions = all_actions[begins[i] : ends[i]]
+        write_log_probs(logits[i], features, actions, probs, log_probs)
         total = _ZERO
-        for k in range(count):
+        for k in range(len(actions)):
             total += probs[k]
         threshold = numbers[i] * total
         k = 0
         threshold -= probs[0]
-        while threshold >= _ZERO and k < count - 1:
+        while threshold >= _ZERO and k < len(actions) - 1:
             k += 1
             threshold -= probs[k]
-        chosen[i] = actions[begin + k]
+        chosen[i] = actions[k]
         log_prob[i] = log_probs[k]
 
 
 @jit
-def evaluate_actions(
-    logits,
-    starts,
-    features,
-    begins,
-    ends,
-    actions,
-    chosen,
-    probs,
-    log_probs,
-    log_prob,
-    entropy,
-):
-    """The chosen action's log probability and the entropy of each row.
-
-    ``probs`` and ``log_probs`` of all actions, row after row, are what the gradient needs.
-    """
+def write_all_log_probs(logits, features, legal, probs, log_probs):
+    """Write probabilities and log probabilities of all actions, row after row."""
+    begins, ends, all_actions = legal
     at = 0
     for i in range(len(begins)):
-        begin, end = begins[i], ends[i]
-        count = end - begin
-        of_row, logs_of_row = probs[at : at + count], log_probs[at : at + count]
-        write_log_probs(logits[i], starts, features, begin, end, actions, of_row, logs_of_row)
-        total = _ZERO
-        for k in range(count):
-            total -= of_row[k] * logs_of_row[k]
-            if actions[begin + k] == chosen[i]:
-                log_prob[i] = logs_of_row[k]
-        entropy[i] = total
-        at += count
+        actions = all_actions[begins[i] : ends[i]]
+        of_row = slice(at, at + len(actions))
+        write_log_probs(logits[i], features, actions, probs[of_row], log_probs[of_row])
+        at += len(actions)
+
+
+@jit
+def evaluate_actions(legal, chosen, probs, log_probs, anchor, log_prob, entropy, divergence):
+    """The chosen action's log probability, the entropy and the KL divergence from the anchor of
+    each row, given what :func:`write_all_log_probs` wrote, and for the anchor, if there is one."""
+    begins, ends, actions = legal
+    at = 0
+    for i in range(len(begins)):
+        total, ahead = _ZERO, _ZERO
+        for place in range(begins[i], ends[i]):
+            total -= probs[at] * log_probs[at]
+            if len(anchor):
+                ahead += probs[at] * (log_probs[at] - anchor[at])
+            if actions[place] == chosen[i]:
+                log_prob[i] = log_probs[at]
+            at += 1
+        entropy[i], divergence[i] = total, ahead
 
 
 @jit
 def evaluate_actions_backward(
-    starts,
-    features,
-    begins,
-    ends,
-    actions,
-    chosen,
-    probs,
-    log_probs,
-    entropy,
-    log_prob_gradient,
-    entropy_gradient,
-    out,
+    features, legal, chosen, probs, log_probs, anchor, entropy, divergence, slopes, out
 ):
-    """The gradient with respect to the logits of features, added to ``out``."""
+    """The gradient with respect to the logits of features, added to ``out``; ``slopes`` are those
+    with respect to the three results."""
+    starts, columns = features
+    begins, ends, actions = legal
+    of_log_prob, of_entropy, of_divergence = slopes
     at = 0
     for i in range(len(begins)):
         gradient = out[i]
         for place in range(begins[i], ends[i]):
-            action, prob = actions[place], probs[at]
-            slope = -prob * (
-                log_prob_gradient[i] + entropy_gradient[i] * (log_probs[at] + entropy[i])
-            )
-            if action == chosen[i]:
-                slope += log_prob_gradient[i]
-            for k in range(starts[action], starts[action + 1]):
-                gradient[features[k]] += slope
-            at += 1
-
-
-@jit
-def measure_divergences(
-    logits,
-    reference_logits,
-    starts,
-    features,
-    begins,
-    ends,
-    actions,
-    reference,
-    probs,
-    log_ratios,
-    divergence,
-):
-    """The KL divergence of each row's distribution from that of the reference's logits.
-
-    ``probs`` and ``log_ratios`` of all actions, row after row, are what the gradient needs;
-    ``reference`` has room for all actions of a row.
-    """
-    at = 0
-    for i in range(len(begins)):
-        begin, end = begins[i], ends[i]
-        count = end - begin
-        of_row, logs_of_row = probs[at : at + count], log_ratios[at : at + count]
-        write_log_probs(
-            reference_logits[i], starts, features, begin, end, actions, of_row, reference
-        )
-        write_log_probs(logits[i], starts, features, begin, end, actions, of_row, logs_of_row)
-        total = _ZERO
-        for k in range(count):
-            logs_of_row[k] -= reference[k]
-            total += of_row[k] * logs_of_row[k]
-        divergence[i] = total
-        at += count
-
-
-@jit
-def measure_divergences_backward(
-    starts, features, begins, ends, actions, probs, log_ratios, divergence, gradient, out
-):
-    """The gradient with respect to the logits of features, added to ``out``."""
-    at = 0
-    for i in range(len(begins)):
-        of_row = out[i]
-        for place in range(begins[i], ends[i]):
             action = actions[place]
-            slope = gradient[i] * probs[at] * (log_ratios[at] - divergence[i])
+            slope = of_log_prob[i] + of_entropy[i] * (log_probs[at] + entropy[i])
+            if len(anchor):
+                slope -= of_divergence[i] * (log_probs[at] - anchor[at] - divergence[i])
+            slope *= -probs[at]
+            if action == chosen[i]:
+                slope += of_log_prob[i]
             for k in range(starts[action], starts[action + 1]):
-                of_row[features[k]] += slope
+                gradient[columns[k]] += slope
             at += 1

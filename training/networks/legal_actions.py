@@ -22,10 +22,7 @@ _BELOW_ONE = 1.0 - 2.0**-20
 def log_probabilities(logits: torch.Tensor, features: Rows, legal: Rows) -> torch.Tensor:
     """The log probabilities of all actions, float32 (M, actions), about -1e8 of illegal ones.
 
-    Args:
-        logits: As for :func:`draw_actions`; gradients flow to them.
-        features: As for :func:`draw_actions`.
-        legal: As for :func:`draw_actions`.
+    The arguments are those of :func:`draw_actions`; gradients flow to the logits.
     """
     of_actions = logits @ as_dense(features).t()
     return torch.log_softmax(of_actions.masked_fill(as_dense(legal) == 0, _ILLEGAL), dim=1)
@@ -53,59 +50,42 @@ def draw_actions(
         actions = torch.searchsorted(sums, places, right=True)
         return actions[:, 0], log_probs.gather(1, actions)[:, 0]
     chosen, log_prob = torch.empty(len(legal), dtype=torch.int64), torch.empty(len(legal))
+    room = np.empty((2, legal.size), np.float32)
+    found = chosen.numpy(), log_prob.numpy()
     kernels.draw_actions(
-        logits.numpy(),
-        *_arguments(features, legal),
-        numbers.numpy(),
-        np.empty(legal.size, np.float32),
-        np.empty(legal.size, np.float32),
-        chosen.numpy(),
-        log_prob.numpy(),
+        logits.numpy(), *_arguments(features, legal), numbers.numpy(), room[0], room[1], *found
     )
     return chosen, log_prob
 
 
 def evaluate_actions(
-    logits: torch.Tensor, features: Rows, legal: Rows, chosen: torch.Tensor
-) -> tuple[torch.Tensor, torch.Tensor]:
-    """Log probabilities (M,) of the actions ``chosen`` (M,), and the entropies (M,).
+    logits: torch.Tensor,
+    features: Rows,
+    legal: Rows,
+    chosen: torch.Tensor,
+    anchor: torch.Tensor | None = None,
+) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    """Log probabilities of some legal actions ``chosen``, int64 (M,), entropies, and KL divergences
+    from an anchor, (M,) each.
 
-    Args:
-        logits: As for :func:`draw_actions`; gradients flow to them.
-        features: As for :func:`draw_actions`.
-        legal: As for :func:`draw_actions`.
-        chosen: A legal action of each row, int64 (M,).
+    The first three arguments are those of :func:`draw_actions`; gradients flow to the logits alone.
+    ``anchor`` are the logits of other distributions, float32 (M, F); without it divergences are 0.
     """
-    if not isinstance(features, SparseRows) or not isinstance(legal, SparseRows):
-        log_probs = log_probabilities(logits, features, legal)
-        entropy = -(log_probs.exp() * log_probs).sum(dim=1)
-        return log_probs.gather(1, chosen[:, None])[:, 0], entropy
-    evaluation: tuple[torch.Tensor, torch.Tensor] = _evaluate(logits, features, legal, chosen)
-    return evaluation
-
-
-def divergences(
-    logits: torch.Tensor, reference: torch.Tensor, features: Rows, legal: Rows
-) -> torch.Tensor:
-    """The KL divergences (M,) of distributions over legal actions from others.
-
-    Args:
-        logits: As for :func:`draw_actions`; gradients flow to them.
-        reference: The others' logits, float32 (M, F); none flow to them.
-        features: As for :func:`draw_actions`.
-        legal: As for :func:`draw_actions`.
-    """
-    if not isinstance(features, SparseRows) or not isinstance(legal, SparseRows):
-        own = log_probabilities(logits, features, legal)
-        other = log_probabilities(reference, features, legal)
-        return (own.exp() * (own - other)).sum(dim=1)
-    divergence: torch.Tensor = _diverge(logits, reference, features, legal)
-    return divergence
+    if isinstance(features, SparseRows) and isinstance(legal, SparseRows):
+        evaluated: tuple[torch.Tensor, ...] = _evaluate(logits, features, legal, chosen, anchor)
+        return evaluated[0], evaluated[1], evaluated[2]
+    log_probs = log_probabilities(logits, features, legal)
+    entropy = -(log_probs.exp() * log_probs).sum(dim=1)
+    divergence = torch.zeros_like(entropy)
+    if anchor is not None:
+        ahead = log_probs - log_probabilities(anchor, features, legal)
+        divergence = (log_probs.exp() * ahead).sum(dim=1)
+    return log_probs.gather(1, chosen[:, None])[:, 0], entropy, divergence
 
 
 def _arguments(features: SparseRows, legal: SparseRows) -> tuple[Any, ...]:
     starts = np.append(features.begins, features.ends[-1:])
-    return starts, features.columns, legal.begins, legal.ends, legal.columns
+    return (starts, features.columns), (legal.begins, legal.ends, legal.columns)
 
 
 class _Evaluation(torch.autograd.Function):
@@ -116,63 +96,32 @@ class _Evaluation(torch.autograd.Function):
         features: SparseRows,
         legal: SparseRows,
         chosen: torch.Tensor,
-    ) -> tuple[torch.Tensor, torch.Tensor]:
+        anchor: torch.Tensor | None,
+    ) -> tuple[torch.Tensor, ...]:
+        arguments = _arguments(features, legal)
         count = int((legal.ends - legal.begins).sum())
-        probs, log_probs = np.empty(count, np.float32), np.empty(count, np.float32)
-        log_prob, entropy = torch.empty(len(legal)), torch.empty(len(legal))
-        arguments = (*_arguments(features, legal), chosen.numpy(), probs, log_probs)
-        kernels.evaluate_actions(
-            logits.detach().contiguous().numpy(), *arguments, log_prob.numpy(), entropy.numpy()
-        )
+        probs, log_probs, of_anchor = (np.empty(count, np.float32) for _ in range(3))
+        if anchor is None:
+            of_anchor = of_anchor[:0]
+        else:
+            others = anchor.contiguous().numpy()
+            kernels.write_all_log_probs(others, *arguments, probs, of_anchor)
+        own = logits.detach().contiguous().numpy()
+        kernels.write_all_log_probs(own, *arguments, probs, log_probs)
+        found = tuple(torch.empty(len(legal)) for _ in range(3))
+        log_prob, entropy, divergence = (tensor.numpy() for tensor in found)
+        known = chosen.numpy(), probs, log_probs, of_anchor
+        kernels.evaluate_actions(arguments[1], *known, log_prob, entropy, divergence)
         ctx.size = logits.shape
-        ctx.arguments = (*arguments, entropy.numpy())
-        return log_prob, entropy
+        ctx.arguments = (*arguments, *known, entropy, divergence)
+        return found
 
     @staticmethod
     def backward(ctx: Any, *gradients: torch.Tensor) -> Any:
         out = torch.zeros(ctx.size)
-        kernels.evaluate_actions_backward(
-            *ctx.arguments, *(gradient.contiguous().numpy() for gradient in gradients), out.numpy()
-        )
-        return out, None, None, None
+        slopes = tuple(gradient.contiguous().numpy() for gradient in gradients)
+        kernels.evaluate_actions_backward(*ctx.arguments, slopes, out.numpy())
+        return out, None, None, None, None
 
 
 _evaluate: Any = _Evaluation.apply
-
-
-class _Divergence(torch.autograd.Function):
-    @staticmethod
-    def forward(
-        ctx: Any,
-        logits: torch.Tensor,
-        reference: torch.Tensor,
-        features: SparseRows,
-        legal: SparseRows,
-    ) -> torch.Tensor:
-        counts = legal.ends - legal.begins
-        probs, log_ratios = (np.empty(int(counts.sum()), np.float32) for _ in range(2))
-        divergence = torch.empty(len(legal))
-        arguments = _arguments(features, legal)
-        kernels.measure_divergences(
-            logits.detach().contiguous().numpy(),
-            reference.detach().contiguous().numpy(),
-            *arguments,
-            np.empty(int(counts.max(initial=0)), np.float32),
-            probs,
-            log_ratios,
-            divergence.numpy(),
-        )
-        ctx.size = logits.shape
-        ctx.arguments = (*arguments, probs, log_ratios, divergence.numpy())
-        return divergence
-
-    @staticmethod
-    def backward(ctx: Any, *gradients: torch.Tensor) -> Any:
-        out = torch.zeros(ctx.size)
-        kernels.measure_divergences_backward(
-            *ctx.arguments, gradients[0].contiguous().numpy(), out.numpy()
-        )
-        return out, None, None, None
-
-
-_diverge: Any = _Divergence.apply

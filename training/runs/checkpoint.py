@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -42,15 +43,10 @@ class Progress:
 def save(path: Path, learner: PPO, progress: Progress) -> None:
     """Write a checkpoint atomically: at any moment a whole one exists, the new or the old.
 
-    Args:
-        path: The file.
-        learner: The learner, with its games.
-        progress: How far the run has come.
-
     Raises:
         OSError: The file cannot be written.
     """
-    arrays = {name: np.ascontiguousarray(array) for name, array in _arrays(learner).items()}
+    arrays = {name: np.ascontiguousarray(array) for name, array in _flat(_nested(learner))}
     state = {
         "format": FORMAT,
         "sources": learner.games.game.sources,
@@ -65,14 +61,8 @@ def save(path: Path, learner: PPO, progress: Progress) -> None:
 
 
 def load(path: Path, learner: PPO) -> Progress:
-    """Bring a newly made learner and its games to the checkpoint's state.
-
-    Args:
-        path: The file.
-        learner: The learner, as the run's configuration describes it.
-
-    Returns:
-        How far the run had come.
+    """Bring a newly made learner and its games to the checkpoint's state, and say how far the run
+    had come.
 
     Raises:
         ValueError: The checkpoint is missing or damaged, or it was made by another trainer, with
@@ -116,39 +106,49 @@ def _checksum(arrays: _Arrays, state: dict[str, Any]) -> str:
     return digest.hexdigest()
 
 
-def _arrays(learner: PPO) -> _Arrays:
-    arrays: _Arrays = {"generator": learner.generator.get_state().numpy()}
-    for kind in _NETWORKS:
-        for name, tensor in getattr(learner, kind).state_dict().items():
-            arrays[f"{kind}.{name}"] = tensor.cpu().numpy()
-    for index, moments in learner.optimizer.state_dict()["state"].items():
-        for name, tensor in moments.items():
-            arrays[f"optimizer.{index}.{name}"] = tensor.cpu().numpy()
-    for kind, own in (("rollout", learner.rollout.arrays()), ("games", learner.games.arrays())):
-        arrays |= {f"{kind}.{name}": array for name, array in own.items()}
-    return arrays
+def _nested(learner: PPO) -> dict[str, Any]:
+    """All arrays of a learner and its games, in dictionaries within dictionaries."""
+    return {
+        "generator": learner.generator.get_state().numpy(),
+        "optimizer": {str(k): own for k, own in learner.optimizer.state_dict()["state"].items()},
+        "rollout": learner.rollout.arrays(),
+        "games": learner.games.arrays(),
+        **{kind: getattr(learner, kind).state_dict() for kind in _NETWORKS},
+    }
+
+
+def _flat(nested: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, NDArray[Any]]]:
+    """The arrays by their names, those of the dictionaries around them in front."""
+    for name, value in nested.items():
+        if isinstance(value, Mapping):
+            yield from _flat(value, f"{prefix}{name}/")
+        else:
+            is_tensor = isinstance(value, torch.Tensor)
+            yield prefix + name, value.cpu().numpy() if is_tensor else value
 
 
 def _restore(arrays: _Arrays, state: dict[str, Any], learner: PPO) -> None:
-    def those_of(kind: str) -> _Arrays:
-        prefix = f"{kind}."
-        return {k.removeprefix(prefix): v for k, v in arrays.items() if k.startswith(prefix)}
-
+    nested: dict[str, Any] = {}
+    for path, array in arrays.items():
+        *parents, last = path.split("/")
+        place = nested
+        for parent in parents:
+            place = place.setdefault(parent, {})
+        place[last] = array
     for kind in _NETWORKS:
-        weights = {name: torch.from_numpy(array) for name, array in those_of(kind).items()}
+        weights = {name: torch.from_numpy(array) for name, array in nested[kind].items()}
         getattr(learner, kind).load_state_dict(weights)
-    moments: dict[int, dict[str, Any]] = {}
-    for name, array in those_of("optimizer").items():
-        index, key = name.split(".")
-        moments.setdefault(int(index), {})[key] = torch.from_numpy(array)
+    moments: dict[int, dict[str, torch.Tensor]] = {}
     for k, parameter in enumerate(learner.networks.parameters()):
-        # The optimizer goes over weights and moments in the order in which they lie in memory.
-        for key, moment in moments.get(k, {}).items():
+        for key, array in nested.get("optimizer", {}).get(str(k), {}).items():
+            moment = torch.from_numpy(array)
+            # The optimizer goes over weights and moments in the order in which they lie in memory.
             if moment.shape == parameter.shape:
-                moments[k][key] = torch.empty_like(parameter).copy_(moment)
+                moment = torch.empty_like(parameter).copy_(moment)
+            moments.setdefault(k, {})[key] = moment
     learner.optimizer.load_state_dict({**learner.optimizer.state_dict(), "state": moments})
-    learner.generator.set_state(torch.from_numpy(arrays["generator"]))
-    learner.rollout.restore(those_of("rollout"))
-    learner.games.restore(those_of("games"), learner.config.network.activation)
+    learner.generator.set_state(torch.from_numpy(nested["generator"]))
+    learner.rollout.restore(nested["rollout"])
+    learner.games.restore(nested["games"], learner.networks.actor.activation)
     learner.games.tables.rng.bit_generator.state = state["tables"]
     learner.decisions, learner.iteration = state["decisions"], state["iteration"]

@@ -2,63 +2,61 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import os
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
 from pathlib import Path
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, ClassVar, Literal, Self
 
+import numpy as np
 from pydantic import Field, model_validator
 
-from card_envs.contract.game import Game
+from card_envs.agents import Agent, NetworkAgent
+from card_envs.contract.game import Game, View
 from card_envs.games import load_game
-from training.runs.keys import Section, check, read_yaml, with_overrides
+from training.runs.keys import Section, load
 
 # Names of files in a run's folder, and of agents that are not policies.
 _TAKEN_NAMES = ("random", "heuristic", "agents", "checkpoint", "measured")
 
+Share = Annotated[float, Field(ge=0, le=1)]
+Rate = Annotated[float, Field(gt=0, le=1)]
+Weight = Annotated[float, Field(ge=0, le=1e6)]
+Coefficient = Annotated[float, Field(ge=0, le=1e3)]
+Temperature = Annotated[float, Field(gt=0, le=1e3)]
+Count = Annotated[int, Field(ge=1)]
+Width = Annotated[int, Field(ge=1, le=2**16)]
 
-def _by_game(default: str) -> dict[str, Any]:
-    """For a key whose default depends on the game: the default in words, for the table of keys."""
-    return {"default": default}
+
+def _by_game(default: str) -> Any:
+    """A key whose default depends on the game: the default in words, for the table of keys."""
+    return Field(json_schema_extra={"default": default})
 
 
 class EnvironmentSection(Section):
     """The games that are played for training."""
 
-    num_envs: int = Field(1024, ge=1, le=2**20, description="games played in parallel")
-    num_players: int | tuple[int, int] = Field(
-        description="number of players: one number, or the lowest and the highest",
-        json_schema_extra=_by_game("all table sizes of the game"),
-    )
-    table_weights: tuple[Annotated[float, Field(ge=0, le=1e6)], ...] | None = Field(
-        None,
-        description="how often each number of players is played, from the lowest on; "
-        "null: equally often",
-    )
-    options: dict[str, Any] = Field(
-        default_factory=dict,
-        description="the game's options, and `memory` and `features` of the learner's observation",
-    )
+    num_envs: Annotated[int, Field(ge=1, le=2**20)] = 1024
+    """games played in parallel"""
+    num_players: int | tuple[int, int] = _by_game("all table sizes of the game")
+    """number of players: one number, or the lowest and the highest"""
+    table_weights: tuple[Weight, ...] | None = None
+    """how often each number of players is played, from the lowest on; null: equally often"""
+    options: dict[str, Any] = Field(default_factory=dict)
+    """the game's options, and `memory` and `features` of the learner's observation"""
 
 
 class OpponentsSection(Section):
     """Which agents hold the other seats; weights are relative to each other."""
 
-    pool: float = Field(
-        0.5,
-        ge=0,
-        le=1e6,
-        description="weight of the opponent pool: snapshots of the learner's past",
+    pool: Weight = 0.5
+    """weight of the opponent pool: snapshots of the learner's past"""
+    agents: dict[str, Weight] = _by_game(
+        "heuristic: 0.4, random: 0.1; random: 0.5 without a heuristic"
     )
-    agents: dict[str, Annotated[float, Field(ge=0, le=1e6)]] = Field(
-        description="weights of other agents, by name or path of a policy file",
-        json_schema_extra=_by_game("heuristic: 0.4, random: 0.1; random: 0.5 without a heuristic"),
-    )
-    same_agent: float = Field(
-        0.0,
-        ge=0,
-        le=1,
-        description="share of tables at which one agent holds all other seats, as in evaluations",
-    )
+    """weights of other agents, by name or path of a policy file"""
+    same_agent: Share = 0.0
+    """share of tables at which one agent holds all other seats, as in evaluations"""
 
     @model_validator(mode="after")
     def _has_weight(self) -> Self:
@@ -70,78 +68,57 @@ class OpponentsSection(Section):
 class PoolSection(OpponentsSection):
     """The same, with a pool that grows during training."""
 
-    own: float = Field(
+    own: Share = Field(
         alias="self",
-        ge=0,
-        le=1,
-        description="share of games in which the learner holds every seat, and learns from all; "
-        "in the others it holds one",
-        json_schema_extra=_by_game("0 where `pool` or `agents` are given, 1 otherwise"),
+        json_schema_extra={"default": "0 where `pool` or `agents` are given, 1 otherwise"},
     )
-    block_size: int = Field(
-        32, ge=1, description="games of a block, which have the same players until a snapshot"
-    )
-    pool_size: int = Field(8, ge=1, description="snapshots in a full pool")
-    snapshot_every: int = Field(10, ge=1, description="iterations between two snapshots")
+    """share of games in which the learner holds every seat, and learns from all; in the others it
+    holds one"""
+    block_size: Count = 32
+    """games of a block, which have the same players until a snapshot"""
+    pool_size: Count = 8
+    """snapshots in a full pool"""
+    snapshot_every: Count = 10
+    """iterations between two snapshots"""
 
 
 class NetworkSection(Section):
     """The multilayer perceptrons of policy and value."""
 
-    hidden: tuple[Annotated[int, Field(ge=1, le=2**16)], ...] = Field(
-        (256, 256),
-        max_length=16,
-        description="sizes of the hidden layers of the policy network and of the value network",
-    )
-    activation: Literal["relu", "tanh"] = Field(
-        "relu", description="activation of the hidden layers"
-    )
-    critic: Literal["observation", "state", "both"] = Field(
-        "state",
-        description="what the value network sees, in training only: the learner's "
-        "observation, the true full state, which explains more of the luck, or both",
-    )
-    critic_playout: bool = Field(
-        False,
-        description="whether the critic also sees the learner's next reward if all players "
-        "followed the heuristic from the true state",
-    )
-    ablated_fields: tuple[str, ...] = Field(
-        (), description="observation fields hidden from the policy, for ablations"
-    )
-    logits: Literal["features", "actions"] = Field(
-        "features",
-        description="what the last layer gives a logit for: each action feature "
-        "(`Game.action_features`; an action's logit is the sum over its features), or each action",
-    )
+    hidden: Annotated[tuple[Width, ...], Field(max_length=16)] = (256, 256)
+    """sizes of the hidden layers of the policy network and of the value network"""
+    activation: Literal["relu", "tanh"] = "relu"
+    """activation of the hidden layers"""
+    critic: Literal["observation", "state", "both"] = "state"
+    """what the value network sees, in training only: the learner's observation, the true full
+    state, which explains more of the luck, or both"""
+    critic_playout: bool = False
+    """whether the critic also sees the learner's next reward if all players followed the heuristic
+    from the true state"""
+    ablated_fields: tuple[str, ...] = ()
+    """observation fields hidden from the policy, for ablations"""
+    logits: Literal["features", "actions"] = "features"
+    """what the last layer gives a logit for: each action feature (`Game.action_features`; an
+    action's logit is the sum over its features), or each action"""
 
 
 class ImitationSection(Section):
     """Behavior cloning before PPO: policy and value networks are trained on an agent's play."""
 
-    agent: str = Field(
-        description="the imitated agent: a name, or the path of a policy file",
-        json_schema_extra=_by_game("heuristic; random without one"),
-    )
-    copy_weights: bool = Field(
-        False,
-        description="whether the policy starts with the agent's weights, which must fit into its "
-        "layers, and only the value network is trained",
-    )
-    temperature: float = Field(
-        1.0,
-        gt=0,
-        le=1e3,
-        description="divides a policy's logits: above 1 its best actions stay the best, and it "
-        "explores more",
-    )
-    decisions: int = Field(0, ge=0, description="imitated decisions; 0: no imitation")
-    learning_rate: float = Field(
-        1e-3, gt=0, le=1, description="initial learning rate; it decays to 0"
-    )
+    agent: str = _by_game("heuristic; random without one")
+    """the imitated agent: a name, or the path of a policy file"""
+    copy_weights: bool = False
+    """whether the policy starts with the agent's weights, which must fit into its layers, and only
+    the value network is trained"""
+    temperature: Temperature = 1.0
+    """divides a policy's logits: above 1 its best actions stay the best, and it explores more"""
+    decisions: Annotated[int, Field(ge=0)] = 0
+    """imitated decisions; 0: no imitation"""
+    learning_rate: Rate = 1e-3
+    """initial learning rate; it decays to 0"""
 
     @model_validator(mode="after")
-    def _teaches_the_value(self) -> ImitationSection:
+    def _teaches_the_value(self) -> Self:
         if self.copy_weights and not self.decisions:
             raise ValueError("copy_weights: decisions must be at least 1, for the value to learn")
         return self
@@ -150,56 +127,39 @@ class ImitationSection(Section):
 class PPOSection(Section):
     """The hyperparameters of PPO."""
 
-    n_steps: int = Field(
-        32, ge=1, le=2**16, description="learner decisions of each game between two updates"
-    )
-    batch_size: int = Field(4096, ge=2, description="learner decisions of a minibatch")
-    n_epochs: int = Field(3, ge=1, description="passes over a rollout")
-    learning_rate: float = Field(5e-4, gt=0, le=1, description="initial learning rate")
-    final_learning_rate: float | None = Field(
-        None, ge=0, le=1, description="final learning rate, reached linearly; null: constant"
-    )
-    gamma: float = Field(1.0, gt=0, le=1, description="discount factor")
-    gae_lambda: float = Field(
-        0.95, ge=0, le=1, description="lambda of generalized advantage estimation"
-    )
-    clip_range: float = Field(0.2, gt=0, le=1e3, description="clip range of the probability ratio")
-    ent_coef: float = Field(
-        0.01, ge=0, le=1e3, description="initial weight of the entropy in the loss"
-    )
-    final_ent_coef: float | None = Field(
-        None,
-        ge=0,
-        le=1e3,
-        description="final weight of the entropy, reached linearly; null: constant, or falling "
-        "by `ent_power`",
-    )
-    ent_power: float | None = Field(
-        None,
-        ge=0,
-        le=10,
-        description="the entropy's weight is `ent_coef * (t + 1)**-ent_power` after t iterations",
-    )
-    kl_coef: float = Field(
-        0.0,
-        ge=0,
-        le=1e3,
-        description="weight in the loss of the KL divergence from the anchor, a slowly moving "
-        "average of the policy",
-    )
-    kl_decay: float = Field(
-        0.99,
-        ge=0,
-        lt=1,
-        description="decay of the anchor, an exponential moving average, per iteration",
-    )
-    vf_coef: float = Field(0.5, ge=0, le=1e3, description="weight of the value loss")
-    max_grad_norm: float = Field(
-        0.5, gt=0, le=1e6, description="gradients are clipped to this norm"
-    )
-    target_kl: float | None = Field(
-        None, gt=0, description="KL divergence that ends an update early; null: no limit"
-    )
+    n_steps: Width = 32
+    """learner decisions of each game between two updates"""
+    batch_size: Annotated[int, Field(ge=2)] = 4096
+    """learner decisions of a minibatch"""
+    n_epochs: Count = 3
+    """passes over a rollout"""
+    learning_rate: Rate = 5e-4
+    """initial learning rate"""
+    final_learning_rate: Share | None = None
+    """final learning rate, reached linearly; null: constant"""
+    gamma: Rate = 1.0
+    """discount factor"""
+    gae_lambda: Share = 0.95
+    """lambda of generalized advantage estimation"""
+    clip_range: Temperature = 0.2
+    """clip range of the probability ratio"""
+    ent_coef: Coefficient = 0.01
+    """initial weight of the entropy in the loss"""
+    final_ent_coef: Coefficient | None = None
+    """final weight of the entropy, reached linearly; null: constant, or falling by `ent_power`"""
+    ent_power: Annotated[float, Field(ge=0, le=10)] | None = None
+    """the entropy's weight is `ent_coef * (t + 1)**-ent_power` after t iterations"""
+    kl_coef: Coefficient = 0.0
+    """weight in the loss of the KL divergence from the anchor, a slowly moving average of the
+    policy"""
+    kl_decay: Annotated[float, Field(ge=0, lt=1)] = 0.99
+    """decay of the anchor, an exponential moving average, per iteration"""
+    vf_coef: Coefficient = 0.5
+    """weight of the value loss"""
+    max_grad_norm: Annotated[float, Field(gt=0, le=1e6)] = 0.5
+    """gradients are clipped to this norm"""
+    target_kl: Annotated[float, Field(gt=0)] | None = None
+    """KL divergence that ends an update early; null: no limit"""
 
     @model_validator(mode="after")
     def _has_one_schedule(self) -> Self:
@@ -226,48 +186,61 @@ def _between(start: float, final: float | None, done: float) -> float:
 class EvaluationSection(Section):
     """Evaluation: one learner against copies of each of some agents (1 vs n-1)."""
 
-    against: tuple[str, ...] = Field(
-        min_length=1,
-        description="the agents: names, or paths of policy files",
-        json_schema_extra=_by_game("heuristic, random; random without a heuristic"),
+    against: Annotated[tuple[str, ...], Field(min_length=1)] = _by_game(
+        "heuristic, random; random without a heuristic"
     )
-    deals: int = Field(100, ge=2, description="deals at each table size, each in all seatings")
-    players: Annotated[tuple[int, ...], Field(min_length=1)] = Field(
-        description="table sizes", json_schema_extra=_by_game("all table sizes of the game")
+    """the agents: names, or paths of policy files"""
+    deals: Annotated[int, Field(ge=2)] = 100
+    """deals at each table size, each in all seatings"""
+    players: Annotated[tuple[int, ...], Field(min_length=1)] = _by_game(
+        "all table sizes of the game"
     )
+    """table sizes"""
 
 
 class PeriodicEvaluationSection(EvaluationSection):
     """Evaluations repeated during training."""
 
-    every: int = Field(1_000_000, ge=1, description="learner decisions between two evaluations")
+    every: Count = 1_000_000
+    """learner decisions between two evaluations"""
 
 
 class GameConfig(Section):
-    """What a training run and a run of expert iteration share."""
+    """What a training run and a run of expert iteration share.
 
-    game: str = Field(description="the game's id")
-    seed: int = Field(0, ge=0, lt=2**31, description="runs of different seeds play other deals")
-    name: str = Field(
-        "ppo",
-        pattern=r"^[A-Za-z0-9_]+$",
-        description="name of the exported policy: its file's, and an agent's once it is shipped",
-    )
-    draws: bool = Field(
-        False,
-        description="whether the policy samples its actions, in evaluations and once exported, "
-        "rather than taking the most probable ones",
-    )
-    threads: int | None = Field(
-        None,
-        ge=1,
-        le=512,
-        description="torch's CPU threads; null: torch decides, and results may differ "
-        "with the machine and with `--jobs`",
-    )
+    Attributes:
+        LENGTH: The key that may change when a run is resumed.
+    """
+
+    LENGTH: ClassVar[str]
+
+    game: str
+    """the game's id"""
+    seed: Annotated[int, Field(ge=0, lt=2**31)] = 0
+    """runs of different seeds play other deals"""
+    name: Annotated[str, Field(pattern=r"^[A-Za-z0-9_]+$")] = "ppo"
+    """name of the exported policy: its file's, and an agent's once it is shipped"""
+    draws: bool = False
+    """whether the policy samples its actions, in evaluations and once exported, rather than taking
+    the most probable ones"""
+    threads: Annotated[int, Field(ge=1, le=512)] | None = None
+    """torch's CPU threads; null: torch decides, and results may differ with the machine and with
+    `--jobs`"""
     environment: EnvironmentSection
     opponents: OpponentsSection
     evaluation: EvaluationSection
+
+    @property
+    def agent_names(self) -> set[str]:
+        """The agents that take part, by name or path."""
+        return {*self.opponents.agents, *self.evaluation.against}
+
+    def check_agents(self, agents: Mapping[str, Agent], view: View) -> None:
+        """Check what only the agents tell, given how the learner observes.
+
+        Raises:
+            ValueError: An agent cannot do its part.
+        """
 
     @model_validator(mode="before")
     @classmethod
@@ -282,14 +255,10 @@ class GameConfig(Section):
         return filled
 
     @model_validator(mode="after")
-    def _can_be_named(self) -> Self:
+    def _fits_the_game(self) -> Self:
         if self.name in _TAKEN_NAMES:
             taken = ", ".join(_TAKEN_NAMES)
             raise ValueError(f"name must not be one of {taken}, got {self.name!r}")
-        return self
-
-    @model_validator(mode="after")
-    def _fits_the_game(self) -> Self:
         game = load_game(self.game)
         low, high = game.check_player_range(self.environment.num_players)
         weights = self.environment.table_weights
@@ -310,51 +279,56 @@ class GameConfig(Section):
 class Config(GameConfig):
     """A training run."""
 
-    decisions: int = Field(ge=0, description="learner decisions in all; 0: imitation alone")
-    device: Literal["auto", "cpu", "cuda"] = Field(
-        "auto",
-        description="what computes the networks; auto: a GPU where torch can use one",
-    )
-    ema_decay: float = Field(
-        0.0,
-        ge=0,
-        lt=1,
-        description="the policy that is evaluated, joins the pool and is exported is an "
-        "exponential moving average of the learner's weights, with this decay per iteration; 0: "
-        "the learner itself",
-    )
-    checkpoint_every: int = Field(
-        2_000_000, ge=1, description="learner decisions between two checkpoints"
-    )
-    truncation: Literal["bootstrap", "loss", "draw"] = Field(
-        "bootstrap",
-        description="what the learner gets when a game is truncated: `bootstrap`: the game's own "
-        "reward, and a bootstrapped value if that is `score`; `loss`: -1, which teaches it to "
-        "finish games that nothing else ends; `draw`: 0",
-    )
+    LENGTH = "decisions"
+
+    decisions: Annotated[int, Field(ge=0)]
+    """learner decisions in all; 0: imitation alone"""
+    device: Literal["auto", "cpu", "cuda"] = "auto"
+    """what computes the networks; auto: a GPU where torch can use one"""
+    rows: Literal["sparse", "dense", "bfloat16", "fastest"] = "sparse"
+    """how the networks are given their inputs on a CPU: by what is not zero, or as dense rows, in
+    float32 or bfloat16 (weights stay float32); fastest: what a measurement at the start finds, and
+    writes into the run's configuration"""
+    ema_decay: Annotated[float, Field(ge=0, lt=1)] = 0.0
+    """the policy that is evaluated, joins the pool and is exported is an exponential moving average
+    of the learner's weights, with this decay per iteration; 0: the learner itself"""
+    checkpoint_every: Count = 2_000_000
+    """learner decisions between two checkpoints"""
+    truncation: Literal["bootstrap", "loss", "draw"] = "bootstrap"
+    """what the learner gets when a game is truncated: `bootstrap`: the game's own reward, and a
+    bootstrapped value if that is `score`; `loss`: -1, which teaches it to finish games that nothing
+    else ends; `draw`: 0"""
     opponents: PoolSection
     network: NetworkSection = NetworkSection()
     imitation: ImitationSection
     ppo: PPOSection = PPOSection()
     evaluation: PeriodicEvaluationSection
 
+    @property
+    def agent_names(self) -> set[str]:
+        """The agents that take part, by name or path."""
+        imitated = {self.imitation.agent} if self.imitation.decisions else set()
+        return super().agent_names | imitated
+
     @model_validator(mode="before")
     @classmethod
-    def _play_themselves_unless_others_are_given(cls, data: Any) -> Any:
-        opponents = data.get("opponents", {}) if isinstance(data, dict) else None
+    def _read_what_is_given(cls, data: Any) -> Any:
+        """Check and fill in what depends on which keys are given, before the game's defaults."""
+        if not isinstance(data, dict):
+            return data
+        imitation, opponents = data.get("imitation"), data.get("opponents", {})
+        if imitation and isinstance(imitation, dict) and "decisions" not in imitation:
+            given = ", ".join(f"imitation.{key}" for key in imitation)
+            raise ValueError(f"{given}: without imitation.decisions nothing is imitated")
         if not isinstance(opponents, dict):
             return data
         own = 0.0 if {"pool", "agents"} & set(opponents) else 1.0
         return {**data, "opponents": {"self": own, **opponents}}
 
     @model_validator(mode="after")
-    def _learns(self) -> Config:
+    def _can_learn(self) -> Self:
         if not self.decisions and not self.imitation.decisions:
             raise ValueError("decisions and imitation.decisions must not both be 0")
-        return self
-
-    @model_validator(mode="after")
-    def _has_a_network_for_the_game(self) -> Config:
         game = load_game(self.game)
         fields = [field.name for field in game.fields]
         for name in self.network.ablated_fields:
@@ -366,6 +340,51 @@ class Config(GameConfig):
         if self.network.critic_playout and game.heuristic is None:
             raise ValueError(f"network.critic_playout: {game.id} has no heuristic")
         return self
+
+    def check_agents(self, agents: Mapping[str, Agent], view: View) -> None:
+        """Check that the weights of an imitated policy can be copied, and that there is memory."""
+        self._check_memory()
+        imitation, hidden = self.imitation, self.network.hidden
+        if not imitation.decisions:
+            return
+        agent = agents[imitation.agent]
+        if not isinstance(agent, NetworkAgent):
+            for key, default in (("copy_weights", False), ("temperature", 1.0)):
+                if getattr(imitation, key) != default:
+                    raise ValueError(f"imitation.{key}: {imitation.agent!r} is not a policy")
+        elif imitation.copy_weights:
+            about, instead = f"{imitation.agent!r}", "false imitates it instead"
+            sizes = [len(bias) for _, bias in agent.network.layers[:-1]]
+            has_room = len(sizes) == len(hidden) and (np.array(sizes) <= hidden).all()
+            if not has_room or agent.network.activation != self.network.activation:
+                raise ValueError(
+                    f"imitation.copy_weights: network.hidden {list(hidden)} with "
+                    f"{self.network.activation} has no room for {about}, which has hidden layers "
+                    f"of {sizes} with {agent.network.activation}; {instead}"
+                )
+            if agent.view != view:
+                raise ValueError(
+                    f"imitation.copy_weights: {about} observes with {agent.view}, the learner with "
+                    f"{view}; {instead}"
+                )
+
+    def _check_memory(self) -> None:
+        """What the rollout and the networks take at least must fit into the machine's memory."""
+        if not hasattr(os, "sysconf"):
+            return
+        game, network = load_game(self.game), self.network
+        state = game.state_fields.size if network.critic != "observation" else 0
+        inputs = game.fields.size + state
+        # Sparse rows take 8 bytes for a value that is not 0, which about an eighth are.
+        rollout = (inputs + game.num_actions) * self.environment.num_envs * self.ppo.n_steps
+        sizes = [inputs, *network.hidden, game.num_actions]
+        weights = 4 * 4 * 2 * sum(a * b for a, b in pairwise(sizes))  # with gradient and moments
+        needed, there = rollout + weights, os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+        if needed > there:
+            raise ValueError(
+                f"environment.num_envs, ppo.n_steps and network.hidden need {needed / 2**30:,.0f} "
+                f"GiB of memory at least, this machine has {there / 2**30:,.0f}"
+            )
 
 
 def _defaults_of(game: Game) -> dict[str, dict[str, Any]]:
@@ -383,18 +402,5 @@ def _defaults_of(game: Game) -> dict[str, dict[str, Any]]:
 
 
 def load_config(path: str | Path, overrides: Sequence[str] = ()) -> Config:
-    """Read a YAML file and apply overrides.
-
-    Args:
-        path: The file.
-        overrides: ``KEY=VALUE``; KEY is dotted, such as ``ppo.learning_rate``, VALUE is YAML.
-
-    Raises:
-        ValueError: The file cannot be read, or a key or value is wrong; the message names it.
-    """
-    data = with_overrides(read_yaml(path), overrides)
-    imitation = data.get("imitation")
-    if imitation and isinstance(imitation, dict) and "decisions" not in imitation:
-        given = ", ".join(f"imitation.{key}" for key in imitation)
-        raise ValueError(f"{path}: {given}: without imitation.decisions nothing is imitated")
-    return check(Config, data, path)
+    """The configuration of a training run in a YAML file, see :func:`training.runs.keys.load`."""
+    return load(Config, path, overrides)

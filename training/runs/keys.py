@@ -3,22 +3,33 @@
 from __future__ import annotations
 
 import copy
+import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, TypeVar, get_args, get_origin
 
 import yaml
 from pydantic import BaseModel, ConfigDict, ValidationError, ValidationInfo, field_validator
-from pydantic.fields import FieldInfo
+
+from card_envs.agents import imports
+from card_envs.utils.words import did_you_mean
 
 _Model = TypeVar("_Model", bound=BaseModel)
 
 
+#: The environment variable that lets configurations name agents that are imported.
+MAY_IMPORT = "CARD_ENVS_IMPORT_AGENTS"
+
+
 class Section(BaseModel):
-    """A config section; unknown keys are rejected."""
+    """A config section; unknown keys are rejected. The text below a key says what it means."""
 
     model_config = ConfigDict(
-        extra="forbid", frozen=True, allow_inf_nan=False, serialize_by_alias=True
+        extra="forbid",
+        frozen=True,
+        allow_inf_nan=False,
+        serialize_by_alias=True,
+        use_attribute_docstrings=True,
     )
 
     @field_validator("*", mode="before")
@@ -31,18 +42,18 @@ class Section(BaseModel):
         return value
 
 
-def keys_of(model: type[BaseModel]) -> Iterator[tuple[str, FieldInfo]]:
-    """The keys of a section as a file has them, with their fields."""
-    for name, field in model.model_fields.items():
-        yield field.alias or name, field
+def load(model: type[_Model], path: str | Path, overrides: Sequence[str] = ()) -> _Model:
+    """Read a YAML file as a model, with overrides ``KEY=VALUE``: KEY is dotted, such as
+    ``ppo.learning_rate``, VALUE is YAML.
+
+    Raises:
+        ValueError: The file cannot be read, or a key or value is wrong; the message names it.
+    """
+    return check(model, with_overrides(read_yaml(path), overrides), path)
 
 
 def read_yaml(path: str | Path) -> dict[str, Any]:
-    """The keys and values of a YAML file.
-
-    Raises:
-        ValueError: The file cannot be read, or it holds something else.
-    """
+    """The keys and values of a YAML file; ValueError if it holds something else."""
     try:
         data = _parse_yaml(Path(path).read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
@@ -50,7 +61,25 @@ def read_yaml(path: str | Path) -> dict[str, Any]:
         raise ValueError(f"cannot read the configuration {path}: {reason}") from None
     if not isinstance(data, dict):
         raise ValueError(f"{path} must be a mapping of keys to values")
+    if os.environ.get(MAY_IMPORT) != "1":
+        for text in _texts(data):
+            if imports(text):
+                raise ValueError(
+                    f"{path} names code, {text}: if you know what it does, allow its import with "
+                    f"the environment variable {MAY_IMPORT}=1, or name it on the command line"
+                )
     return data
+
+
+def _texts(data: Any) -> Iterator[str]:
+    """All texts in plain data, keys included."""
+    if isinstance(data, str):
+        yield data
+    elif isinstance(data, dict):
+        yield from _texts([*data.keys(), *data.values()])
+    elif isinstance(data, list):
+        for entry in data:
+            yield from _texts(entry)
 
 
 class _Loader(yaml.SafeLoader):
@@ -80,55 +109,39 @@ def _parse_yaml(text: str) -> Any:
         raise ValueError(str(error)) from None
 
 
-def with_overrides(data: dict[str, Any], overrides: Sequence[str]) -> dict[str, Any]:
-    """A copy of the data with ``KEY=VALUE`` applied.
+#: The section of weights of agents, by name.
+_AGENTS = "opponents.agents."
 
-    Raises:
-        ValueError: An override has no ``=``, its value is not YAML, or its key leads nowhere.
-    """
+
+def with_overrides(data: dict[str, Any], overrides: Sequence[str]) -> dict[str, Any]:
+    """A copy of the data with ``KEY=VALUE`` applied; ValueError if that is not possible."""
     data = copy.deepcopy(data)
-    for override in overrides:
-        _override(data, override)
+    for text in overrides:
+        key, separator, value = text.partition("=")
+        if not separator or not key:
+            raise ValueError(f"--set takes KEY=VALUE, got {text!r}")
+        *parents, last = key.split(".")
+        if key.startswith(_AGENTS):  # which are named as they are: paths have dots
+            parents, last = _AGENTS.rstrip(".").split("."), key.removeprefix(_AGENTS)
+        section = data
+        for parent in parents:
+            section = section.setdefault(parent, {})
+            if not isinstance(section, dict):
+                raise ValueError(f"--set {text}: {parent!r} has no keys of its own")
+        try:
+            section[last] = _parse_yaml(value)
+        except ValueError:
+            raise ValueError(f"--set {text}: {value!r} is not YAML") from None
     return data
 
 
 def check(model: type[_Model], data: dict[str, Any], path: str | Path) -> _Model:
-    """The data as a model.
-
-    Args:
-        model: The model's class.
-        data: Keys and values.
-        path: Where they come from, for errors.
-
-    Raises:
-        ValueError: A key or value is wrong; the message names the file and the mistake.
-    """
+    """The data as a model; ValueError names the file they come from, and the mistake."""
     try:
         return model.model_validate(data)
     except ValidationError as error:
         lines = [_explain(entry, model) for entry in error.errors()]
         raise ValueError(f"{path}: " + "; ".join(lines)) from None
-
-
-#: The section of weights of agents, by name.
-_AGENTS = "opponents.agents."
-
-
-def _override(data: dict[str, Any], text: str) -> None:
-    key, separator, value = text.partition("=")
-    if not separator or not key:
-        raise ValueError(f"--set takes KEY=VALUE, got {text!r}")
-    *parents, last = key.split(".")
-    if key.startswith(_AGENTS):  # which are named as they are: paths have dots
-        parents, last = _AGENTS.rstrip(".").split("."), key.removeprefix(_AGENTS)
-    for parent in parents:
-        data = data.setdefault(parent, {})
-        if not isinstance(data, dict):
-            raise ValueError(f"--set {text}: {parent!r} has no keys of its own")
-    try:
-        data[last] = _parse_yaml(value)
-    except ValueError:
-        raise ValueError(f"--set {text}: {value!r} is not YAML") from None
 
 
 # What is needed, in YAML's words, by how the type of pydantic's error begins.
@@ -148,12 +161,11 @@ def _explain(entry: Any, model: type[BaseModel]) -> str:
     if entry["type"] == "extra_forbidden":
         section: Any = model
         for key in entry["loc"][:-1]:
-            if get_origin(section) is dict:
-                section = get_args(section)[1]
-            else:
-                section = dict(keys_of(section))[key].annotation
-        allowed = ", ".join(key for key, _ in keys_of(section))
-        return f"unknown key {where!r}; allowed here are {allowed}"
+            is_named = get_origin(section) is dict  # a section for each name
+            section = get_args(section)[1] if is_named else section.model_fields[key].annotation
+        allowed = [field.alias or name for name, field in section.model_fields.items()]
+        hint = did_you_mean(str(entry["loc"][-1]), allowed)
+        return f"unknown key {where!r}{hint}; allowed here are {', '.join(allowed)}"
     needed = next((what for kind, what in _NEEDED.items() if entry["type"].startswith(kind)), None)
     if needed is not None:
         return f"{where}: {needed} is needed, got {entry['input']!r}"

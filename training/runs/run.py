@@ -1,104 +1,363 @@
-"""A training run: its configuration and its folder."""
+"""A run: its configuration, its game and agents, and the folder that it writes and resumes from."""
 
 from __future__ import annotations
 
+import argparse
+import json
+import logging
 import os
-from collections.abc import Sequence
-from dataclasses import dataclass
-from itertools import pairwise
+import platform
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Any, Generic, Self, TypeVar
 
-from card_envs.agents import NetworkAgent
-from training.runs.config import Config, load_config
-from training.runs.run_folder import RunFolder, load_resumed
+import torch
+import yaml
+from filelock import FileLock, Timeout
+
+from card_envs.agents import NetworkAgent, make_agent
+from card_envs.agents.network import Network, write_policy
+from card_envs.games import load_game
+from card_envs.utils.files import followed, left_beside, write_json, write_output, write_text
+from card_envs.utils.words import counted
+from training.runs.config import Config, GameConfig
+from training.runs.keys import Section, load
+from training.runs.records import (
+    command_as_typed,
+    commit_of,
+    identity,
+    machine,
+    read_json,
+    versions,
+)
+
+logger = logging.getLogger("card_envs")
+
+_Config = TypeVar("_Config", bound=GameConfig)
+
+# What torch decides, whatever a run of this process has set.
+_DEFAULT_THREADS = torch.get_num_threads()
 
 
-@dataclass(frozen=True)
-class Run(RunFolder[Config]):
-    """A training run; :meth:`open` and :meth:`reopen` make one."""
+def use_threads(threads: int | None) -> None:
+    """Set torch's CPU threads; None: as many as torch decided at the start."""
+    torch.set_num_threads(threads or _DEFAULT_THREADS)
 
-    LENGTH = "decisions"
+
+class Run(Generic[_Config]):
+    """A run of training or of expert iteration in a folder; making one writes nothing.
+
+    Attributes:
+        game: The game.
+        options: The game's options with defaults filled in, ``reward`` among them.
+        view: How the learner observes.
+        agents: The agents that take part, by the names that the configuration uses.
+        identities: The same agents as ``training.runs.records.identity`` tells them apart.
+        policy_path: The policy so far.
+        card_path: Its card, which is written after it.
+        progress_path: The periodic evaluations, one JSON object a line.
+        checkpoint_path: The checkpoint from which the run resumes.
+
+    Raises:
+        ValueError: There is no such agent, or one cannot do its part.
+    """
+
+    def __init__(self, config: _Config, folder: Path) -> None:
+        self.config, self.folder = config, folder
+        self.game = load_game(config.game)
+        self.options, self.view = self.game.split_options(config.environment.options)
+        names = sorted(config.agent_names)
+        self.agents = {name: make_agent(name, self.game) for name in names}
+        self.identities = {name: identity(name, self.game) for name in names}
+        config.check_agents(self.agents, self.view)
+        self.policy_path = folder / f"{config.name}.safetensors"
+        self.card_path = self.policy_path.with_suffix(".json")
+        self.progress_path = folder / "progress.jsonl"
+        self.checkpoint_path = folder / "checkpoint.safetensors"
+        # What the run began with: its configuration but for the length, and what it depends on.
+        self._origin_path = folder / "agents.json"
+        self._config_path = folder / "config.yaml"
+        self._commands_path = folder / "command.txt"
 
     @classmethod
-    def open(cls, config: Config, folder: Path) -> Run:
-        """Resolve a configuration; nothing is written.
-
-        Args:
-            config: The configuration.
-            folder: The run's folder.
-
-        Raises:
-            ValueError: There is no such agent, or the imitated one's weights cannot be copied.
-        """
-        imitated = [config.imitation.agent] if config.imitation.decisions else []
-        run = cls._resolve(config, folder, imitated)
-        run._check_imitation()
-        run._check_memory()
-        return run
-
-    @classmethod
-    def reopen(cls, folder: Path, overrides: Sequence[str] = ()) -> Run:
-        """The run in a folder, perhaps with more decisions.
-
-        The learning rate then decays again over what is left.
-
-        Args:
-            folder: The folder.
-            overrides: ``decisions=N`` or nothing.
+    def reopen(
+        cls,
+        folder: Path,
+        overrides: Sequence[str] = (),
+        model: type[_Config] = Config,  # type: ignore[assignment]
+    ) -> Self:
+        """The run in a folder, perhaps with another length (``decisions=N``, or ``iterations=N`` of
+        expert iteration), and then with its schedules.
 
         Raises:
-            ValueError: The folder holds no run, something other than more decisions is asked for,
-                or as for :meth:`open`.
+            ValueError: The folder holds no run, something else is asked for, or as for the class.
         """
-        return cls.open(load_resumed(load_config, folder, overrides, cls.LENGTH), folder)
+        path = folder / "config.yaml"
+        before, config = load(model, path), load(model, path, overrides)
+        length = {model.LENGTH: getattr(before, model.LENGTH)}
+        if config.model_copy(update=length) != before:
+            raise ValueError(f"of a resumed run {model.LENGTH} can be changed, and nothing else")
+        return cls(config, folder)
 
-    def _check_memory(self) -> None:
-        """What the rollout and the networks take at least must fit into the machine's memory."""
-        if not hasattr(os, "sysconf"):
-            return
-        config, game = self.config, self.game
-        values = game.fields.size + game.num_actions
-        inputs = game.fields.size
-        if config.network.critic != "observation":
-            values += game.state_fields.size
-            inputs += game.state_fields.size
-        # Sparse rows take 8 bytes for a value that is not 0, which about an eighth are.
-        rollout = values * config.environment.num_envs * config.ppo.n_steps
-        sizes = [inputs, *config.network.hidden, game.num_actions]
-        weights = 4 * 4 * 2 * sum(a * b for a, b in pairwise(sizes))  # with gradient and moments
-        needed, there = rollout + weights, os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-        if needed > there:
+    @property
+    def rules(self) -> dict[str, Any]:
+        """The run's options that are rules of the game: neither ``reward`` nor ``max_steps``."""
+        return {k: v for k, v in self.options.items() if k not in ("reward", "max_steps")}
+
+    def learner(self, network: Network) -> NetworkAgent:
+        """The learner with this network, playing as its policy will be exported."""
+        draw_seed = 0 if self.config.draws else None
+        return NetworkAgent(network, "learner", self.view, draw_seed=draw_seed)
+
+    @property
+    def is_finished(self) -> bool:
+        """Whether the policy is there, and is that of the whole configuration."""
+        if not (self.policy_path.exists() and self.card_path.exists()):
+            return False
+        card = read_json(self.card_path)
+        if not isinstance(card, dict) or not card.get("finished", True):
+            return False
+        return json.dumps(card.get("config")) == json.dumps(self.config.model_dump(mode="json"))
+
+    def export(self, network: Network, device: str, finished: bool, **own: Any) -> None:
+        """Write the policy file and its card, each atomically.
+
+        Args:
+            network: The policy.
+            device: What torch computes on.
+            finished: Whether it is that of the whole run.
+            **own: What only this kind of run has: ``algorithm``, ``hours`` and so on.
+        """
+        config, progress = self.config, self.progress
+        card = {
+            "name": config.name,
+            "game": self.game.name,
+            "memory": self.view.memory,
+            "features": self.view.features,
+            "draws": config.draws,
+            "agents": list(self.identities.values()),
+            "commands": self.commands,
+            "commit": commit_of(),
+            "config": config.model_dump(mode="json"),
+            "seed": config.seed,
+            "finished": finished,
+            **own,
+            "machine": f"{machine()}; {counted(torch.get_num_threads(), 'thread')}, {device}",
+            "versions": {
+                "python": platform.python_version(),
+                **versions(("numpy", "numba", "torch")),
+            },
+            "last_evaluation": progress[-1] if progress else None,
+        }
+        write_policy(self.policy_path, network, self.game, self.view, config.draws)
+        write_json(self.card_path, card)
+
+    @contextmanager
+    def lock(self) -> Iterator[None]:
+        """Lock the folder; ValueError if it belongs to another process, which the message names."""
+        folder = followed(self.folder)
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        owner = folder.with_name(f".{folder.name}.pid")
+        lock = FileLock(folder.with_name(f".{folder.name}.lock"), is_singleton=True)
+        try:
+            lock.acquire(timeout=1)  # the page of runs holds it for a moment
+        except Timeout:
+            process = owner.read_text(encoding="utf-8") if owner.exists() else "unknown"
             raise ValueError(
-                f"environment.num_envs, ppo.n_steps and network.hidden need {needed / 2**30:,.0f} "
-                f"GiB of memory at least, this machine has {there / 2**30:,.0f}"
+                f"{self.folder} belongs to another process, which is training in it: {process}"
+            ) from None
+        try:
+            owner.write_text(str(os.getpid()), encoding="utf-8")
+            yield
+        finally:
+            owner.unlink(missing_ok=True)
+            lock.release()
+
+    def begin(self, command_line: str) -> None:
+        """Create the folder, and note what the run begins with.
+
+        The configuration comes last: without it there is no run, however this is interrupted.
+
+        Raises:
+            ValueError: The folder is not empty.
+            OSError: It cannot be written, or the names of files to come are too long for it.
+        """
+        for path in (self.policy_path, self.card_path):
+            followed(path)
+        noted = [self._origin_path, self._commands_path, self._config_path]
+        half_written = [path for place in noted for path in left_beside(place)]
+        if self.folder.exists() and {*self.folder.iterdir()} - {*noted[:2], *half_written}:
+            raise ValueError(
+                f"{self.folder} is not empty; choose another folder, or --resume {self.folder}"
+            )
+        self.folder.mkdir(parents=True, exist_ok=True)
+        for path in half_written:
+            path.unlink()
+        origin = {
+            "game": self.game.sources,
+            "agents": self.identities,
+            # The sums of torch's kernels depend on how many threads share them.
+            "threads": torch.get_num_threads(),
+            "config": self._fixed_config(),
+        }
+        write_json(self._origin_path, origin)
+        self._note([command_line])
+
+    def has_begun(self) -> bool:
+        """Whether the folder holds this run; ValueError if it is one of another configuration,
+        other rules or other agents."""
+        if not self._config_path.exists():
+            return False
+        if not self._is_noted():
+            raise ValueError(
+                f"the run in {self.folder} is of another configuration; choose another folder"
+            )
+        self.check_origin()
+        return True
+
+    def check_resumable(self) -> None:
+        """Raise a ValueError as :meth:`check_origin` does, or if the folder cannot be written."""
+        self.check_origin()
+        try:
+            with tempfile.TemporaryFile(dir=self.folder):
+                pass
+        except OSError as error:
+            raise ValueError(f"{self.folder} cannot be written: {error.strerror}") from None
+
+    def check_origin(self) -> None:
+        """Raise a ValueError if the run was started with other rules, other agents of the same
+        names, or another configuration; warn if it will not be the same bit for bit."""
+        noted = read_json(self._origin_path) if self._origin_path.exists() else {}
+        if not isinstance(noted, dict):
+            raise ValueError(f"{self._origin_path} is damaged: it holds no JSON object")
+        now = self._fixed_config()
+        edited = [
+            f"{key}: {json.dumps(now.get(key))} was {json.dumps(value)}"
+            for key, value in noted.get("config", {}).items()  # without keys that were added since
+            if json.dumps(now.get(key)) != json.dumps(value)
+        ]
+        if edited:
+            raise ValueError(
+                f"{self._config_path} was edited since the run began: {', '.join(edited)}; of a "
+                f"resumed run {self.config.LENGTH} can be changed, and nothing else"
+            )
+        about = f"the run in {self.folder} was started with other"
+        if noted.get("agents") != self.identities:
+            raise ValueError(f"{about} agents under the same names")
+        if noted.get("game") != self.game.sources:
+            raise ValueError(f"{about} sources of {self.game.id}")
+        threads = torch.get_num_threads()
+        if noted.get("threads", threads) != threads:
+            logger.warning(
+                "the run in %s began with %s of torch and resumes with %d, so it will differ from "
+                "one that was not interrupted; OMP_NUM_THREADS=%d resumes it bit for bit",
+                self.folder,
+                counted(noted["threads"], "thread"),
+                threads,
+                noted["threads"],
             )
 
-    def _check_imitation(self) -> None:
-        imitation, network = self.config.imitation, self.config.network
-        if not imitation.decisions:
-            return
-        agent = self.agents[imitation.agent]
-        if not isinstance(agent, NetworkAgent):
-            for key, default in (("copy_weights", False), ("temperature", 1.0)):
-                if getattr(imitation, key) != default:
-                    raise ValueError(f"imitation.{key}: {imitation.agent!r} is not a policy")
-            return
-        if not imitation.copy_weights:
-            return
-        sizes = [len(bias) for _, bias in agent.network.layers[:-1]]
-        hidden = network.hidden
-        if (
-            len(sizes) != len(hidden)
-            or any(size > room for size, room in zip(sizes, hidden, strict=True))
-            or agent.network.activation != network.activation
-        ):
-            raise ValueError(
-                f"imitation.copy_weights: network.hidden {list(hidden)} with {network.activation} "
-                f"has no room for {imitation.agent!r}, which has hidden layers of {sizes} with "
-                f"{agent.network.activation}; false imitates it instead"
-            )
-        if agent.view != self.view:
-            raise ValueError(
-                f"imitation.copy_weights: {imitation.agent!r} observes with {agent.view}, the "
-                f"learner with {self.view}; false imitates it instead"
-            )
+    def _fixed_config(self) -> dict[str, Any]:
+        """The configuration without its length, each section's keys as ``"section.key"``."""
+        fixed: dict[str, Any] = {}
+        dumped = self.config.model_dump(mode="json", exclude={self.config.LENGTH})
+        for name, value in dumped.items():
+            is_section = isinstance(getattr(self.config, name), Section)
+            fixed |= {f"{name}.{k}": v for k, v in value.items()} if is_section else {name: value}
+        return fixed
+
+    @property
+    def commands(self) -> list[str]:
+        """The commands that began the run, or gave it another length."""
+        path = self._commands_path
+        return path.read_text(encoding="utf-8").splitlines() if path.exists() else []
+
+    def note_if_changed(self, command_line: str) -> None:
+        """Note the command if it changes the configuration."""
+        if not self._is_noted():
+            before = self.commands
+            # It was noted already if this was interrupted.
+            self._note(before if before[-1:] == [command_line] else [*before, command_line])
+
+    def _is_noted(self) -> bool:
+        """Whether the folder holds this configuration, its agents in the same order."""
+        noted = load(type(self.config), self._config_path)
+        return noted.model_dump_json() == self.config.model_dump_json()
+
+    def _note(self, commands: Sequence[str]) -> None:
+        write_text(self._commands_path, "".join(f"{line}\n" for line in commands))
+        # Agents stay in their order: who sits where is drawn by it.
+        text = yaml.safe_dump(self.config.model_dump(mode="json"), sort_keys=False)
+        write_text(self._config_path, text)
+
+    @property
+    def progress(self) -> list[dict[str, Any]]:
+        """The periodic evaluations so far; ValueError if the file holds something else."""
+        path = self.progress_path
+        if not path.exists():
+            return []
+        try:
+            *lines, last = path.read_text(encoding="utf-8").split("\n")
+            entries = [json.loads(line) for line in lines]
+        except ValueError as error:
+            raise ValueError(f"{path} is damaged: {error}") from None
+        if last:  # its writer was interrupted
+            logger.warning("ignoring the last line of %s, which is not complete", path)
+        for number, entry in enumerate(entries, 1):
+            if not _is_evaluation(entry, entries[0]):
+                raise ValueError(f"{path} is damaged: line {number} is no evaluation")
+        return entries
+
+    def add_progress(self, entry: dict[str, Any]) -> None:
+        """Append a periodic evaluation, in the place of one that is not complete."""
+        with self.progress_path.open("a+b") as file:
+            file.seek(0)
+            file.truncate(file.read().rfind(b"\n") + 1)
+            file.write(json.dumps(entry).encode() + b"\n")
+
+    def forget_after(self, decisions: int) -> None:
+        """Forget the evaluations after these decisions; the run makes them again."""
+        kept = [entry for entry in self.progress if entry["decisions"] <= decisions]
+        lines = "".join(json.dumps(entry) + "\n" for entry in kept)
+        write_output(self.progress_path, lines.encode())
+
+
+def run_of(
+    args: argparse.Namespace, module: str, model: type[_Config]
+) -> tuple[Run[_Config], dict[str, Any]]:
+    """The run that a module's arguments ask for, and what is said of it: ``resume`` and
+    ``command_line``; ValueError if it cannot be made."""
+    if args.resume:
+        if args.config or args.out:
+            raise ValueError("--resume DIR takes its configuration from DIR: give no other")
+        run = Run.reopen(args.resume, args.set, model)
+        words = ["--resume", str(args.resume)]
+    elif args.config:
+        folder = args.out or Path("runs") / f"{args.prefix}{Path(args.config).stem}"
+        run = Run(load(model, args.config, args.set), folder)
+        words = [args.config]
+    else:
+        raise ValueError("give a configuration, a YAML file, or --resume DIR")
+    changes = ["--set", *args.set] if args.set else []
+    command_line = command_as_typed(module, *words, *changes, games_from=args.games_from)
+    return run, {"resume": args.resume is not None, "command_line": command_line}
+
+
+def _is_evaluation(entry: Any, first: Any) -> bool:
+    """Whether a line of progress.jsonl is one: numbers, and intervals of two numbers, with the keys
+    that the first one shows all to have."""
+    if not isinstance(entry, dict) or not {"decisions", "iteration"} & entry.keys():
+        return False
+    for key, value in entry.items():
+        is_interval = key.endswith("_ci95")
+        if is_interval and value is None:
+            continue
+        numbers = value if is_interval else [value]
+        if not isinstance(numbers, list) or len(numbers) != 1 + is_interval:
+            return False
+        if not all(isinstance(number, int | float) for number in numbers):
+            return False
+    always = ("decisions", "iteration", "seconds", "epoch", "vs_")
+    return {key for key in first if key.startswith(always)} <= entry.keys()

@@ -20,9 +20,6 @@ from card_envs.utils.progress import track
 
 logger = logging.getLogger("card_envs")
 
-#: Where tasks are done.
-BACKENDS = ("loky", "ray")
-
 # How long a Ray cluster may take to answer, and to finish another task before it is reported, and
 # given up. A worker's first task may have to compile the game.
 _SECONDS_TO_CONNECT = 10
@@ -32,39 +29,20 @@ _SECONDS_TO_GIVE_UP = 1800
 
 def add_jobs_argument(parser: argparse.ArgumentParser, what: str) -> None:
     """Add ``--jobs``; ``what`` is done in parallel, for its help."""
-    parser.add_argument(
-        "--jobs",
-        type=int,
-        default=-1,
-        metavar="N",
-        help=f"{what} at a time (default: as many as there are cores)",
-    )
+    about = f"{what} at a time (default: as many as there are cores)"
+    parser.add_argument("--jobs", type=int, default=-1, metavar="N", help=about)
 
 
 def add_arguments(parser: argparse.ArgumentParser, what: str) -> None:
-    """Add ``--jobs`` and ``--backend``.
-
-    Args:
-        parser: The command's.
-        what: What a task is, such as ``"tables"``.
-    """
+    """Add ``--jobs`` and ``--backend``; ``what`` is done in parallel, for their help."""
     add_jobs_argument(parser, what)
-    parser.add_argument(
-        "--backend", choices=BACKENDS, default="loky", help="loky: this machine; ray: a Ray cluster"
-    )
+    about = "loky: this machine; ray: a Ray cluster"
+    parser.add_argument("--backend", choices=("loky", "ray"), default="loky", help=about)
 
 
 def do_calls(calls: Sequence[Any], text: str, jobs: int) -> list[Any]:
-    """The results of calls (``joblib.delayed``), made by this machine, with a progress bar.
-
-    Args:
-        calls: The calls.
-        text: What they do.
-        jobs: How many at a time; -1: as many as there are cores.
-
-    Raises:
-        ValueError: ``jobs`` is neither.
-    """
+    """The results of calls (``joblib.delayed``), made by this machine, so many at a time (-1: as
+    many as there are cores), with a progress bar."""
     return list(track(_pool(jobs)(calls), text, len(calls)))
 
 
@@ -121,13 +99,12 @@ def do_tasks(
     return enumerate(pool(joblib.delayed(function)(task, *shared) for task in tasks))
 
 
+_Function = Callable[..., Any]
+_Values = Sequence[Any]
+
+
 def _on_ray(
-    function: Callable[..., Any],
-    tasks: Sequence[Any],
-    shared: Sequence[Any],
-    game: Game,
-    jobs: int,
-    patience: float,
+    function: _Function, tasks: _Values, shared: _Values, game: Game, jobs: int, patience: float
 ) -> Iterator[tuple[int, Any]]:
     ray = _import_ray()
     if not tasks:
@@ -135,8 +112,19 @@ def _on_ray(
     # Never Ray's default, the cluster that was last started on this machine: if that was killed,
     # Ray waits for it for a quarter of an hour.
     address = os.environ.get("RAY_ADDRESS") or "local"
-    _check_answers(address)
-    with ray.init(address, runtime_env={"py_modules": _packages(game)}):
+    host, _, port = address.removeprefix("ray://").rpartition(":")
+    if host and port.isdigit():
+        try:
+            socket.create_connection((host, int(port)), timeout=_SECONDS_TO_CONNECT).close()
+        except OSError as error:
+            raise ValueError(f"no Ray cluster answers at RAY_ADDRESS={address}: {error}") from None
+    # What a worker imports: the repository's packages, and the game's own.
+    root = Path(__file__).parent.parent.parent
+    folders = {root / package for package in ("card_envs", "training", "benchmarks")}
+    package = sys.modules[game.package.partition(".")[0]]
+    if package is not card_envs:  # a game of another package
+        folders.add(Path(str(package.__file__)).parent)
+    with ray.init(address, runtime_env={"py_modules": sorted(map(str, folders))}):
         arguments = [ray.put(value) for value in shared]
         remote = ray.remote(function)
         waiting = iter(range(len(tasks)))
@@ -165,27 +153,3 @@ def _on_ray(
             if silent >= _SECONDS_TO_GIVE_UP + patience:
                 raise ValueError(state)
             logger.warning("%s", state)
-
-
-def _check_answers(address: str) -> None:
-    """Check that something listens at a cluster's address, if it is ``[ray://]host:port``.
-
-    Raises:
-        ValueError: Nothing does.
-    """
-    host, _, port = address.removeprefix("ray://").rpartition(":")
-    if host and port.isdigit():
-        try:
-            socket.create_connection((host, int(port)), timeout=_SECONDS_TO_CONNECT).close()
-        except OSError as error:
-            raise ValueError(f"no Ray cluster answers at RAY_ADDRESS={address}: {error}") from None
-
-
-def _packages(game: Game) -> list[str]:
-    """The folders of the packages that a worker imports: the repository's, and the game's own."""
-    root = Path(__file__).parent.parent.parent
-    folders = {root / package for package in ("card_envs", "training", "benchmarks")}
-    package = sys.modules[game.package.partition(".")[0]]
-    if package is not card_envs:  # a game of another package
-        folders.add(Path(str(package.__file__)).parent)
-    return sorted(map(str, folders))

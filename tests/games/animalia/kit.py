@@ -237,6 +237,7 @@ def open_cells(states: np.ndarray, player: int) -> tuple[np.ndarray, np.ndarray]
 # ---------------------------------------------------------------------------------------------
 
 BEYOND_WORDS = ("located",)
+FOLLOW_IN_WORDS = ("bonus", "lot", "points")
 USUAL_LENGTH = 220
 
 

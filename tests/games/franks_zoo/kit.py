@@ -327,6 +327,7 @@ def open_cells(states: np.ndarray, player: int) -> tuple[np.ndarray, np.ndarray]
 # ---------------------------------------------------------------------------------------------
 
 LONG_GAME = 150
+FOLLOW_IN_WORDS = ("given", "partner", "senior")
 HEURISTIC_REWARD = 0.5
 SHORT_OPTIONS = {"target_score": 8}
 USUAL_LENGTH = 450

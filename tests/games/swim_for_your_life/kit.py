@@ -193,6 +193,7 @@ def open_cells(states: np.ndarray, player: int) -> tuple[np.ndarray, np.ndarray]
 
 #: Two lives lost where four others lose none, or none where four others lose two.
 BEYOND_WORDS = ("most",)
+FOLLOW_IN_WORDS = ("has_exchanged",)
 LARGEST_SCORE = 0.8
 HEURISTIC_REWARD = 0.5
 

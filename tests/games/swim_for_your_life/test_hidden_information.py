@@ -25,7 +25,9 @@ from card_envs.games.swim_for_your_life.cards import DECK, LAID_DOWN, ROW_OF
 tables = pytest.mark.parametrize("num_players", each_size(2, 5))
 variants = pytest.mark.parametrize("expert", [False, True], ids=["plain", "expert"])
 memory_modes = pytest.mark.parametrize("memory", ["perfect", "none"])
-with_features = pytest.mark.parametrize("features", [True, False])
+with_features = pytest.mark.parametrize(
+    "features", [True, pytest.param(False, marks=pytest.mark.slow)]
+)
 
 
 # ---------------------------------------------------------------------------------------------
@@ -412,7 +414,7 @@ def test_hidden_cards_are_redrawn_evenly_in_play(num_players, expert):
     """Where few cards are hidden, so that all arrangements can be counted."""
     checked = {True: 0, False: 0}  # whether ``most`` rules out an arrangement
     seed = 0
-    while min(checked.values()) < 4:
+    while min(checked.values()) < 2:
         seed += 10
         for states, player in itertools.product(
             some_positions(GAME, num_players, 12, seed=seed, expert=expert), range(num_players)
@@ -424,7 +426,7 @@ def test_hidden_cards_are_redrawn_evenly_in_play(num_players, expert):
             possible = math.prod(
                 math.comb(int(np.minimum(cards, size).sum()), int(size)) for size in sizes[:-1]
             )
-            if 1 < possible < 1000 and checked[biting] < 4:
+            if 1 < possible < 1000 and checked[biting] < 2:
                 check_evenly_redrawn(states, player, GAME.rules.determinize, 5000)
                 assert bites(states, player) == biting
                 checked[biting] += 1
@@ -576,7 +578,7 @@ def test_every_value_that_a_player_sees_is_as_described(num_players, expert, mem
     """Without memory that is what lies open and each player's last turn, and no bound."""
     endings = set()
     rounds = outs = 0
-    for seed in range(10):
+    for seed in range(6):
         states = begin(GAME, num_players, seed, expert=expert, max_steps=120)
         habits, onlooker = Habits(GAME, seed), Onlooker(states)
         while True:
@@ -595,7 +597,7 @@ def test_every_value_that_a_player_sees_is_as_described(num_players, expert, mem
             onlooker.sees(before, action, states)
             rounds += states["round"][0] > before["round"][0]
         endings.add("truncated" if states["truncated"][0] else bool(states["sudden_death"][0] < 0))
-    assert rounds > 20
+    assert rounds > 12
     assert outs > 0
     assert {"truncated", True} <= endings
 

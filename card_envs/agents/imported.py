@@ -1,0 +1,151 @@
+"""Agents of users' own code: ``package.module:thing`` or ``path/agent.py:thing``.
+
+``thing`` is an ``Agent``, or makes one: a class, or a function whose first parameter is ``game``,
+is called with ``(game, seed=…)``. Any other callable plays: ``(observation[N, D],
+action_mask[N, A]) -> actions[N]``. Resolving such a name imports the module: it is for names that a
+person gave, on the command line or in Python.
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import inspect
+import os
+import re
+import sys
+import zlib
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from card_envs.agents.function import FunctionAgent
+from card_envs.agents.programs import is_program
+from card_envs.contract.agent import Agent
+from card_envs.contract.game import Game
+from card_envs.utils.words import did_you_mean
+
+_WORD = r"[^\W\d]\w*"
+_NAME = re.compile(rf"(?P<where>.+\.py|{_WORD}(\.{_WORD})*):(?P<thing>{_WORD}(\.{_WORD})*)")
+
+
+def is_imported(name: str) -> bool:
+    """Whether a name stands for a thing in a module or in a Python file."""
+    return _NAME.fullmatch(name) is not None and not is_program(name)
+
+
+def imports(name: str) -> bool:
+    """Whether making the agent of that name may import code: itself, or as the policy of a search.
+
+    What reads names from elsewhere, such as a configuration, asks this first.
+    """
+    words = [] if is_program(name) else [name, *name.split(",")]
+    return any(is_imported(word.removeprefix("policy=")) for word in words)
+
+
+def import_named(where: str) -> ModuleType:
+    """Import a module by its name, or a file that ends in ``.py``; modules in the current folder,
+    or beside the file, are found too.
+
+    Raises:
+        ValueError: It cannot be imported; the message says why.
+    """
+    is_file = where.endswith(".py")
+    path = os.path.abspath(where)
+    folder = os.path.dirname(path) if is_file else os.getcwd()
+    if folder not in sys.path and (is_file or "" not in sys.path):  # as Python itself does
+        sys.path.append(folder)
+    try:
+        return _import_file(path) if is_file else importlib.import_module(where)
+    except FileNotFoundError as error:
+        if error.filename != path:
+            raise _failed(where, error) from error
+        raise ValueError(f"there is no file {where}") from None
+    except (Exception, SystemExit) as error:  # a script without a guard may exit
+        raise _failed(where, error) from error
+
+
+def _failed(where: str, error: BaseException) -> ValueError:
+    return ValueError(f"importing {where} failed: {type(error).__name__}: {error}")
+
+
+def _import_file(path: str) -> ModuleType:
+    # Files of the same name in several folders are different modules.
+    name = f"{Path(path).stem}_{zlib.crc32(path.encode()):08x}"
+    if name in sys.modules:
+        return sys.modules[name]
+    spec = importlib.util.spec_from_file_location(name, path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = sys.modules[name] = importlib.util.module_from_spec(spec)
+    try:
+        spec.loader.exec_module(module)
+    except BaseException:
+        del sys.modules[name]
+        raise
+    return module
+
+
+def imported_agent(name: str, game: Game, seed: int) -> Agent:
+    """The agent of a name for which :func:`is_imported` is true.
+
+    Raises:
+        ValueError: The module cannot be imported, it has no such thing, or that makes no agent.
+    """
+    where, _, path = name.rpartition(":")
+    try:
+        thing: Any = import_named(where)
+        for part in path.split("."):
+            if not hasattr(thing, part):
+                raise ValueError(f"{where} has no {path}{did_you_mean(part, dir(thing))}")
+            thing = getattr(thing, part)
+        return agent_of(thing, game, seed, name)
+    except (ValueError, TypeError) as error:
+        raise ValueError(f"{name!r}: {error}") from error
+
+
+def agent_of(thing: object, game: Game, seed: int, name: str) -> Agent:
+    """The agent that a Python object is, makes or plays as.
+
+    Args:
+        thing: An agent; a class or a function that makes one; or a function that plays.
+        game: The game that it plays.
+        seed: For what is made here.
+        name: What to call it if it does not say.
+
+    Raises:
+        ValueError: It is an agent for another game, or making it failed.
+        TypeError: It is none of these.
+    """
+    made: Any = thing
+    if _makes_agents(thing):
+        try:
+            made = made(game, seed=seed)
+        except Exception as error:
+            raise ValueError(
+                f"calling {name.rpartition(':')[2]}(game, seed={seed}) failed: "
+                f"{type(error).__name__}: {error}"
+            ) from error
+    if isinstance(made, Agent):
+        made.check_game(game)
+        if not hasattr(made, "name"):
+            made.name = name
+        return made
+    if callable(made) and not isinstance(made, type):
+        return FunctionAgent(name, made)
+    raise TypeError(
+        "an agent is a name, the path of a policy file, a card_envs.agents.Agent, a class or a "
+        "function of game that makes one, or a function of observations and masks, got "
+        f"{type(made).__name__}"
+    )
+
+
+def _makes_agents(thing: object) -> bool:
+    if isinstance(thing, type):
+        return True
+    if isinstance(thing, Agent) or not callable(thing):
+        return False
+    try:
+        return next(iter(inspect.signature(thing).parameters), None) == "game"
+    except (TypeError, ValueError):  # some of those written in C tell no signature
+        return False

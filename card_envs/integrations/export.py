@@ -1,0 +1,260 @@
+"""``export_policy``: a trained torch model of any library as a policy file."""
+
+from __future__ import annotations
+
+import copy
+import logging
+import os
+import warnings
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from inspect import signature
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch import nn
+
+from card_envs.agents.network import METADATA_KEY, Network, metadata_of, write_policy
+from card_envs.agents.onnx import NEXT, OnnxModel
+from card_envs.contract.game import Game, View
+from card_envs.evaluation.deals import as_game
+from card_envs.utils.extras import MissingExtraError
+from card_envs.utils.files import write_output
+
+# It tells at each export that torchvision is not installed.
+logging.getLogger("torch.onnx._internal.exporter._registration").setLevel(logging.ERROR)
+
+
+def export_policy(
+    model: Any,
+    game: Game | str,
+    path: str | os.PathLike[str],
+    *,
+    memory: str | None = None,
+    features: bool | None = None,
+    states: Mapping[str, tuple[int, ...]] | None = None,
+) -> None:
+    """Write a model as a policy file, an agent wherever one is expected.
+
+    The agent takes the highest legal logit, or the actions that the model returns. ``.safetensors``
+    holds multilayer perceptrons, which play inside the compiled loop; ``.onnx`` holds any model,
+    and needs ``onnx``, ``onnxscript`` and the extra ``onnx``.
+
+    Args:
+        model: A model of Stable-Baselines3 or sb3-contrib (PPO, A2C, TRPO, MaskablePPO,
+            RecurrentPPO, DQN), with its VecNormalize; an ``RLModule`` of RLlib; or a torch module:
+            ``module(observation)`` or ``module(observation, action_mask, *states)`` for float32
+            (N, D) and int8 (N, A) returns logits (N, A) or integers (N,), and after them the next
+            states, if it is recurrent. It is not changed.
+        game: The game that it plays, or its name.
+        path: Its ending names the form: ``.safetensors`` or ``.onnx``.
+        memory: What the model was trained to observe: ``"perfect"`` recall, or ``"none"``; None:
+            what a Stable-Baselines3 model's environment shows, else perfect recall.
+        features: Whether derived fields were written in training, or left 0; None: likewise, else
+            written.
+        states: Of a recurrent module, the name and the shape of each state without the batch, such
+            as ``{"hidden": (64,)}``; they begin at zero.
+
+    Raises:
+        ValueError: The model does not fit the game or the form that the ending names, or there is
+            no such form.
+        TypeError: It is no such model.
+        MissingExtraError: Something that writing ONNX needs is not installed.
+        OSError: The file cannot be written.
+    """
+    game, path, states = as_game(game), Path(path), dict(states or {})
+    module, view = model, View()
+    if hasattr(model, "policy") and hasattr(model, "get_vec_normalize_env"):
+        module, view = _Sb3Policy(model), view_of(model)
+        states = module.states
+        module = module.head if module.is_head else module
+    elif hasattr(model, "forward_inference"):
+        module = _RllibPolicy(model)
+    if not isinstance(module, nn.Module):
+        raise TypeError(
+            f"export_policy takes a torch module or a model, got {type(model).__name__}"
+        )
+    view = replace(view, **given_view(memory, features))
+    if path.suffix == ".safetensors":
+        write_policy(path, _network_of(module), game, view)
+    elif path.suffix == ".onnx":
+        write_output(path, _onnx_of(module, game, view, states))
+    else:
+        raise ValueError(f"{path}: a policy file ends in .safetensors or .onnx")
+
+
+# ---------------------------------------------------------------------------------------------
+# The two forms
+# ---------------------------------------------------------------------------------------------
+
+
+def _network_of(module: nn.Module) -> Network:
+    """A module as a network of NumPy arrays, which are copies."""
+    steps: list[Any] = [*_steps(module)]
+    linear, between = steps[::2], steps[1::2]
+    kinds = {type(step) for step in between}
+    if (
+        not all(isinstance(step, nn.Linear) and step.bias is not None for step in linear)
+        or len(linear) != len(between) + 1
+        or len(kinds) > 1
+        or not kinds <= {nn.ReLU, nn.Tanh}
+    ):
+        raise ValueError(
+            "a safetensors file holds linear layers with biases, and ReLU or Tanh alone between "
+            "them; any other model can be written to a file that ends in .onnx"
+        )
+    arrays = [
+        [x.detach().cpu().numpy().astype(np.float32) for x in (step.weight, step.bias)]
+        for step in linear
+    ]
+    return Network(
+        [(weight, bias) for weight, bias in arrays], "tanh" if nn.Tanh in kinds else "relu"
+    )
+
+
+def _steps(module: nn.Module) -> Iterator[nn.Module]:
+    """The steps of nested sequences, but for those that change nothing here."""
+    if isinstance(module, nn.Sequential):
+        for step in module:
+            yield from _steps(step)
+    elif not isinstance(module, (nn.Identity, nn.Flatten, nn.Dropout)):
+        yield module
+
+
+def _onnx_of(
+    module: nn.Module, game: Game, view: View, states: Mapping[str, tuple[int, ...]]
+) -> bytes:
+    """A module as an ONNX file that fits the game."""
+    module = copy.deepcopy(module).cpu().eval()
+    inputs = {
+        "observation": torch.zeros(2, game.fields.size),
+        "action_mask": torch.ones(2, game.num_actions, dtype=torch.int8),
+        **{name: torch.zeros(2, *shape) for name, shape in states.items()},
+    }
+    if not states and len(signature(module.forward).parameters) == 1:
+        del inputs["action_mask"]
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # torch warns of itself
+            program: Any = torch.onnx.export(
+                module,
+                tuple(inputs.values()),
+                input_names=[*inputs],
+                output_names=["action", *(NEXT + name for name in states)],
+                dynamic_shapes=tuple({0: torch.export.Dim("batch")} for _ in inputs),
+                dynamo=True,
+                verbose=False,
+            )
+    except ImportError as error:
+        raise MissingExtraError(
+            f"writing ONNX needs {error.name}: pip install onnx onnxscript"
+        ) from None
+    except Exception as error:  # torch's are of many classes
+        cause = str(error.__cause__ or error).strip().splitlines()[0]
+        raise ValueError(f"torch cannot write this model as ONNX: {cause}") from error
+    proto = program.model_proto
+    (text,) = metadata_of(game, "", view).values()
+    proto.metadata_props.add(key=METADATA_KEY, value=text)
+    data: bytes = proto.SerializeToString()
+    OnnxModel(data).check(game)
+    return data
+
+
+# ---------------------------------------------------------------------------------------------
+# Models of libraries
+# ---------------------------------------------------------------------------------------------
+
+
+def given_view(memory: str | None, features: bool | None) -> dict[str, Any]:
+    """Those of a view's two options that are not None."""
+    view = {"memory": memory, "features": features}
+    return {name: value for name, value in view.items() if value is not None}
+
+
+def view_of(model: Any) -> View:
+    """How the environment of a model of Stable-Baselines3 lets it observe."""
+    env = model.get_env()
+    views = env.get_attr("view") if env is not None and env.has_attr("view") else [View()]
+    return views[0] if isinstance(views[0], View) else View()
+
+
+class _Sb3Policy(nn.Module):
+    """The logits, or Q-values, of a model of Stable-Baselines3 or sb3-contrib."""
+
+    def __init__(self, model: Any) -> None:
+        super().__init__()
+        policy = model.policy
+        if hasattr(policy, "q_net"):
+            self.extractor, self.head = policy.q_net.features_extractor, policy.q_net.q_net
+        elif hasattr(policy, "mlp_extractor"):
+            self.extractor = policy.pi_features_extractor
+            self.head = nn.Sequential(policy.mlp_extractor.policy_net, policy.action_net)
+        else:
+            raise TypeError(
+                f"a model must have an actor-critic policy or a q_net, got {type(model).__name__}"
+            )
+        self.lstm: Any = getattr(policy, "lstm_actor", None)
+        size = None if self.lstm is None else (self.lstm.num_layers, self.lstm.hidden_size)
+        self.states = {} if size is None else {"hidden": size, "cell": size}
+        self._normalize = model.get_vec_normalize_env()
+        seen = policy.observation_space if self._normalize is None else self._normalize.venv
+        seen = getattr(seen, "observation_space", seen)
+        self._has_mask = hasattr(seen, "spaces")
+        box = seen["observation"] if self._has_mask else seen
+        self._high = torch.from_numpy(box.high) if box.dtype == np.uint8 else None
+        #: Whether the head is all there is to it.
+        self.is_head = (
+            self._normalize is None and not (self._has_mask or self.states) and self._high is None
+        ) and not [*self.extractor.parameters()]
+
+    def forward(
+        self, observation: Any, action_mask: Any, hidden: Any = None, cell: Any = None
+    ) -> Any:
+        if self._high is not None:  # trained on whole units
+            observation = torch.round(observation * self._high)
+        seen: Any = observation
+        if self._has_mask:
+            seen = {"observation": observation, "action_mask": action_mask.float()}
+        if self._normalize is not None:
+            seen = self._normalized(seen)
+        x = self.extractor(seen)
+        if hidden is None:
+            return self.head(x)
+        before = tuple(state.transpose(0, 1).contiguous() for state in (hidden, cell))
+        x, after = self.lstm(x.unsqueeze(0), before)
+        return self.head(x.squeeze(0)), *(state.transpose(0, 1) for state in after)
+
+    def _normalized(self, seen: Any) -> Any:
+        normalize = self._normalize
+        if not normalize.norm_obs:
+            return seen
+        if not isinstance(seen, dict):
+            return _scaled(seen, normalize.obs_rms, normalize)
+        return {
+            key: _scaled(x, normalize.obs_rms[key], normalize)
+            if key in normalize.norm_obs_keys
+            else x
+            for key, x in seen.items()
+        }
+
+
+def _scaled(x: Any, rms: Any, normalize: Any) -> Any:
+    mean, scale = (
+        torch.tensor(values, dtype=torch.float32)
+        for values in (rms.mean, np.sqrt(rms.var + normalize.epsilon))
+    )
+    return ((x - mean) / scale).clamp(-normalize.clip_obs, normalize.clip_obs)
+
+
+class _RllibPolicy(nn.Module):
+    """The logits of an ``RLModule`` that observes as ``CardMultiAgentEnv`` lets it."""
+
+    def __init__(self, module: Any) -> None:
+        super().__init__()
+        self.module = module
+
+    def forward(self, observation: Any, action_mask: Any) -> Any:
+        seen = {"observations": observation, "action_mask": action_mask.float()}
+        return self.module.forward_inference({"obs": seen})["action_dist_inputs"]

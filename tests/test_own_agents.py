@@ -1,0 +1,658 @@
+"""Agents of users by name: code in modules and files, models of other frameworks, runs."""
+
+from __future__ import annotations
+
+import json
+import logging
+import pickle
+import sys
+from functools import partial
+
+import numpy as np
+import pytest
+from helpers import ALL_GAMES, begin, kit_of, needs_training, network_of
+
+import card_envs
+from card_envs.agents import Agent, FunctionAgent, as_agent, choose, imports, make_agent
+from card_envs.agents.network import METADATA_KEY, NetworkAgent, metadata_of, write_policy
+from card_envs.agents.onnx import OnnxAgent, RecurrentOnnxAgent
+from card_envs.contract.game import View
+from card_envs.engine.history import Replay
+from card_envs.envs.single_seat import SingleSeatEnv
+from card_envs.evaluation import evaluate
+
+#: Where any game will do: the smallest.
+GAME = min(ALL_GAMES, key=lambda game: game.num_actions)
+N = GAME.min_players
+D, A = GAME.fields.size, GAME.num_actions
+
+CODE = """
+from card_envs.agents import Agent
+from beside import last_legal
+
+
+class Mine(Agent):
+    def __init__(self, game, seed):
+        self.seed = seed
+
+    def act(self, turn):
+        return last_legal(turn.observation, turn.action_mask)
+
+
+class Plays:
+    def __init__(self, game, seed):
+        pass
+
+    def __call__(self, observation, action_mask):
+        return last_legal(observation, action_mask)
+
+
+def makes(game, seed=0):
+    return last_legal
+
+
+class Space:
+    one = Mine(None, 0)
+
+
+one = Mine(None, 7)
+three = 3
+
+
+def fails(game, seed):
+    raise KeyError("weights")
+
+
+def makes_none(game, seed):
+    return None
+
+
+def needs_more(game):
+    return last_legal
+"""
+BESIDE = """
+def last_legal(observation, action_mask):
+    return action_mask.shape[1] - 1 - action_mask[:, ::-1].argmax(axis=1)
+"""
+
+
+@pytest.fixture
+def code(tmp_path, monkeypatch):
+    """The path of a file with agents, which is a module as well; what is imported is forgotten."""
+    path = tmp_path / "own_code.py"
+    path.write_text(CODE)
+    (tmp_path / "beside.py").write_text(BESIDE)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    before = {*sys.modules}
+    yield path
+    for name in {*sys.modules} - before:
+        if getattr(sys.modules[name], "__file__", None) and str(tmp_path) in str(
+            sys.modules[name].__file__
+        ):
+            del sys.modules[name]
+
+
+def last_legal(observation, action_mask):
+    return action_mask.shape[1] - 1 - action_mask[:, ::-1].argmax(axis=1)
+
+
+def ranks(agent):
+    result = evaluate(GAME, [agent, *["random"] * (N - 1)], deals=8, seed=3)
+    return [row.rank.mean for row in result.agents]
+
+
+# ---------------------------------------------------------------------------------------------
+# Code
+# ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("where", ["own_code", "own_code.py", "{folder}/own_code.py"])
+def test_things_of_all_kinds_play(code, where):
+    where = where.format(folder=code.parent)
+    expected = ranks(last_legal)
+    for thing in ("Mine", "Plays", "makes", "last_legal", "one", "Space.one"):
+        name = f"{where}:{thing}"
+        assert ranks(name) == expected
+        agent = make_agent(name, GAME, seed=5)
+        assert agent.name == name
+        assert mask_of_choice(agent)
+        assert isinstance(agent, FunctionAgent) == (thing in ("Plays", "makes", "last_legal"))
+    assert make_agent(f"{where}:Mine", GAME, seed=5).seed == 5
+    assert make_agent(f"{where}:one", GAME, seed=5).seed == 7
+    SingleSeatEnv(GAME.name, opponents=f"{where}:Mine").reset(seed=1)
+
+
+def mask_of_choice(agent):
+    return choose(agent, GAME, begin(GAME, N, 1)) in range(A)
+
+
+def test_the_same_things_may_be_given_in_python():
+    class Mine(Agent):
+        name = "mine"
+
+        def __init__(self, game, seed):
+            self.seed = seed
+
+        def act(self, turn):
+            return last_legal(turn.observation, turn.action_mask)
+
+    def makes(game, seed):
+        return Mine(game, seed)
+
+    expected = ranks(last_legal)
+    for thing in (Mine, makes, Mine(GAME, 0), partial(last_legal)):
+        assert ranks(thing) == expected
+    assert as_agent(makes, GAME, 4).seed == as_agent(Mine, GAME, 4).seed == 4
+
+
+def test_files_of_the_same_name_are_different_modules(code, tmp_path):
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other" / "own_code.py").write_text("def plays(observation, action_mask): pass\n")
+    make_agent("other/own_code.py:plays", GAME)
+    assert make_agent("own_code.py:one", GAME) is make_agent(f"{code}:one", GAME)
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("own_code.py:Mein", "own_code.py has no Mein (did you mean 'Mine'?)"),
+        ("own_code:Space.two", "own_code has no Space.two"),
+        ("own_code.py:three", "an agent is a name, "),
+        ("own_code.py:three", "got int"),
+        ("own_code.py:makes_none", "got NoneType"),
+        ("own_code.py:fails", "calling fails(game, seed=0) failed: KeyError: 'weights'"),
+        ("own_code.py:needs_more", "calling needs_more(game, seed=0) failed: TypeError: "),
+        ("none.py:x", "there is no file none.py"),
+        ("no_such.module:x", "importing no_such.module failed: ModuleNotFoundError: "),
+        ("broken.py:x", "importing broken.py failed: SyntaxError: "),
+        ("script.py:x", "importing script.py failed: SystemExit: 3"),
+        ("opens.py:x", "importing opens.py failed: FileNotFoundError: "),
+    ],
+)
+def test_errors_say_what_was_tried(code, name, message):
+    for file, text in (
+        ("broken.py", "1 +"),
+        ("script.py", "import sys\nsys.exit(3)"),
+        ("opens.py", "open('none')"),
+    ):
+        (code.parent / file).write_text(text)
+    for make in (make_agent, as_agent):
+        with pytest.raises(ValueError, match="^" + repr(name)) as error:
+            make(name, GAME)
+        assert message in str(error.value)
+
+
+def test_near_misses_are_named(tmp_path):
+    for name, hint in (
+        ("randm", "did you mean 'random'?"),
+        (str(tmp_path), "that folder holds no training run"),
+        ("a/b", "there is no such file"),
+        ("x.onnx", "there is no such file"),
+    ):
+        with pytest.raises(ValueError, match="there is no agent") as error:
+            make_agent(name, GAME)
+        assert hint in str(error.value)
+
+
+# ---------------------------------------------------------------------------------------------
+# Trust
+# ---------------------------------------------------------------------------------------------
+
+
+def test_names_that_import_are_told_apart():
+    for name in ("a:b", "a.b:c.d", "x/y.py:Z", "C:\\x\\y.py:Z", "search:64,policy=a:b"):
+        assert imports(name), name
+    for name in (
+        "random",
+        "search:64",
+        "search:64,policy=ppo",
+        "cmd:a:b",
+        "cmd,seconds=2:a b",
+        "x/y.safetensors",
+        "cuda:0",
+        "x.onnx",
+        "a b: c",
+    ):
+        assert not imports(name), name
+
+
+@pytest.fixture
+def trap(tmp_path, monkeypatch):
+    """A module that says when it is imported."""
+    (tmp_path / "trap_module.py").write_text("def plays(observation, action_mask): ...\n")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    yield "trap_module"
+    assert "trap_module" not in sys.modules
+
+
+def test_a_recording_imports_nothing(trap):
+    table = card_envs.Table(GAME.name, ["random"] * N, seed=1)
+    while not table.is_over:
+        table.step()
+    data = json.loads(Replay.of(table).to_json())
+    for key in ("agents", "opponents", "game"):
+        with pytest.raises(ValueError):  # noqa: PT011
+            card_envs.make(GAME.name).load(json.dumps({**data, key: f"{trap}:plays"}).encode())
+
+
+@needs_training
+@pytest.mark.parametrize(
+    "section",
+    [
+        {"opponents": {"agents": {"trap_module:plays": 1}}},
+        {"opponents": {"agents": {"search:4,policy=trap_module:plays": 1}}},
+        {"evaluation": {"against": ["random", "trap_module.py:plays"]}},
+        {"imitation": {"agent": "trap_module:plays", "decisions": 1}},
+    ],
+)
+def test_a_configuration_imports_nothing_unasked(trap, section, tmp_path, monkeypatch):
+    import yaml
+
+    from training.runs.config import load_config
+
+    path = tmp_path / "config.yaml"
+    path.write_text(yaml.safe_dump({"game": GAME.name, "decisions": 10, **section}))
+    with pytest.raises(ValueError, match=r"names code, .*CARD_ENVS_IMPORT_AGENTS=1"):
+        load_config(path, [])
+    monkeypatch.setenv("CARD_ENVS_IMPORT_AGENTS", "1")
+    load_config(path, [])
+    monkeypatch.delenv("CARD_ENVS_IMPORT_AGENTS")
+    path.write_text(yaml.safe_dump({"game": GAME.name, "decisions": 10}))
+    config = load_config(path, [f"opponents.agents.{trap}:plays=1"])
+    assert f"{trap}:plays" in config.opponents.agents
+
+
+# ---------------------------------------------------------------------------------------------
+# Policies by path
+# ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("ending", ["pt", "pth", "zip", "pkl"])
+def test_files_that_could_execute_code_are_not_loaded(ending, tmp_path):
+    path = tmp_path / f"model.{ending}"
+    path.write_bytes(pickle.dumps(print))
+    for name in (path, f"none.{ending}"):
+        with pytest.raises(ValueError, match=r"none is; card_envs.export_policy\(model, game, "):
+            make_agent(name, GAME)
+
+
+def test_a_runs_folder_is_its_newest_policy(tmp_path):
+    folder = tmp_path / "mine"
+    folder.mkdir()
+    with pytest.raises(ValueError, match="holds no training run"):
+        make_agent(folder, GAME)
+    for name, config in (("ppo", "decisions: 3\n"), ("own", "game: x\nname: own\nseed: 0\n")):
+        (folder / "config.yaml").write_text(config)
+        with pytest.raises(ValueError, match=f"has no policy yet: there is no .*{name}.safet"):
+            make_agent(folder, GAME)
+        for seed in (1, 2):
+            write_policy(folder / f"{name}.safetensors", network_of(GAME, seed), GAME)
+            agent = make_agent(folder, GAME)
+            assert isinstance(agent, NetworkAgent)
+            assert agent.name == str(folder)
+            expected = network_of(GAME, seed).layers[0][0]
+            assert np.array_equal(agent.network.layers[0][0], expected)
+
+
+@needs_training
+def test_the_names_in_the_tables_of_results_can_be_typed():
+    for game in ALL_GAMES:
+        if "ppo" in card_envs.agents.agent_names(game) and kit_of(game).is_own:
+            for name in ("ppo", "ppo_v1", "ppo_v2"):
+                assert make_agent(name, game).name == name
+
+
+# ---------------------------------------------------------------------------------------------
+# ONNX
+# ---------------------------------------------------------------------------------------------
+
+
+def onnx_model(nodes, outputs, inputs=(), metadata=None, constants=None, domain=""):
+    """The bytes of a model: nodes as (operator, inputs, outputs, attributes), inputs and outputs
+    with types and shapes."""
+    from onnx import TensorProto, checker, helper, numpy_helper
+
+    graph = helper.make_graph(
+        [helper.make_node(o, i, out, domain=domain, **how) for o, i, out, how in nodes],
+        "policy",
+        [helper.make_tensor_value_info(n, getattr(TensorProto, t), s) for n, t, s in inputs],
+        [helper.make_tensor_value_info(n, getattr(TensorProto, t), s) for n, t, s in outputs],
+        [numpy_helper.from_array(value, name) for name, value in (constants or {}).items()],
+    )
+    imports_ = [helper.make_opsetid("", 18), helper.make_opsetid("mine", 1)]
+    model = helper.make_model(graph, opset_imports=imports_, ir_version=9)
+    if metadata:
+        helper.set_model_props(model, metadata)
+    if not domain:
+        checker.check_model(model)
+    return model.SerializeToString()
+
+
+OBSERVATION = ("observation", "FLOAT", ["n", D])
+MASK = ("action_mask", "INT8", ["n", A])
+LOGITS = ("logits", "FLOAT", ["n", A])
+METADATA = metadata_of(GAME, "", View())
+
+
+def linear(bias, metadata=METADATA, batch="n"):
+    """Logits that are this bias."""
+    return onnx_model(
+        [("Gemm", ["observation", "weight", "bias"], ["logits"], {})],
+        [("logits", "FLOAT", [batch, A])],
+        [("observation", "FLOAT", [batch, D])],
+        metadata,
+        {"weight": np.zeros((D, A), np.float32), "bias": np.asarray(bias, np.float32)},
+    )
+
+
+def first_legal_model():
+    """The first legal action, as an integer."""
+    return onnx_model(
+        [
+            ("Cast", ["action_mask"], ["mask"], {"to": 1}),
+            ("ArgMax", ["mask"], ["action"], {"axis": 1, "keepdims": 0}),
+        ],
+        [("action", "INT64", ["n"])],
+        [OBSERVATION, MASK],
+        METADATA,
+    )
+
+
+@pytest.fixture
+def model(tmp_path):
+    """Writes a model and makes its agent."""
+
+    def write(data, name="model.onnx"):
+        (tmp_path / name).write_bytes(data)
+        return make_agent(tmp_path / name, GAME)
+
+    return write
+
+
+@pytest.mark.parametrize("bias", [np.arange(A), np.full(A, np.nan), np.full(A, -np.inf)])
+def test_floats_are_logits(model, bias):
+    agent = model(linear(bias))
+    assert isinstance(agent, OnnxAgent)
+    mask = np.eye(A, dtype=np.int8) + np.eye(A, k=1, dtype=np.int8)
+    actions = agent.model.act(np.zeros((A, D), np.float32), mask, {})[0]
+    assert mask[np.arange(A), actions].all()
+    if bias[-1] == A - 1:
+        assert actions.tolist() == [*range(1, A), A - 1]
+        assert ranks(agent) == ranks(last_legal)
+    copy = pickle.loads(pickle.dumps(agent))
+    assert ranks(copy) == ranks(agent)
+
+
+def test_integers_are_actions(model):
+    agent = model(first_legal_model())
+    assert ranks(agent) == ranks(lambda observation, action_mask: action_mask.argmax(axis=1))
+
+
+def counting(kind="FLOAT"):
+    """A model with a state that counts its decisions: its best actions go down with it."""
+    return onnx_model(
+        [
+            ("Add", ["count", "one"], ["next_count"], {}),
+            ("Mul", ["next_count", "weight"], ["logits"], {}),
+        ],
+        [LOGITS, ("next_count", kind, ["n", 1])],
+        [OBSERVATION, ("count", kind, ["n", 1])],
+        METADATA,
+        {"one": np.ones((1, 1), np.float32), "weight": -np.ones((1, A), np.float32)},
+    )
+
+
+def test_states_are_of_a_game_and_a_seat(model, monkeypatch):
+    agent = model(counting())
+    assert isinstance(agent, RecurrentOnnxAgent)
+    assert agent.model.states == {"count": (1,)}
+    seen = []
+    act = type(agent.model).act
+
+    def spy(self, observation, action_mask, states):
+        seen.append(states["count"][:, 0].copy())
+        return act(self, observation, action_mask, states)
+
+    monkeypatch.setattr(type(agent.model), "act", spy)
+    table = card_envs.Table(GAME.name, [agent] * N, seed=1)
+    for seed in (1, 2):
+        taken = [0] * N
+        while not table.is_over:
+            player = table.player
+            table.step()
+            assert seen[-1].tolist() == [taken[player]]
+            taken[player] += 1
+        table.begin(seed)
+    seen.clear()
+    evaluate(GAME, [agent, "random", *["random"] * (N - 2)], deals=4, seed=1)
+    assert len(seen[0]) > 1
+    assert all(not counts.any() for counts in seen[:1])
+    choose(agent, GAME, begin(GAME, N, 1))
+    assert seen[-1].tolist() == [0]
+
+
+def test_a_file_says_what_it_is_for(model, caplog):
+    with caplog.at_level(logging.WARNING, "card_envs"):
+        model(linear(np.zeros(A)))
+        assert not caplog.records
+        assert model(linear(np.zeros(A), None)).view == View()
+    assert f"does not say which game and observation it is for; its shapes fit {GAME.name}" in (
+        caplog.text
+    )
+    assert model(linear(np.zeros(A), metadata_of(GAME, "", View("none", False)))).view == View(
+        "none", False
+    )
+    about = json.loads(METADATA[METADATA_KEY])
+    for change, message in (
+        ({"game": "chess_v0"}, "is a policy for 'chess_v0'"),
+        ({"fields": "0"}, "made for another observation"),
+        ({"memory": "all"}, "memory must be"),
+        ({"format": "x"}, "is not a policy file of the format"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            model(linear(np.zeros(A), {METADATA_KEY: json.dumps({**about, **change})}))
+    with pytest.raises(ValueError, match="is damaged"):
+        model(linear(np.zeros(A), {METADATA_KEY: "{"}))
+
+
+def test_models_that_cannot_play_are_refused(model, tmp_path):
+    passing = [("Identity", ["observation"], ["logits"], {})]
+    custom = onnx_model(
+        [("Evil", ["observation"], ["logits"], {})], [LOGITS], [OBSERVATION], domain="mine"
+    )
+    wide = ("observation", "FLOAT", ["n", D + 1])
+    for data, message in (
+        (b"", "is not an ONNX model, or it is damaged"),
+        (b"no model", "is not an ONNX model, or it is damaged"),
+        (linear(np.zeros(A))[:-30], "is not an ONNX model, or it is damaged"),
+        (custom, "is not an ONNX model, or it is damaged"),
+        (linear(np.zeros(A), batch=1), f"does not fit {GAME.name}"),
+        (onnx_model(passing, [("logits", "FLOAT", ["n", D])], [OBSERVATION]), "must be floats"),
+        (onnx_model(passing, [("logits", "FLOAT", ["n", D + 1])], [wide]), f"not fit {GAME.name}"),
+        (
+            onnx_model(
+                [("Identity", ["x"], ["y"], {})],
+                [("y", "FLOAT", ["n", A])],
+                [("x", "FLOAT", ["n", A])],
+            ),
+            "no input 'observation' but x",
+        ),
+        (
+            onnx_model(
+                [*passing, ("Identity", ["observation"], ["more"], {})],
+                [LOGITS, ("more", "FLOAT", ["n", D])],
+                [OBSERVATION],
+            ),
+            "must have one output",
+        ),
+    ):
+        with pytest.raises(ValueError, match=message) as error:
+            model(data)
+        assert str(tmp_path / "model.onnx") in str(error.value)
+
+
+def test_weights_in_other_files_are_not_read(model, tmp_path, monkeypatch):
+    import onnx
+    from onnx.external_data_helper import convert_model_to_external_data
+
+    secret = onnx.load_model_from_string(linear(np.arange(A)))
+    convert_model_to_external_data(secret, location="weights.bin", size_threshold=0)
+    onnx.save_model(secret, tmp_path / "model.onnx")
+    assert (tmp_path / "weights.bin").exists()
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(ValueError, match="is not an ONNX model, or it is damaged"):
+        make_agent("model.onnx", GAME)
+
+
+# ---------------------------------------------------------------------------------------------
+# export_policy
+# ---------------------------------------------------------------------------------------------
+
+
+def positions(count=40):
+    """Observations in whole units, and masks."""
+    rng = np.random.default_rng(1)
+    units = rng.integers(0, GAME.fields.scale.astype(int) + 1, (count, D))
+    mask = (rng.random((count, A)) < 0.5).astype(np.int8)
+    mask[:, 0] = 1
+    return (units / GAME.fields.scale).astype(np.float32), mask
+
+
+def played(path):
+    observation, mask = positions()
+    agent = make_agent(path, GAME)
+    if isinstance(agent, NetworkAgent):
+        return agent.network.act(observation, mask).tolist()
+    return agent.model.act(observation, mask, {})[0].tolist()
+
+
+@needs_training
+def test_perceptrons_become_compiled_kernels(tmp_path):
+    import torch
+    from torch import nn
+
+    for activation in (nn.ReLU, nn.Tanh):
+        module = nn.Sequential(
+            nn.Flatten(), nn.Sequential(nn.Linear(D, 8), activation()), nn.Linear(8, A)
+        )
+        path = tmp_path / "policy.safetensors"
+        card_envs.export_policy(module, GAME.name, path, memory="none", features=False)
+        observation, mask = positions()
+        logits = module(torch.from_numpy(observation)).detach().numpy()
+        assert played(path) == np.where(mask, logits, -np.inf).argmax(axis=1).tolist()
+        assert make_agent(path, GAME).view == View("none", False)
+    for wrong in (
+        nn.Sequential(nn.Linear(D, 8), nn.GELU(), nn.Linear(8, A)),
+        nn.Sequential(nn.Linear(D, 8), nn.ReLU(), nn.Linear(8, 8), nn.Tanh(), nn.Linear(8, A)),
+        nn.Sequential(nn.Linear(D, 8), nn.Linear(8, A)),
+        nn.Linear(D, A, bias=False),
+    ):
+        with pytest.raises(ValueError, match=r"can be written to a file that ends in \.onnx"):
+            card_envs.export_policy(wrong, GAME, tmp_path / "wrong.safetensors")
+    with pytest.raises(ValueError, match=f"does not fit {GAME.name}"):
+        card_envs.export_policy(nn.Linear(D, A + 1), GAME, tmp_path / "wrong.safetensors")
+    with pytest.raises(ValueError, match=r"ends in \.safetensors or \.onnx"):
+        card_envs.export_policy(nn.Linear(D, A), GAME, tmp_path / "wrong.pt")
+    with pytest.raises(TypeError, match="a torch module or a model, got dict"):
+        card_envs.export_policy({}, GAME, tmp_path / "wrong.onnx")
+    assert [*tmp_path.iterdir()] == [tmp_path / "policy.safetensors"]
+
+
+@needs_training
+def test_any_module_becomes_onnx(tmp_path):
+    import torch
+    from torch import nn
+
+    class FirstLegal(nn.Module):
+        def forward(self, observation, action_mask):
+            return action_mask.float().argmax(dim=1)
+
+    path = tmp_path / "first.onnx"
+    card_envs.export_policy(FirstLegal(), GAME, path, memory="none")
+    assert played(path) == positions()[1].argmax(axis=1).tolist()
+    assert make_agent(path, GAME).view == View("none", True)
+    assert torch.is_grad_enabled()
+
+
+@needs_training
+@pytest.mark.slow
+def test_recurrent_modules_and_those_that_do_not_fit(tmp_path):
+    from torch import nn
+
+    class Recurrent(nn.Module):
+        def __init__(self, actions):
+            super().__init__()
+            self.cell, self.head = nn.GRUCell(D, 8), nn.Linear(8, actions)
+
+        def forward(self, observation, action_mask, hidden):
+            hidden = self.cell(observation, hidden)
+            return self.head(hidden), hidden
+
+    path = tmp_path / "recurrent.onnx"
+    card_envs.export_policy(Recurrent(A), GAME, path, states={"hidden": (8,)})
+    agent = make_agent(path, GAME)
+    assert isinstance(agent, RecurrentOnnxAgent)
+    assert ranks(agent) == ranks(agent)
+    before = path.read_bytes()
+    with pytest.raises(ValueError, match=f"does not fit {GAME.name}"):
+        card_envs.export_policy(Recurrent(A + 1), GAME, path, states={"hidden": (8,)})
+    with pytest.raises(ValueError, match="torch cannot write this model as ONNX"):
+        card_envs.export_policy(Recurrent(A), GAME, path)
+    assert path.read_bytes() == before
+
+
+@needs_training
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["masked", "dict", "units", "normalized", "dqn", "recurrent"])
+def test_models_of_stable_baselines(kind, tmp_path):
+    import gymnasium
+    from sb3_contrib import MaskablePPO, RecurrentPPO
+    from stable_baselines3 import DQN, PPO
+    from stable_baselines3.common.vec_env import DummyVecEnv, VecNormalize
+
+    from card_envs.integrations.sb3 import make_vec_env
+    from card_envs.integrations.sb3_evaluation import as_agent as sb3_agent
+
+    def env(**options):
+        return DummyVecEnv([lambda: gymnasium.make(GAME.gymnasium_id, **options).unwrapped])
+
+    observation, mask = positions()
+    if kind == "masked":
+        model = MaskablePPO("MlpPolicy", env(memory="none"), seed=0)
+    elif kind == "dict":
+        model = MaskablePPO("MultiInputPolicy", env(mask="observation"), seed=0)
+    elif kind == "units":
+        model = MaskablePPO(
+            "MlpPolicy", make_vec_env(GAME.name, 2, observation_dtype="uint8"), seed=0
+        )
+    elif kind == "normalized":
+        normalize = VecNormalize(env())
+        normalize.obs_rms.update(observation)
+        model = PPO("MlpPolicy", normalize, seed=0)
+    elif kind == "dqn":
+        model = DQN("MlpPolicy", env(), buffer_size=10, seed=0)
+    else:
+        model = RecurrentPPO("MlpLstmPolicy", env(), seed=0)
+    path = tmp_path / "model.onnx"
+    card_envs.export_policy(model, GAME, path)
+    if kind == "recurrent":
+        agent = make_agent(path, GAME)
+        state, kept = None, {k: np.zeros((40, *s)) for k, s in agent.model.states.items()}
+        for step in range(3):
+            expected, state = model.predict(
+                observation, state, np.full(40, step == 0), deterministic=True
+            )
+            actions, kept = agent.model.act(observation, np.ones_like(mask), kept)
+            assert actions.tolist() == expected.tolist()
+        return
+    expected = sb3_agent(model)._function(observation, mask).tolist()
+    assert played(path) == expected
+    assert make_agent(path, GAME).view == View("none" if kind == "masked" else "perfect", True)
+    if kind in ("masked", "dqn"):
+        card_envs.export_policy(model, GAME, tmp_path / "model.safetensors")
+        assert played(tmp_path / "model.safetensors") == expected
+    else:
+        with pytest.raises(ValueError, match=r"can be written to a file that ends in \.onnx"):
+            card_envs.export_policy(model, GAME, tmp_path / "model.safetensors")
