@@ -10,14 +10,13 @@ from typing import Any
 from card_envs.agents import agent_names, policy_path, shipped_policies
 from card_envs.contract.game import Game, Option
 from card_envs.contract.style import Style
-from card_envs.games import rules_file
+from card_envs.games import guide_file, rules_file
 from card_envs.web.sessions import Limits
 
 
 def guide(game: Game) -> str:
     """The game explained, in Markdown: its GUIDE.md, else its rules; empty: it has neither."""
-    rules = rules_file(game)
-    path = next((p for p in (rules.with_name("GUIDE.md"), rules) if p.is_file()), None)
+    path = next((p for p in (guide_file(game), rules_file(game)) if p.is_file()), None)
     return path.read_text(encoding="utf-8") if path else ""
 
 

@@ -28,6 +28,22 @@ function fill(element, properties, children) {
   return element;
 }
 
+/**
+ * Give an element these children, and keep those that are there already and the same.
+ *
+ * Elements of the classes in `within` are kept, and their children are compared in turn.
+ */
+export function patch(parent, children, within = []) {
+  const old = [...parent.children];
+  if (old.length !== children.length) return parent.replaceChildren(...children);
+  children.forEach((child, k) => {
+    if (old[k].isEqualNode(child)) return;
+    const isKept = within.includes(child.className) && old[k].className === child.className;
+    if (isKept) patch(old[k], [...child.children], within);
+    else old[k].replaceWith(child);
+  });
+}
+
 /** Words that a screen reader says. */
 export function speak(words) {
   const spoken = document.getElementById("spoken");

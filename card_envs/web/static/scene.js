@@ -1,12 +1,15 @@
 /** Draws a scene: seats, zones and cards as elements. It knows no game. */
 
 import { card, symbolOf } from "./card.js";
-import { capitalized, h } from "./dom.js";
+import { capitalized, h, patch } from "./dom.js";
 
 // Colours of players that people with any colour vision can tell apart (Okabe and Ito).
 const PLAYERS = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#8c6bb1"];
 const SHORT = 5; // letters of a counter that needs its name
 const FANNED = 12; // more cards of a kind are one stack
+
+/** Classes of what only holds seats and zones. */
+export const SIDES = ["table", "left", "top-side", "right", "middle", "zones"];
 
 export const playerColour = (player) => PLAYERS[player % PLAYERS.length];
 
@@ -160,13 +163,13 @@ function drawStanding(scene) {
     h("h2", {}, scene.standing_title),
     h("ol", {}, scene.standing.map((place) =>
       h("li", { class: place.place === 1 ? "first" : null },
-        h("b", {}, `${place.place}. `), capitalized(place.label), h("span", {}, place.result)))));
+        h("b", {}, `${place.place}. `), h("i", {}, capitalized(place.label)), h("span", {}, place.result)))));
 }
 
 /** What is known besides the table, and the table in words. */
 export function drawKnown(panel, { scene, words }) {
   const isOpen = panel.querySelector("details.words")?.open ?? false;
-  panel.replaceChildren(...[
+  patch(panel, [
     h("h2", {}, "What is known"),
     ...scene.notes.map((note) => h("p", { class: "note" }, note)),
     drawLegend(scene),

@@ -3,7 +3,7 @@
 import { drawAdvice, drawDisputes, markHints } from "./advice.js";
 import { ask, Talk } from "./api.js";
 import { drawChoices } from "./choices.js";
-import { alertUser, capitalized, h, speak } from "./dom.js";
+import { alertUser, capitalized, h, patch, speak } from "./dom.js";
 import { letDrag } from "./drag.js";
 import { drawCoach, explain } from "./coach.js";
 import { guideOf } from "./guide.js";
@@ -12,7 +12,7 @@ import { animate, arrivals, markTouched, placesIn } from "./motion.js";
 import { MoveList } from "./moves.js";
 import { Pointing } from "./pointing.js";
 import { drawRoundEnd, newResults } from "./round_end.js";
-import { drawKnown, drawTable } from "./scene.js";
+import { drawKnown, drawTable, SIDES } from "./scene.js";
 import { set, setting } from "./settings.js";
 import { letExplain } from "./tips.js";
 import { drawBadges, drawTools, isOn, PACES } from "./tools.js";
@@ -52,9 +52,8 @@ export class TablePage {
       advice: (message) => this.showAdvice(message),
       disputes: (message) => this.showDisputes(message),
       rounds: ({ starts }) => { this.rounds = starts; this.transport.draw(); this.transport.update(); },
-      problem: ({ message }) => { this.isWaiting = false; alertUser(message); this.refresh(); },
-      lost: () => alertUser("The connection was lost; trying again …"),
-      gone: (reason) => this.gone(reason),
+      problem: ({ message }) => { this.isWaiting = false; this.asked = null; alertUser(message); this.refresh(); },
+      lost: () => alertUser("The connection was lost; trying again …"), gone: (reason) => this.gone(reason),
     });
   }
 
@@ -84,6 +83,7 @@ export class TablePage {
     this.frame = message.state.frame;
     this.isBack = false;
     this.isWaiting = false;
+    this.asked = null;
     this.adviser ??= message.advisers.includes("ppo") ? "ppo" : message.advisers[0];
     document.title = `${this.game.title} · card_envs`;
     guideOf(this.game).then((guide) => { this.guide = guide; if (this.frame) this.refresh(); });
@@ -114,6 +114,7 @@ export class TablePage {
   enqueue(state) {
     this.isWaiting = false;
     const isOwn = state.frame.move?.player === this.about.seat && this.about.kind === "play";
+    if (this.about.kind === "watch") this.transport.arrived(state, newResults((this.queue.at(-1) ?? this.live).frame.scene, state.frame.scene).length > 0);
     if (state.was_undone) [this.queue, this.isPausing, this.forced] = [[], false, null];
     this.queue.push(state);
     if (!this.isPausing && (isOwn || state.was_undone || !this.timer)) this.next();
@@ -182,6 +183,7 @@ export class TablePage {
   showPast(frame) {
     if (frame.step !== this.wanted && frame.step !== this.live.steps) return;
     this.show(frame);
+    if (this.about.kind !== "watch" || this.isBack || this.live.is_over) this.transport.arrived(null, this.results.length > 0);
     if (this.isBack && frame.move && this.transport.isRunning) speak(`${capitalized(this.nameOf(frame.move.player))}: ${frame.move.words}.`);
   }
 
@@ -231,7 +233,6 @@ export class TablePage {
     if (pace && isStep && before?.observer === frame.scene.observer) animate(this.parts.board, this.game.style, before, frame.scene, places, pace);
     this.moves.mark(frame.step);
     this.transport.update();
-    this.transport.arrived();
     if (this.live.is_revealed && frame.decision && this.transport.isAsking) this.askAbout(frame.step);
     else if (this.advice?.step !== frame.step) this.drawAdvicePanel(null);
   }
@@ -245,13 +246,13 @@ export class TablePage {
     else this.pointing = null;
     const active = document.activeElement;
     const focused = this.play.contains(active) ? active.dataset.key ?? "" : null;
-    const table = drawTable(scene, this.game.style, {
-      agents: this.about.agents, isPerson: this.about.kind === "play" && scene.observer === this.about.seat, pointing: this.pointing,
-      onpoint: (key, count) => this.point(key, count), onplay: () => this.playComplete(),
-    });
+    const isPerson = this.about.kind === "play" && scene.observer === this.about.seat;
+    const listeners = { onpoint: (key, count) => this.point(key, count), onplay: () => this.playComplete() };
+    const table = drawTable(scene, this.game.style, { agents: this.about.agents, isPerson, pointing: this.pointing, ...listeners });
     const title = h("div", { class: "title" }, h("h1", {}, scene.title), drawBadges(this));
-    this.parts.board.replaceChildren(title, table);
     markTouched(table, this.frame, this.arrived);
+    if (this.pointing) this.parts.board.replaceChildren(title, table);
+    else patch(this.parts.board, [title, table], SIDES);
     this.drawPrompt(scene);
     drawKnown(this.parts.known, this.frame);
     if (this.advice?.step === this.frame.step) markHints(this.play, this.advice);
@@ -289,9 +290,9 @@ export class TablePage {
   drawPrompt(scene) {
     const { prompt } = this.parts;
     const { move } = this.isPausing ? this.live.frame : this.frame;
+    const { results } = this;
     const note = move && !this.isDeciding ? h("p", { class: "last" }, `${capitalized(this.nameOf(move.player))}: ${move.words}`) : null;
     prompt.classList.toggle("yours", this.isDeciding);
-    const { results } = this;
     prompt.replaceChildren(...[
       note,
       results?.length ? drawRoundEnd(results, this.isPausing ? this.live.frame : this.frame, this.game.style, this.isPausing ? () => this.goOn() : null) : null,
@@ -306,9 +307,7 @@ export class TablePage {
       scene.prompt ? h("p", { class: "prompt" }, scene.prompt) : null,
       this.pointing && this.isOn("coach") ? drawCoach(this) : null,
       decision ? h("p", { class: "decision" }, "Decided here: ", h("b", {}, decision.words)) : null,
-      this.pointing ? drawChoices(this.pointing, {
-        onact: (action) => this.act(action), onclear: () => this.clear(),
-      }) : null,
+      this.pointing ? drawChoices(this.pointing, { onact: (action) => this.act(action), onclear: () => this.clear() }) : null,
       this.queue.length > 2 ? h("button", { type: "button", class: "quiet", onclick: () => this.skip() }, `Skip ${this.queue.length} moves`) : null,
     ];
   }
@@ -433,8 +432,10 @@ export class TablePage {
     else this.talk.send({ type: "look", step: this.wanted, eyes: this.eyes });
   }
 
-  advance() {
-    this.talk.send({ type: "advance", step: this.live.steps });
+  advance(step) {
+    if (this.asked === step) return; // and not answered yet
+    this.asked = step;
+    this.talk.send({ type: "advance", step });
   }
 
   async again(sameDeal) {

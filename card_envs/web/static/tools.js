@@ -39,7 +39,7 @@ export function drawTools(page) {
       isPlay && !live.is_over ? button("Look back", () => page.lookAt(live.steps - 1)) : null,
       button("Keys", () => showKeys())),
     h("div", { class: "row" },
-      h("label", {}, "Pace ", paces),
+      isPlay ? h("label", {}, "Pace ", paces) : null,
       canAdvise ? h("label", {}, "Adviser ", advisers) : null),
     live.is_revealed ? h("div", { class: "row" }, button("Most disputed decisions", () => page.findDisputes())) : null,
     h("details", { class: "switches" }, h("summary", {}, "Settings"),

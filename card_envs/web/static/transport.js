@@ -12,6 +12,7 @@ const ICONS = {
 };
 const SPEEDS = { "½×": 2000, "1×": 1000, "2×": 500, "5×": 200, "30 a second": 1000 / 30 };
 const READING = 4000; // milliseconds for the results of a round
+const MOST_LATE = 100; // milliseconds that are made up for
 
 export class Transport {
   constructor(page) {
@@ -109,28 +110,36 @@ export class Transport {
     if (this.isRunning) this.stop();
     else {
       this.isRunning = true;
+      this.due = performance.now();
       this.onward();
     }
     this.update();
   }
 
-  /** A decision that was asked for is shown: the next one is due an interval after this one was. */
-  arrived() {
+  /**
+   * A decision that was asked for has come: the next one is due an interval after this one was, whatever drawing takes.
+   *
+   * `live` is the state that an agent's decision has led to; null: what has come is of the past.
+   */
+  arrived(live, isRoundEnd) {
     if (!this.isRunning) return;
     clearTimeout(this.timer);
-    const isReading = this.page.results?.length && this.page.isOn("pause");
-    const due = this.asked + (isReading ? READING : SPEEDS[this.speed]);
-    this.timer = setTimeout(() => {
-      if (this.canForward) this.onward();
+    const now = performance.now();
+    const gap = isRoundEnd && this.page.isOn("pause") ? READING : SPEEDS[this.speed];
+    this.due = Math.max(this.due, now - MOST_LATE) + gap;
+    const onward = () => {
+      if (live && !live.is_over) this.page.advance(live.steps);
+      else if (!live && this.canForward) this.onward();
       else this.stop();
-      this.update();
-    }, Math.max(0, due - performance.now()));
+      if (!this.isRunning) this.update();
+    };
+    if (this.due > now) this.timer = setTimeout(onward, this.due - now);
+    else onward();
   }
 
   onward() {
     const { live } = this.page;
-    this.asked = performance.now();
     if (this.step < live.steps) this.page.lookAt(this.step + 1);
-    else if (this.canForward) this.page.advance();
+    else if (this.canForward) this.page.advance(live.steps);
   }
 }
