@@ -25,7 +25,7 @@ from benchmarks import report
 from benchmarks.algorithm_runs import AlgorithmRun, load_algorithms, run_of
 from benchmarks.exploitability import check_two_players, exploitability
 from card_envs.agents import NetworkAgent, shipped_policies
-from card_envs.commands import command
+from card_envs.commands import running
 from card_envs.contract.game import Game
 from card_envs.evaluation import deal_seeds
 from card_envs.games import load_game
@@ -269,7 +269,7 @@ def _main(argv: Sequence[str] | None) -> None:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """The command ``python -m benchmarks.algorithms``; returns the exit status."""
-    return command.run("benchmarks.algorithms", lambda: _main(argv))
+    return running.run("benchmarks.algorithms", lambda: _main(argv))
 
 
 if __name__ == "__main__":

@@ -22,7 +22,7 @@ from benchmarks import report
 from benchmarks.search import StopwatchAgent
 from benchmarks.strength import Matches, default_agents, play_tables
 from card_envs.agents import make_agent, shipped_policies
-from card_envs.commands import command
+from card_envs.commands import running
 from card_envs.contract.game import Game
 from card_envs.evaluation import evaluate, summarize
 from card_envs.evaluation.tournament import tables_of
@@ -143,7 +143,7 @@ def _main(argv: Sequence[str] | None) -> None:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """The command ``python -m benchmarks.all_agents``; returns the exit status."""
-    return command.run("benchmarks.all_agents", lambda: _main(argv))
+    return running.run("benchmarks.all_agents", lambda: _main(argv))
 
 
 if __name__ == "__main__":

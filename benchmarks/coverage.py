@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from benchmarks import report
 from card_envs.agents import shipped_policies
-from card_envs.commands import command
+from card_envs.commands import running
 from card_envs.evaluation import (
     DIFFERENCE_BOUNDS,
     RANK_BOUNDS,
@@ -258,7 +258,7 @@ def _main(argv: Sequence[str] | None) -> None:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """The command ``python -m benchmarks.coverage``; returns the exit status."""
-    return command.run("benchmarks.coverage", lambda: _main(argv))
+    return running.run("benchmarks.coverage", lambda: _main(argv))
 
 
 if __name__ == "__main__":

@@ -31,7 +31,7 @@ from benchmarks.throughput import (
     repeat,
 )
 from benchmarks.training import CONFIGS, OurTrainer
-from card_envs.commands import command
+from card_envs.commands import running
 from card_envs.contract.game import Game
 from card_envs.games import load_game
 from training.runs.config import load_config
@@ -212,7 +212,7 @@ def _main(argv: Sequence[str] | None) -> None:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """The command ``python -m benchmarks.cuda``; returns the exit status."""
-    return command.run("benchmarks.cuda", lambda: _main(argv))
+    return running.run("benchmarks.cuda", lambda: _main(argv))
 
 
 if __name__ == "__main__":

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 import card_envs
 from benchmarks import report
 from benchmarks.random_play import choose_actions
-from card_envs.commands import command
+from card_envs.commands import running
 from card_envs.contract.fields import OBSERVATION_DTYPES
 from card_envs.contract.game import Game
 from card_envs.engine.batch import BatchEngine
@@ -229,7 +229,7 @@ def _main(argv: Sequence[str] | None) -> None:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """The command ``python -m benchmarks.decision``; returns the exit status."""
-    return command.run("benchmarks.decision", lambda: _main(argv))
+    return running.run("benchmarks.decision", lambda: _main(argv))
 
 
 if __name__ == "__main__":

@@ -19,7 +19,7 @@ import torch
 
 from benchmarks import report
 from benchmarks.recurrent_ppo import Hyperparameters, play, train
-from card_envs.commands import command
+from card_envs.commands import running
 from card_envs.contract.game import Game
 from card_envs.evaluation import estimate_mean
 from card_envs.games import load_game
@@ -136,7 +136,7 @@ def _main(argv: Sequence[str] | None) -> None:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """The command ``python -m benchmarks.memory``; returns the exit status."""
-    return command.run("benchmarks.memory", lambda: _main(argv))
+    return running.run("benchmarks.memory", lambda: _main(argv))
 
 
 if __name__ == "__main__":

@@ -16,7 +16,7 @@ from pettingzoo.classic import leduc_holdem_v4, texas_holdem_no_limit_v6
 
 import card_envs
 from benchmarks import report
-from card_envs.commands import command
+from card_envs.commands import running
 
 PACKAGES = ("fonttools", "numpy", "pettingzoo", "pillow", "pygame")
 _OTHERS = {
@@ -93,7 +93,7 @@ def _main(argv: Sequence[str] | None) -> None:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """The command ``python -m benchmarks.rendering``; returns the exit status."""
-    return command.run("benchmarks.rendering", lambda: _main(argv))
+    return running.run("benchmarks.rendering", lambda: _main(argv))
 
 
 if __name__ == "__main__":

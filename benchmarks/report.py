@@ -10,8 +10,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from card_envs.commands import command
-from card_envs.commands.command import output_file
+from card_envs.commands import arguments
+from card_envs.commands.arguments import output_file
 from card_envs.games import GAMES, load_game
 from training.runs.records import command_as_typed, cpu_model, versions, write_or_print
 from training.runs.tasks import add_jobs_argument
@@ -41,8 +41,8 @@ def parse_arguments(
     parser.add_argument(
         "--json", type=output_file, metavar="FILE", help="write the results to FILE; default: print"
     )
-    command.add_games_argument(parser)
-    args = command.parse_arguments(parser, argv)
+    arguments.add_games_argument(parser)
+    args = arguments.parse_arguments(parser, argv)
     if of_one_game:
         args.game = load_game(args.game).id
     return args

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from benchmarks import report
 from card_envs.agents import Agent, NetworkAgent, Turn, choose, make_agent, shipped_policies
 from card_envs.agents.search.agents import Searcher
-from card_envs.commands import command
+from card_envs.commands import running
 from card_envs.contract.agent import Follower, FollowingAgent
 from card_envs.contract.game import Game
 from card_envs.engine.templates import compile_for
@@ -379,7 +379,7 @@ def _number(text: str) -> int:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """The command ``python -m benchmarks.search``; returns the exit status."""
-    return command.run("benchmarks.search", lambda: _main(argv))
+    return running.run("benchmarks.search", lambda: _main(argv))
 
 
 if __name__ == "__main__":

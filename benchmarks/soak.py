@@ -24,7 +24,7 @@ from numba import prange
 from numpy.typing import NDArray
 
 from benchmarks import report
-from card_envs.commands import command
+from card_envs.commands import running
 from card_envs.contract.game import Game, View
 from card_envs.engine.seeds import next_seed, players_of, random_action
 from card_envs.engine.templates import compile_for, reset_games
@@ -229,7 +229,7 @@ def _main(argv: Sequence[str] | None) -> int:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """The command ``python -m benchmarks.soak``; status 1 if an invariant was violated."""
-    return command.run("benchmarks.soak", lambda: _main(argv))
+    return running.run("benchmarks.soak", lambda: _main(argv))
 
 
 if __name__ == "__main__":

@@ -32,7 +32,7 @@ from card_envs.agents import (
     policy_path,
     shipped_policies,
 )
-from card_envs.commands import command
+from card_envs.commands import running
 from card_envs.contract.game import Game
 from card_envs.evaluation import MatchResults, deal_seeds, play_deals, random_orders, summarize
 from card_envs.evaluation.tournament import check_entrants, tables_of
@@ -288,7 +288,7 @@ def _main(argv: Sequence[str] | None) -> None:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """The command ``python -m benchmarks.strength``; returns the exit status."""
-    return command.run("benchmarks.strength", lambda: _main(argv))
+    return running.run("benchmarks.strength", lambda: _main(argv))
 
 
 if __name__ == "__main__":

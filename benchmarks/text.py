@@ -15,7 +15,7 @@ import numpy as np
 
 import card_envs
 from benchmarks import report
-from card_envs.commands import command
+from card_envs.commands import running
 from card_envs.contract.game import Game
 from card_envs.text.seat import TextSeatEnv
 
@@ -128,7 +128,7 @@ def _main(argv: Sequence[str] | None) -> None:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """The command ``python -m benchmarks.text``; returns the exit status."""
-    return command.run("benchmarks.text", lambda: _main(argv))
+    return running.run("benchmarks.text", lambda: _main(argv))
 
 
 if __name__ == "__main__":

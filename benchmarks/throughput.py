@@ -32,7 +32,7 @@ from pettingzoo.utils.env import AECEnv
 import card_envs
 from benchmarks import report
 from benchmarks.random_play import choose_actions, play_random
-from card_envs.commands import command
+from card_envs.commands import running
 from card_envs.contract.game import Game
 from card_envs.engine.templates import compile_for
 from card_envs.games import load_game
@@ -52,7 +52,7 @@ import json, sys, time
 times = [time.perf_counter()]
 import card_envs
 times.append(time.perf_counter())
-from card_envs.commands.command import import_games
+from card_envs.commands.arguments import import_games
 import_games(sys.argv[2:])
 env = card_envs.make(sys.argv[1])
 env.reset(seed=0)
@@ -345,7 +345,7 @@ def _main(argv: Sequence[str] | None) -> None:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """The command ``python -m benchmarks.throughput``; returns the exit status."""
-    return command.run("benchmarks.throughput", lambda: _main(argv))
+    return running.run("benchmarks.throughput", lambda: _main(argv))
 
 
 if __name__ == "__main__":

@@ -3,7 +3,7 @@
     python -m benchmarks.training [--game beaver_gang] [--decisions N] [--json FILE]
     python -m benchmarks.training --against DIR [--game beaver_gang] [--decisions N] [--json FILE]
 
-``--against`` compares the shipped configuration's training with that of the checkout in DIR
+``--against`` compares training by ``configs/<game>.yaml`` with that of the checkout in DIR
 (``benchmarks.training_speedup``). Otherwise the yardstick is one ``connect_four_v3`` in which the
 learner moves for both sides, stepped through Stable-Baselines3's DummyVecEnv, with its MaskablePPO.
 Both have networks of the same size, the same hyperparameters, and rollouts of the same size; they
@@ -33,7 +33,7 @@ from torch import nn
 
 from benchmarks import report, training_speedup
 from benchmarks.training_worker import learner_of, take_turn
-from card_envs.commands import command
+from card_envs.commands import running
 from training.ppo import PPO
 from training.runs.config import Config, load_config
 
@@ -296,7 +296,7 @@ def _main(argv: Sequence[str] | None) -> None:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """The command ``python -m benchmarks.training``; returns the exit status."""
-    return command.run("benchmarks.training", lambda: _main(argv))
+    return running.run("benchmarks.training", lambda: _main(argv))
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Learner decisions a second of this checkout and of another one, with the shipped configurations.
+"""Learner decisions a second of this checkout and of another one, by this one's configurations.
 
 ``python -m benchmarks.training --against DIR``; each checkout runs its own modules in a process of
 its own, on one core, and they take turns, rollout by rollout.

@@ -14,6 +14,7 @@ import re
 import statistics
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -25,7 +26,7 @@ from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import WebSocketException
 
 from benchmarks import report
-from card_envs.commands import command
+from card_envs.commands import running
 from card_envs.games import load_game
 
 PACKAGES = ("numpy", "starlette", "uvicorn", "websockets", "pydantic")
@@ -44,10 +45,13 @@ class _Measured:
 
 
 @contextmanager
-def _server() -> Iterator[tuple[str, int]]:
+def server() -> Iterator[tuple[str, int]]:
     """A server of its own; its address and process."""
-    words = [sys.executable, "-m", "card_envs.commands.cli", "serve", "--port", "0"]
-    with subprocess.Popen(words, stdout=subprocess.PIPE, text=True) as process:
+    words = [sys.executable, "-m", "card_envs.commands.cli", "serve", "--port", "0", "--tables"]
+    with (
+        tempfile.TemporaryDirectory() as tables,
+        subprocess.Popen([*words, tables], stdout=subprocess.PIPE, text=True) as process,
+    ):
         assert process.stdout is not None
         found = re.search(r"http://\S+(?=/)", process.stdout.readline())
         if found is None:
@@ -119,7 +123,7 @@ async def _play_game(
 
 def _measure_load(game: str, games: int, think: float, seconds: float) -> dict[str, Any]:
     """A number of people at a time for a number of seconds."""
-    with _server() as (address, process):
+    with server() as (address, process):
         _begin(address, game)  # its kernels are loaded
 
         async def play() -> tuple[_Measured, int, float]:
@@ -198,7 +202,7 @@ def _main(argv: Sequence[str] | None) -> None:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """The command ``python -m benchmarks.web``; returns the exit status."""
-    return command.run("benchmarks.web", lambda: _main(argv))
+    return running.run("benchmarks.web", lambda: _main(argv))
 
 
 if __name__ == "__main__":

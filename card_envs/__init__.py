@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from card_envs.engine.batch import BatchEngine
     from card_envs.envs.aec import CardEnv
     from card_envs.envs.parallel import ParallelCardEnv
-    from card_envs.integrations.export import export_policy
+    from card_envs.integrations.export import export_policy as write_model
     from card_envs.text.env import TextEnv
 
     class _GameModule(Protocol):
@@ -45,8 +45,6 @@ __all__ = [
     "register",
 ]
 
-
-_ELSEWHERE = {"Table": "agents.table", "export_policy": "integrations.export"}
 
 _P = ParamSpec("_P")
 _T = TypeVar("_T")
@@ -146,14 +144,29 @@ def make_text(game: str, **options: Any) -> TextEnv:
     return TextEnv(game, **options)
 
 
+@_takes_arguments_of(lambda: write_model)
+def export_policy(*args: Any, **kwargs: Any) -> None:
+    """Write a trained model as a policy file, safetensors or ONNX, which is an agent anywhere.
+
+    The arguments are those of ``card_envs.integrations.export.export_policy``:
+    ``export_policy(model, game, path)``. It needs torch.
+
+    Raises:
+        ValueError, TypeError, MissingExtraError, OSError: As there.
+    """
+    from card_envs.integrations.export import export_policy
+
+    export_policy(*args, **kwargs)
+
+
 def __getattr__(name: str) -> _GameModule:
-    """What is imported at its first use: a game's module, such as ``card_envs.beaver_gang_v0``,
-    classes, and what needs torch."""
+    """What is imported at its first use: a game's module, such as ``card_envs.beaver_gang_v0``, and
+    classes."""
     found: _GameModule
     if name in OWN_GAMES:
         found = importlib.import_module(f"{__name__}.{name}")
-    elif name in _ELSEWHERE:
-        found = getattr(importlib.import_module(f"{__name__}.{_ELSEWHERE[name]}"), name)
+    elif name == "Table":
+        found = importlib.import_module(f"{__name__}.agents.table").Table
     elif name in __all__:
         found = getattr(importlib.import_module("card_envs.contract"), name)
     else:

@@ -108,7 +108,7 @@ def pictures(game: Game) -> Iterator[tuple[str, bytes]]:
     """The pictures that the game's guide shows, by their names."""
     told = list(scenes(game))
     for place in PICTURE.finditer(guide_file(game).read_text(encoding="utf-8")):
-        content = _cards(game)
+        content = _cards(game, told[0][0])
         if place[1] is not None:
             content = picture.draw(told[int(place[1]) - 1][0], game.style).svg()
         yield name_of(game.id, place), content.encode()
@@ -145,11 +145,12 @@ def facts(game: Game) -> str:
     return markdown_table(("", ""), list(rows.items()))
 
 
-def _cards(game: Game) -> str:
-    """All cards' faces."""
+def _cards(game: Game, scene: Scene) -> str:
+    """All cards' faces; those of counters are left out."""
     look = look_of(game.style, "dark")
+    counters = dict(scene.seats[0].counters)
     faces = {face: name for name, face in reversed(game.style.faces.items())}
-    names = [*reversed(faces.values())]
+    names = [name for name in reversed(faces.values()) if name not in counters]
     cards = [draw_card(Card(name), look, LARGE) for name in names]
     columns = _CARDS_IN_A_ROW.get(game.id, (len(cards) + 1) // 2)
     room = (LARGE + 10) * columns

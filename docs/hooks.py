@@ -10,6 +10,7 @@ from typing import Any
 
 import guides
 import text_page
+import tutorial_pages
 from config_tables import config_table
 
 from benchmarks import tables
@@ -38,7 +39,7 @@ _LINK = re.compile(r"(!?)(\[[^\]]*\]\()(\.\.?/[^)\s#]+)(#[^)\s]*)?\)")
 
 
 def on_files(files: Any, *, config: Any, **_: Any) -> Any:
-    """Add the pictures of results and of the games' guides."""
+    """Add the pictures of results and of the games' guides, and the pages of tutorials."""
     from mkdocs.structure.files import File  # the tests go without
 
     for game in load_games():
@@ -49,6 +50,10 @@ def on_files(files: Any, *, config: Any, **_: Any) -> Any:
         for path in sorted(Path(folder).iterdir()):
             content = path.read_bytes()
             files.append(File.generated(config, f"{_IMAGES}/{path.name}", content=content))
+    for script in tutorial_pages.SCRIPTS:
+        source = f"{config.repo_url}/blob/main/docs/tutorials/{script.name}"
+        content = f"{tutorial_pages.page(script)}\n[The script]({source})\n"
+        files.append(File.generated(config, f"tutorials/{script.stem}.md", content=content))
     return files
 
 
@@ -79,6 +84,8 @@ def on_page_markdown(markdown: str, *, page: Any, config: Any, **_: Any) -> str:
     def link(match: re.Match[str]) -> str:
         mark, text, target, anchor = match.groups(default="")
         path = Path(os.path.normpath(folder / target))
+        if path in tutorial_pages.SCRIPTS:
+            return f"{mark}{text}{os.path.relpath(path.with_suffix('.md'), folder)}{anchor})"
         if path.is_relative_to(docs) or not path.exists():  # a wrong link: the builder warns of it
             return match[0]
         name = path.relative_to(docs.parent).as_posix()

@@ -49,6 +49,12 @@ def begin(page: Page, game: str, agent: str, practice: bool = False) -> None:
     page.locator(".board .table").wait_for(timeout=90_000)
 
 
+def set_pace(page: Page, pace: str) -> None:
+    """How fast the others' moves come; rounds follow each other without a pause."""
+    page.evaluate(f"localStorage.setItem('setting-pace', '\"{pace}\"')")
+    page.evaluate("localStorage.setItem('setting-pause', 'false')")
+
+
 def follow_hint(page: Page) -> None:
     """Do what the adviser would."""
     page.locator(_TURN).wait_for()
@@ -62,7 +68,7 @@ def follow_hint(page: Page) -> None:
 def take_pictures(page: Page) -> None:
     """All pictures."""
     save(page, "start", 960)
-    page.evaluate("sessionStorage.setItem('pace', 'instant')")
+    set_pace(page, "instant")
     begin(page, GAME, "ppo", practice=True)
     for _ in range(4):
         follow_hint(page)
@@ -92,7 +98,7 @@ def take_replay(page: Page) -> None:
 
 def record_game(page: Page) -> None:
     """A short game as ``images/web-game.gif``."""
-    page.evaluate("sessionStorage.setItem('pace', 'normal')")
+    set_pace(page, "normal")
     begin(page, GAME, "heuristic", practice=True)
     frames: list[Image.Image] = []
     durations: list[int] = []

@@ -54,7 +54,7 @@ def check_that_indices_are_checked() -> None:
 def play(game: Game) -> int:
     """Returns the number of decisions."""
     decisions = number = 0
-    sets = option_sets(game)
+    sets = option_sets(game, most=12)
     sizes = table_sizes(game)
     other = game.new_states(1)
     while decisions < DECISIONS:

@@ -24,6 +24,7 @@ from helpers import (
 from card_envs.agents import SearchAgent, TreeSearchAgent, choose
 from card_envs.commands.compilation import compile_game
 from card_envs.contract.game import Game
+from card_envs.contract.observing import MEMORY_PERFECT
 from card_envs.envs.single_seat_vector import SingleSeatVectorEnv
 
 
@@ -36,6 +37,7 @@ def compile_for_tests(game: Game) -> None:
     states = begin(game, game.min_players, 1)
     observation_of(game, states, 0)
     state_of(game, states)
+    game.scene(states, 0, 0, MEMORY_PERFECT)
     action = int(mask_of(game, states).argmax())
     if game.heuristic is not None:
         game.heuristic(states, 0)

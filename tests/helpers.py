@@ -405,7 +405,7 @@ def snapshot(env: CardEnv) -> tuple[Any, ...]:
     )
 
 
-def option_sets(game: Game, most: int = 12, *, views: bool = False) -> list[dict[str, Any]]:
+def option_sets(game: Game, most: int = 8, *, views: bool = False) -> list[dict[str, Any]]:
     """Combinations of options: all values of choices and bools, and small and usual numbers.
 
     With ``views`` those of the observer are among them.
@@ -478,10 +478,16 @@ def each_size(fewest: int, most: int) -> list[Any]:
     return [pytest.param(n, marks=marks_of_size(n, fewest, most)) for n in range(fewest, most + 1)]
 
 
-#: Every game at every table size: for ``parametrize(("game", "num_players"), TABLES)``.
+#: Every game at every table size: for ``parametrize(("game", "num_players"), TABLES)``. `make test`
+#: plays the largest table of each, of two games the smallest too; each game's own tests do both.
 TABLES = [
     pytest.param(
-        game, n, id=f"{game.id}-{n}", marks=marks_of_size(n, game.min_players, game.max_players)
+        game,
+        n,
+        id=f"{game.id}-{n}",
+        marks=marks_of_size(
+            n, game.min_players if game in SEARCHED else game.max_players, game.max_players
+        ),
     )
     for game in ALL_GAMES
     for n in table_sizes(game)

@@ -7,6 +7,7 @@ import os
 import re
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -26,6 +27,7 @@ pytest.importorskip("websockets")
 
 from benchmarks import (
     decision,
+    evaluation,
     games,
     rendering,
     search,
@@ -169,6 +171,17 @@ def check_games(measured):
         assert row["decisions"] > 0
         assert 0 <= row["forced"] < 1
         assert 2 <= row["legal_actions"] <= row["most_legal_actions"] <= game.num_actions
+        assert 2 <= row["median_legal_actions"] <= row["legal_actions_99"]
+        assert row["rounds"] >= 1
+        assert 0 <= row["seen_again"] <= 1
+    for row in measured["results"]["luck"]:
+        assert sum(row["by_seat"]) == pytest.approx(0.0, abs=1e-9)
+        assert row["explained"] <= 1
+        assert row["games_of_deals"] == row["players"] * row["deals"]
+    table = measured["results"]["table"]
+    assert sum(row["rank"] for row in table) == pytest.approx(0.0, abs=1e-9)
+    for row in table:
+        assert sum(row["places"]) == pytest.approx(1.0)
 
 
 def check_decision(measured):
@@ -266,31 +279,70 @@ def test_decision_runs(tmp_path, capsys):
     check_shown(measured, path, capsys)
 
 
+@pytest.mark.slow
+def test_evaluation_runs(tmp_path):
+    path = tmp_path / "evaluation.json"
+    assert evaluation.main(["--game", next(iter(GAMES)), "--deals", "4", "--json", str(path)]) == 0
+    rows = json.loads(path.read_text())["results"]["agents"]
+    assert [row["agent"] for row in rows] == [
+        form for form in ("safetensors", "onnx", "function") for _ in range(2)
+    ]
+    for seats in (1, 2):  # the same network plays the same
+        assert len({row["rank"] for row in rows if row["seats"] == seats}) == 1
+
+
 def test_games_runs(tmp_path, capsys):
     path = tmp_path / "games.json"
-    assert games.main(["--game", SCRIPTED.id, "--games", "3", "--json", str(path)]) == 0
+    arguments = ["--game", SCRIPTED.id, "--games", "3", "--deals", "20", "--search", "search:2"]
+    assert games.main([*arguments, "--json", str(path)]) == 0
     measured = json.loads(path.read_text())
     check_games(measured)
     check_shown(measured, path, capsys)
 
 
 def test_games_are_those_of_the_environment():
-    """Lengths and legal actions, counted once more along the AEC environment's games."""
+    """Lengths, rounds, choices and what is seen again, once more along the AEC environment."""
     agent = make_agent(SCRIPTED.default_opponent, SCRIPTED)
-    players, seeds = SCRIPTED.max_players, np.array([3, 4], np.uint64)
-    decisions, legal, truncated = games.play(SCRIPTED, agent, players, seeds)
-    expected, lengths = [], []
+    players, seeds = SCRIPTED.max_players, np.array([3, 4, 3], np.uint64)
+    played = games.play(SCRIPTED, agent, players, seeds)
+    legal, lengths, rounds, seen = [], [], [], []
     for seed in seeds:
         env = card_envs.make(SCRIPTED.id, num_players=players)
         env.reset(seed=int(seed))
-        before = len(expected)
+        before, numbers = len(legal), []
         while actions := env.legal_actions():
-            expected.append(len(actions))
+            legal.append(len(actions))
+            numbers.append(int(SCRIPTED.round_of(env.states, 0)) if SCRIPTED.round_of else 0)
+            if len(actions) > 1:
+                seen.append(env.observe(env.agent_selection)["observation"].tobytes())
             env.step(choose(agent, SCRIPTED, env.states))
-        lengths.append(len(expected) - before)
-    assert decisions.tolist() == lengths
-    assert sorted(legal.tolist()) == sorted(expected)
-    assert not truncated.any()
+        lengths.append(len(legal) - before)
+        rounds.append(1 + int(np.count_nonzero(np.diff(numbers))))
+    assert played.decisions.tolist() == lengths
+    assert played.rounds.tolist() == rounds
+    assert sorted(played.legal.tolist()) == sorted(legal)
+    assert played.again == np.mean([seen.count(row) > 1 for row in seen]) >= 2 / 3
+    assert not played.truncated.any()
+
+
+def test_luck_is_what_deals_explain(monkeypatch):
+    """Where the deal decides alone all is explained, where it decides nothing, nothing is."""
+
+    def results(rank):
+        rank = np.stack([rank, -rank], axis=-1)
+        return lambda *args: SimpleNamespace(rank=rank)
+
+    seeds = np.arange(2000, dtype=np.uint64)
+    rng = np.random.default_rng(1)
+    drawn = rng.choice([-1.0, 1.0], (len(seeds), 2))
+    monkeypatch.setattr(games, "play_deals", results(drawn))
+    row = games.luck(SCRIPTED, "random", "random", 2, seeds)
+    assert row["explained"] == pytest.approx(0.0, abs=0.06)
+    assert row["games_of_deals"] == pytest.approx(row["games"], rel=0.06)
+    monkeypatch.setattr(games, "play_deals", results(drawn * [1, 0] + drawn[:, ::-1] * [0, -1]))
+    row = games.luck(SCRIPTED, "random", "random", 2, seeds)
+    assert row["explained"] == 1.0
+    assert row["deals"] == 0
 
 
 @slow_as_python

@@ -385,15 +385,16 @@ def test_a_full_disk_leaves_kernels_uncached(tmp_path, monkeypatch, warnings):
 
 
 def test_compilation_is_announced_where_it_happens(tmp_path, monkeypatch, warnings):
-    """Not by what is in the folder: Numba's files belong to one environment."""
+    """Once, and not by what is in the folder: Numba's files belong to one environment."""
     assert compiled_in(tmp_path / "some-0", monkeypatch)(21) == 42
     (announcement,) = warnings()
-    assert announcement.startswith("Compiling some")
+    assert announcement.startswith("Compiling the rules: ")
     assert compiled_in(tmp_path / "some-0", monkeypatch)(21) == 42
     code_cache._announce.cache_clear()
     assert compiled_in(tmp_path / "some-0", monkeypatch)(21) == 42
     assert len(warnings()) == 1
     assert compiled_in(tmp_path / "some-0", monkeypatch)(21.0) == 42
+    assert compiled_in(tmp_path / "other-0", monkeypatch)(21) == 42
     assert len(warnings()) == 2
 
 

@@ -29,8 +29,9 @@ from person import PlayingPerson, story_of
 
 import card_envs
 from card_envs.agents import RandomAgent, agent_names, choose
-from card_envs.commands.cli import _explain, _seat_opponents, main
-from card_envs.commands.command import run as run_command
+from card_envs.commands.cli import main
+from card_envs.commands.play import _explain, _seat_opponents
+from card_envs.commands.running import run as run_command
 from card_envs.contract.game import VIEW_OPTIONS
 from card_envs.engine.history import Replay
 from card_envs.games import GAMES, about

@@ -410,7 +410,7 @@ sys.exit(main({arguments}))
         text=True,
     )
     assert done.returncode == 2, done.stderr
-    assert done.stderr.splitlines()[-1].startswith("card-envs: error: [Errno 27] File too large")
+    assert done.stderr.splitlines()[-1].startswith("card-envs: error: File too large")
     assert not list((tmp_path / "minari").iterdir())
 
 

@@ -17,7 +17,7 @@ from tiny_runs import SCRIPTED, SMALL, policy_file
 
 import card_envs.evaluation.display as display
 from card_envs.agents import FunctionAgent, RandomAgent, choose, make_agent, shipped_policies
-from card_envs.commands import command
+from card_envs.commands import arguments, running
 from card_envs.commands.evaluation import add_evaluate, add_tournament
 from card_envs.envs.aec import CardEnv
 from card_envs.evaluation import (
@@ -406,7 +406,7 @@ def test_wrong_evaluations_name_the_mistake(arguments, message, capsys):
     assert evaluate_module.main(arguments) == 2
     error = capsys.readouterr().err
     assert message in error
-    assert error.startswith("training.evaluate: error: ")
+    assert error.startswith("card-envs: error: ")
     assert error.count("\n") == 1
 
 
@@ -494,24 +494,24 @@ def test_wrong_tournaments_name_the_mistake(capsys):
 
 def test_the_commands_can_be_added_to_a_program(capsys):
     parser = argparse.ArgumentParser()
-    command.add_games_argument(parser)
+    arguments.add_games_argument(parser)
     commands = parser.add_subparsers()
     for add in (add_evaluate, add_tournament):
         add(commands)
     for subparser in commands.choices.values():
-        command.add_games_argument(subparser)
+        arguments.add_games_argument(subparser)
     words = ["evaluate", SMALL.id, "--agents", "random", "random", "--deals", "2"]
-    args = command.parse_arguments(parser, words)
+    args = arguments.parse_arguments(parser, words)
     assert args.games_from == []
     args.run(args)
     assert SMALL.name in capsys.readouterr().out
     words = ["tournament", SMALL.id, "--agents", "random", "--players", "2"]
-    args = command.parse_arguments(parser, words)
+    args = arguments.parse_arguments(parser, words)
     with pytest.raises(ValueError, match="2 to 15 agents can play each other"):
         args.run(args)
     for place in (0, len(words)):  # before and after the command's name
         given = [*words[:place], "--games-from", SMALL.package, *words[place:]]
-        assert command.parse_arguments(parser, given).games_from == [SMALL.package]
+        assert arguments.parse_arguments(parser, given).games_from == [SMALL.package]
 
 
 def test_games_come_from_modules(tmp_path, monkeypatch, capsys):
@@ -523,10 +523,10 @@ def test_games_come_from_modules(tmp_path, monkeypatch, capsys):
         f"from dataclasses import replace\nfrom {SMALL.package} import GAME\n"
         "GAME = replace(GAME, title='Another one')\n"
     )
-    assert command.import_games(["good_module", "good_module"]) == [SMALL, SMALL]
+    assert arguments.import_games(["good_module", "good_module"]) == [SMALL, SMALL]
     words = [SMALL.id, "--agents", "random", "random", "--games-from"]
     for module, message in (
-        ("nowhere", "--games-from nowhere: No module named 'nowhere'"),
+        ("nowhere", "--games-from: importing nowhere failed: ModuleNotFoundError: No module "),
         ("empty_module", "--games-from empty_module: the module has no GAME"),
         ("other_module", f"there is already a game {SMALL.name!r}"),
     ):
@@ -541,14 +541,14 @@ def test_errors_and_exit_statuses(capsys):
 
         return main
 
-    assert command.run("program", lambda: None) == 0
-    assert command.run("program", lambda: 3) == 3
+    assert running.run("program", lambda: None) == 0
+    assert running.run("program", lambda: 3) == 3
     for error in (ValueError("a"), TypeError("a"), OSError("a"), extras.MissingExtraError("a")):
-        assert command.run("program", raising(error)) == 2
+        assert running.run("program", raising(error)) == 2
         assert capsys.readouterr().err == "program: error: a\n"
-    assert command.run("program", raising(KeyboardInterrupt())) == 130
+    assert running.run("program", raising(KeyboardInterrupt())) == 130
     with pytest.raises(ZeroDivisionError):
-        command.run("program", raising(ZeroDivisionError()))
+        running.run("program", raising(ZeroDivisionError()))
 
 
 def test_json_files_are_written_in_one_piece(tmp_path, monkeypatch):
@@ -641,9 +641,9 @@ def test_evaluation_needs_neither_torch_nor_the_repository(tmp_path):
 import json, sys
 import gymnasium, numba, pettingzoo.utils, safetensors  # which load some of these themselves
 before = set(sys.modules)
-from card_envs.commands.evaluation import evaluate_main
+from card_envs.commands.cli import main
 assert "rich" not in sys.modules
-assert evaluate_main({words}) == 0
+assert main(["evaluate", *{words}]) == 0
 print(json.dumps(sorted({{name.split(".")[0] for name in set(sys.modules) - before}})))
 """
     run = subprocess.run(

@@ -22,13 +22,13 @@ from card_envs.contract.agent import turn_of
 from card_envs.contract.game import Game, View
 from card_envs.engine.seeds import next_seed
 from card_envs.engine.templates import write_full_states
-from training import ppo
+from training import ppo, train
 from training.games.selfplay import SelfPlayGames
 from training.games.tables import LEARNER, Tables
 from training.networks.legal_actions import evaluate_actions
 from training.networks.sparse import SparseRows, as_dense
 from training.ppo import PPO
-from training.runs.run import use_threads
+from training.runs.run import Run, use_threads
 from training.train import make_learner
 
 pytestmark = needs_training
@@ -435,7 +435,7 @@ def dense_update(learner: PPO) -> list[torch.Tensor]:
 def test_an_update_is_that_of_the_formula(overrides, is_sparse, monkeypatch):
     """Sparse rows, as on a CPU, and dense ones, as on a GPU: the same weights, but for rounding."""
     if not is_sparse:
-        monkeypatch.setattr(ppo, "rows_on", lambda device, rows: rows.to_dense())
+        monkeypatch.setattr(ppo, "rows_on", lambda device, rows, dtype=None: rows.to_dense())
     learner = learner_of(SCRIPTED, "opponents.self=1", "ppo.batch_size=512", *overrides)
     with torch.no_grad():
         for parameter in learner.networks.parameters():  # now there is a KL divergence
@@ -603,3 +603,34 @@ def test_self_play_in_kuhn_poker_approaches_an_equilibrium(seed):
         learner.update()
     policy = NetworkAgent(learner.policy(), "learner", draw_seed=0)
     assert exploitability(game, DEALS, policy) < 0.1
+
+
+@pytest.mark.parametrize(("rows", "angle"), [("dense", 0.9999), ("bfloat16", 0.98)])
+def test_other_rows_lead_the_same_way(rows, angle):
+    """Values, log probabilities and the gradient, but for rounding; weights stay float32."""
+    found = []
+    for form in ("sparse", rows):
+        learner = learner_of(SCRIPTED, "opponents.self=1", f"rows={form}")
+        learner.collect()
+        inputs, _ = learner.rows(np.arange(64))
+        logits, values = learner.networks.logits(inputs), learner.networks.values(inputs)
+        learner.networks.zero_grad()
+        (logits.square().mean() + values.mean()).backward()
+        parameters = [*learner.networks.parameters()]
+        assert {array.dtype for array in (logits, values, *parameters)} == {torch.float32}
+        gradient = torch.cat([parameter.grad.flatten() for parameter in parameters])
+        found.append((logits, values, gradient))
+    for own, expected in zip(found[1], found[0], strict=True):
+        assert torch.cosine_similarity(own.flatten(), expected.flatten(), dim=0) > angle
+        assert torch.equal(own, expected) == (rows == "sparse")
+
+
+def test_the_fastest_rows_are_measured_once(tmp_path, monkeypatch):
+    run = tiny_run(SCRIPTED, tmp_path / "run", "rows=fastest", "decisions=600")
+    train.train(run, quiet=True)
+    chosen = Run.reopen(run.folder).config.rows
+    assert chosen in ("sparse", "dense", "bfloat16")
+    monkeypatch.setattr(train, "fastest_rows", None)
+    again = Run.reopen(run.folder, ["decisions=1200"])
+    train.train(again, resume=True, quiet=True)
+    assert Run.reopen(run.folder).config.rows == chosen

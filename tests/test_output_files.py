@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from helpers import ALL_GAMES
 
-from card_envs.commands import command
+from card_envs.commands import arguments
 from card_envs.commands.cli import main
 from card_envs.utils import files
 
@@ -63,7 +63,7 @@ def test_what_must_be_writable_is_the_folder(tmp_path, monkeypatch):
     asked = []
     monkeypatch.setattr(os, "access", lambda place, mode: asked.append(place) or True)
     for name in (path, tmp_path / "new" / "result.json", os.devnull):
-        command.output_file(str(name))
+        arguments.output_file(str(name))
     assert asked == [tmp_path, tmp_path, Path(os.devnull)]
 
 

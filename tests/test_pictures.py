@@ -567,6 +567,7 @@ def test_no_display(monkeypatch):
 
 
 @pytest.mark.filterwarnings("ignore:.*Overwriting existing videos:UserWarning")
+@pytest.mark.slow
 @few_games
 def test_gymnasiums_wrappers(game, pygame, tmp_path):
     from gymnasium.wrappers import HumanRendering, RecordVideo, RenderCollection
@@ -598,6 +599,7 @@ def test_gymnasiums_wrappers(game, pygame, tmp_path):
     "ignore:.*Recorded episodes will not contain the last frame:UserWarning"
 )
 @pytest.mark.filterwarnings("ignore:.*Overwriting existing videos:UserWarning")
+@pytest.mark.slow
 @few_games
 def test_the_vector_environments_video(game, tmp_path):
     from gymnasium.wrappers.vector import RecordVideo
@@ -740,6 +742,7 @@ def test_a_renderer_names_the_modes():
         TableRenderer(game, "rgb", None, ("ansi", "human"), 2)
 
 
+@pytest.mark.slow
 @few_games
 def test_pettingzoos_wrappers(game, tmp_path):
     wrappers = pytest.importorskip("pettingzoo.utils.wrappers.record_video")

@@ -51,14 +51,14 @@ def test_walks_come_into_all_kinds_of_situations(game, num_players):
     kit = kit_of(game)
     found: Counter[str] = Counter()
     lengths = []
-    for seed in range(24):
+    for seed in range(32):
         positions = [copy_of(game, states) for states in walk(game, num_players, seed)]
         found += situations_in(game, positions)
         if is_over(positions[-1]) and seed % 4 == UNIFORM:
             lengths.append(len(positions))
     possible = {name for name, (fewest, _) in kit.situations.items() if num_players >= fewest}
     assert possible <= set(found)
-    assert len(lengths) == 6
+    assert len(lengths) == 8
     assert np.median(lengths) < kit.usual_length
 
 

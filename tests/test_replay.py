@@ -9,7 +9,7 @@ import pytest
 from helpers import ALL_GAMES, Habits, module_of, replayed
 
 import card_envs
-from card_envs.engine.history import FORMAT, Redraw, Replay, _checksum
+from card_envs.engine.history import FORMAT, Redraw, Replay, _digest
 
 
 def own_options(game):
@@ -49,7 +49,7 @@ def sealed(data):
     """The text of a replay with a checksum that is right, if it has one."""
     if "checksum" in data:
         data = {key: value for key, value in data.items() if key != "checksum"}
-        data["checksum"] = _checksum(data)
+        data["checksum"] = _digest(json.dumps(data, ensure_ascii=False))
     return json.dumps(data, ensure_ascii=False)
 
 

@@ -28,7 +28,7 @@ from helpers import (
 )
 
 import card_envs
-from card_envs.engine.history import Redraw, Replay, _checksum
+from card_envs.engine.history import Redraw, Replay, _digest
 from card_envs.envs.aec import CardEnv
 
 tables = pytest.mark.parametrize(("game", "num_players"), TABLES)
@@ -66,7 +66,8 @@ def sealed(data: dict[str, Any] | bytes) -> bytes:
     """A saved game of these entries, with a checksum that is right."""
     entries = json.loads(data) if isinstance(data, bytes) else dict(data)
     entries.pop("checksum", None)
-    return json.dumps({**entries, "checksum": _checksum(entries)}).encode()
+    checksum = _digest(json.dumps(entries, ensure_ascii=False))
+    return json.dumps({**entries, "checksum": checksum}).encode()
 
 
 # ---------------------------------------------------------------------------------------------

@@ -80,9 +80,10 @@ def test_the_code_of_a_page_runs_from_top_to_bottom(page, tmp_path, monkeypatch)
 
 def test_every_page_is_in_the_navigation_once():
     navigation = CONFIG.partition("\nnav:\n")[2].partition("\n\n")[0]
-    assert sorted(re.findall(r"[\w/]+\.md", navigation)) == [
-        page.relative_to(DOCS).as_posix() for page in PAGES
-    ]
+    tutorials = [script.with_suffix(".md") for script in (DOCS / "tutorials").glob("*.py")]
+    assert sorted(re.findall(r"[\w/]+\.md", navigation)) == sorted(
+        page.relative_to(DOCS).as_posix() for page in [*PAGES, *tutorials]
+    )
 
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=name_of)

@@ -230,7 +230,7 @@ def begin_text_seat(env: Any) -> None:
 
 def use_text_seat(env: Any) -> list[Any]:
     seen: list[Any] = []
-    if env._next_seed is None:
+    if not env._has_game:
         seen.append(env.reset(seed=1))
     for _ in range(_AFTER):
         seen.append(env.step("?"))

@@ -23,8 +23,8 @@ from rich.console import Console
 from rich.table import Table
 
 from card_envs.agents import NetworkAgent, make_agent, policy_path, shipped_policies
-from card_envs.commands import command
-from card_envs.commands.command import output_file
+from card_envs.commands import arguments, running
+from card_envs.commands.arguments import output_file
 from card_envs.contract.game import Game
 from card_envs.evaluation import deal_seeds
 from card_envs.evaluation.display import interval, short_names
@@ -58,14 +58,9 @@ PPO = {
 def response_config(
     path: Path, against: str, players: int, start: str, overrides: Sequence[str]
 ) -> Config:
-    """The game's configuration, changed into one against a frozen agent.
+    """A game's configuration, changed into one against an agent in all other seats.
 
-    Args:
-        path: The game's configuration.
-        against: The agent that holds all other seats.
-        players: The number of players.
-        start: The agent to start with: a policy's weights are copied, others are imitated.
-        overrides: ``KEY=VALUE``, as for ``training.train``.
+    The weights of ``start`` are copied if it is a policy; it is imitated otherwise.
 
     Raises:
         ValueError: The file cannot be read, or something in it or in the arguments is wrong.
@@ -146,12 +141,7 @@ def respond(
 ) -> dict[str, Any]:
     """Train, unless that is done, and measure what the response gains.
 
-    Args:
-        game: The game, so that a process that does not know it yet learns of it.
-        config: As from :func:`response_config`.
-        folder: Where the run is, or will be.
-        how: How its gain is measured.
-        command_line: The command that asks for it, for the record.
+    The game is there so that a process that does not know it yet learns of it.
 
     Returns:
         ``against`` and its ``identity``, ``num_players``, ``start``, ``decisions``, ``hours``,
@@ -268,8 +258,8 @@ def _main(argv: Sequence[str] | None) -> None:
     add("--out", type=Path, metavar="DIR", help=about)
     add_jobs_argument(parser, "runs")
     add("--json", type=output_file, metavar="FILE", help="write the result here as well")
-    command.add_games_argument(parser)
-    args = command.parse_arguments(parser, argv)
+    arguments.add_games_argument(parser)
+    args = arguments.parse_arguments(parser, argv)
     result = measure(args)
     if args.json:
         write_json(args.json, result)
@@ -278,7 +268,7 @@ def _main(argv: Sequence[str] | None) -> None:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """The command ``python -m training.best_response``; returns the exit status."""
-    return command.run("training.best_response", lambda: _main(argv))
+    return running.run("training.best_response", lambda: _main(argv))
 
 
 if __name__ == "__main__":

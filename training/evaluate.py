@@ -1,15 +1,14 @@
 """``python -m training.evaluate``: the same as ``card-envs evaluate``."""
 
-from __future__ import annotations
-
+import sys
 from collections.abc import Sequence
 
-from card_envs.commands.evaluation import evaluate_main
+from card_envs.commands import cli
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """The command ``python -m training.evaluate``; returns the exit status."""
-    return evaluate_main(argv, "training.evaluate")
+    """The command; returns the exit status."""
+    return cli.main(["evaluate", *(sys.argv[1:] if argv is None else argv)])
 
 
 if __name__ == "__main__":

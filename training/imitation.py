@@ -22,11 +22,6 @@ def imitate(learner: PPO, agent: Agent, quiet: bool = False) -> None:
 
     Games and minibatches are those of PPO; the policy's loss is the cross-entropy. If the weights
     are copied, only the value is left to learn. The learning rate decays to 0.
-
-    Args:
-        learner: The learner.
-        agent: The agent.
-        quiet: Whether to show no progress bar.
     """
     config, imitation = learner.config, learner.config.imitation
     teacher = Teacher(agent, learner.games, imitation.temperature, config.seed)
@@ -66,14 +61,8 @@ def _unknown(actions: NDArray[np.int64]) -> NDArray[np.float32]:
 
 
 class Teacher:
-    """The imitated agent, in the learner's seats of all games.
-
-    Args:
-        agent: The agent. A policy's actions are drawn from it.
-        games: The games.
-        temperature: Divides a policy's logits.
-        seed: Of the stream that a policy's actions are drawn from.
-    """
+    """The imitated agent, in the learner's seats of all games; a policy's actions are drawn from
+    it, at a temperature."""
 
     def __init__(self, agent: Agent, games: SelfPlayGames, temperature: float, seed: int) -> None:
         self._games = games
@@ -95,15 +84,8 @@ class Teacher:
         return checked_actions(self._agent, turn, self._agent.act)
 
     def targets(self, inputs: Rows, legal: Rows, actions: NDArray[np.int64]) -> torch.Tensor:
-        """What is learned (M, actions): the probability with which it takes each action.
-
-        Of agents that are not policies, or observe in another view than the learner, it is the
-        action that they took.
-
-        Args:
-            inputs: What the learner's networks take, (M, inputs).
-            legal: The action masks (M, actions).
-            actions: What it did, (M,).
+        """What is learned (M, actions): the probability with which it takes each action, or the
+        action that it took (M,) if it is no policy, or observes in another view than the learner.
         """
         game = self._games.game
         if self.network is None or self._agent.view != self._games.arena.view:

@@ -19,7 +19,7 @@ from typing import Any
 
 from card_envs.agents import NetworkAgent
 from card_envs.agents.network import write_policy
-from card_envs.commands import command
+from card_envs.commands import arguments, running
 from card_envs.utils.progress import track
 from training.improvement.config import ImprovementConfig
 from training.improvement.fitting import fit_policy
@@ -30,9 +30,9 @@ from training.improvement.labels import (
     read_labels,
     write_labels,
 )
-from training.runs.arguments import add_run_arguments, run_of
+from training.runs.arguments import add_run_arguments
 from training.runs.evaluation import evaluate_learner
-from training.runs.run import Run, use_threads
+from training.runs.run import Run, run_of, use_threads
 from training.runs.tasks import add_arguments, check_backend, do_tasks
 
 ImprovementRun = Run[ImprovementConfig]
@@ -49,16 +49,9 @@ def improve(
 ) -> Path:
     """Iterate, and export the policy.
 
-    Args:
-        run: The run; its folder must be new or empty unless ``resume``.
-        jobs: Shards that are labeled at a time; -1: as many as there are cores.
-        backend: Where: ``"loky"`` (this machine) or ``"ray"`` (a cluster), see ``do_tasks``.
-        resume: Whether to resume: finished shards and iterations are not made again.
-        command_line: For the policy's card.
-        quiet: Whether to show no progress bar.
-
-    Returns:
-        The path of the policy.
+    The folder must be new or empty unless the run is to resume: finished shards and iterations are
+    not made again. ``jobs`` shards are labeled at a time, see ``do_tasks`` for ``backend``. Returns
+    the path of the policy.
 
     Raises:
         ValueError: ``jobs`` or ``backend`` is not available, the folder is not empty, belongs to
@@ -154,7 +147,7 @@ def _main(argv: Sequence[str] | None) -> None:
     )
     add_run_arguments(parser, prefix="improve_")
     add_arguments(parser, "shards of labels")
-    args = command.parse_arguments(parser, argv)
+    args = arguments.parse_arguments(parser, argv)
     run, how = run_of(args, "training.improve", ImprovementConfig)
     path = improve(run, jobs=args.jobs, backend=args.backend, **how)
     done = len(run.progress)
@@ -168,7 +161,7 @@ def _main(argv: Sequence[str] | None) -> None:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """The command ``python -m training.improve``; returns the exit status."""
-    return command.run("training.improve", lambda: _main(argv))
+    return running.run("training.improve", lambda: _main(argv))
 
 
 if __name__ == "__main__":

@@ -2,7 +2,8 @@
 
 Read from top to bottom: the networks, a rollout with the decisions of all seats, their advantages,
 the update. On a CPU inputs and action masks are sparse rows (``training.networks.sparse``): of an
-observation about an eighth is not zero, and few actions are legal.
+observation about an eighth is not zero, and few actions are legal. A configuration's ``rows`` may
+ask for dense ones, in float32 or bfloat16.
 """
 
 from __future__ import annotations
@@ -217,6 +218,7 @@ class PPO:
     def __init__(self, game: Game, games: SelfPlayGames, config: Config) -> None:
         self.config, self.games = config, games
         self.device = device_of(config)
+        self._dtype = {"dense": torch.float32, "bfloat16": torch.bfloat16}.get(config.rows)
         self.generator = torch.Generator().manual_seed(config.seed)
         torch.manual_seed(config.seed)  # initial weights
         self.networks = ActorCritic(game, games.inputs, config).to(self.device)
@@ -256,7 +258,7 @@ class PPO:
         for _ in range(self.config.ppo.n_steps):
             inputs, legal = rollout.observe(games.observe(), games.arena.action_mask)
             actions, log_probs = (choose or self._draw)(
-                rows_on(self.device, inputs), rows_on(self.device, legal)
+                self._inputs(inputs), rows_on(self.device, legal)
             )
             rollout.decide(games.players, actions, log_probs)
             outcome = games.step(actions)
@@ -282,7 +284,7 @@ class PPO:
         return actions.cpu().numpy(), log_probs.cpu().numpy()
 
     def _values(self, inputs: SparseRows) -> NDArray[np.float32]:
-        return self.networks.values(rows_on(self.device, inputs)).cpu().numpy()
+        return self.networks.values(self._inputs(inputs)).cpu().numpy()
 
     def update(self) -> dict[str, float]:
         """Improve the networks on the rollout's complete decisions.
@@ -355,7 +357,10 @@ class PPO:
     def rows(self, places: NDArray[np.int64]) -> tuple[Rows, Rows]:
         """Inputs and action masks of some of the rollout's decisions."""
         inputs, legal = self.rollout.inputs.take(places), self.rollout.legal.take(places)
-        return rows_on(self.device, inputs), rows_on(self.device, legal)
+        return self._inputs(inputs), rows_on(self.device, legal)
+
+    def _inputs(self, rows: SparseRows) -> Rows:
+        return rows_on(self.device, rows, self._dtype)
 
     def _tensor(self, array: NDArray[Any]) -> torch.Tensor:
         return torch.from_numpy(np.ascontiguousarray(array)).to(self.device)

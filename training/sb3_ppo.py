@@ -20,7 +20,7 @@ from torch import nn
 
 from card_envs import export_policy
 from card_envs.agents import make_agent
-from card_envs.commands import command
+from card_envs.commands import arguments, running
 from card_envs.evaluation import evaluate
 from card_envs.evaluation.display import with_interval
 from card_envs.games import load_game
@@ -34,22 +34,8 @@ NUM_ENVS, N_STEPS = 256, 16
 def train(
     game: str, num_players: int, opponents: str, decisions: int, seed: int, hidden: int = 128
 ) -> tuple[MaskablePPO, float]:
-    """Train a model.
-
-    Args:
-        game: The game's id.
-        num_players: The number of players.
-        opponents: The agent in all other seats.
-        decisions: Learner decisions in all, rounded up to whole rollouts.
-        seed: Of the deals, the weights and the actions.
-        hidden: Units of each of the two hidden layers.
-
-    Returns:
-        The model, and learner decisions a second.
-
-    Raises:
-        ValueError: An argument is wrong.
-    """
+    """Train a model of two hidden layers of this size in a game of that id; returns it, and learner
+    decisions a second. Decisions are rounded up to whole rollouts."""
     envs = make_vec_env(
         game,
         NUM_ENVS,
@@ -83,15 +69,16 @@ def _main(argv: Sequence[str] | None) -> None:
     parser = argparse.ArgumentParser(
         prog="python -m training.sb3_ppo", description=(__doc__ or "").split("\n")[0]
     )
-    parser.add_argument("--game", default="beaver_gang", help="the game's id")
-    parser.add_argument("--players", type=int, metavar="N", help="default: the game's own")
-    parser.add_argument("--opponents", metavar="A", help="the agent in all other seats")
-    parser.add_argument("--decisions", type=int, default=500_000, metavar="N")
-    parser.add_argument("--seed", type=int, default=0, metavar="S")
-    parser.add_argument("--deals", type=int, default=500, metavar="N", help="of the evaluation")
-    parser.add_argument("--out", type=Path, default=Path("runs/sb3_ppo"), metavar="DIR")
-    command.add_games_argument(parser)
-    args = command.parse_arguments(parser, argv)
+    add = parser.add_argument
+    add("--game", default="beaver_gang", help="the game's id")
+    add("--players", type=int, metavar="N", help="default: the game's own")
+    add("--opponents", metavar="A", help="the agent in all other seats")
+    add("--decisions", type=int, default=500_000, metavar="N")
+    add("--seed", type=int, default=0, metavar="S")
+    add("--deals", type=int, default=500, metavar="N", help="of the evaluation")
+    add("--out", type=Path, default=Path("runs/sb3_ppo"), metavar="DIR")
+    arguments.add_games_argument(parser)
+    args = arguments.parse_arguments(parser, argv)
     game = load_game(args.game)
     players = game.check_num_players(args.players)
     opponents = args.opponents or game.default_opponent
@@ -112,7 +99,7 @@ def _main(argv: Sequence[str] | None) -> None:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """The command ``python -m training.sb3_ppo``; returns the exit status."""
-    return command.run("training.sb3_ppo", lambda: _main(argv))
+    return running.run("training.sb3_ppo", lambda: _main(argv))
 
 
 if __name__ == "__main__":

@@ -16,14 +16,12 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from card_envs.agents import shipped_policies
 from card_envs.agents.shipped import policies_folder
-from card_envs.commands import command
-from card_envs.commands.command import output_file
+from card_envs.commands import arguments, running
+from card_envs.commands.arguments import output_file
 from card_envs.contract.game import Game
-from card_envs.evaluation import WIN_BOUNDS, deal_seeds, estimate_mean, play_one_against
+from card_envs.evaluation import deal_seeds
 from card_envs.evaluation.display import short_names, with_interval
 from card_envs.games import GAMES, is_of_this_package, load_game
 from card_envs.utils.files import write_json, write_output, write_text
@@ -31,6 +29,7 @@ from card_envs.utils.markdown import markdown_table, with_section
 from card_envs.utils.progress import track
 from training.improvement.config import ImprovementConfig
 from training.runs.config import Config
+from training.runs.evaluation import against
 from training.runs.keys import read_yaml
 from training.runs.records import machine, predecessors, read_json
 from training.runs.run import Run
@@ -46,47 +45,22 @@ _SEARCH = "search:64"
 DEALS, QUICK_DEALS = 2000, 100
 
 
-def strength(game: Game, policy: str, deals: int, seed: int, quiet: bool = False) -> dict[str, Any]:
-    """A policy against the game's other agents, and its heuristic against random.
-
-    Args:
-        game: The game.
-        policy: The policy, a name or a file.
-        deals: How many at each table size.
-        seed: The deals' seed.
-        quiet: Whether to show no progress bar.
+def strength(game: Game, policy: str, deals: int, seed: int) -> dict[str, Any]:
+    """A policy, a name or a file, against the game's other agents, and its heuristic against
+    random, on this many deals at each table size.
 
     Returns:
         ``results``: rank reward, share of victories and share of truncated games at every table
         size; ``means``: the rank reward on average over table sizes; each with 95% intervals.
     """
-    sizes = range(game.min_players, game.max_players + 1)
+    sizes, seeds = range(game.min_players, game.max_players + 1), deal_seeds(seed, deals)
     pairs = _pairs(game, policy)
-    tables = [(pair, players) for pair in pairs for players in sizes]
-    results: list[dict[str, Any]] = []
-    ranks: dict[tuple[str, str], list[Any]] = {pair: [] for pair in pairs}
-    for (one, rest), n in track(tables, "tables", quiet=quiet):
-        [(_, played)] = play_one_against(game, one, rest, [n], deal_seeds(seed, deals))
-        rank, win = played.rank[..., 0].mean(axis=1), played.win[..., 0].mean(axis=1)
-        results.append(
-            {
-                "name": Path(one).stem,
-                "opponents": rest,
-                "num_players": n,
-                **estimate_mean(rank).to_json("rank"),
-                **estimate_mean(win, WIN_BOUNDS).to_json("win"),
-                "truncated": played.truncated_share,
-            }
-        )
-        ranks[one, rest].append(rank)
-    means = [
-        {
-            "name": Path(one).stem,
-            "opponents": rest,
-            **estimate_mean(np.mean(ranks[one, rest], axis=0)).to_json("rank"),
-        }
-        for one, rest in pairs
-    ]
+    results, means = [], []
+    for one, rest in track(pairs, "opponents", len(pairs)):
+        about = {"name": Path(one).stem, "opponents": rest}
+        rows, mean = against(game, one, rest, sizes, seeds)
+        results += [{**about, **row} for row in rows]
+        means.append({**about, **mean.to_json("rank")})
     return {"results": results, "means": means}
 
 
@@ -101,11 +75,7 @@ def _pairs(game: Game, policy: str) -> list[tuple[str, str]]:
 
 def summary_table(cards: Mapping[str, dict[str, Any]]) -> str:
     """The shipped policies' mean strength over table sizes, and how much a search with their own
-    rollouts gains among them, as a Markdown table.
-
-    Args:
-        cards: The policies' cards by the game's id.
-    """
+    rollouts gains among them, as a Markdown table, given the policies' cards by the game's id."""
     rows = []
     for game_id, card in cards.items():
         means = {
@@ -143,31 +113,20 @@ def shipped_cards() -> dict[str, dict[str, Any]]:
 
 
 def updated_readme(cards: Mapping[str, dict[str, Any]]) -> str:
-    """README.md with its table of results renewed, given the policies' cards by the game's id.
-
-    Raises:
-        ValueError: It has no place for the table.
-    """
+    """README.md with its table of results renewed, given the policies' cards by the game's id;
+    ValueError if it has no place for it."""
     return with_section(README.read_text(encoding="utf-8"), "results", summary_table(cards))
 
 
 def open_run(folder: Path) -> Run[Any]:
-    """The run in a folder, of training or of expert iteration.
-
-    Raises:
-        ValueError: The folder holds no run.
-    """
+    """The run in a folder, of training or of expert iteration."""
     is_improvement = "iterations" in read_yaml(folder / "config.yaml")
     return Run.reopen(folder, (), ImprovementConfig if is_improvement else Config)
 
 
 def _shippable(folder: Path, replace: bool) -> tuple[Run[Any], Path, bool]:
-    """The run in a folder, where its policy goes, and whether README.md shows it; all that can be
-    refused is, before anything is measured.
-
-    Raises:
-        ValueError: The folder holds no finished run, or there is such a policy already.
-    """
+    """The run in a folder, where its policy goes, and whether README.md shows it; whatever can be
+    refused is, with a ValueError, before anything is measured."""
     run = open_run(folder)
     if not run.is_finished:
         raise ValueError(
@@ -203,8 +162,8 @@ def _main(argv: Sequence[str] | None) -> None:
     add("--quick", action="store_const", dest="deals", const=QUICK_DEALS, help=about)
     add("--seed", type=int, default=0, metavar="S", help="the deals' seed (default: 0)")
     add("--replace", action="store_true", help="replace the shipped policy of the same name")
-    command.add_games_argument(parser)
-    args = command.parse_arguments(parser, argv)
+    arguments.add_games_argument(parser)
+    args = arguments.parse_arguments(parser, argv)
     if args.readme:
         write_text(README, updated_readme(shipped_cards()))
         return
@@ -239,7 +198,7 @@ def _main(argv: Sequence[str] | None) -> None:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """The command ``python -m training.ship``; returns the exit status."""
-    return command.run("training.ship", lambda: _main(argv))
+    return running.run("training.ship", lambda: _main(argv))
 
 
 if __name__ == "__main__":

@@ -19,11 +19,12 @@ import joblib
 from pydantic import Field, field_validator
 
 from card_envs.agents import AgentLike, make_agent
-from card_envs.commands import command
-from card_envs.commands.command import output_file
+from card_envs.commands import arguments, running
+from card_envs.commands.arguments import output_file
 from card_envs.contract.game import Game
-from card_envs.evaluation import deal_seeds, play_one_against
+from card_envs.evaluation import deal_seeds
 from card_envs.utils.files import write_json
+from training.runs import evaluation
 from training.runs.config import Config
 from training.runs.keys import Section, check, load, read_yaml, with_overrides
 from training.runs.records import command_as_typed, identity, read_json, versions, write_or_print
@@ -78,13 +79,7 @@ def run_one(
 ) -> dict[str, Any]:
     """Train, unless that is done, and measure the policy.
 
-    Args:
-        game: The game, so that a process that does not know it yet learns of it.
-        config: The run's configuration.
-        folder: Where it is, or will be.
-        study: What it is measured for.
-        sizes: The numbers of players.
-        command_line: The command that asks for it, for the record.
+    The game is there so that a process that does not know it yet learns of it.
 
     Returns:
         ``decisions``, ``hours``, ``cpu_minutes`` (of this process), ``machine``, ``deals``, and
@@ -142,23 +137,15 @@ def ranks_against(
     """An agent's rank reward among copies of each of some agents, by the rules of a run: for each
     of these by number of players."""
     seeds = deal_seeds(_DEALS_SEED, deals)
-    return {
-        name: {
-            str(players): float(played.rank[..., 0].mean())
-            for players, played in play_one_against(run.game, agent, name, sizes, seeds, run.rules)
-        }
-        for name in against
-    }
+    found = {}
+    for name in against:
+        rows, _ = evaluation.against(run.game, agent, name, sizes, seeds, run.rules)
+        found[name] = {str(row["num_players"]): row["rank"] for row in rows}
+    return found
 
 
 def run_study(path: Path, out: Path, jobs: int, games_from: Sequence[str] = ()) -> dict[str, Any]:
-    """Train all missing runs, and return what is written as JSON.
-
-    Args:
-        path: The study's file.
-        out: The folder of its runs.
-        jobs: Runs at a time; -1: as many as there are cores.
-        games_from: Modules with games, for the record.
+    """Train all missing runs of a study's file in a folder, and return what is written as JSON.
 
     Raises:
         ValueError: The study is wrong, or a folder holds another run.
@@ -213,15 +200,15 @@ def _main(argv: Sequence[str] | None) -> None:
     add_jobs_argument(parser, "runs")
     about = "write the result to FILE; default: print"
     add("--json", type=output_file, metavar="FILE", help=about)
-    command.add_games_argument(parser)
-    args = command.parse_arguments(parser, argv)
+    arguments.add_games_argument(parser)
+    args = arguments.parse_arguments(parser, argv)
     out = args.out or Path("runs") / args.study.stem
     write_or_print(args.json, run_study(args.study, out, args.jobs, args.games_from))
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """The command ``python -m training.study``; returns the exit status."""
-    return command.run("training.study", lambda: _main(argv))
+    return running.run("training.study", lambda: _main(argv))
 
 
 if __name__ == "__main__":

@@ -1,15 +1,14 @@
 """``python -m training.tournament``: the same as ``card-envs tournament``."""
 
-from __future__ import annotations
-
+import sys
 from collections.abc import Sequence
 
-from card_envs.commands.evaluation import tournament_main
+from card_envs.commands import cli
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """The command ``python -m training.tournament``; returns the exit status."""
-    return tournament_main(argv, "training.tournament")
+    """The command; returns the exit status."""
+    return cli.main(["tournament", *(sys.argv[1:] if argv is None else argv)])
 
 
 if __name__ == "__main__":

@@ -24,15 +24,15 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeRemainingColumn
 from torch.utils.tensorboard import SummaryWriter
 
-from card_envs.commands import command
+from card_envs.commands import arguments, running
 from training.games.selfplay import SelfPlayGames
 from training.imitation import imitate
 from training.ppo import PPO, device_of
 from training.runs import checkpoint
-from training.runs.arguments import add_run_arguments, run_of
+from training.runs.arguments import add_run_arguments
 from training.runs.config import Config
 from training.runs.evaluation import evaluate_learner, plot_learning_curve
-from training.runs.run import Run, use_threads
+from training.runs.run import Run, run_of, use_threads
 
 logger = logging.getLogger("card_envs")
 
@@ -40,18 +40,14 @@ logger = logging.getLogger("card_envs")
 def train(
     run: Run[Config], *, resume: bool = False, command_line: str = "", quiet: bool = False
 ) -> Path:
-    """Train, and export the policy.
+    """Train, export the policy, and return its path.
 
     Args:
         run: The run; its folder must be new or empty unless ``resume``.
         resume: Whether to resume from the checkpoint in the folder; a run that was interrupted
             before its first one starts over.
-        command_line: The command that begins the run, or gives it another length, for the policy's
-            card.
+        command_line: The command that begins the run, or gives it another length, for the card.
         quiet: Whether to show no progress bar.
-
-    Returns:
-        The path of the policy.
 
     Raises:
         ValueError: The folder is not empty or belongs to another process, its checkpoint is
@@ -63,15 +59,8 @@ def train(
 
 
 def train_or_resume(run: Run[Config], command_line: str) -> Path:
-    """The run's policy: trained or resumed, unless the run is finished.
-
-    Args:
-        run: The run.
-        command_line: As for :func:`train`.
-
-    Raises:
-        ValueError: The folder holds another run, or a damaged one.
-    """
+    """The run's policy: trained or resumed, unless the run is finished; ValueError if the folder
+    holds another run, or a damaged one."""
     with run.lock():
         resume = run.has_begun()
         if resume and run.is_finished:
@@ -86,6 +75,9 @@ def _train(run: Run[Config], resume: bool, command_line: str, quiet: bool) -> Pa
     if resume:
         run.check_resumable()
     else:
+        if config.rows == "fastest":
+            run = Run(config.model_copy(update={"rows": fastest_rows(run)}), run.folder)
+            config = run.config
         run.begin(command_line)
     learner = make_learner(run)
     is_resumed = resume and _has_checkpoint(run)
@@ -113,33 +105,31 @@ def _has_checkpoint(run: Run[Config]) -> bool:
 
 
 def make_learner(run: Run[Config]) -> PPO:
-    """The learner that a run's configuration describes, with its games.
+    """The learner that a run's configuration describes, with its games; ValueError if its device is
+    not available."""
+    config, game = run.config, run.game
+    tables = config.environment, config.opponents, run.agents, config.seed
+    games = SelfPlayGames(game, *tables, config.network, config.truncation)
+    return PPO(game, games, config)
 
-    Raises:
-        ValueError: Its device is not available.
-    """
-    config = run.config
-    games = SelfPlayGames(
-        run.game,
-        config.environment,
-        config.opponents,
-        run.agents,
-        config.seed,
-        config.network,
-        config.truncation,
-    )
-    return PPO(run.game, games, config)
+
+def fastest_rows(run: Run[Config]) -> str:
+    """The form of input rows with which this machine takes least time for an iteration."""
+    seconds = {}
+    for rows in ("sparse", "dense", "bfloat16"):
+        config = run.config.model_copy(update={"rows": rows})
+        learner = make_learner(Run(config, run.folder))
+        learner.begin()
+        for _ in range(3):  # the first ones compile
+            begin = time.process_time()
+            learner.collect()
+            learner.update()
+            seconds[rows] = time.process_time() - begin
+    return min(seconds, key=lambda rows: seconds[rows])
 
 
 class Session:
-    """A run from its beginning or its checkpoint to its end.
-
-    Args:
-        run: The run.
-        learner: Its learner.
-        progress: How far earlier sessions of the run had come.
-        quiet: Whether to show no progress bar.
-    """
+    """A run from its beginning, or from its checkpoint's progress, to its end."""
 
     def __init__(
         self, run: Run[Config], learner: PPO, progress: checkpoint.Progress, quiet: bool
@@ -275,7 +265,7 @@ def _main(argv: Sequence[str] | None) -> None:
         prog="python -m training.train", description=(__doc__ or "").split("\n")[0]
     )
     add_run_arguments(parser, prefix="")
-    args = command.parse_arguments(parser, argv)
+    args = arguments.parse_arguments(parser, argv)
     run, how = run_of(args, "training.train", Config)
     path = train(run, **how)
     print(f"The policy is in {path}; its learning curve is {run.folder / 'learning_curve.png'}.")
@@ -283,7 +273,7 @@ def _main(argv: Sequence[str] | None) -> None:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """The command ``python -m training.train``; returns the exit status."""
-    return command.run("training.train", lambda: _main(argv))
+    return running.run("training.train", lambda: _main(argv))
 
 
 if __name__ == "__main__":

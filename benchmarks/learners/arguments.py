@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from torch import nn
 
 from card_envs.agents.network import Network, write_policy
-from card_envs.commands import command
+from card_envs.commands import arguments
 from card_envs.contract.game import Game
 from card_envs.games import load_game
 
@@ -36,8 +36,8 @@ def parse_arguments(module: str, doc: str) -> tuple[argparse.Namespace, Game]:
     parser.add_argument(
         "--draws", action="store_true", help="let the policy draw its actions when it plays"
     )
-    command.add_games_argument(parser)
-    args = command.parse_arguments(parser, None)
+    arguments.add_games_argument(parser)
+    args = arguments.parse_arguments(parser, None)
     return args, load_game(args.game)
 
 

@@ -25,6 +25,7 @@ TABLES: dict[str, Callable[[dict[str, Any]], str]] = {
     "decision": speed.decision,
     "games": games.games,
     "memory": learning.memory,
+    "page": speed.page,
     "policies": strength.policy,
     "rendering": speed.rendering,
     "search": strength.search,

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from benchmarks.tables import TABLES, kind_of
-from card_envs.commands import command
+from card_envs.commands import running
 from training.runs.records import read_json
 
 
@@ -26,7 +26,7 @@ def _main(argv: Sequence[str] | None) -> None:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """The command ``python -m benchmarks.tables``; returns the exit status."""
-    return command.run("benchmarks.tables", lambda: _main(argv))
+    return running.run("benchmarks.tables", lambda: _main(argv))
 
 
 if __name__ == "__main__":

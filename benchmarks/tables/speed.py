@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import statistics
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -214,3 +215,21 @@ def web(measured: dict[str, Any]) -> str:
     header += ["answer, ms", "1 in 20 takes more than"]
     header += ["own turn again, ms", "1 in 20 takes more than", "server's cores", "errors"]
     return "\n\n".join([markdown_table(header, rows, 8), origin(measured)])
+
+
+def page(measured: dict[str, Any]) -> str:
+    """The page of a watched game, which ``benchmarks.page`` opens in a browser."""
+    results = measured["results"]
+    painted = statistics.median(results["first_paint_ms"])
+    rows = [
+        [
+            str(game["moves"]),
+            three_digits(game["moves_per_second"]),
+            three_digits(game["frames_per_second"]),
+            three_digits(game["longest_frame_ms"]),
+        ]
+        for game in results["watched"]
+    ]
+    header = ["moves of the game", "moves a second", "frames a second", "longest frame, ms"]
+    sentence = f"The start page is painted after {painted:.0f} ms (median)."
+    return "\n\n".join([sentence, markdown_table(header, rows, 4), origin(measured)])

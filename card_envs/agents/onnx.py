@@ -118,7 +118,9 @@ class OnnxModel:
                 f"the output must be floats {action_mask.shape} or integers "
                 f"{action_mask.shape[:1]}, got {output.dtype} {output.shape}"
             )
-        return np.where(action_mask, np.nan_to_num(output), -np.inf).argmax(axis=1), following
+        # NaN and -inf are as low as can be, but legal.
+        scores = np.where(action_mask, np.fmax(output, np.finfo(output.dtype).min), -np.inf)
+        return scores.argmax(axis=1), following
 
 
 def _brief(error: Exception) -> str:
@@ -148,8 +150,13 @@ class OnnxAgent(_OnnxPolicy, Agent):
     """A feed-forward model as an agent."""
 
     def act(self, turn: Turn) -> NDArray[np.int64]:
-        """The model's actions (M,)."""
-        return self.model.act(turn.observation, turn.action_mask, {})[0]
+        """The model's actions (M,); where only one is legal it is not asked."""
+        mask = turn.action_mask
+        actions: NDArray[np.int64] = mask.argmax(axis=1)
+        choices = np.flatnonzero(np.count_nonzero(mask, axis=1) > 1)
+        if len(choices):
+            actions[choices] = self.model.act(turn.observation[choices], mask[choices], {})[0]
+        return actions
 
 
 class RecurrentOnnxAgent(_OnnxPolicy, FollowingAgent):

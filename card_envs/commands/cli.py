@@ -3,41 +3,36 @@
 from __future__ import annotations
 
 import argparse
-import json
+import os
+import re
 import sys
-import time
-from collections.abc import Iterable, Mapping, Sequence
-from pathlib import Path
+from collections.abc import Sequence
+from typing import NoReturn
 
-from card_envs.agents import (
-    Agent,
-    GameForfeitedError,
-    agent_names,
-    make_agent,
-    shipped_policies,
-)
-from card_envs.commands import command
-from card_envs.commands.command import add_games_argument, parse_arguments
-from card_envs.commands.compilation import compile_game
+from card_envs.commands import running
+from card_envs.commands.arguments import add_games_argument, parse_arguments
+from card_envs.commands.compilation import add_compile
 from card_envs.commands.evaluation import add_evaluate, add_tournament
+from card_envs.commands.info import add_info
+from card_envs.commands.play import add_play
 from card_envs.commands.record import add_record
 from card_envs.commands.replay import add_replay
 from card_envs.commands.serve import add_serve
-from card_envs.contract.description import describe_game
-from card_envs.contract.game import VIEW_OPTIONS, Game, View
-from card_envs.engine.history import Replay
-from card_envs.engine.seeds import check_seed
-from card_envs.engine.table import BaseTable
-from card_envs.games import about, load_game, load_games
-from card_envs.render.text import describe
-from card_envs.text.answers import meant, near
+from card_envs.utils.extras import import_extra
 from card_envs.utils.version import VERSION
-from card_envs.utils.words import counted, filled, ranges, table
+from card_envs.utils.words import did_you_mean
 
 _PROGRAM = "card-envs"
-_RULE = "-" * 80
-# Of more actions than this only their kinds are shown, so that the table stays on the screen.
-_SCREENFUL = 20
+
+
+class _Parser(argparse.ArgumentParser):
+    """A parser that proposes a choice for one that there is not."""
+
+    def error(self, message: str) -> NoReturn:
+        """Print the error and leave."""
+        wrong = re.search(r"invalid choice: '(.*?)' \(choose from (.*)\)", message)
+        hint = did_you_mean(wrong[1], re.findall(r"[\w-]+", wrong[2])) if wrong else ""
+        super().error(message + hint)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -50,325 +45,30 @@ def main(argv: Sequence[str] | None = None) -> int:
         The exit status.
     """
 
-    def run() -> int | None:
-        args = parse_arguments(_parser(), argv)
-        status: int | None = args.run(args)
-        return status
-
-    return command.run(_PROGRAM, run)
-
-
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog=_PROGRAM,
-        description="Card games with hidden information, in the terminal and the browser.",
-    )
-    parser.add_argument("--version", action="version", version=f"{_PROGRAM} {VERSION}")
-    add_games_argument(parser)
-    commands = parser.add_subparsers(metavar="COMMAND", required=True)
-
-    listing = commands.add_parser("list", help="list the games")
-    listing.set_defaults(run=_run_list)
-
-    info = commands.add_parser("info", help="options, actions, observation and agents of a game")
-    info.add_argument("game", metavar="GAME", help="a game's id, see list")
-    info.add_argument("--json", action="store_true", help="the same as JSON")
-    info.set_defaults(run=_run_info)
-
-    play = commands.add_parser("play", help="play a game against agents")
-    play.add_argument("game", metavar="GAME", help="a game's id, see list")
-    play.add_argument(
-        "--players", type=int, metavar="N", help="number of players (default: the game's)"
-    )
-    play.add_argument("--seat", type=int, default=0, metavar="K", help="your seat (default: 0)")
-    play.add_argument(
-        "--opponents",
-        nargs="+",
-        default=[],
-        metavar="A",
-        help="an agent for all other seats, or one for each from your left: random, heuristic, "
-        "a shipped policy, search:N, cmd:PROGRAM or the path of a policy file (default: heuristic, "
-        "if the game has one)",
-    )
-    play.add_argument(
-        "--seed", type=int, metavar="S", help="the game's seed (default: a random one)"
-    )
-    command.add_options_argument(play, "options of the game or of your view")
-    play.add_argument(
-        "--save", type=command.output_file, metavar="FILE", help="write a replay file at the end"
-    )
-    play.set_defaults(run=_run_play)
-
-    add_replay(commands)
-
-    compiling = commands.add_parser("compile", help="compile games ahead of their first use")
-    compiling.add_argument(
-        "games", nargs="*", metavar="GAME", help="games' ids, see list (default: all games)"
-    )
-    compiling.set_defaults(run=_run_compile)
-
-    add_evaluate(commands)
-    add_tournament(commands)
-    add_record(commands)
-    add_serve(commands)
-
-    for subparser in commands.choices.values():
-        add_games_argument(subparser)
-    return parser
-
-
-# ---------------------------------------------------------------------------------------------
-# list, info
-# ---------------------------------------------------------------------------------------------
-
-
-def _run_list(args: argparse.Namespace) -> None:
-    rows = [["game", "title", "players", "actions", "observation", "policies"]]
-    for game in load_games():
-        rows.append(
-            [
-                game.id,
-                game.title,
-                f"{game.min_players}-{game.max_players}",
-                str(game.num_actions),
-                str(game.fields.size),
-                ", ".join(shipped_policies(game)) or "-",
-            ]
+    def run() -> None:
+        parser = _Parser(
+            prog=_PROGRAM,
+            description="Card games with hidden information, in the terminal and the browser.",
         )
-    print(table(rows, align="<<>>>"))
+        parser.add_argument("--version", action="version", version=f"{_PROGRAM} {VERSION}")
+        add_games_argument(parser)
+        commands = parser.add_subparsers(metavar="COMMAND", required=True)
+        add_info(commands)
+        add_play(commands)
+        add_replay(commands)
+        add_compile(commands)
+        add_evaluate(commands)
+        add_tournament(commands)
+        add_record(commands)
+        add_serve(commands)
+        for command in commands.choices.values():
+            add_games_argument(command)
+        if "_ARGCOMPLETE" in os.environ:  # the shell asks
+            import_extra("argcomplete", "completion").autocomplete(parser)
+        args = parse_arguments(parser, argv, commands.choices.values())
+        args.run(args)
 
-
-def _run_info(args: argparse.Namespace) -> None:
-    game = load_game(args.game)
-
-    if args.json:
-        about = {**describe_game(game), "agents": agent_names(game)}
-        print(json.dumps(about, indent=2))
-    else:
-        print(_describe_game(game))
-
-
-def _describe_game(game: Game) -> str:
-    summary = [
-        ["players", f"{game.min_players} to {game.max_players}"],
-        ["actions", str(game.num_actions)],
-        ["observation", f"{game.fields.size} values from 0 to 1"],
-        ["agents", ", ".join(agent_names(game))],
-        ["PettingZoo", f'card_envs.make("{game.id}", num_players={game.max_players})'],
-        ["Gymnasium", f'gymnasium.make("{game.gymnasium_id}")'],
-    ]
-    options = [["option", "default", "allowed", "meaning"]]
-    options += [[o.name, repr(o.default), o.allowed, o.doc] for o in (*game.options, *VIEW_OPTIONS)]
-    actions = [["index", "action (# a number, ... more words)"]]
-    groups = game.actions.groups(range(game.num_actions))
-    actions += [[ranges(numbers), group] for group, numbers in groups.items()]
-    fields = [("index", "field", "shape", "scale", "meaning"), *game.fields.rows()]
-    return "\n\n".join(
-        [
-            f"{game.title} ({game.name})",
-            *filter(None, [filled(about(game), indent="")]),
-            table(summary),
-            "Options (--option KEY=VALUE)\n" + table(options),
-            "Actions\n" + table(actions),
-            "A player's observation (seats are relative: their own is 0, then clockwise)\n"
-            + table(fields),
-        ]
-    )
-
-
-# ---------------------------------------------------------------------------------------------
-# play
-# ---------------------------------------------------------------------------------------------
-
-
-def _run_play(args: argparse.Namespace) -> int:
-    game = load_game(args.game)
-    num_players = game.check_num_players(args.players)
-    options, view = game.split_options(game.parse_options(args.option))
-    if not 0 <= args.seat < num_players:
-        raise ValueError(f"--seat must be from 0 to {num_players - 1}, got {args.seat}")
-    seed = check_seed(args.seed)
-    opponents = _seat_opponents(game, args.opponents, num_players, args.seat, seed)
-    agents = [opponents.get(player) for player in range(num_players)]
-    table = BaseTable(game, agents, seed=seed, **options)
-    return _Session(table, args.seat, view, args.save).play()
-
-
-def _seat_opponents(
-    game: Game, names: Sequence[str], num_players: int, seat: int, seed: int
-) -> dict[int, Agent]:
-    """The agents by player."""
-    others = num_players - 1
-    if len(names) < 2:
-        names = [*names, game.default_opponent][:1] * others
-    if len(names) != others:
-        raise ValueError(
-            f"--opponents must be one name, or one for each of the {others} other seats, "
-            f"got {len(names)}"
-        )
-    # Agents of the same name must not make the same random choices.
-    return {
-        (seat + k) % num_players: make_agent(name, game, seed=(seed + k) % 2**64)
-        for k, name in enumerate(names, 1)
-    }
-
-
-class _Session:
-    """A game between a person and agents."""
-
-    def __init__(self, table: BaseTable, seat: int, view: View, path: Path | None) -> None:
-        self._table = table
-        self._seat = seat
-        self._view = view
-        self._path = path
-        # What the others did since the person's last decision, as they may know it: player and
-        # actions in words.
-        self._story: list[tuple[int, list[str]]] = []
-
-    def save(self) -> None:
-        """Write the replay so far, if a file was named."""
-        if self._path is not None:
-            Replay.of(self._table).save(self._path)
-
-    def play(self) -> int:
-        """Play to the end, or until the person quits or interrupts."""
-        try:
-            return self._play()
-        except KeyboardInterrupt:  # an opponent thinks, or the table is shown
-            print("\nYou left the game.")
-            return self._finish()
-        finally:
-            for _, agent in self._opponents():
-                agent.close()
-
-    def _play(self) -> int:
-        self._introduce()
-        while not self._table.is_over:
-            player = self._table.player
-            if player == self._seat:
-                action = self._ask()
-                if action is None:
-                    print("You left the game.")
-                    return self._finish()
-            else:
-                try:
-                    action = self._table.choose()
-                except GameForfeitedError as error:
-                    print(f"The game is over. Player {player}, {error}.")
-                    self._table.forfeit(player)
-                    return self._finish()
-                self._remember(player, action)
-            self._table.step(action)
-        self._show_table()
-        self._show_result()
-        return self._finish()
-
-    def _opponents(self) -> list[tuple[int, Agent]]:
-        """Players and their agents."""
-        return [(k, agent) for k, agent in enumerate(self._table.agents) if agent is not None]
-
-    def _introduce(self) -> None:
-        seed, _ = self._table.history
-        print(f"{self._table.game.title}, seed {seed}. You are player {self._seat}.")
-        for player, agent in self._opponents():
-            print(f"Player {player} is {agent.name}.")
-
-    def _remember(self, player: int, action: int) -> None:
-        if not self._story or self._story[-1][0] != player:
-            self._story.append((player, []))
-        name = self._table.game.public_action_name(self._table.states, 0, action)
-        self._story[-1][1].append(name)
-
-    def _show_table(self) -> None:
-        print(_RULE)
-        for player, actions in self._story:
-            print(f"Player {player}: {'; '.join(actions)}.")
-        if self._story:
-            print()
-        self._story.clear()
-        table = self._table
-        print(describe(table.game, table.states, 0, self._seat, self._view.codes[0]))
-
-    def _ask(self) -> int | None:
-        """The person's action; None if they quit."""
-        game = self._table.game
-        names = {action: game.action_name(action) for action in self._table.legal_actions()}
-        self._show_table()
-        groups = game.actions.groups(names)
-        is_long = len(names) > _SCREENFUL
-        print(f"\n{_grouped(groups, names) if is_long else _listed(names, names)}")
-        while True:
-            try:
-                answer = input("Your action (number or words, ? for all, q to quit): ").strip()
-            except (EOFError, KeyboardInterrupt, RuntimeError):  # the last: there is no stdin
-                print()
-                return None
-            except UnicodeDecodeError:
-                answer = "this"
-            if answer.lower() == "q":
-                return None
-            found = meant(answer, names)
-            if len(found) == 1:
-                print(f"You: {names[found[0]]}.")
-                return found[0]
-            print(_explain(answer, found, names))
-
-    def _show_result(self) -> None:
-        places = self._table.places
-        own = places[self._seat]
-        shared = " (shared)" if places.count(own) > 1 else ""
-        print(f"\nYour place: {own} of {len(places)}{shared}.")
-
-    def _finish(self) -> int:
-        try:
-            self.save()
-        except OSError as error:
-            print(f"{_PROGRAM}: error: {error}", file=sys.stderr)
-            return 2
-        if self._path is not None:
-            print(f"The replay is in {self._path}.")
-        return 0
-
-
-def _listed(actions: Iterable[int], names: Mapping[int, str]) -> str:
-    """Actions with their numbers, a line each."""
-    return "\n".join(f"{action:>5}  {names[action]}" for action in actions)
-
-
-def _grouped(groups: Mapping[str, Sequence[int]], names: Mapping[int, str]) -> str:
-    """The groups of actions, a line each."""
-    return "\n".join(
-        _listed(actions, names)
-        if len(actions) == 1
-        else f"{'':>5}  {group} ({counted(len(actions), 'action')})"
-        for group, actions in groups.items()
-    )
-
-
-def _explain(answer: str, found: Sequence[int], names: Mapping[int, str]) -> str:
-    """What to say to an answer that is not one action."""
-    if answer == "?":
-        return _listed(names, names)
-    if found:
-        return f"{_listed(found, names)}\n{answer!r} could mean any of these."
-    if others := near(answer, names):
-        return f"{_listed(others, names)}\n{answer!r} has the words of these, but in another order."
-    possible = "what ? shows" if len(names) > _SCREENFUL else ranges(list(names))
-    return f"{answer!r} is not possible here; you can enter {possible}, or q to quit."
-
-
-# ---------------------------------------------------------------------------------------------
-# compile
-# ---------------------------------------------------------------------------------------------
-
-
-def _run_compile(args: argparse.Namespace) -> None:
-    games = [load_game(name) for name in args.games] or load_games()
-
-    for game in games:
-        begun = time.monotonic()
-        compile_game(game)
-        print(f"{game.name}: {time.monotonic() - begun:.1f} s")
+    return running.run(_PROGRAM, run)
 
 
 if __name__ == "__main__":

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import argparse
+import time
+from typing import Any
+
 import numba
 
+from card_envs.commands.arguments import add_game_argument
 from card_envs.contract.game import Game
 from card_envs.datasets import Recording
 from card_envs.engine.batch import BatchEngine
 from card_envs.envs.aec import CardEnv
 from card_envs.envs.single_seat_vector import SingleSeatVectorEnv
+from card_envs.games import load_game, load_games
 from card_envs.kernels.jit import COMPILED
 
 
@@ -38,3 +44,25 @@ def compile_game(game: Game) -> None:
     games.step(infos["action_mask"].argmax(axis=1))
     for recorded in Recording(game, ["random"] * game.default_players, games=1, seed=1):
         list(recorded.first_agents_decisions())
+
+
+def add_compile(commands: Any) -> None:
+    """Add the command ``compile`` to a program; the parsed arguments hold ``run``.
+
+    Args:
+        commands: What ``ArgumentParser.add_subparsers`` returned.
+    """
+    compiling = commands.add_parser("compile", help="compile games ahead of their first use")
+    add_game_argument(
+        compiling, "games", nargs="*", help="games' ids, see list (default: all games)"
+    )
+    compiling.set_defaults(run=_run_compile)
+
+
+def _run_compile(args: argparse.Namespace) -> None:
+    games = [load_game(name) for name in args.games] or load_games()
+
+    for game in games:
+        begun = time.monotonic()
+        compile_game(game)
+        print(f"{game.name}: {time.monotonic() - begun:.1f} s")

@@ -11,8 +11,8 @@ import argparse
 from collections.abc import Sequence
 from itertools import groupby
 
-from card_envs.commands import command
-from card_envs.commands.command import add_games_argument, import_games, parse_arguments
+from card_envs.commands import running
+from card_envs.commands.arguments import add_games_argument, import_games, parse_arguments
 from card_envs.contract.actions import Action, Actions, Parameter, examples
 from card_envs.contract.game import VIEW_OPTIONS, Game, Option
 from card_envs.games import GAMES, is_of_this_package, load_game, rules_file
@@ -129,7 +129,7 @@ def _main(argv: Sequence[str] | None) -> None:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """The command ``python -m card_envs.commands.docs``; returns the exit status."""
-    return command.run("card_envs.commands.docs", lambda: _main(argv))
+    return running.run("card_envs.commands.docs", lambda: _main(argv))
 
 
 if __name__ == "__main__":

@@ -1,16 +1,16 @@
-"""The commands ``evaluate`` and ``tournament``, of ``card-envs`` and of ``python -m training``."""
+"""The commands ``evaluate`` and ``tournament``."""
 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from card_envs.commands import command
+from card_envs.commands import arguments, running
 from card_envs.evaluation.display import (
     check_display,
     check_picture_name,
+    plot_evaluation,
     plot_ratings,
     show_evaluation,
     show_tournament,
@@ -31,13 +31,22 @@ def add_evaluate(subparsers: Subparsers) -> None:
     """Add the command ``evaluate`` to a program.
 
     The parsed arguments hold ``run``: ``run(args)`` carries out the command. Errors are reported,
-    and games of other packages registered, by the program (``card_envs.commands.command``).
+    and games of other packages registered, by the program (``card_envs.commands.running``).
 
     Args:
         subparsers: What ``ArgumentParser.add_subparsers`` returned.
     """
     parser = subparsers.add_parser("evaluate", help=_EVALUATE, description=_EVALUATE)
-    _add_evaluate_arguments(parser)
+    arguments.add_game_argument(parser)
+    parser.add_argument(
+        "--agents",
+        nargs="+",
+        required=True,
+        metavar="A",
+        help=f"the table, one agent for each player: {arguments.AGENTS}",
+    )
+    _add_deals_arguments(parser, "deals", 1000)
+    parser.set_defaults(run=_run_evaluate)
 
 
 def add_tournament(subparsers: Subparsers) -> None:
@@ -47,64 +56,13 @@ def add_tournament(subparsers: Subparsers) -> None:
         subparsers: What ``ArgumentParser.add_subparsers`` returned.
     """
     parser = subparsers.add_parser("tournament", help=_TOURNAMENT, description=_TOURNAMENT)
-    _add_tournament_arguments(parser)
-
-
-def evaluate_main(argv: Sequence[str] | None = None, program: str = "evaluate") -> int:
-    """The command ``evaluate`` as a program of its own.
-
-    Args:
-        argv: The arguments; None: those of the process.
-        program: What it is called in errors.
-
-    Returns:
-        The exit status.
-    """
-    return _main(_add_evaluate_arguments, _EVALUATE, argv, program)
-
-
-def tournament_main(argv: Sequence[str] | None = None, program: str = "tournament") -> int:
-    """The command ``tournament`` as a program of its own.
-
-    Args:
-        argv: The arguments; None: those of the process.
-        program: What it is called in errors.
-
-    Returns:
-        The exit status.
-    """
-    return _main(_add_tournament_arguments, _TOURNAMENT, argv, program)
-
-
-def _main(
-    add_arguments: Callable[[argparse.ArgumentParser], None],
-    description: str,
-    argv: Sequence[str] | None,
-    program: str,
-) -> int:
-    parser = argparse.ArgumentParser(prog=f"python -m {program}", description=description)
-    add_arguments(parser)
-    command.add_games_argument(parser)
-
-    def main() -> None:
-        args = command.parse_arguments(parser, argv)
-        args.run(args)
-
-    return command.run(program, main)
-
-
-def _add_evaluate_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("game", metavar="GAME", help="a game's id, such as beaver_gang")
+    arguments.add_game_argument(parser)
     parser.add_argument(
-        "--agents",
-        nargs="+",
-        required=True,
-        metavar="A",
-        help="the table, one agent for each player: random, heuristic, ppo, search:N, "
-        "cmd:PROGRAM, a policy file, …",
+        "--agents", nargs="+", required=True, metavar="A", help="two or more different agents"
     )
-    _add_deals_arguments(parser, "deals", 1000)
-    parser.set_defaults(run=_run_evaluate)
+    parser.add_argument("--players", type=int, required=True, metavar="N", help="players per table")
+    _add_deals_arguments(parser, "deals of each table", 200)
+    parser.set_defaults(run=_run_tournament)
 
 
 def _add_deals_arguments(parser: argparse.ArgumentParser, what: str, deals: int) -> None:
@@ -119,12 +77,15 @@ def _add_deals_arguments(parser: argparse.ArgumentParser, what: str, deals: int)
     parser.add_argument(
         "--seed", type=int, default=0, metavar="S", help="the deals' seed (default: 0)"
     )
-    command.add_options_argument(parser)
+    arguments.add_options_argument(parser)
     parser.add_argument(
         "--json",
-        type=command.output_file,
+        type=arguments.output_file,
         metavar="FILE",
         help="write the result here as well",
+    )
+    parser.add_argument(
+        "--plot", type=_picture_file, metavar="FILE.png", help="draw the result here as well"
     )
 
 
@@ -132,27 +93,18 @@ def _run_evaluate(args: argparse.Namespace) -> None:
     game = load_game(args.game)
     options = game.parse_options(args.option)
     check_display()
-    result = evaluate(game, args.agents, args.deals, args.seed, options).to_json()
+    result = evaluate(game, args.agents, args.deals, args.seed, options, progress=True)
+    data = result.to_json()
     if args.json:  # before anything that may fail, such as a terminal
-        write_json(args.json, result)
-    show_evaluation(result)
-
-
-def _add_tournament_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("game", metavar="GAME", help="a game's id, such as beaver_gang")
-    parser.add_argument(
-        "--agents", nargs="+", required=True, metavar="A", help="two or more different agents"
-    )
-    parser.add_argument("--players", type=int, required=True, metavar="N", help="players per table")
-    _add_deals_arguments(parser, "deals of each table", 200)
-    parser.add_argument(
-        "--plot", type=_picture_file, metavar="FILE.png", help="draw the result here as well"
-    )
-    parser.set_defaults(run=_run_tournament)
+        write_json(args.json, data)
+    if args.plot:
+        plot_evaluation(data, args.plot, f"{game.title}, {result.num_players} players")
+    show_evaluation(data)
+    running.check_answers(result.programs)
 
 
 def _picture_file(text: str) -> Path:
-    path = command.output_file(text)
+    path = arguments.output_file(text)
     try:
         check_picture_name(path)
     except ValueError as error:
@@ -166,9 +118,11 @@ def _run_tournament(args: argparse.Namespace) -> None:
     check_display()
     result = run_tournament(
         game, args.agents, args.players, args.deals, args.seed, options, progress=True
-    ).to_json()
+    )
+    data = result.to_json()
     if args.json:
-        write_json(args.json, result)
+        write_json(args.json, data)
     if args.plot:
-        plot_ratings(result, args.plot, f"{game.title}, {args.players} players")
-    show_tournament(result)
+        plot_ratings(data, args.plot, f"{game.title}, {args.players} players")
+    show_tournament(data)
+    running.check_answers(result.summary.programs)

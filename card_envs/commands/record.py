@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from contextlib import ExitStack
 from typing import Any
 
-from card_envs.commands import command
+from card_envs.commands import arguments, running
 from card_envs.contract.game import VIEW_OPTIONS
 from card_envs.datasets.minari_dataset import MinariWriter
 from card_envs.datasets.recording import RecordedGames, Recording
@@ -30,19 +30,18 @@ def add_record(subparsers: Any) -> None:
         subparsers: What ``ArgumentParser.add_subparsers`` returned.
     """
     parser = subparsers.add_parser("record", help=_RECORD, description=_RECORD)
-    parser.add_argument("game", metavar="GAME", help="a game's id, see list")
+    arguments.add_game_argument(parser)
     parser.add_argument(
         "--agents",
         nargs="+",
         required=True,
         metavar="A",
-        help="the table, one agent for each player: random, heuristic, ppo, search:N, "
-        "cmd:PROGRAM, a policy file, …",
+        help=f"the table, one agent for each player: {arguments.AGENTS}",
     )
     parser.add_argument("--games", type=int, required=True, metavar="N", help="number of games")
     parser.add_argument(
         "--out",
-        type=command.new_output_file,
+        type=arguments.new_output_file,
         metavar="FILE",
         help="write the games as replays, one line of JSON each; FILE must not exist",
     )
@@ -55,7 +54,7 @@ def add_record(subparsers: Any) -> None:
     parser.add_argument(
         "--seed", type=int, default=0, metavar="S", help="other seeds give other games (default: 0)"
     )
-    command.add_options_argument(
+    arguments.add_options_argument(
         parser, "options of the game and, with --minari, memory and features of the first agent"
     )
     parser.set_defaults(run=_run_record)
@@ -112,6 +111,7 @@ def _run_record(args: argparse.Namespace) -> None:
             f"{minari.path}: {counted(minari.episodes, 'episode')} of {args.agents[0]}.",
             file=sys.stderr,
         )
+    running.check_answers(recording.take_reports())
 
 
 def _with_progress(recording: Recording) -> Iterable[RecordedGames]:

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from card_envs.commands import command
+from card_envs.commands.arguments import output_file
 from card_envs.contract.observing import MEMORY_PERFECT
 from card_envs.contract.scene import Scene, mover
 from card_envs.contract.style import Style
@@ -51,9 +51,7 @@ def add_replay(subparsers: Any) -> None:
         ("svg", "a picture that can be scaled"),
         ("png", "a picture"),
     ):
-        kind.add_argument(
-            f"--{name}", type=command.output_file, metavar="FILE", help=f"write {what}"
-        )
+        kind.add_argument(f"--{name}", type=output_file, metavar="FILE", help=f"write {what}")
     parser.add_argument(
         "--at",
         type=int,

@@ -9,6 +9,7 @@ from typing import Any
 
 import platformdirs
 
+from card_envs.commands.arguments import AGENTS
 from card_envs.utils.extras import import_extra
 
 _LIBRARIES = ("pydantic", "yaml", "starlette", "uvicorn", "websockets")
@@ -51,7 +52,14 @@ def add_serve(commands: Any) -> None:
         action="extend",
         default=[],
         metavar="NAME",
-        help="offer these agents too, such as search:1000, cmd:PROGRAM or a policy file's path",
+        help=f"offer these agents too: {AGENTS}",
+    )
+    parser.add_argument(
+        "--tables",
+        type=Path,
+        metavar="DIR",
+        default=Path(platformdirs.user_cache_dir("card_envs", appauthor=False)) / "tables",
+        help="keep unfinished games in this folder (default: in the user's cache folder)",
     )
     parser.add_argument(
         "--open",
@@ -75,7 +83,7 @@ def _serve(args: argparse.Namespace) -> None:
         policies=args.policies,
         agents=tuple(args.agent),
         runs=args.runs,
-        kept=Path(platformdirs.user_cache_dir("card_envs", appauthor=False)) / "tables",
+        kept=args.tables,
         is_open=args.open,
     )
     app = create_app(settings)

@@ -12,6 +12,7 @@ from card_envs.contract.agent import Agent, Follower, FollowingAgent, Turn
 from card_envs.contract.cards import (
     PACKED_BITS,
     count_packed,
+    deal_packed,
     draw_card,
     draw_packed,
     lay_out,
@@ -22,12 +23,16 @@ from card_envs.contract.game import Game, Option, View
 from card_envs.contract.observing import (
     MEMORY_NONE,
     MEMORY_PERFECT,
+    allow,
+    clear_fields,
     entry,
     index,
     relative_seat,
     share,
     table_of,
     thermometers,
+    write_counts,
+    write_row,
 )
 from card_envs.contract.outcome import begin, begin_step, common_dtype, end_step, pay_points
 from card_envs.contract.outlook import promise
@@ -38,12 +43,14 @@ from card_envs.contract.scene import (
     Scene,
     Seat,
     Zone,
+    cards_of,
     clockwise,
+    hand_of,
     is_over,
     label_of,
-    mover,
-    place_of,
-    standing,
+    request,
+    scene_of,
+    seat_of,
     to_move,
 )
 from card_envs.contract.seat_order import to_the_left
@@ -51,15 +58,16 @@ from card_envs.contract.style import Face, Style
 from card_envs.kernels.bytewise import EACH, bits_of, eight, find_place, sum_of
 from card_envs.kernels.jit import inline, jit
 from card_envs.kernels.portable_math import exp, log
-from card_envs.kernels.rng import draw_below, mix, seed_stream
+from card_envs.kernels.rng import draw_below, mix, reseed, seed_stream
 from card_envs.kernels.scratch import scratch
-from card_envs.utils.words import capitalized, counted, listed
+from card_envs.utils.words import ORDINALS, capitalized, counted, listed
 
 __all__ = [
     "EACH",
     "MAX_SCALE",
     "MEMORY_NONE",
     "MEMORY_PERFECT",
+    "ORDINALS",
     "PACKED_BITS",
     "Action",
     "Actions",
@@ -82,14 +90,18 @@ __all__ = [
     "Turn",
     "View",
     "Zone",
+    "allow",
     "begin",
     "begin_step",
     "bits_of",
     "capitalized",
+    "cards_of",
+    "clear_fields",
     "clockwise",
     "common_dtype",
     "count_packed",
     "counted",
+    "deal_packed",
     "draw_below",
     "draw_card",
     "draw_packed",
@@ -98,6 +110,7 @@ __all__ = [
     "entry",
     "exp",
     "find_place",
+    "hand_of",
     "index",
     "inline",
     "is_over",
@@ -107,19 +120,22 @@ __all__ = [
     "listed",
     "log",
     "mix",
-    "mover",
     "pay_points",
-    "place_of",
     "promise",
     "relative_seat",
+    "request",
+    "reseed",
+    "scene_of",
     "scratch",
+    "seat_of",
     "seed_stream",
     "share",
     "shuffle",
-    "standing",
     "sum_of",
     "table_of",
     "thermometers",
     "to_move",
     "to_the_left",
+    "write_counts",
+    "write_row",
 ]

@@ -10,6 +10,7 @@ import string
 from collections import namedtuple
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -82,17 +83,17 @@ class Parameter:
             return f"{self.values[0]}..{self.values[-1]}"
         return examples([json.dumps(value) for value in self.values], " or ")
 
-    def position(self, value: Any) -> int:
+    def position(self, value: Any, name: str) -> int:
         """The position of a value among all values, from 0.
 
         Raises:
-            ValueError: There is no such value; the message says what is allowed.
+            ValueError: There is no such value; the message says of which name, and what is allowed.
         """
         # True and 1.0 are equal to 1, and lists have no hash.
         is_value = isinstance(value, (str, int, np.integer)) and not isinstance(value, bool)
         if is_value and value in self._positions:
             return self._positions[value]
-        raise ValueError(f"must be {self.allowed}, got {value!r}")
+        raise ValueError(f"{name} must be {self.allowed}, got {value!r}")
 
     def cards(self, value: Value) -> dict[str, int]:
         """The cards that a value stands for: the number of each, by name."""
@@ -227,13 +228,9 @@ class Action:
             needed = ", ".join(self.parameters) or "no parameter"
             given = ", ".join(map(str, values)) or "none"
             raise ValueError(f"{self.kind!r} takes {needed}, got {given}")
-        positions = []
-        for name, parameter in self.parameters.items():
-            try:
-                positions.append(parameter.position(values[name]))
-            except ValueError as error:
-                raise ValueError(f"{name} {error}") from None
-        number = self._numbers.get(tuple(positions))
+        parameters = self.parameters.items()
+        positions = tuple(parameter.position(values[name], name) for name, parameter in parameters)
+        number = self._numbers.get(positions)
         if number is None:
             given = ", ".join(f"{name} {value!r}" for name, value in values.items())
             raise ValueError(f"{self.kind!r} has no action with {given}")
@@ -290,11 +287,8 @@ class Actions:
         self._kinds = {kind.kind: kind for kind in kinds}
         if len(self._kinds) != len(kinds) or not kinds:
             raise ValueError("a game has at least one kind of actions, each of another name")
-        self._firsts: dict[str, int] = {}
-        size = 0
-        for kind in kinds:
-            self._firsts[kind.kind] = size
-            size += len(kind)
+        *firsts, size = accumulate(map(len, kinds), initial=0)
+        self._firsts = dict(zip(self._kinds, firsts, strict=True))
         #: Number of actions.
         self.size = size
         self._of = [(kind, number) for kind in kinds for number in range(len(kind))]

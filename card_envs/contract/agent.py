@@ -139,6 +139,22 @@ class Followers:
         self._known.append((agent, agent.follow(self._options)))
         return self._known[-1][1]
 
+    def seated(self, agents: Sequence[Agent | None]) -> list[tuple[Follower, list[int]]]:
+        """The followers of those who follow among these agents, each with all places of its agent:
+        one that is there twice follows for several seats."""
+        for agent in agents:
+            if isinstance(agent, FollowingAgent):
+                self.of(agent)
+        places = [
+            (follower, [k for k, agent in enumerate(agents) if agent is known])
+            for known, follower in self._known
+        ]
+        return [(follower, own) for follower, own in places if own]
+
+    def answer_of(self, agent: Agent) -> Callable[[Turn], NDArray[np.int64]]:
+        """What is called for an agent's actions: ``act``, or ``decide`` of its follower."""
+        return self.of(agent).decide if isinstance(agent, FollowingAgent) else agent.act
+
 
 def turn_of(game: Game, states: NDArray[np.void], indices: NDArray[np.int64], view: View) -> Turn:
     """The turn of the players to move in the games ``indices``, observed in a view."""
@@ -187,7 +203,7 @@ def checked_actions(
     try:
         return _checked(agent, turn, act)
     except Exception as error:
-        error.add_note(f"This is about the agent {agent.name!r}.")  # the command line reads it
+        error.add_note(f"raised by the agent {agent.name!r}")  # which the command line shows
         raise
 
 

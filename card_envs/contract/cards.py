@@ -15,9 +15,7 @@ def shuffle(s, cards, size):
     """Shuffle ``cards[:size]`` in place with the record's random stream (Fisher-Yates)."""
     for last in range(size - 1, 0, -1):
         other = draw_below(s, last + 1)
-        card = cards[last]
-        cards[last] = cards[other]
-        cards[other] = card
+        cards[last], cards[other] = cards[other], cards[last]
 
 
 @jit
@@ -44,6 +42,17 @@ def draw_card(s, counts, size):
         kind += 1
     counts[kind] -= 1
     return kind
+
+
+@jit
+def deal_packed(s, pool, counts, place, number):
+    """Move this many random cards from a packed multiset to ``counts[place]``; returns the rest."""
+    size = count_packed(pool)
+    for dealt in range(number):
+        kind = draw_packed(s, pool, size - dealt)
+        counts[place, kind] += 1
+        pool -= 1 << PACKED_BITS * kind
+    return pool
 
 
 @jit

@@ -8,6 +8,7 @@ import math
 from collections import namedtuple
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import Any, TypeVar
 
 import numpy as np
@@ -97,11 +98,8 @@ class Fields:
         self._fields = {field.name: field for field in fields}
         if len(self._fields) != len(fields):
             raise ValueError("two fields have the same name")
-        self._offsets: dict[str, int] = {}
-        size = 0
-        for field in fields:
-            self._offsets[field.name] = size
-            size += field.size
+        *offsets, size = accumulate((field.size for field in fields), initial=0)
+        self._offsets = dict(zip(self._fields, offsets, strict=True))
         #: Number of values of the vector.
         self.size = size
         #: float32 (size,): the divisor of each value's units.

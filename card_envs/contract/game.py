@@ -1,4 +1,4 @@
-"""``Game``: the contract that every game fulfils, and the options that all games share."""
+"""``Game``: the contract that every game fulfils."""
 
 from __future__ import annotations
 
@@ -15,8 +15,12 @@ from numpy.typing import NDArray
 from card_envs.contract.actions import Actions
 from card_envs.contract.fields import Fields
 from card_envs.contract.full_state import byte_fields
-from card_envs.contract.observing import MEMORY_MODES
-from card_envs.contract.outcome import REWARD_MODES, common_dtype
+from card_envs.contract.options import COMMON_OPTIONS as COMMON_OPTIONS
+from card_envs.contract.options import ENVIRONMENT_ARGUMENTS as ENVIRONMENT_ARGUMENTS
+from card_envs.contract.options import VIEW_OPTIONS as VIEW_OPTIONS
+from card_envs.contract.options import Option as Option
+from card_envs.contract.options import View as View
+from card_envs.contract.outcome import common_dtype
 from card_envs.contract.style import Style
 from card_envs.kernels.code_cache import cache_folder
 from card_envs.kernels.jit import COMPILED, jit, package_of
@@ -36,156 +40,12 @@ MOST_PLAYERS = 16
 _USUAL_PLAYERS = 4
 
 
-@dataclass(frozen=True)
-class Option:
-    """One option; kernels get it as an integer.
-
-    Either one of ``choices``, or a bool if the default is one, or a whole number from ``minimum``
-    to ``maximum`` (with ``default=None`` also None, which kernels get as 0).
-    """
-
-    name: str
-    default: str | int | bool | None
-    doc: str
-    choices: tuple[str, ...] = ()
-    minimum: int = 0
-    maximum: int = 0
-
-    @property
-    def allowed(self) -> str:
-        """The allowed values, in words."""
-        if self.choices:
-            return " or ".join(repr(choice) for choice in self.choices)
-        if isinstance(self.default, bool):
-            return "True or False"
-        text = f"a whole number from {self.minimum} to {self.maximum}"
-        return f"None or {text}" if self.default is None else text
-
-    def check(self, value: Any) -> str | int | bool | None:
-        """The value as a plain Python one.
-
-        Raises:
-            ValueError: It is not allowed; the message says what is.
-        """
-        if self.choices:
-            if isinstance(value, str) and value in self.choices:
-                return value
-        elif isinstance(self.default, bool):
-            if isinstance(value, (bool, np.bool_)):
-                return bool(value)
-        elif value is None:
-            if self.default is None:
-                return None
-        else:
-            number = as_whole_number(value)
-            if number is not None and self.minimum <= number <= self.maximum:
-                return number
-        raise ValueError(f"{self.name} must be {self.allowed}, got {value!r}")
-
-    def encode(self, value: str | int | bool | None) -> int:
-        """The integer that kernels get for a checked value."""
-        if self.choices:
-            return self.choices.index(str(value))
-        return int(value or 0)
-
-    def parse(self, text: str) -> Any:
-        """The value of a text from the command line, not yet checked."""
-        if self.choices:
-            return text
-        words = {"true": True, "false": False, "none": None}
-        if text.lower() in words:
-            return words[text.lower()]
-        try:
-            return int(text)
-        except ValueError:
-            return text
-
-
 def check_is_game(game: Any) -> None:
     """Raise a TypeError unless it is a ``Game``."""
     if not isinstance(game, Game):
         raise TypeError(
             f"a Game is needed, such as card_envs.load_game('beaver_gang'), got {game!r}"
         )
-
-
-#: Options of every game, in the order in which ``reset`` takes them.
-COMMON_OPTIONS = (
-    Option(
-        "reward",
-        "rank",
-        "the reward: final rank, a win, or points after each round",
-        choices=REWARD_MODES,
-    ),
-    Option(
-        "max_steps",
-        DEFAULT_MAX_STEPS,
-        "decisions, of all players, after which a game is truncated",
-        minimum=1,
-        maximum=500_000,
-    ),
-)
-
-
-@dataclass(frozen=True)
-class View:
-    """What an observer sees: what is written into its observations.
-
-    Args:
-        memory: ``"perfect"`` (perfect recall: everything that the player has been able to learn) or
-            ``"none"`` (what they can see now).
-        features: Whether derived fields are written, or left 0.
-
-    Raises:
-        ValueError: A value is not allowed; the message says what is.
-    """
-
-    memory: str = "perfect"
-    features: bool = True
-
-    def __post_init__(self) -> None:
-        for option in VIEW_OPTIONS:
-            object.__setattr__(self, option.name, option.check(getattr(self, option.name)))
-
-    @property
-    def codes(self) -> tuple[int, int]:
-        """``memory`` and ``features`` as ``observe`` takes them."""
-        return MEMORY_MODES.index(self.memory), int(self.features)
-
-
-#: Options of an observer, not of the game.
-VIEW_OPTIONS = (
-    Option(
-        "memory",
-        "perfect",
-        "whether observations have perfect recall or show what can be seen now",
-        choices=MEMORY_MODES,
-    ),
-    Option("features", True, "whether derived fields are written, or left 0"),
-)
-
-
-#: Arguments of the environments, whose names no option of a game may have.
-ENVIRONMENT_ARGUMENTS = frozenset(
-    {
-        "autoreset_mode",
-        "copy",
-        "device",
-        "game",
-        "mask",
-        "max_tries",
-        "num_envs",
-        "num_players",
-        "num_threads",
-        "observation_dtype",
-        "on_illegal",
-        "opponents",
-        "render_mode",
-        "render_perspective",
-        "seat",
-        "skip_forced",
-    }
-)
 
 
 @jit
@@ -256,9 +116,7 @@ class Game:
             "style": Style(),
         }
         for name, default in defaults.items():
-            if getattr(self, name) is None or (
-                name == "default_players" and not getattr(self, name)
-            ):
+            if getattr(self, name) in (None, 0):
                 object.__setattr__(self, name, default)
         self._check()
 
@@ -284,11 +142,11 @@ class Game:
         if missing:
             raise ValueError(f"{self.id}: state_dtype lacks {', '.join(missing)} of common_dtype")
         own = [option.name for option in self.own_options]
-        others = {option.name for option in (*COMMON_OPTIONS, *VIEW_OPTIONS)}
-        for k, name in enumerate(own):
+        names = [option.name for option in (*COMMON_OPTIONS, *VIEW_OPTIONS, *self.own_options)]
+        for name in own:
             if name in ENVIRONMENT_ARGUMENTS:
                 raise ValueError(f"{self.id}: environments have an argument {name!r}")
-            if name in others or name in own[:k]:
+            if names.count(name) > 1:
                 raise ValueError(f"{self.id}: there is already an option {name!r}")
         reset = getattr(self.rules.reset, "py_func", self.rules.reset)  # a kernel's Python function
         taken, given = len(signature(reset).parameters), 6 + len(own)
@@ -352,14 +210,6 @@ class Game:
     def options(self) -> tuple[Option, ...]:
         """All options but the number of players, in the order in which ``reset`` takes them."""
         return COMMON_OPTIONS + self.own_options
-
-    def option(self, name: str) -> Option:
-        """The game's or an observer's option of that name.
-
-        Raises:
-            KeyError: There is none.
-        """
-        return {option.name: option for option in (*self.options, *VIEW_OPTIONS)}[name]
 
     def check_options(
         self, options: Mapping[str, Any], arguments: Sequence[str] = ()

@@ -1,4 +1,4 @@
-"""Helpers with which all games write their observations.
+"""Helpers with which all games write their observations and masks.
 
 Writing observations is most of a decision's time, so:
 
@@ -74,6 +74,35 @@ def _entry(out, table, place):
     if out.dtype == types.uint8:
         return lambda out, table, place: table[1][index(place)]
     return lambda out, table, place: table[0][index(place)]
+
+
+@inline
+def clear_fields(out, first, end):
+    """Set the values from ``first`` to before ``end`` to 0."""
+    for k in range(first, end):
+        out[index(k)] = 0.0
+
+
+@inline
+def allow(action_mask, first, count):
+    """Write 1 for this many actions from ``first`` on; returns their number."""
+    for k in range(count):
+        action_mask[index(first + k)] = 1
+    return count
+
+
+@inline
+def write_row(out, first, table, row, width):
+    """A row of one of ``table_of``'s tables, whose rows have this width, from ``first`` on."""
+    for k in range(width):
+        out[index(first + k)] = entry(out, table, width * row + k)
+
+
+@inline
+def write_counts(out, first, counts, scale):
+    """An array of numbers of units from 0 to ``scale``, from ``first`` on."""
+    for k in range(len(counts)):
+        out[index(first + k)] = share(out, int(counts[k]), scale)
 
 
 def table_of(

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from card_envs.kernels.jit import jit
+from card_envs.kernels.scratch import clear
 
 #: Values of a record's ``reward_mode``, and their names as an option.
 RANK, WIN, SCORE = 0, 1, 2
@@ -35,17 +36,12 @@ def common_dtype(max_players: int) -> list[tuple[Any, ...]]:
 
 @jit
 def begin(s, seed, num_players, reward_mode, max_steps):
-    """Set the common entries for a new game."""
+    """Begin a new game: set the common entries, and all others to 0."""
+    clear(s)
     s.seed = seed
     s.num_players = num_players
     s.reward_mode = reward_mode
     s.max_steps = max_steps
-    s.steps = 0
-    s.terminated = False
-    s.truncated = False
-    for player in range(len(s.rewards)):
-        s.rewards[player] = 0.0
-        s.standing[player] = 0
 
 
 @jit
@@ -62,8 +58,7 @@ def pay_points(s, points, scale, in_round):
     ``in_round`` is a set of players (bit p is player p); all others get nothing.
     """
     if s.reward_mode == SCORE:
-        total = 0.0
-        count = 0
+        total, count = 0.0, 0
         for player in range(s.num_players):
             if in_round >> player & 1:
                 total += points[player]
@@ -82,10 +77,8 @@ def pay_standing(s):
         for player in range(n):
             balance = 0
             for other in range(n):
-                if s.standing[player] > s.standing[other]:
-                    balance += 1
-                elif s.standing[player] < s.standing[other]:
-                    balance -= 1
+                balance += s.standing[player] > s.standing[other]
+                balance -= s.standing[player] < s.standing[other]
             s.rewards[player] = balance / (n - 1)
     elif s.reward_mode == WIN:
         best = s.standing[0]
@@ -93,11 +86,9 @@ def pay_standing(s):
             best = max(best, s.standing[player])
         winners = 0
         for player in range(n):
-            if s.standing[player] == best:
-                winners += 1
+            winners += s.standing[player] == best
         for player in range(n):
-            if s.standing[player] == best:
-                s.rewards[player] = 1.0 / winners
+            s.rewards[player] = (s.standing[player] == best) / winners
 
 
 @jit

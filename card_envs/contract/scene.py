@@ -5,7 +5,7 @@ A game's ``scene.py`` fills it in. It holds nothing hidden, so renderers may sho
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -155,12 +155,6 @@ def label_of(player: int, observer: int) -> str:
     return "you" if player == observer else f"player {player}"
 
 
-def place_of(s: Any, player: int, observer: int) -> str:
-    """Where a player sits relative to the observer."""
-    seat = (player - observer) % int(s["num_players"])
-    return f"{seat} left" if seat else "you"
-
-
 def is_over(s: Any) -> bool:
     """Whether the game has ended or was truncated."""
     return bool(s["terminated"] or s["truncated"])
@@ -182,24 +176,107 @@ def clockwise(s: Any, observer: int) -> list[int]:
     return [(observer + seat) % n for seat in range(n)]
 
 
-def standing(
-    s: Any, observer: int, results: Sequence[str], wins: str
-) -> tuple[str, tuple[RankedPlayer, ...]]:
-    """The heading and the ranking by the record's ``standing``; empty while the game runs.
+def cards_of(
+    counts: Iterable[int], names: Sequence[str], plurals: Sequence[str]
+) -> tuple[Card, ...]:
+    """A number of cards of each kind; kinds of which there is none are left out."""
+    kinds = zip(names, counts, plurals, strict=True)
+    return tuple(Card(name, int(count), plural) for name, count, plural in kinds if count)
+
+
+def hand_of(known: tuple[Card, ...], size: int) -> Zone:
+    """Another player's hand of this size: the cards that are known, the others face down."""
+    hidden = size - sum(card.count for card in known)
+    return Zone("hand", (*known, Card(count=hidden)) if hidden else known)
+
+
+def seat_of(
+    s: Any,
+    player: int,
+    observer: int,
+    *,
+    mark: str = "",
+    counters: Iterable[tuple[str, str | int]] = (),
+    zones: Iterable[Zone] = (),
+    note: str = "",
+) -> Seat:
+    """A player's ``Seat``: what is given, and what the record says of every player."""
+    return Seat(
+        player=player,
+        label=label_of(player, observer),
+        place=f"{seat} left" if (seat := (player - observer) % int(s["num_players"])) else "you",
+        to_move=to_move(s, player),
+        mark=mark,
+        counters=tuple(counters),
+        zones=tuple(zones),
+        note=note,
+    )
+
+
+def request(s: Any, observer: int, what: str) -> str:
+    """A prompt: what the player to move is to do, such as ``"play a card"``."""
+    if s["current_player"] == observer:
+        return f"Your turn: {what}."
+    return f"Player {s['current_player']} is to {what}."
+
+
+def scene_of(
+    s: Any,
+    observer: int,
+    *,
+    title: str,
+    seats: Iterable[Seat],
+    zones: Iterable[Zone] = (),
+    grids: Iterable[Grid] = (),
+    notes: Iterable[str] = (),
+    legend: Iterable[tuple[str, str]] = (),
+    prompt: Callable[[Any, int], str],
+    results: Sequence[str],
+    wins: str,
+) -> Scene:
+    """A ``Scene``, with the standing when the game is over.
 
     Args:
         s: The record.
         observer: The observing player.
-        results: What to say beside each player.
+        title: As of ``Scene``, like the arguments up to the legend.
+        seats: All seats.
+        zones: Cards that belong to nobody.
+        grids: What is known or was scored, in numbers.
+        notes: Sentences.
+        legend: Signs and what they mean.
+        prompt: ``prompt(s, observer)``: what is to be decided; called while the game runs.
+        results: What to say beside each player in the standing.
         wins: What wins a game, such as ``"the highest total"``.
     """
-    if not is_over(s):
-        return "", ()
+    heading, ranking = _standing(s, observer, results, wins) if is_over(s) else ("", ())
+    return Scene(
+        title=title,
+        observer=observer,
+        seats=tuple(seats),
+        zones=tuple(zones),
+        grids=tuple(grids),
+        notes=tuple(notes),
+        legend=tuple(legend),
+        prompt="" if is_over(s) else prompt(s, observer),
+        standing=ranking,
+        standing_title=heading,
+    )
+
+
+def places_of(s: Any) -> list[int]:
+    """Each player's rank by the record's ``standing``, from 1; level players share it."""
     values = s["standing"][: s["num_players"]].tolist()
-    places = [1 + sum(other > value for other in values) for value in values]
+    return [1 + sum(other > value for other in values) for value in values]
+
+
+def _standing(
+    s: Any, observer: int, results: Sequence[str], wins: str
+) -> tuple[str, tuple[RankedPlayer, ...]]:
+    """The heading and the ranking by the record's ``standing``."""
     rows = tuple(
         RankedPlayer(place, label_of(player, observer), results[player])
-        for place, player in sorted(zip(places, range(len(values)), strict=True))
+        for place, player in sorted((place, player) for player, place in enumerate(places_of(s)))
     )
     if s["truncated"]:
         decisions = counted(int(s["steps"]), "decision")

@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from card_envs.agents import AgentLike
+from card_envs.agents import AgentLike, ProgramAgent
+from card_envs.agents.programs import ProgramReport
 from card_envs.contract.game import Game, View
 from card_envs.engine.arena import Arena
 from card_envs.engine.history import Replay
@@ -211,6 +212,11 @@ class Recording:
             for first in range(0, self.games, _GAMES_AT_ONCE):
                 numbers = range(first, min(first + _GAMES_AT_ONCE, self.games))
                 yield self._play(np.array([mix(start ^ np.uint64(k)) for k in numbers], np.uint64))
+
+    def take_reports(self) -> list[ProgramReport]:
+        """The reports on the programs among the agents, since the last call."""
+        programs = [agent for agent in self._agents if isinstance(agent, ProgramAgent)]
+        return [program.take_report() for program in programs]
 
     def _play(self, seeds: NDArray[np.uint64]) -> RecordedGames:
         games, n = len(seeds), self.num_players

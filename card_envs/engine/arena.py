@@ -17,7 +17,6 @@ from card_envs.contract.agent import (
     Agent,
     Follower,
     Followers,
-    FollowingAgent,
     Turn,
     checked_actions,
 )
@@ -161,7 +160,7 @@ class Arena(Portable):
             [(self.view if agent is None else agent.view).codes for agent in self.agents], np.int64
         )
         networks = [None if agent is None else agent.network_kernel for agent in self.agents]
-        if not _are_same(networks, self._networks):
+        if list(map(id, networks)) != list(map(id, self._networks)):
             self._networks = networks
             self._joined = join(networks)
         advance = compile_for(self.game, advance_to_decision)
@@ -206,10 +205,7 @@ class Arena(Portable):
         if observation.dtype == np.uint8:
             observation = observation / self.game.fields.scale
         turn = Turn(self.game, self.states, games, observation, self.action_mask[games])
-        if not isinstance(agent, FollowingAgent):
-            self._take(games, checked_actions(agent, turn, agent.act))
-            return games
-        actions = checked_actions(agent, turn, self._followers.of(agent).decide)
+        actions = checked_actions(agent, turn, self._followers.answer_of(agent))
         goes_on = actions != FORFEIT
         self.forfeit(games[~goes_on])
         games = games[goes_on]
@@ -220,35 +216,23 @@ class Arena(Portable):
         """Carry out the actions, add them to the histories, and tell the agents that follow."""
         if self.histories.size:
             self.histories[games, self.states["steps"][games]] = actions
-        followed = [] if not self._at_table else np.flatnonzero(self._is_followed[games]).tolist()
-        for j in followed:
-            i = int(games[j])
+        followed = np.flatnonzero(self._is_followed[games]).tolist() if self._at_table else []
+        for i, action in zip(games[followed].tolist(), actions[followed].tolist(), strict=True):
             for follower in self._at_table.get(i, ()):
-                follower.watch(self.states, i, int(actions[j]))
+                follower.watch(self.states, i, action)
         take = compile_for(self.game, take_actions)
         take(self.states, games, actions, self.returns)
-        for j in followed:
-            i = int(games[j])
+        for i in games[followed].tolist():
             if self.states["terminated"][i] or self.states["truncated"][i]:
                 for follower in self._at_table.pop(i, ()):
                     follower.end(self.states, i)
 
     def _seat_followers(self, indices: NDArray[np.int64]) -> None:
         """Tell the agents that follow which games begin, and remember which agents follow."""
-        # An agent that is there twice is one that follows for several seats.
-        following: list[tuple[Follower, list[int]]] = []
-        for k, agent in enumerate(self.agents):
-            if isinstance(agent, FollowingAgent):
-                follower = self._followers.of(agent)
-            elif agent is None and self.follower is not None:
-                follower = self.follower
-            else:
-                continue
-            places = next((own for known, own in following if known is follower), None)
-            if places is None:
-                following.append((follower, [k]))
-            else:
-                places.append(k)
+        following = self._followers.seated(self.agents)
+        if self.follower is not None:
+            callers = [k for k, agent in enumerate(self.agents) if agent is None]
+            following.append((self.follower, callers))
         self._is_followed[indices] = False
         if not following and not self._at_table:
             return
@@ -272,8 +256,3 @@ def _kernel_of(agent: Agent | None) -> int:
     if agent.network_kernel is not None:
         return NETWORK
     return ASKED if agent.kernel is None else agent.kernel
-
-
-def _are_same(networks: list[Any], others: list[Any]) -> bool:
-    pairs = zip(networks, others, strict=False)
-    return len(networks) == len(others) and all(network is other for network, other in pairs)

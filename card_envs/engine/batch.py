@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, TypeAlias
 
 import numba
@@ -97,7 +98,6 @@ class BatchEngine(OneThread):
         self._copy = check_flag("copy", copy)
         self._ready = False
         self._allocate(check_observation_dtype(observation_dtype))
-        self._compile()
 
     def _allocate(self, dtype: np.dtype[Any]) -> None:
         game, zeros = self.game, self._zeros
@@ -115,20 +115,16 @@ class BatchEngine(OneThread):
     def _new_states(self) -> Any:
         return self.game.new_states(self.num_envs)
 
-    def _compile(self) -> None:
+    def _run(self, template: Callable[..., None], *arguments: Any) -> None:
+        """Run a loop over all games."""
         parallel = COMPILED and self.num_threads > 1
-        self._reset_games = compile_for(self.game, reset_games)
-        self._find_illegal = compile_for(self.game, find_illegal)
-        self._observe_games = compile_for(self.game, observe_games, parallel)
-        self._step_games = compile_for(self.game, step_games, parallel)
+        if parallel:
+            numba.set_num_threads(self.num_threads)
+        compile_for(self.game, template, parallel)(*arguments)
 
-    def __getstate__(self) -> dict[str, Any]:
-        compiled = {"_reset_games", "_find_illegal", "_observe_games", "_step_games"}
-        return {k: v for k, v in super().__getstate__().items() if k not in compiled}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        super().__setstate__(state)
-        self._compile()
+    def _placed(self, array: NDArray[Any]) -> Any:
+        """An array where the loops need it."""
+        return array
 
     @property
     def states(self) -> NDArray[np.void]:
@@ -165,9 +161,11 @@ class BatchEngine(OneThread):
         seeds = consecutive_seeds(seed, self.num_envs)
         counts = np.empty(self.num_envs, np.int64)
         draw_tables(seeds, *self.player_range, counts, np.empty_like(counts))
-        self._reset_games(self._states, self._all, seeds, counts, self._encoded)
-        self._use_threads()
-        self._observe_games(self._states, *self.view.codes, self._observation, self._action_mask)
+        tables = map(self._placed, (self._all, seeds, counts))
+        self._run(reset_games, self._states, *tables, self._encoded)
+        self._run(
+            observe_games, self._states, *self.view.codes, self._observation, self._action_mask
+        )
         self._ready = True
         return self._give(self._observation), self._give(self._action_mask)
 
@@ -217,19 +215,10 @@ class BatchEngine(OneThread):
         """
         if not self._ready:
             raise RuntimeError("reset() needs to be called before step")
-        array = np.asarray(actions)
-        check_actions(array, self.num_envs)
-        array = np.ascontiguousarray(array, np.int64)
-        illegal = self._find_illegal(array, self._action_mask)
-        if illegal >= 0:
-            legal = np.flatnonzero(self._action_mask[illegal]).tolist()
-            raise ValueError(
-                f"action {array[illegal]} is not legal in game {illegal}; legal actions: {legal}"
-            )
-        self._use_threads()
-        self._step_games(
+        self._run(
+            step_games,
             self._states,
-            array,
+            self._legal(actions),
             *self.player_range,
             self._encoded,
             *self.view.codes,
@@ -239,10 +228,6 @@ class BatchEngine(OneThread):
             self._terminated,
             self._truncated,
         )
-        return self._outcome()
-
-    def _outcome(self) -> tuple[Any, Any, Any, Any, Any]:
-        """The arrays that a step returns."""
         return (
             self._give(self._observation),
             self._give(self._action_mask),
@@ -251,9 +236,18 @@ class BatchEngine(OneThread):
             self._give(self._truncated),
         )
 
-    def _use_threads(self) -> None:
-        if self.num_threads > 1:
-            numba.set_num_threads(self.num_threads)
+    def _legal(self, actions: Any) -> Any:
+        """The actions as the loop takes them; errors are those of :meth:`step`."""
+        array = np.asarray(actions)
+        check_actions(array, self.num_envs)
+        array = np.ascontiguousarray(array, np.int64)
+        illegal = compile_for(self.game, find_illegal)(array, self._action_mask)
+        if illegal >= 0:
+            legal = np.flatnonzero(self._action_mask[illegal]).tolist()
+            raise ValueError(
+                f"action {array[illegal]} is not legal in game {illegal}; legal actions: {legal}"
+            )
+        return array
 
     def _give(self, array: NDArray[Any]) -> NDArray[Any]:
         return array.copy() if self._copy else _read_only(array)

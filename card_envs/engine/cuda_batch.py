@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numpy.typing import DTypeLike
+from numpy.typing import DTypeLike, NDArray
 
 from card_envs.contract.game import Game
 from card_envs.engine.batch import BatchEngine
 from card_envs.engine.cuda_jit import check_gpu, compile_for_gpu, cuda, on_gpu, zeros
-from card_envs.engine.seeds import consecutive_seeds, draw_tables
 from card_envs.engine.templates import (
     copy_tables,
-    observe_games,
     replace_illegal,
-    reset_games,
-    step_games,
 )
 from card_envs.utils.checks import check_actions
 from card_envs.utils.threads import one_thread_at_a_time
@@ -88,26 +85,22 @@ class CudaBatchEngine(BatchEngine):
     def _allocate(self, dtype: np.dtype[Any]) -> None:
         super()._allocate(dtype)
         count = self.num_envs
-        self._indices = cuda.to_device(self._all)
         self._legal_actions = zeros(count, np.int64)
         self._refused = cuda.to_device(np.array([_NOBODY]))
         self._current_player = zeros(count, np.int8)
         self._num_players = zeros(count, np.int8)
         self._seeds = zeros(count, np.uint64)
 
-    def _compile(self) -> None:
-        self._reset_games = compile_for_gpu(self.game, reset_games)
-        self._observe_games = compile_for_gpu(self.game, observe_games)
-        self._replace_illegal = compile_for_gpu(self.game, replace_illegal)
-        self._step_games = compile_for_gpu(self.game, step_games)
-        self._copy_tables = compile_for_gpu(self.game, copy_tables)
+    def _run(self, template: Callable[..., None], *arguments: Any) -> None:
+        compile_for_gpu(self.game, template)(self.num_envs, *arguments)
+
+    def _placed(self, array: NDArray[Any]) -> Any:
+        return cuda.to_device(array)
 
     def __getstate__(self) -> dict[str, Any]:
-        compiled = {"_replace_illegal", "_copy_tables"}
         return {
             name: value if on_gpu(value) is None else _OnTheHost(value.copy_to_host())
             for name, value in super().__getstate__().items()
-            if name not in compiled
         }
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -135,68 +128,19 @@ class CudaBatchEngine(BatchEngine):
 
     def _tables(self) -> list[Any]:
         tables = [self._current_player, self._num_players, self._seeds]
-        self._copy_tables(self.num_envs, self._states, *tables)
+        self._run(copy_tables, self._states, *tables)
         return [self._give(table) for table in tables]
 
-    @one_thread_at_a_time
-    def reset(self, seed: int | None = None) -> tuple[Any, Any]:
-        """Begin all games, as ``BatchEngine.reset`` does."""
-        count = self.num_envs
-        seeds = consecutive_seeds(seed, count)
-        num_players = np.empty(count, np.int64)
-        draw_tables(seeds, *self.player_range, num_players, np.empty_like(num_players))
-        self._reset_games(
-            count,
-            self._states,
-            self._indices,
-            cuda.to_device(seeds),
-            cuda.to_device(num_players),
-            self._encoded,
-        )
-        self._observe_games(
-            count, self._states, *self.view.codes, self._observation, self._action_mask
-        )
-        self._ready = True
-        return self._give(self._observation), self._give(self._action_mask)
-
-    @one_thread_at_a_time
-    def step(self, actions: Any) -> tuple[Any, Any, Any, Any, Any]:
-        """Take one decision in every game, as ``BatchEngine.step`` does.
-
-        Args:
-            actions: Whole numbers (N,), on the GPU or not. Where one is not legal for its game's
-                player to move, the lowest legal action is taken: see :meth:`check_actions`.
-
-        Returns:
-            observation, action_mask, rewards, terminated and truncated, as of ``BatchEngine.step``.
-
-        Raises:
-            ValueError: The array's shape or dtype is wrong; no game has changed.
-            RuntimeError: ``reset`` was not called first, or another thread is using the batch.
-        """
-        if not self._ready:
-            raise RuntimeError("reset() needs to be called before step")
-        count = self.num_envs
+    def _legal(self, actions: Any) -> Any:
+        """The actions on the GPU, the lowest legal one in place of one that is not legal."""
         given = on_gpu(actions)
         array = np.asarray(actions) if given is None else given
-        check_actions(array, count)
+        check_actions(array, self.num_envs)
         if given is None:
-            array = cuda.to_device(np.ascontiguousarray(array, np.int64))
-        self._replace_illegal(count, array, self._action_mask, self._legal_actions, self._refused)
-        self._step_games(
-            count,
-            self._states,
-            self._legal_actions,
-            *self.player_range,
-            self._encoded,
-            *self.view.codes,
-            self._observation,
-            self._action_mask,
-            self._rewards,
-            self._terminated,
-            self._truncated,
-        )
-        return self._outcome()
+            array = self._placed(np.ascontiguousarray(array, np.int64))
+        legal, refused = self._legal_actions, self._refused
+        self._run(replace_illegal, array, self._action_mask, legal, refused)
+        return legal
 
     def _full_states(self, states: Any) -> Any:
         records = self.game.new_states(self.num_envs)

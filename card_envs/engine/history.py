@@ -89,12 +89,12 @@ class Replay:
     actions: tuple[int | Redraw, ...]
 
     def __post_init__(self) -> None:
-        if not isinstance(self.game, str):
-            raise ValueError(f"game must be a string, got {self.game!r}")
-        if not isinstance(self.version, str):
-            raise ValueError(f"version must be a string, got {self.version!r}")
-        if not isinstance(self.options, Mapping):
-            raise ValueError(f"options must map names to values, got {self.options!r}")
+        kinds = {"game": str, "version": str, "options": Mapping}
+        for name, kind in kinds.items():
+            value = getattr(self, name)
+            if not isinstance(value, kind):
+                what = "be a string" if kind is str else "map names to values"
+                raise ValueError(f"{name} must {what}, got {value!r}")
         game = self._load_game()
         _check_keys("options", self.options, ["num_players", *(o.name for o in game.options)])
         options = dict(self.options)
@@ -201,7 +201,8 @@ class Replay:
                 for entry in self.actions
             ],
         }
-        return json.dumps({**data, "checksum": _checksum(data)}, ensure_ascii=False)
+        text = json.dumps(data, ensure_ascii=False)
+        return f'{text[:-1]}{_SEAL}{_digest(text)}"}}'
 
     @classmethod
     def load(cls, path: str | Path, game: int = 1) -> Replay:
@@ -320,12 +321,8 @@ def _lines_of_games(path: str | Path) -> Iterator[tuple[int, bytes]]:
                 yield number, line
 
 
-def _checksum(data: Mapping[str, Any]) -> str:
-    """The checksum of a saved game, over its text without the checksum: it detects any damage."""
-    return _digest(json.dumps(data, ensure_ascii=False))
-
-
 def _digest(text: str) -> str:
+    """The checksum of a saved game, over its text without the checksum: it detects any damage."""
     return hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
 
 

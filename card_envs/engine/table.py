@@ -12,15 +12,13 @@ from card_envs.contract.agent import (
     FORFEIT,
     FORFEIT_REWARD,
     Agent,
-    Follower,
     Followers,
-    FollowingAgent,
     GameForfeitedError,
     checked_choice,
     turn_of,
 )
 from card_envs.contract.game import Game
-from card_envs.contract.scene import is_over, mover
+from card_envs.contract.scene import is_over, mover, places_of
 from card_envs.engine.history import Redraw, Replay
 from card_envs.engine.seeds import check_seed
 from card_envs.utils.portable import Portable
@@ -53,7 +51,7 @@ class BaseTable(Portable):
     ) -> None:
         self.game = game
         self.options = game.check_options(options)
-        self._follower_of = Followers(self.options).of
+        self._followers = Followers(self.options)
         self.begin(seed, agents)
 
     def begin(
@@ -84,15 +82,7 @@ class BaseTable(Portable):
                 agent.check_game(self.game)
         #: By seat.
         self.agents = tuple(agents)
-        self._followers: list[tuple[FollowingAgent, Follower, list[int]]] = []
-        for player, agent in enumerate(agents):
-            if not isinstance(agent, FollowingAgent):
-                continue
-            seats = next((own for known, _, own in self._followers if known is agent), None)
-            if seats is None:
-                seats = []
-                self._followers.append((agent, self._follower_of(agent), seats))
-            seats.append(player)
+        self._following = self._followers.seated(agents)
 
     def _play_back(self, seed: int, entries: Iterable[int | Redraw]) -> None:
         """Play a history from its beginning, and tell those that follow about it."""
@@ -100,7 +90,7 @@ class BaseTable(Portable):
         replay = Replay(self.game.name, VERSION, options, seed, tuple(entries))
         states = replay.begin()
         returns = np.zeros(self.num_players)
-        for _, follower, players in self._followers:
+        for follower, players in self._following:
             follower.begin(states, 0, players)
         for _, action in replay.steps(states):
             returns += states["rewards"][0, : self.num_players]
@@ -115,11 +105,11 @@ class BaseTable(Portable):
 
     def _tell(self, states: NDArray[np.void], action: int) -> None:
         """The player to move is about to take an action."""
-        for _, follower, _ in self._followers:
+        for follower, _ in self._following:
             follower.watch(states, 0, action)
 
     def _end(self) -> None:
-        for _, follower, _ in self._followers:
+        for follower, _ in self._following:
             follower.end(self.states, 0, self.forfeited_by)
 
     @property
@@ -141,10 +131,7 @@ class BaseTable(Portable):
     def places(self) -> list[int]:
         """Each player's place in the final standing, from 1; level players share it. []: the game
         was not played to its end."""
-        if not is_over(self.states[0]):
-            return []
-        standing = self.states["standing"][0, : self.num_players]
-        return [1 + int((standing > own).sum()) for own in standing]
+        return places_of(self.states[0]) if is_over(self.states[0]) else []
 
     def legal_actions(self) -> list[int]:
         """The legal actions of the player to move, ascending; [] when the game is over."""
@@ -167,10 +154,7 @@ class BaseTable(Portable):
         if agent is None:
             raise ValueError(f"player {self.player} has no agent: step needs their action")
         turn = turn_of(self.game, self.states, np.array([0]), agent.view)
-        for known, follower, _ in self._followers:
-            if known is agent:
-                return checked_choice(agent, turn, follower.decide)
-        return checked_choice(agent, turn, agent.act)
+        return checked_choice(agent, turn, self._followers.answer_of(agent))
 
     def step(self, action: int | None = None) -> int:
         """Take an action of the player to move.

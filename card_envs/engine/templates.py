@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from card_envs.contract.full_state import write_bytes
 from card_envs.contract.game import MOST_PLAYERS, Game
+from card_envs.contract.outcome import begin_step
 from card_envs.engine.seeds import next_seed, players_of, random_action
 from card_envs.kernels.jit import specialize
 from card_envs.kernels.perceptron import choose_by_network, most_probable
@@ -87,8 +88,7 @@ def play_out(states, indices, players, rooms, out):
         rooms[room] = states[indices[j]]
         s = rooms[room]
         is_paid = False
-        for player in range(s.num_players):
-            s.rewards[player] = 0.0
+        begin_step(s)
         while not (is_paid or s.terminated or s.truncated):
             step(rooms, room, heuristic(rooms, room))
             for player in range(s.num_players):

@@ -21,9 +21,6 @@ from card_envs.engine.templates import NOBODY
 from card_envs.utils.checks import check_flag, check_whole_number
 from card_envs.utils.threads import OneThread, one_thread_at_a_time
 
-#: Why no step can be taken after an error of an opponent.
-OPPONENT_FAILED = "an opponent raised an error during the last step or reset: call reset()"
-
 #: Games in a row that may end before the learner's first decision.
 TRIES = 1000
 
@@ -207,8 +204,7 @@ class LearnerGames(OneThread):
             gymnasium.error.ResetNeeded: An opponent has raised an error, and not all games have
                 been restarted since.
         """
-        if self._is_broken:
-            raise gymnasium.error.ResetNeeded(OPPONENT_FAILED)
+        self.check_whole()
         arena = self.arena
         games = self.all if indices is None else indices
         outside = (actions < 0) | (actions >= self.game.num_actions)
@@ -228,6 +224,13 @@ class LearnerGames(OneThread):
         forfeited = arena.forfeited[games] != NOBODY
         terminated = arena.states["terminated"][games] | forfeited
         return rewards, terminated, arena.states["truncated"][games]
+
+    def check_whole(self) -> None:
+        """ResetNeeded if an error of an opponent has left games between two decisions."""
+        if self._is_broken:
+            raise gymnasium.error.ResetNeeded(
+                "an opponent raised an error during the last step or reset: call reset()"
+            )
 
     def _refuse(self, action: int, game: int) -> None:
         allowed = np.flatnonzero(self.arena.action_mask[game]).tolist()

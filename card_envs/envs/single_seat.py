@@ -5,25 +5,21 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import gymnasium
 import numpy as np
 from gymnasium import spaces
 from numpy.typing import NDArray
 
 from card_envs.agents import AgentLike
 from card_envs.contract.game import DEFAULT_MAX_STEPS, View
-from card_envs.engine.seeds import check_seed
-from card_envs.envs.learner_games import LearnerGames
 from card_envs.envs.observation_space import is_mask_in_info, observation_space
+from card_envs.envs.seat import SeatEnv
 from card_envs.games import load_game
-from card_envs.render.renderer import FPS, TableRenderer
-from card_envs.utils.portable import Portable
 
 # The observation alone, or a dict with the mask: an option that no type can follow.
 Observation = Any
 
 
-class SingleSeatEnv(Portable, gymnasium.Env[Observation, np.int64]):
+class SingleSeatEnv(SeatEnv[Observation, np.int64]):
     """One seat of a card game against opponents, which move between the learner's decisions.
 
     ## Description
@@ -80,11 +76,6 @@ class SingleSeatEnv(Portable, gymnasium.Env[Observation, np.int64]):
     The version is the game's: games of one ``-vN`` play out the same in every release.
     """
 
-    metadata: dict[str, Any] = {
-        "render_modes": ["ansi", "human", "rgb_array", "svg"],
-        "render_fps": FPS,
-    }
-
     def __init__(
         self,
         game: str,
@@ -105,11 +96,10 @@ class SingleSeatEnv(Portable, gymnasium.Env[Observation, np.int64]):
         **own_options: Any,
     ) -> None:
         self._mask_in_info = is_mask_in_info(mask)
-        self.render_mode = render_mode
-        self.game = load_game(game)
-        self._games = LearnerGames(
-            self.game,
-            1,
+        super().__init__(
+            load_game(game),
+            render_mode,
+            render_perspective,
             num_players=num_players,
             opponents=opponents,
             seat=seat,
@@ -123,16 +113,7 @@ class SingleSeatEnv(Portable, gymnasium.Env[Observation, np.int64]):
             arguments=("mask", "render_mode", "render_perspective"),
             **own_options,
         )
-        self._renderer = TableRenderer(
-            self.game,
-            render_mode,
-            render_perspective,
-            self.metadata["render_modes"],
-            self._games.player_range[0],
-        )
         self._actions = np.zeros(1, np.int64)
-        self._has_game = False
-        self._is_over = False
         self.observation_space = observation_space(self.game, self._mask_in_info, observation_dtype)
         self.action_space = spaces.Discrete(self.game.num_actions)
 
@@ -153,15 +134,7 @@ class SingleSeatEnv(Portable, gymnasium.Env[Observation, np.int64]):
             ``mask="observation"`` the mask is with the observation.
         """
         super().reset(seed=seed)
-        if seed is None and self._has_game:
-            self._games.reset_next(self._games.all)
-        else:
-            seed = check_seed(seed)
-            self._has_game = True  # even if an opponent raises an error: the next one follows it
-            self._games.reset(seed)
-        self._is_over = False
-        if self.render_mode == "human":
-            self.render()
+        self._begin(seed)
         return self._observe()
 
     def step(self, action: np.int64 | int) -> tuple[Observation, float, bool, bool, dict[str, Any]]:
@@ -178,18 +151,14 @@ class SingleSeatEnv(Portable, gymnasium.Env[Observation, np.int64]):
             ResetNeeded: No game has begun, or it is over.
             ValueError: There is no such action, or it is illegal with ``on_illegal="raise"``.
         """
-        if not self._has_game:
-            raise gymnasium.error.ResetNeeded("reset() needs to be called before step")
-        if self._is_over:
-            raise gymnasium.error.ResetNeeded("the game is over: call reset()")
+        self._check_running()
         if not self.action_space.contains(action):
             raise ValueError(f"actions are from 0 to {self.game.num_actions - 1}, got {action!r}")
         self._actions[0] = action
         rewards, terminated, truncated = self._games.step(self._actions)
         self._is_over = bool(terminated[0] or truncated[0])
         observation, info = self._observe()
-        if self.render_mode == "human":
-            self.render()
+        self._show()
         return observation, float(rewards[0]), bool(terminated[0]), bool(truncated[0]), info
 
     def _observe(self) -> tuple[Observation, dict[str, Any]]:
@@ -200,22 +169,6 @@ class SingleSeatEnv(Portable, gymnasium.Env[Observation, np.int64]):
             return observation, {"action_mask": self.action_masks(), "seat": self.seat}
         return {"observation": observation, "action_mask": self.action_masks()}, {"seat": self.seat}
 
-    @property
-    def num_players(self) -> int:
-        """The number of players of the current game."""
-        self._check_reset("num_players")
-        return int(self._games.arena.states["num_players"][0])
-
-    @property
-    def seat(self) -> int:
-        """The learner's seat in the current game."""
-        self._check_reset("seat")
-        return int(self._games.learner_seats[0])
-
-    def _check_reset(self, attribute: str) -> None:
-        if not self._has_game:
-            raise AttributeError(f"{attribute} cannot be accessed before reset")
-
     def action_masks(self) -> NDArray[np.int8]:
         """Which actions are legal now: int8 (A,), all 0 when the game is over."""
         mask: NDArray[np.int8] = self._games.arena.action_mask[0].copy()
@@ -224,27 +177,3 @@ class SingleSeatEnv(Portable, gymnasium.Env[Observation, np.int64]):
     def action_name(self, action: int) -> str:
         """An action in words."""
         return self.game.action_name(int(action))
-
-    def render(self) -> Any:
-        """Return the table in words or as a picture, or show it in a window, by ``render_mode``.
-
-        Raises:
-            MissingExtraError: ``pip install 'card_envs[render]'`` is needed.
-            OSError: There is no display for the window.
-        """
-        if self.render_mode is None or not self._has_game:
-            return None
-        arena, seat = self._games.arena, int(self._games.learner_seats[0])
-        return self._renderer.render(arena.states, 0, seat, arena.view.codes[0])
-
-    def _repr_svg_(self) -> str | None:
-        """What notebooks show: the table as the learner sees it, whatever ``render_mode`` is."""
-        if not self._has_game:
-            return None
-        arena, seat = self._games.arena, int(self._games.learner_seats[0])
-        return self._renderer.svg(arena.states, 0, seat, arena.view.codes[0])
-
-    def close(self) -> None:
-        """Close the window, if there is one, and end the opponents' programs."""
-        self._renderer.close()
-        self._games.close()

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from card_envs.agents import Agent, AgentLike, FollowingAgent, ProgramAgent, as_agent
+from card_envs.agents import Agent, AgentLike, ProgramAgent, as_agent
 from card_envs.agents.programs import ProgramReport
 from card_envs.agents.search.agents import Searcher
 from card_envs.contract.game import Game
@@ -24,12 +24,13 @@ from card_envs.engine.seeds import check_given_seed
 from card_envs.engine.templates import NOBODY
 from card_envs.games import load_game
 from card_envs.kernels.rng import mix
+from card_envs.utils.progress import track
 
 #: The most deals of a match: all of its results are kept.
 MOST_DEALS = 10_000_000
 
-_GAMES_AT_ONCE = 4096
-_SEARCHED_AT_ONCE = 128  # searches take room for each game, and keep what happens in it
+_GAMES_AT_ONCE = 1024
+_SLOW_AT_ONCE = 128  # searches take room for each game, and programs keep what happens in it
 
 
 @dataclass(frozen=True)
@@ -99,6 +100,7 @@ def play_deals(
     orders: NDArray[np.int64] | None = None,
     *,
     agent_seed: int = 0,
+    progress: bool = False,
 ) -> MatchResults:
     """Play every deal in all cyclic seatings.
 
@@ -113,6 +115,7 @@ def play_deals(
         orders: int64 (deals, agents), a permutation for each deal: the agents' seats in its first
             seating. None: in the order given. It can matter who sits to whose left.
         agent_seed: For agents that choose at random, except ``random``, which uses deals' seeds.
+        progress: Whether to show a progress bar on stderr.
 
     Returns:
         The results, for each deal in each of the seatings.
@@ -136,7 +139,7 @@ def play_deals(
         raise ValueError(f"orders must be a permutation of 0 to {n - 1} for each deal")
     with ExitStack() as stack:
         distinct, index_of = distinct_agents(game, agents, agent_seed, stack)
-        return _play_deals(game, distinct, index_of, seeds, checked, orders)
+        return _play_deals(game, distinct, index_of, seeds, checked, orders, progress)
 
 
 def _play_deals(
@@ -146,6 +149,7 @@ def _play_deals(
     seeds: NDArray[np.uint64],
     options: Mapping[str, Any],
     orders: NDArray[np.int64],
+    progress: bool,
 ) -> MatchResults:
     n = len(index_of)
     seats_of = (np.arange(n)[:, None] + orders[:, None, :]) % n  # (deal, seating, agent)
@@ -154,9 +158,10 @@ def _play_deals(
     standing = np.zeros((len(seeds), n, n))
     score = np.zeros((len(seeds), n, n))
     truncated = np.zeros((len(seeds), n), np.bool_)
-    is_searched = any(isinstance(agent, (FollowingAgent, Searcher)) for agent in distinct)
-    deals_at_once = max(1, (_SEARCHED_AT_ONCE if is_searched else _GAMES_AT_ONCE) // n)
-    for first in range(0, len(seeds), deals_at_once):
+    is_slow = any(isinstance(agent, (ProgramAgent, Searcher)) for agent in distinct)
+    deals_at_once = max(1, (_SLOW_AT_ONCE if is_slow else _GAMES_AT_ONCE) // n)
+    firsts = range(0, len(seeds), deals_at_once)
+    for first in track(firsts, "deals") if progress else firsts:
         these = slice(first, first + deals_at_once)
         chunk = seeds[these]
         games = len(chunk) * n

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from card_envs.agents.programs import is_program
+from card_envs.agents.programs.reports import COUNTED
 from card_envs.agents.search.names import is_search
 from card_envs.evaluation.statistics import FEWEST_VALUES, NO_INTERVAL
 from card_envs.utils.extras import import_extra
@@ -82,7 +83,7 @@ def show_evaluation(result: Mapping[str, Any]) -> None:
         f"in {result['num_players']} seatings each",
         ("agent", "rank reward", "95% interval", "win share", "95% interval", "score"),
     )
-    names = [_name(name) for name in short_names([row["name"] for row in result["agents"]])]
+    names = [_name(row["name"]) for row in result["agents"]]  # which can be typed as they are
     for name, row in zip(names, result["agents"], strict=True):
         table.add_row(
             name,
@@ -111,7 +112,7 @@ def show_tournament(result: Mapping[str, Any]) -> None:
         f"{result['game']}, {result['num_players']} players, {result['deals']} deals a table",
         ("agent", "rating", "95% interval", "rank reward", "95% interval"),
     )
-    names = [_name(name) for name in short_names([row["name"] for row in result["agents"]])]
+    names = [_name(row["name"]) for row in result["agents"]]  # which can be typed as they are
     by_rating = sorted(
         zip(names, result["agents"], strict=True), key=lambda pair: -pair[1]["rating"]
     )
@@ -133,6 +134,41 @@ def show_tournament(result: Mapping[str, Any]) -> None:
     _print(matrix)
     _print_truncated(result)
     _print_programs(result)
+
+
+def plot_evaluation(result: Mapping[str, Any], picture: str | Path, title: str) -> None:
+    """Draw the rank rewards and the shares of victories of an evaluation, with their intervals.
+
+    Args:
+        result: What ``EvaluationResult.to_json`` gives.
+        picture: The file to write; its extension selects the format.
+        title: The picture's title.
+
+    Raises:
+        MissingExtraError: matplotlib is not installed.
+        OSError: The file cannot be written.
+        ValueError: There is no such format.
+    """
+    figures = import_extra("matplotlib.figure", "evaluation")
+    rows = result["agents"]
+    figure = figures.Figure(figsize=(9, 2.0 + 0.4 * len(rows)), layout="constrained")
+    for axes, key, label, level in zip(
+        figure.subplots(1, 2, sharey=True),
+        ("rank", "win"),
+        ("rank reward", "win share"),
+        (0.0, 1.0 / len(rows)),
+        strict=True,
+    ):
+        means = np.array([row[key] for row in rows])
+        ends = np.array([row[f"{key}_ci95"] or [row[key]] * 2 for row in rows])
+        errors = np.abs(ends - means[:, None]).T
+        axes.axvline(level, color="0.8")
+        axes.errorbar(means, range(len(rows)), xerr=errors, fmt="o", capsize=4)
+        axes.set_xlabel(f"{label} (95% interval)" if rows[0][f"{key}_ci95"] else label)
+    axes.set_yticks(range(len(rows)), short_names([row["name"] for row in rows]))
+    axes.set_ylim(len(rows) - 0.5, -0.5)
+    figure.suptitle(title)
+    write_picture(figure, picture)
 
 
 def plot_ratings(result: Mapping[str, Any], picture: str | Path, title: str) -> None:
@@ -308,14 +344,15 @@ def _print_programs(result: Mapping[str, Any]) -> None:
     programs = result.get("programs", [])
     if not programs:
         return
-    table = _table("programs", ("program", "decisions", "time per decision", "faults"))
+    counted = [key.replace("_", " ") for key in COUNTED]
+    table = _table("programs", ("program", "decisions", "time per decision", *counted))
     for row in programs:
         seconds = row["seconds_per_decision"]
         table.add_row(
             _name(row["name"]),
             str(row["decisions"]),
             "-" if seconds is None else f"{1000 * seconds:.2f} ms",
-            str(sum(fault["count"] for fault in row["faults"])),
+            *(str(row[key]) for key in COUNTED),
         )
     _print(table)
     if not any(row["faults"] for row in programs):

@@ -98,6 +98,8 @@ def evaluate(
     deals: int = 1000,
     seed: int = 0,
     options: Mapping[str, Any] | None = None,
+    *,
+    progress: bool = False,
 ) -> EvaluationResult:
     """Play one table: every deal in all cyclic seatings with the same cards.
 
@@ -108,6 +110,7 @@ def evaluate(
         deals: The number of deals, at least 2.
         seed: The deals' seed, and that of agents that choose at random.
         options: The game's options except ``reward``.
+        progress: Whether to show a progress bar on stderr.
 
     Returns:
         The agents' mean results with 95% confidence intervals over deals, None below 5 deals.
@@ -116,12 +119,13 @@ def evaluate(
         ValueError: An agent, a number or an option is wrong, or an agent's action is illegal.
         TypeError: There is no such option, something given as an agent is not one, or the number of
             deals or the seed is not a whole number.
-        MissingExtraError: scipy is not installed.
+        MissingExtraError: scipy, or rich for a progress bar, is not installed.
     """
     import_extra("scipy.stats", "evaluation")  # missed before the games, not after them
     game = as_game(game)
     checked = check_evaluation_options(game, options or {})
-    played = play_deals(game, agents, deal_seeds(seed, deals), checked, agent_seed=seed)
+    seeds = deal_seeds(seed, deals)
+    played = play_deals(game, agents, seeds, checked, agent_seed=seed, progress=progress)
     ranks, wins = played.rank.mean(axis=1), played.win.mean(axis=1)
     results = [
         AgentResult(

@@ -125,12 +125,11 @@ def _warn(folder: Path, what: str) -> None:
 
 
 @lru_cache
-def _announce(folder: Path) -> None:
+def _announce(cache: Path) -> None:
     logger.warning(
-        "Compiling %s: up to half a minute for a whole game, once per release and environment "
+        "Compiling the rules: up to half a minute for a game, once per release and environment "
         "(cache: %s)",
-        folder.name.rpartition("-")[0],
-        folder,
+        cache,
     )
 
 
@@ -266,7 +265,7 @@ class GuardedCache:
             self._turn = turn if turn.take(self._name) else None
             found = self._load(signature, target_context)  # another process may have saved it
         if found is None:
-            _announce(self._folder)
+            _announce(self._folder.parent)  # one line for all rooms and games
         else:
             self.release()
         return found
@@ -276,10 +275,9 @@ class GuardedCache:
             return self._cache.load_overload(signature, target_context)
         except OSError as error:
             _warn(self._folder, f"cannot be read ({error.strerror}): compiling again")
-        except _DamagedError as error:
-            _warn(self._folder, f"is damaged ({error}): compiling again")
-        except Exception as error:  # a file that another version has written
-            _warn(self._folder, f"is damaged ({type(error).__name__}): compiling again")
+        except Exception as error:  # also of a file that another version has written
+            what = error if isinstance(error, _DamagedError) else type(error).__name__
+            _warn(self._folder, f"is damaged ({what}): compiling again")
         return None
 
     def _warn_of_refusal(self, reason: str | None) -> None:

@@ -33,6 +33,14 @@ def seed_stream(s, seed, number):
 
 
 @jit
+def reseed(s, seed):
+    """Give a record another seed and start its stream: first in every ``determinize``, since a
+    search that knew the seed would know what is dealt next."""
+    s.seed = mix(seed)
+    seed_stream(s, s.seed, 0)
+
+
+@jit
 def draw_below(s, bound):
     """A uniform integer in [0, bound), bound < 2**31, from the record's stream."""
     value = mix(s.rng)

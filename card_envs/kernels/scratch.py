@@ -1,4 +1,4 @@
-"""Scratch arrays on the stack: kernels allocate nothing, and with CUDA they could not."""
+"""Memory without allocating any, as kernels need it: scratch arrays, and cleared records."""
 
 from __future__ import annotations
 
@@ -45,3 +45,21 @@ def _on_the_stack(typing_context: Any, shape: Any) -> Any:
 #: ``scratch(shape)``: float64 zeros, gone when the kernel that asked for them returns. The shape is
 #: a tuple of constants, written out in the call.
 scratch = _on_the_stack if COMPILED else np.zeros
+
+
+@intrinsic
+def _fill_with_zeros(typing_context: Any, s: Any) -> Any:
+    def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        cgutils.memset(builder, arguments[0], context.get_constant(types.intp, s.size), 0)
+        return context.get_dummy_value()
+
+    return types.void(s), codegen
+
+
+def _set_to_zero(s: Any) -> None:
+    for name in s.dtype.names:
+        s[name] = 0
+
+
+#: ``clear(s)``: all entries of a record become 0.
+clear = _fill_with_zeros if COMPILED else _set_to_zero

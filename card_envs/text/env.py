@@ -163,7 +163,7 @@ class TextEnv(OneThread):
                 **self._table.options,
             )
         self._env.reset(seed=seed)
-        self._table.begin(self._env)
+        self._table.tell(self._env)
         self._next_seed = int(next_seed(np.uint64(seed)))
 
     @one_thread_at_a_time

@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 from card_envs.contract.agent import FORFEIT_REWARD
 from card_envs.contract.game import Game, View
 from card_envs.contract.scene import mover
-from card_envs.engine.history import Played
 from card_envs.engine.seeds import random_action
 from card_envs.kernels.rng import mix
 from card_envs.render.text import describe
@@ -57,8 +56,16 @@ class Reply:
     lost: bool = False
 
 
-class _Playable(Played, Protocol):
-    """A game under way that can be played on, such as a ``CardEnv`` or a table."""
+class Playable(Protocol):
+    """A game under way that can be played on, such as a ``CardEnv``."""
+
+    @property
+    def num_players(self) -> int:
+        """The number of players."""
+
+    @property
+    def history(self) -> tuple[int, tuple[Any, ...]]:
+        """The game's seed, and what was done since."""
 
     @property
     def states(self) -> NDArray[np.void]:
@@ -127,7 +134,7 @@ class TextGame(Portable):
         ]
         return sum(pieces) + len(_BETWEEN) * len(pieces)
 
-    def begin(self, played: _Playable) -> None:
+    def tell(self, played: Playable) -> None:
         """Tell a game that has just been dealt."""
         self.played = played
         num_players, (seed, _) = played.num_players, played.history
@@ -233,9 +240,17 @@ class TextGame(Portable):
 
     def play(self, action: int) -> None:
         """Take a legal action, and tell the others."""
-        played, player = self.played, self.player
+        self.watch(self.played.states, 0, action)
+        self.played.step(action)
+        rewards = self.played.states["rewards"][0, : self.played.num_players].tolist()
+        for other, reward in enumerate(rewards):
+            self.returns[other] += reward
+
+    def watch(self, states: NDArray[np.void], i: int, action: int) -> None:
+        """Tell the others what the player to move in ``states[i]`` is about to do."""
+        player = mover(states[i])
         if self.memory == "perfect":
-            name = self.game.public_action_name(played.states, 0, action)
+            name = self.game.public_action_name(states, i, action)
             for other, told in enumerate(self._news):
                 if other == player:
                     told.clear()
@@ -243,15 +258,6 @@ class TextGame(Portable):
                     told[-1][1].append(name)
                 else:
                     told.append((player, [name]))
-        played.step(action)
         self.decisions[player] += 1
         self._is_new[player] = False
         self._tries_left = self.max_tries
-        rewards = played.states["rewards"][0, : played.num_players].tolist()
-        for other, reward in enumerate(rewards):
-            self.returns[other] += reward
-
-    def forfeit(self) -> None:
-        """The player to move gives up the game, which ends it."""
-        self.forfeited_by = self.player
-        self.returns[self.player] += FORFEIT_REWARD

@@ -46,17 +46,16 @@ def about(game: Game, labels: Sequence[str], limits: Limits) -> dict[str, Any]:
 
 
 def _strength(game: Game) -> dict[str, list[dict[str, Any]]]:
-    """How the shipped policies did against others, from their cards."""
-    found = {}
+    """How agents did against others, by label: from the cards of the shipped policies."""
+    found: dict[str, list[dict[str, Any]]] = {}
     for name in shipped_policies(game):
         path = policy_path(name, game)
         if path is not None and path.with_suffix(".json").is_file():
             card = json.loads(path.with_suffix(".json").read_text(encoding="utf-8"))
-            found[name] = [
-                {key: result[key] for key in ("opponents", "num_players", "rank", "rank_ci95")}
-                for result in card.get("strength", {}).get("results", ())
-                if result["opponents"] in agent_names(game)
-            ]
+            for result in card.get("strength", {}).get("results", ()):
+                if result["opponents"] in agent_names(game):
+                    kept = {key: result[key] for key in ("opponents", "num_players", "rank")}
+                    found.setdefault(result["name"], []).append(kept)
     return found
 
 

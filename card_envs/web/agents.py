@@ -17,6 +17,7 @@ from card_envs.agents import (
     make_agent,
 )
 from card_envs.contract.game import Game
+from card_envs.utils.extras import MissingExtraError
 from card_envs.utils.files import is_regular
 from card_envs.web.messages import MAX_LABEL, shown_name
 
@@ -76,9 +77,9 @@ class AgentMenu:
                     offered[shown_name(name)] = name
             for label, path in files:
                 try:
-                    NetworkAgent.from_file(path, game)
-                except ValueError:
-                    continue  # of another game, or a training checkpoint
+                    make_agent(path, game)
+                except (ValueError, MissingExtraError):
+                    continue  # of another game, a training checkpoint, or it needs onnxruntime
                 while label in offered:
                     label = f"{folder}/{label}"
                 if len(label) <= MAX_LABEL:
@@ -163,7 +164,8 @@ def _policy_files(folder: Path | None) -> Iterator[tuple[str, Path]]:
         return
     if not folder.is_dir():
         raise NotADirectoryError(f"--policies: there is no folder {folder}")
-    for path in sorted(folder.rglob("*.safetensors")):
+    files = [path for ending in ("safetensors", "onnx") for path in folder.rglob(f"*.{ending}")]
+    for path in sorted(files):
         label = shown_name(path.relative_to(folder).with_suffix("").as_posix())
         if is_regular(path, _MOST_POLICY_BYTES):
             yield label, path

@@ -36,6 +36,7 @@ from card_envs.web.messages import (
     Again,
     Analyse,
     FindDisputes,
+    FindRounds,
     FromPage,
     Hint,
     Look,
@@ -367,6 +368,8 @@ class _Server:
                     answer = await self._workers.run(lambda: table.hint(agent, label), agent)
                 case Look(step=step, eyes=eyes):
                     answer = await self._workers.run(lambda: table.look(step, eyes))
+                case FindRounds():
+                    answer = await self._workers.run(table.rounds)
                 case Analyse(step=step, agent=label):
                     agent = await self._adviser(label, session)
                     answer = await self._workers.run(

@@ -125,7 +125,13 @@ class FindDisputes(_Message):
     agent: Label
 
 
-FromPage = Act | Advance | Undo | Hint | Look | Analyse | FindDisputes
+class FindRounds(_Message):
+    """Where the rounds begin."""
+
+    type: Literal["find_rounds"]
+
+
+FromPage = Act | Advance | Undo | Hint | Look | Analyse | FindDisputes | FindRounds
 FROM_PAGE: TypeAdapter[FromPage] = TypeAdapter(Annotated[FromPage, Field(discriminator="type")])
 
 
@@ -313,6 +319,20 @@ class Disputes(_Message):
     done: int
     total: int
     disputes: list[Dispute] = []
+
+
+class RoundStart(_Message):
+    """Where a round begins: the number of decisions made before, and the scene's title there."""
+
+    step: int
+    title: str
+
+
+class Rounds(_Message):
+    """Where the rounds begin, all but the first."""
+
+    type: Literal["rounds"] = "rounds"
+    starts: list[RoundStart]
 
 
 class Problem(_Message):

@@ -11,6 +11,7 @@ from __future__ import annotations
 import secrets
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from typing import Any, Literal
 
 import numpy as np
@@ -32,6 +33,8 @@ from card_envs.web.messages import (
     Frame,
     LegalAction,
     Move,
+    Rounds,
+    RoundStart,
     State,
     Welcome,
 )
@@ -94,8 +97,11 @@ class ViewedTable:
         table.begin(replay.seed, actions=replay.actions)
         viewer = {"kind": "replay", "seat": 0, "labels": nobody, "is_open": True}
         viewed = cls(table, **{**viewer, **seating})
-        for states, action in replay.steps():
+        decisions = sum(isinstance(entry, int) for entry in replay.actions)
+        for step, (states, action) in enumerate(replay.steps()):
             viewed._note(states, action)
+            if step == decisions - 1:
+                viewed._note_touched(step, states, action)
         return viewed
 
     # -----------------------------------------------------------------------------------------
@@ -252,6 +258,23 @@ class ViewedTable:
             elif number == step:
                 return states, action
         raise ValueError(f"step must be from 0 to {self.steps}, got {step}")
+
+    def rounds(self) -> Rounds:
+        """Where the rounds begin: there the scene has results that it had not before.
+
+        Raises:
+            PermissionError: The game runs at a closed table.
+        """
+        starts = []
+        known: set[str] | None = None
+        positions = (states for states, _ in self.replay().steps())
+        for step, states in enumerate(chain(positions, (self.table.states,))):
+            scene = self.game.scene(states, 0, 0, MEMORY_PERFECT, False)
+            titles = {grid.title for grid in scene.grids} - {""}
+            if known is not None and titles - known and not is_over(states[0]):
+                starts.append(RoundStart(step=step, title=scene.title))
+            known = titles
+        return Rounds(starts=starts)
 
     def replay(self) -> Replay:
         """The game's seed and history.

@@ -66,6 +66,8 @@ def serve(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[..., st
                     "serve",
                     "--port",
                     "0",
+                    "--tables",
+                    str(tmp_path_factory.mktemp("tables")),
                     *games,
                     *arguments,
                 ],
@@ -96,12 +98,14 @@ def visit(browser: Any) -> Iterator[Callable[..., Any]]:
         if message.type == "error" and "Failed to load resource" not in message.text:
             errors.append(message.text)
 
-    def open_page(address: str, size: str = "desktop", **settings: Any) -> Any:
+    def open_page(
+        address: str, size: str = "desktop", settings: Any = (), **context_settings: Any
+    ) -> Any:
         width, height = SIZES[size]
         context = browser.new_context(
             viewport={"width": width, "height": height},
             has_touch=size == "phone",
-            **settings,
+            **context_settings,
         )
         contexts.append(context)
         page = context.new_page()
@@ -109,7 +113,11 @@ def visit(browser: Any) -> Iterator[Callable[..., Any]]:
         page.on("pageerror", lambda error: errors.append(str(error)))
         page.on("console", listen)
         page.goto(address)
-        page.evaluate("sessionStorage.setItem('pace', 'instant')")
+        for name, value in {"pace": "instant", "pause": False, **dict(settings)}.items():
+            page.evaluate(
+                "([name, value]) => localStorage.setItem(`setting-${name}`, JSON.stringify(value))",
+                [name, value],
+            )
         page.locator("main h1, main h2").first.wait_for()
         return page
 

@@ -20,6 +20,8 @@ import card_envs
 from card_envs.integrations.openspiel import load_game
 from card_envs.render.text import describe
 
+GAME = ALL_GAMES[0]
+
 # Seeds of the six deals of Kuhn poker.
 KUHN_DEALS = (0, 2, 4, 6, 8, 30)
 OWN_GAMES = [pytest.param(game, id=game.id) for game in ALL_GAMES if kit_of(game).is_own]
@@ -131,7 +133,7 @@ def test_openspiels_own_check_passes(game):
 
 
 def test_random_deals_follow_from_the_seed_as_in_environments():
-    game, env = load_game("beaver_gang", seed=5), card_envs.make("beaver_gang")
+    game, env = load_game(GAME.id, seed=5), card_envs.make(GAME.id)
     assert game.get_type().chance_mode == pyspiel.GameType.ChanceMode.SAMPLED_STOCHASTIC
     env.reset(seed=5)
     for _ in range(3):
@@ -141,11 +143,11 @@ def test_random_deals_follow_from_the_seed_as_in_environments():
 
 
 def test_listed_deals_are_the_outcomes_of_the_chance_node():
-    game = load_game("beaver_gang", deals=(3, 9, 9, 2**64 - 1))
+    game = load_game(GAME.id, deals=(3, 9, 9, 2**64 - 1))
     assert game.get_type().chance_mode == pyspiel.GameType.ChanceMode.EXPLICIT_STOCHASTIC
     root = game.new_initial_state()
     assert root.chance_outcomes() == [(k, 0.25) for k in range(4)]
-    env = card_envs.make("beaver_gang")
+    env = card_envs.make(GAME.id)
     for outcome, seed in enumerate((3, 9, 9, 2**64 - 1)):
         env.reset(seed=seed)
         assert entries(begin(game, outcome).states) == entries(env.states)
@@ -203,10 +205,10 @@ def test_games_and_observers_are_copied_and_pickled(game, copied):
 @pytest.mark.parametrize("is_dealt", [False, True])
 def test_states_of_other_tables_are_refused(is_dealt):
     tables = [
-        load_game("franks_zoo", num_players=3, seed=1),
-        load_game("franks_zoo", num_players=5, seed=1),
-        load_game("franks_zoo", num_players=3, seed=1, reward="win"),
-        load_game("animalia", num_players=3, seed=1),
+        load_game(GAME.id, num_players=3, seed=1),
+        load_game(GAME.id, num_players=5, seed=1),
+        load_game(GAME.id, num_players=3, seed=1, reward="win"),
+        load_game(ALL_GAMES[1].id, num_players=3, seed=1),
     ]
     for spiel in tables:
         state = begin(spiel) if is_dealt else spiel.new_initial_state()
@@ -280,8 +282,8 @@ def test_an_information_state_is_that_of_one_player_and_one_observation(game):
 
 
 def test_games_are_described_by_their_options():
-    game = load_game("franks_zoo", num_players=5, reward="win", max_steps=50)
-    assert (game.num_players(), game.num_distinct_actions()) == (5, 272)
+    game = load_game(GAME.id, num_players=5, reward="win", max_steps=50)
+    assert (game.num_players(), game.num_distinct_actions()) == (5, GAME.num_actions)
     assert (game.min_utility(), game.max_utility(), game.utility_sum()) == (0.0, 1.0, 1.0)
     assert game.max_game_length() == 50
     assert game.max_history_length() == 51
@@ -294,7 +296,7 @@ def test_games_are_described_by_their_options():
         ("win", kinds.Utility.CONSTANT_SUM, kinds.RewardModel.TERMINAL),
         ("score", kinds.Utility.ZERO_SUM, kinds.RewardModel.REWARDS),
     ]:
-        game_type = load_game("animalia", reward=reward).get_type()
+        game_type = load_game(ALL_GAMES[1].id, reward=reward).get_type()
         assert (game_type.utility, game_type.reward_model) == (utility, model)
 
 
@@ -314,12 +316,12 @@ def test_games_are_described_by_their_options():
 )
 def test_wrong_arguments_are_refused(arguments, error, message):
     with pytest.raises(error, match=message):
-        load_game("beaver_gang", **arguments)
+        load_game(GAME.id, **arguments)
 
 
 @pytest.mark.parametrize("action", [-2, 97, 10**9])
 def test_illegal_actions_are_refused_and_change_nothing(action):
-    game = load_game("beaver_gang", seed=0)
+    game = load_game(GAME.id, seed=0)
     for state in (game.new_initial_state(), begin(game)):
         with pytest.raises(ValueError, match="not legal; legal actions"):
             state.apply_action(action)
@@ -334,7 +336,7 @@ def test_illegal_actions_are_refused_and_change_nothing(action):
 
 
 def test_players_and_observers_that_do_not_exist_are_refused():
-    game = load_game("beaver_gang", num_players=3, seed=0)
+    game = load_game(GAME.id, num_players=3, seed=0)
     state, sampler = begin(game), pyspiel.UniformProbabilitySampler(0.0, 1.0)
     with pytest.raises(ValueError, match="players are from 0 to 2, got 3"):
         state.resample_from_infostate(3, sampler)
@@ -350,7 +352,7 @@ def test_players_and_observers_that_do_not_exist_are_refused():
 
 
 def test_the_table_is_shown_as_the_player_to_move_sees_it():
-    game = load_game("beaver_gang", num_players=3, seed=0)
+    game = load_game(GAME.id, num_players=3, seed=0)
     assert str(game.new_initial_state()) == "before the deal"
     state = begin(game)
     player = state.current_player()

@@ -13,6 +13,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import ray
+from helpers import ALL_GAMES
 from integrations.pages import run_page
 from ray.cluster_utils import Cluster
 from ray.rllib.env.multi_agent_env_runner import MultiAgentEnvRunner
@@ -20,9 +21,12 @@ from ray.rllib.env.multi_agent_episode import MultiAgentEpisode
 
 import card_envs
 from benchmarks import strength
+from card_envs.agents import make_agent
 from card_envs.integrations.rllib import CardMultiAgentEnv, policy_function, register_game
 from training import improve
 from training.runs import tasks
+
+GAME = ALL_GAMES[0]
 
 ROOT = Path(__file__).parents[2]
 NODE = {"num_cpus": 1, "object_store_memory": 100_000_000}
@@ -60,7 +64,7 @@ def travel(value):
 
 
 def test_environments_and_modules_can_be_pickled():
-    env = CardMultiAgentEnv({"game": "beaver_gang"})
+    env = CardMultiAgentEnv({"game": GAME.id})
     env.reset(seed=1)
     twin = travel(env)
     action = {env.env.agent_selection: env.env.legal_actions()[0]}
@@ -138,7 +142,7 @@ def test_agents_observe_in_their_turns_and_get_all_that_they_are_paid(game, opti
 
 def test_returns_of_sampled_games_are_the_rank_rewards(page):
     """By the final places, of vectorized games that RLlib's own runner plays."""
-    register_game("beaver_gang")  # the page's own went with its cluster
+    register_game(GAME.id)  # the page's own went with its cluster
     config = page["algorithm"].config.copy(copy_frozen=False)
     runner = MultiAgentEnvRunner(config=config.env_runners(num_envs_per_env_runner=4))
     episodes = runner.sample(num_episodes=20)
@@ -157,7 +161,7 @@ def test_returns_of_sampled_games_are_the_rank_rewards(page):
 
 
 def test_an_illegal_action_ends_the_game():
-    env = CardMultiAgentEnv({"game": "beaver_gang", "num_players": 3})
+    env = CardMultiAgentEnv({"game": GAME.id, "num_players": 3})
     observations, _ = env.reset(seed=0)
     (agent,) = observations
     illegal = int(observations[agent]["action_mask"].argmin())
@@ -173,10 +177,10 @@ def test_wrong_input_names_the_mistake():
     with pytest.raises(ValueError, match="needs the key 'game'"):
         CardMultiAgentEnv({"num_players": 3})
     with pytest.raises(ValueError, match="takes no 'mask'"):
-        CardMultiAgentEnv({"game": "beaver_gang", "mask": "info"})
-    with pytest.raises(ValueError, match="num_players=9"):
-        CardMultiAgentEnv({"game": "beaver_gang", "num_players": 9})
-    env = CardMultiAgentEnv({"game": "beaver_gang", "num_players": 3})
+        CardMultiAgentEnv({"game": GAME.id, "mask": "info"})
+    with pytest.raises(ValueError, match="num_players=99"):
+        CardMultiAgentEnv({"game": GAME.id, "num_players": 99})
+    env = CardMultiAgentEnv({"game": GAME.id, "num_players": 3})
     (agent,) = env.reset(seed=0)[0]
     with pytest.raises(ValueError, match=f"it is the turn of {agent} alone, got actions of \\[\\]"):
         env.step({})
@@ -195,13 +199,25 @@ def test_ppo_beats_random(page):
 def test_the_learned_policy_plays_whole_games(page):
     """Without an illegal action, at another table size as well."""
     for num_players in (3, 5):
-        env = card_envs.make("beaver_gang", num_players=num_players, on_illegal="raise")
+        env = card_envs.make(GAME.id, num_players=num_players, on_illegal="raise")
         for seed in range(10):
             env.reset(seed=seed)
             while not all(env.terminations.values()):
                 seen = env.observe(env.agent_selection)
                 actions = page["learned"](seen["observation"][None], seen["action_mask"][None])
                 env.step(int(actions[0]))
+
+
+def test_the_exported_policy_is_the_module(page, tmp_path):
+    module = page["algorithm"].get_module("shared")
+    card_envs.export_policy(module, GAME, tmp_path / "policy.onnx")
+    rng = np.random.default_rng(1)
+    observation = rng.random((50, GAME.fields.size), np.float32)
+    mask = (rng.random((50, GAME.num_actions)) < 0.5).astype(np.int8)
+    mask[:, 0] = 1
+    exported = make_agent(tmp_path / "policy.onnx", GAME)
+    actions, _ = exported.model.act(observation, mask, {})
+    assert actions.tolist() == policy_function(module)(observation, mask).tolist()
 
 
 def test_training_on_two_nodes(page, cluster):
@@ -221,7 +237,7 @@ def test_training_on_two_nodes(page, cluster):
 # ---------------------------------------------------------------------------------------------
 
 
-WORDS = ("--game", "beaver_gang", "--agents", "random", "heuristic", "ppo", "--deals", "3")
+WORDS = ("--game", GAME.id, "--agents", "random", "heuristic", "ppo", "--deals", "3")
 
 
 def _leaderboard(folder: Path, *words: str) -> bytes:
@@ -262,7 +278,7 @@ def test_a_cluster_that_is_gone_is_not_waited_for(played_here, tmp_path):
 
 
 def test_clusters_that_cannot_play_name_the_mistake(tmp_path, monkeypatch, capsys, caplog):
-    argv = ["--game", "beaver_gang", "--agents", "random", "heuristic", "--deals", "2"]
+    argv = ["--game", GAME.id, "--agents", "random", "heuristic", "--deals", "2"]
     argv += ["--cache", str(tmp_path), "--backend", "ray"]
     assert strength.main([*argv, "--jobs", "0"]) == 2
     assert "jobs must be -1 or at least 1, got 0" in capsys.readouterr().err
@@ -288,7 +304,7 @@ def test_clusters_that_cannot_play_name_the_mistake(tmp_path, monkeypatch, capsy
 
 def test_a_cluster_makes_the_same_policy(cluster, tmp_path):
     config = {
-        "game": "beaver_gang",
+        "game": GAME.id,
         "agent": "ppo",
         "iterations": 1,
         "environment": {"num_envs": 8, "num_players": 2},

@@ -9,7 +9,7 @@ import gymnasium
 import numpy as np
 import pytest
 import torch
-from helpers import FEW_GAMES, needs_training
+from helpers import ALL_GAMES, FEW_GAMES, needs_training
 from integrations.pages import run_page
 from sb3_contrib import MaskablePPO
 from sb3_contrib.common.maskable.utils import get_action_masks, is_masking_supported
@@ -30,6 +30,8 @@ from card_envs.contract.game import View
 from card_envs.envs.single_seat import SingleSeatEnv
 from card_envs.evaluation import evaluate
 from card_envs.integrations.sb3 import DealsEvalCallback, as_agent, make_vec_env
+
+GAME = ALL_GAMES[0]
 
 TABLE = {"num_players": 3, "opponents": "random"}
 TINY = {"policy_kwargs": {"net_arch": [16]}, "seed": 0}
@@ -106,8 +108,8 @@ def test_the_script_leaves_the_models_policy(game, tmp_path, capsys):
 def test_the_batch_is_sb3s_own_vector_of_single_seats(legal):
     """Step by step, also through truncations and illegal actions."""
     arguments = {**TABLE, "max_steps": 30, "reward": "score"}
-    batch = make_vec_env("beaver_gang", 4, **arguments)
-    single = DummyVecEnv([lambda: SingleSeatEnv("beaver_gang", **arguments)] * 4)
+    batch = make_vec_env(GAME.id, 4, **arguments)
+    single = DummyVecEnv([lambda: SingleSeatEnv(GAME.id, **arguments)] * 4)
     assert batch.observation_space == single.observation_space
     assert batch.action_space == single.action_space
     rng = np.random.default_rng(0)
@@ -139,7 +141,7 @@ def test_the_batch_is_sb3s_own_vector_of_single_seats(legal):
 
 @pytest.mark.parametrize("reward", ["rank", "win", "score"])
 def test_only_what_a_truncated_game_has_not_paid_is_bootstrapped(reward):
-    env = make_vec_env("beaver_gang", 4, **TABLE, max_steps=30, reward=reward)
+    env = make_vec_env(GAME.id, 4, **TABLE, max_steps=30, reward=reward)
     env.seed(1)
     env.reset()
     rng = np.random.default_rng(0)
@@ -153,19 +155,21 @@ def test_only_what_a_truncated_game_has_not_paid_is_bootstrapped(reward):
 
 
 def test_seeds():
-    env = make_vec_env("beaver_gang", 4, **TABLE)
+    env = make_vec_env(GAME.id, 4, **TABLE)
     env.seed(3)
     first = env.reset()
     assert env.games.game_seeds.tolist() == [3, 4, 5, 6]
     assert (env.reset() != first).any()  # a seed is used once
     env.seed(3)
     assert (env.reset() == first).all()
-    other = make_vec_env("beaver_gang", 4, **TABLE)
+    other = make_vec_env(GAME.id, 4, **TABLE)
     assert (other.reset() != first).any()
 
 
 def test_attributes_and_methods():
-    env = make_vec_env("beaver_gang", 4, num_players=(2, 6), opponents="random")
+    env = make_vec_env(
+        GAME.id, 4, num_players=(GAME.min_players, GAME.max_players), opponents="random"
+    )
     env.seed(1)
     env.reset()
     rng = np.random.default_rng(0)
@@ -197,7 +201,7 @@ def test_attributes_and_methods():
 
 
 def test_bad_actions_and_arguments_are_refused():
-    env = make_vec_env("beaver_gang", 2, **TABLE, on_illegal="raise")
+    env = make_vec_env(GAME.id, 2, **TABLE, on_illegal="raise")
     for name in ("num_players", "seat"):
         with pytest.raises(AttributeError, match=f"{name} cannot be accessed before reset"):
             env.get_attr(name)
@@ -212,9 +216,9 @@ def test_bad_actions_and_arguments_are_refused():
     with pytest.raises(ValueError, match="is not legal in game 0"):
         env.step(get_action_masks(env).argmin(axis=1))
     with pytest.raises(ValueError, match="num_envs must be"):
-        make_vec_env("beaver_gang", 0)
+        make_vec_env(GAME.id, 0)
     with pytest.raises(TypeError, match="oponents"):
-        make_vec_env("beaver_gang", 2, oponents="random")
+        make_vec_env(GAME.id, 2, oponents="random")
 
 
 @pytest.mark.parametrize(
@@ -223,7 +227,7 @@ def test_bad_actions_and_arguments_are_refused():
     ids=["VecMonitor", "VecNormalize", "VecFrameStack"],
 )
 def test_wrappers(wrap):
-    env = wrap(make_vec_env("beaver_gang", 8, **TABLE, max_steps=60))
+    env = wrap(make_vec_env(GAME.id, 8, **TABLE, max_steps=60))
     model = MaskablePPO("MlpPolicy", env, n_steps=64, batch_size=128, n_epochs=1, **TINY)
     model.learn(512)
     rng, ended = np.random.default_rng(0), []
@@ -237,7 +241,7 @@ def test_wrappers(wrap):
         assert len(model.ep_info_buffer) > 3
         assert all(abs(info["episode"]["r"]) <= 1 for info in ended)
     if not isinstance(env, VecFrameStack):
-        evaluate("beaver_gang", [as_agent(model), "random"], deals=2)
+        evaluate(GAME.id, [as_agent(model), "random"], deals=2)
 
 
 # ---------------------------------------------------------------------------------------------
@@ -248,10 +252,10 @@ def test_wrappers(wrap):
 @pytest.mark.parametrize("algorithm", [MaskablePPO, PPO, A2C, DQN])
 def test_models_play_whole_games_without_an_illegal_action(algorithm):
     """And take what they hold to be best, if it is legal."""
-    env = make_vec_env("beaver_gang", 8, **TABLE)
+    env = make_vec_env(GAME.id, 8, **TABLE)
     model = algorithm("MlpPolicy", env, **TINY)
     agent = as_agent(model, "mine")
-    result = evaluate("beaver_gang", [agent, "random", "random"], deals=20)
+    result = evaluate(GAME.id, [agent, "random", "random"], deals=20)
     assert result.agents[0].name == "mine"
     everything = np.ones((8, 97), np.int8)
     observation = env.reset()
@@ -269,9 +273,9 @@ def test_a_models_view_is_its_agents(num_envs, tmp_path):
     view = View("none", False)
     options = {**TABLE, "memory": "none", "features": False}
     if num_envs == 1:
-        env = gymnasium.make("card_envs/BeaverGang-v0", **options).unwrapped
+        env = gymnasium.make(GAME.gymnasium_id, **options).unwrapped
     else:
-        env = VecNormalize(make_vec_env("beaver_gang", num_envs, **options))
+        env = VecNormalize(make_vec_env(GAME.id, num_envs, **options))
     model = MaskablePPO("MlpPolicy", env, **TINY)
     assert as_agent(model).view == view
     assert as_agent(model, features=True).view == View("none", True)
@@ -283,7 +287,7 @@ def test_a_models_view_is_its_agents(num_envs, tmp_path):
 
 
 def test_observations_are_normalized_as_in_training():
-    env = VecNormalize(make_vec_env("beaver_gang", 8, **TABLE))
+    env = VecNormalize(make_vec_env(GAME.id, 8, **TABLE))
     model = MaskablePPO("MlpPolicy", env, n_steps=64, **TINY)
     model.learn(512)
     observation = env.unwrapped.reset()
@@ -296,7 +300,7 @@ def test_observations_are_normalized_as_in_training():
 
 @pytest.mark.parametrize("normalized", [False, True])
 def test_a_model_of_units_gets_units(normalized):
-    env = make_vec_env("beaver_gang", 4, observation_dtype="uint8", **TABLE)
+    env = make_vec_env(GAME.id, 4, observation_dtype="uint8", **TABLE)
     units, masks = env.reset(), get_action_masks(env)
     assert env.observation_space.contains(units[0])
     scale = env.games.game.fields.scale
@@ -313,7 +317,7 @@ def test_a_model_of_units_gets_units(normalized):
 @pytest.mark.parametrize("normalized", [False, True])
 def test_a_model_that_observes_the_mask_gets_it(normalized):
     """Of an environment with ``mask="observation"``."""
-    env = DummyVecEnv([lambda: SingleSeatEnv("beaver_gang", mask="observation", **TABLE)])
+    env = DummyVecEnv([lambda: SingleSeatEnv(GAME.id, mask="observation", **TABLE)])
     if normalized:
         env = VecNormalize(env, norm_obs_keys=["observation"], norm_reward=False)
     model = PPO("MultiInputPolicy", env, n_steps=32, batch_size=32, n_epochs=1)
@@ -327,7 +331,7 @@ def test_a_model_that_observes_the_mask_gets_it(normalized):
     expected = np.where(masks, logits, -np.inf).argmax(axis=1)
     agent = as_agent(model)
     assert agent._function(plain["observation"], masks).tolist() == expected.tolist()
-    result = evaluate("beaver_gang", [agent, "random", "random"], deals=4)
+    result = evaluate(GAME.id, [agent, "random", "random"], deals=4)
     assert result.agents[0].name == "model"
 
 
@@ -337,10 +341,10 @@ def test_models_of_continuous_actions_are_no_agents():
 
 
 def learner(tmp_path, **arguments):
-    env = make_vec_env("beaver_gang", 8, **TABLE)
+    env = make_vec_env(GAME.id, 8, **TABLE)
     model = MaskablePPO("MlpPolicy", env, n_steps=8, batch_size=64, **TINY)
     model.set_logger(configure(str(tmp_path / "log"), ["csv"]))
-    callback = DealsEvalCallback("beaver_gang", ["random", "random"], deals=5, **arguments)
+    callback = DealsEvalCallback(GAME.id, ["random", "random"], deals=5, **arguments)
     return model, callback
 
 
@@ -372,11 +376,11 @@ def test_callback_evaluates_on_the_same_deals_and_keeps_the_best_model(tmp_path,
 
 
 def test_the_best_model_is_kept_with_the_statistics_that_normalize_its_observations(tmp_path):
-    env = VecNormalize(make_vec_env("beaver_gang", 8, **TABLE))
+    env = VecNormalize(make_vec_env(GAME.id, 8, **TABLE))
     model = MaskablePPO("MlpPolicy", env, n_steps=8, batch_size=64, **TINY)
     best = tmp_path / "best"
     callback = DealsEvalCallback(
-        "beaver_gang",
+        GAME.id,
         ["random", "random"],
         deals=4,
         seed=3,
@@ -384,12 +388,12 @@ def test_the_best_model_is_kept_with_the_statistics_that_normalize_its_observati
         best_model_save_path=best,
     )
     model.learn(128, callback=callback)
-    venv = make_vec_env("beaver_gang", 8, **TABLE)
+    venv = make_vec_env(GAME.id, 8, **TABLE)
     loaded = MaskablePPO.load(
         best / "best_model", env=VecNormalize.load(best / "vec_normalize.pkl", venv)
     )
     table = [as_agent(loaded), "random", "random"]
-    again = evaluate("beaver_gang", table, 4, 3).agents[0].rank
+    again = evaluate(GAME.id, table, 4, 3).agents[0].rank
     assert again.mean == callback.best_mean_reward
 
 
@@ -406,17 +410,17 @@ def test_callbacks_of_the_callback_can_end_the_training(tmp_path, when):
     ("game", "opponents", "arguments", "message"),
     [
         (
-            "beaver_gang",
+            GAME.id,
             ["random"],
             {"eval_freq": 0},
             "eval_freq must be a whole number of at least 1, got 0",
         ),
         ("chess", ["random"], {}, "there is no game 'chess'"),
-        ("beaver_gang", ["nobody"], {}, "there is no agent 'nobody'"),
-        ("beaver_gang", ["random"] * 9, {}, "is for 2 to 6 players"),
-        ("beaver_gang", ["random"], {"deals": 1}, "deals must be at least 2"),
-        ("beaver_gang", ["random"], {"options": {"reward": "rank"}}, "option reward"),
-        ("beaver_gang", ["random"], {"memory": "prefect"}, "memory"),
+        (GAME.id, ["nobody"], {}, "there is no agent 'nobody'"),
+        (GAME.id, ["random"] * 99, {}, f"is for {GAME.min_players} to {GAME.max_players} players"),
+        (GAME.id, ["random"], {"deals": 1}, "deals must be at least 2"),
+        (GAME.id, ["random"], {"options": {"reward": "rank"}}, "option reward"),
+        (GAME.id, ["random"], {"memory": "prefect"}, "memory"),
     ],
 )
 def test_the_callbacks_arguments_are_checked_before_training(game, opponents, arguments, message):

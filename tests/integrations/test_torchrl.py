@@ -9,12 +9,15 @@ import gymnasium
 import numpy as np
 import pytest
 import torch
+from helpers import ALL_GAMES
 from integrations.pages import run_page
 from torchrl.envs import GymEnv, check_env_specs
 
 import card_envs
 from card_envs.integrations.torchrl import make_env, make_single_seat_env
 from card_envs.utils.extras import MissingExtraError
+
+GAME = ALL_GAMES[0]
 
 NUM_ENVS = 8
 
@@ -26,21 +29,21 @@ def page():
 
 @pytest.fixture
 def group_env():
-    return make_env("beaver_gang", num_players=4)
+    return make_env(GAME.id, num_players=4)
 
 
 @pytest.fixture
 def seat_env():
-    return make_single_seat_env("beaver_gang", NUM_ENVS, num_players=3, opponents="random")
+    return make_single_seat_env(GAME.id, NUM_ENVS, num_players=3, opponents="random")
 
 
 def test_the_specs_are_kept(group_env, seat_env):
-    for env in (group_env, seat_env, make_single_seat_env("beaver_gang")):
+    for env in (group_env, seat_env, make_single_seat_env(GAME.id)):
         check_env_specs(env)
 
 
 def test_one_game_has_no_batch_dimension():
-    env = make_single_seat_env("beaver_gang", num_players=3, opponents="random")
+    env = make_single_seat_env(GAME.id, num_players=3, opponents="random")
     rollout = env.rollout(100, break_when_any_done=False)
     assert rollout["observation"].shape == (100, 470)
     assert rollout["action_mask"].dtype == torch.bool
@@ -51,7 +54,7 @@ def test_the_group_plays_the_game_of_the_aec_environment(group_env):
     group_env.set_seed(3)
     rollout = group_env.rollout(1000)
     players, after = rollout["players"], rollout["next", "players"]
-    env = card_envs.make("beaver_gang", num_players=4)
+    env = card_envs.make(GAME.id, num_players=4)
     env.reset(seed=3)
     env.reset()  # a rollout resets the game that set_seed begins
     for step in range(len(rollout)):
@@ -75,7 +78,7 @@ def test_the_seats_play_the_games_of_the_vector_environment(seat_env):
     seat_env.set_seed(5)
     rollout = seat_env.rollout(60, break_when_any_done=False)
     envs = gymnasium.make_vec(
-        "card_envs/BeaverGang-v0", num_envs=NUM_ENVS, num_players=3, opponents="random"
+        GAME.gymnasium_id, num_envs=NUM_ENVS, num_players=3, opponents="random"
     )
     envs.reset(seed=5)
     observation, info = envs.reset()  # a rollout resets the games that set_seed begins
@@ -94,7 +97,7 @@ def test_the_seats_play_the_games_of_the_vector_environment(seat_env):
 
 
 def test_truncated_games_are_not_terminated():
-    env = make_single_seat_env("beaver_gang", NUM_ENVS, opponents="random", max_steps=4)
+    env = make_single_seat_env(GAME.id, NUM_ENVS, opponents="random", max_steps=4)
     after = env.rollout(20, break_when_any_done=False)["next"]
     assert after["truncated"].any()
     assert not (after["truncated"] & after["terminated"]).any()
@@ -112,14 +115,14 @@ def test_the_same_seed_gives_the_same_games(seat_env):
 
 
 def test_bad_input_is_refused():
-    with pytest.raises(ValueError, match="beaver_gang"):
+    with pytest.raises(ValueError, match=GAME.id):
         make_env("no_such_game")
     with pytest.raises(ValueError, match="num_players"):
-        make_env("beaver_gang", num_players=99)
+        make_env(GAME.id, num_players=99)
     with pytest.raises(ValueError, match="num_envs"):
-        make_single_seat_env("beaver_gang", 0)
+        make_single_seat_env(GAME.id, 0)
     with pytest.raises(TypeError, match="no_such_option"):
-        make_single_seat_env("beaver_gang", 2, no_such_option=1)
+        make_single_seat_env(GAME.id, 2, no_such_option=1)
 
 
 def test_without_the_tool_the_extra_is_named(monkeypatch):
@@ -151,7 +154,7 @@ def test_self_play_on_the_page_learns_from_legal_actions_only(page):
 
 def test_an_environment_by_its_id():
     """TorchRL first offers it a ``frameskip``, and takes the refusal."""
-    env = GymEnv("card_envs/BeaverGang-v0", num_players=3, mask="observation")
+    env = GymEnv(GAME.gymnasium_id, num_players=3, mask="observation")
     start = env.reset()
     assert start["action_mask"].sum() > 0
     start["action"] = env.action_spec.zero()

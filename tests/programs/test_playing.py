@@ -250,7 +250,7 @@ def test_a_program_that_fails_loses_the_game_with_a_person(monkeypatch, capsys):
     monkeypatch.setattr(sys, "stdin", Typed("1\n"))
     argv = ["play", GAME.id, "--players", str(N), "--seat", str(N - 1), "--seed", "4"]
     name = program("unknown words")
-    assert main([*argv, "--opponents", name]) == 0
+    assert main([*argv, "--opponents", name]) == 1
     out = capsys.readouterr().out
     assert "The game is over. Player 0, " in out
     assert "loses the game: 'castle' is not legal there." in out
@@ -410,6 +410,7 @@ def test_a_run_that_ends_takes_its_programs_along(end, mark):
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="processes are found by /proc")
+@pytest.mark.slow
 def test_a_fork_leaves_its_parents_program_alone(mark):
     """It begins one of its own."""
     then = """
@@ -431,6 +432,7 @@ print("played", flush=True)
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="processes are found by /proc")
+@pytest.mark.slow
 def test_ctrl_c_ends_an_evaluation_and_its_programs(mark):
     env = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
     argv = ["evaluate", GAME.id, "--agents", program("hang", seconds=100)]

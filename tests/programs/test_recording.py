@@ -45,7 +45,7 @@ def test_forfeited_games_are_left_out(answers, tmp_path, capsys):
     assert len(games) == 6 - games.forfeited
     assert len(list(games.first_agents_decisions())) == len(games)
     words = ["record", GAME.id, "--agents", *table, "--games", "6", "--seed", "1"]
-    assert main([*words, "--option", "max_steps=30", "--out", str(path)]) == 0
+    assert main([*words, "--option", "max_steps=30", "--out", str(path)]) == (answers == 0)
     about = capsys.readouterr().err
     assert f"{games.forfeited} game" in about
     assert "that a program forfeited left out" in about

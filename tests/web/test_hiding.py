@@ -158,9 +158,10 @@ def test_seed_and_history_stay_on_the_server_until_the_end(client, game):
                 assert client.get(f"/api/tables/{table}/replay").status_code == 403
                 again = client.post(f"/api/tables/{table}/again", json={"same_deal": True})
                 assert again.status_code == 403
-                for kind in ("analyse", "find_disputes"):
-                    step = {"step": 0} if kind == "analyse" else {}
-                    answer = page.ask(kind, "problem", agent="random", **step)
+                asked = {"agent": "random"}
+                questions = {"analyse": {**asked, "step": 0}, "find_disputes": asked}
+                for kind, content in {**questions, "find_rounds": {}}.items():
+                    answer = page.ask(kind, "problem", **content)
                     assert "until the game is over" in answer["message"]
             turns += 1
             action = state["legal"][turns % len(state["legal"])]["action"]
@@ -170,6 +171,10 @@ def test_seed_and_history_stay_on_the_server_until_the_end(client, game):
         assert set(heard) == {0}
         replay = client.get(f"/api/tables/{table}/replay").json()
         before_the_end = page.heard[:-1]
+        starts = page.ask("find_rounds", "rounds")["starts"]
+        steps = [start["step"] for start in starts]
+        assert steps == sorted(set(steps))
+        assert all(0 < step < state["steps"] for step in steps)
     assert before_the_end
     assert not any(str(replay["seed"]) in text for text in before_the_end)
     assert not any('"seed"' in text or '"actions"' in text for text in before_the_end)

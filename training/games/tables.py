@@ -59,13 +59,8 @@ class Tables:
         ]
 
     def redraw(self, weights: Sequence[float], agents: Sequence[int], same_agent: float) -> None:
-        """Draw new tables for the blocks of which all games play their present one.
-
-        Args:
-            weights: How often each agent is drawn.
-            agents: The agents, as indices.
-            same_agent: The share of blocks with one agent in all seats but the learner's.
-        """
+        """Draw new tables for the blocks of which all games play their present one: of agents by
+        their weights, in a share of the blocks one agent in all seats but the learner's."""
         shares = np.array(weights, float) / sum(weights)
         for block in self.blocks:
             if not self.is_present[block].all():

@@ -35,15 +35,11 @@ class _Batches:
                 log_probs_of(actor, self._observation.take(rows), self._action_mask[rows])
                 for rows in _chunks(np.arange(len(labels)), 4096)
             ]
-        #: float32 (M, A), log probabilities of the policy before.
-        self.before = torch.cat(chunks)
-
-    def __len__(self) -> int:
-        return len(self._labels)
+        self._before = torch.cat(chunks)
 
     def take(self, rows: Any) -> tuple[SparseRows, torch.Tensor, torch.Tensor, torch.Tensor]:
         """Observations, masks, advantages (M, A) and the policy before's log probabilities."""
-        before = self.before[rows]
+        before = self._before[rows]
         advantages = _advantages(self._labels, rows, before)
         return self._observation.take(rows), self._action_mask[rows], advantages, before
 
@@ -77,14 +73,6 @@ def fit_policy(
 ) -> tuple[Network, dict[str, Any]]:
     """Raise the expected advantage of a policy, with a KL term that keeps it near to itself.
 
-    Args:
-        network: The policy.
-        game: Its game.
-        labels: What it is fitted to.
-        held_out: What the fit is judged by.
-        fit: How it is fitted.
-        seed: Of the minibatches' order.
-
     Returns:
         The network of the epoch with the greatest gain on what was held out (the network itself if
         there was none), and what there is to know: ``gain``, ``gain_held_out``: by how much the
@@ -95,12 +83,12 @@ def fit_policy(
     actor = Actor.of(network, game)
     optimizer = torch.optim.Adam(actor.parameters(), lr=fit.learning_rate)
     given, judged = _Batches(labels, game, actor), _Batches(held_out, game, actor)
-    steps = fit.epochs * -(-len(given) // fit.batch_size)
+    steps = fit.epochs * -(-len(labels) // fit.batch_size)
     schedule = torch.optim.lr_scheduler.LinearLR(optimizer, 1.0, 0.0, steps)
     best, best_network = {"epoch": 0, "gain_held_out": 0.0}, network
     for epoch in range(1, fit.epochs + 1):
         total = 0.0
-        for rows in _chunks(rng.permutation(len(given)), fit.batch_size):
+        for rows in _chunks(rng.permutation(len(labels)), fit.batch_size):
             gain, kl, _ = _evaluate(actor, *given.take(rows))
             optimizer.zero_grad()
             (fit.kl_coef * kl - gain).mean().backward()
@@ -110,18 +98,13 @@ def fit_policy(
         with torch.no_grad():
             parts = [
                 torch.stack(_evaluate(actor, *judged.take(rows)))
-                for rows in _chunks(np.arange(len(judged)), 4096)
+                for rows in _chunks(np.arange(len(held_out)), 4096)
             ]
         gain, kl, greedy = torch.cat(parts, dim=1).mean(dim=1).tolist()
         if gain > best["gain_held_out"]:
             best_network = actor.network()
-            best = {
-                "epoch": epoch,
-                "gain": total / len(given),
-                "gain_held_out": gain,
-                "gain_greedy": greedy,
-                "kl": kl,
-            }
+            best = {"epoch": epoch, "gain": total / len(labels), "gain_held_out": gain}
+            best |= {"gain_greedy": greedy, "kl": kl}
     return best_network, best
 
 

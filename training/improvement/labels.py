@@ -24,6 +24,8 @@ from training.improvement.config import ImprovementConfig
 from training.runs.config import PoolSection
 from training.runs.run import Run
 
+_Indices = NDArray[np.int64]
+
 # Steps of all games before the first label: positions are then of any stage of a game.
 _BURN_IN = 200
 
@@ -37,16 +39,8 @@ _MOST_STEPS = 1000
 _WEIGHED = 4
 
 # What reading a damaged file of arrays may raise.
-_READING_ERRORS = (
-    OSError,
-    EOFError,
-    ValueError,
-    TypeError,
-    KeyError,
-    zipfile.BadZipFile,
-    zlib.error,
-    NotImplementedError,
-)
+_FILE_ERRORS = (OSError, EOFError, zipfile.BadZipFile, zlib.error)
+_READING_ERRORS = (*_FILE_ERRORS, ValueError, TypeError, KeyError, NotImplementedError)
 
 # An action is rare if it is legal in a smaller share of the decisions.
 _RARE = 0.05
@@ -74,12 +68,8 @@ class Labels:
 
 def join_labels(shards: list[Labels]) -> Labels:
     """The labels of several shards, in their order."""
-    return Labels(
-        *(
-            np.concatenate([getattr(shard, field.name) for shard in shards])
-            for field in fields(Labels)
-        )
-    )
+    names = [field.name for field in fields(Labels)]
+    return Labels(*(np.concatenate([getattr(x, name) for x in shards]) for name in names))
 
 
 def write_labels(path: Path, labels: Labels) -> None:
@@ -106,14 +96,9 @@ def label_positions(
 ) -> Labels:
     """Label one shard's positions; they follow from the run, the policy and the two numbers.
 
-    Args:
-        run: The run.
-        policy: The policy of this iteration; it holds the learner's seat, and those of the opponent
-            pool.
-        iteration: The iteration.
-        shard: The shard.
+    The policy, that of this iteration, holds the learner's seat, and those of the opponent pool.
     """
-    config = run.config
+    config, how = run.config, run.config.labels
     rng = np.random.default_rng([config.seed, iteration, shard])
     seed = int(rng.integers(2**31))
     # Each game's table is redrawn when it ends.
@@ -125,39 +110,37 @@ def label_positions(
     likeliest = NetworkAgent(policy.network, policy.name, policy.view)
     searcher = SearchAgent(
         run.game,
-        rollouts=config.labels.worlds * config.labels.candidates,
+        rollouts=how.worlds * how.candidates,
         policy=policy,
         proposer=policy,
-        candidates=config.labels.candidates,
-        min_probability=config.labels.min_probability,
-        worlds=_WEIGHED * config.labels.worlds,
+        candidates=how.candidates,
+        min_probability=how.min_probability,
+        worlds=_WEIGHED * how.worlds,
         halving=False,
-        max_decisions=config.labels.max_decisions,
-        unfinished=config.labels.unfinished,
+        max_decisions=how.max_decisions,
+        unfinished=how.unfinished,
         seed=seed,
     )
     follower = games.arena.follower = searcher.follow(None)
     games.begin(policy.network)  # it stands for the pool; there its actions are drawn
     found: list[Labels] = []
-    wanted, step = config.labels.shard, 0
+    wanted, step = how.shard, 0
     legal = np.zeros(run.game.num_actions, np.int64)
     while wanted > 0:
         if step < _BURN_IN:
             legal += games.arena.action_mask.sum(axis=0, dtype=np.int64)
         else:
             is_rare = legal < _RARE * _BURN_IN * len(games.all)
-            times = np.where(
-                (games.arena.action_mask != 0)[:, is_rare].any(axis=1), config.labels.rare, 1.0
-            )
+            times = np.where((games.arena.action_mask != 0)[:, is_rare].any(axis=1), how.rare, 1.0)
             chosen = np.flatnonzero(rng.random(len(games.all)) < times / _STRIDE)
-            found.append(_label(games, follower, chosen, config.labels.candidates, wanted))
+            found.append(_label(games, follower, chosen, how.candidates, wanted))
             wanted -= len(found[-1])
-            if step == _MOST_STEPS and wanted == config.labels.shard:
+            if step == _MOST_STEPS and wanted == how.shard:
                 raise ValueError(
                     f"labels.min_probability: there was no position in which the policy gives two "
-                    f"actions a probability of at least {config.labels.min_probability}"
+                    f"actions a probability of at least {how.min_probability}"
                 )
-        is_drawn = rng.random(len(games.all)) < config.labels.drawn
+        is_drawn = rng.random(len(games.all)) < how.drawn
         turn = _turn(games, games.all)
         games.step(np.where(is_drawn, drawing.act(turn), likeliest.act(turn)))
         games.redraw()
@@ -165,18 +148,14 @@ def label_positions(
     return join_labels(found)
 
 
-def _turn(games: SelfPlayGames, indices: NDArray[np.int64]) -> Turn:
+def _turn(games: SelfPlayGames, indices: _Indices) -> Turn:
     arena = games.arena
     seen = arena.observation[indices], arena.action_mask[indices]
     return Turn(games.game, arena.states, indices, *seen)
 
 
 def _label(
-    games: SelfPlayGames,
-    follower: SearchFollower,
-    indices: NDArray[np.int64],
-    candidates: int,
-    wanted: int,
+    games: SelfPlayGames, follower: SearchFollower, indices: _Indices, candidates: int, wanted: int
 ) -> Labels:
     """Labels of some games' positions, as many as are wanted, where several actions were tried."""
     turn = _turn(games, indices)

@@ -15,24 +15,15 @@ from card_envs.contract.game import Game
 from training.networks.layers import perceptron
 from training.networks.sparse import Rows
 
+_Matrix = NDArray[np.float32]
+
 
 class Actor(nn.Module):
-    """A policy network; an action's logit is the sum of the logits of its features.
-
-    Args:
-        inputs: Size of an observation.
-        hidden: Sizes of the hidden layers.
-        activation: Of these: ``"relu"`` or ``"tanh"``.
-        action_features: float32 (actions, F), such as ``Game.action_features``; the identity gives
-            each action a logit of its own.
-    """
+    """A policy network; an action's logit is the sum of the logits of its features: float32
+    (actions, F), see :func:`features_of`."""
 
     def __init__(
-        self,
-        inputs: int,
-        hidden: Sequence[int],
-        activation: str,
-        action_features: NDArray[np.float32],
+        self, inputs: int, hidden: Sequence[int], activation: str, action_features: _Matrix
     ) -> None:
         super().__init__()
         self.activation = activation
@@ -102,7 +93,7 @@ class Actor(nn.Module):
             self.linear[0].weight[:, self._ablated] = 0.0
 
 
-def features_of(game: Game, logits: str) -> NDArray[np.float32]:
+def features_of(game: Game, logits: str) -> _Matrix:
     """What a last layer gives logits for, see ``NetworkSection.logits``: float32 (actions, F)."""
     if logits == "features":
         return np.asarray(game.action_features, np.float32)
@@ -110,17 +101,10 @@ def features_of(game: Game, logits: str) -> NDArray[np.float32]:
 
 
 def sums_over_features(
-    weight: NDArray[np.float32], bias: NDArray[np.float32], action_features: NDArray[Any]
+    weight: _Matrix, bias: _Matrix, action_features: NDArray[Any]
 ) -> tuple[NDArray[Any], NDArray[Any]]:
-    """A last layer of logits of actions, as one of logits of action features.
-
-    Args:
-        weight: (actions, inputs).
-        bias: (actions,).
-        action_features: (actions, features), see ``Game.action_features``.
-
-    Returns:
-        Weight (features, inputs) and bias (features,).
+    """A last layer (actions, inputs) and (actions,) as one of logits of action features: (features,
+    inputs) and (features,).
 
     Raises:
         ValueError: The logits are not sums over action features.

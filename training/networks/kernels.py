@@ -1,7 +1,9 @@
 """Kernels of the learner: products with sparse rows, and distributions over legal actions.
 
 Sparse rows are ``columns[begins[i]:ends[i]]``, in ascending order, and their ``values``
-(``training.networks.sparse``). Every sum has a fixed order.
+(``training.networks.sparse``). ``legal`` are ``begins, ends, actions`` of masks, ``features``
+are ``starts, columns`` of each action's features: its logit is the sum of theirs. Every sum has a
+fixed order.
 """
 
 from __future__ import annotations
@@ -110,72 +112,65 @@ def multiply(begins, ends, columns, first, values, matrix, bias, out):
 
 
 @jit
-def write_log_probs(logits, starts, features, begin, end, actions, probs, log_probs):
-    """Write probabilities and log probabilities of the actions ``begin`` to ``end`` of one row.
-
-    An action's logit is the sum of the logits of its features.
-    """
-    count = end - begin
+def write_log_probs(logits, features, actions, probs, log_probs):
+    """Write probabilities and log probabilities of some actions of one row."""
+    starts, columns = features
     highest = np.float32(-np.inf)
-    for k in range(count):
-        action = actions[begin + k]
+    for k in range(len(actions)):
+        action = actions[k]
         logit = _ZERO
         for at in range(starts[action], starts[action + 1]):
-            logit += logits[features[at]]
+            logit += logits[columns[at]]
         log_probs[k] = logit
         highest = max(highest, logit)
     total = _ZERO
-    for k in range(count):
+    for k in range(len(actions)):
         probs[k] = math.exp(log_probs[k] - highest)
         total += probs[k]
     norm = highest + np.float32(math.log(total))
     share = np.float32(1.0) / total
-    for k in range(count):
+    for k in range(len(actions)):
         probs[k] *= share
         log_probs[k] -= norm
 
 
 @jit
-def draw_actions(
-    logits, starts, features, begins, ends, actions, numbers, probs, log_probs, chosen, log_prob
-):
+def draw_actions(logits, features, legal, numbers, probs, log_probs, chosen, log_prob):
     """Draw an action of each row, given numbers from [0, 1), and write its log probability."""
+    begins, ends, all_actions = legal
     for i in range(len(begins)):
-        begin, end = begins[i], ends[i]
-        write_log_probs(logits[i], starts, features, begin, end, actions, probs, log_probs)
-        count = end - begin
+        actions = all_actions[begins[i] : ends[i]]
+        write_log_probs(logits[i], features, actions, probs, log_probs)
         total = _ZERO
-        for k in range(count):
+        for k in range(len(actions)):
             total += probs[k]
         threshold = numbers[i] * total
         k = 0
         threshold -= probs[0]
-        while threshold >= _ZERO and k < count - 1:
+        while threshold >= _ZERO and k < len(actions) - 1:
             k += 1
             threshold -= probs[k]
-        chosen[i] = actions[begin + k]
+        chosen[i] = actions[k]
         log_prob[i] = log_probs[k]
 
 
 @jit
-def write_all_log_probs(logits, starts, features, begins, ends, actions, probs, log_probs):
+def write_all_log_probs(logits, features, legal, probs, log_probs):
     """Write probabilities and log probabilities of all actions, row after row."""
+    begins, ends, all_actions = legal
     at = 0
     for i in range(len(begins)):
-        begin, end = begins[i], ends[i]
-        behind = at + end - begin
-        of_row, logs_of_row = probs[at:behind], log_probs[at:behind]
-        write_log_probs(logits[i], starts, features, begin, end, actions, of_row, logs_of_row)
-        at = behind
+        actions = all_actions[begins[i] : ends[i]]
+        of_row = slice(at, at + len(actions))
+        write_log_probs(logits[i], features, actions, probs[of_row], log_probs[of_row])
+        at += len(actions)
 
 
 @jit
-def evaluate_actions(
-    begins, ends, actions, chosen, probs, log_probs, anchor, log_prob, entropy, divergence
-):
+def evaluate_actions(legal, chosen, probs, log_probs, anchor, log_prob, entropy, divergence):
     """The chosen action's log probability, the entropy and the KL divergence from the anchor of
-    each row, given probabilities and log probabilities of all actions, row after row, and the
-    anchor's log probabilities if it has any."""
+    each row, given what :func:`write_all_log_probs` wrote, and for the anchor, if there is one."""
+    begins, ends, actions = legal
     at = 0
     for i in range(len(begins)):
         total, ahead = _ZERO, _ZERO
@@ -191,23 +186,13 @@ def evaluate_actions(
 
 @jit
 def evaluate_actions_backward(
-    starts,
-    features,
-    begins,
-    ends,
-    actions,
-    chosen,
-    probs,
-    log_probs,
-    anchor,
-    entropy,
-    divergence,
-    of_log_prob,
-    of_entropy,
-    of_divergence,
-    out,
+    features, legal, chosen, probs, log_probs, anchor, entropy, divergence, slopes, out
 ):
-    """The gradient with respect to the logits of features, added to ``out``."""
+    """The gradient with respect to the logits of features, added to ``out``; ``slopes`` are those
+    with respect to the three results."""
+    starts, columns = features
+    begins, ends, actions = legal
+    of_log_prob, of_entropy, of_divergence = slopes
     at = 0
     for i in range(len(begins)):
         gradient = out[i]
@@ -220,5 +205,5 @@ def evaluate_actions_backward(
             if action == chosen[i]:
                 slope += of_log_prob[i]
             for k in range(starts[action], starts[action + 1]):
-                gradient[features[k]] += slope
+                gradient[columns[k]] += slope
             at += 1

@@ -1,4 +1,8 @@
-"""Layers that are fast on a CPU, and layers whose input is sparse."""
+"""Layers that are fast on a CPU, and layers whose input is sparse.
+
+Activations of a lower precision, bfloat16, are multiplied with weights that are rounded to it; what
+is learned, and what the last layer gives, stays float32.
+"""
 
 from __future__ import annotations
 
@@ -22,6 +26,8 @@ def linear(x: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor) -> torch.T
     By default torch multiplies float32 matrices with MKL, which on other than Intel's processors
     does not use their widest instructions: that takes twice as long.
     """
+    if x.dtype != weight.dtype:
+        return nn.functional.linear(x, weight.to(x.dtype), bias.to(x.dtype))
     if x.device.type == "cpu" and torch.backends.mkldnn.is_available():
         product: torch.Tensor = nn.functional.linear(x.to_mkldnn(), weight, bias).to_dense()
         return product
@@ -32,8 +38,16 @@ class Linear(nn.Linear):
     """A linear layer, see :func:`linear`."""
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        """float32 (M, outputs) for activations (M, inputs)."""
+        """Of the activations' dtype, (M, outputs), for activations (M, inputs)."""
         return linear(x, self.weight, self.bias)
+
+
+class OutputLayer(Linear):
+    """A linear layer that computes in float32, whatever it is given."""
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        """float32 (M, outputs) for activations (M, inputs)."""
+        return super().forward(x.float())
 
 
 class InputLayer(nn.Linear):
@@ -47,11 +61,11 @@ class InputLayer(nn.Linear):
         self.weight = nn.Parameter(self.weight.detach().t().contiguous().t())
 
     def forward(self, x: SparseRows | torch.Tensor) -> torch.Tensor:
-        """float32 (M, outputs) for inputs (M, inputs)."""
+        """float32, or of the dense inputs' dtype, (M, outputs) for inputs (M, inputs)."""
         if isinstance(x, SparseRows):
             product: torch.Tensor = _multiply(x, self.weight, self.bias)
             return product
-        return nn.functional.linear(x, self.weight, self.bias)
+        return linear(x, self.weight, self.bias)
 
 
 class _SparseProduct(torch.autograd.Function):
@@ -92,13 +106,14 @@ def perceptron(
     """
     layers: list[nn.Module] = []
     for size in hidden:
-        layers += [_layer(inputs, size, np.sqrt(2), not layers), _ACTIVATIONS[activation]()]
+        kind = Linear if layers else InputLayer
+        layers += [_initialized(kind(inputs, size), np.sqrt(2)), _ACTIVATIONS[activation]()]
         inputs = size
-    return nn.Sequential(*layers, _layer(inputs, outputs, gain, not layers))
+    kind = OutputLayer if layers else InputLayer
+    return nn.Sequential(*layers, _initialized(kind(inputs, outputs), gain))
 
 
-def _layer(inputs: int, outputs: int, gain: float, is_first: bool) -> nn.Linear:
-    layer = (InputLayer if is_first else Linear)(inputs, outputs)
+def _initialized(layer: nn.Linear, gain: float) -> nn.Linear:
     nn.init.orthogonal_(layer.weight, gain=gain)
     nn.init.zeros_(layer.bias)
     return layer

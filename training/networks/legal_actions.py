@@ -22,10 +22,7 @@ _BELOW_ONE = 1.0 - 2.0**-20
 def log_probabilities(logits: torch.Tensor, features: Rows, legal: Rows) -> torch.Tensor:
     """The log probabilities of all actions, float32 (M, actions), about -1e8 of illegal ones.
 
-    Args:
-        logits: As for :func:`draw_actions`; gradients flow to them.
-        features: As for :func:`draw_actions`.
-        legal: As for :func:`draw_actions`.
+    The arguments are those of :func:`draw_actions`; gradients flow to the logits.
     """
     of_actions = logits @ as_dense(features).t()
     return torch.log_softmax(of_actions.masked_fill(as_dense(legal) == 0, _ILLEGAL), dim=1)
@@ -53,14 +50,10 @@ def draw_actions(
         actions = torch.searchsorted(sums, places, right=True)
         return actions[:, 0], log_probs.gather(1, actions)[:, 0]
     chosen, log_prob = torch.empty(len(legal), dtype=torch.int64), torch.empty(len(legal))
+    room = np.empty((2, legal.size), np.float32)
+    found = chosen.numpy(), log_prob.numpy()
     kernels.draw_actions(
-        logits.numpy(),
-        *_arguments(features, legal),
-        numbers.numpy(),
-        np.empty(legal.size, np.float32),
-        np.empty(legal.size, np.float32),
-        chosen.numpy(),
-        log_prob.numpy(),
+        logits.numpy(), *_arguments(features, legal), numbers.numpy(), room[0], room[1], *found
     )
     return chosen, log_prob
 
@@ -72,15 +65,11 @@ def evaluate_actions(
     chosen: torch.Tensor,
     anchor: torch.Tensor | None = None,
 ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
-    """Log probabilities of some actions, entropies, and KL divergences from an anchor, (M,) each.
+    """Log probabilities of some legal actions ``chosen``, int64 (M,), entropies, and KL divergences
+    from an anchor, (M,) each.
 
-    Args:
-        logits: As for :func:`draw_actions`; gradients flow to them.
-        features: As for :func:`draw_actions`.
-        legal: As for :func:`draw_actions`.
-        chosen: A legal action of each row, int64 (M,).
-        anchor: The logits of other distributions, float32 (M, F), to which no gradients flow; None:
-            the divergences are 0.
+    The first three arguments are those of :func:`draw_actions`; gradients flow to the logits alone.
+    ``anchor`` are the logits of other distributions, float32 (M, F); without it divergences are 0.
     """
     if isinstance(features, SparseRows) and isinstance(legal, SparseRows):
         evaluated: tuple[torch.Tensor, ...] = _evaluate(logits, features, legal, chosen, anchor)
@@ -96,7 +85,7 @@ def evaluate_actions(
 
 def _arguments(features: SparseRows, legal: SparseRows) -> tuple[Any, ...]:
     starts = np.append(features.begins, features.ends[-1:])
-    return starts, features.columns, legal.begins, legal.ends, legal.columns
+    return (starts, features.columns), (legal.begins, legal.ends, legal.columns)
 
 
 class _Evaluation(torch.autograd.Function):
@@ -122,7 +111,7 @@ class _Evaluation(torch.autograd.Function):
         found = tuple(torch.empty(len(legal)) for _ in range(3))
         log_prob, entropy, divergence = (tensor.numpy() for tensor in found)
         known = chosen.numpy(), probs, log_probs, of_anchor
-        kernels.evaluate_actions(*arguments[2:], *known, log_prob, entropy, divergence)
+        kernels.evaluate_actions(arguments[1], *known, log_prob, entropy, divergence)
         ctx.size = logits.shape
         ctx.arguments = (*arguments, *known, entropy, divergence)
         return found
@@ -130,8 +119,8 @@ class _Evaluation(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, *gradients: torch.Tensor) -> Any:
         out = torch.zeros(ctx.size)
-        slopes = (gradient.contiguous().numpy() for gradient in gradients)
-        kernels.evaluate_actions_backward(*ctx.arguments, *slopes, out.numpy())
+        slopes = tuple(gradient.contiguous().numpy() for gradient in gradients)
+        kernels.evaluate_actions_backward(*ctx.arguments, slopes, out.numpy())
         return out, None, None, None, None
 
 

@@ -1,8 +1,7 @@
 """Sparse rows: observations and action masks as the learner keeps and multiplies them.
 
-About an eighth of an observation's values are not zero, and far fewer actions are legal. A rollout
-of sparse rows takes less memory, is never copied to be shuffled, and its product with the first
-layer's weights takes a fraction of the time.
+About an eighth of an observation's values are not zero, and far fewer actions are legal: that saves
+memory, and most of the first layer's time.
 """
 
 from __future__ import annotations
@@ -101,9 +100,11 @@ class SparseRows:
 Rows = SparseRows | torch.Tensor
 
 
-def rows_on(device: torch.device, rows: SparseRows) -> Rows:
-    """The rows as networks on a device take them."""
-    return rows if device.type == "cpu" else rows.to_dense().to(device)
+def rows_on(device: torch.device, rows: SparseRows, dtype: torch.dtype | None = None) -> Rows:
+    """The rows as networks on a device take them: sparse on a CPU unless there is a ``dtype``."""
+    if dtype is None and device.type == "cpu":
+        return rows
+    return rows.to_dense().to(device, dtype or torch.float32)
 
 
 def columns_of(rows: Rows, first: int, stop: int) -> Rows:
@@ -117,19 +118,12 @@ def as_dense(rows: Rows) -> torch.Tensor:
 
 
 class SparseRowsBuffer:
-    """Room for a number of sparse rows, to be filled again and again.
-
-    Args:
-        num_rows: Number of rows.
-        size: Number of columns.
-    """
+    """Room for a number of sparse rows of one size, to be filled again and again."""
 
     def __init__(self, num_rows: int, size: int) -> None:
         self._size = size
-        self._begins = np.zeros(num_rows, np.int64)
-        self._ends = np.zeros(num_rows, np.int64)
-        self._columns = np.empty(0, np.int32)
-        self._values = np.empty(0, np.float32)
+        self._begins, self._ends = np.zeros((2, num_rows), np.int64)
+        self._columns, self._values = np.empty(0, np.int32), np.empty(0, np.float32)
         self.clear()
 
     def clear(self) -> None:
@@ -167,9 +161,8 @@ class SparseRowsBuffer:
     def rows(self) -> SparseRows:
         """All rows since the buffer was cleared."""
         filled = slice(0, self._filled)
-        return SparseRows(
-            self._begins[filled], self._ends[filled], self._columns, self._values, self._size
-        )
+        begins, ends = self._begins[filled], self._ends[filled]
+        return SparseRows(begins, ends, self._columns, self._values, self._size)
 
 
 def _grown(array: NDArray[Any], size: int, used: int) -> NDArray[Any]:

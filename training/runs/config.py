@@ -285,6 +285,10 @@ class Config(GameConfig):
     """learner decisions in all; 0: imitation alone"""
     device: Literal["auto", "cpu", "cuda"] = "auto"
     """what computes the networks; auto: a GPU where torch can use one"""
+    rows: Literal["sparse", "dense", "bfloat16", "fastest"] = "sparse"
+    """how the networks are given their inputs on a CPU: by what is not zero, or as dense rows, in
+    float32 or bfloat16 (weights stay float32); fastest: what a measurement at the start finds, and
+    writes into the run's configuration"""
     ema_decay: Annotated[float, Field(ge=0, lt=1)] = 0.0
     """the policy that is evaluated, joins the pool and is exported is an exponential moving average
     of the learner's weights, with this decay per iteration; 0: the learner itself"""

@@ -9,10 +9,17 @@ from typing import Any
 
 import numpy as np
 from matplotlib.figure import Figure
+from numpy.typing import NDArray
 
 from card_envs.agents import Agent, AgentLike
 from card_envs.contract.game import Game
-from card_envs.evaluation import deal_seeds, estimate_mean, play_one_against
+from card_envs.evaluation import (
+    WIN_BOUNDS,
+    MeanEstimate,
+    deal_seeds,
+    estimate_mean,
+    play_one_against,
+)
 from card_envs.evaluation.display import short_names, write_picture
 from training.runs.run import Run
 
@@ -20,30 +27,39 @@ from training.runs.run import Run
 _EVALUATION_SEED = 1_000_003
 
 
-def evaluate_learner(run: Run[Any], learner: Agent) -> dict[str, Any]:
-    """Evaluate a run's learner at each configured table size.
+def against(
+    game: Game,
+    agent: AgentLike,
+    others: AgentLike,
+    sizes: Sequence[int],
+    seeds: NDArray[np.uint64],
+    options: Mapping[str, Any] | None = None,
+    agent_seed: int = 0,
+) -> tuple[list[dict[str, Any]], MeanEstimate]:
+    """One agent among copies of another, as results and model cards record it.
 
-    Args:
-        run: The run.
-        learner: The learner as it is now.
+    The arguments are those of ``card_envs.evaluation.play_one_against``, as are the errors.
 
     Returns:
-        For each configured agent A ``vs_A``, the mean rank reward over the table sizes, and
-        ``vs_A_ci95``, None below 5 deals; ``truncated``: the share of truncated games.
+        A row for each table size: ``num_players``, ``rank`` and ``rank_ci95``, the one's rank
+        reward, ``win`` and ``win_ci95``, and ``truncated``, the share of truncated games; and the
+        rank reward on average over the sizes.
     """
-    evaluation = run.config.evaluation
-    options = {name: value for name, value in run.options.items() if name != "reward"}
-    seeds = deal_seeds(_EVALUATION_SEED, evaluation.deals)
-    entry: dict[str, Any] = {}
-    truncated = []
-    for name, short in zip(evaluation.against, short_names(evaluation.against), strict=True):
-        agent = run.agents[name]
-        tables = play_one_against(run.game, learner, agent, evaluation.players, seeds, options)
-        played = [results for _, results in tables]
-        ranks = [results.rank[..., 0].mean(axis=1) for results in played]
-        entry |= estimate_mean(np.mean(ranks, axis=0)).to_json(f"vs_{short}")
-        truncated += [results.truncated_share for results in played]
-    return {**entry, "truncated": float(np.mean(truncated))}
+    rows, ranks = [], []
+    for players, played in play_one_against(
+        game, agent, others, sizes, seeds, options, agent_seed=agent_seed
+    ):
+        rank, win = played.rank[..., 0].mean(axis=1), played.win[..., 0].mean(axis=1)
+        ranks.append(rank)
+        rows.append(
+            {
+                "num_players": players,
+                **estimate_mean(rank).to_json("rank"),
+                **estimate_mean(win, WIN_BOUNDS).to_json("win"),
+                "truncated": played.truncated_share,
+            }
+        )
+    return rows, estimate_mean(np.mean(ranks, axis=0))
 
 
 def one_against(
@@ -55,40 +71,34 @@ def one_against(
     seed: int,
     options: Mapping[str, Any],
 ) -> dict[str, Any]:
-    """One agent among copies of another at one table size, as results and model cards record it.
+    """The same at one table size: ``rank``, ``rank_ci95`` and ``truncated``."""
+    seeds = deal_seeds(seed, deals)
+    [row], _ = against(game, agent, others, [num_players], seeds, options, seed)
+    return {key: row[key] for key in ("rank", "rank_ci95", "truncated")}
 
-    Args:
-        game: The game.
-        agent: The one.
-        others: The agent in all other seats.
-        num_players: The number of players.
-        deals: How many deals, each in all seatings.
-        seed: The deals' seed.
-        options: The game's options except ``reward``.
+
+def evaluate_learner(run: Run[Any], learner: Agent) -> dict[str, Any]:
+    """Evaluate a run's learner at each configured table size.
 
     Returns:
-        ``rank`` and ``rank_ci95``, the one's rank reward; ``truncated``, the share of truncated
-        games.
-
-    Raises:
-        ValueError, TypeError: As for ``card_envs.evaluation.play_deals``.
+        For each configured agent A ``vs_A``, the mean rank reward over the table sizes, and
+        ``vs_A_ci95``, None below 5 deals; ``truncated``: the share of truncated games.
     """
-    seeds = deal_seeds(seed, deals)
-    [(_, played)] = play_one_against(
-        game, agent, others, [num_players], seeds, options, agent_seed=seed
-    )
-    rank = estimate_mean(played.rank[..., 0].mean(axis=1))
-    return {**rank.to_json("rank"), "truncated": played.truncated_share}
+    evaluation = run.config.evaluation
+    options = {name: value for name, value in run.options.items() if name != "reward"}
+    seeds = deal_seeds(_EVALUATION_SEED, evaluation.deals)
+    entry: dict[str, Any] = {}
+    truncated = []
+    for name, short in zip(evaluation.against, short_names(evaluation.against), strict=True):
+        others, sizes = run.agents[name], evaluation.players
+        rows, mean = against(run.game, learner, others, sizes, seeds, options)
+        entry |= mean.to_json(f"vs_{short}")
+        truncated += [row["truncated"] for row in rows]
+    return {**entry, "truncated": float(np.mean(truncated))}
 
 
 def plot_learning_curve(entries: Sequence[dict[str, Any]], picture: Path, title: str) -> None:
-    """Draw the periodic evaluations of a run with their 95% intervals, where they have some.
-
-    Args:
-        entries: The lines of progress.jsonl.
-        picture: The file to write.
-        title: The game's title.
-    """
+    """Draw a run's periodic evaluations, with their 95% intervals where they have some."""
     decisions = [entry["decisions"] / 1e6 for entry in entries]
     figure = Figure(figsize=(7, 4), layout="constrained")
     axes = figure.add_subplot()

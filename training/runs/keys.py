@@ -12,6 +12,7 @@ import yaml
 from pydantic import BaseModel, ConfigDict, ValidationError, ValidationInfo, field_validator
 
 from card_envs.agents import imports
+from card_envs.utils.words import did_you_mean
 
 _Model = TypeVar("_Model", bound=BaseModel)
 
@@ -42,12 +43,8 @@ class Section(BaseModel):
 
 
 def load(model: type[_Model], path: str | Path, overrides: Sequence[str] = ()) -> _Model:
-    """Read a YAML file as a model, and apply overrides.
-
-    Args:
-        model: The model's class.
-        path: The file.
-        overrides: ``KEY=VALUE``; KEY is dotted, such as ``ppo.learning_rate``, VALUE is YAML.
+    """Read a YAML file as a model, with overrides ``KEY=VALUE``: KEY is dotted, such as
+    ``ppo.learning_rate``, VALUE is YAML.
 
     Raises:
         ValueError: The file cannot be read, or a key or value is wrong; the message names it.
@@ -56,11 +53,7 @@ def load(model: type[_Model], path: str | Path, overrides: Sequence[str] = ()) -
 
 
 def read_yaml(path: str | Path) -> dict[str, Any]:
-    """The keys and values of a YAML file.
-
-    Raises:
-        ValueError: The file cannot be read, or it holds something else.
-    """
+    """The keys and values of a YAML file; ValueError if it holds something else."""
     try:
         data = _parse_yaml(Path(path).read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
@@ -121,11 +114,7 @@ _AGENTS = "opponents.agents."
 
 
 def with_overrides(data: dict[str, Any], overrides: Sequence[str]) -> dict[str, Any]:
-    """A copy of the data with ``KEY=VALUE`` applied.
-
-    Raises:
-        ValueError: An override has no ``=``, its value is not YAML, or its key leads nowhere.
-    """
+    """A copy of the data with ``KEY=VALUE`` applied; ValueError if that is not possible."""
     data = copy.deepcopy(data)
     for text in overrides:
         key, separator, value = text.partition("=")
@@ -147,11 +136,7 @@ def with_overrides(data: dict[str, Any], overrides: Sequence[str]) -> dict[str, 
 
 
 def check(model: type[_Model], data: dict[str, Any], path: str | Path) -> _Model:
-    """The data as a model; ``path`` says in errors where they come from.
-
-    Raises:
-        ValueError: A key or value is wrong; the message names the file and the mistake.
-    """
+    """The data as a model; ValueError names the file they come from, and the mistake."""
     try:
         return model.model_validate(data)
     except ValidationError as error:
@@ -178,8 +163,9 @@ def _explain(entry: Any, model: type[BaseModel]) -> str:
         for key in entry["loc"][:-1]:
             is_named = get_origin(section) is dict  # a section for each name
             section = get_args(section)[1] if is_named else section.model_fields[key].annotation
-        allowed = ", ".join(field.alias or name for name, field in section.model_fields.items())
-        return f"unknown key {where!r}; allowed here are {allowed}"
+        allowed = [field.alias or name for name, field in section.model_fields.items()]
+        hint = did_you_mean(str(entry["loc"][-1]), allowed)
+        return f"unknown key {where!r}{hint}; allowed here are {', '.join(allowed)}"
     needed = next((what for kind, what in _NEEDED.items() if entry["type"].startswith(kind)), None)
     if needed is not None:
         return f"{where}: {needed} is needed, got {entry['input']!r}"

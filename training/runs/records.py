@@ -45,7 +45,7 @@ def cpu_model() -> str:
 
 
 def machine() -> str:
-    """Processor and number of cores, for a record of where something was done."""
+    """Processor and number of cores."""
     return f"{cpu_model()}, {os.cpu_count()} cores"
 
 
@@ -66,30 +66,18 @@ def versions(packages: Sequence[str]) -> dict[str, str]:
 
 def identity(name: str, game: Game) -> str:
     """An agent's name, and a SHA-256: for a policy that of its file, for a search that of its
-    policies.
-
-    Raises:
-        OSError: The policy's file cannot be read.
-        ValueError: The name of a search cannot be read.
-    """
+    policies; OSError or ValueError if these cannot be read."""
     path = policy_path(name, game)
     if path is not None:
-        digest = hashlib.sha256(path.read_bytes()).hexdigest()
-    elif is_search(name):
+        return f"{name} {hashlib.sha256(path.read_bytes()).hexdigest()}"
+    if is_search(name):
         searcher: Any = make_agent(name, game)
-        digest = searcher.policies_hash
-    else:
-        return name
-    return f"{name} {digest}"
+        return f"{name} {searcher.policies_hash}"
+    return name
 
 
 def read_json(path: Path) -> Any:
-    """What a JSON file holds.
-
-    Raises:
-        ValueError: It is not JSON.
-        OSError: It cannot be read.
-    """
+    """What a JSON file holds; ValueError if it is not JSON."""
     try:
         return json.loads(path.read_text(encoding="utf-8"))
     except (json.JSONDecodeError, UnicodeDecodeError) as error:
@@ -97,11 +85,7 @@ def read_json(path: Path) -> Any:
 
 
 def write_or_print(path: Path | None, result: dict[str, Any]) -> None:
-    """Write a command's result as JSON; print it if there is no file.
-
-    Raises:
-        OSError: The file cannot be written.
-    """
+    """Write a command's result as JSON; print it if there is no file."""
     if path is None:
         print(json.dumps(result, indent=2))
     else:

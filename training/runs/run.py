@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import json
 import logging
 import os
@@ -23,7 +24,14 @@ from card_envs.utils.files import followed, left_beside, write_json, write_outpu
 from card_envs.utils.words import counted
 from training.runs.config import Config, GameConfig
 from training.runs.keys import Section, load
-from training.runs.records import commit_of, identity, machine, read_json, versions
+from training.runs.records import (
+    command_as_typed,
+    commit_of,
+    identity,
+    machine,
+    read_json,
+    versions,
+)
 
 logger = logging.getLogger("card_envs")
 
@@ -39,11 +47,7 @@ def use_threads(threads: int | None) -> None:
 
 
 class Run(Generic[_Config]):
-    """A run of training or of expert iteration; making one writes nothing.
-
-    Args:
-        config: The configuration.
-        folder: Where the run's files are, or will be.
+    """A run of training or of expert iteration in a folder; making one writes nothing.
 
     Attributes:
         game: The game.
@@ -51,8 +55,8 @@ class Run(Generic[_Config]):
         view: How the learner observes.
         agents: The agents that take part, by the names that the configuration uses.
         identities: The same agents as ``training.runs.records.identity`` tells them apart.
-        policy_path: The policy so far; any other than the whole run's is replaced.
-        card_path: The policy's card, which is written after it.
+        policy_path: The policy so far.
+        card_path: Its card, which is written after it.
         progress_path: The periodic evaluations, one JSON object a line.
         checkpoint_path: The checkpoint from which the run resumes.
 
@@ -84,14 +88,8 @@ class Run(Generic[_Config]):
         overrides: Sequence[str] = (),
         model: type[_Config] = Config,  # type: ignore[assignment]
     ) -> Self:
-        """The run in a folder, perhaps with another length.
-
-        Schedules, such as that of the learning rate, are then those of the new length.
-
-        Args:
-            folder: The folder.
-            overrides: ``decisions=N`` or nothing (``iterations=N`` for expert iteration).
-            model: The configuration's class.
+        """The run in a folder, perhaps with another length (``decisions=N``, or ``iterations=N`` of
+        expert iteration), and then with its schedules.
 
         Raises:
             ValueError: The folder holds no run, something else is asked for, or as for the class.
@@ -113,10 +111,6 @@ class Run(Generic[_Config]):
         draw_seed = 0 if self.config.draws else None
         return NetworkAgent(network, "learner", self.view, draw_seed=draw_seed)
 
-    # -----------------------------------------------------------------------------------------
-    # The policy
-    # -----------------------------------------------------------------------------------------
-
     @property
     def is_finished(self) -> bool:
         """Whether the policy is there, and is that of the whole configuration."""
@@ -135,9 +129,6 @@ class Run(Generic[_Config]):
             device: What torch computes on.
             finished: Whether it is that of the whole run.
             **own: What only this kind of run has: ``algorithm``, ``hours`` and so on.
-
-        Raises:
-            OSError: A file cannot be written.
         """
         config, progress = self.config, self.progress
         card = {
@@ -163,17 +154,9 @@ class Run(Generic[_Config]):
         write_policy(self.policy_path, network, self.game, self.view, config.draws)
         write_json(self.card_path, card)
 
-    # -----------------------------------------------------------------------------------------
-    # The beginning, and resuming
-    # -----------------------------------------------------------------------------------------
-
     @contextmanager
     def lock(self) -> Iterator[None]:
-        """Lock the folder: it belongs to one process at a time.
-
-        Raises:
-            ValueError: Another process holds it; the message names both.
-        """
+        """Lock the folder; ValueError if it belongs to another process, which the message names."""
         folder = followed(self.folder)
         folder.parent.mkdir(parents=True, exist_ok=True)
         owner = folder.with_name(f".{folder.name}.pid")
@@ -223,11 +206,8 @@ class Run(Generic[_Config]):
         self._note([command_line])
 
     def has_begun(self) -> bool:
-        """Whether the folder holds this run.
-
-        Raises:
-            ValueError: It holds one of another configuration, other rules or other agents.
-        """
+        """Whether the folder holds this run; ValueError if it is one of another configuration,
+        other rules or other agents."""
         if not self._config_path.exists():
             return False
         if not self._is_noted():
@@ -312,17 +292,9 @@ class Run(Generic[_Config]):
         text = yaml.safe_dump(self.config.model_dump(mode="json"), sort_keys=False)
         write_text(self._config_path, text)
 
-    # -----------------------------------------------------------------------------------------
-    # Periodic evaluations
-    # -----------------------------------------------------------------------------------------
-
     @property
     def progress(self) -> list[dict[str, Any]]:
-        """The periodic evaluations so far.
-
-        Raises:
-            ValueError: The file holds something else.
-        """
+        """The periodic evaluations so far; ValueError if the file holds something else."""
         path = self.progress_path
         if not path.exists():
             return []
@@ -350,6 +322,27 @@ class Run(Generic[_Config]):
         kept = [entry for entry in self.progress if entry["decisions"] <= decisions]
         lines = "".join(json.dumps(entry) + "\n" for entry in kept)
         write_output(self.progress_path, lines.encode())
+
+
+def run_of(
+    args: argparse.Namespace, module: str, model: type[_Config]
+) -> tuple[Run[_Config], dict[str, Any]]:
+    """The run that a module's arguments ask for, and what is said of it: ``resume`` and
+    ``command_line``; ValueError if it cannot be made."""
+    if args.resume:
+        if args.config or args.out:
+            raise ValueError("--resume DIR takes its configuration from DIR: give no other")
+        run = Run.reopen(args.resume, args.set, model)
+        words = ["--resume", str(args.resume)]
+    elif args.config:
+        folder = args.out or Path("runs") / f"{args.prefix}{Path(args.config).stem}"
+        run = Run(load(model, args.config, args.set), folder)
+        words = [args.config]
+    else:
+        raise ValueError("give a configuration, a YAML file, or --resume DIR")
+    changes = ["--set", *args.set] if args.set else []
+    command_line = command_as_typed(module, *words, *changes, games_from=args.games_from)
+    return run, {"resume": args.resume is not None, "command_line": command_line}
 
 
 def _is_evaluation(entry: Any, first: Any) -> bool:

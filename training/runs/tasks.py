@@ -29,37 +29,20 @@ _SECONDS_TO_GIVE_UP = 1800
 
 def add_jobs_argument(parser: argparse.ArgumentParser, what: str) -> None:
     """Add ``--jobs``; ``what`` is done in parallel, for its help."""
-    parser.add_argument(
-        "--jobs",
-        type=int,
-        default=-1,
-        metavar="N",
-        help=f"{what} at a time (default: as many as there are cores)",
-    )
+    about = f"{what} at a time (default: as many as there are cores)"
+    parser.add_argument("--jobs", type=int, default=-1, metavar="N", help=about)
 
 
 def add_arguments(parser: argparse.ArgumentParser, what: str) -> None:
     """Add ``--jobs`` and ``--backend``; ``what`` is done in parallel, for their help."""
     add_jobs_argument(parser, what)
-    parser.add_argument(
-        "--backend",
-        choices=("loky", "ray"),
-        default="loky",
-        help="loky: this machine; ray: a Ray cluster",
-    )
+    about = "loky: this machine; ray: a Ray cluster"
+    parser.add_argument("--backend", choices=("loky", "ray"), default="loky", help=about)
 
 
 def do_calls(calls: Sequence[Any], text: str, jobs: int) -> list[Any]:
-    """The results of calls (``joblib.delayed``), made by this machine, with a progress bar.
-
-    Args:
-        calls: The calls.
-        text: What they do.
-        jobs: How many at a time; -1: as many as there are cores.
-
-    Raises:
-        ValueError: ``jobs`` is neither.
-    """
+    """The results of calls (``joblib.delayed``), made by this machine, so many at a time (-1: as
+    many as there are cores), with a progress bar."""
     return list(track(_pool(jobs)(calls), text, len(calls)))
 
 
@@ -116,13 +99,12 @@ def do_tasks(
     return enumerate(pool(joblib.delayed(function)(task, *shared) for task in tasks))
 
 
+_Function = Callable[..., Any]
+_Values = Sequence[Any]
+
+
 def _on_ray(
-    function: Callable[..., Any],
-    tasks: Sequence[Any],
-    shared: Sequence[Any],
-    game: Game,
-    jobs: int,
-    patience: float,
+    function: _Function, tasks: _Values, shared: _Values, game: Game, jobs: int, patience: float
 ) -> Iterator[tuple[int, Any]]:
     ray = _import_ray()
     if not tasks:

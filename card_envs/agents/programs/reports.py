@@ -6,6 +6,23 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
+from card_envs.agents.programs.faults import (
+    CRASHED,
+    ILLEGAL,
+    NO_ANSWER,
+    NO_START,
+    OUT_OF_TIME,
+    TOO_MUCH,
+    TOO_SLOW,
+)
+
+#: What reports count, by the kinds of faults; games of a program that was given up are neither.
+COUNTED = {
+    "illegal_answers": (ILLEGAL, NO_ANSWER, TOO_MUCH),
+    "timeouts": (TOO_SLOW, OUT_OF_TIME),
+    "crashes": (NO_START, CRASHED),
+}
+
 
 @dataclass(frozen=True)
 class FaultCount:
@@ -51,6 +68,11 @@ class ProgramReport:
     on_fault: str
     faults: tuple[FaultCount, ...]
 
+    @property
+    def is_silent(self) -> bool:
+        """Whether it was asked, and never gave a legal answer."""
+        return bool(self.faults) and not self.decisions
+
     def to_json(self) -> dict[str, Any]:
         """The report as JSON data. Times are measured: they differ from run to run."""
         return {
@@ -58,6 +80,10 @@ class ProgramReport:
             "decisions": self.decisions,
             "seconds_per_decision": self.seconds / self.decisions if self.decisions else None,
             "on_fault": self.on_fault,
+            **{
+                key: sum(fault.count for fault in self.faults if fault.fault in kinds)
+                for key, kinds in COUNTED.items()
+            },
             "faults": [fault.to_json() for fault in self.faults],
         }
 

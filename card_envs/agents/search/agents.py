@@ -16,10 +16,10 @@ from numpy.typing import NDArray
 
 from card_envs.agents.network import NetworkAgent
 from card_envs.agents.search.compilation import compile_search
-from card_envs.agents.search.halving import search_games
+from card_envs.agents.search.halving import search_by_halving
 from card_envs.agents.search.likely_worlds import Evidence
 from card_envs.agents.search.rollouts import NUM_COUNTS, Findings, RolloutPolicy, Room
-from card_envs.agents.search.tree import MAX_DEPTH, NODE_SIZE, search_tree
+from card_envs.agents.search.tree import MAX_DEPTH, NODE_SIZE, search_by_tree
 from card_envs.contract.agent import Agent, Follower, FollowingAgent, Turn
 from card_envs.contract.game import Game, View, check_is_game
 from card_envs.engine.seeds import check_given_seed
@@ -46,6 +46,9 @@ _CAUTION_OF_WEIGHED = 1.25
 _MOST_PAST = 16
 _MOST_REMEMBERED = 128
 
+#: The chosen actions (M,), the values of all (M, A) and their numbers of rollouts (M, A).
+Found = tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.int64]]
+
 # Numba's own pool of threads, its last resort, does not stand being used by several at a time.
 _one_at_a_time = threading.Lock()
 
@@ -63,7 +66,7 @@ class Searcher(Agent):
     They maximize the rank reward, whatever the option ``reward``.
     """
 
-    _template: Callable[..., Any]
+    _search_one: Callable[..., Any]
 
     def __init__(
         self,
@@ -138,9 +141,7 @@ class Searcher(Agent):
         """Legal actions (M,)."""
         return self.search(turn)[0]
 
-    def search(
-        self, turn: Turn
-    ) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.int64]]:
+    def search(self, turn: Turn) -> Found:
         """The chosen actions, and the values of all legal ones.
 
         Returns:
@@ -150,9 +151,7 @@ class Searcher(Agent):
         """
         return self._search_with(turn, self._settings(len(turn)))
 
-    def _search_with(
-        self, turn: Turn, settings: tuple[Any, ...]
-    ) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.int64]]:
+    def _search_with(self, turn: Turn, settings: tuple[Any, ...]) -> Found:
         if not turn.action_mask.any(axis=1).all():
             raise ValueError(f"{self.name} was asked about a game that is over")
         actions = np.empty(len(turn), np.int64)
@@ -160,7 +159,7 @@ class Searcher(Agent):
         visits = np.zeros(turn.action_mask.shape, np.int64)
         work = np.zeros((len(turn), NUM_COUNTS), np.int64)
         is_parallel = COMPILED and self._threads > 1
-        search = compile_search(self._game, type(self)._template, is_parallel)
+        search = compile_search(self._game, self._search_one, is_parallel)
         with _one_at_a_time if is_parallel else nullcontext():
             if is_parallel:
                 numba.set_num_threads(self._threads)
@@ -175,14 +174,14 @@ class Searcher(Agent):
                 np.zeros((len(turn), self._game.max_players), np.float64),
                 actions,
                 Findings(values, visits, work),
-                *settings,
+                settings,
             )
         self.work += work.sum(axis=0)
         return actions, values, visits
 
     @abstractmethod
     def _settings(self, count: int) -> tuple[Any, ...]:
-        """The template's further arguments for ``count`` games."""
+        """The ``settings`` of the method for ``count`` games."""
 
     def _room(self, count: int) -> Room:
         game = self._game
@@ -236,7 +235,7 @@ class SearchAgent(Searcher, FollowingAgent):
         ValueError: A value is not allowed; the message says what is.
     """
 
-    _template = staticmethod(search_games)
+    _search_one = staticmethod(search_by_halving)
 
     def __init__(
         self,
@@ -294,9 +293,7 @@ class SearchAgent(Searcher, FollowingAgent):
         """A follower that remembers what others do in its games."""
         return SearchFollower(self, self._game if self._worlds else None)
 
-    def search_after(
-        self, turn: Turn, past: Sequence[Sequence[PastDecision]]
-    ) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.int64]]:
+    def search_after(self, turn: Turn, past: Sequence[Sequence[PastDecision]]) -> Found:
         """Like ``search``, in worlds weighted by what others have done.
 
         Args:
@@ -363,9 +360,7 @@ class SearchFollower(Follower):
         """Legal actions (M,)."""
         return self.search(turn)[0]
 
-    def search(
-        self, turn: Turn
-    ) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.int64]]:
+    def search(self, turn: Turn) -> Found:
         """Like ``SearchAgent.search``, in worlds weighted by what others have done."""
         if self._game is None:
             return self._agent.search(turn)
@@ -418,7 +413,7 @@ class TreeSearchAgent(Searcher):
         ValueError: A value is not allowed; the message says what is.
     """
 
-    _template = staticmethod(search_tree)
+    _search_one = staticmethod(search_by_tree)
 
     def __init__(
         self,
@@ -445,14 +440,11 @@ class TreeSearchAgent(Searcher):
 
 
 def _copy_state(states: NDArray[np.void], i: int) -> NDArray[np.void]:
-    """A read-only copy of a record (1,). It is copied as bytes: NumPy copies field by field, which
-    takes 20 times as long.
-    """
+    """A read-only copy of a record (1,), by its bytes: field by field takes 20 times as long."""
     return np.frombuffer(states[i : i + 1].tobytes(), states.dtype)
 
 
 def _join_states(game: Game, records: Sequence[NDArray[np.void]]) -> NDArray[np.void]:
-    """Records (1,) as one array."""
-    # Kernels are compiled for arrays that can be written to, hence a bytearray.
+    """Records (1,) as one array, which can be written to: kernels are compiled for these."""
     joined = bytearray().join(record.tobytes() for record in records)
     return np.frombuffer(joined, game.state_dtype)

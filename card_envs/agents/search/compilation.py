@@ -10,19 +10,17 @@ from collections.abc import Callable
 from functools import cache
 from typing import Any
 
-from card_envs.agents.search.halving import search_one
 from card_envs.agents.search.likely_worlds import log_likelihood, no_look_back, weigh_worlds
-from card_envs.agents.search.rollouts import no_outlook, no_round, play_on, propose
-from card_envs.agents.search.tree import grow_tree
+from card_envs.agents.search.rollouts import no_outlook, no_round, play_on, propose, search_games
 from card_envs.contract.game import Game
 from card_envs.kernels.jit import specialize
 
 
 @cache
 def compile_search(
-    game: Game, template: Callable[..., Any], parallel: bool = False
+    game: Game, search_one: Callable[..., Any], parallel: bool = False
 ) -> Callable[..., Any]:
-    """``search_games`` or ``search_tree`` compiled for a game; always the same function."""
+    """``search_games`` by a method, compiled for a game; always the same function."""
     namespace = {
         **game.namespace,
         "round_of": game.round_of or no_round,
@@ -30,6 +28,7 @@ def compile_search(
         "look_back": game.look_back or no_look_back,
         "HAS_HEURISTIC": game.heuristic is not None,
     }
-    for part in (play_on, propose, log_likelihood, weigh_worlds, search_one, grow_tree):
+    for part in (play_on, propose, log_likelihood, weigh_worlds):
         namespace[part.__name__] = specialize(part, namespace)
-    return specialize(template, namespace, parallel=parallel)
+    namespace["search_one"] = specialize(search_one, namespace)
+    return specialize(search_games, namespace, parallel=parallel)

@@ -5,17 +5,9 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import prange
 
 from card_envs.agents.search.likely_worlds import Evidence, draw_world, weigh_worlds
-from card_envs.agents.search.rollouts import (
-    WORLDS,
-    Findings,
-    Room,
-    hash_observation,
-    play_on,
-    propose,
-)
+from card_envs.agents.search.rollouts import WORLDS, hash_observation, play_on, propose
 from card_envs.contract.outcome import RANK
 from card_envs.kernels.jit import jit
 from card_envs.kernels.rng import mix, seed_in, unit_of
@@ -25,31 +17,25 @@ _LEAST_VARIANCE = 0.1
 _LEAST_WORTH = 0.1
 
 
-def search_one(
-    states,
-    i,
-    j,
-    policy,
-    rollouts,
-    caution,
-    is_halving,
-    seed,
-    origins,
-    worlds,
-    room,
-    gains,
-    found,
-    min_probability,
-    candidates,
-    evidence,
-    values,
-):
+def search_by_halving(states, i, j, policy, rollouts, seed, worlds, room, gains, found, settings):
     """Choose an action in game ``i``: sequential halving over the same worlds for all candidates.
 
     The proposed action is never dropped, and is chosen unless another one is better by ``caution``
-    standard errors. The arguments are those of ``search_games`` for this game alone: ``states[i]``,
-    and entry ``j`` of the arrays for all games.
+    standard errors. The arguments are those of ``search_one`` in ``search_games``; ``settings``:
+
+    - caution: standard errors by which another action must be ahead of the proposed one
+    - is_halving: whether half of the candidates are repeatedly dropped
+    - origins: records (M,), to be overwritten, as are all arrays that follow
+    - min_probability: actions to which the proposer, a network, gives less are not tried
+    - candidates: int64 (M, K), for the K <= rollouts actions that are tried at most
+    - evidence: an ``Evidence``
+    - values: float32 (M, K, rollouts)
     """
+    caution, is_halving, origins, min_probability, all_candidates, evidence, all_values = settings
+    past, past_actions, bounds, recalled, log_weights, slots, counts = evidence
+    candidates, values = all_candidates[j], all_values[j]
+    sums, slots, counts = log_weights[j], slots[j], counts[j]
+    evidence = Evidence(past, past_actions, bounds, recalled, sums, slots, counts)
     means, visits, work = found
     player = np.int64(states[i].current_player)
     tried = propose(states, i, policy, room, candidates, min_probability)
@@ -64,7 +50,6 @@ def search_one(
     left, done, racing = rollouts if is_halving else rollouts // len(candidates) * tried, 0, tried
     used = count_worlds(left, phases, racing)
     total = weigh_worlds(states, i, j, stream, policy, room, origins, evidence, used, work)
-    sums, slots, counts = evidence.log_weights, evidence.slots, evidence.counts
     point = unit_of(stream)
     for phase in range(phases):
         for _ in range(worlds_of_phase(left, phases - phase, racing)):
@@ -167,68 +152,3 @@ def decide(candidates, values, counts, done, caution):
     if mean > caution * error and mean > 0.0:
         return candidates[1]
     return candidates[0]
-
-
-def search_games(
-    states,
-    indices,
-    policy,
-    rollouts,
-    seed,
-    worlds,
-    room,
-    gains,
-    actions,
-    found,
-    caution,
-    is_halving,
-    origins,
-    min_probability,
-    candidates,
-    evidence,
-    values,
-):
-    """Choose an action in each of the games ``indices`` by rollouts of a few candidates.
-
-    Args:
-        states: The games; they do not change.
-        indices: int64 (M,), those in which to choose.
-        policy: A ``RolloutPolicy``.
-        rollouts: How many rollouts for a decision.
-        seed: The seed of all random choices.
-        worlds: Records (M,), to be overwritten, as is all that follows.
-        room: A ``Room``.
-        gains: float64 (M, max_players).
-        actions: int64 (M,), the result.
-        found: ``Findings``, the result too.
-        caution: Standard errors by which another action must be ahead of the proposed one.
-        is_halving: Whether half of the candidates are repeatedly dropped.
-        origins: Records (M,).
-        min_probability: Actions that the proposer, a network, gives a smaller one are not tried.
-        candidates: int64 (M, K), for the K actions that are tried at most; K <= rollouts.
-        evidence: An ``Evidence``.
-        values: float32 (M, K, rollouts).
-    """
-    observation, action_mask, scratch, streams = room
-    means, visits, work = found
-    past, past_actions, bounds, recalled, log_weights, slots, counts = evidence
-    for j in prange(len(indices)):
-        actions[j] = search_one(
-            states,
-            indices[j],
-            j,
-            policy,
-            rollouts,
-            caution,
-            is_halving,
-            seed,
-            origins,
-            worlds,
-            Room(observation[j], action_mask[j], scratch[j], streams),
-            gains[j],
-            Findings(means[j], visits[j], work[j]),
-            min_probability,
-            candidates[j],
-            Evidence(past, past_actions, bounds, recalled, log_weights[j], slots[j], counts[j]),
-            values[j],
-        )

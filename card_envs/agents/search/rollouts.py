@@ -1,4 +1,4 @@
-"""Shared by all searches: worlds, rollouts in them, and the actions to try.
+"""Shared by all searches: the loop over games, worlds, rollouts in them, and the actions to try.
 
 Templates like those of ``templates``; ``search.compile_search`` compiles them for a game.
 """
@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
+from numba import prange
 from numpy.typing import NDArray
 
 from card_envs.engine.seeds import random_action
@@ -55,6 +56,45 @@ class Findings(NamedTuple):
     means: NDArray[np.float64]  #: (M, A), of each action's rollouts
     visits: NDArray[np.int64]  #: (M, A), their number
     work: NDArray[np.int64]  #: (M, NUM_COUNTS), to which is added
+
+
+def search_games(
+    states, indices, policy, rollouts, seed, worlds, room, gains, actions, found, settings
+):
+    """Choose an action in each of the games ``indices``.
+
+    ``search_one``, which a method gives, does it for one of them: it gets the same arguments for
+    this game alone, with entry ``j`` of the arrays for all games, but ``settings`` as they are.
+
+    Args:
+        states: The games; they do not change.
+        indices: int64 (M,), those in which to choose.
+        policy: A ``RolloutPolicy``.
+        rollouts: How many rollouts for a decision.
+        seed: The seed of all random choices.
+        worlds: Records (M,), to be overwritten, as is all that follows.
+        room: A ``Room``.
+        gains: float64 (M, max_players).
+        actions: int64 (M,), the result.
+        found: ``Findings``, the result too.
+        settings: What the method alone needs, a tuple.
+    """
+    observation, action_mask, scratch, streams = room
+    means, visits, work = found
+    for j in prange(len(indices)):
+        actions[j] = search_one(
+            states,
+            indices[j],
+            j,
+            policy,
+            rollouts,
+            seed,
+            worlds,
+            Room(observation[j], action_mask[j], scratch[j], streams),
+            gains[j],
+            Findings(means[j], visits[j], work[j]),
+            settings,
+        )
 
 
 @jit

@@ -8,16 +8,8 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import prange
 
-from card_envs.agents.search.rollouts import (
-    DECISIONS,
-    WORLDS,
-    Findings,
-    Room,
-    hash_observation,
-    play_on,
-)
+from card_envs.agents.search.rollouts import DECISIONS, WORLDS, hash_observation, play_on
 from card_envs.contract.outcome import RANK
 from card_envs.engine.seeds import random_action
 from card_envs.kernels.jit import jit
@@ -37,78 +29,19 @@ NODE_SIZE = 5
 _KEY_BITS = np.uint64(2**31 - 1)
 
 
-def search_tree(
-    states,
-    indices,
-    policy,
-    rollouts,
-    seed,
-    worlds,
-    room,
-    gains,
-    actions,
-    found,
-    exploration,
-    nodes,
-    totals,
-    path,
-):
-    """Choose an action in each of the games ``indices`` by a tree over the players' decisions.
+def search_by_tree(states, i, j, policy, rollouts, seed, worlds, room, gains, found, settings):
+    """Choose an action in game ``i`` by a tree over the players' decisions: the most visited one,
+    the better one of a tie. Each of ``rollouts`` worlds has one rollout.
 
-    Args:
-        states: The games; they do not change.
-        indices: int64 (M,), those in which to choose.
-        policy: A ``RolloutPolicy``.
-        rollouts: How many worlds are searched, each with one rollout.
-        seed: The seed of all random choices.
-        worlds: Records (M,).
-        room: A ``Room``.
-        gains: float64 (M, max_players).
-        actions: int64 (M,), the result: the most visited one.
-        found: ``Findings``, the result too.
-        exploration: The weight of the second term of UCB1.
-        nodes: int32 (M, 2 * rollouts + 1, NODE_SIZE).
-        totals: float64 (M, 2 * rollouts + 1): the summed returns of who chose the action.
-        path: int64 (M, MAX_DEPTH, 2).
+    The arguments are those of ``search_one`` in ``search_games``; ``settings``:
+
+    - exploration: the weight of the second term of UCB1
+    - nodes: int32 (M, 2 * rollouts + 1, NODE_SIZE), to be overwritten, as are those that follow
+    - totals: float64 (M, 2 * rollouts + 1), the summed returns of who chose the action
+    - path: int64 (M, MAX_DEPTH, 2)
     """
-    observation, action_mask, scratch, streams = room
-    means, visits, work = found
-    for j in prange(len(indices)):
-        actions[j] = grow_tree(
-            states,
-            indices[j],
-            j,
-            policy,
-            rollouts,
-            exploration,
-            seed,
-            worlds,
-            Room(observation[j], action_mask[j], scratch[j], streams),
-            gains[j],
-            Findings(means[j], visits[j], work[j]),
-            nodes[j],
-            totals[j],
-            path[j],
-        )
-
-
-def grow_tree(
-    states,
-    i,
-    j,
-    policy,
-    rollouts,
-    exploration,
-    seed,
-    worlds,
-    room,
-    gains,
-    found,
-    nodes,
-    totals,
-    path,
-):
-    """Search game ``i``; returns the most visited action, the better one of a tie."""
+    exploration, all_nodes, all_totals, paths = settings
+    nodes, totals, path = all_nodes[j], all_totals[j], paths[j]
     observation, action_mask, scratch, streams = room
     means, visits, work = found
     observer = np.int64(states[i].current_player)

@@ -1,10 +1,11 @@
 """Animalia, by Malcolm Braff, Bruno Cathala and Sébastien Pauchon: take the card, or pass it."""
 
-from card_envs.contract.game import Game, Option
+from card_envs.contract import Game, Option
 from card_envs.games.animalia import rules, state
 from card_envs.games.animalia.actions import ACTIONS, public_action_name
+from card_envs.games.animalia.fields import FIELDS, STATE_FIELDS
 from card_envs.games.animalia.heuristic import heuristic
-from card_envs.games.animalia.observation import FIELDS, STATE_FIELDS, observe, write_state
+from card_envs.games.animalia.observation import observe, write_state
 from card_envs.games.animalia.outlook import outlook, round_of
 from card_envs.games.animalia.scene import scene
 from card_envs.games.animalia.style import STYLE

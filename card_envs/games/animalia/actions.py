@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from card_envs.contract.actions import Action, Actions, Parameter, Target
+from card_envs.contract import ORDINALS, Action, Actions, Parameter, Target
 from card_envs.games.animalia.cards import FAMILY_NAMES, NUM_CARDS, NUM_FAMILIES, NUM_MEMBERS, OWL
 from card_envs.games.animalia.state import (
     BRING_IN,
@@ -19,12 +19,11 @@ from card_envs.games.animalia.state import (
     STEAL,
     TAKE_OUT,
     collections_each,
-    num_collections,
     owner_of,
+    place_of,
     receiver,
 )
 from card_envs.games.animalia.text import card_name, card_names, collection_number
-from card_envs.utils.words import ORDINALS
 
 
 def _card_features() -> NDArray[np.float32]:
@@ -85,9 +84,8 @@ def public_action_name(states: NDArray[np.void], i: int, action: int) -> str:
         return "steal nothing" if phase == STEAL else "give nothing away"
     if phase == GIVE:
         return f"give away the {card_name(action - ACT.card)}"
-    cards = s["collection"]
-    (place,) = (p for p in range(num_collections(s)) if cards[p] >> action - ACT.card & 1)
-    return f"steal the {card_name(action - ACT.card)} of {_collection(s, place)}"
+    card = action - ACT.card
+    return f"steal the {card_name(card)} of {_collection(s, place_of(s, card))}"
 
 
 def _collection(s: Any, place: int) -> str:

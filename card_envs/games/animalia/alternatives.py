@@ -4,11 +4,9 @@ that gains most (AN-17), the best family for the owl.
 The derived fields of the observation come from here.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
-from card_envs.contract.observing import index
+from card_envs.contract import index, jit
 from card_envs.games.animalia.cards import (
     FAMILY_BITS,
     FIVE_DIFFERENT,
@@ -32,7 +30,6 @@ from card_envs.games.animalia.state import (
     collections_each,
     first_collection,
 )
-from card_envs.kernels.jit import jit
 
 # By medals of one family, and 128 more with two players: those beyond full groups, and the points
 # that they are (a division would take longer).
@@ -67,8 +64,7 @@ def best_exchange(s, player):
     """AN-17: the bonus cards to bring in, or the cards to take out for the one that is chosen, with
     which an exchange gains most points at once, and how many it gains; a loss counts as 0."""
     brings = s.phase == BRING_IN
-    best = 0
-    best_cards = NO_CARDS
+    best, best_cards = 0, NO_CARDS
     first = first_collection(s, player)
     last = first + collections_each(s) - 1
     for place in range(first, last + 1):
@@ -88,8 +84,7 @@ def best_exchange(s, player):
                 packed = animals + _PACKED[index(card)] - _PACKED[index(out_card)]
                 gain = best_points(s, player, packed, others, exchanged, beside) - before
                 if gain > best:
-                    best = gain
-                    best_cards = NO_CARDS
+                    best, best_cards = gain, NO_CARDS
                 if gain == best:
                     best_cards |= 1 << (card if brings else out_card)
     return best_cards, best
@@ -103,14 +98,12 @@ def best_families(s, player):
     place = first if s.collection[index(first)] & OWL_ALONE != 0 else last
     animals = animals_in(s.collection[index(place)])
     others = animals_in(s.collection[index(first + last - place)]) if first < last else 0
-    best = 0
-    families = 0
+    best, families = 0, 0
     for family in range(NUM_FAMILIES):
         named = animals + (1 << FAMILY_BITS * family)
         points = points_for(s, player, named, others, False)
         if points > best:
-            best = points
-            families = 0
+            best, families = points, 0
         if points == best:
             families |= 1 << family
     return families

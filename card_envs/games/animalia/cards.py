@@ -3,10 +3,7 @@
 Each card is there once. A set of cards is one integer: bit c is set if card c is in it.
 """
 
-from __future__ import annotations
-
-from card_envs.kernels.bytewise import sum_of
-from card_envs.kernels.jit import jit
+from card_envs.contract import jit, sum_of
 
 # AN-1: five families of seven members each, and the owl. Card 7 * family + member; the owl last.
 FAMILY_NAMES = ("cats", "horses", "dogs", "rabbits", "parrots")

@@ -7,14 +7,14 @@ those of the others. They take a lot if the collection is then worth more than b
 give and exchange what gains most, counting a share of what it costs the others.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
+from card_envs.contract import jit
 from card_envs.games.animalia.actions import ACT
 from card_envs.games.animalia.cards import (
     NUM_CARDS,
     NUM_FAMILIES,
+    OWL,
     OWL_ALONE,
     PRANKSTERS,
     THIEVES,
@@ -42,10 +42,10 @@ from card_envs.games.animalia.state import (
     num_receivers,
     others_cards,
     owner_of,
+    place_of,
     receiver,
     room_in,
 )
-from card_envs.kernels.jit import jit
 
 # All in points, by the number of places that are still free in a collection: what these are worth;
 # how likely a single animal finds another of its family, a pair or more grows by one, and five
@@ -121,9 +121,7 @@ def credit(s, medals):
 def worth_with_owl(s, player, cards, unseen, owl_family):
     """The medals that may come of a set of cards, with the owl as that family."""
     room = FULL - count(cards)
-    total = 0.0
-    total_of_five = 0.0
-    families = 0
+    total, total_of_five, families = 0.0, 0.0, 0
     for family in range(NUM_FAMILIES):
         animals = of_family(cards, family) + (owl_family == family)
         if animals == 0:
@@ -134,8 +132,7 @@ def worth_with_owl(s, player, cards, unseen, owl_family):
         total_of_five += credit(s, medals + 1) - before
         likely = min(1.0, of_family(unseen, family) / MANY_UNSEEN)
         if animals == 1:
-            pair = credit(s, medals + 2) - before
-            total += likely * PAIR_CHANCE[room] * pair
+            total += likely * PAIR_CHANCE[room] * (credit(s, medals + 2) - before)
         else:
             after = credit(s, medals + animals)
             one_more = credit(s, medals + animals + 1) - after
@@ -160,8 +157,7 @@ def worth(s, player, cards, unseen):
 @jit
 def worth_of_stars(s, place, cards):
     """What the stars of a set of cards are worth as the collection at a place."""
-    held = 0
-    best = _NEVER
+    held, best = 0, _NEVER
     for other in range(num_collections(s)):
         held += count(s.collection[other])
         if other != place:
@@ -192,8 +188,7 @@ def gain(s, place, cards, unseen):
 @jit
 def choose_take(s, player, unseen):
     """The collection that gains most by the lot, or to pass."""
-    best = _NEVER if s.must_take else LEAST_TAKE_GAIN
-    action = ACT.pass_
+    best, action = (_NEVER if s.must_take else LEAST_TAKE_GAIN), ACT.pass_
     for number in range(collections_each(s)):
         place = first_collection(s, player) + number
         room = room_in(s, place) - count(s.lot)
@@ -205,8 +200,7 @@ def choose_take(s, player, unseen):
             if is_triggered(PRANKSTERS, held, s.lot):
                 gained += PRANKSTER_GAIN
             if gained > best:
-                best = gained
-                action = ACT.take + number
+                best, action = gained, ACT.take + number
     return action
 
 
@@ -215,18 +209,15 @@ def choose_theft(s, player, unseen):
     """The card that gains most, also by what its owner loses."""
     into = int(s.taken_into)
     stealable = others_cards(s, player)
-    best = 0.0
-    action = ACT.pass_
+    best, action = 0.0, ACT.pass_
     for card in range(NUM_CARDS):
         if stealable >> card & 1:
+            place = place_of(s, card)
+            rest = s.collection[place] & ~(1 << card)
             gained = gain(s, into, s.collection[into] | 1 << card, unseen)
-            for place in range(num_collections(s)):
-                if s.collection[place] >> card & 1:
-                    rest = s.collection[place] & ~(1 << card)
-                    gained -= LOSS_OF_OTHERS * gain(s, place, rest, unseen)
+            gained -= LOSS_OF_OTHERS * gain(s, place, rest, unseen)
             if gained > best:
-                best = gained
-                action = ACT.card + card
+                best, action = gained, ACT.card + card
     return action
 
 
@@ -234,27 +225,25 @@ def choose_theft(s, player, unseen):
 def choose_gift(s, player, unseen):
     """The card to give and its receiver: what gains most, also by what it spoils."""
     source = int(s.taken_into)
-    best = 0.0 if s.phase == GIVE else _NEVER
-    action = ACT.pass_
+    gives = s.phase == GIVE
+    best, action = (0.0 if gives else _NEVER), ACT.pass_
     for number in range(num_receivers(s)):
         place = receiver(s, player, number)
         if room_in(s, place) == 0:
             continue
         for card in range(NUM_CARDS):
-            if s.collection[source] >> card & 1 and (s.phase == GIVE or s.chosen == card):
+            if s.collection[source] >> card & 1 and (gives or s.chosen == card):
                 gained = gain(s, source, s.collection[source] & ~(1 << card), unseen)
                 gained -= LOSS_OF_OTHERS * gain(s, place, s.collection[place] | 1 << card, unseen)
                 if gained > best:
-                    best = gained
-                    action = ACT.card + card if s.phase == GIVE else ACT.give + number
+                    best, action = gained, ACT.card + card if gives else ACT.give + number
     return action
 
 
 @jit
 def best_replacement(s, player, bonus_card):
     """The card that a bonus card should replace, and what that gains."""
-    best = _NEVER
-    best_card = 0
+    best, best_card = _NEVER, 0
     for number in range(collections_each(s)):
         cards = s.collection[first_collection(s, player) + number]
         before = worth(s, player, cards, 0)
@@ -263,36 +252,29 @@ def best_replacement(s, player, bonus_card):
                 exchanged = cards & ~(1 << card) | 1 << bonus_card
                 gained = worth(s, player, exchanged, 0) - before
                 if gained > best:
-                    best = gained
-                    best_card = card
+                    best, best_card = gained, card
     return best_card, best
 
 
 @jit
 def choose_bonus_card(s, player):
     """The bonus card that gains most, if it gains enough not to be kept."""
-    best = LEAST_BONUS_GAIN[seasons_to_come(s)]
-    action = ACT.pass_
+    best, action = LEAST_BONUS_GAIN[seasons_to_come(s)], ACT.pass_
     for card in range(NUM_CARDS):
         if s.bonus[player] >> card & 1:
             gained = best_replacement(s, player, card)[1]
             if gained > best:
-                best = gained
-                action = ACT.card + card
+                best, action = gained, ACT.card + card
     return action
 
 
 @jit
 def choose_owl_family(s, player):
     """The family with which the collection where the owl lies earns most."""
-    best = _NEVER
-    action = ACT.owl
-    for number in range(collections_each(s)):
-        cards = s.collection[first_collection(s, player) + number]
-        if cards & OWL_ALONE != 0:
-            for family in range(NUM_FAMILIES):
-                value = worth_with_owl(s, player, cards, 0, family)
-                if value > best:
-                    best = value
-                    action = ACT.owl + family
+    best, action = _NEVER, ACT.owl
+    cards = s.collection[place_of(s, OWL)]
+    for family in range(NUM_FAMILIES):
+        value = worth_with_owl(s, player, cards, 0, family)
+        if value > best:
+            best, action = value, ACT.owl + family
     return action

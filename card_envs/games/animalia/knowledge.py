@@ -5,8 +5,7 @@ own spies have seen. Bonus cards lie face down before their holders, each from i
 deck: who has seen which of them is known to all.
 """
 
-from __future__ import annotations
-
+from card_envs.contract import draw_below, jit, reseed
 from card_envs.games.animalia.cards import (
     NO_CARDS,
     NUM_CARDS,
@@ -15,8 +14,6 @@ from card_envs.games.animalia.cards import (
     nth_of,
 )
 from card_envs.games.animalia.state import NOBODY, TAKE_OUT
-from card_envs.kernels.jit import jit
-from card_envs.kernels.rng import draw_below, mix, seed_stream
 
 
 @jit
@@ -65,14 +62,12 @@ def determinize(states, i, player, seed):
     spies saw in the draw piles of earlier seasons.
     """
     s = states[i]
-    s.seed = mix(seed)
-    seed_stream(s, s.seed, 0)
+    reseed(s, seed)
     deal_hidden_cards(s, player)
+    s.bonus[:] = NO_CARDS
     for q in range(s.num_players):
-        s.bonus[q] = NO_CARDS
         if q != player:
-            for card in range(NUM_CARDS):
-                s.left_over[q, card] = 0
+            s.left_over[q] = 0
     for place in range(NUM_CARDS):
         if s.holder[place] != NOBODY:
             s.bonus[s.holder[place]] |= 1 << int(s.deck[place])

@@ -1,7 +1,6 @@
 """Which actions of Animalia are legal: AN-4 to AN-8, AN-17; for the powers see ``powers.py``."""
 
-from __future__ import annotations
-
+from card_envs.contract import inline, jit
 from card_envs.games.animalia.actions import ACT, ACTIONS
 from card_envs.games.animalia.cards import NUM_FAMILIES, count
 from card_envs.games.animalia.powers import legal_in_powers
@@ -15,7 +14,6 @@ from card_envs.games.animalia.state import (
     own_cards,
     room_in,
 )
-from card_envs.kernels.jit import inline, jit
 
 NUM_ACTIONS = ACTIONS.size
 

@@ -1,18 +1,21 @@
 """What a player of Animalia can know, as one flat vector of float32 in [0, 1]."""
 
-from __future__ import annotations
-
 import numpy as np
 
-from card_envs.contract.fields import Field, Fields
-from card_envs.contract.observing import (
+from card_envs.contract import (
+    EACH,
     MEMORY_PERFECT,
-    entry,
+    bits_of,
+    clear_fields,
+    eight,
     index,
+    inline,
+    jit,
     relative_seat,
     share,
     table_of,
     thermometers,
+    write_row,
 )
 from card_envs.games.animalia.alternatives import (
     best_exchange,
@@ -35,22 +38,34 @@ from card_envs.games.animalia.cards import (
     first_of,
     of_family,
 )
+from card_envs.games.animalia.fields import (
+    AGES,
+    CARD_SIZE,
+    FEWEST,
+    FIELDS,
+    LACKING,
+    LEAST_ELEGANCE,
+    MOST_BONUS,
+    MOST_ELEGANCE,
+    MOST_GAIN,
+    MOST_MEDALS,
+    MOST_POINTS,
+    MOST_SEASON_MEDALS,
+    REST,
+    STATE_FIELDS,
+)
 from card_envs.games.animalia.knowledge import last_located
 from card_envs.games.animalia.powers import CARDS_SPIED, is_triggered
 from card_envs.games.animalia.state import (
     BRING_IN,
     FULL,
-    MAX_COLLECTIONS,
-    MAX_LOT,
     MAX_PLAYERS,
     MAX_SEASONS,
     NO_CARD,
     NO_COLLECTION,
     NO_FAMILY,
     NOBODY,
-    NUM_PHASES,
     OWL_FAMILY,
-    SEASONS,
     TAKE_OUT,
     TIE_BREAK,
     collected_cards,
@@ -58,227 +73,6 @@ from card_envs.games.animalia.state import (
     first_collection,
     group_size,
     num_collections,
-)
-from card_envs.kernels.bytewise import EACH, bits_of, eight
-from card_envs.kernels.jit import inline, jit
-
-# A card as its family (the owl's is the last) and its member (the owl has none).
-_CARD_SIZE = NUM_FAMILIES + 1 + NUM_MEMBERS
-# Medals that lack to a group: from _FEWEST on; medals beyond full groups: at most 6 (of 7).
-_LACKING = 9
-_FEWEST = -2
-_REST = 6
-# Ages of bonus cards that ``bonus_spied`` tells apart: those of a game of the usual length.
-_AGES = SEASONS
-# Points that an exchange is said to gain.
-_MOST_GAIN = 8
-
-# Scales.
-_LEAST_ELEGANCE, _MOST_ELEGANCE = -5, 15
-_MOST_BONUS = 16  # the most cards that are in no collection at the end of a season
-_MOST_POINTS = 100
-_MOST_SEASON_MEDALS = 10  # of one family: all animals of two collections
-_MOST_MEDALS = _MOST_SEASON_MEDALS * MAX_SEASONS
-
-# What lies open on the table: the same in a player's observation and in the full state.
-_TABLE_FIELDS = (
-    Field("seats", (MAX_PLAYERS,), "1 for each seat that exists"),
-    Field("to_move", (MAX_PLAYERS,), "1 for the seat to move; all 0 when the game is over"),
-    Field(
-        "phase",
-        (NUM_PHASES,),
-        "one-hot decision: the lot, a card to steal, a card to give, who receives it, a bonus card "
-        "to bring in, the card that it replaces, the owl's family",
-    ),
-    Field("dealer", (MAX_PLAYERS,), "one-hot seat of the dealer"),
-    Field("must_take", (1,), "1 if the seat to move may not pass"),
-    Field("lot_size", (MAX_LOT,), "one-hot number of cards in the lot"),
-    Field("lot", (NUM_CARDS,), "1 for each card in the lot"),
-    Field("last_season", (1,), "1 in the last season"),
-    Field("seasons_left", (1,), "seasons after this one", scale=MAX_SEASONS),
-    Field(
-        "collections",
-        (MAX_COLLECTIONS, NUM_CARDS),
-        "1 for each card in a collection; with two players the observer's two, then the other's, "
-        "otherwise one for each seat",
-    ),
-    Field("size", (MAX_COLLECTIONS, FULL), "entry c is 1 if a collection has more than c cards"),
-    Field(
-        "elegance",
-        (MAX_COLLECTIONS,),
-        "stars minus black spots of a collection, + 5",
-        scale=_MOST_ELEGANCE - _LEAST_ELEGANCE,
-    ),
-    Field("taken_into", (MAX_COLLECTIONS,), "one-hot collection that triggered a power"),
-    Field("gift_follows", (1,), "1 if a prankster acts after the thief, or now"),
-    Field(
-        "bonus_cards",
-        (MAX_PLAYERS, MAX_SEASONS),
-        "bonus cards of each seat, by the seasons since they were drawn, from 0: in this one",
-        scale=_MOST_BONUS,
-    ),
-    Field("pile_size", (1,), "cards in the draw pile", scale=NUM_CARDS),
-    Field(
-        "spied",
-        (MAX_PLAYERS,),
-        "cards on top of the draw pile that a seat's spies saw",
-        scale=CARDS_SPIED,
-    ),
-    Field("owl_family", (NUM_FAMILIES,), "one-hot family that the owl was named last season"),
-    Field(
-        "season_medals",
-        (MAX_PLAYERS, NUM_FAMILIES),
-        "medals of each family that each seat won last season",
-        scale=_MOST_SEASON_MEDALS,
-    ),
-)
-
-FIELDS = Fields(
-    *_TABLE_FIELDS,
-    Field(
-        "medals",
-        (MAX_PLAYERS, NUM_FAMILIES),
-        "medals of each family; with memory=none those of the others of last season only",
-        scale=_MOST_MEDALS,
-    ),
-    Field(
-        "chosen",
-        (_CARD_SIZE,),
-        "one-hot family, the owl last, and one-hot member of the card chosen to be given, or, by "
-        "the observer, to be brought in",
-    ),
-    Field("bonus", (NUM_CARDS,), "1 for each bonus card of the observer"),
-    Field(
-        "spied_cards",
-        (CARDS_SPIED, _CARD_SIZE),
-        "the next cards of the draw pile, if the observer's spies saw them: one-hot family, the "
-        "owl last, and one-hot member",
-    ),
-    Field(
-        "unseen",
-        (NUM_CARDS,),
-        "1 for each card that the observer has not located; one that is nowhere was replaced "
-        "(AN-17) or is not in the game (AN-2)",
-    ),
-    Field(
-        "located",
-        (NUM_CARDS,),
-        "last season of which the observer knows that the card is no bonus card of it, nor of an "
-        "earlier one",
-        scale=MAX_SEASONS,
-        remembered=True,
-    ),
-    Field(
-        "known_bonus",
-        (NUM_CARDS,),
-        "places to the left of the player who has a bonus card that the observer's spies saw",
-        scale=MAX_PLAYERS - 1,
-        remembered=True,
-    ),
-    Field(
-        "bonus_seen",
-        (MAX_PLAYERS,),
-        "bonus cards of a seat that others' spies saw",
-        scale=_MOST_BONUS,
-        remembered=True,
-    ),
-    Field(
-        "bonus_spied",
-        (MAX_PLAYERS, MAX_PLAYERS, _AGES),
-        "bonus cards of each seat that another seat's spies saw: holder, spy, seasons since they "
-        "were drawn, at most 2",
-        scale=_MOST_BONUS,
-        remembered=True,
-    ),
-    Field(
-        "spied_by",
-        (NUM_CARDS,),
-        "for each bonus card that the observer has or whose holder they know: how many players "
-        "besides these two have spied it",
-        scale=MAX_PLAYERS - 1,
-        remembered=True,
-    ),
-    Field(
-        "with_lot",
-        (2, NUM_FAMILIES, FULL),
-        "one-hot number of animals of each family, from 1, in the observer's collections, each "
-        "together with the lot if it has room for it",
-        derived=True,
-    ),
-    Field(
-        "lacking",
-        (2, NUM_FAMILIES, _LACKING),
-        "one-hot number of medals, from -2 to 6 or more, that the observer lacks to the next group "
-        "(AN-19) of each family if these animals earn medals",
-        derived=True,
-    ),
-    Field(
-        "triggers",
-        (2, 3),
-        "1 if the lot would trigger the power of thief, spy, prankster in each of the observer's "
-        "collections",
-        derived=True,
-    ),
-    Field(
-        "rest",
-        (NUM_FAMILIES, _REST),
-        "one-hot number of medals of each family that the observer has beyond full groups, from 1",
-    ),
-    Field(
-        "points",
-        (MAX_PLAYERS,),
-        "points of each seat so far, at most 100",
-        scale=_MOST_POINTS,
-        remembered=True,
-    ),
-    Field(
-        "best_cards",
-        (NUM_CARDS,),
-        "in phase 3, for the seat to move: 1 for each bonus card to bring in, or card to take out, "
-        "with which an exchange gains most points at once, with excellence and the owl at its best",
-        derived=True,
-    ),
-    Field(
-        "best_gain",
-        (_MOST_GAIN,),
-        "entry c is 1 if that exchange gains more than c points",
-        derived=True,
-    ),
-    Field(
-        "best_families",
-        (NUM_FAMILIES,),
-        "1 for each family as which the owl gains most",
-        derived=True,
-    ),
-)
-
-STATE_FIELDS = Fields(
-    *_TABLE_FIELDS,
-    Field("medals", (MAX_PLAYERS, NUM_FAMILIES), "medals of each family", scale=_MOST_MEDALS),
-    Field(
-        "chosen",
-        (_CARD_SIZE,),
-        "one-hot family, the owl last, and one-hot member of the card chosen to be given or to be "
-        "brought in",
-    ),
-    Field("bonus", (MAX_PLAYERS, NUM_CARDS), "1 for each bonus card of a seat"),
-    Field(
-        "pile",
-        (NUM_CARDS,),
-        "place of each card in the draw pile, 1 the top; 0: not in it",
-        scale=NUM_CARDS,
-    ),
-    Field(
-        "seen",
-        (MAX_PLAYERS, NUM_CARDS),
-        "1 for each card of the draw pile and each bonus card that a seat's spies saw",
-    ),
-    Field(
-        "located",
-        (MAX_PLAYERS, NUM_CARDS),
-        "as each seat observes it with perfect recall",
-        scale=MAX_SEASONS,
-    ),
 )
 
 AT = FIELDS.offsets()
@@ -292,8 +86,8 @@ _SIZE_LOOK = thermometers(FULL)
 _FOUR_LOOK = table_of(np.arange(16)[:, None] >> np.arange(4) & 1)
 # For a set of players: a byte for each, 0 or 1.
 _PLAYER_BYTES = (np.arange(64)[:, None] >> np.arange(8) & 1).astype(np.int8).view(np.int64)[:, 0]
-# For a card, from 16 * card on: one-hot family and member.
-_cards = np.zeros((NUM_CARDS, 16), np.uint8)
+# For a card: one-hot family and member.
+_cards = np.zeros((NUM_CARDS, CARD_SIZE), np.uint8)
 for _card in range(NUM_CARDS):
     _family, _member = divmod(_card, NUM_MEMBERS)
     _cards[_card, _family] = 1
@@ -308,8 +102,7 @@ def observe(states, i, player, memory, features, out):
     s = states[i]
     me = int(player)
     n = int(s.num_players)
-    for k in range(_SIZE):
-        out[k] = 0.0
+    clear_fields(out, 0, _SIZE)
     bonus_places = places_of_bonus_cards(s)
     observe_table(s, me, bonus_places, out)
     remembers = memory == MEMORY_PERFECT
@@ -324,7 +117,7 @@ def observe(states, i, player, memory, features, out):
     for k in range(CARDS_SPIED):
         if seen_in_pile(s, k) >> me & 1:
             card = int(s.deck[index(int(s.drawn) + k)])
-            write_card(card, AT.spied_cards + _CARD_SIZE * k, out)
+            write_card(card, AT.spied_cards + CARD_SIZE * k, out)
             located |= 1 << card
     if remembers:
         located |= observe_spied_bonus_cards(s, me, bonus_places, out)
@@ -376,17 +169,15 @@ def observe_table(s, player, bonus_places, out):
         bonus_places &= bonus_places - 1
         seat = relative_seat(int(s.holder[index(place)]), player, n)
         age = int(s.season) - int(s.since[index(place)])
-        out[index(AT.bonus_cards + MAX_SEASONS * seat + age)] += share(out, 1, _MOST_BONUS)
+        out[index(AT.bonus_cards + MAX_SEASONS * seat + age)] += share(out, 1, MOST_BONUS)
     first, collections = first_collection(s, player), num_collections(s)
     for place in range(collections):
         to = relative_seat(place, first, collections)
         cards = s.collection[index(place)]
         write_cards(cards, AT.collections + NUM_CARDS * to, out)
-        size = FULL * count(cards)
-        for c in range(FULL):
-            out[index(AT.size + FULL * to + c)] = entry(out, _SIZE_LOOK, size + c)
+        write_row(out, AT.size + FULL * to, _SIZE_LOOK, count(cards), FULL)
         out[index(AT.elegance + to)] = share(
-            out, elegance_of(cards) - _LEAST_ELEGANCE, _MOST_ELEGANCE - _LEAST_ELEGANCE
+            out, elegance_of(cards) - LEAST_ELEGANCE, MOST_ELEGANCE - LEAST_ELEGANCE
         )
     if s.taken_into != NO_COLLECTION:
         out[index(AT.taken_into + relative_seat(int(s.taken_into), first, collections))] = 1.0
@@ -406,17 +197,14 @@ def seen_in_pile(s, k):
 def write_cards(cards, first, out):
     """A set of cards, to the field that begins at ``first``: four at a time."""
     for four in range(0, NUM_CARDS, 4):
-        row = 4 * (cards >> four & 15)
-        for k in range(4):
-            out[index(first + four + k)] = entry(out, _FOUR_LOOK, row + k)
+        write_row(out, first + four, _FOUR_LOOK, cards >> four & 15, 4)
 
 
 @inline
 def write_card(card, first, out):
     """A single card's family and member; nothing for NO_CARD."""
     if card != NO_CARD:
-        for k in range(_CARD_SIZE):
-            out[index(first + k)] = entry(out, _CARD_LOOK, 16 * card + k)
+        write_row(out, first, _CARD_LOOK, card, CARD_SIZE)
 
 
 @inline
@@ -430,8 +218,8 @@ def observe_medals(s, player, remembers, first, out):
             of_season = int(s.season_medals[index(q), index(family)])
             medals = int(s.medals[index(q), index(family)]) if knows_all else of_season
             to = NUM_FAMILIES * seat + family
-            out[index(AT.season_medals + to)] = share(out, of_season, _MOST_SEASON_MEDALS)
-            out[index(first + to)] = share(out, medals, _MOST_MEDALS)
+            out[index(AT.season_medals + to)] = share(out, of_season, MOST_SEASON_MEDALS)
+            out[index(first + to)] = share(out, medals, MOST_MEDALS)
 
 
 @inline
@@ -440,7 +228,7 @@ def observe_rest(s, player, out):
     medals = beyond_groups(s, player)
     for family in range(NUM_FAMILIES):
         rest = medals >> FAMILY_BITS * family & 15
-        out[index(AT.rest + _REST * family + max(rest - 1, 0))] = rest > 0
+        out[index(AT.rest + REST * family + max(rest - 1, 0))] = rest > 0
 
 
 @inline
@@ -448,8 +236,8 @@ def observe_points(s, player, out):
     """Everybody's points so far."""
     n = int(s.num_players)
     for q in range(n):
-        points = min(int(s.standing[index(q)]) // TIE_BREAK, _MOST_POINTS)
-        out[index(AT.points + relative_seat(q, player, n))] = share(out, points, _MOST_POINTS)
+        points = min(int(s.standing[index(q)]) // TIE_BREAK, MOST_POINTS)
+        out[index(AT.points + relative_seat(q, player, n))] = share(out, points, MOST_POINTS)
 
 
 @inline
@@ -484,12 +272,12 @@ def observe_spied_bonus_cards(s, player, bonus_places, out):
         spies = int(s.seen[index(place)]) & ~(1 << holder)
         if spies != 0:
             seat = relative_seat(holder, player, n)
-            out[index(AT.bonus_seen + seat)] += share(out, 1, _MOST_BONUS)
-            age = min(int(s.season) - int(s.since[index(place)]), _AGES - 1)
+            out[index(AT.bonus_seen + seat)] += share(out, 1, MOST_BONUS)
+            age = min(int(s.season) - int(s.since[index(place)]), AGES - 1)
             for q in range(n):
                 to = MAX_PLAYERS * seat + relative_seat(q, player, n)
-                seen = share(out, spies >> q & 1, _MOST_BONUS)
-                out[index(AT.bonus_spied + _AGES * to + age)] += seen
+                seen = share(out, spies >> q & 1, MOST_BONUS)
+                out[index(AT.bonus_spied + AGES * to + age)] += seen
             is_known = spies >> player & 1
             if is_known or holder == player:
                 card = int(s.deck[index(place)])
@@ -520,9 +308,9 @@ def observe_with_lot(s, player, out):
             to = NUM_FAMILIES * number + family
             out[index(AT.with_lot + FULL * to + max(animals - 1, 0))] = animals > 0
             lacking = size - (medals >> FAMILY_BITS * family & 15) - animals
-            if lacking >= _FEWEST:
-                few = min(lacking - _FEWEST, _LACKING - 1)
-                out[index(AT.lacking + _LACKING * to + few)] = 1.0
+            if lacking >= FEWEST:
+                few = min(lacking - FEWEST, LACKING - 1)
+                out[index(AT.lacking + LACKING * to + few)] = 1.0
 
 
 @inline
@@ -535,7 +323,7 @@ def observe_exchange(s, player, out):
         return
     cards, gain = best_exchange(s, player)
     write_cards(cards, AT.best_cards, out)
-    for c in range(_MOST_GAIN):
+    for c in range(MOST_GAIN):
         out[index(AT.best_gain + c)] = gain > c
 
 
@@ -545,8 +333,7 @@ def write_state(states, i, player, out):
     s = states[i]
     me = int(player)
     n = int(s.num_players)
-    for k in range(_STATE_SIZE):
-        out[k] = 0.0
+    clear_fields(out, 0, _STATE_SIZE)
     bonus_places = places_of_bonus_cards(s)
     observe_table(s, me, bonus_places, out)
     observe_medals(s, me, True, STATE_AT.medals, out)

@@ -4,14 +4,11 @@ The numbers are means over games of good players: what the medals of an incomple
 points at the end, and how much the rest of a lead still changes.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
-from card_envs.contract.outlook import promise
+from card_envs.contract import jit, promise
 from card_envs.games.animalia.cards import NUM_FAMILIES
 from card_envs.games.animalia.state import collections_each, group_size, points_of
-from card_envs.kernels.jit import jit
 
 # Points that the medals beyond full groups will add: by how many these are, from 0, with one season
 # left and with more.

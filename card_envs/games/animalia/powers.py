@@ -6,8 +6,7 @@ many cards a spy sees, that each kind acts once for a take, the order of the kin
 thief and a prankster may choose, are rulings. All of them are in this file.
 """
 
-from __future__ import annotations
-
+from card_envs.contract import inline, jit
 from card_envs.games.animalia.actions import ACT
 from card_envs.games.animalia.cards import PRANKSTERS, SPIES, THIEVES
 from card_envs.games.animalia.state import (
@@ -15,13 +14,12 @@ from card_envs.games.animalia.state import (
     NO_CARD,
     RECEIVE,
     STEAL,
-    num_collections,
     num_receivers,
     others_cards,
+    place_of,
     receiver,
     room_in,
 )
-from card_envs.kernels.jit import inline, jit
 
 CARDS_SPIED = 3  # AN-12
 
@@ -79,9 +77,13 @@ def cards_to_steal(s, player):
 @jit
 def steal(s, card):
     """AN-13: take a card out of another's collection into the one that triggered the power."""
-    for place in range(num_collections(s)):
-        s.collection[place] &= ~(1 << card)
-    s.collection[s.taken_into] |= 1 << card
+    move_card(s, card, place_of(s, card), s.taken_into)
+
+
+@jit
+def move_card(s, card, place, to):
+    s.collection[place] &= ~(1 << card)
+    s.collection[to] |= 1 << card
 
 
 @inline
@@ -103,8 +105,7 @@ def cards_to_give(s, player):
 @jit
 def give(s, card, place):
     """AN-14: move a card from the collection that triggered the power to another's."""
-    s.collection[s.taken_into] &= ~(1 << card)
-    s.collection[place] |= 1 << card
+    move_card(s, card, s.taken_into, place)
 
 
 @inline

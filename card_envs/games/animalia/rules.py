@@ -5,16 +5,22 @@ allocated and nothing is kept outside the record. The cards are in ``cards.py``,
 thief, spy and prankster in ``powers.py``, what players know in ``knowledge.py``.
 """
 
-from __future__ import annotations
-
-from card_envs.contract.cards import shuffle
-from card_envs.contract.outcome import begin, begin_step, end_step, pay_points
-from card_envs.contract.seat_order import to_the_left
+from card_envs.contract import (
+    begin,
+    begin_step,
+    end_step,
+    jit,
+    pay_points,
+    seed_stream,
+    shuffle,
+    to_the_left,
+)
 from card_envs.games.animalia.actions import ACT
 from card_envs.games.animalia.cards import (
     FAMILY_BITS,
     NO_CARDS,
     NUM_FAMILIES,
+    OWL,
     OWL_ALONE,
     animals_in,
     cards_in_play,
@@ -32,14 +38,13 @@ from card_envs.games.animalia.state import (
     BRING_IN,
     EXCELLENCE,
     LOT,
-    MAX_COLLECTIONS,
-    MAX_PLAYERS,
     NO_CARD,
     NO_COLLECTION,
     NO_FAMILY,
     NOBODY,
     OWL_FAMILY,
     TAKE_OUT,
+    collected_cards,
     collections_each,
     first_collection,
     groups_of,
@@ -49,10 +54,9 @@ from card_envs.games.animalia.state import (
     num_collections,
     num_incomplete,
     owner_of,
+    place_of,
     standing_of,
 )
-from card_envs.kernels.jit import jit
-from card_envs.kernels.rng import seed_stream
 
 # What a point is with reward="score": a season's points then differ from their mean by about 1 at
 # most.
@@ -72,18 +76,8 @@ def reset(states, i, seed, num_players, reward_mode, max_steps, seasons):
     s.seasons = seasons
     s.season = 1
     s.owl_family = NO_FAMILY
-    for player in range(MAX_PLAYERS):
-        s.bonus[player] = NO_CARDS
-        s.season_points[player] = 0
-        for family in range(NUM_FAMILIES):
-            s.medals[player, family] = 0
-            s.season_medals[player, family] = 0
-    for place in range(len(s.deck)):
-        s.deck[place] = NO_CARD
-        clear_place(s, place)
-        s.shown[place] = 0
-        for player in range(MAX_PLAYERS):
-            s.left_over[player, place] = 0
+    s.deck[:] = NO_CARD
+    s.holder[:] = NOBODY
     s.dealer = num_players - 1
     begin_season(s)
 
@@ -99,12 +93,10 @@ def begin_season(s):
     move_kept_cards_back(s)
     fill_deck(s)
     shuffle(s, s.deck, int(s.deck_size))
-    for place in range(MAX_COLLECTIONS):
-        s.collection[place] = NO_CARDS
+    s.collection[:] = NO_CARDS
     s.replaced = NO_CARDS
     s.drawn = 0
     s.taken_into = NO_COLLECTION
-    s.may_give = False
     s.chosen = NO_CARD
     s.dealer = next_dealer(s)
     begin_turn(s)
@@ -260,17 +252,14 @@ def award_elegance(s):
     for place in range(num_collections(s)):
         elegance = elegance_of(s.collection[place])
         if elegance > best:
-            second = best
-            best = elegance
+            best, second = elegance, best
             winners = 1
         elif elegance == best:
             winners += 1
         elif elegance > second:
             second = elegance
-    if winners > 1:
-        draw_bonus_cards(s, best, 1)
-    else:
-        draw_bonus_cards(s, best, 2)
+    draw_bonus_cards(s, best, 2 if winners == 1 else 1)
+    if winners == 1:
         draw_bonus_cards(s, second, 1)
 
 
@@ -309,20 +298,18 @@ def bring_in(s, player, action):
     if action != ACT.pass_:
         s.chosen = action - ACT.card
         s.phase = TAKE_OUT
-        return
-    player = to_the_left(s, player)
-    s.current_player = player
-    if player == next_dealer(s):
-        name_owl_family(s)
+    else:
+        s.current_player = to_the_left(s, player)
+        if s.current_player == next_dealer(s):
+            name_owl_family(s)
 
 
 @jit
 def take_out(s, player, card):
     """AN-17: the chosen bonus card replaces a card."""
     chosen = int(s.chosen)
-    for place in range(num_collections(s)):
-        if s.collection[place] >> card & 1:
-            s.collection[place] += (1 << chosen) - (1 << card)
+    place = place_of(s, card)
+    s.collection[place] += (1 << chosen) - (1 << card)
     s.replaced |= 1 << card
     s.bonus[player] &= ~(1 << chosen)
     for place in range(len(s.deck)):
@@ -335,13 +322,12 @@ def take_out(s, player, card):
 @jit
 def name_owl_family(s):
     """AN-17: ask the player in whose collection the owl lies, if there is one."""
-    for place in range(num_collections(s)):
-        if s.collection[place] & OWL_ALONE != 0:
-            s.phase = OWL_FAMILY
-            s.current_player = owner_of(s, place)
-            return
-    s.owl_family = NO_FAMILY
-    award_medals(s)
+    if collected_cards(s) & OWL_ALONE != 0:
+        s.phase = OWL_FAMILY
+        s.current_player = owner_of(s, place_of(s, OWL))
+    else:
+        s.owl_family = NO_FAMILY
+        award_medals(s)
 
 
 @jit
@@ -357,11 +343,13 @@ def award_medals(s):
             s.medals[player, family] += medals
             s.season_medals[player, family] = medals
             s.season_points[player] += medals
+        if s.season == s.seasons:  # AN-19: excellence counts with the last season
+            s.season_points[player] += EXCELLENCE * groups_of(s, player)
         s.standing[player] = standing_of(s, player)
+    pay_points(s, s.season_points, SCORE_SCALE, (1 << int(s.num_players)) - 1)
     if s.season == s.seasons:
-        end_game(s)
+        s.terminated = True
     else:
-        pay_season(s)
         note_cards(s)
         s.season += 1
         begin_season(s)
@@ -375,17 +363,3 @@ def animals_of(s, place):
     if cards & OWL_ALONE != 0:
         animals += 1 << FAMILY_BITS * int(s.owl_family)
     return animals
-
-
-@jit
-def end_game(s):
-    """AN-19: excellence counts with the last season."""
-    for player in range(s.num_players):
-        s.season_points[player] += EXCELLENCE * groups_of(s, player)
-    pay_season(s)
-    s.terminated = True
-
-
-@jit
-def pay_season(s):
-    pay_points(s, s.season_points, SCORE_SCALE, (1 << int(s.num_players)) - 1)

@@ -7,19 +7,21 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from card_envs.contract.observing import MEMORY_PERFECT
-from card_envs.contract.scene import (
+from card_envs.contract import (
+    MEMORY_PERFECT,
     Card,
     Grid,
     Scene,
     Seat,
     Zone,
+    capitalized,
     clockwise,
+    counted,
     is_over,
     label_of,
-    place_of,
-    standing,
-    to_move,
+    request,
+    scene_of,
+    seat_of,
 )
 from card_envs.games.animalia.cards import (
     ANIMAL_NAMES,
@@ -57,7 +59,6 @@ from card_envs.games.animalia.state import (
     room_in,
 )
 from card_envs.games.animalia.text import card_name, card_names, collection_number, each_card
-from card_envs.utils.words import capitalized, counted
 
 # Marks of the dealer, and of cards that a player's spies saw: with the player's number.
 _DEALER, _SPIED = "D", "^"
@@ -77,23 +78,20 @@ def scene(
     grids = [_unseen(s, player, remembers)] if _unseen_cards(s, player, remembers) else []
     if s["season"] > 1 or s["terminated"]:
         grids.append(_last_season(s, player))
-    notes = [_course(s, player)]
-    if remembers:
-        notes += _kept_bonus_cards(s, player)
-    seats = tuple(_seat(s, player, q, remembers, is_open) for q in clockwise(s, player))
+    seats = [_seat(s, player, q, remembers, is_open) for q in clockwise(s, player)]
     zones = _table(s, player)
-    title, places = standing(s, player, _totals(s), wins="the highest total")
-    return Scene(
+    return scene_of(
+        s,
+        player,
         title=_title(s),
-        observer=player,
         seats=seats,
         zones=zones,
-        grids=tuple(grids),
-        notes=tuple(notes),
-        legend=_legend(s, player, seats, zones, remembers),
-        prompt="" if is_over(s) else _prompt(s, player),
-        standing=places,
-        standing_title=title,
+        grids=grids,
+        notes=[_course(s, player), *(_kept_bonus_cards(s, player) if remembers else ())],
+        legend=_legend(s, player, [*zones, *(z for seat in seats for z in seat.zones)], remembers),
+        prompt=_prompt,
+        results=_totals(s),
+        wins="the highest total",
     )
 
 
@@ -104,20 +102,17 @@ def _title(s: Any) -> str:
     return f"Animalia, season {s['season']} of {s['seasons']}, {phase}"
 
 
-def _legend(
-    s: Any, player: int, seats: tuple[Seat, ...], zones: tuple[Zone, ...], remembers: bool
-) -> tuple[tuple[str, str], ...]:
+def _legend(s: Any, player: int, zones: list[Zone], remembers: bool) -> list[tuple[str, str]]:
     """The signs that occur."""
     signs = [(_DEALER, "dealer")]
     if not remembers:
         signs.append(("?", "not remembered"))
-    everywhere = [*zones, *(zone for seat in seats for zone in seat.zones)]
-    marks = "".join(card.marks for zone in everywhere for card in zone.cards)
+    marks = "".join(card.marks for zone in zones for card in zone.cards)
     for q in clockwise(s, player):
         if f"{_SPIED}{q}" in marks:
             whose = "your" if q == player else f"player {q}'s"
             signs.append((f"{_SPIED}{q}", f"seen by {whose} spies"))
-    return tuple(signs)
+    return signs
 
 
 # ---------------------------------------------------------------------------------------------
@@ -125,23 +120,19 @@ def _legend(
 # ---------------------------------------------------------------------------------------------
 
 
-def _table(s: Any, player: int) -> tuple[Zone, ...]:
+def _table(s: Any, player: int) -> list[Zone]:
     """The draw pile, the lot, and the replaced cards."""
     places = range(s["drawn"], s["deck_size"])
     pile = _together([_hidden_card(s, player, place, marks=True) for place in places])
-    zones = [Zone("draw pile", pile, "pile", _pile_note(s, player))]
+    is_next_known = bool(pile) and bool(pile[0].name)
+    zones = [Zone("draw pile", pile, "pile", "the next card first" if is_next_known else "")]
     if s["lot"]:
         cards = tuple(Card(card_name(card), highlight=True) for card in _turned_up(s))
         note = f"turned up by {label_of(s['dealer'], player)}"
         zones.append(Zone("lot", cards, note=note, highlight=True))
     if s["replaced"]:
         zones.append(Zone("replaced cards", _face_up(s["replaced"]), "pile"))
-    return tuple(zones)
-
-
-def _pile_note(s: Any, player: int) -> str:
-    is_known = s["drawn"] < s["deck_size"] and s["seen"][s["drawn"]] >> player & 1
-    return "the next card first" if is_known else ""
+    return zones
 
 
 def _face_up(cards: int, chosen: int = NO_CARD) -> tuple[Card, ...]:
@@ -199,14 +190,13 @@ def _seat(s: Any, player: int, q: int, remembers: bool, is_open: bool) -> Seat:
     values: list[str | int] = ["?"] * (NUM_FAMILIES + 1)
     if q == player or remembers:
         values = [*s["medals"][q].tolist(), int(points_of(s, q))]
-    return Seat(
-        player=q,
-        label=label_of(q, player),
-        place=place_of(s, q, player),
-        to_move=to_move(s, q),
+    return seat_of(
+        s,
+        q,
+        player,
         mark=_DEALER if q == s["dealer"] else "",
-        counters=tuple(zip((*FAMILY_NAMES, "points"), values, strict=True)),
-        zones=(*_collections(s, player, q), *_bonus_cards(s, player, q, remembers, is_open)),
+        counters=zip((*FAMILY_NAMES, "points"), values, strict=True),
+        zones=_collections(s, player, q) + _bonus_cards(s, player, q, remembers, is_open),
     )
 
 
@@ -239,10 +229,9 @@ def _bonus_cards(s: Any, player: int, q: int, remembers: bool, is_open: bool) ->
     chosen = int(s["chosen"]) if is_own_exchange else NO_CARD
     zones, kept = [], []
     for season in range(int(s["season"]), 0, -1):
-        places = np.flatnonzero((s["holder"] == q) & (s["since"] == season)).tolist()
         cards = [
-            _hidden_card(s, player, place, marks=remembers, is_open=is_open, chosen=chosen)
-            for place in places
+            _hidden_card(s, player, int(place), marks=remembers, is_open=is_open, chosen=chosen)
+            for place in np.flatnonzero((s["holder"] == q) & (s["since"] == season))
         ]
         if cards:
             since = "" if season == s["season"] else f" from season {season}"
@@ -271,15 +260,14 @@ def _course(s: Any, player: int) -> str:
     return f"{dealer} the last dealer; cards are exchanged clockwise from {first}. {points}"
 
 
-def _is_unseen(s: Any, player: int, place: int, remembers: bool) -> bool:
-    is_forgotten = not remembers and s["holder"][place] not in (NOBODY, player)
-    return bool(is_forgotten or is_hidden(s, player, place))
-
-
 def _unseen_cards(s: Any, player: int, remembers: bool) -> int:
     """The set of cards that the player has not located: in the draw pile, or bonus cards."""
-    places = [place for place in range(NUM_CARDS) if _is_unseen(s, player, place, remembers)]
-    return sum(1 << int(s["deck"][place]) for place in places)
+    cards = 0
+    for place in range(NUM_CARDS):
+        is_forgotten = not remembers and s["holder"][place] not in (NOBODY, player)
+        if is_forgotten or is_hidden(s, player, place):
+            cards |= 1 << int(s["deck"][place])
+    return cards
 
 
 def _unseen(s: Any, player: int, remembers: bool) -> Grid:
@@ -347,19 +335,18 @@ def _totals(s: Any) -> list[str]:
 
 def _prompt(s: Any, player: int) -> str:
     """What is to be decided and by whom, and what follows."""
-    mover = int(s["current_player"])
-    is_own = mover == player
-    what, more = _decision(s, player, is_own)
-    turn = f"Your turn: {what}." if is_own else f"Player {mover} is to {what}."
-    return f"{turn} {more}".rstrip()
+    what, more = _decision(s, player, bool(s["current_player"] == player))
+    return f"{request(s, player, what)} {more}".rstrip()
 
 
 def _decision(s: Any, player: int, is_own: bool) -> tuple[str, str]:
     """What the player to move may do, and a sentence on what follows."""
     phase = s["phase"]
-    into = _own_collection(s, is_own)
+    whose, number = "your" if is_own else "their", collection_number(s, s["taken_into"])
+    into = f"{whose} collection {number or ''}".rstrip()
     if phase == LOT:
-        what = f"take the lot ({_lot(s)}){_where_there_is_room(s, is_own)}"
+        lot = ", ".join(map(card_name, _turned_up(s)))
+        what = f"take the lot ({lot}){_where_there_is_room(s, is_own)}"
         return what + ("" if s["must_take"] else ", or pass"), _if_it_comes_back(s, player)
     if phase == STEAL:
         follows = "The power of a prankster follows." if s["may_give"] else ""
@@ -381,10 +368,6 @@ def _turned_up(s: Any) -> Any:
     return s["deck"][s["drawn"] - count(s["lot"]) : s["drawn"]]
 
 
-def _lot(s: Any) -> str:
-    return ", ".join(map(card_name, _turned_up(s)))
-
-
 def _if_it_comes_back(s: Any, player: int) -> str:
     """AN-5, AN-6: what happens to a lot that nobody takes."""
     if s["must_take"]:
@@ -403,9 +386,3 @@ def _where_there_is_room(s: Any, is_own: bool) -> str:
     able = [k for k in range(2) if room_in(s, first + k) >= count(s["lot"])]
     numbers = " or ".join(str(1 + k) for k in able)
     return f" into {'your' if is_own else 'their'} collection {numbers}"
-
-
-def _own_collection(s: Any, is_own: bool) -> str:
-    """AN-18: the collection of the player to move that triggered a power."""
-    number = collection_number(s, s["taken_into"])
-    return f"{'your' if is_own else 'their'} collection {number or ''}".rstrip()

@@ -1,13 +1,9 @@
 """The state of Animalia: one record, and what is often asked of it."""
 
-from __future__ import annotations
-
 import numpy as np
 
-from card_envs.contract.outcome import common_dtype
-from card_envs.contract.seat_order import to_the_left
+from card_envs.contract import common_dtype, jit, to_the_left
 from card_envs.games.animalia.cards import NO_CARDS, NUM_CARDS, NUM_FAMILIES, count
-from card_envs.kernels.jit import jit
 
 MIN_PLAYERS, MAX_PLAYERS = 2, 6
 # AN-18: two players have two collections each, 0 and 1 of player_0, 2 and 3 of player_1; otherwise
@@ -126,6 +122,15 @@ def collected_cards(s):
 def others_cards(s, player):
     """The set of cards in the collections of all others."""
     return collected_cards(s) & ~own_cards(s, player)
+
+
+@jit
+def place_of(s, card):
+    """The collection in which the card is; there must be one."""
+    place = 0
+    while s.collection[place] >> card & 1 == 0:
+        place += 1
+    return place
 
 
 @jit

@@ -1,6 +1,6 @@
 """What the cards of Animalia look like in pictures."""
 
-from card_envs.contract.style import Face, Style
+from card_envs.contract import Face, Style
 from card_envs.games.animalia.cards import FAMILY_NAMES, MEMBER_NAMES, NUM_MEMBERS, OWL
 from card_envs.games.animalia.text import card_name
 

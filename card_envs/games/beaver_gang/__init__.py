@@ -1,6 +1,6 @@
 """Beaver Gang, by Monty and Ann Stambler: four face-down cards, the lowest sum wins."""
 
-from card_envs.contract.game import Game, Option
+from card_envs.contract import Game, Option
 from card_envs.games.beaver_gang import rules, state
 from card_envs.games.beaver_gang.actions import ACTIONS
 from card_envs.games.beaver_gang.heuristic import heuristic

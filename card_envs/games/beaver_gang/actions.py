@@ -1,10 +1,7 @@
 """What a player of Beaver Gang can do: BG-8 to BG-18."""
 
-from __future__ import annotations
-
-from card_envs.contract.actions import Action, Actions, Parameter, Target
+from card_envs.contract import ORDINALS, Action, Actions, Parameter, Target
 from card_envs.games.beaver_gang.state import MAX_PLAYERS, SLOTS
-from card_envs.utils.words import ORDINALS
 
 SEATS = Parameter(
     range(1, MAX_PLAYERS), [f"the {nth} player to the left" for nth in ORDINALS[: MAX_PLAYERS - 1]]

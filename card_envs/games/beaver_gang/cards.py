@@ -4,9 +4,7 @@ A card is a small integer, its *kind*: 0 to 9 are the numbers, which count as mu
 then come the specials.
 """
 
-from __future__ import annotations
-
-from card_envs.contract.cards import PACKED_BITS
+from card_envs.contract import PACKED_BITS
 
 SWAP, PEEK, DRAW_TWO = 10, 11, 12  # a kind below SWAP is a number
 NUM_KINDS = 13

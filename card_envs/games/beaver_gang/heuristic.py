@@ -6,10 +6,9 @@ that, exchange and swap for the largest gain, and peek at their own unknown card
 they expect to be lowest after everybody else's last turn, by a margin with three and more players.
 """
 
-from __future__ import annotations
-
+from card_envs.contract import jit
 from card_envs.games.beaver_gang.actions import ACT, TARGETS
-from card_envs.games.beaver_gang.cards import DRAW_TWO, PEEK, SWAP
+from card_envs.games.beaver_gang.cards import NUM_KINDS, PEEK, SWAP
 from card_envs.games.beaver_gang.knowledge import slot_is_hidden, unseen_count
 from card_envs.games.beaver_gang.state import (
     KNOCK,
@@ -17,7 +16,6 @@ from card_envs.games.beaver_gang.state import (
     TURN,
     may_take,
 )
-from card_envs.kernels.jit import jit
 
 # A card that its owner chose to keep from the draw pile is worth this, if nothing more is known.
 KEPT_VALUE = 2.5
@@ -75,15 +73,13 @@ def expected_total(s, player, owner, mean):
 @jit
 def worst_slot(s, player, mean):
     """The own slot of the highest expected value; an unknown one rather than a known one."""
-    worst = 0
-    highest = -1.0
+    worst, highest = 0, -1.0
     for slot in range(SLOTS):
         value = expected_value(s, player, player, slot, mean)
         if slot_is_hidden(s, player, player, slot):
             value += 0.1
         if value > highest:
-            highest = value
-            worst = slot
+            worst, highest = slot, value
     return worst
 
 
@@ -99,40 +95,36 @@ def unknown_slot(s, player):
 @jit
 def expected_draw_gain(s, player, worst):
     """Points gained on average by a card from the draw pile in place of the worst one."""
-    cards = 0
-    gain = 0.0
-    for value in range(SWAP):
-        count = unseen_count(s, player, value)
-        cards += count
-        gain += count * max(0.0, worst - value)
-    for kind in range(SWAP, DRAW_TWO + 1):
+    cards, gain = 0, 0.0
+    for kind in range(NUM_KINDS):
         count = unseen_count(s, player, kind)
         cards += count
-        if kind == SWAP:
-            gain += count * SWAP_GAIN
-        elif kind == PEEK:
-            gain += count * (PEEK_GAIN if unknown_slot(s, player) >= 0 else 0.0)
-        else:
-            gain += count * DRAW_TWO_GAIN
+        gain += count * gain_of(s, player, worst, kind)
     return gain / cards if cards > 0 else 0.0
+
+
+@jit
+def gain_of(s, player, worst, kind):
+    """Points gained by drawing a card of this kind."""
+    if kind < SWAP:
+        return max(0.0, worst - kind)
+    if kind == PEEK:
+        return PEEK_GAIN if unknown_slot(s, player) >= 0 else 0.0
+    return SWAP_GAIN if kind == SWAP else DRAW_TWO_GAIN
 
 
 @jit
 def best_swap(s, player, mean):
     """The opponents' card of the lowest expected value, as 4 * (places to the left - 1) + slot."""
-    n = s.num_players
-    best = 0
-    lowest = 100.0
-    for place in range(1, n):
-        owner = (player + place) % n
-        for slot in range(SLOTS):
-            value = expected_value(s, player, owner, slot, mean)
-            if owner == s.knocker:  # they have no turn left to recover, and are likely ahead
-                value -= 0.5
-            value += 0.001 * s.scores[owner]  # rather from a player who is ahead in the game
-            if value < lowest:
-                lowest = value
-                best = SLOTS * (place - 1) + slot
+    best, lowest = 0, 100.0
+    for target in range(SLOTS * (int(s.num_players) - 1)):
+        owner = (player + 1 + target // SLOTS) % s.num_players
+        value = expected_value(s, player, owner, target % SLOTS, mean)
+        if owner == s.knocker:  # they have no turn left to recover, and are likely ahead
+            value -= 0.5
+        value += 0.001 * s.scores[owner]  # rather from a player who is ahead in the game
+        if value < lowest:
+            best, lowest = target, value
     return best
 
 

@@ -4,22 +4,17 @@ Hidden from a player are the cards in slots that they do not know, a card that a
 drawn, and the draw pile.
 """
 
-from __future__ import annotations
-
-from card_envs.contract.cards import count_packed, draw_packed, shuffle
+from card_envs.contract import count_packed, draw_packed, jit, reseed, shuffle
 from card_envs.games.beaver_gang.cards import (
     ALL_KINDS,
     ALL_NUMBERS,
     DECK,
-    DECK_SIZE,
     DRAW_TWO,
     KIND_BITS,
     NO_CARD,
     NUM_KINDS,
 )
 from card_envs.games.beaver_gang.state import SLOTS
-from card_envs.kernels.jit import jit
-from card_envs.kernels.rng import mix, seed_stream
 
 
 @jit
@@ -57,8 +52,7 @@ def determinize(states, i, player, seed):
     arrangements that agree with what the player knows are equally likely.
     """
     s = states[i]
-    s.seed = mix(seed)
-    seed_stream(s, s.seed, 0)
+    reseed(s, seed)
     for filling in range(s.filling):
         slots = hidden_slots(s, player, filling)
         deal_to_slots(s, slots, cards_in_slots(s, slots))
@@ -137,11 +131,10 @@ def become_draw_pile(s, pool):
 
     The rest of the array, which could tell of an earlier order, is cleared.
     """
+    s.draw_pile[:] = NO_CARD
     place = 0
     for kind in range(NUM_KINDS):
         for _ in range(pool >> KIND_BITS * kind & 15):
             s.draw_pile[place] = kind
             place += 1
-    for rest in range(place, DECK_SIZE):
-        s.draw_pile[rest] = NO_CARD
     shuffle(s, s.draw_pile, s.draw_size)

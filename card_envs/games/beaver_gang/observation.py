@@ -3,18 +3,21 @@
 No field is derived: ``features`` makes no difference. RULES.md lists what is left out.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
-from card_envs.contract.fields import Field, Fields
-from card_envs.contract.observing import (
+from card_envs.contract import (
     MEMORY_PERFECT,
-    entry,
+    Field,
+    Fields,
+    clear_fields,
     index,
+    inline,
+    jit,
     relative_seat,
     share,
     table_of,
+    write_counts,
+    write_row,
 )
 from card_envs.games.beaver_gang.cards import (
     DECK,
@@ -34,7 +37,6 @@ from card_envs.games.beaver_gang.state import (
     SWAPPED,
     TOOK,
 )
-from card_envs.kernels.jit import inline, jit
 
 # The field ``last_turn`` of one seat: kind of turn, own slot, other seat, other slot.
 _TURN_KINDS = 6
@@ -183,8 +185,7 @@ def observe(states, i, player, memory, features, out):
     """Write the player's observation; seats are relative to them (0), then clockwise."""
     s = states[i]
     me = int(player)
-    for k in range(_SIZE):
-        out[k] = 0.0
+    clear_fields(out, 0, _SIZE)
     observe_table(s, me, out)
     sees_drawn = s.current_player == me
     out[index(AT.drawn + (int(s.drawn) - NO_CARD) * sees_drawn)] = 1.0
@@ -231,8 +232,7 @@ def observe_table(s, player, out):
 def observe_last_turn(s, player, n, q, first, out):
     """The last turn of player q."""
     turn = int(s.last_turn[q])
-    for k in range(_OTHER_SEAT):
-        out[index(first + k)] = entry(out, _TURNS, _OTHER_SEAT * turn + k)
+    write_row(out, first, _TURNS, turn, _OTHER_SEAT)
     swapped = SWAPPED <= turn < SWAPPED + SLOTS
     other = relative_seat(int(s.swapped_with[q]), player, n)
     out[index(first + _OTHER_SEAT + other)] = swapped
@@ -247,9 +247,8 @@ def observe_rows(s, player, known, out):
         first = AT.rows + _LOOK_SIZE * SLOTS * relative_seat(q, player, n)
         for slot in range(SLOTS):
             is_known = known >> SLOTS * q + slot & 1
-            look = _LOOK_SIZE * (int(s.row[q, slot]) | is_known << 4)
-            for k in range(_LOOK_SIZE):
-                out[index(first + _LOOK_SIZE * slot + k)] = entry(out, _LOOKS, look + k)
+            look = int(s.row[q, slot]) | is_known << 4
+            write_row(out, first + _LOOK_SIZE * slot, _LOOKS, look, _LOOK_SIZE)
     for slot in range(SLOTS):
         is_known = known >> SLOTS * player + slot & 1
         first = AT.own_row + slot * (NUM_KINDS + 1)
@@ -274,8 +273,7 @@ def observe_knowledge(s, player, out):
         out[AT.is_number + place] = is_number >> place & 1
         out[AT.known_to_owner + place] = known_to_owner >> place & 1
         out[AT.known_to_all + place] = known_to_all >> place & 1
-    for kind in range(NUM_KINDS):
-        out[AT.discarded + kind] = share(out, int(s.discard_counts[kind]), _MOST_ALIKE)
+    write_counts(out, AT.discarded, s.discard_counts, _MOST_ALIKE)
     if s.filling > 0:
         observe_older_cards(s, player, out)
 
@@ -311,8 +309,7 @@ def write_state(states, i, player, out):
                 seat = relative_seat(knower, int(player), n)
                 knows = int(s.known[knower]) >> SLOTS * q + slot & 1
                 out[STATE_AT.known_to + place * MAX_PLAYERS + seat] = knows
-    for kind in range(NUM_KINDS):
-        out[STATE_AT.discarded + kind] = share(out, int(s.discard_counts[kind]), _MOST_ALIKE)
+    write_counts(out, STATE_AT.discarded, s.discard_counts, _MOST_ALIKE)
     for depth in range(s.draw_size):
         card = int(s.draw_pile[s.draw_size - 1 - depth])
         out[STATE_AT.draw_pile + depth] = share(out, card + 1, NUM_KINDS)

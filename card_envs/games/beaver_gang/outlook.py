@@ -1,9 +1,6 @@
 """What a standing between rounds is worth, for search: nothing here is a rule."""
 
-from __future__ import annotations
-
-from card_envs.contract.outlook import promise
-from card_envs.kernels.jit import jit
+from card_envs.contract import jit, promise
 
 # Of the difference between two players' points in a round, among good players.
 _VARIANCE = 61.0

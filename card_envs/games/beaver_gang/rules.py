@@ -5,20 +5,26 @@ allocated and nothing is kept outside the record. The cards are in ``cards.py``,
 of them in ``knowledge.py``.
 """
 
-from __future__ import annotations
-
-from card_envs.contract.cards import lay_out, shuffle
-from card_envs.contract.outcome import begin, begin_step, end_step, pay_points
-from card_envs.contract.seat_order import to_the_left
+from card_envs.contract import (
+    allow,
+    begin,
+    begin_step,
+    end_step,
+    jit,
+    lay_out,
+    pay_points,
+    seed_stream,
+    shuffle,
+    to_the_left,
+)
 from card_envs.games.beaver_gang.actions import ACT, TARGETS
-from card_envs.games.beaver_gang.cards import DECK, DRAW_TWO, NO_CARD, NUM_KINDS, PEEK, SWAP
+from card_envs.games.beaver_gang.cards import DECK, DRAW_TWO, NO_CARD, PEEK, SWAP
 from card_envs.games.beaver_gang.knowledge import determinize as determinize
 from card_envs.games.beaver_gang.state import (
     DISCARDED,
     DRAWN,
     EXCHANGED,
     KNOCK,
-    MAX_PLAYERS,
     NO_TURN,
     OUTER_SLOTS,
     OVER,
@@ -31,8 +37,6 @@ from card_envs.games.beaver_gang.state import (
     may_take,
     with_places_swapped,
 )
-from card_envs.kernels.jit import jit
-from card_envs.kernels.rng import seed_stream
 
 # reward="score" is in units of the highest possible round score, four nines; low scores are good.
 SCORE_SCALE = -1.0 / 36.0
@@ -49,19 +53,9 @@ def reset(states, i, seed, num_players, reward_mode, max_steps, rounds):
     s = states[i]
     begin(s, seed, num_players, reward_mode, max_steps)
     s.rounds = rounds if rounds > 0 else (4 if num_players == 2 else num_players)
-    s["round"] = 0
-    for player in range(MAX_PLAYERS):
-        s.scores[player] = 0
-        s.round_scores[player] = 0
-        for slot in range(SLOTS):
-            s.row[player, slot] = NO_CARD
-            s.revealed[player, slot] = NO_CARD
-            s.filling_of[player, slot] = 0
-        s.known[player] = 0
-        s.in_view[player] = 0
-        s.last_turn[player] = NO_TURN
-        s.swapped_with[player] = 0
-        s.swapped_slot[player] = 0
+    s.row[:] = NO_CARD
+    s.revealed[:] = NO_CARD
+    s.drawn = NO_CARD
     begin_round(s)
 
 
@@ -73,18 +67,17 @@ def begin_round(s):
     whatever was played before.
     """
     seed_stream(s, s.seed, s["round"])
-    for kind in range(NUM_KINDS):
-        s.discard_counts[kind] = 0
+    s.discard_counts[:] = 0
     s.draw_size = lay_out(DECK, s.draw_pile)
     shuffle(s, s.draw_pile, s.draw_size)
     s.filling = 0
+    s.filling_of[:] = 0
+    s.last_turn[:] = NO_TURN
     for player in range(s.num_players):
         for slot in range(SLOTS):
             s.row[player, slot] = take_from_draw_pile(s)
-            s.filling_of[player, slot] = 0
         s.known[player] = OUTER_SLOTS << SLOTS * player  # BG-6
         s.in_view[player] = s.known[player]
-        s.last_turn[player] = NO_TURN
     s.is_number = 0
     s.turns = 0
     s.discard_size = 0
@@ -97,9 +90,6 @@ def begin_round(s):
 def begin_turn(s, player):
     s.current_player = player
     s.phase = TURN
-    s.drawn = NO_CARD
-    s.draw_twos = 0
-    s.first_of_pair = False
 
 
 # ---------------------------------------------------------------------------------------------
@@ -120,8 +110,7 @@ def take_from_draw_pile(s):
 def reshuffle(s):
     """BG-17: the whole discard pile becomes the draw pile."""
     s.draw_size = lay_out(s.discard_counts, s.draw_pile)
-    for kind in range(NUM_KINDS):
-        s.discard_counts[kind] = 0
+    s.discard_counts[:] = 0
     s.discard_size = 0
     s.discard_top = NO_CARD
     shuffle(s, s.draw_pile, s.draw_size)
@@ -166,34 +155,21 @@ def legal_action_mask(states, i, out):
         return 0
     if s.phase == TURN:
         out[ACT.draw] = 1
-        if not may_take(s):
-            return 1
-        for slot in range(SLOTS):
-            out[ACT.take + slot] = 1
-        return 1 + SLOTS
+        return 1 + (allow(out, ACT.take, SLOTS) if may_take(s) else 0)
     if s.phase == KNOCK:
-        out[ACT.knock] = 1
-        out[ACT.do_not_knock] = 1
-        return 2
+        return allow(out, ACT.knock, 1) + allow(out, ACT.do_not_knock, 1)
     # BG-10, BG-11: any drawn card may be discarded.
     out[ACT.discard] = 1
     if s.drawn < SWAP:
-        for slot in range(SLOTS):
-            out[ACT.exchange + slot] = 1
-        return 1 + SLOTS
+        return 1 + allow(out, ACT.exchange, SLOTS)
     if s.drawn == SWAP:
         targets = SLOTS * (int(s.num_players) - 1)
         for slot in range(SLOTS):
-            first = ACT.swap + TARGETS * slot
-            for target in range(targets):
-                out[first + target] = 1
+            allow(out, ACT.swap + TARGETS * slot, targets)
         return 1 + SLOTS * targets
     if s.drawn == PEEK:
-        for slot in range(SLOTS):
-            out[ACT.peek + slot] = 1
-        return 1 + SLOTS
-    out[ACT.draw_two] = 1
-    return 2
+        return 1 + allow(out, ACT.peek, SLOTS)
+    return 1 + allow(out, ACT.draw_two, 1)
 
 
 @jit
@@ -209,10 +185,9 @@ def step(states, i, action):
             take_discard(s, action - ACT.take)
     elif s.phase == DRAWN:
         use_drawn_card(s, action)
-    elif action == ACT.knock:
-        s.knocker = s.current_player
-        next_turn(s)
     else:
+        if action == ACT.knock:
+            s.knocker = s.current_player
         next_turn(s)
     end_step(s)
 
@@ -280,18 +255,19 @@ def use_drawn_card(s, action):
 @jit
 def swap_cards(s, player, slot, other, other_slot):
     """BG-13: two cards change places unseen; what anybody knows of them goes with them."""
-    card = s.row[player, slot]
-    s.row[player, slot] = s.row[other, other_slot]
-    s.row[other, other_slot] = card
-    filling = s.filling_of[player, slot]
-    s.filling_of[player, slot] = s.filling_of[other, other_slot]
-    s.filling_of[other, other_slot] = filling
+    swap_entries(s.row, (player, slot), (other, other_slot))
+    swap_entries(s.filling_of, (player, slot), (other, other_slot))
     place = SLOTS * player + slot
     other_place = SLOTS * other + other_slot
     s.is_number = with_places_swapped(s.is_number, place, other_place)
     for knower in range(s.num_players):
         s.known[knower] = with_places_swapped(s.known[knower], place, other_place)
         s.in_view[knower] = with_places_swapped(s.in_view[knower], place, other_place)
+
+
+@jit
+def swap_entries(entries, a, b):
+    entries[a], entries[b] = entries[b], entries[a]
 
 
 @jit

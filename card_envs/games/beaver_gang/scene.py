@@ -7,19 +7,21 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from card_envs.contract.observing import MEMORY_PERFECT
-from card_envs.contract.scene import (
+from card_envs.contract import (
+    MEMORY_PERFECT,
     Card,
     Grid,
     Scene,
     Seat,
     Zone,
+    capitalized,
     clockwise,
+    counted,
     is_over,
     label_of,
-    place_of,
-    standing,
-    to_move,
+    request,
+    scene_of,
+    seat_of,
 )
 from card_envs.games.beaver_gang.cards import (
     DRAW_TWO,
@@ -31,7 +33,6 @@ from card_envs.games.beaver_gang.cards import (
 )
 from card_envs.games.beaver_gang.knowledge import drawn_card_is_hidden, unseen_count
 from card_envs.games.beaver_gang.state import (
-    DRAWN,
     KNOCK,
     OVER,
     SLOTS,
@@ -39,7 +40,6 @@ from card_envs.games.beaver_gang.state import (
     may_take,
 )
 from card_envs.games.beaver_gang.text import a_card, slot_of, turn_name
-from card_envs.utils.words import capitalized, counted
 
 # Marks of cards in the rows, and of the player who knocked.
 _IS_NUMBER, _KNOWN_TO_OWNER, _KNOWN_TO_ALL, _OLDER, _KNOCKED = "#", "*", "+", "'", "K"
@@ -53,28 +53,26 @@ def scene(
     With ``is_open`` everybody's cards are face up.
     """
     s = states[i]
-    seats = tuple(_seat(s, player, q, memory, is_open) for q in clockwise(s, player))
-    notes, grids = [], []
-    if not is_over(s):
-        notes.append(_knocking(s, player))
+    seats = [_seat(s, player, q, memory, is_open) for q in clockwise(s, player)]
+    notes = [] if is_over(s) else [_knocking(s, player)]
+    grids = []
     if memory == MEMORY_PERFECT and s["phase"] != OVER:
         notes += _known_to_others(s, player)
         grids.append(_counts(s, player))
     if s["round"] > 0:
         grids.append(_last_round(s, player, memory))
-    totals = [str(score) for score in s["scores"][: s["num_players"]]]
-    title, places = standing(s, player, totals, wins="the lowest total")
-    return Scene(
+    return scene_of(
+        s,
+        player,
         title=f"Beaver Gang, round {min(s['round'] + 1, s['rounds'])} of {s['rounds']}",
-        observer=player,
         seats=seats,
         zones=(_draw_pile(s), _discard_pile(s)),
-        grids=tuple(grids),
-        notes=tuple(notes),
+        grids=grids,
+        notes=notes,
         legend=_legend(s, seats, memory),
-        prompt="" if is_over(s) else _prompt(s, player),
-        standing=places,
-        standing_title=title,
+        prompt=_prompt,
+        results=[str(score) for score in s["scores"]],
+        wins="the lowest total",
     )
 
 
@@ -109,21 +107,20 @@ def _is_choosing(s: Any) -> bool:
 
 
 def _seat(s: Any, observer: int, q: int, memory: int, is_open: bool) -> Seat:
-    zones = [Zone("slot", tuple(_row(s, observer, q, memory, is_open)), "slots")]
+    zones = [Zone("slot", _row(s, observer, q, memory, is_open), "slots")]
     if s["drawn"] != NO_CARD and s["current_player"] == q:
         zones.append(_drawn_card(s, observer, is_open))
     if s["draw_twos"] > 0 and s["current_player"] == q:
         draw_twos = Card(KIND_NAMES[DRAW_TWO], int(s["draw_twos"]), "draw twos")
         zones.append(Zone("cards under way", (draw_twos,)))
     other_card = slot_of(int(s["swapped_with"][q]), int(s["swapped_slot"][q]), observer)
-    return Seat(
-        player=q,
-        label=label_of(q, observer),
-        place=place_of(s, q, observer),
-        to_move=to_move(s, q),
+    return seat_of(
+        s,
+        q,
+        observer,
         mark=_KNOCKED if s["knocker"] == q else "",
-        counters=(("total", int(s["scores"][q])),),
-        zones=tuple(zones),
+        counters=[("total", int(s["scores"][q]))],
+        zones=zones,
         note=turn_name(int(s["last_turn"][q]), other_card),
     )
 
@@ -140,30 +137,27 @@ def _drawn_card(s: Any, observer: int, is_open: bool) -> Zone:
     )
 
 
-def _row(s: Any, observer: int, owner: int, memory: int, is_open: bool) -> list[Card]:
+def _row(s: Any, observer: int, owner: int, memory: int, is_open: bool) -> tuple[Card, ...]:
     """A player's cards as the observer knows them, with marks that say what else is known."""
     visible = s["known"] if memory == MEMORY_PERFECT else s["in_view"]
+    has_marks = memory == MEMORY_PERFECT and s["phase"] != OVER
     cards = []
     for slot in range(SLOTS):
         is_visible = is_open or visible[observer] >> SLOTS * owner + slot & 1
         name = KIND_NAMES[s["row"][owner, slot]] if is_visible else ""
-        has_marks = memory == MEMORY_PERFECT and s["phase"] != OVER
         cards.append(Card(name, marks=_marks(s, observer, owner, slot) if has_marks else ""))
-    return cards
+    return tuple(cards)
 
 
 def _marks(s: Any, observer: int, owner: int, slot: int) -> str:
     place = SLOTS * owner + slot
-    marks = ""
     if _known_to_all(s) >> place & 1:
-        marks += _KNOWN_TO_ALL
+        marks = _KNOWN_TO_ALL
     else:
-        if s["is_number"] >> place & 1:
-            marks += _IS_NUMBER
-        if owner != observer and s["known"][owner] >> place & 1:
-            marks += _KNOWN_TO_OWNER
-    age = _age(s, owner, slot)
-    return marks + (_older(age) if age else "")
+        is_known_to_owner = owner != observer and s["known"][owner] >> place & 1
+        marks = _IS_NUMBER if s["is_number"] >> place & 1 else ""
+        marks += _KNOWN_TO_OWNER if is_known_to_owner else ""
+    return marks + _older(_age(s, owner, slot))
 
 
 def _known_to_all(s: Any) -> int:
@@ -178,31 +172,29 @@ def _age(s: Any, owner: int, slot: int) -> int:
 
 def _older(age: int) -> str:
     """The mark of cards that were in the rows before the last reshuffle, or the last several."""
-    return _OLDER if age == 1 else f"{_OLDER}{age}"
+    return ("", _OLDER)[age] if age < 2 else f"{_OLDER}{age}"
 
 
-def _legend(s: Any, seats: tuple[Seat, ...], memory: int) -> tuple[tuple[str, str], ...]:
+def _legend(s: Any, seats: list[Seat], memory: int) -> list[tuple[str, str]]:
     """What the marks that occur mean."""
     cards = [card for seat in seats for card in seat.zones[0].cards]
-    marks = "".join(card.marks for card in cards)
-    legend = []
-    if any(seat.mark for seat in seats):
-        legend.append((_KNOCKED, "knocked"))
-    if not all(card.name for card in cards):
-        legend.append(("?", "unknown to you" if memory == MEMORY_PERFECT else "not in view"))
+    unknown = "unknown to you" if memory == MEMORY_PERFECT else "not in view"
     meanings = (
+        (_KNOCKED, "knocked"),
+        ("?", unknown),
         (_IS_NUMBER, "known to all to be a number"),
         (_KNOWN_TO_OWNER, "known to its owner"),
         (_KNOWN_TO_ALL, "known to all"),
     )
-    legend += [(mark, meaning) for mark, meaning in meanings if mark in marks]
+    marks = "".join([*(seat.mark for seat in seats), *(card.marks for card in cards)])
+    marks += "" if all(card.name for card in cards) else "?"
+    legend = [(mark, meaning) for mark, meaning in meanings if mark in marks]
     if _OLDER in marks:
-        owners = [seat.player for seat in seats]
-        ages = {_age(s, owner, slot) for owner in owners for slot in range(SLOTS)}
+        ages = {_age(s, seat.player, slot) for seat in seats for slot in range(SLOTS)}
         for age in sorted(ages - {0}):
             reshuffles = "the last reshuffle" if age == 1 else f"the last {age} reshuffles"
             legend.append((_older(age), f"in a row since before {reshuffles}"))
-    return tuple(legend)
+    return legend
 
 
 # ---------------------------------------------------------------------------------------------
@@ -235,13 +227,12 @@ def _known_to_others(s: Any, observer: int) -> list[str]:
     """Who knows cards of other players that not everybody knows."""
     sentences = []
     for q in clockwise(s, observer)[1:]:
-        own = (1 << SLOTS) - 1 << SLOTS * q
-        known = int(s["known"][q]) & ~own & ~_known_to_all(s)
+        known = int(s["known"][q]) & ~_known_to_all(s)
         cards = [
             slot_of(owner, slot, observer)
             for owner in clockwise(s, observer)
             for slot in range(SLOTS)
-            if known >> SLOTS * owner + slot & 1
+            if owner != q and known >> SLOTS * owner + slot & 1
         ]
         if cards:
             sentences.append(f"Player {q} also knows {', '.join(cards)}.")
@@ -250,16 +241,14 @@ def _known_to_others(s: Any, observer: int) -> list[str]:
 
 def _last_round(s: Any, observer: int, memory: int) -> Grid:
     """The scores of the last round, with the rows as they were counted."""
-    remembers = memory == MEMORY_PERFECT
+    title, slots = f"round {s['round']}, as it was counted", range(0)
+    if memory == MEMORY_PERFECT:
+        title, slots = f"{title} (each special replaced by a number)", range(SLOTS)
     rows = []
     for q in clockwise(s, observer):
-        cards = map(str, s["revealed"][q]) if remembers else ()
+        cards = [str(s["revealed"][q, slot]) for slot in slots]
         rows.append((label_of(q, observer), *cards, str(s["round_scores"][q])))
-    slots = [f"slot {slot}" for slot in range(SLOTS)] if remembers else []
-    replaced = " (each special replaced by a number)" if remembers else ""
-    return Grid(
-        f"round {s['round']}, as it was counted{replaced}", ("", *slots, "score"), tuple(rows)
-    )
+    return Grid(title, ("", *(f"slot {slot}" for slot in slots), "score"), tuple(rows))
 
 
 # ---------------------------------------------------------------------------------------------
@@ -277,18 +266,15 @@ def _knocking(s: Any, observer: int) -> str:
 
 
 def _prompt(s: Any, observer: int) -> str:
-    phase = int(s["phase"])
-    if s["current_player"] != observer:
-        what = {
-            TURN: "is to take the discard or draw",
-            DRAWN: "has drawn a card and decides what to do with it",
-            KNOCK: "decides whether to knock",
-        }[phase]
-        return f"Player {s['current_player']} {what}."
+    phase, is_own = s["phase"], s["current_player"] == observer
     if phase == TURN:
-        return f"Your turn: {_choice(int(s['discard_top']))}."
+        own = _choice(int(s["discard_top"]))
+        return request(s, observer, own if is_own else "take the discard or draw")
     if phase == KNOCK:
-        return "Your turn is done: knock, or not?"
+        other = f"Player {s['current_player']} decides whether to knock."
+        return "Your turn is done: knock, or not?" if is_own else other
+    if not is_own:
+        return f"Player {s['current_player']} has drawn a card and decides what to do with it."
     card = a_card(s["drawn"])
     use = {
         SWAP: "swap one of your cards with another player's",

@@ -1,12 +1,9 @@
 """The state of Beaver Gang: one record, and what is often asked of it."""
 
-from __future__ import annotations
-
 import numpy as np
 
-from card_envs.contract.outcome import common_dtype
+from card_envs.contract import common_dtype, jit
 from card_envs.games.beaver_gang.cards import DECK_SIZE, NO_CARD, NUM_KINDS, SWAP
-from card_envs.kernels.jit import jit
 
 MIN_PLAYERS, MAX_PLAYERS = 2, 6
 SLOTS = 4

@@ -1,6 +1,6 @@
 """What the cards of Beaver Gang look like in pictures."""
 
-from card_envs.contract.style import Face, Style
+from card_envs.contract import Face, Style
 from card_envs.games.beaver_gang.cards import DRAW_TWO, KIND_NAMES, PEEK, SWAP
 
 # From low numbers, which are good, to high ones.

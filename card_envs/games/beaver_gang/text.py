@@ -12,6 +12,15 @@ from card_envs.games.beaver_gang.state import (
     TOOK,
 )
 
+_TURNS = {
+    NO_TURN: "none yet",
+    TOOK: "took the discard into slot {slot}",
+    EXCHANGED: "exchanged slot {slot}",
+    SWAPPED: "swapped slot {slot} with {other_card}",
+    PEEKED: "peeked at slot {slot}",
+    DISCARDED: "discarded the drawn card",
+}
+
 
 def turn_name(turn: int, other_card: str) -> str:
     """A player's last turn in words.
@@ -20,17 +29,8 @@ def turn_name(turn: int, other_card: str) -> str:
         turn: One of ``NO_TURN``, ``TOOK``, … ``DISCARDED``, plus the slot.
         other_card: The other card of a swap, in words.
     """
-    if turn == NO_TURN:
-        return "none yet"
-    if turn < EXCHANGED:
-        return f"took the discard into slot {turn - TOOK}"
-    if turn < SWAPPED:
-        return f"exchanged slot {turn - EXCHANGED}"
-    if turn < PEEKED:
-        return f"swapped slot {turn - SWAPPED} with {other_card}"
-    if turn < DISCARDED:
-        return f"peeked at slot {turn - PEEKED}"
-    return "discarded the drawn card"
+    first = max(first for first in _TURNS if first <= turn)
+    return _TURNS[first].format(slot=turn - first, other_card=other_card)
 
 
 def a_card(kind: int) -> str:

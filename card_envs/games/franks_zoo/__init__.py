@@ -1,6 +1,6 @@
 """Frank's Zoo, by Doris Matthäus and Frank Nestel: a climbing game with changing partners."""
 
-from card_envs.contract.game import Game, Option
+from card_envs.contract import Game, Option
 from card_envs.games.franks_zoo import rules, state
 from card_envs.games.franks_zoo.actions import ACTIONS, public_action_name
 from card_envs.games.franks_zoo.heuristic import heuristic

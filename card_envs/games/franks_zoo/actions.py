@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from card_envs.contract.actions import Action, Actions, Parameter, Target
+from card_envs.contract import Action, Actions, Parameter, Target
 from card_envs.games.franks_zoo.cards import (
     JOKER,
     JOKER_ALONE,

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from card_envs.contract.cards import PACKED_BITS
+from card_envs.contract import PACKED_BITS
 
 # FZ-1: the kinds, in the order of all tables, and how many cards there are of each.
 ANIMAL_NAMES = (

@@ -1,7 +1,6 @@
 """How likely it is that nobody beats a set, as the scripted player reckons."""
 
-from __future__ import annotations
-
+from card_envs.contract import jit
 from card_envs.games.franks_zoo.cards import (
     ELEPHANT,
     IS_BEATEN_BY,
@@ -11,7 +10,6 @@ from card_envs.games.franks_zoo.cards import (
     NUM_ANIMALS,
     NUM_KINDS,
 )
-from card_envs.kernels.jit import jit
 
 LARGEST_SET = 7  # sets have one to seven cards
 #: Animals, and sizes from 0: what ``write_chances_to_win`` needs for each of its two arrays.

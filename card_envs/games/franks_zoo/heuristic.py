@@ -10,10 +10,9 @@ lie.
 How likely a set is to win is in ``chances.py``.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
+from card_envs.contract import inline, jit, scratch
 from card_envs.games.franks_zoo.actions import ACT
 from card_envs.games.franks_zoo.cards import (
     HEDGEHOG,
@@ -39,7 +38,8 @@ from card_envs.games.franks_zoo.cards import (
 )
 from card_envs.games.franks_zoo.chances import CHANCES, write_chances_to_win
 from card_envs.games.franks_zoo.knowledge import count_elsewhere
-from card_envs.games.franks_zoo.rules import holds, may_ask, players_with_cards
+from card_envs.games.franks_zoo.legal import holds, may_ask
+from card_envs.games.franks_zoo.rules import players_with_cards
 from card_envs.games.franks_zoo.state import (
     ANSWER,
     EXCHANGE,
@@ -48,8 +48,6 @@ from card_envs.games.franks_zoo.state import (
     counts_animals,
     packed,
 )
-from card_envs.kernels.jit import inline, jit
-from card_envs.kernels.scratch import scratch
 
 # These were found by a policy gradient on a player who draws among sets by their scores, at tables
 # with copies of themselves and with trained policies, and rounded.

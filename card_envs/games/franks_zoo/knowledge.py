@@ -1,9 +1,6 @@
 """What players know of hidden cards, and what those could be given all that they know."""
 
-from __future__ import annotations
-
-from card_envs.contract.cards import count_packed, draw_packed
-from card_envs.contract.observing import index
+from card_envs.contract import deal_packed, draw_packed, index, jit, reseed
 from card_envs.games.franks_zoo.cards import (
     KIND_BITS,
     LAY_CARDS,
@@ -17,11 +14,8 @@ from card_envs.games.franks_zoo.state import (
     NO_CARD,
     NOBODY,
     cards_in,
-    clear,
     packed,
 )
-from card_envs.kernels.jit import jit
-from card_envs.kernels.rng import mix, seed_stream
 
 
 @jit
@@ -81,8 +75,7 @@ def determinize(states, i, player, seed):
     result depends on what the player knows and on the seed alone.
     """
     s = states[i]
-    s.seed = mix(seed)
-    seed_stream(s, s.seed, 0)
+    reseed(s, seed)
     deal_hidden_cards(s, player)
     for senior in range(s.num_players):
         if s.is_senior[senior] == 1 and player != senior and player != s.partner[senior]:
@@ -97,27 +90,20 @@ def deal_hidden_cards(s, player):
     """Deal the cards that the player has not located to the others, and to what the player alone
     has laid down."""
     hides_given = s.alone != NOBODY and s.alone != player
-    pool = 0  # packed
-    size = 0
-    for kind in range(NUM_KINDS):
-        count = int(s.given[s.alone, kind]) if hides_given else 0
-        for q in range(s.num_players):
-            if q != player:
-                count += int(s.hand[q, kind]) - known_of(s, player, q, kind)
-        pool |= count << KIND_BITS * kind
-        size += count
+    pool = packed(s.given, s.alone) if hides_given else 0
+    for q in range(s.num_players):
+        if q != player:
+            for kind in range(NUM_KINDS):
+                unknown = int(s.hand[q, kind]) - known_of(s, player, q, kind)
+                pool += unknown << KIND_BITS * kind
     for q in range(s.num_players):
         if q != player:
             unknown = int(s.hand_size[q])
             for kind in range(NUM_KINDS):
                 s.hand[q, kind] = known_of(s, player, q, kind)
                 unknown -= int(s.hand[q, kind])
-            for _ in range(unknown):
-                kind = draw_packed(s, pool, size)
-                s.hand[q, kind] += 1
-                pool -= 1 << KIND_BITS * kind
-                size -= 1
-    if hides_given and size > 0:
+            pool = deal_packed(s, pool, s.hand, q, unknown)
+    if hides_given and pool > 0:
         draw_gifts(s, s.alone, pool)
 
 
@@ -134,9 +120,5 @@ def redraw_gifts(s, senior):
 @jit
 def draw_gifts(s, player, pool):
     """Two random cards of a packed pool are what the player has given, or laid down."""
-    size = count_packed(pool)
-    clear(s.given, player)
-    for drawn in range(2):
-        kind = draw_packed(s, pool, size - drawn)
-        s.given[player, kind] += 1
-        pool -= 1 << KIND_BITS * kind
+    s.given[player] = 0
+    deal_packed(s, pool, s.given, player, 2)

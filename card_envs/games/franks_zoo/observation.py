@@ -1,18 +1,22 @@
 """What a player of Frank's Zoo can know, as one flat vector of float32 in [0, 1]."""
 
-from __future__ import annotations
-
 import numpy as np
 
-from card_envs.contract.fields import Field, Fields
-from card_envs.contract.observing import (
+from card_envs.contract import (
     MEMORY_PERFECT,
+    Field,
+    Fields,
+    clear_fields,
     entry,
     index,
+    inline,
+    jit,
     relative_seat,
     share,
     table_of,
     thermometers,
+    write_counts,
+    write_row,
 )
 from card_envs.games.franks_zoo.cards import (
     ELEPHANT,
@@ -36,7 +40,6 @@ from card_envs.games.franks_zoo.state import (
     counts_animals,
     packed,
 )
-from card_envs.kernels.jit import inline, jit
 
 # A lay has at most five cards of a kind and seven in all.
 _MOST = 5
@@ -222,10 +225,8 @@ def observe(states, i, player, memory, features, out):
     s = states[i]
     me = int(player)
     # All but the fields from ``hand`` to ``unbeatable``, which are written in full.
-    for k in range(AT.hand):
-        out[k] = 0.0
-    for k in range(AT.groups, _SIZE):
-        out[k] = 0.0
+    clear_fields(out, 0, AT.hand)
+    clear_fields(out, AT.groups, _SIZE)
     observe_table(s, me, out)
     hand = packed(s.hand, index(me))
     elsewhere = count_elsewhere(s, me, hand, memory == MEMORY_PERFECT)
@@ -236,8 +237,7 @@ def observe(states, i, player, memory, features, out):
     if features:
         observe_strength(hand, elsewhere, out)
     else:
-        for k in range(AT.unbeatable, AT.groups):
-            out[k] = 0.0
+        clear_fields(out, AT.unbeatable, AT.groups)
     if s.current_player == me:
         observe_gift(s, AT.gift, out)
     if memory == MEMORY_PERFECT:
@@ -258,29 +258,25 @@ def observe_table(s, player, out):
         out[index(AT.last_animal + int(LAY_ANIMAL[last_set]))] = 1.0
         out[index(AT.last_size + int(LAY_SIZE[last_set]) - 1)] = 1.0
         out[index(AT.owner + relative_seat(int(s.owner), player, n))] = 1.0
-        for kind in range(NUM_KINDS):
-            out[AT.trick + kind] = share(out, s.trick[kind], _MOST)
+        write_counts(out, AT.trick, s.trick, _MOST)
     request = index(s.request)
     if request != NO_LAY:
         out[index(AT.asker + relative_seat(int(s.asker), player, n))] = 1.0
-        for kind in range(NUM_KINDS):
-            out[AT.request + kind] = share(out, LAY_CARDS[request, kind], _MOST)
+        write_counts(out, AT.request, LAY_CARDS[request], _MOST)
     for q in range(n):
         seat = relative_seat(q, player, n)
         out[index(AT.seats + seat)] = 1.0
         needs = int(s.target_score) - int(s.totals[q])
         look = 3 * (min(max(needs, -_MORE_POINTS), _POINTS + _MORE_POINTS) + _MORE_POINTS)
-        out[index(AT.needs + seat)] = entry(out, _NEEDS_LOOK, look)
-        out[index(AT.needs_more + seat)] = entry(out, _NEEDS_LOOK, look + 1)
-        out[index(AT.beyond_target + seat)] = entry(out, _NEEDS_LOOK, look + 2)
+        for k in range(3):  # the three fields follow each other
+            out[index(AT.needs + MAX_PLAYERS * k + seat)] = entry(out, _NEEDS_LOOK, look + k)
         out[index(AT.rank + seat)] = share(out, int(s.rank[q]) + 1, MAX_PLAYERS)
         out[index(AT.place + seat)] = share(out, s.place[q], MAX_PLAYERS)
         out[index(AT.has_passed + seat)] = s.has_passed[q]
         out[index(AT.senior + seat)] = s.is_senior[q]
         size = int(s.hand_size[q])
         out[index(AT.hand_size + seat)] = share(out, size, MAX_HAND)
-        for c in range(_FEW):
-            out[index(AT.few_cards + _FEW * seat + c)] = entry(out, _FEW_LOOK, _FEW * size + c)
+        write_row(out, AT.few_cards + _FEW * seat, _FEW_LOOK, size, _FEW)
         partner = int(s.partner[q])
         if partner != NOBODY:
             partner_seat = relative_seat(partner, player, n)
@@ -349,31 +345,21 @@ def observe_memory(s, player, out):
     n = int(s.num_players)
     me = index(player)
     partner = int(s.partner[me])
-    for kind in range(NUM_KINDS):
-        out[AT.given + kind] = share(out, s.given[me, kind], 2)
-        out[AT.played + kind] = share(out, s.played[kind], _MOST)
-    if partner != NOBODY:
-        for kind in range(NUM_KINDS):
-            out[AT.got + kind] = share(out, s.given[index(partner), kind], 2)
+    write_counts(out, AT.given, s.given[me], 2)
+    write_counts(out, AT.played, s.played, _MOST)
     for q in range(n):
         seat = relative_seat(q, player, n)
-        observe_cards(s.captured, q, AT.captured + NUM_KINDS * seat, out)
+        write_counts(out, AT.captured + NUM_KINDS * seat, s.captured[q], _MOST)
         known = 0
         for kind in range(NUM_KINDS):
             known |= s.known[q, kind]
         if known != 0:  # of few hands anything is
-            observe_cards(s.known, q, AT.known + NUM_KINDS * seat, out)
+            write_counts(out, AT.known + NUM_KINDS * seat, s.known[q], _MOST)
     if partner != NOBODY:
+        write_counts(out, AT.got, s.given[index(partner)], 2)
         first = AT.known + NUM_KINDS * relative_seat(partner, player, n)
         for kind in range(NUM_KINDS):
             out[index(first + kind)] = share(out, known_of(s, player, partner, kind), _MOST)
-
-
-@inline
-def observe_cards(counts, q, first, out):
-    """Cards of each kind as fractions of five."""
-    for kind in range(NUM_KINDS):
-        out[index(first + kind)] = share(out, counts[q, kind], _MOST)
 
 
 @jit
@@ -387,9 +373,7 @@ def write_state(states, i, player, out):
     for q in range(n):
         seat = relative_seat(q, int(player), n)
         observe_counts(packed(s.hand, q), STATE_AT.hands + NUM_KINDS * _MOST * seat, out)
-        for kind in range(NUM_KINDS):
-            given = share(out, s.given[q, kind], 2)
-            out[index(STATE_AT.given + NUM_KINDS * seat + kind)] = given
-        observe_cards(s.played_by, q, STATE_AT.played + NUM_KINDS * seat, out)
-        observe_cards(s.captured, q, STATE_AT.captured + NUM_KINDS * seat, out)
-        observe_cards(s.known, q, STATE_AT.known + NUM_KINDS * seat, out)
+        write_counts(out, STATE_AT.given + NUM_KINDS * seat, s.given[q], 2)
+        write_counts(out, STATE_AT.played + NUM_KINDS * seat, s.played_by[q], _MOST)
+        write_counts(out, STATE_AT.captured + NUM_KINDS * seat, s.captured[q], _MOST)
+        write_counts(out, STATE_AT.known + NUM_KINDS * seat, s.known[q], _MOST)

@@ -1,12 +1,9 @@
 """For search, nothing here is a rule: what a standing between hands is worth, and what a player
 knew earlier in a redrawn world."""
 
-from __future__ import annotations
-
-from card_envs.contract.outlook import promise
+from card_envs.contract import jit, promise
 from card_envs.games.franks_zoo.cards import NUM_KINDS
 from card_envs.games.franks_zoo.state import EXCHANGE
-from card_envs.kernels.jit import jit
 
 # Among good players: of the difference between two players' points in a hand, and their mean.
 _VARIANCE = 13.7

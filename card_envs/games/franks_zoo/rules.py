@@ -2,58 +2,53 @@
 
 Every function works on one record ``s`` of the array ``states`` (``state.py``); nothing is
 allocated and nothing is kept outside the record. What sets there are and what beats what is in
-``cards.py``; the kernels of what players know, ``knowledge.py``.
+``cards.py``, what is legal in ``legal.py``, points and ranks in ``scoring.py``, what players know
+in ``knowledge.py``.
 """
 
-from __future__ import annotations
-
-from card_envs.contract.cards import draw_card
-from card_envs.contract.outcome import begin, begin_step, end_step, pay_points
-from card_envs.contract.seat_order import to_the_left
+from card_envs.contract import (
+    begin,
+    begin_step,
+    draw_card,
+    end_step,
+    jit,
+    pay_points,
+    seed_stream,
+    to_the_left,
+)
 from card_envs.games.franks_zoo.actions import ACT
 from card_envs.games.franks_zoo.cards import (
     DECK_COUNTS,
     DECK_OF_THREE_COUNTS,
-    ENOUGH,
-    HEDGEHOG,
     JOKER,
     LAY_CARDS,
     LAY_SIZE,
-    LAYS_TO_ASK,
-    LAYS_TO_PLAY,
-    LION,
-    MAY_PLAY,
     NO_LAY,
     NUM_KINDS,
-    NUM_LAYS,
-    NUM_SETS,
-    NUM_TO_ASK,
-    NUM_TO_PLAY,
-    PACKED,
     TOGETHER,
 )
 from card_envs.games.franks_zoo.knowledge import determinize as determinize
+from card_envs.games.franks_zoo.legal import legal_action_mask as legal_action_mask
+from card_envs.games.franks_zoo.scoring import (
+    hedgehog_points,
+    is_game_over,
+    lion_points,
+    team_points,
+    update_ranks,
+)
 from card_envs.games.franks_zoo.state import (
     ANSWER,
     EXCHANGE,
-    MAX_PLAYERS,
     NO_CARD,
     NOBODY,
     TURN,
     cards_in,
-    clear,
     counts_animals,
     giver,
     has_pairs,
-    is_junior,
     junior_rank,
-    packed,
     ranked,
 )
-from card_envs.kernels.jit import jit
-from card_envs.kernels.rng import seed_stream
-
-ALONE_BONUS = 4  # FZ-21
 
 # reward="score": the points of a hand differ from their mean by about 8 at most.
 SCORE_SCALE = 0.125
@@ -72,30 +67,22 @@ def reset(states, i, seed, num_players, reward_mode, max_steps, partners, target
     s.partners = partners != 0
     s.target_score = target_score
     s.hand_number = 1
-    for player in range(MAX_PLAYERS):
-        s.totals[player] = 0
-        s.rank[player] = player if player < num_players else 0
-        s.last_place[player] = 0
-        s.place_points[player] = 0
-        s.lion_points[player] = 0
-        s.hedgehog_points[player] = 0
-        s.hand_points[player] = 0
+    for player in range(num_players):
+        s.rank[player] = player
     begin_hand(s)
 
 
 @jit
 def begin_hand(s):
     """Shuffle and deal, find the partners, and begin with the exchange or the first trick."""
-    for player in range(MAX_PLAYERS):
-        clear(s.hand, player)
-        clear(s.captured, player)
-        clear(s.given, player)
-        clear(s.known, player)
-        clear(s.played_by, player)
-        s.hand_size[player] = 0
-        s.place[player] = 0
-    for kind in range(NUM_KINDS):
-        s.played[kind] = 0
+    s.hand[:] = 0
+    s.captured[:] = 0
+    s.given[:] = 0
+    s.known[:] = 0
+    s.played_by[:] = 0
+    s.played[:] = 0
+    s.hand_size[:] = 0
+    s.place[:] = 0
     deal(s)
     find_partners(s)
     begin_trick(s)
@@ -106,8 +93,13 @@ def begin_hand(s):
         s.phase = EXCHANGE
         s.current_player = giver(s, 0)
     else:
-        s.phase = TURN
-        s.current_player = first_leader(s)
+        lead_first_trick(s)
+
+
+@jit
+def lead_first_trick(s):
+    s.phase = TURN
+    s.current_player = first_leader(s)
 
 
 @jit
@@ -150,9 +142,8 @@ def first_leader(s):
 @jit
 def find_partners(s):
     """FZ-17: the better half of the ranking with the worse one, in order; the one between alone."""
-    for player in range(MAX_PLAYERS):
-        s.partner[player] = NOBODY
-        s.is_senior[player] = 0
+    s.partner[:] = NOBODY
+    s.is_senior[:] = 0
     s.alone = NOBODY
     if has_pairs(s):
         for rank in range(s.num_players // 2):
@@ -170,11 +161,11 @@ def give(s, player, kind):
     """FZ-18: choose one of the two cards; after the second both reach the partner."""
     if s.gift == NO_CARD:
         s.gift = kind
-        return
-    hand_over(s, player, s.gift)
-    hand_over(s, player, kind)
-    s.gift = NO_CARD
-    advance_exchange(s)
+    else:
+        hand_over(s, player, s.gift)
+        hand_over(s, player, kind)
+        s.gift = NO_CARD
+        advance_exchange(s)
 
 
 @jit
@@ -198,8 +189,7 @@ def advance_exchange(s):
     if number < s.num_players:
         s.current_player = giver(s, number)
     else:
-        s.phase = TURN
-        s.current_player = first_leader(s)
+        lead_first_trick(s)
 
 
 @jit
@@ -215,66 +205,6 @@ def take_from_hand(s, player, kind, count):
 # ---------------------------------------------------------------------------------------------
 # A turn
 # ---------------------------------------------------------------------------------------------
-
-
-@jit
-def legal_action_mask(states, i, out):
-    """Write 1 for each action of the player to move that is legal, else 0; returns their number."""
-    s = states[i]
-    out[:] = 0
-    if s.terminated or s.truncated:
-        return 0
-    player = int(s.current_player)
-    count = 0
-    if s.phase == EXCHANGE:  # FZ-18
-        for kind in range(NUM_KINDS):
-            legal = s.hand[player, kind] > (s.gift == kind)
-            out[ACT.give + kind] = legal
-            count += legal
-        return count
-    hand = packed(s.hand, player)
-    last_set = int(s.last_set)
-    if s.phase == ANSWER:  # FZ-19
-        for lay in range(NUM_LAYS):
-            whole = TOGETHER[s.request, lay]
-            if whole != NO_LAY and MAY_PLAY[last_set, whole]:
-                legal = holds(hand, lay)
-                out[lay] = legal
-                count += legal
-        out[ACT.pass_] = 1
-        return count + 1
-    if last_set == NO_LAY:  # FZ-7
-        for lay in range(NUM_SETS):
-            legal = holds(hand, lay)
-            out[lay] = legal
-            count += legal
-        out[ACT.pass_] = count == 0  # they hold only the joker
-        return max(count, 1)
-    for k in range(NUM_TO_PLAY[last_set]):  # FZ-8
-        lay = int(LAYS_TO_PLAY[last_set, k])
-        legal = holds(hand, lay)
-        out[lay] = legal
-        count += legal
-    if may_ask(s, player):
-        for k in range(NUM_TO_ASK[last_set]):
-            lay = int(LAYS_TO_ASK[last_set, k])
-            legal = holds(hand, lay)
-            out[ACT.ask + lay] = legal
-            count += legal
-    out[ACT.pass_] = 1
-    return count + 1
-
-
-@jit
-def holds(hand, lay):
-    """Whether a packed hand has the cards of a lay."""
-    return (hand + ENOUGH - PACKED[lay]) & ENOUGH == ENOUGH
-
-
-@jit
-def may_ask(s, player):
-    """FZ-19: whether there is a senior to be asked."""
-    return is_junior(s, player) and s.hand_size[s.partner[player]] > 0
 
 
 @jit
@@ -322,14 +252,8 @@ def put_on_trick(s, player, lay):
         s.trick[kind] += LAY_CARDS[lay, kind]
     s.last_set = lay
     s.owner = player
-    forget_passes(s)
+    s.has_passed[:] = 0
     leave_if_empty(s, player)
-
-
-@jit
-def forget_passes(s):
-    for player in range(MAX_PLAYERS):
-        s.has_passed[player] = 0
 
 
 @jit
@@ -374,15 +298,15 @@ def pass_turn(s, player):
     if s.last_set == NO_LAY:
         # FZ-7: they cannot lead, so everybody knows what their only card is.
         s.known[player, JOKER] = 1
-        s.current_player = next_with_cards(s, player)
-        return
-    s.has_passed[player] = 1
-    if all_have_passed(s):
-        leader = int(s.owner)
-        capture(s)
-        s.current_player = leader if s.hand_size[leader] > 0 else next_with_cards(s, leader)
     else:
-        s.current_player = next_with_cards(s, player)
+        s.has_passed[player] = 1
+        if all_have_passed(s):
+            player = int(s.owner)
+            capture(s)
+            if s.hand_size[player] > 0:  # they lead
+                s.current_player = player
+                return
+    s.current_player = next_with_cards(s, player)
 
 
 @jit
@@ -404,11 +328,10 @@ def capture(s):
 
 @jit
 def begin_trick(s):
-    for kind in range(NUM_KINDS):
-        s.trick[kind] = 0
+    s.trick[:] = 0
     s.last_set = NO_LAY
     s.owner = NOBODY
-    forget_passes(s)
+    s.has_passed[:] = 0
 
 
 # ---------------------------------------------------------------------------------------------
@@ -472,7 +395,7 @@ def end_hand(s):
         for kind in range(NUM_KINDS):
             s.captured[s.alone, kind] += s.given[s.alone, kind]
             s.played[kind] += s.given[s.alone, kind]
-        clear(s.given, s.alone)
+        s.given[s.alone] = 0
     for player in range(s.num_players):
         s.last_place[player] = s.place[player]
         s.place_points[player] = team_points(s, player)
@@ -484,71 +407,10 @@ def end_hand(s):
     update_ranks(s)
     pay_points(s, s.hand_points, SCORE_SCALE, (1 << int(s.num_players)) - 1)
     if is_game_over(s):
-        reveal_hands(s)
+        for player in range(s.num_players):  # the cards that are left are shown
+            for kind in range(NUM_KINDS):
+                s.known[player, kind] = s.hand[player, kind]
         s.terminated = True
     else:
         s.hand_number += 1
         begin_hand(s)
-
-
-@jit
-def points_for_place(s, place):
-    """FZ-12: as many as there are players for the first, one less for each place; 0 for the last.
-
-    FZ-24: the same with three players: 3, 2 and 0.
-    """
-    return s.num_players - place + 1 if place < s.num_players else 0
-
-
-@jit
-def team_points(s, player):
-    """FZ-21: the places of both partners; the one alone has their own and a bonus."""
-    points = points_for_place(s, s.place[player])
-    if s.partner[player] != NOBODY:
-        points += points_for_place(s, s.place[s.partner[player]])
-    if s.alone == player:
-        points += ALONE_BONUS
-    return points
-
-
-@jit
-def lion_points(s, player):
-    """FZ-22: two or more captured lions score one each; each one left in the hand costs one."""
-    lions = s.captured[player, LION]
-    return (lions if lions >= 2 else 0) - s.hand[player, LION]
-
-
-@jit
-def hedgehog_points(s, player):
-    """FZ-23: who has captured no hedgehog loses a point."""
-    return 0 if s.captured[player, HEDGEHOG] > 0 else -1
-
-
-@jit
-def update_ranks(s):
-    """FZ-14: by total; of those who are level, the one ranked worse before is ranked better now."""
-    for player in range(s.num_players):
-        ahead = 0
-        for q in range(s.num_players):
-            is_level = s.totals[q] == s.totals[player]
-            ahead += s.totals[q] > s.totals[player] or (is_level and s.rank[q] > s.rank[player])
-        s.standing[player] = s.num_players - ahead
-    for player in range(s.num_players):
-        s.rank[player] = s.num_players - s.standing[player]
-
-
-@jit
-def is_game_over(s):
-    """FZ-16: two have reached the target; FZ-24: with three players one has."""
-    count = 0
-    for player in range(s.num_players):
-        count += s.totals[player] >= s.target_score
-    return count >= (1 if s.num_players == 3 else 2)
-
-
-@jit
-def reveal_hands(s):
-    """When the game is over the cards that are left are shown."""
-    for player in range(s.num_players):
-        for kind in range(NUM_KINDS):
-            s.known[player, kind] = s.hand[player, kind]

@@ -8,18 +8,21 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from card_envs.contract.observing import MEMORY_PERFECT
-from card_envs.contract.scene import (
+from card_envs.contract import (
+    MEMORY_PERFECT,
     Card,
     Grid,
     Scene,
     Seat,
     Zone,
+    cards_of,
     clockwise,
-    is_over,
+    counted,
+    hand_of,
     label_of,
-    place_of,
-    standing,
+    request,
+    scene_of,
+    seat_of,
     to_move,
 )
 from card_envs.games.franks_zoo.cards import (
@@ -37,7 +40,8 @@ from card_envs.games.franks_zoo.cards import (
     NUM_KINDS,
 )
 from card_envs.games.franks_zoo.knowledge import count_elsewhere, known_of
-from card_envs.games.franks_zoo.rules import first_leader, may_ask
+from card_envs.games.franks_zoo.legal import may_ask
+from card_envs.games.franks_zoo.rules import first_leader
 from card_envs.games.franks_zoo.state import (
     ANSWER,
     EXCHANGE,
@@ -49,7 +53,6 @@ from card_envs.games.franks_zoo.state import (
     packed,
 )
 from card_envs.games.franks_zoo.text import KIND_NAMES, PLURALS, in_words
-from card_envs.utils.words import counted
 
 _NONE = "-"
 
@@ -66,19 +69,18 @@ def scene(
     grids = [_kinds(s, player, remembers)]
     if s["last_place"].any():
         grids.append(_last_hand(s, player))
-    totals = [counted(int(total), "point") for total in s["totals"][: s["num_players"]]]
-    title, places = standing(s, player, totals, wins="the highest total")
-    return Scene(
+    return scene_of(
+        s,
+        player,
         title=_title(s),
-        observer=player,
-        seats=tuple(_seat(s, player, q, remembers, is_open) for q in clockwise(s, player)),
-        zones=() if s["terminated"] else tuple(_trick(s, player)),
-        grids=tuple(grids),
-        notes=(*_course(s, player), *_knowledge(s, player, remembers)),
+        seats=[_seat(s, player, q, remembers, is_open) for q in clockwise(s, player)],
+        zones=[] if s["terminated"] else _trick(s, player),
+        grids=grids,
+        notes=_course(s, player) + _knowledge(s, player, remembers),
         legend=_legend(s, remembers),
-        prompt="" if is_over(s) else _prompt(s, player),
-        standing=places,
-        standing_title=title,
+        prompt=_prompt,
+        results=[counted(int(total), "point") for total in s["totals"]],
+        wins="the highest total",
     )
 
 
@@ -94,12 +96,7 @@ def _title(s: Any) -> str:
 
 
 def _cards(counts: Sequence[int] | NDArray[np.integer[Any]]) -> tuple[Card, ...]:
-    """A number of cards of each kind."""
-    return tuple(
-        Card(name, int(count), plural)
-        for name, count, plural in zip(KIND_NAMES, counts, PLURALS, strict=True)
-        if count
-    )
+    return cards_of(counts, KIND_NAMES, PLURALS)
 
 
 def _seat(s: Any, observer: int, q: int, remembers: bool, is_open: bool) -> Seat:
@@ -114,15 +111,8 @@ def _seat(s: Any, observer: int, q: int, remembers: bool, is_open: bool) -> Seat
         captured = s["captured"][q]
         counters += [("lions", int(captured[LION])), ("hedgehogs", int(captured[HEDGEHOG]))]
     counters.append(("place", str(s["place"][q] or _NONE)))
-    return Seat(
-        player=q,
-        label=label_of(q, observer),
-        place=place_of(s, q, observer),
-        to_move=to_move(s, q),
-        counters=tuple(counters),
-        zones=tuple(_zones(s, observer, q, remembers, is_open)),
-        note=_deed(s, q),
-    )
+    zones = _zones(s, observer, q, remembers, is_open)
+    return seat_of(s, q, observer, counters=counters, zones=zones, note=_deed(s, q))
 
 
 def _role(s: Any, q: int, observer: int) -> str:
@@ -164,8 +154,7 @@ def _hand(s: Any, observer: int, q: int, remembers: bool, is_open: bool) -> Zone
         return Zone("hand", _cards(s["hand"][q]), highlight=to_move(s, q))
     is_known = remembers or s["terminated"]
     known = [known_of(s, observer, q, kind) if is_known else 0 for kind in range(NUM_KINDS)]
-    hidden = int(s["hand_size"][q]) - sum(known)
-    return Zone("hand", (*_cards(known), *([Card(count=hidden)] if hidden else [])))
+    return hand_of(_cards(known), int(s["hand_size"][q]))
 
 
 def _legend(s: Any, remembers: bool) -> tuple[tuple[str, str], ...]:
@@ -303,9 +292,8 @@ def _knowledge(s: Any, observer: int, remembers: bool) -> list[str]:
 
 def _prompt(s: Any, observer: int) -> str:
     """What is to be decided, and by whom."""
-    mover = int(s["current_player"])
-    what = {EXCHANGE: _gift, TURN: _turn, ANSWER: _answer}[int(s["phase"])](s, observer)
-    return f"Your turn: {what}." if mover == observer else f"Player {mover} is to {what}."
+    decision = {EXCHANGE: _gift, TURN: _turn, ANSWER: _answer}[int(s["phase"])]
+    return request(s, observer, decision(s, observer))
 
 
 def _gift(s: Any, observer: int) -> str:

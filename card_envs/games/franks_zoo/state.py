@@ -4,13 +4,10 @@ Cards of one kind are all alike, so hands, tricks and what players have captured
 kind.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
-from card_envs.contract.outcome import common_dtype
+from card_envs.contract import common_dtype, jit
 from card_envs.games.franks_zoo.cards import KIND_BITS, NUM_KINDS
-from card_envs.kernels.jit import jit
 
 MIN_PLAYERS, MAX_PLAYERS = 3, 7
 # What one player can hold at most: the largest hand and two cards of the partner.
@@ -67,12 +64,6 @@ STATE = np.dtype(
     ],
     align=True,
 )
-
-
-@jit
-def clear(counts, place):
-    for kind in range(NUM_KINDS):
-        counts[place, kind] = 0
 
 
 @jit

@@ -1,6 +1,6 @@
 """What the cards of Frank's Zoo look like in pictures."""
 
-from card_envs.contract.style import Face, Style
+from card_envs.contract import Face, Style
 from card_envs.games.franks_zoo.cards import ANIMAL_NAMES
 
 _SYMBOLS = "🐋🐘🐊🐻🦁🦭🦊🐠🦔🐟🐭🦟"

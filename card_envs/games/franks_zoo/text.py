@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from card_envs.contract import listed
 from card_envs.games.franks_zoo.cards import ANIMAL_NAMES
-from card_envs.utils.words import listed
 
 #: The kinds in words, one card and several.
 KIND_NAMES = (*ANIMAL_NAMES, "joker")

@@ -1,6 +1,6 @@
 """Swim for Your Life, by Lorenz Kutschke: majorities of animals, and lives that run out."""
 
-from card_envs.contract.game import Game, Option
+from card_envs.contract import Game, Option
 from card_envs.games.swim_for_your_life import rules, state
 from card_envs.games.swim_for_your_life.actions import ACTIONS
 from card_envs.games.swim_for_your_life.heuristic import heuristic

@@ -1,10 +1,8 @@
 """What a player of Swim for Your Life can do: SW-5 to SW-7."""
 
-from __future__ import annotations
-
 import numpy as np
 
-from card_envs.contract.actions import Action, Actions, Parameter, Target
+from card_envs.contract import Action, Actions, Parameter, Target
 from card_envs.games.swim_for_your_life.cards import ANIMAL_NAMES, LAID_DOWN, NUM_ROWS, ROW_OF
 from card_envs.games.swim_for_your_life.text import in_words
 

@@ -3,8 +3,6 @@
 Cards of one animal are all alike, so a set of cards is a count of each animal.
 """
 
-from __future__ import annotations
-
 from itertools import combinations_with_replacement
 
 import numpy as np

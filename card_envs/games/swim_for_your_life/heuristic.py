@@ -7,10 +7,9 @@ and cats together while a set of sudden death (SW-9) can still be completed, and
 with which an opponent may complete one.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
+from card_envs.contract import jit, scratch
 from card_envs.games.swim_for_your_life.actions import ACT
 from card_envs.games.swim_for_your_life.cards import (
     ANIMAL_BITS,
@@ -33,8 +32,6 @@ from card_envs.games.swim_for_your_life.state import (
     packed,
     players_left,
 )
-from card_envs.kernels.jit import jit
-from card_envs.kernels.scratch import scratch
 
 # What the others' expected totals weigh relative to one's own, with two players left and with more.
 RIVAL_WEIGHT = 1.0

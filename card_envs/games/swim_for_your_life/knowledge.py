@@ -5,24 +5,20 @@ From the exchanges everybody can tell how many cards of each animal a hand holds
 the others' hands, and nothing of the cards that are left over.
 """
 
-from __future__ import annotations
-
-from card_envs.contract.cards import draw_card
+from card_envs.contract import jit, reseed
 from card_envs.games.swim_for_your_life.cards import (
     DECK_COUNTS,
     HARE,
     NUM_ANIMALS,
     NUM_SETS,
 )
-from card_envs.games.swim_for_your_life.state import clear, means_sudden_death
-from card_envs.kernels.jit import jit
-from card_envs.kernels.rng import mix, seed_stream
+from card_envs.games.swim_for_your_life.state import deal, means_sudden_death
 
 
 @jit
 def know_nothing(s, player):
     """Nothing is known of the hand but the deck; players who are out have none."""
-    clear(s.least, player)
+    s.least[player] = 0
     for k in range(NUM_SETS):
         s.most[player, k] = DECK_COUNTS[HARE + k] if s.lives[player] > 0 else 0
 
@@ -73,32 +69,28 @@ def determinize(states, i, player, seed):
     alone: each deal begins with all hidden cards in one pool.
     """
     s = states[i]
-    s.seed = mix(seed)
-    seed_stream(s, s.seed, 0)
-    while True:
+    reseed(s, seed)
+    deal_hidden_cards(s, player)
+    while not hands_are_possible(s, player):
         deal_hidden_cards(s, player)
-        if hands_are_possible(s, player):
-            return
 
 
 @jit
 def deal_hidden_cards(s, player):
     """Return the others' unknown cards to those left over, then deal each as many again."""
-    for q in range(s.num_players):
-        if q != player:
-            for animal in range(NUM_ANIMALS):
-                s.left_over[animal] += s.hand[q, animal] - s.least[q, animal]
     hidden = 0
     for animal in range(NUM_ANIMALS):
+        for q in range(s.num_players):
+            if q != player:
+                s.left_over[animal] += s.hand[q, animal] - s.least[q, animal]
         hidden += s.left_over[animal]
     for q in range(s.num_players):
         if q != player:
             unknown = unknown_cards(s, q)
             for animal in range(NUM_ANIMALS):
                 s.hand[q, animal] = s.least[q, animal]
-            for _ in range(unknown):
-                s.hand[q, draw_card(s, s.left_over, hidden)] += 1
-                hidden -= 1
+            deal(s, s.hand, q, unknown, hidden)
+            hidden -= unknown
 
 
 @jit

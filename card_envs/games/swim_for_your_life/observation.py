@@ -1,17 +1,21 @@
 """What a player of Swim for Your Life can know, as one flat vector of float32 in [0, 1]."""
 
-from __future__ import annotations
-
 import numpy as np
 
-from card_envs.contract.fields import MAX_SCALE, Field, Fields
-from card_envs.contract.observing import (
+from card_envs.contract import (
+    MAX_SCALE,
     MEMORY_PERFECT,
-    entry,
+    Field,
+    Fields,
+    clear_fields,
     index,
+    inline,
+    jit,
     relative_seat,
     share,
     thermometers,
+    write_counts,
+    write_row,
 )
 from card_envs.games.swim_for_your_life.actions import ACT
 from card_envs.games.swim_for_your_life.cards import (
@@ -29,7 +33,6 @@ from card_envs.games.swim_for_your_life.state import (
     MAX_PLAYERS,
     players_left,
 )
-from card_envs.kernels.jit import inline, jit
 
 # The most cards of one animal (giraffes), and of one that means sudden death (hares and pigs).
 _MOST = 9
@@ -160,25 +163,23 @@ def observe(states, i, player, memory, features, out):
     me = int(player)
     remembers = memory == MEMORY_PERFECT
     # All but the fields from ``hand`` to ``lead``, which are written in full.
-    for k in range(AT.hand):
-        out[index(k)] = 0.0
-    for k in range(AT.unseen, _SIZE):
-        out[index(k)] = 0.0
+    clear_fields(out, 0, AT.hand)
+    clear_fields(out, AT.unseen, _SIZE)
     observe_table(s, me, out)
     observe_hand(s, me, AT.hand, out)
     if features:
         observe_with_row(s, me, out)
     else:
-        for k in range(AT.with_row, AT.lead):
-            out[index(k)] = 0.0
+        clear_fields(out, AT.with_row, AT.lead)
     if features and remembers:
         observe_lead(s, me, out)
     else:
-        for k in range(AT.lead, AT.unseen):
-            out[index(k)] = 0.0
+        clear_fields(out, AT.lead, AT.unseen)
     if remembers:
         observe_least(s, me, AT.least, AT.most, out)
-        observe_unknown(s, me, out)
+        for q in range(s.num_players):
+            seat = relative_seat(q, me, int(s.num_players))
+            out[index(AT.unknown + seat)] = share(out, unknown_cards(s, q), HAND_SIZE)
     observe_unseen(s, me, remembers, out)
 
 
@@ -196,9 +197,7 @@ def observe_table(s, player, out):
     out[index(AT.two_left)] = players_left(s) == 2
     out[index(AT.expert)] = s.expert
     for row in range(NUM_ROWS):
-        for animal in range(NUM_ANIMALS):
-            look = share(out, int(s.row[row, animal]), NUM_ROWS)
-            out[index(AT.rows + NUM_ANIMALS * row + animal)] = look
+        write_counts(out, AT.rows + NUM_ANIMALS * row, s.row[row], NUM_ROWS)
     for q in range(n):
         seat = relative_seat(q, player, n)
         out[index(AT.seats + seat)] = 1.0
@@ -214,18 +213,14 @@ def observe_last_turn(s, q, first, out):
     look = _TAKEN * (int(s.last_action[q]) + 1)
     for k in range(_TAKEN):
         out[index(first + k)] = share(out, _TURN_LOOK[index(look + k)], NUM_ROWS)
-    for animal in range(NUM_ANIMALS):
-        taken = share(out, int(s.last_taken[q, animal]), NUM_ROWS)
-        out[index(first + _TAKEN + animal)] = taken
+    write_counts(out, first + _TAKEN, s.last_taken[q], NUM_ROWS)
 
 
 @inline
 def observe_hand(s, q, first, out):
     """The hand of player q, written to the field that begins at ``first``."""
     for animal in range(NUM_ANIMALS):
-        look = _MOST * int(s.hand[q, animal])
-        for c in range(_MOST):
-            out[index(first + _MOST * animal + c)] = entry(out, _HAND_LOOK, look + c)
+        write_row(out, first + _MOST * animal, _HAND_LOOK, int(s.hand[q, animal]), _MOST)
 
 
 @inline
@@ -235,9 +230,7 @@ def observe_with_row(s, player, out):
         hand = int(s.hand[player, animal])
         for row in range(NUM_ROWS):
             first = AT.with_row + _WITH_ROW * (NUM_ANIMALS * row + animal)
-            look = _WITH_ROW * (hand + int(s.row[row, animal]))
-            for c in range(_WITH_ROW):
-                out[index(first + c)] = entry(out, _WITH_LOOK, look + c)
+            write_row(out, first, _WITH_LOOK, hand + int(s.row[row, animal]), _WITH_ROW)
 
 
 @inline
@@ -250,9 +243,7 @@ def observe_lead(s, player, out):
         for row in range(NUM_ROWS):
             first = AT.lead + _LEAD * (NUM_ANIMALS * row + animal)
             lead = int(s.hand[player, animal]) + int(s.row[row, animal]) - others
-            look = _LEAD * (lead + 16)
-            for c in range(_LEAD):
-                out[index(first + c)] = entry(out, _LEAD_LOOK, look + c)
+            write_row(out, first, _LEAD_LOOK, lead + 16, _LEAD)
 
 
 @inline
@@ -273,20 +264,8 @@ def observe_least(s, player, least, most, out):
     n = int(s.num_players)
     for q in range(n):
         seat = relative_seat(q, player, n)
-        for animal in range(NUM_ANIMALS):
-            count = share(out, int(s.least[q, animal]), _MOST)
-            out[index(least + NUM_ANIMALS * seat + animal)] = count
-        for k in range(NUM_SETS):
-            out[index(most + NUM_SETS * seat + k)] = share(out, int(s.most[q, k]), _LARGEST_SET)
-
-
-@inline
-def observe_unknown(s, player, out):
-    """How many cards of each hand are not known to everybody."""
-    n = int(s.num_players)
-    for q in range(n):
-        seat = relative_seat(q, player, n)
-        out[index(AT.unknown + seat)] = share(out, unknown_cards(s, q), HAND_SIZE)
+        write_counts(out, least + NUM_ANIMALS * seat, s.least[q], _MOST)
+        write_counts(out, most + NUM_SETS * seat, s.most[q], _LARGEST_SET)
 
 
 @jit
@@ -295,13 +274,10 @@ def write_state(states, i, player, out):
     s = states[i]
     n = int(s.num_players)
     me = int(player)
-    for k in range(len(out)):
-        out[k] = 0.0
+    clear_fields(out, 0, len(out))
     observe_table(s, me, out)
     for q in range(n):
         seat = relative_seat(q, me, n)
         observe_hand(s, q, STATE_AT.hands + NUM_ANIMALS * _MOST * seat, out)
-    for animal in range(NUM_ANIMALS):
-        count = share(out, int(s.left_over[animal]), _MOST)
-        out[index(STATE_AT.left_over + animal)] = count
+    write_counts(out, STATE_AT.left_over, s.left_over, _MOST)
     observe_least(s, me, STATE_AT.least, STATE_AT.most, out)

@@ -1,11 +1,8 @@
 """For search, nothing here is a rule: what a standing between rounds is worth, and what a player
 knew earlier in a redrawn world."""
 
-from __future__ import annotations
-
-from card_envs.contract.outlook import promise
+from card_envs.contract import jit, promise
 from card_envs.games.swim_for_your_life.cards import NUM_ANIMALS
-from card_envs.kernels.jit import jit
 
 # Among good players: of the difference between the lives that two lose in a round, and their mean.
 _VARIANCE = 1.6

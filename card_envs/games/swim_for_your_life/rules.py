@@ -5,13 +5,18 @@ allocated and nothing is kept outside the record. What players know of each othe
 ``knowledge.py``.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
-from card_envs.contract.cards import draw_card
-from card_envs.contract.outcome import begin, begin_step, end_step, pay_points
-from card_envs.contract.seat_order import to_the_left
+from card_envs.contract import (
+    begin,
+    begin_step,
+    end_step,
+    inline,
+    jit,
+    pay_points,
+    seed_stream,
+    to_the_left,
+)
 from card_envs.games.swim_for_your_life.actions import ACT
 from card_envs.games.swim_for_your_life.cards import (
     COUNT_BITS,
@@ -45,12 +50,10 @@ from card_envs.games.swim_for_your_life.state import (
     NO_ACTION,
     NOBODY,
     START_LIVES,
-    clear,
+    deal,
     means_sudden_death,
     players_left,
 )
-from card_envs.kernels.jit import inline, jit
-from card_envs.kernels.rng import seed_stream
 
 # reward="score": what a life is worth; the most that can be lost in a round is two.
 SCORE_SCALE = 0.5
@@ -70,17 +73,10 @@ def reset(states, i, seed, num_players, reward_mode, max_steps, expert):
     s = states[i]
     begin(s, seed, num_players, reward_mode, max_steps)
     s.expert = expert != 0
-    s["round"] = 0
     s.sudden_death = NOBODY
     for player in range(MAX_PLAYERS):
         s.lives[player] = START_LIVES if player < num_players else 0
         s.standing[player] = IN_GAME + int(s.lives[player])
-        s.was_in_round[player] = 0
-        s.totals[player] = 0
-        s.lives_lost[player] = 0
-        clear(s.revealed, player)
-        begin_hand(s, player)
-    s.starter = 0
     begin_round(s)
 
 
@@ -94,31 +90,23 @@ def begin_round(s):
     seed_stream(s, s.seed, s["round"])
     for animal in range(NUM_ANIMALS):
         s.left_over[animal] = DECK_COUNTS[animal]
+    s.hand[:] = 0
+    s.row[:] = 0
+    s.last_taken[:] = 0
+    s.has_exchanged[:] = 0
+    s.last_action[:] = NO_ACTION
     size = DECK_SIZE
     for player in range(s.num_players):
-        begin_hand(s, player)
+        know_nothing(s, player)
         if s.lives[player] > 0:
-            for _ in range(HAND_SIZE):
-                s.hand[player, draw_card(s, s.left_over, size)] += 1
-                size -= 1
+            deal(s, s.hand, player, HAND_SIZE, size)
+            size -= HAND_SIZE
     for row in range(NUM_ROWS):
-        clear(s.row, row)
-        for _ in range(row + 1):
-            s.row[row, draw_card(s, s.left_over, size)] += 1
-            size -= 1
+        deal(s, s.row, row, row + 1, size)
+        size -= row + 1
     s.tapper = NOBODY
     s.turns = 0
     s.current_player = s.starter
-
-
-@jit
-def begin_hand(s, player):
-    """An empty hand; nothing is known of it."""
-    clear(s.hand, player)
-    clear(s.last_taken, player)
-    know_nothing(s, player)
-    s.has_exchanged[player] = 0
-    s.last_action[player] = NO_ACTION
 
 
 # ---------------------------------------------------------------------------------------------
@@ -212,7 +200,7 @@ def tap(s, player):
     """SW-7: announce the last lap; SW-8: in the last lap a tap changes nothing."""
     if s.tapper < 0:
         s.tapper = player
-    clear(s.last_taken, player)
+    s.last_taken[player] = 0
 
 
 @jit
@@ -252,10 +240,10 @@ def holds_a_set(s, player):
 def end_by_sudden_death(s, player):
     """SW-9: everybody else loses a life; SW-14: for experts the player gains one."""
     s.sudden_death = player
+    s.totals[:] = 0
+    s.revealed[:] = 0
     for q in range(s.num_players):
-        s.totals[q] = 0
         s.lives_lost[q] = 1
-        clear(s.revealed, q)
     s.lives_lost[player] = -1 if s.expert else 0
     reveal(s, player)
     end_round(s)
@@ -273,12 +261,9 @@ def count_round(s):
             best = max(best, s.totals[player])
             worst = min(worst, s.totals[player])
     for player in range(s.num_players):
-        if s.totals[player] == best:  # first, so that nobody loses any if all are level
+        s.lives_lost[player] = 2 if s.totals[player] == worst else 1
+        if s.totals[player] == best:  # last, so that nobody loses any if all are level
             s.lives_lost[player] = 0
-        elif s.totals[player] == worst:
-            s.lives_lost[player] = 2
-        else:
-            s.lives_lost[player] = 1
     end_round(s)
 
 
@@ -312,23 +297,20 @@ def reveal(s, player):
 def end_round(s):
     """SW-2: take the lives lost, not below 0; then the next round (SW-3), or the end."""
     in_round = 0
-    left = 0
     for player in range(s.num_players):
         s.was_in_round[player] = s.lives[player] > 0
+        s.lives_lost[player] = min(s.lives_lost[player], s.lives[player])
         if s.was_in_round[player] == 1:
             in_round |= 1 << player
-            s.lives_lost[player] = min(s.lives_lost[player], s.lives[player])
             s.lives[player] -= s.lives_lost[player]
-            s.standing[player] = IN_GAME + int(s.lives[player])
-            if s.lives[player] == 0:
-                s.standing[player] = s["round"]  # later is better, the same round is level
-            else:
-                left += 1
+            # Of those who are out the last is ahead; of one round they are level.
+            is_out = s.lives[player] == 0
+            s.standing[player] = s["round"] if is_out else IN_GAME + int(s.lives[player])
         else:
             s.lives_lost[player] = 0
     pay_points(s, s.lives_lost, -SCORE_SCALE, in_round)
     s["round"] += 1
-    if left > 1:
+    if players_left(s) > 1:
         s.starter = next_in_game(s, s.starter)
         begin_round(s)
     else:

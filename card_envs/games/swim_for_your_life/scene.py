@@ -8,18 +8,23 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from card_envs.contract.observing import MEMORY_PERFECT
-from card_envs.contract.scene import (
+from card_envs.contract import (
+    MEMORY_PERFECT,
     Card,
     Grid,
     Scene,
     Seat,
     Zone,
+    capitalized,
+    cards_of,
     clockwise,
+    counted,
+    hand_of,
     is_over,
     label_of,
-    place_of,
-    standing,
+    request,
+    scene_of,
+    seat_of,
     to_move,
 )
 from card_envs.games.swim_for_your_life.actions import ACT
@@ -43,7 +48,6 @@ from card_envs.games.swim_for_your_life.state import (
     players_left,
 )
 from card_envs.games.swim_for_your_life.text import PLURALS, in_words
-from card_envs.utils.words import capitalized, counted
 
 _TAPPED = "T"
 
@@ -59,19 +63,18 @@ def scene(
     grids = [_counts(s, player, memory)]
     if s["was_in_round"].any():
         grids.append(_last_round(s, player))
-    fates = [_fate(s, q) for q in range(s["num_players"])]
-    title, places = standing(s, player, fates, wins="the last one left")
-    return Scene(
+    return scene_of(
+        s,
+        player,
         title=_title(s),
-        observer=player,
-        seats=tuple(_seat(s, player, q, memory, is_open) for q in clockwise(s, player)),
-        zones=(*_rows(s), *_left_over(s)),
-        grids=tuple(grids),
-        notes=tuple(_notes(s, player)),
+        seats=[_seat(s, player, q, memory, is_open) for q in clockwise(s, player)],
+        zones=_zones(s),
+        grids=grids,
+        notes=_notes(s, player),
         legend=_legend(s, grids[0]),
-        prompt="" if is_over(s) else _prompt(s, player),
-        standing=places,
-        standing_title=title,
+        prompt=_prompt,
+        results=[_fate(s, q) for q in range(s["num_players"])],
+        wins="the last one left",
     )
 
 
@@ -87,36 +90,30 @@ def _title(s: Any) -> str:
 # ---------------------------------------------------------------------------------------------
 
 
-def _cards(counts: Sequence[int]) -> tuple[Card, ...]:
-    """A number of cards of each animal."""
-    return tuple(
-        Card(name, int(count), plural)
-        for name, count, plural in zip(ANIMAL_NAMES, counts, PLURALS, strict=True)
-        if count
-    )
-
-
-def _rows(s: Any) -> list[Zone]:
-    return [
+def _zones(s: Any) -> list[Zone]:
+    """The rows, and how many cards are out of the round."""
+    zones = [
         Zone(f"row {row + 1}", _cards(s["row"][row]), highlight=not is_over(s))
         for row in range(NUM_ROWS)
     ]
+    if s["left_over"].any():
+        cards = (Card(count=int(s["left_over"].sum())),)
+        zones.append(Zone("out of the round", cards, "pile"))
+    return zones
 
 
-def _left_over(s: Any) -> list[Zone]:
-    cards = int(s["left_over"].sum())
-    return [Zone("out of the round", (Card(count=cards),), "pile")] if cards else []
+def _cards(counts: Sequence[int]) -> tuple[Card, ...]:
+    return cards_of(counts, ANIMAL_NAMES, PLURALS)
 
 
 def _seat(s: Any, observer: int, q: int, memory: int, is_open: bool) -> Seat:
-    return Seat(
-        player=q,
-        label=label_of(q, observer),
-        place=place_of(s, q, observer),
-        to_move=to_move(s, q),
+    return seat_of(
+        s,
+        q,
+        observer,
         mark=_TAPPED if s["tapper"] == q else "",
-        counters=(("lives", int(s["lives"][q])),),
-        zones=tuple(_hand(s, observer, q, memory, is_open)),
+        counters=[("lives", int(s["lives"][q]))],
+        zones=_hand(s, observer, q, memory, is_open),
         note=_last_turn(s, q),
     )
 
@@ -128,9 +125,7 @@ def _hand(s: Any, observer: int, q: int, memory: int, is_open: bool) -> list[Zon
         return []
     if q == observer or is_open:
         return [Zone("hand", _cards(s["hand"][q]), highlight=to_move(s, q))]
-    known = _cards(s["least"][q]) if memory == MEMORY_PERFECT else ()
-    hidden = size - sum(card.count for card in known)
-    return [Zone("hand", (*known, *([Card(count=hidden)] if hidden else [])))]
+    return [hand_of(_cards(s["least"][q]) if memory == MEMORY_PERFECT else (), size)]
 
 
 def _last_turn(s: Any, q: int) -> str:
@@ -284,11 +279,11 @@ def _tapping(s: Any, observer: int) -> str:
 
 
 def _prompt(s: Any, observer: int) -> str:
-    mover = s["current_player"]
-    may_tap = bool(s["has_exchanged"][mover])
-    if mover != observer:
-        return f"Player {mover} is to exchange a row{' or to tap' if may_tap else ''}."
-    if s["tapper"] != NOBODY:
-        tap = ", or tap to change nothing" if may_tap else ""
-        return f"Your last turn of the round: exchange a row{tap}."
-    return f"Your turn: exchange a row{', or tap and begin the last lap' if may_tap else ''}."
+    is_own, is_last = s["current_player"] == observer, s["tapper"] != NOBODY
+    tap = ", or tap to change nothing" if is_last else ", or tap and begin the last lap"
+    what = "exchange a row"
+    if s["has_exchanged"][s["current_player"]]:
+        what += tap if is_own else " or to tap"
+    if is_own and is_last:
+        return f"Your last turn of the round: {what}."
+    return request(s, observer, what)

@@ -3,11 +3,9 @@
 Hands, rows and what is left over are counts of each animal.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
-from card_envs.contract.outcome import common_dtype
+from card_envs.contract import common_dtype, draw_card, jit
 from card_envs.games.swim_for_your_life.cards import (
     ANIMAL_BITS,
     CAT,
@@ -17,7 +15,6 @@ from card_envs.games.swim_for_your_life.cards import (
     NUM_SETS,
     PIG,
 )
-from card_envs.kernels.jit import jit
 
 MIN_PLAYERS, MAX_PLAYERS = 2, 5
 HAND_SIZE = 10
@@ -62,9 +59,10 @@ STATE = np.dtype(
 
 
 @jit
-def clear(counts, place):
-    for animal in range(NUM_ANIMALS):
-        counts[place, animal] = 0
+def deal(s, counts, place, number, size):
+    """Move this many random cards from the ``size`` that are left over to ``counts[place]``."""
+    for dealt in range(number):
+        counts[place, draw_card(s, s.left_over, size - dealt)] += 1
 
 
 @jit

@@ -1,6 +1,6 @@
 """What the cards of Swim for Your Life look like in pictures."""
 
-from card_envs.contract.style import Face, Style
+from card_envs.contract import Face, Style
 from card_envs.games.swim_for_your_life.cards import ANIMAL_NAMES
 
 _SYMBOLS = "🦒🐻🦡🐐🐑🐶🐇🐷🐱🐭"

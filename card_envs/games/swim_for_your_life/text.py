@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from card_envs.contract import listed
 from card_envs.games.swim_for_your_life.cards import ANIMAL_NAMES
-from card_envs.utils.words import listed
 
 PLURALS = tuple({"sheep": "sheep", "mouse": "mice"}.get(name, f"{name}s") for name in ANIMAL_NAMES)
 

@@ -5,19 +5,57 @@ import { playerDot } from "./scene.js";
 
 const percent = (share) => (share < 0.005 ? (share > 0 ? "<1%" : "0%") : `${Math.round(100 * share)}%`);
 
-/** An advice; `played` is the action that was played, if that is known. */
-export function drawAdvice(advice, played = null) {
+/** An advice; `played` is the action that was played, if that is known, `all` every agent's advice on this decision. */
+export function drawAdvice(advice, played = null, all = []) {
   const hasShares = advice.opinions.some((opinion) => opinion.probability !== null);
   const hasValues = advice.opinions.some((opinion) => opinion.value !== null);
   const heads = ["action", hasShares ? "probability" : null, hasValues ? "value" : null].filter(Boolean);
   return h("figure", { class: "advice" },
-    h("figcaption", {}, h("b", {}, advice.agent), " would ", h("em", {}, nameOf(advice, advice.choice)), "."),
+    h("figcaption", {}, h("b", {}, advice.agent), " would ", h("em", {}, nameOf(advice, advice.choice)), ".", drawReason(advice)),
+    all.filter(({ agent }) => agent !== advice.agent).map((other) => h("p", { class: "note" }, other.choice === advice.choice ? `${other.agent} agrees.` : `${other.agent} disagrees: it would ${nameOf(other, other.choice)}.`)),
     h("table", {},
       h("thead", {}, h("tr", {}, heads.map((head) => h("th", { scope: "col" }, head)))),
       h("tbody", {}, advice.opinions.map((opinion) => drawOpinion(opinion, advice, played, hasShares, hasValues)))),
     advice.others ? h("p", { class: "note" }, `${advice.others} other legal ${advice.others === 1 ? "action" : "actions"}${hasShares ? ", less likely" : hasValues ? ", not tried" : ""}`) : null,
     hasValues ? h("p", { class: "note" }, "Value: the mean reward of the search's rollouts.") : null,
   );
+}
+
+/** Why: how far the choice is ahead of the next action. */
+function drawReason({ choice, opinions }) {
+  const best = opinions.find(({ action }) => action === choice);
+  const next = opinions.find(({ action, value, probability }) => action !== choice && (value ?? probability) !== null);
+  if (!best || !next) return null;
+  if (best.value !== null && next.value !== null) {
+    return ` Its rollouts value that at ${signed(best.value, 2)} (${best.count} visits); the next best, to ${next.words}, at ${signed(next.value, 2)} (${next.count} visits).`;
+  }
+  return best.probability === null ? null : ` It is ${percent(best.probability)} likely to; the next, to ${next.words}, ${percent(next.probability ?? 0)}.`;
+}
+
+/** Show on cards, piles and buttons what an agent thinks of the actions that point at them. */
+export function markHints(root, { choice, opinions }) {
+  for (const element of root.querySelectorAll("[data-hint]")) {
+    delete element.dataset.hint;
+    element.classList.remove("hinted");
+  }
+  const marks = new Map();
+  for (const { action, needs, probability, value } of opinions) {
+    if (probability === null && value === null) continue;
+    for (const key of [`action-${action}`, ...Object.keys(needs)]) {
+      const mark = marks.get(key) ?? { share: 0, value: -Infinity, isChosen: false };
+      mark.share += probability ?? 0;
+      mark.value = Math.max(mark.value, value ?? -Infinity);
+      mark.isChosen ||= action === choice;
+      marks.set(key, mark);
+    }
+  }
+  for (const [key, { share, value, isChosen }] of marks) {
+    const name = CSS.escape(key);
+    const element = root.querySelector(`[data-at="${name}"]`) ?? root.querySelector(`[data-zone="${name}"]`) ?? root.querySelector(`.decide [data-key="${name}"]`);
+    if (!element || (value === -Infinity && share < 0.005 && !isChosen)) continue;
+    element.dataset.hint = value > -Infinity ? signed(value, 2) : percent(Math.min(share, 1));
+    element.classList.toggle("hinted", isChosen);
+  }
 }
 
 const nameOf = (advice, action) => advice.opinions.find((opinion) => opinion.action === action)?.words ?? `action ${action}`;
@@ -35,7 +73,7 @@ function drawOpinion(opinion, advice, played, hasShares, hasValues) {
 function drawValue({ value, count }) {
   if (value === null) return h("td", { class: "untried" }, "not tried");
   const [low, high] = [Math.min(value, 0), Math.max(value, 0)].map((end) => (end + 1) / 2);
-  return h("td", { title: `${count} rollouts` }, bar(value < 0 ? "value loss" : "value gain", low, high), h("span", { class: "number" }, signed(value, 2)));
+  return h("td", {}, bar(value < 0 ? "value loss" : "value gain", low, high), h("span", { class: "number" }, signed(value, 2)), h("small", {}, ` ${count} visits`));
 }
 
 function bar(kind, low, high) {

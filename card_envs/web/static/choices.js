@@ -15,7 +15,7 @@ export function drawChoices(pointing, { onact, onclear }) {
   const { meant } = pointing;
   const total = pointing.actions.length;
   const button = ({ action, words }, isMain) =>
-    h("button", { type: "button", class: isMain ? "main" : null, data: { action }, onclick: () => onact(action) }, capitalized(words));
+    h("button", { type: "button", class: isMain ? "main" : null, data: { action, key: `action-${action}`, tip: words }, onclick: () => onact(action) }, capitalized(words));
   const isPointed = pointing.chosen.size > 0;
   if (total <= FEW && !isPointed) return h("div", { class: "choices" }, meant.map((entry) => button(entry, total === 1)));
   // What nothing on the table stands for, such as passing, is always there.

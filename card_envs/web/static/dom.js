@@ -53,3 +53,15 @@ export function capitalized(text) {
 export const signed = (value, digits) => `${value < 0 ? "−" : "+"}${Math.abs(value).toFixed(digits)}`;
 
 export const prefersCalm = () => matchMedia("(prefers-reduced-motion: reduce)").matches;
+
+/** A dialog with a heading; Esc closes it, and focus returns to where it was. */
+export function showDialog(title, ...content) {
+  const dialog = h("dialog", { class: "panel", "aria-labelledby": "dialog-title", onclose: () => dialog.remove() },
+    h("header", { class: "row" }, h("h2", { id: "dialog-title" }, title), h("button", { type: "button", class: "quiet close", onclick: () => dialog.close() }, "Close")),
+    content);
+  dialog.addEventListener("click", (event) => { if (event.target === dialog) dialog.close(); });
+  document.querySelector("dialog")?.remove();
+  document.body.append(dialog);
+  dialog.showModal();
+  return dialog;
+}

@@ -15,27 +15,38 @@ async function route() {
   shown = null;
   alertUser("");
   document.title = "card_envs";
-  const [kind, value] = location.hash.slice(1).split(/=(.*)/s);
+  // Such as table=ID, replay=DATA&at=12&eyes=all
+  const [first, ...rest] = location.hash.slice(1).split("&");
+  const [kind, value] = first.split(/=(.*)/s);
+  const wanted = new URLSearchParams(rest.join("&"));
   for (const link of document.querySelectorAll("#pages a")) {
     const isHere = new URL(link.href).hash.slice(1) === kind;
     if (isHere) link.setAttribute("aria-current", "page");
     else link.removeAttribute("aria-current");
   }
   try {
-    if (kind === "table") shown = new TablePage(page, games, value);
-    else if (kind === "replay") await openReplay(fromFragment(value));
-    else if (kind === "runs") shown = new RunsPage(page);
-    else shown = new StartPage(page, games, kind === "watch", openReplay);
+    if (kind === "table") shown = new TablePage(page, games, value, momentOf(wanted));
+    else if (kind === "replay") await openReplay(fromFragment(value), rest);
+    else if (kind === "runs") shown = new RunsPage(page, games);
+    else shown = new StartPage(page, games, kind === "watch", openReplay, wanted);
   } catch (error) {
     alertUser(error.message);
     shown = new StartPage(page, games, false, openReplay);
   }
 }
 
-/** Look at a replay; its link stays in the history. */
-async function openReplay(replay) {
+/** Look at a replay, at the moment that its link names; the link stays in the history. */
+async function openReplay(replay, moment = []) {
   const { table } = await ask("/api/replays", { replay });
-  location.hash = `table=${table}`;
+  location.hash = [`table=${table}`, ...moment].join("&");
+}
+
+/** A moment of a game: the decision, and whose eyes. */
+function momentOf(wanted) {
+  const moment = {};
+  if (/^\d+$/.test(wanted.get("at"))) moment.at = Number(wanted.get("at"));
+  if (/^(all|mover|\d+)$/.test(wanted.get("eyes"))) moment.eyes = /^\d+$/.test(wanted.get("eyes")) ? Number(wanted.get("eyes")) : wanted.get("eyes");
+  return moment;
 }
 
 games = await ask("/api/games");

@@ -34,6 +34,24 @@ function changes(before, after) {
   return { left, come };
 }
 
+/** How many cards have come to each place, by its key. */
+export function arrivals(before, after) {
+  const found = new Map();
+  for (const { key, name } of changes(before, after).come) found.set(`${key}/${name}`, (found.get(`${key}/${name}`) ?? 0) + 1);
+  return found;
+}
+
+/** Mark what the last move touched: places that it pointed at, and cards that have come. */
+export function markTouched(table, { move, touched }, arrived) {
+  const mark = (element) => element?.classList.add("touched");
+  if (move) table.querySelector(`.seat[data-player="${move.player}"]`)?.classList.add("moved");
+  for (const key of touched) {
+    mark(table.querySelector(`[data-zone="${CSS.escape(key)}"]`));
+    if (!arrived.has(key)) mark(table.querySelector(`[data-at="${CSS.escape(key)}"]`));
+  }
+  for (const [key, count] of arrived) [...table.querySelectorAll(`[data-at="${CSS.escape(key)}"]`)].slice(-count).forEach(mark);
+}
+
 /** Which card has come from where: one of its name, else one that lay or lies face down. */
 function flights(before, after) {
   const { left, come } = changes(before, after);
@@ -63,7 +81,7 @@ export function placesIn(root) {
 
 /** Let the cards fly that have changed their zone. */
 export function animate(root, style, before, after, placesBefore, pace = 1) {
-  if (prefersCalm() || !before || pace === 0) return;
+  if (prefersCalm()) return;
   const places = placesIn(root);
   const layer = h("div", { class: "air", "aria-hidden": "true" });
   document.body.append(layer);

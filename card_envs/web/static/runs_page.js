@@ -8,7 +8,8 @@ const COLOURS = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#b8860b", "#4aa3df
 const SIZE = { width: 640, height: 260, left: 44, right: 12, top: 12, bottom: 34 };
 
 export class RunsPage {
-  constructor(page) {
+  constructor(page, games) {
+    this.games = games.games;
     this.found = h("div", { class: "found" });
     page.replaceChildren(h("div", { class: "startpage runs" },
       h("h1", {}, "Runs"),
@@ -37,8 +38,9 @@ export class RunsPage {
   draw({ runs, leaderboards }) {
     this.found.replaceChildren(
       ...(runs.length || leaderboards.length ? [] : [h("p", {}, "There is nothing in this folder yet.")]),
+      ...drawComparison(runs),
       ...runs.map(drawRun),
-      ...(leaderboards.length ? [h("h2", {}, "Leaderboards"), ...leaderboards.map(drawLeaderboard)] : []));
+      ...(leaderboards.length ? [h("h2", {}, "Leaderboards"), ...leaderboards.map((board) => drawLeaderboard(board, this.games.find(({ id }) => id === board.game)?.agents ?? []))] : []));
   }
 }
 
@@ -62,15 +64,42 @@ function drawRun(run) {
       run.rate ? fact("decisions a second", count(run.rate)) : null,
       run.state !== "finished" && run.seconds_left !== null ? fact("left", duration(run.seconds_left)) : null,
       run.truncated ? fact("truncated games", `${(100 * run.truncated).toFixed(1)}%`) : null),
-    run.at.length ? drawCurves(run) : h("p", { class: "note" }, "No evaluation yet."));
+    run.at.length
+      ? drawCurves(`Learning curve of ${run.name}`, run.target, run.curves.map((curve) => ({ ...curve, label: `against ${curve.against}`, at: run.at })))
+      : h("p", { class: "note" }, "No evaluation yet."),
+    run.agent ? h("p", {}, h("a", { class: "button", href: startAgainst(run.game, run.agent) }, "Play against it")) : null);
 }
 
-function drawCurves(run) {
+const startAgainst = (game, agent) => `#&game=${encodeURIComponent(game)}&agent=${encodeURIComponent(agent)}`;
+
+/** The curves of several runs of one game against the same agent. */
+function drawComparison(runs) {
+  const groups = new Map();
+  for (const run of runs.filter(({ at }) => at.length)) {
+    for (const curve of run.curves) {
+      const key = `${run.game} against ${curve.against}`;
+      if (!groups.has(key)) groups.set(key, []);
+      groups.get(key).push({ ...curve, label: run.name, at: run.at });
+    }
+  }
+  return [...groups].filter(([, series]) => series.length > 1).map(([name, series]) =>
+    h("article", { class: "panel run comparison" }, h("h2", {}, name), drawCurves(`Learning curves of ${series.length} runs, ${name}`, 0, series)));
+}
+
+/**
+ * Learning curves in one picture.
+ *
+ * Args:
+ *   title: What it shows, in words.
+ *   target: How far the axis goes at least.
+ *   series: Curves with `label`, `at`, `mean`, `interval` and `against`.
+ */
+function drawCurves(title, target, series) {
   const { width, height, left, right, top, bottom } = SIZE;
-  const most = Math.max(run.target, ...run.at, 1);
+  const most = Math.max(target, ...series.flatMap(({ at }) => at), 1);
   const x = (decisions) => left + (decisions / most) * (width - left - right);
   const y = (value) => top + ((1 - value) / 2) * (height - top - bottom);
-  const drawing = s("svg", { class: "curves", viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": `Learning curve of ${run.name}` });
+  const drawing = s("svg", { class: "curves", viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": title });
   for (const value of [-1, -0.5, 0, 0.5, 1]) {
     drawing.append(
       s("line", { class: value ? "tick" : "tick zero", x1: left, x2: width - right, y1: y(value), y2: y(value) }),
@@ -80,19 +109,20 @@ function drawCurves(run) {
     drawing.append(s("text", { x: x(share * most), y: height - 14, "text-anchor": share === 1 ? "end" : "middle" }, `${(share * most / 1e6).toFixed(most < 1e7 ? 1 : 0)}M`));
   }
   drawing.append(s("text", { class: "axis", x: width / 2, y: height - 1, "text-anchor": "middle" }, "decisions of the learner"));
-  run.curves.forEach((curve, k) => {
+  series.forEach((curve, k) => {
+    const { at: points } = curve;
     const colour = COLOURS[k % COLOURS.length];
-    const known = run.at.map((_, j) => j).filter((j) => curve.interval[j]);
-    const upper = known.map((j) => `${x(run.at[j])},${y(curve.interval[j][1])}`);
-    const lower = known.map((j) => `${x(run.at[j])},${y(curve.interval[j][0])}`).reverse();
+    const known = points.map((_, j) => j).filter((j) => curve.interval[j]);
+    const upper = known.map((j) => `${x(points[j])},${y(curve.interval[j][1])}`);
+    const lower = known.map((j) => `${x(points[j])},${y(curve.interval[j][0])}`).reverse();
     drawing.append(
       ...(known.length ? [s("polygon", { points: [...upper, ...lower].join(" "), fill: colour, opacity: 0.2 })] : []),
-      s("polyline", { points: run.at.map((at, j) => `${x(at)},${y(curve.mean[j])}`).join(" "), fill: "none", stroke: colour, "stroke-width": 2 }),
-      ...run.at.map((at, j) => s("circle", { cx: x(at), cy: y(curve.mean[j]), r: 3, fill: colour },
-        s("title", {}, `${count(at)} decisions, against ${curve.against}: ${signed(curve.mean[j], 3)} (${inWords(curve.interval[j])})`))));
+      s("polyline", { points: points.map((at, j) => `${x(at)},${y(curve.mean[j])}`).join(" "), fill: "none", stroke: colour, "stroke-width": 2 }),
+      ...points.map((at, j) => s("circle", { cx: x(at), cy: y(curve.mean[j]), r: 3, fill: colour },
+        s("title", {}, `${count(at)} decisions, ${curve.label}: ${signed(curve.mean[j], 3)} (${inWords(curve.interval[j])})`))));
   });
-  const legend = h("ul", { class: "curvekeys" }, run.curves.map((curve, k) => {
-    return h("li", {}, h("i", { style: { "--player": COLOURS[k % COLOURS.length] } }), `against ${curve.against}: `, h("b", {}, signed(curve.mean.at(-1), 3)), ` (${inWords(curve.interval.at(-1))})`);
+  const legend = h("ul", { class: "curvekeys" }, series.map((curve, k) => {
+    return h("li", {}, h("i", { style: { "--player": COLOURS[k % COLOURS.length] } }), `${curve.label}: `, h("b", {}, signed(curve.mean.at(-1), 3)), ` (${inWords(curve.interval.at(-1))})`);
   }));
   return h("figure", {}, drawing, h("figcaption", {}, legend));
 }
@@ -114,7 +144,8 @@ function axisOf(measured) {
   return [Math.min(...ends), Math.max(...ends)];
 }
 
-function drawLeaderboard(board) {
+/** How strong agents are; those that are `offered` can be played against. */
+function drawLeaderboard(board, offered) {
   const hasRatings = board.agents.some(({ rating }) => rating !== null);
   const value = (agent) => (hasRatings ? agent.rating : agent.rank);
   const interval = (agent) => (hasRatings ? agent.rating_ci95 : agent.rank_ci95);
@@ -132,7 +163,7 @@ function drawLeaderboard(board) {
       h("table", { class: "grid board" },
         h("thead", {}, h("tr", {}, ["agent", hasRatings ? "rating" : "rank reward", "95% interval", hasRatings ? "rank reward" : null, "win share"].filter(Boolean).map((head) => h("th", { scope: "col" }, head)))),
         h("tbody", {}, board.agents.map((agent) => h("tr", {},
-          h("th", { scope: "row" }, agent.name),
+          h("th", { scope: "row" }, offered.includes(agent.name) ? h("a", { href: startAgainst(board.game, agent.name), title: "Play against it" }, agent.name) : agent.name),
           h("td", {}, h("b", {}, signed(value(agent), digits))),
           h("td", {}, interval(agent) ? drawWhisker(value(agent), interval(agent)) : "– fewer than 5 deals"),
           hasRatings ? h("td", {}, signed(agent.rank, 3)) : null,

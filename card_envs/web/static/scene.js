@@ -54,7 +54,7 @@ function drawSeat(seat, style, options, isOwn = false) {
     h("header", {},
       playerDot(seat.player),
       h("h2", {}, nameOf(seat, options), label ? h("small", {}, label) : null),
-      seat.mark ? h("span", { class: "pill mark" }, seat.mark) : null,
+      seat.mark ? h("span", { class: "pill mark", data: { tip: seat.label, marks: seat.mark } }, seat.mark) : null,
       h("ul", { class: "counters" }, seat.counters.map(([name, value]) => drawCounter(name, value, style)))),
     h("div", { class: "zones" }, seat.zones.map((zone) =>
       drawZone(zone, `${seat.player}/${zone.name}`, owner, style, { ...options, isFanned: isOwn, isSmall: !isOwn }))),
@@ -71,7 +71,7 @@ function drawCounter(name, value, style) {
   if (value === "-") return null;
   const symbol = symbolOf(style, name);
   const isPlain = `${value}`.length > SHORT;
-  return h("li", { class: "pill", title: name },
+  return h("li", { class: "pill", data: { tip: `${name}: ${value}`, counter: name } },
     symbol ? h("span", { class: "symbol", "aria-hidden": "true" }, symbol) : null,
     h("span", { class: symbol || isPlain ? "unseen" : "name" }, `${name} `),
     `${value}`);
@@ -120,8 +120,8 @@ function drawCards(entry, place, zone, zoneKey, owner, style, options) {
   const one = (n) => {
     const box = h("span", {
       class: `place${entry.highlight ? " highlight" : ""}${!spreads && entry.count > 1 ? " stack" : ""}`,
-      role: "img", "aria-label": `${label}${entry.marks ? `, marked ${entry.marks}` : ""}`, title: label,
-      data: { card: entry.name },
+      role: "img", "aria-label": `${label}${entry.marks ? `, marked ${entry.marks}` : ""}`,
+      data: { card: entry.name, at: ownKey, tip: label, marks: entry.marks },
     },
       card(style, entry.name, entry.marks),
       !spreads && entry.count > 1 ? h("span", { class: "count", "aria-hidden": "true" }, `×${entry.count}`) : null,
@@ -129,7 +129,7 @@ function drawCards(entry, place, zone, zoneKey, owner, style, options) {
     const isChosen = key !== null && n < pointing.count(key);
     if (isChosen || (key && pointing.canAdd(key))) {
       makeButton(box, key, `${label}, ${owner} ${zone.name}`, isChosen, () =>
-        options.onpoint(key, pointing.count(key) + (isChosen ? -1 : 1)));
+        options.onpoint(key, pointing.count(key) + (isChosen ? -1 : 1)), isChosen ? options.onplay : null);
     }
     return box;
   };
@@ -138,7 +138,8 @@ function drawCards(entry, place, zone, zoneKey, owner, style, options) {
   return entry.count > 1 ? [h("span", { class: "kind" }, copies)] : copies;
 }
 
-function makeButton(element, key, label, isPressed, onpoint) {
+/** `onplay` is what Enter does on something that has been chosen. */
+function makeButton(element, key, label, isPressed, onpoint, onplay = null) {
   element.setAttribute("role", "button");
   element.setAttribute("tabindex", "0");
   element.setAttribute("aria-label", label);
@@ -149,6 +150,7 @@ function makeButton(element, key, label, isPressed, onpoint) {
   element.addEventListener("keydown", (event) => {
     if (event.key !== "Enter" && event.key !== " ") return;
     event.preventDefault();
+    if (event.key === "Enter" && onplay?.()) return;
     onpoint();
   });
 }
@@ -161,8 +163,20 @@ function drawStanding(scene) {
         h("b", {}, `${place.place}. `), capitalized(place.label), h("span", {}, place.result)))));
 }
 
+/** What is known besides the table, and the table in words. */
+export function drawKnown(panel, { scene, words }) {
+  const isOpen = panel.querySelector("details.words")?.open ?? false;
+  panel.replaceChildren(...[
+    h("h2", {}, "What is known"),
+    ...scene.notes.map((note) => h("p", { class: "note" }, note)),
+    drawLegend(scene),
+    ...drawGrids(scene),
+    h("details", { class: "words", open: isOpen }, h("summary", {}, "The table in words"), h("pre", { tabindex: "0" }, words)),
+  ].filter(Boolean));
+}
+
 /** What is known or was counted, in numbers. */
-export function drawGrids(scene) {
+function drawGrids(scene) {
   return scene.grids.map((grid) =>
     h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": grid.title || "Numbers of cards" },
       h("table", { class: "grid" },
@@ -174,7 +188,7 @@ export function drawGrids(scene) {
 }
 
 /** What the signs mean. */
-export function drawLegend(scene) {
+function drawLegend(scene) {
   const signs = scene.legend.filter(([sign]) => sign !== ".");
   return signs.length ? h("dl", { class: "legend" }, signs.map(([sign, meaning]) => h("div", {}, h("dt", {}, sign), h("dd", {}, meaning)))) : null;
 }

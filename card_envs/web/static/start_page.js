@@ -2,17 +2,29 @@
 
 import { ask, fromFragment } from "./api.js";
 import { card } from "./card.js";
-import { alertUser, capitalized, h } from "./dom.js";
+import { alertUser, capitalized, h, signed } from "./dom.js";
+import { guideOf, inline } from "./guide.js";
+import { showGuide } from "./coach.js";
 import { playerDot } from "./scene.js";
+import { remember, unfinished } from "./unfinished.js";
 
 const SHOWN = 5; // cards of a game on its tile
+const MOST_BYTES = 1 << 26; // of a recording that is read
+const STRENGTHS = {
+  random: "any legal action",
+  heuristic: "rules of thumb",
+  search: "searches with that many rollouts for each decision; slower",
+  run: "the policy of a training run",
+};
 
 export class StartPage {
-  constructor(page, games, isWatching, openReplay) {
+  /** `wanted` may name a game and an agent, whom one then plays against. */
+  constructor(page, games, isWatching, openReplay, wanted = new URLSearchParams()) {
     this.games = games;
+    this.agent = wanted.get("agent");
     this.isWatching = isWatching;
     this.openReplay = openReplay;
-    const kept = sessionStorage.getItem("game");
+    const kept = wanted.get("game") ?? sessionStorage.getItem("game");
     this.game = games.games.find(({ id }) => id === kept) ?? games.games[0];
     this.form = h("form", { class: "panel start", onsubmit: (event) => { event.preventDefault(); this.begin(); } });
     page.replaceChildren(h("div", { class: "startpage" },
@@ -20,6 +32,7 @@ export class StartPage {
       h("p", { class: "lead" }, isWatching
         ? "Let agents play each other and look on, or go through a game that was played."
         : "Sit down at a table with heuristics, trained policies and searchers. You see what your seat may know, and nothing else."),
+      isWatching ? null : this.drawUnfinished(),
       games.is_open ? h("p", { class: "notice" }, "Tables that are begun here are open: all cards may be seen, and positions be sent, in mid-game.") : null,
       this.form,
       isWatching ? this.drawReplay() : null));
@@ -31,18 +44,79 @@ export class StartPage {
     const players = Array.from({ length: game.players.max - game.players.min + 1 }, (_, k) => game.players.min + k);
     this.count = Math.min(Math.max(this.count ?? game.players.default, game.players.min), game.players.max);
     this.seat = Math.min(this.seat ?? 0, this.count - 1);
-    this.agents = Array.from({ length: this.count }, (_, k) => (game.agents.includes(this.agents?.[k]) ? this.agents[k] : game.default_agent));
+    this.labels = this.agent && !game.agents.includes(this.agent) ? [...game.agents, this.agent] : game.agents;
+    this.agents = Array.from({ length: this.count }, (_, k) => (this.labels.includes(this.agents?.[k]) ? this.agents[k] : this.agent ?? game.default_agent));
     const focused = document.activeElement?.id;
-    this.form.replaceChildren(
+    const isFirst = !localStorage.getItem(`played-${game.id}`);
+    const controls = () => [...this.form.querySelectorAll("[data-option], .check input")];
+    const before = new Map(this.drawn === game ? controls().map(({ id, value, checked }) => [id, { value, checked }]) : []);
+    this.drawn = game;
+    this.form.replaceChildren(...[
       h("fieldset", { class: "games" }, h("legend", {}, "Game"), this.games.games.map((entry) => this.drawTile(entry))),
+      this.drawAbout(),
       h("div", { class: "row" },
         this.select("players", "Players", players.map((n) => [n, `${n}`]), this.count, (value) => { this.count = Number(value); this.draw(); }),
         this.select("seat", this.isWatching ? "Through the eyes of" : "Your seat", Array.from({ length: this.count }, (_, k) => [k, `player ${k}`]), this.seat, (value) => { this.seat = Number(value); this.draw(); })),
       h("fieldset", { class: "agents" }, h("legend", {}, this.isWatching ? "Who plays" : "Who sits at the other seats"), this.drawAgents()),
       this.drawOptions(),
-      this.isWatching ? null : h("label", { class: "check" }, h("input", { type: "checkbox", id: "practice" }), h("span", {}, h("b", {}, "Practice"), ": undo and hints are allowed. Undo deals again what you could not know.")),
-      h("button", { type: "submit", class: "main", id: "begin" }, this.isWatching ? "Watch" : "Play"));
+      this.isWatching ? null : this.check("practice", "Practice", ": undo and hints are allowed. Undo deals again what you could not know.", isFirst),
+      this.isWatching ? null : this.check("open_cards", "Open cards", ": all hands lie face up, to see what the others do. The table says so.", false),
+      h("div", { class: "row" },
+        h("button", { type: "submit", class: "main", id: "begin" }, this.isWatching ? "Watch" : "Play"),
+        h("button", { type: "button", id: "surprise", onclick: () => this.surprise() }, "Surprise me")),
+    ].filter(Boolean));
+    for (const control of controls()) Object.assign(control, before.get(control.id) ?? {});
     if (focused) document.getElementById(focused)?.focus();
+  }
+
+  check(id, name, words, isOn) {
+    const box = h("input", { type: "checkbox", id });
+    box.checked = isOn;
+    return h("label", { class: "check" }, box, h("span", {}, h("b", {}, name), words));
+  }
+
+  /** What the game is about, from its guide. */
+  drawAbout() {
+    const { game } = this;
+    const about = h("p", { class: "about" });
+    guideOf(game).then((guide) => {
+      const first = guide.blocks.find(({ kind }) => kind === "p");
+      if (first) about.replaceChildren(...inline(first.text), " ", h("button", { type: "button", class: "quiet", onclick: () => showGuide({ game }) }, "Rules"));
+    });
+    return about;
+  }
+
+  /** Games that can be gone on with. */
+  drawUnfinished() {
+    const entries = unfinished();
+    if (!entries.length) return null;
+    const section = h("section", { class: "panel unfinished" }, h("h2", {}, "Continue"), h("ul", {}, entries.map(({ table, title, players, steps }) => {
+      const row = h("li", { class: "row" },
+        h("a", { class: "button", href: `#table=${table}` }, title),
+        h("small", {}, `${players} players, ${steps} decisions`),
+        h("button", { type: "button", class: "quiet", "aria-label": `Forget ${title}`, onclick: () => { remember(table, null); row.remove(); if (!unfinished().length) section.remove(); } }, "×"));
+      return row;
+    })));
+    return section;
+  }
+
+  /** Any game, table size and opponents. */
+  surprise() {
+    const any = (list) => list[Math.floor(Math.random() * list.length)];
+    this.choose(any(this.games.games));
+    const { min, max } = this.game.players;
+    this.count = min + Math.floor(Math.random() * (max - min + 1));
+    this.seat = Math.floor(Math.random() * this.count);
+    this.agents = Array.from({ length: this.count }, () => any(this.game.agents));
+    this.draw();
+    this.begin();
+  }
+
+  /** How strong an agent is at a table of this size, as far as that was measured. */
+  strengthOf(label) {
+    const found = (this.game.strength[label] ?? []).filter(({ num_players }) => num_players === this.count);
+    const measured = found.map(({ opponents, rank }) => `${signed(rank, 2)} against ${opponents}`);
+    return measured.length ? `rank reward ${measured.join(", ")}` : STRENGTHS[label.split(":")[0]] ?? "";
   }
 
   drawTile(game) {
@@ -73,9 +147,11 @@ export class StartPage {
   drawAgents() {
     return Array.from({ length: this.count }, (_, k) => {
       if (k === this.seat && !this.isWatching) return h("p", { class: "agent" }, playerDot(k), h("span", {}, "You"));
+      const strength = h("small", {}, this.strengthOf(this.agents[k]));
       return h("label", { class: "agent", for: `agent-${k}` }, playerDot(k), h("span", { class: "unseen" }, `Player ${k}`),
-        h("select", { id: `agent-${k}`, onchange: (event) => { this.agents[k] = event.target.value; } },
-          this.game.agents.map((label) => h("option", { value: label, selected: label === this.agents[k] }, label))));
+        h("select", { id: `agent-${k}`, onchange: (event) => { this.agents[k] = event.target.value; strength.textContent = this.strengthOf(this.agents[k]); } },
+          this.labels.map((label) => h("option", { value: label, selected: label === this.agents[k] }, label))),
+        strength);
     });
   }
 
@@ -117,7 +193,9 @@ export class StartPage {
         eyes: this.isWatching ? this.seat : 0,
         agents: this.agents.map((label, k) => (k === this.seat && !this.isWatching ? null : label)),
         practice: document.getElementById("practice")?.checked ?? false,
+        open_cards: document.getElementById("open_cards")?.checked ?? false,
       });
+      if (!this.isWatching) localStorage.setItem(`played-${this.game.id}`, "yes");
       location.hash = `table=${table}`;
     } catch (error) {
       alertUser(error.message);
@@ -125,22 +203,36 @@ export class StartPage {
     }
   }
 
+  /** The games of a recording, to choose one. */
+  drawGames(games, open) {
+    const number = h("input", { id: "number", type: "number", min: 1, max: games.length, value: 1 });
+    return h("form", { class: "row", onsubmit: (event) => { event.preventDefault(); open(games[number.valueAsNumber - 1]); } },
+      h("label", { for: "number" }, "Game ", number, ` of ${games.length}`), h("button", { type: "submit" }, "Look at it"));
+  }
+
   drawReplay() {
-    const open = (text) => this.openReplay(text).catch((error) => alertUser(error.message));
+    const open = (text, moment = []) => this.openReplay(text, moment).catch((error) => alertUser(error.message));
+    const chosen = h("div", {});
     const link = h("input", { id: "link", type: "url", placeholder: "a link that holds a game" });
     return h("section", { class: "panel" }, h("h2", {}, "Replay"),
-      h("p", {}, "A replay holds the game, its options, its seed and all actions."),
+      h("p", {}, "A replay holds the game, its options, its seed and all actions: a file that was downloaded here, or what card-envs record has written, with a game on each line."),
       h("label", { class: "option", for: "file" }, h("b", {}, "A replay file"),
-        h("input", { id: "file", type: "file", accept: ".json,application/json", onchange: async (event) => {
+        h("input", { id: "file", type: "file", accept: ".json,.jsonl,application/json", onchange: async (event) => {
           const [file] = event.target.files;
-          if (file) open(await file.text());
+          if (!file) return;
+          const games = (await file.slice(0, MOST_BYTES).text()).split("\n").filter((line) => line.trim());
+          if (file.size > MOST_BYTES) games.pop(); // which was cut
+          if (games.length === 1) open(games[0]);
+          else if (games.length) chosen.replaceChildren(this.drawGames(games, open));
+          else alertUser("There is no game in this file.");
         } })),
+      chosen,
       h("form", { class: "row", onsubmit: (event) => {
         event.preventDefault();
-        const [, data] = link.value.split("#replay=");
+        const [data, ...moment] = (link.value.split("#replay=")[1] ?? "").split("&");
         if (!data) return alertUser("That is no link to a replay: it has no part that begins with #replay=");
         try {
-          open(fromFragment(data));
+          open(fromFragment(data), moment);
         } catch {
           alertUser("The link is damaged.");
         }

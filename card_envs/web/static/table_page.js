@@ -1,47 +1,57 @@
 /** The page of a table: play, watch, look back. */
 
-import { drawAdvice, drawDisputes } from "./advice.js";
-import { ask, Talk, toFragment } from "./api.js";
+import { drawAdvice, drawDisputes, markHints } from "./advice.js";
+import { ask, Talk } from "./api.js";
 import { drawChoices } from "./choices.js";
 import { alertUser, capitalized, h, speak } from "./dom.js";
 import { letDrag } from "./drag.js";
-import { animate, placesIn } from "./motion.js";
+import { drawCoach, explain } from "./coach.js";
+import { guideOf } from "./guide.js";
+import { letPress } from "./keys.js";
+import { animate, arrivals, markTouched, placesIn } from "./motion.js";
 import { MoveList } from "./moves.js";
 import { Pointing } from "./pointing.js";
-import { drawGrids, drawLegend, drawTable } from "./scene.js";
+import { drawRoundEnd, newResults } from "./round_end.js";
+import { drawKnown, drawTable } from "./scene.js";
+import { set, setting } from "./settings.js";
+import { letExplain } from "./tips.js";
+import { drawBadges, drawTools, isOn, PACES } from "./tools.js";
 import { Transport } from "./transport.js";
-
-// Milliseconds for which a move of another player stays, by pace.
-const PACES = { slow: 1800, normal: 900, fast: 300, instant: 0 };
+import { remember } from "./unfinished.js";
 
 const isSmall = () => matchMedia("(max-width: 62rem)").matches;
 
 export class TablePage {
-  constructor(page, games, name) {
+  /** `moment` says what of the game is shown at first: `at`, a decision, and `eyes`. */
+  constructor(page, games, name, moment = {}) {
     this.games = games;
     this.name = name;
+    this.moment = moment;
     this.queue = [];
-    this.pace = sessionStorage.getItem("pace") ?? "normal";
+    this.rounds = [];
+    this.pace = setting("pace");
     this.moves = new MoveList((step) => this.lookAt(step));
     this.parts = {
       board: h("div", { class: "board" }),
-      prompt: h("div", { class: "decide", "aria-label": "Your decision", role: "region" }),
+      prompt: h("div", { class: "decide", "aria-label": "Your decision", role: "region", tabindex: "-1" }),
       tools: h("div", { class: "tools" }),
       transport: h("div", { class: "transport-place" }),
       advice: h("section", { class: "panel opinion", hidden: true, "aria-label": "Agents' opinion" }),
       known: h("section", { class: "panel known", "aria-label": "What is known" }),
     };
     const { board, prompt, tools, transport, advice, known } = this.parts;
-    page.replaceChildren(h("div", { class: "tablepage" },
-      h("div", { class: "play" }, board, prompt, transport, known),
+    this.play = h("div", { class: "play" }, board, prompt, transport, known);
+    page.replaceChildren(h("div", { class: "tablepage" }, this.play,
       h("aside", { class: "side", "aria-label": "About the game" }, tools, advice, this.moves.element)));
     letDrag(board, (from, to) => this.drop(from, to));
+    this.unhear = [letExplain(this.play, (target) => explain(this, target)), letPress(this)];
     this.talk = new Talk(name, {
       welcome: (message) => this.welcome(message),
       state: (message) => this.enqueue(message),
       frame: (message) => this.showPast(message),
       advice: (message) => this.showAdvice(message),
       disputes: (message) => this.showDisputes(message),
+      rounds: ({ starts }) => { this.rounds = starts; this.transport.draw(); this.transport.update(); },
       problem: ({ message }) => { this.isWaiting = false; alertUser(message); this.refresh(); },
       lost: () => alertUser("The connection was lost; trying again …"),
       gone: (reason) => this.gone(reason),
@@ -50,11 +60,13 @@ export class TablePage {
 
   leave() {
     this.talk.end();
+    this.unhear.forEach((end) => end());
     this.transport?.stop();
     clearTimeout(this.timer);
   }
 
   gone(reason) {
+    remember(this.name, null);
     this.parts.board.replaceChildren(h("div", { class: "panel" }, h("h2", {}, "This table is gone"), h("p", {}, `${capitalized(reason)}.`), h("p", {}, h("a", { href: "#" }, "Begin a new game"))));
   }
 
@@ -74,6 +86,9 @@ export class TablePage {
     this.isWaiting = false;
     this.adviser ??= message.advisers.includes("ppo") ? "ppo" : message.advisers[0];
     document.title = `${this.game.title} · card_envs`;
+    guideOf(this.game).then((guide) => { this.guide = guide; if (this.frame) this.refresh(); });
+    this.isPausing = false;
+    this.keep();
     this.transport?.stop();
     this.transport = new Transport(this);
     this.parts.transport.replaceChildren(this.transport.element);
@@ -81,34 +96,50 @@ export class TablePage {
     this.advice = null;
     this.drawTools();
     this.show(this.frame);
-    if (message.kind === "replay") this.lookAt(0);
+    const { at = message.kind === "replay" ? 0 : null, eyes } = this.moment;
+    if (eyes !== undefined && message.state.is_revealed) this.eyes = eyes;
+    if (at !== null) this.lookAt(at);
     else if (this.eyes !== message.seat) this.lookAt(this.live.steps);
+    if (message.state.is_revealed) this.talk.send({ type: "find_rounds" });
+    if (message.kind === "watch" && !this.live.is_over && at === null) this.transport.toggle();
+    this.moment = {};
+  }
+
+  /** Keep in the browser that this game can be gone on with, or that it is over. */
+  keep() {
+    const { about, live } = this;
+    if (about.kind === "play") remember(this.name, live.is_over ? null : { game: about.game, title: live.frame.scene.title, players: about.agents.length, steps: live.steps });
   }
 
   enqueue(state) {
     this.isWaiting = false;
     const isOwn = state.frame.move?.player === this.about.seat && this.about.kind === "play";
-    if (state.was_undone) this.queue = [];
+    if (state.was_undone) [this.queue, this.isPausing, this.forced] = [[], false, null];
     this.queue.push(state);
-    if (isOwn || state.was_undone || !this.timer) this.next();
+    if (!this.isPausing && (isOwn || state.was_undone || !this.timer)) this.next();
   }
 
   /** Show the next state, and the one after that when this one has been seen. */
   next() {
     clearTimeout(this.timer);
     this.timer = null;
-    if (!this.queue.length) {
-      this.refresh();
-      return;
-    }
+    if (!this.queue.length) return this.about.kind === "play" ? this.refresh() : null;
     this.take(this.pace === "instant" ? this.queue.length : 1);
+    if (this.isPausing) return;
     const isPaced = this.about.kind === "play" && !(this.live.legal.length && !this.queue.length);
     this.timer = setTimeout(() => this.next(), isPaced ? PACES[this.pace] : 0);
   }
 
   /** Show the last of the next `count` states; the others are told, but not drawn. */
   take(count) {
-    for (const state of this.queue.splice(0, count)) {
+    for (let k = 0; k < count && !this.isPausing; k += 1) {
+      const state = this.queue.shift();
+      const results = state.was_undone ? [] : newResults(this.live.frame.scene, state.frame.scene);
+      if (results.length) {
+        this.rounds.push({ step: state.steps, title: state.frame.scene.title });
+        this.isPausing = this.about.kind === "play" && !state.is_over && this.isOn("pause");
+        if (this.isPausing && !this.isBack) [this.frame, this.arrived, this.results] = [this.live.frame, new Map(), results];
+      }
       this.live = state;
       const { move, step } = state.frame;
       if (state.was_undone) {
@@ -120,7 +151,13 @@ export class TablePage {
       }
       if (state.is_over) this.end(state);
     }
-    if (!this.isBack) {
+    this.keep();
+    if (this.isPausing && !this.isBack) {
+      speak("The round is over.");
+      this.refresh();
+      this.moves.mark(this.live.steps);
+      this.parts.prompt.scrollIntoView({ block: "nearest" });
+    } else if (!this.isBack) {
       const { frame, is_revealed } = this.live;
       if (this.eyes !== this.about.seat && is_revealed) this.talk.send({ type: "look", step: frame.step, eyes: this.eyes });
       else this.show(frame);
@@ -128,8 +165,16 @@ export class TablePage {
     this.transport.update();
   }
 
+  /** Go on after the end of a round. */
+  goOn() {
+    this.isPausing = false;
+    this.show(this.live.frame);
+    this.next();
+  }
+
   end(state) {
     speak(state.frame.scene.standing_title);
+    if (state.is_revealed && this.about.kind !== "replay") this.talk.send({ type: "find_rounds" });
     this.moves.set(this.moves.moves, true);
     this.drawTools();
   }
@@ -144,7 +189,10 @@ export class TablePage {
     this.isWaiting = false;
     const played = this.frame.decision && this.frame.step === advice.step ? this.frame.decision.action : null;
     this.advice = advice;
-    this.drawAdvicePanel(drawAdvice(advice, played));
+    if (this.others?.step !== advice.step) this.others = { step: advice.step, by: new Map() };
+    this.others.by.set(advice.agent, advice);
+    this.drawAdvicePanel(drawAdvice(advice, played, [...this.others.by.values()]));
+    markHints(this.play, advice);
     const best = advice.opinions.find(({ action }) => action === advice.choice);
     speak(`${advice.agent} would ${best.words}.`);
   }
@@ -166,21 +214,24 @@ export class TablePage {
 
   get isDeciding() {
     const isOwnView = this.frame.scene.observer === this.about.seat && this.frame.step === this.live.steps;
-    return this.live.legal.length > 0 && isOwnView && !this.queue.length && !this.isBack && !this.isWaiting;
+    return this.live.legal.length > 0 && isOwnView && !this.queue.length && !this.isBack && !this.isWaiting && !this.isPausing;
   }
 
   show(frame) {
     const before = this.frame?.scene;
-    const places = placesIn(this.parts.board);
+    const pace = this.about.kind === "play" && !this.isBack ? PACES[this.pace] / PACES.normal : this.transport.pace;
+    const places = pace && placesIn(this.parts.board);
     const isStep = this.frame && Math.abs(frame.step - this.frame.step) === 1;
+    const isForward = before && frame.step > this.frame.step;
+    this.results = isForward && isStep ? newResults(before, frame.scene) : [];
+    this.arrived = isForward && before.observer === frame.scene.observer && !this.results.length ? arrivals(before, frame.scene) : new Map();
     this.frame = frame;
     this.pointing = null;
     this.refresh();
-    if (isStep && before?.observer === frame.scene.observer) {
-      animate(this.parts.board, this.game.style, before, frame.scene, places, this.pace === "instant" ? 0 : this.pace === "fast" ? 0.5 : 1);
-    }
+    if (pace && isStep && before?.observer === frame.scene.observer) animate(this.parts.board, this.game.style, before, frame.scene, places, pace);
     this.moves.mark(frame.step);
     this.transport.update();
+    this.transport.arrived();
     if (this.live.is_revealed && frame.decision && this.transport.isAsking) this.askAbout(frame.step);
     else if (this.advice?.step !== frame.step) this.drawAdvicePanel(null);
   }
@@ -188,19 +239,44 @@ export class TablePage {
   /** Draw the table as it is shown now. */
   refresh() {
     const { scene } = this.frame;
+    if (this.isDeciding && this.live.legal.length === 1 && this.isOn("forced") && this.forced !== this.live.steps) return this.playForced();
     const isNew = this.isDeciding && !this.pointing;
     if (this.isDeciding) this.pointing ??= new Pointing(this.live.legal);
     else this.pointing = null;
-    const focused = document.activeElement?.dataset?.key;
+    const active = document.activeElement;
+    const focused = this.play.contains(active) ? active.dataset.key ?? "" : null;
     const table = drawTable(scene, this.game.style, {
-      agents: this.about.agents, isPerson: this.about.kind === "play" && scene.observer === this.about.seat, pointing: this.pointing, onpoint: (key, count) => this.point(key, count),
+      agents: this.about.agents, isPerson: this.about.kind === "play" && scene.observer === this.about.seat, pointing: this.pointing,
+      onpoint: (key, count) => this.point(key, count), onplay: () => this.playComplete(),
     });
-    const title = h("div", { class: "title" }, h("h1", {}, scene.title), this.drawBadges());
+    const title = h("div", { class: "title" }, h("h1", {}, scene.title), drawBadges(this));
     this.parts.board.replaceChildren(title, table);
+    markTouched(table, this.frame, this.arrived);
     this.drawPrompt(scene);
-    this.drawKnown(scene);
+    drawKnown(this.parts.known, this.frame);
+    if (this.advice?.step === this.frame.step) markHints(this.play, this.advice);
     if (isNew) this.scrollToDecision();
-    if (focused) this.parts.board.parentElement.querySelector(`[data-key="${CSS.escape(focused)}"]`)?.focus();
+    const isLost = !this.play.contains(document.activeElement) || (isNew && active === this.parts.prompt);
+    if (focused !== null && isLost) this.focus(focused, isNew);
+  }
+
+  /** Focus stays where it was, or on what is to be done next. */
+  focus(key, isNew) {
+    const { board, prompt } = this.parts;
+    const same = key && !isNew && this.play.querySelector(`[data-key="${CSS.escape(key)}"]`);
+    const next = prompt.querySelector('[data-key="continue"]') ?? (this.pointing ? prompt.querySelector(".choices button.main, .choices button[data-action]") ?? board.querySelector("[data-key]") : null);
+    (same || next || prompt).focus({ preventScroll: true });
+  }
+
+  /** The only legal action plays itself; after an undo it is gone back further. */
+  playForced() {
+    const { legal, steps, was_undone, can_undo } = this.live;
+    this.forced = steps; // once, should it be refused
+    if (was_undone && can_undo) {
+      this.isWaiting = true;
+      this.talk.send({ type: "undo", step: steps });
+      this.refresh();
+    } else this.act(legal[0].action);
   }
 
   /** The own hand and, below it, what is to be decided: both are seen, or the hand and the beginning of the other. */
@@ -210,69 +286,46 @@ export class TablePage {
     if (bottom > innerHeight || top < 0 || isSmall()) scrollBy(0, Math.min(bottom - innerHeight, top) + 4);
   }
 
-  drawBadges() {
-    const { about, live } = this;
-    const badge = (words, title) => h("span", { class: "badge", title }, words);
-    return h("p", { class: "badges" },
-      about.kind === "replay" ? badge("replay", "A finished or open game") : null,
-      about.kind === "watch" ? badge("watching", "Agents play") : null,
-      about.is_open && about.kind !== "replay" ? badge("open table", "All cards may be seen, and the position may be sent") : null,
-      !about.is_open ? badge(live.is_over ? "game over: all is shown" : `closed table: ${about.kind === "play" ? "your" : `player ${about.seat}'s`} eyes`, "Seed and history stay on the server until the game is over") : null,
-      about.practice ? badge("practice", "Undo and hints") : null);
-  }
-
   drawPrompt(scene) {
     const { prompt } = this.parts;
-    const note = this.frame.move && !this.isDeciding ? h("p", { class: "last" }, `${capitalized(this.nameOf(this.frame.move.player))}: ${this.frame.move.words}`) : null;
-    const decision = this.frame.decision;
+    const { move } = this.isPausing ? this.live.frame : this.frame;
+    const note = move && !this.isDeciding ? h("p", { class: "last" }, `${capitalized(this.nameOf(move.player))}: ${move.words}`) : null;
     prompt.classList.toggle("yours", this.isDeciding);
+    const { results } = this;
     prompt.replaceChildren(...[
       note,
-      scene.prompt ? h("p", { class: "prompt" }, scene.prompt) : null,
-      decision ? h("p", { class: "decision" }, "Decided here: ", h("b", {}, decision.words)) : null,
-      this.pointing ? drawChoices(this.pointing, {
-        onact: (action) => this.act(action), onclear: () => { this.pointing.clear(); this.refresh(); },
-      }) : null,
-      this.queue.length > 2 ? h("button", { type: "button", class: "quiet", onclick: () => this.skip() }, `Skip ${this.queue.length} moves`) : null,
+      results?.length ? drawRoundEnd(results, this.isPausing ? this.live.frame : this.frame, this.game.style, this.isPausing ? () => this.goOn() : null) : null,
+      ...(this.isPausing ? [] : this.drawDecision(scene)),
     ].filter(Boolean));
+    if (this.isPausing) prompt.querySelector("[data-key=continue]")?.focus({ preventScroll: true });
   }
 
-  drawKnown(scene) {
-    const { known } = this.parts;
-    const isOpen = known.querySelector("details.words")?.open ?? false;
-    known.replaceChildren(...[
-      h("h2", {}, "What is known"),
-      ...scene.notes.map((note) => h("p", { class: "note" }, note)),
-      drawLegend(scene),
-      ...drawGrids(scene),
-      h("details", { class: "words", open: isOpen }, h("summary", {}, "The table in words"), h("pre", { tabindex: "0" }, this.frame.words)),
-    ].filter(Boolean));
+  drawDecision(scene) {
+    const { decision } = this.frame;
+    return [
+      scene.prompt ? h("p", { class: "prompt" }, scene.prompt) : null,
+      this.pointing && this.isOn("coach") ? drawCoach(this) : null,
+      decision ? h("p", { class: "decision" }, "Decided here: ", h("b", {}, decision.words)) : null,
+      this.pointing ? drawChoices(this.pointing, {
+        onact: (action) => this.act(action), onclear: () => this.clear(),
+      }) : null,
+      this.queue.length > 2 ? h("button", { type: "button", class: "quiet", onclick: () => this.skip() }, `Skip ${this.queue.length} moves`) : null,
+    ];
   }
 
   drawTools() {
-    const { about, live } = this;
-    const button = (words, onclick, properties = {}) => h("button", { type: "button", onclick, ...properties }, words);
-    const isPlay = about.kind === "play";
-    const advisers = h("select", { "aria-label": "Adviser", onchange: (event) => { this.adviser = event.target.value; this.disputes = null; if (this.frame.decision) this.askAbout(this.frame.step); } },
-      about.advisers.map((label) => h("option", { value: label, selected: label === this.adviser }, label)));
-    const paces = h("select", { "aria-label": "Pace", onchange: (event) => { this.pace = event.target.value; sessionStorage.setItem("pace", this.pace); } },
-      Object.keys(PACES).map((pace) => h("option", { value: pace, selected: pace === this.pace }, pace)));
-    const canAdvise = live.is_revealed || (isPlay && about.practice);
-    this.parts.tools.replaceChildren(h("section", { class: "panel toolbar", "aria-label": "Tools" },
-      h("div", { class: "row" },
-        h("label", {}, "Pace ", paces),
-        canAdvise ? h("label", {}, "Adviser ", advisers) : null),
-      h("div", { class: "row" },
-        isPlay && about.practice && !live.is_over ? button("Hint", () => this.hint(), { data: { key: "hint" } }) : null,
-        isPlay && about.practice ? button("Undo", () => this.undo(), { data: { key: "undo" } }) : null,
-        isPlay && !live.is_over ? button("Look back", () => this.lookAt(this.live.steps - 1)) : null,
-        live.is_revealed ? button("Most disputed decisions", () => this.talk.send({ type: "find_disputes", agent: this.adviser })) : null),
-      isPlay && about.practice ? h("p", { class: "note" }, "Undo takes you back to your last decision. Whatever you could not know there is dealt again, so what you have seen since tells you nothing.") : null,
-      h("div", { class: "row" },
-        about.kind !== "replay" ? button("New game", () => this.again(false)) : null,
-        about.kind !== "replay" && live.is_revealed ? button("Same deal again", () => this.again(true)) : null,
-        live.is_revealed ? h("a", { class: "button", href: `/api/tables/${this.name}/replay`, download: "" }, "Download replay") : null,
-        live.is_revealed ? button("Copy link", () => this.copyLink()) : null)));
+    this.parts.tools.replaceChildren(drawTools(this));
+  }
+
+  isOn(name) {
+    return isOn(name, this.about);
+  }
+
+  /** Turn a switch on or off. */
+  change(name, value) {
+    set(name, value);
+    this.drawTools();
+    this.refresh();
   }
 
   drawAdvicePanel(advice = undefined) {
@@ -321,7 +374,23 @@ export class TablePage {
     this.refresh();
   }
 
+  /** Play what has been pointed at, if that is one action; whether it was. */
+  playComplete() {
+    const ready = this.pointing?.complete;
+    if (ready) this.act(ready.action);
+    return Boolean(ready);
+  }
+
+  /** Take back what has been pointed at. */
+  clear() {
+    if (!this.pointing?.chosen.size) return;
+    this.pointing.clear();
+    this.refresh();
+  }
+
   undo() {
+    if (this.about.kind !== "play" || !this.about.practice) return;
+    this.isPausing = false;
     this.skip();
     if (!this.live.can_undo) return alertUser("There is nothing to undo.");
     this.isBack = false;
@@ -330,8 +399,20 @@ export class TablePage {
   }
 
   hint() {
+    if (!this.about.practice) return;
     if (!this.isDeciding) return alertUser("Hints are for your own decisions.");
     this.talk.send({ type: "hint", step: this.live.steps, agent: this.adviser });
+  }
+
+  chooseAdviser(label) {
+    this.adviser = label;
+    this.disputes = null;
+    if (this.frame.decision) this.askAbout(this.frame.step);
+    else if (this.advice && this.isDeciding) this.hint();
+  }
+
+  findDisputes() {
+    this.talk.send({ type: "find_disputes", agent: this.adviser });
   }
 
   askAbout(step) {
@@ -339,13 +420,15 @@ export class TablePage {
   }
 
   skip() {
-    if (this.queue.length) this.take(this.queue.length);
-    this.next();
+    this.take(this.queue.length);
+    if (!this.isPausing) this.next();
   }
 
   lookAt(step) {
     this.wanted = Math.max(0, Math.min(step, this.live.steps));
     this.isBack = this.wanted < this.live.steps;
+    this.results = [];
+    if (!this.isBack && this.isPausing) return this.goOn();
     if (!this.isBack && this.eyes === this.about.seat) this.show(this.live.frame);
     else this.talk.send({ type: "look", step: this.wanted, eyes: this.eyes });
   }
@@ -360,17 +443,6 @@ export class TablePage {
       location.hash = `table=${table}`;
     } catch (error) {
       alertUser(error.message);
-    }
-  }
-
-  async copyLink() {
-    const replay = await (await fetch(`/api/tables/${this.name}/replay`)).text();
-    const link = new URL(`#replay=${toFragment(replay)}`, location.href).href;
-    try {
-      await navigator.clipboard.writeText(link);
-      alertUser("The link has been copied: it holds the game, its options, its seed and all actions.");
-    } catch {
-      this.drawAdvicePanel(h("label", {}, "The link: ", h("input", { class: "link", readonly: true, value: link })));
     }
   }
 }

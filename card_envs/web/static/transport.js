@@ -1,6 +1,7 @@
 /** Play, pause, step forward and back, speed, and whose eyes. */
 
 import { h, s } from "./dom.js";
+import { set, setting } from "./settings.js";
 
 // What is drawn on the buttons, in a square of 16.
 const ICONS = {
@@ -9,12 +10,13 @@ const ICONS = {
   forward: "M5 3v10l7-5z",
   last: "M11 3h2v10h-2zM3 3v10l7-5z",
 };
-const SPEEDS = { "½×": 2000, "1×": 1000, "2×": 500, "5×": 200 };
+const SPEEDS = { "½×": 2000, "1×": 1000, "2×": 500, "5×": 200, "30 a second": 1000 / 30 };
+const READING = 4000; // milliseconds for the results of a round
 
 export class Transport {
   constructor(page) {
     this.page = page;
-    this.speed = "1×";
+    this.speed = setting("speed") in SPEEDS ? setting("speed") : "1×";
     this.isRunning = false;
     this.isAsking = page.about.kind === "replay";
     this.element = h("div", { class: "transport", role: "group", "aria-label": "Go through the game" });
@@ -26,10 +28,16 @@ export class Transport {
     clearTimeout(this.timer);
   }
 
+  /** How long a card flies, in shares of its time at an ordinary pace; 0: too short to be seen. */
+  get pace() {
+    const share = Math.min(SPEEDS[this.speed] / 1000, 1);
+    return share < 0.1 ? 0 : share;
+  }
+
   update() {
     const { about, live, frame } = this.page;
     this.element.hidden = about.kind === "play" && !live.is_over && !this.page.isBack;
-    const kind = `${live.is_revealed}`;
+    const kind = `${live.is_revealed} ${this.page.rounds.length}`;
     if (this.drawn !== kind) this.draw();
     this.drawn = kind;
     const { step } = this;
@@ -61,18 +69,22 @@ export class Transport {
     this.last = button("last", "To the latest decision", () => this.go(this.page.live.steps));
     this.slider = h("input", { type: "range", min: 0, max: live.steps, value: frame.step, "aria-label": "Decision", oninput: () => this.go(Number(this.slider.value)) });
     this.number = h("output", {});
-    const speeds = h("select", { "aria-label": "Speed", onchange: (event) => { this.speed = event.target.value; } },
+    const speeds = h("select", { "aria-label": "Speed", onchange: (event) => { this.speed = event.target.value; set("speed", this.speed); } },
       Object.keys(SPEEDS).map((speed) => h("option", { value: speed, selected: speed === this.speed }, speed)));
     const players = frame.scene.seats.map(({ player }) => player).sort((a, b) => a - b);
     const choices = [["all", "all cards"], ["mover", "the player to move"], ...players.map((player) => [`${player}`, `player ${player}`])];
     const chooser = h("select", { "aria-label": "Whose eyes", onchange: (event) => this.look(event.target.value) },
       choices.map(([value, words]) => h("option", { value, selected: value === `${eyes}` }, words)));
+    const { rounds } = this.page;
+    const jump = rounds.length ? h("select", { "aria-label": "Jump to", onchange: (event) => this.go(Number(event.target.value)) },
+      h("option", { value: "" }, "a round …"), [{ step: 0, title: "the beginning" }, ...rounds].map(({ step, title }) => h("option", { value: step }, title.replace(`${this.page.game.title}, `, "")))) : null;
     const asking = h("input", { type: "checkbox", onchange: (event) => { this.isAsking = event.target.checked; this.page.lookAt(this.step); } });
     asking.checked = this.isAsking;
     this.element.replaceChildren(
       h("div", { class: "row" }, this.first, this.back, this.run, this.forward, this.last, this.slider, this.number),
       h("div", { class: "row" },
         h("label", {}, "Speed ", speeds),
+        jump ? h("label", {}, "Jump to ", jump) : null,
         live.is_revealed ? h("label", {}, "Eyes ", chooser) : null,
         live.is_revealed ? h("label", {}, asking, " Ask the adviser about each decision") : null,
         about.kind === "play" && !live.is_over ? h("button", { type: "button", class: "quiet", onclick: () => this.go(this.page.live.steps) }, "Back to the game") : null));
@@ -98,23 +110,26 @@ export class Transport {
     else {
       this.isRunning = true;
       this.onward();
-      this.later();
     }
     this.update();
   }
 
-  later() {
+  /** A decision that was asked for is shown: the next one is due an interval after this one was. */
+  arrived() {
+    if (!this.isRunning) return;
+    clearTimeout(this.timer);
+    const isReading = this.page.results?.length && this.page.isOn("pause");
+    const due = this.asked + (isReading ? READING : SPEEDS[this.speed]);
     this.timer = setTimeout(() => {
-      if (!this.isRunning) return;
-      if (!this.canForward) this.stop();
-      else this.onward();
+      if (this.canForward) this.onward();
+      else this.stop();
       this.update();
-      if (this.isRunning) this.later();
-    }, SPEEDS[this.speed]);
+    }, Math.max(0, due - performance.now()));
   }
 
   onward() {
     const { live } = this.page;
+    this.asked = performance.now();
     if (this.step < live.steps) this.page.lookAt(this.step + 1);
     else if (this.canForward) this.page.advance();
   }

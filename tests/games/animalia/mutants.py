@@ -5,8 +5,8 @@ MUTANTS = [
     (
         "rules: the most elegant collection brings one bonus card only",
         "rules.py",
-        "draw_bonus_cards(s, best, 2)",
-        "draw_bonus_cards(s, best, 1)",
+        "2 if winners == 1 else 1",
+        "1",
         "tests/games/animalia/test_rules.py",
     ),
     (

@@ -4,7 +4,7 @@
 MUTANTS = [
     (
         "rules: juniors may ask a senior who has no cards left",
-        "rules.py",
+        "legal.py",
         "return is_junior(s, player) and s.hand_size[s.partner[player]] > 0",
         "return is_junior(s, player)",
         "tests/games/franks_zoo/test_rules.py",

@@ -25,7 +25,9 @@ from card_envs.games.swim_for_your_life.cards import DECK, LAID_DOWN, ROW_OF
 tables = pytest.mark.parametrize("num_players", each_size(2, 5))
 variants = pytest.mark.parametrize("expert", [False, True], ids=["plain", "expert"])
 memory_modes = pytest.mark.parametrize("memory", ["perfect", "none"])
-with_features = pytest.mark.parametrize("features", [True, False])
+with_features = pytest.mark.parametrize(
+    "features", [True, pytest.param(False, marks=pytest.mark.slow)]
+)
 
 
 # ---------------------------------------------------------------------------------------------

@@ -3,18 +3,13 @@
 from __future__ import annotations
 
 import re
-from itertools import chain
 
 import numpy as np
-import pytest
-from games.swim_for_your_life.table import GAME, SIGNS, TAP, VALUES, Table, exchange
-from helpers import MEMORY_MODES, begin, copy_of, is_over, mask_of
+from games.swim_for_your_life.table import GAME, TAP, Table, exchange
+from helpers import begin, copy_of, is_over, mask_of
 
-from card_envs.contract.scene import label_of
 from card_envs.games.swim_for_your_life import cards
-from card_envs.games.swim_for_your_life.actions import ACTIONS
 from card_envs.render.text import describe
-from card_envs.utils.words import WIDTH
 
 PERFECT, NONE = range(2)
 rules = GAME.rules
@@ -87,95 +82,6 @@ def game_states(seeds, num_players, **options):
             rules.step(states, 0, action)
 
 
-# ---------------------------------------------------------------------------------------------
-# Actions in words
-# ---------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("action", "name"),
-    [
-        (9, "exchange row 1: lay down 1 mouse"),
-        (exchange("OSS"), "exchange row 3: lay down 1 goat, 2 sheep"),
-        (exchange("PPCC"), "exchange row 4: lay down 2 pigs, 2 cats"),
-        (TAP, "tap"),
-    ],
-)
-def test_actions_say_the_row_and_the_cards(action, name):
-    assert ACTIONS.name(action) == name
-    table = Table(2)
-    assert GAME.public_action_name(table.states, 0, action) == name
-
-
-def test_action_names_follow_the_table_of_actions():
-    plurals = {"mice": "mouse", "sheep": "sheep"}
-    plurals |= {f"{name}s": name for name in cards.ANIMAL_NAMES if name not in ("mouse", "sheep")}
-    for action in range(TAP):
-        row, words = re.fullmatch(
-            r"exchange row (\d): lay down (.*)", ACTIONS.name(action)
-        ).groups()
-        laid_down = np.zeros(10, int)
-        for number, name in (card.split() for card in words.split(", ")):
-            name = name if number == "1" else plurals[name]
-            laid_down[cards.ANIMAL_NAMES.index(name)] = int(number)
-        assert laid_down.sum() == int(row)
-        assert (laid_down == cards.LAID_DOWN[action]).all()
-
-
-# ---------------------------------------------------------------------------------------------
-# The cards
-# ---------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("memory", [PERFECT, NONE])
-@pytest.mark.parametrize("num_players", [2, 3, 5])
-def test_the_cards_of_a_scene_are_those_that_the_player_knows(num_players, memory):
-    bounded = out = 0
-    for number, states in game_states(range(6), num_players):
-        s, player = states[0], number % num_players
-        scene = GAME.scene(states, 0, player, memory)
-        zones = {zone.name: counts_of(zone) for zone in scene.zones}
-        assert [zones.pop(f"row {k}") for k in (1, 2, 3, 4)] == [(r, 0) for r in s["row"].tolist()]
-        left_over = int(s["left_over"].sum())
-        assert zones == ({"out of the round": ([0] * 10, left_over)} if left_over else {})
-        hands = hands_of(scene)
-        assert set(hands) == set(np.flatnonzero(s["hand"].any(axis=1)).tolist())
-        known = known_of(scene)
-        assert known.pop("value") == [VALUES[sign] for sign in SIGNS] + [""] * (memory == PERFECT)
-        hidden = s["left_over"].astype(int)
-        for owner, hand in hands.items():
-            least = s["least"][owner].astype(int) * (memory == PERFECT)
-            unknown = 10 - least.sum()
-            if owner == player:
-                assert hand == (s["hand"][player].tolist(), 0)
-            else:
-                assert hand == (least.tolist(), unknown)
-                hidden += s["hand"][owner] - least
-            if memory == PERFECT:
-                label = f"player {owner} at least" if owner != player else "you (known to all)"
-                *bounds, last = known.pop(label)
-                assert numbers(bounds) == least.tolist()
-                assert last == unknown
-                bounded += any("-" in str(cell) for cell in bounds)
-        out += player not in hands
-        assert known == {"unseen by you": [*hidden.tolist(), *[""] * (memory == PERFECT)]}
-    assert (bounded > 20) == (memory == PERFECT)
-    assert (out > 10) == (num_players > 2)
-
-
-def test_the_decision_is_about_the_rows_and_the_movers_hand():
-    table = Table(3)
-    for player in range(3):
-        scene = seen(table, player)
-        assert [zone.name for zone in scene.zones if zone.highlight] == [
-            f"row {k}" for k in (1, 2, 3, 4)
-        ]
-        hands = [seat.player for seat in scene.seats if seat.zones[0].highlight]
-        assert hands == [0] * (player == 0)
-    table.states["truncated"] = True
-    assert not any(zone.highlight for zone in seen(table, 0).zones)
-
-
 def test_a_range_is_told_where_the_most_says_more_than_the_unseen_cards():
     """SW-9: a player who has exchanged in a round that continues holds no set."""
     rows = ("G", "HP", "GGG", "BBBB")
@@ -194,17 +100,6 @@ def test_a_range_is_told_where_the_most_says_more_than_the_unseen_cards():
     assert "player 0 at least         .     .     .     .      .    .   1-4  1-4    ." in told(
         table, 1
     )
-
-
-def test_a_hand_of_which_something_is_fully_known():
-    """A player who lays down hares after a set was ruled out can hold that many fewer."""
-    table = Table.lay_out("HHHHGBLOSD", "GGGGLLLLDD", rows=("M", "GG", "", ""))
-    table.play(exchange("G"), exchange("D"), exchange("HH"))
-    assert table.hand_of(0).count("H") == 2
-    assert known_of(seen(table, 1))["player 0 at least"][6] == "0-2"
-    table.play(exchange("G"), exchange("H"))
-    assert known_of(seen(table, 1))["player 0 at least"][6] == "0-1"
-    assert "1-4 at least 1 and at most 4" in told(table, 1)
 
 
 def test_without_memory_nothing_that_is_remembered_shows():
@@ -233,17 +128,6 @@ def redraws(states, player, memory=PERFECT):
     return count
 
 
-@pytest.mark.parametrize("memory", range(len(MEMORY_MODES)), ids=MEMORY_MODES)
-def test_no_hidden_card_shows_behind_a_round(memory):
-    """What was shown at its end is no secret, the rest is."""
-    redrawn = {True: 0, False: 0}
-    for number, states in game_states(range(12), 4):
-        if states["round"][0] > 0 and states["turns"][0] < 4:
-            is_sudden = bool(states["sudden_death"][0] >= 0)
-            redrawn[is_sudden] += redraws(states, number % 4, memory)
-    assert min(redrawn.values()) > 20
-
-
 def test_no_hidden_card_shows_when_sudden_death_ends_the_game():
     rows = ("H", "", "", "")
     table = Table.lay_out("HHHHGBLOSD", "", "", "", rows=rows, lives=[1, 1, 1, 1])
@@ -259,31 +143,9 @@ def test_no_hidden_card_shows_when_sudden_death_ends_the_game():
     assert known_of(seen(table, 1))["player 0 at least"] == [*shown, 0]
 
 
-# ---------------------------------------------------------------------------------------------
-# The players and the course of the round
-# ---------------------------------------------------------------------------------------------
-
-
 def last_turns(scene):
     """Lives and what is said of the last turn, by player, in the order of the seats."""
     return {seat.player: (dict(seat.counters)["lives"], seat.note) for seat in scene.seats}
-
-
-def test_last_turns_tell_what_went_where():
-    table = Table.lay_out(
-        "GBHHHLLOOD", "LLLSSSCCDD", "GGGDDBBOOS", rows=("M", "MM", "PPP", "PPCC"), lives=[3, 5, 1]
-    )
-    table.play(exchange("HHL"), exchange("LLSC"))
-    turns = last_turns(seen(table, 1))
-    assert turns == {
-        1: (5, "row 4: laid down 2 moles, 1 sheep, 1 cat; took 2 pigs, 2 cats"),
-        2: (1, "none yet"),
-        0: (3, "row 3: laid down 1 mole, 2 hares; took 3 pigs"),
-    }
-    assert list(turns) == [1, 2, 0]
-    table.play(exchange("G"), TAP)
-    assert last_turns(seen(table, 2))[0] == (3, "tapped")
-    assert last_turns(seen(table, 2))[2] == (1, "row 1: laid down 1 giraffe; took 1 mouse")
 
 
 def test_players_who_are_out_are_told_with_the_round():
@@ -336,67 +198,6 @@ def test_what_may_be_done_is_told():
     assert re.search("^T  player 0 ", told(table, 2), re.MULTILINE)
 
 
-def test_the_widest_lines_fit():
-    table = Table.lay_out("GGBLOSSPPC", "", "", "", "", rows=("", "", "", "HDMP"))
-    table.play(exchange("GBLO"))
-    table.states["lives"][0, 1:] = 10
-    table.states["round"] = 999_998
-    text = told(table, 4)
-    assert "player 0 at least" in text
-    assert last_turns(seen(table, 4))[0][1] == (
-        "row 4: laid down 1 giraffe, 1 bear, 1 mole, 1 goat; took 1 dog, 1 hare, 1 pig, 1 mouse"
-    )
-    assert max(map(len, text.splitlines())) <= WIDTH
-
-
-# ---------------------------------------------------------------------------------------------
-# The end of a round
-# ---------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("expert", [False, True])
-def test_the_last_round_is_told_as_it_was_counted(expert):
-    """The marked majorities add up to the totals that the rules found."""
-    found = {"counted": 0, "sudden": 0}
-    games = [game_states(range(20), num_players, expert=expert) for num_players in (2, 3, 5)]
-    for number, states in chain(*games):
-        s = states[0]
-        if s["turns"] > 0 and not is_over(states):
-            continue
-        n = int(s["num_players"])
-        player = number % n
-        scene = GAME.scene(states, 0, player, number % 2)
-        if s["round"] == 0:
-            assert len(scene.grids) == 1
-            continue
-        title, lines = last_round_of(scene)
-        in_round = [q % n for q in range(player, player + n) if s["was_in_round"][q % n]]
-        assert list(lines) == [label_of(owner, player) for owner in in_round]
-        lost = [f"{-lives:+d}" if lives else "0" for lives in s["lives_lost"][in_round]]
-        assert [cells[-1] for cells in lines.values()] == lost
-        winner = int(s["sudden_death"])
-        if winner >= 0:
-            found["sudden"] += 1
-            who = label_of(winner, player)
-            assert title.startswith(f"round {s['round']}, ended by sudden death: {who} had all ")
-            shown = lines.pop(who)
-            assert shown[:-1] == [*s["revealed"][winner].tolist(), ""]
-            assert all(cells[:-1] == [""] * 11 for cells in lines.values())
-            continue
-        found["counted"] += 1
-        of_two = ", of at least two cards" if len(in_round) == 2 else ""
-        is_level = len(set(s["totals"][in_round].tolist())) == 1
-        level = ", all level" if is_level else ""
-        assert title == f"round {s['round']}, as it was counted (* a majority{of_two}){level}"
-        for owner, (*cells, total, _) in zip(in_round, lines.values(), strict=True):
-            assert int(total) == s["totals"][owner]
-            marked = [k for k, cell in enumerate(cells) if str(cell).endswith("*")]
-            assert sum(cards.VALUES[k] for k in marked) == s["totals"][owner]
-            assert numbers(cells) == s["revealed"][owner].tolist()
-    assert found["counted"] > 100
-    assert found["sudden"] > 10
-
-
 def test_a_sudden_death_names_its_sets_and_keeps_the_other_hands():
     table = Table.lay_out(
         "HHHHGBLOSD", "GGGGBBBLLL", "CCCGBLOSSD", rows=("G", "", "CHO", ""), has_exchanged=[1, 0, 0]
@@ -420,54 +221,3 @@ def test_two_sets_are_told_together():
     assert title == "round 1, ended by sudden death: player 0 had all 5 hares and all 5 pigs"
     assert lines["player 0"][-1] == "+1"  # SW-14
     assert lines["you"][-1] == "-1"
-
-
-def test_majorities_are_marked_and_the_numbers_stand_in_line():
-    table = Table(3).last_turn("GGGGGBBBOO", "LLLLLOOBBS", "SSSSSDDDDD").play(TAP)
-    assert (
-        "Round 1, as it was counted (* a majority):\n"
-        "          giraffe  bear  mole  goat  sheep  dog  hare  pig  cat  mouse  total  lives\n"
-        "you            5*    3*     .    2       .    .     .    .    .      .     17      0\n"
-        "player 1        .    2     5*    2      1     .     .    .    .      .      7     -2\n"
-        "player 2        .     .     .     .     5*   5*     .    .    .      .     12     -1\n"
-    ) in told(table, 0)
-
-
-def test_the_end_tells_the_standing_with_lives_and_rounds():
-    table = Table.lay_out(
-        *("GGGGGBBBBB", None, "LLLLLDDDDD"),
-        lives=[2, 0, 1],
-        standing=[0, 3, 0],
-        round=7,
-        has_exchanged=[1, 0, 1],
-    )
-    table.play(TAP, TAP)
-    assert table.terminated
-    text = told(table, 2)
-    assert text.startswith("Swim for Your Life, after 8 rounds.\n")
-    assert text.endswith(
-        "The game is over. The final standing (the last one left wins):\n"
-        "  1.  player 0  2 lives\n"
-        "  2.  you       out in round 8\n"
-        "  3.  player 1  out in round 4"
-    )
-    assert "to move" not in text
-    assert "With two players left" not in text
-    assert "started the round" not in text
-    assert seen(table, 2).prompt == ""
-
-
-def test_a_truncated_game_tells_lives_first_and_then_who_went_out_later():
-    table = Table.lay_out(
-        "", None, "", None, "", lives=[1, 0, 4, 0, 1], standing=[0, 2, 0, 5, 0], round=8
-    )
-    table.states["max_steps"] = 1
-    table.play(table.legal()[0])
-    assert told(table, 4).endswith(
-        "The game was truncated after 1 decision. The standing so far:\n"
-        "  1.  player 2  4 lives\n"
-        "  2.  player 0  1 life\n"
-        "  2.  you       1 life\n"
-        "  4.  player 3  out in round 6\n"
-        "  5.  player 1  out in round 3"
-    )

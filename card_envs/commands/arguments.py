@@ -1,26 +1,25 @@
-"""What all commands share: games of other packages, options of a game, errors without a traceback.
-
-The commands are those of the program ``card-envs``, and the repository's ``python -m training.…``
-and ``python -m benchmarks.…``.
-"""
+"""Arguments that several commands have: games of other packages, options, agents, files."""
 
 from __future__ import annotations
 
 import argparse
-import importlib
-import io
 import os
-import signal
-import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+import re
+from collections.abc import Iterable, Sequence
 from pathlib import Path
-from types import FrameType
+from typing import Any
 
+from card_envs.agents.imported import import_named
 from card_envs.contract.game import Game
-from card_envs.games import register
-from card_envs.utils.extras import MissingExtraError
+from card_envs.games import GAMES, register
 from card_envs.utils.files import followed
+from card_envs.utils.words import did_you_mean
+
+#: What can be named as an agent, for the help of commands.
+AGENTS = (
+    "random, heuristic, ppo, search:N, a policy file (.safetensors, .onnx), a run's folder, "
+    "MODULE:THING, FILE.py:THING, or cmd:PROGRAM"
+)
 
 
 def add_games_argument(parser: argparse.ArgumentParser) -> None:
@@ -35,6 +34,12 @@ def add_games_argument(parser: argparse.ArgumentParser) -> None:
         help="a module whose GAME is added to the games, such as my_games.kuhn_poker; "
         "may be given several times",
     )
+
+
+def add_game_argument(parser: argparse.ArgumentParser, name: str = "game", **kwargs: Any) -> None:
+    """Add a game's id, which the shell completes; ``kwargs`` are those of ``add_argument``."""
+    how = {"metavar": "GAME", "help": "a game's id, see list", **kwargs}
+    parser.add_argument(name, **how).completer = lambda **_: [*GAMES]  # type: ignore[attr-defined]
 
 
 def add_options_argument(
@@ -70,14 +75,10 @@ def import_games(modules: Iterable[str]) -> list[Game]:
     """
     games = []
     for name in modules:
-        if os.getcwd() not in sys.path and "" not in sys.path:  # as with ``python -m``
-            sys.path.append(os.getcwd())
         try:
-            game = getattr(importlib.import_module(name), "GAME", None)
-        except ImportError as error:
-            raise ValueError(f"--games-from {name}: {error}") from None
-        except Exception as error:
-            raise ValueError(f"--games-from {name}: importing it failed: {error!r}") from error
+            game = getattr(import_named(name), "GAME", None)
+        except ValueError as error:
+            raise ValueError(f"--games-from: {error}") from error
         if not isinstance(game, Game):
             raise ValueError(
                 f"--games-from {name}: the module has no GAME, a card_envs.contract.game.Game"
@@ -88,13 +89,16 @@ def import_games(modules: Iterable[str]) -> list[Game]:
 
 
 def parse_arguments(
-    parser: argparse.ArgumentParser, argv: Sequence[str] | None
+    parser: argparse.ArgumentParser,
+    argv: Sequence[str] | None,
+    commands: Iterable[argparse.ArgumentParser] = (),
 ) -> argparse.Namespace:
     """Parse the arguments and register the games of ``--games-from``.
 
     Args:
         parser: The parser; :func:`add_games_argument` may have been applied to it.
         argv: The arguments; None: those of the process.
+        commands: The parsers of its commands, whose options an error may propose.
 
     Returns:
         The arguments, with ``games_from``.
@@ -103,79 +107,14 @@ def parse_arguments(
         ValueError: As for :func:`import_games`.
         SystemExit: The parser rejects the arguments.
     """
-    args = parser.parse_args(argv)
+    args, unknown = parser.parse_known_args(argv)
+    if unknown:
+        usages = "".join(known.format_usage() for known in (parser, *commands))
+        hint = did_you_mean(unknown[0].partition("=")[0], re.findall(r"--[\w-]+", usages))
+        parser.error(f"unrecognized arguments: {' '.join(unknown)}{hint}")
     args.games_from = getattr(args, "games_from", [])
     import_games(args.games_from)
     return args
-
-
-@contextmanager
-def _stopping_interrupts() -> Iterator[None]:
-    """What stops the process, such as a batch queue or the end of a terminal's session, interrupts
-    the command as Ctrl-C does."""
-
-    def interrupt(number: int, frame: FrameType | None) -> None:
-        raise KeyboardInterrupt
-
-    before = {}
-    for name in ("SIGTERM", "SIGHUP"):  # the second one is POSIX's
-        number = getattr(signal, name, None)
-        if number is not None and signal.getsignal(number) != signal.SIG_IGN:  # as nohup says
-            with suppress(ValueError):  # signals are the main thread's
-                before[number] = signal.signal(number, interrupt)
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
-
-
-@contextmanager
-def _printing_anything() -> Iterator[None]:
-    """Within it, a character that the encoding of the output lacks is printed as another one."""
-    before: list[tuple[io.TextIOWrapper, str | None]] = []
-    for stream, errors in ((sys.stdout, "replace"), (sys.stderr, "backslashreplace")):
-        if isinstance(stream, io.TextIOWrapper):
-            before.append((stream, stream.errors))
-            stream.reconfigure(errors=errors)
-    try:
-        yield
-    finally:
-        for stream, errors_before in before:
-            with suppress(OSError, ValueError):  # it cannot be written any more, or is closed
-                stream.reconfigure(errors=errors_before)
-
-
-def run(program: str, main: Callable[[], int | None]) -> int:
-    """Run a command; wrong input gives one line on stderr instead of a traceback.
-
-    Args:
-        program: What the command is called in errors.
-        main: The command; it may return an exit status.
-
-    Returns:
-        The exit status: that of ``main`` or 0; 2 after wrong input (ValueError, TypeError, OSError,
-        MissingExtraError) or a MemoryError, 1 if the output's reader is gone, 130 if it was
-        interrupted.
-    """
-    try:
-        with _printing_anything(), _stopping_interrupts():
-            status = main() or 0
-            if sys.stdout is not None:  # it is closed
-                sys.stdout.flush()
-    except BrokenPipeError:  # the reader has seen enough, as in `| head`
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 1
-    except (ValueError, TypeError, OSError, MissingExtraError) as error:
-        print(f"{program}: error: {error}", file=sys.stderr)
-        return 2
-    except MemoryError:
-        print(f"{program}: error: out of memory", file=sys.stderr)
-        return 2
-    except KeyboardInterrupt:
-        print(f"{program}: interrupted", file=sys.stderr)
-        return 130
-    return status
 
 
 def output_file(text: str) -> Path:

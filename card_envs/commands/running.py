@@ -1,0 +1,123 @@
+"""How every command runs: errors without a traceback, interrupts, output of any encoding.
+
+The commands are those of the program ``card-envs``, and the repository's ``python -m training.…``
+and ``python -m benchmarks.…``.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import signal
+import sys
+import traceback
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from types import FrameType
+
+from card_envs.agents.programs import ProgramReport
+from card_envs.utils.extras import MissingExtraError
+
+_PACKAGE = str(Path(__file__).parent.parent)
+
+
+@contextmanager
+def _stopping_interrupts() -> Iterator[None]:
+    """What stops the process, such as a batch queue or the end of a terminal's session, interrupts
+    the command as Ctrl-C does."""
+
+    def interrupt(number: int, frame: FrameType | None) -> None:
+        raise KeyboardInterrupt
+
+    before = {}
+    for name in ("SIGTERM", "SIGHUP"):  # the second one is POSIX's
+        number = getattr(signal, name, None)
+        if number is not None and signal.getsignal(number) != signal.SIG_IGN:  # as nohup says
+            with suppress(ValueError):  # signals are the main thread's
+                before[number] = signal.signal(number, interrupt)
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+@contextmanager
+def _printing_anything() -> Iterator[None]:
+    """Within it, a character that the encoding of the output lacks is printed as another one."""
+    before: list[tuple[io.TextIOWrapper, str | None]] = []
+    for stream, errors in ((sys.stdout, "replace"), (sys.stderr, "backslashreplace")):
+        if isinstance(stream, io.TextIOWrapper):
+            before.append((stream, stream.errors))
+            stream.reconfigure(errors=errors)
+    try:
+        yield
+    finally:
+        for stream, errors_before in before:
+            with suppress(OSError, ValueError):  # it cannot be written any more, or is closed
+                stream.reconfigure(errors=errors_before)
+
+
+def run(program: str, main: Callable[[], int | None]) -> int:
+    """Run a command; wrong input gives one line on stderr instead of a traceback.
+
+    Args:
+        program: What the command is called in errors.
+        main: The command; it may return an exit status.
+
+    Returns:
+        The exit status: that of ``main`` or 0; 2 after wrong input (ValueError, TypeError, OSError,
+        MissingExtraError) or a MemoryError, 1 if an agent failed or the output's reader is gone,
+        130 if it was interrupted.
+    """
+    message = ""  # printed once the error's frames are gone, and progress bars with them
+    try:
+        with _printing_anything(), _stopping_interrupts():
+            status = main() or 0
+            if sys.stdout is not None:  # it is closed
+                sys.stdout.flush()
+    except BrokenPipeError:  # the reader has seen enough, as in `| head`
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+    except KeyboardInterrupt:
+        status, message = 130, "interrupted"
+    except Exception as error:
+        agents = getattr(error, "__notes__", [])  # which the contract of agents adds
+        wrong = (ValueError, TypeError, OSError, MissingExtraError, MemoryError)
+        if not agents and not isinstance(error, wrong):
+            raise
+        status, message = 1 if agents else 2, f"error: {_in_words(error, agents)}"
+    if message:
+        print(f"{program}: {message}", file=sys.stderr)
+    return status
+
+
+def _in_words(error: Exception, agents: list[str]) -> str:
+    """What an error says, and where it was raised if that is in a user's agent."""
+    text = str(error)
+    if isinstance(error, MemoryError):
+        text = "out of memory"
+    elif isinstance(error, OSError) and error.strerror:
+        text = f"{error.filename}: {error.strerror}" if error.filename else error.strerror
+    if not agents:
+        return text
+    frames = traceback.extract_tb(error.__traceback__)
+    asked = [k for k, frame in enumerate(frames) if frame.name == "checked_actions"]
+    inner = frames[asked[-1] :] if asked else []
+    own = [frame for frame in inner if not frame.filename.startswith(_PACKAGE)]
+    if not own:
+        return text
+    last = [frame for frame in own if frame.filename == own[0].filename][-1]
+    place = f"{os.path.relpath(last.filename)}, line {last.lineno}"
+    return f"{type(error).__name__}: {text} ({place}; {agents[0]})"
+
+
+def check_answers(reports: Iterable[ProgramReport]) -> None:
+    """Raise a ValueError, for which :func:`run` returns 1, if a program that has played never gave
+    a legal answer."""
+    silent = [report.name for report in reports if report.is_silent]
+    if silent:
+        error = ValueError(f"{', '.join(silent)} never gave a legal answer")
+        error.add_note("raised for an agent")
+        raise error

@@ -1,0 +1,150 @@
+"""Worlds for agents that search: a turn's games, with all that their seat cannot know redrawn."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from card_envs.contract.agent import Turn
+from card_envs.contract.game import Game, View
+from card_envs.engine.batch import BatchEngine
+from card_envs.engine.seeds import check_given_seed
+from card_envs.engine.templates import observe_games
+from card_envs.envs.aec import CardEnv
+from card_envs.kernels.rng import mix
+
+
+class WorldEnv(CardEnv):
+    """A running game in a world that :func:`world` made: it has no history, so it cannot be saved.
+
+    Its clones are worlds too.
+    """
+
+    @property
+    def history(self) -> Any:
+        """There is none.
+
+        Raises:
+            ValueError: Always.
+        """
+        raise ValueError("a world has no history: it begins in the middle of a game")
+
+    def save(self) -> bytes:
+        """Raise a ValueError, as :attr:`history` does."""
+        self.history  # noqa: B018
+        return b""
+
+
+class WorldBatch(BatchEngine):
+    """The batch of :func:`worlds`: ``reset`` draws new worlds of the same turn."""
+
+    def __init__(self, turn: Turn, i: int, n: int, seed: int, view: View) -> None:
+        record = _record(turn, i)
+        options = _options(turn.game, record)
+        players = int(record["num_players"][0])
+        super().__init__(
+            turn.game, n, players, memory=view.memory, features=view.features, **options
+        )
+        self._record = record
+        self.reset(seed)
+
+    def reset(self, seed: int | None = None) -> tuple[Any, NDArray[np.int8]]:
+        """Draw worlds; as the batch's own ``reset``, with games in the middle."""
+        super().reset(seed)
+        seeds = self.game_seeds.copy()
+        self._states[:] = self._record
+        player = int(self._record["current_player"][0])
+        for k in range(self.num_envs):
+            self.game.rules.determinize(self._states, k, player, np.uint64(mix(seeds[k])))
+        self._run(
+            observe_games, self._states, *self.view.codes, self._observation, self._action_mask
+        )
+        return self._give(self._observation), self._give(self._action_mask)
+
+    @property
+    def observation(self) -> Any:
+        """What the player to move observes in each game (N, D)."""
+        return self._give(self._observation)
+
+    @property
+    def action_mask(self) -> NDArray[np.int8]:
+        """The legal actions in each game (N, A)."""
+        return self._give(self._action_mask)
+
+
+def world(turn: Turn, i: int, seed: int, view: View = View()) -> CardEnv:
+    """A game of a turn as a running AEC environment, in a world that its seat thinks possible.
+
+    All that the player to move cannot know is redrawn, uniformly over what agrees with their
+    knowledge, future cards included. Its options are those of the game.
+
+    Args:
+        turn: The turn.
+        i: Which of its games, from 0 to ``len(turn) - 1``.
+        seed: A whole number in [0, 2**64), from which the world follows, and from what they know.
+        view: How the environment observes.
+
+    Raises:
+        ValueError: There is no such game, or the seed is out of range.
+        TypeError: The seed is not a whole number.
+    """
+    record, seed = _record(turn, i), check_given_seed(seed)
+    env = WorldEnv(
+        turn.game.name,
+        num_players=int(record["num_players"][0]),
+        memory=view.memory,
+        features=view.features,
+        **_options(turn.game, record),
+    )
+    env.reset(seed)
+    now = env._ongoing
+    now.states[:] = record
+    player = int(record["current_player"][0])
+    now.agent_selection = now.possible_agents[player]
+    now.redraw(player, seed)
+    return env
+
+
+def worlds(turn: Turn, i: int, n: int, seed: int, view: View = View()) -> WorldBatch:
+    """``n`` worlds of a game of a turn as a batch, for fast rollouts.
+
+    Its ``observation`` and ``action_mask`` are those of the player to move; from then on it is a
+    batch as any other: a game that ends is followed by a new one, so a rollout is over where
+    ``terminated`` or ``truncated`` is true.
+
+    Args:
+        turn: The turn.
+        i: Which of its games, from 0 to ``len(turn) - 1``.
+        n: The number of worlds.
+        seed: A whole number in [0, 2**64), from which the worlds follow, and from what they know.
+        view: How the batch observes.
+
+    Raises:
+        ValueError: There is no such game, or a number is out of range.
+        TypeError: The seed is not a whole number.
+    """
+    return WorldBatch(turn, i, n, check_given_seed(seed), view)
+
+
+def _record(turn: Turn, i: int) -> NDArray[np.void]:
+    """A copy of a game's record (1,)."""
+    if not 0 <= i < len(turn):
+        raise ValueError(f"i must be from 0 to {len(turn) - 1}, got {i}")
+    index = int(turn.indices[i])
+    return turn.game.as_states(turn.states[index : index + 1]).copy()
+
+
+def _options(game: Game, record: NDArray[np.void]) -> dict[str, Any]:
+    """The game's options, of which its record holds the codes."""
+    options: dict[str, Any] = {}
+    for option in game.options:
+        code = int(record["reward_mode" if option.name == "reward" else option.name][0])
+        if option.choices:
+            options[option.name] = option.choices[code]
+        elif isinstance(option.default, bool):
+            options[option.name] = bool(code)
+        else:
+            options[option.name] = None if option.default is None and not code else code
+    return options

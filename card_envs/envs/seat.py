@@ -1,0 +1,111 @@
+"""``SeatEnv``: what the environments with one seat share, ``SingleSeatEnv`` and ``TextSeatEnv``."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import gymnasium
+from gymnasium.core import ActType, ObsType
+
+from card_envs.contract.game import Game
+from card_envs.engine.seeds import check_seed
+from card_envs.envs.learner_games import LearnerGames
+from card_envs.render.renderer import FPS, TableRenderer
+from card_envs.utils.portable import Portable
+
+
+class SeatEnv(Portable, gymnasium.Env[ObsType, ActType]):
+    """A learner's game, one at a time, and its renderer.
+
+    Args:
+        game: The game.
+        render_mode: As in ``card_envs.envs.options.EnvOptions``.
+        render_perspective: As there.
+        **arguments: Those of ``LearnerGames``.
+    """
+
+    metadata: dict[str, Any] = {
+        "render_modes": ["ansi", "human", "rgb_array", "svg"],
+        "render_fps": FPS,
+    }
+
+    def __init__(
+        self,
+        game: Game,
+        render_mode: str | None,
+        render_perspective: int | str | None,
+        **arguments: Any,
+    ) -> None:
+        self.render_mode = render_mode
+        self.game = game
+        self._games = LearnerGames(game, 1, **arguments)
+        self._renderer = TableRenderer(
+            game,
+            render_mode,
+            render_perspective,
+            self.metadata["render_modes"],
+            self._games.player_range[0],
+        )
+        self._has_game = False
+        self._is_over = False
+
+    @property
+    def num_players(self) -> int:
+        """The number of players of the current game."""
+        self._check_reset("num_players")
+        return int(self._games.arena.states["num_players"][0])
+
+    @property
+    def seat(self) -> int:
+        """The learner's seat in the current game."""
+        self._check_reset("seat")
+        return int(self._games.learner_seats[0])
+
+    def _check_reset(self, attribute: str) -> None:
+        if not self._has_game:
+            raise AttributeError(f"{attribute} cannot be accessed before reset")
+
+    def _begin(self, seed: int | None) -> None:
+        """Begin a game; without a seed it has the one that follows that of the game before."""
+        if seed is None and self._has_game:
+            self._games.reset_next(self._games.all)
+        else:
+            seed = check_seed(seed)
+            self._has_game = True  # even if an opponent raises an error: the next one follows it
+            self._games.reset(seed)
+        self._is_over = False
+        self._show()
+
+    def _check_running(self) -> None:
+        if not self._has_game:
+            raise gymnasium.error.ResetNeeded("reset() needs to be called before step")
+        if self._is_over:
+            raise gymnasium.error.ResetNeeded("the game is over: call reset()")
+
+    def _show(self) -> None:
+        if self.render_mode == "human":
+            self.render()
+
+    def render(self) -> Any:
+        """Return the table in words or as a picture, or show it in a window, by ``render_mode``.
+
+        Raises:
+            MissingExtraError: ``pip install 'card_envs[render]'`` is needed.
+            OSError: There is no display for the window.
+        """
+        if self.render_mode is None or not self._has_game:
+            return None
+        arena = self._games.arena
+        return self._renderer.render(arena.states, 0, self.seat, arena.view.codes[0])
+
+    def _repr_svg_(self) -> str | None:
+        """What notebooks show: the table as the learner sees it, whatever ``render_mode`` is."""
+        if not self._has_game:
+            return None
+        arena = self._games.arena
+        return self._renderer.svg(arena.states, 0, self.seat, arena.view.codes[0])
+
+    def close(self) -> None:
+        """Close the window, if there is one, and end the opponents' programs."""
+        self._renderer.close()
+        self._games.close()

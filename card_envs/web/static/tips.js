@@ -1,0 +1,59 @@
+/** What a card, a mark or a counter is: shown beside it on hover, focus, or a touch. */
+
+import { h } from "./dom.js";
+
+const HOVERED = 400; // milliseconds that the pointer rests
+const LONG = 450; // milliseconds that a finger rests on something that does something else when tapped
+
+/** Explain whatever has `data-tip` within an element; `explain(target)` gives the words. */
+export function letExplain(root, explain) {
+  const bubble = h("div", { id: "tip", class: "tip", role: "tooltip", hidden: true });
+  root.append(bubble);
+  let shown = null;
+  let waiting = 0;
+  const hide = () => {
+    clearTimeout(waiting);
+    shown?.removeAttribute("aria-describedby");
+    shown = null;
+    bubble.hidden = true;
+  };
+  const show = (target) => {
+    hide();
+    if (!target?.isConnected) return;
+    bubble.textContent = explain(target);
+    bubble.hidden = !bubble.textContent;
+    const [box, size] = [target.getBoundingClientRect(), bubble.getBoundingClientRect()];
+    const x = Math.min(Math.max(box.x + box.width / 2 - size.width / 2, 4), document.documentElement.clientWidth - size.width - 4);
+    const y = box.y > size.height + 10 ? box.y - size.height - 6 : box.bottom + 6;
+    bubble.style.setProperty("--x", `${x}px`);
+    bubble.style.setProperty("--y", `${y}px`);
+    target.setAttribute("aria-describedby", "tip");
+    shown = target;
+  };
+  const tipped = (event) => event.target.closest?.("[data-tip]");
+  root.addEventListener("pointerover", (event) => { 
+    if (event.pointerType === "touch" || tipped(event) === shown) return;
+    hide();
+    waiting = setTimeout(() => show(tipped(event)), HOVERED);
+  });
+  root.addEventListener("pointerleave", (event) => { if (event.pointerType !== "touch") hide(); });
+  root.addEventListener("focusin", (event) => { if (event.target.matches(":focus-visible")) show(tipped(event)); });
+  root.addEventListener("focusout", hide);
+  root.addEventListener("pointerdown", (event) => {
+    const target = tipped(event);
+    hide();
+    if (event.pointerType !== "touch" || !target) return;
+    if (target.closest("button, [role=button]")) waiting = setTimeout(() => show(target), LONG);
+    else show(target);
+  });
+  root.addEventListener("pointerup", () => { if (bubble.hidden) clearTimeout(waiting); });
+  const onkey = (event) => { if (event.key === "Escape") hide(); };
+  document.addEventListener("keydown", onkey);
+  addEventListener("scroll", hide, { passive: true });
+  return () => {
+    hide();
+    bubble.remove();
+    document.removeEventListener("keydown", onkey);
+    removeEventListener("scroll", hide);
+  };
+}

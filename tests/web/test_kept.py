@@ -1,0 +1,123 @@
+"""Games that outlive the server, and the agents and the guide that it offers."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+from helpers import ALL_GAMES, EACH_GAME
+from visitor import begin, talk, wanted
+
+from card_envs.games import load_game
+from card_envs.web.agents import AgentMenu, policy_of_run
+
+each_game = pytest.mark.parametrize("game", EACH_GAME)
+GAME = ALL_GAMES[0]
+
+
+def _play(talking, state, turns):
+    for _ in range(turns):
+        state = talking.turn(state)
+        if state["is_over"]:
+            return state
+        action = state["legal"][0]["action"]
+        state = talking.ask("act", "state", step=state["steps"], action=action)
+    return talking.turn(state)
+
+
+@each_game
+def test_a_game_goes_on_when_the_server_has_been_started_again(visit, tmp_path, game):
+    client = visit(kept=tmp_path)
+    name = begin(client, wanted(game, practice=True))
+    with talk(client, name) as talking:
+        state = _play(talking, talking.hear("welcome")["state"], 3)
+        if state["can_undo"]:
+            state = talking.turn(talking.ask("undo", "state", step=state["steps"]))
+        # A message is answered when what came before it has been written down.
+        talking.ask("look", "frame", step=state["steps"], eyes=0)
+    with talk(visit(kept=tmp_path), name) as talking:
+        welcome = talking.hear("welcome")
+        assert {**welcome["state"], "was_undone": state["was_undone"]} == state
+        assert welcome["practice"]
+        assert welcome["agents"][1:] == ["random"] * (len(welcome["agents"]) - 1)
+        _play(talking, welcome["state"], 1)
+
+
+def test_what_is_kept_is_the_users_alone_and_goes_when_the_game_is_over(visit, tmp_path):
+    folder = tmp_path / "tables"
+    client = visit(kept=folder)
+    name = begin(client, wanted(GAME, options={"max_steps": 8}))
+    with talk(client, name) as talking:
+        state = talking.turn(talking.hear("welcome")["state"])
+        talking.ask("look", "frame", step=state["steps"], eyes=0)
+        assert [path.name for path in folder.iterdir()] == [f"{name}.json"]
+        if os.name == "posix":
+            assert folder.stat().st_mode & 0o077 == 0
+        state = _play(talking, state, 8)
+        assert state["is_over"]
+        talking.ask("look", "frame", step=state["steps"], eyes=0)
+    assert not list(folder.iterdir())
+
+
+@pytest.mark.parametrize("name", ["..%2Fsecret", "a" * 22, "damaged" + "x" * 15])
+def test_what_was_not_kept_is_gone(visit, tmp_path, name):
+    (tmp_path / "secret.json").write_text("{}")
+    (tmp_path / f"damaged{'x' * 15}.json").write_text("{}")
+    folder = tmp_path if name.startswith("damaged") else tmp_path / "tables"
+    answer = visit(kept=folder).get(f"/api/tables/{name}/replay")
+    assert answer.status_code == 404
+
+
+def test_only_the_newest_games_are_kept(visit, tmp_path):
+    from card_envs.web.sessions import Limits
+
+    client = visit(kept=tmp_path, limits=Limits(tables=2))
+    for number in range(3):
+        if number == 2:
+            client = visit(kept=tmp_path, limits=Limits(tables=2))
+        with talk(client, begin(client, wanted(GAME))) as talking:
+            state = talking.turn(talking.hear("welcome")["state"])
+            talking.ask("look", "frame", step=state["steps"], eyes=0)
+    assert len(list(tmp_path.iterdir())) == 2
+
+
+@each_game
+def test_the_guide_of_a_game_is_given(client, game):
+    answer = client.get(f"/api/games/{game.id}/guide")
+    assert answer.status_code == 200
+    assert answer.text.startswith(f"# {game.title}")
+    assert client.get("/api/games/nothing/guide").status_code == 422
+
+
+def test_the_policy_of_a_run_is_an_agent(tmp_path):
+    from card_envs.agents import policy_path
+
+    game = load_game(GAME.id)
+    shipped = policy_path("ppo", game)
+    run = tmp_path / "runs" / "group" / "demo"
+    run.mkdir(parents=True)
+    menu = AgentMenu([game], runs=tmp_path / "runs")
+    with pytest.raises(ValueError, match="no agent 'run:group/demo'"):
+        menu.make("run:group/demo", game)
+    for path in (shipped, shipped.with_suffix(".json")):
+        (run / path.name).write_bytes(path.read_bytes())
+    assert policy_of_run(run) == run / shipped.name
+    assert menu.make("run:group/demo", game).name == "run:group/demo"
+    (tmp_path / "demo").symlink_to(run)
+    for label in ("run:../demo", "run:", "run:/", "run:group//demo", f"run:{run}"):
+        with pytest.raises(ValueError, match="no agent"):
+            menu.make(label, game)
+
+
+def test_rounds_begin_where_the_scene_has_new_results(visit):
+    client = visit(is_open=True)
+    table = begin(client, wanted(GAME, seat=None))
+    with talk(client, table) as talking:
+        state = talking.hear("welcome")["state"]
+        titles = {}
+        while not state["is_over"]:
+            titles.setdefault(state["frame"]["scene"]["title"], state["steps"])
+            state = talking.ask("advance", "state", step=state["steps"])
+        starts = talking.ask("find_rounds", "rounds")["starts"]
+    assert starts
+    assert {start["title"]: start["step"] for start in starts}.items() <= titles.items()
