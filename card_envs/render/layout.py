@@ -59,7 +59,7 @@ def page(
             text = wrapped(caption, _BODY, look.ink, room - 2 * _PADDING, is_bold=True)
             line = boxed(text, Rect(room, 0, look.pill, 6), _PADDING / 2) if caption else None
             foot = column([_foot(scene, look, room, grids), line], _GAP)
-        for extra in _EXTRA if height else (0,):
+        for extra in (0,) if is_brief or not height else _EXTRA:
             whole = column([head, _table(scene, look, room, extra, 0), foot], _GAP)
             slack = height - 2 * _GAP - whole.height
             if slack >= 0 and whole.width <= room + 1:
