@@ -197,7 +197,9 @@ def observe_table(s, player, out):
     out[index(AT.two_left)] = players_left(s) == 2
     out[index(AT.expert)] = s.expert
     for row in range(NUM_ROWS):
-        write_counts(out, AT.rows + NUM_ANIMALS * row, s.row[row], NUM_ROWS)
+        for animal in range(NUM_ANIMALS):
+            look = share(out, int(s.row[row, animal]), NUM_ROWS)
+            out[index(AT.rows + NUM_ANIMALS * row + animal)] = look
     for q in range(n):
         seat = relative_seat(q, player, n)
         out[index(AT.seats + seat)] = 1.0
@@ -213,7 +215,9 @@ def observe_last_turn(s, q, first, out):
     look = _TAKEN * (int(s.last_action[q]) + 1)
     for k in range(_TAKEN):
         out[index(first + k)] = share(out, _TURN_LOOK[index(look + k)], NUM_ROWS)
-    write_counts(out, first + _TAKEN, s.last_taken[q], NUM_ROWS)
+    for animal in range(NUM_ANIMALS):
+        taken = share(out, int(s.last_taken[q, animal]), NUM_ROWS)
+        out[index(first + _TAKEN + animal)] = taken
 
 
 @inline
