@@ -11,6 +11,7 @@ from functools import partial
 import numpy as np
 import pytest
 from helpers import ALL_GAMES, begin, kit_of, needs_training, network_of
+from onnx_models import counting, onnx_model
 
 import card_envs
 from card_envs.agents import Agent, FunctionAgent, as_agent, choose, imports, make_agent
@@ -309,27 +310,6 @@ def test_the_names_in_the_tables_of_results_can_be_typed():
 # ---------------------------------------------------------------------------------------------
 
 
-def onnx_model(nodes, outputs, inputs=(), metadata=None, constants=None, domain=""):
-    """The bytes of a model: nodes as (operator, inputs, outputs, attributes), inputs and outputs
-    with types and shapes."""
-    from onnx import TensorProto, checker, helper, numpy_helper
-
-    graph = helper.make_graph(
-        [helper.make_node(o, i, out, domain=domain, **how) for o, i, out, how in nodes],
-        "policy",
-        [helper.make_tensor_value_info(n, getattr(TensorProto, t), s) for n, t, s in inputs],
-        [helper.make_tensor_value_info(n, getattr(TensorProto, t), s) for n, t, s in outputs],
-        [numpy_helper.from_array(value, name) for name, value in (constants or {}).items()],
-    )
-    imports_ = [helper.make_opsetid("", 18), helper.make_opsetid("mine", 1)]
-    model = helper.make_model(graph, opset_imports=imports_, ir_version=9)
-    if metadata:
-        helper.set_model_props(model, metadata)
-    if not domain:
-        checker.check_model(model)
-    return model.SerializeToString()
-
-
 OBSERVATION = ("observation", "FLOAT", ["n", D])
 MASK = ("action_mask", "INT8", ["n", A])
 LOGITS = ("logits", "FLOAT", ["n", A])
@@ -390,22 +370,8 @@ def test_integers_are_actions(model):
     assert ranks(agent) == ranks(lambda observation, action_mask: action_mask.argmax(axis=1))
 
 
-def counting(kind="FLOAT"):
-    """A model with a state that counts its decisions: its best actions go down with it."""
-    return onnx_model(
-        [
-            ("Add", ["count", "one"], ["next_count"], {}),
-            ("Mul", ["next_count", "weight"], ["logits"], {}),
-        ],
-        [LOGITS, ("next_count", kind, ["n", 1])],
-        [OBSERVATION, ("count", kind, ["n", 1])],
-        METADATA,
-        {"one": np.ones((1, 1), np.float32), "weight": -np.ones((1, A), np.float32)},
-    )
-
-
 def test_states_are_of_a_game_and_a_seat(model, monkeypatch):
-    agent = model(counting())
+    agent = model(counting(GAME))
     assert isinstance(agent, RecurrentOnnxAgent)
     assert agent.model.states == {"count": (1,)}
     seen = []

@@ -30,13 +30,15 @@ STAY = (
     "card_envs.web",
 )
 # Likewise: open files and windows, what a process has one of, a callback (it belongs to a training
-# loop), a loop over the agents to move, and what a search's kernel is given for one call.
+# loop), a loop over the agents to move, what a search's kernel is given for one call, and the
+# colours with which a picture is drawn.
 STAYING = {
     "AgentIterable",
     "DealsEvalCallback",
     "Evidence",
     "Findings",
     "GameRegistry",
+    "Look",
     "MinariWriter",
     "Room",
     "Window",

@@ -15,6 +15,7 @@ from typing import Any
 
 import helpers
 import numpy as np
+import onnx_models
 
 import card_envs
 from card_envs.agents import (
@@ -26,6 +27,7 @@ from card_envs.agents import (
     choose,
     make_agent,
 )
+from card_envs.agents.onnx import OnnxAgent, OnnxModel, RecurrentOnnxAgent
 from card_envs.agents.programs.reports import ProgramReport
 from card_envs.agents.table import Table
 from card_envs.contract.agent import Agent, Turn, turn_of
@@ -37,9 +39,11 @@ from card_envs.engine.templates import NOBODY
 from card_envs.envs.aec import CardEnv
 from card_envs.envs.learner_games import LearnerGames
 from card_envs.envs.parallel import ParallelCardEnv
+from card_envs.envs.redrawn_worlds import world, worlds
 from card_envs.envs.single_seat import SingleSeatEnv
 from card_envs.envs.single_seat_vector import SingleSeatVectorEnv
 from card_envs.evaluation import Rankings, evaluate, play_deals, run_tournament
+from card_envs.render import picture
 from card_envs.render.text import describe, draw
 from card_envs.text.env import TextEnv
 from card_envs.text.game import Reply
@@ -399,6 +403,26 @@ def make_data_of(game: Game) -> Any:
     return game.fields, game.actions, game.options, game.style, begun, ended
 
 
+def use_world(env: Any) -> list[Any]:
+    seen = [env.states.tobytes(), env.last(), env.clone().states.tobytes()]
+    for _ in range(_AFTER):
+        env.step(env.legal_actions()[0] if env.legal_actions() else None)
+        seen.append(env.last() if env.agents else env.states.tobytes())
+    return seen
+
+
+def use_worlds(batch: Any) -> list[Any]:
+    seen = [batch.observation, batch.action_mask]
+    seen += batch.step(batch.action_mask.argmax(axis=1))
+    return [*seen, *batch.reset(3)]
+
+
+def make_picture(game: Game) -> picture.Picture:
+    env = card_envs.make(game.name)
+    env.reset(seed=1)
+    return picture.draw(game.scene(env.states, 0, 0, 0, True), game.style)
+
+
 def use_as_it_is(value: Any) -> list[Any]:
     return [repr(value)]
 
@@ -535,7 +559,16 @@ TRAVELLERS: dict[str, Traveller] = {
     "search": _agent(_search),
     "tree search": _agent(lambda game: TreeSearchAgent(game, rollouts=8)),
     "program": _agent(lambda game: make_agent(PROGRAM, game)),
+    "model of ONNX": _agent(
+        lambda game: OnnxAgent(OnnxModel(onnx_models.always_first(game)), "onnx")
+    ),
+    "recurrent model": _agent(
+        lambda game: RecurrentOnnxAgent(OnnxModel(onnx_models.counting(game)), "recurrent")
+    ),
     "turn": Traveller(_turn, use_turn),
+    "world": Traveller(lambda game: world(_turn(game), 0, 5), use_world),
+    "worlds": Traveller(lambda game: worlds(_turn(game), 1, 3, 5), use_worlds),
+    "picture": Traveller(make_picture, lambda drawn: [drawn.svg(), drawn.pixels()]),
     "network": Traveller(helpers.network_of, use_network),
     "replay": Traveller(make_replay, lambda replay: [replay.play().tobytes(), replay.to_json()]),
     "recording": Traveller(make_recording, use_recording),
