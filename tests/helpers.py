@@ -328,7 +328,7 @@ def some_positions(
 @cache
 def positions_of(game: Game, num_players: int) -> tuple[np.ndarray, ...]:
     """Many positions of a table, for tests that leave them as they are."""
-    return tuple(some_positions(game, num_players, 240))
+    return tuple(some_positions(game, num_players, 320))
 
 
 def situations_in(game: Game, positions: Iterable[np.ndarray]) -> Counter[str]:

@@ -721,12 +721,12 @@ def test_a_run_without_a_checkpoint_starts_over(tmp_path, monkeypatch):
 
     def interrupt(self, writer):
         if self._learner.decisions >= 128:
-            raise KeyboardInterrupt
+            raise RuntimeError("the power is off")
         evaluate(self, writer)
 
     with monkeypatch.context() as patch:
         patch.setattr(Session, "_evaluate", interrupt)
-        with pytest.raises(KeyboardInterrupt):
+        with pytest.raises(RuntimeError, match="power"):
             train.train(run, command_line="begun", quiet=True)
     assert run.progress
     assert not run.checkpoint_path.exists()

@@ -316,7 +316,8 @@ class SearchAgent(Searcher, FollowingAgent):
             self._game.new_states(count),
             self._min_probability,
             np.empty((count, self._candidates), np.int64),
-            Evidence(
+            np.empty((count, self._candidates, self._rollouts), np.float32),
+            *Evidence(
                 _join_states(self._game, [one.states for one in decisions]),
                 np.array([one.action for one in decisions], np.int64),
                 bounds,
@@ -325,7 +326,6 @@ class SearchAgent(Searcher, FollowingAgent):
                 np.empty((count, self._worlds), np.int64),
                 np.empty((count, self._rollouts), np.float64),
             ),
-            np.empty((count, self._candidates, self._rollouts), np.float32),
         )
 
 

@@ -28,11 +28,11 @@ def search_by_halving(states, i, j, policy, rollouts, seed, worlds, room, gains,
     - origins: records (M,), to be overwritten, as are all arrays that follow
     - min_probability: actions to which the proposer, a network, gives less are not tried
     - candidates: int64 (M, K), for the K <= rollouts actions that are tried at most
-    - evidence: an ``Evidence``
     - values: float32 (M, K, rollouts)
+    - the entries of an ``Evidence``: threads are given no tuples in tuples
     """
-    caution, is_halving, origins, min_probability, all_candidates, evidence, all_values = settings
-    past, past_actions, bounds, recalled, log_weights, slots, counts = evidence
+    caution, is_halving, origins, min_probability, all_candidates, all_values = settings[:6]
+    past, past_actions, bounds, recalled, log_weights, slots, counts = settings[6:]
     candidates, values = all_candidates[j], all_values[j]
     sums, slots, counts = log_weights[j], slots[j], counts[j]
     evidence = Evidence(past, past_actions, bounds, recalled, sums, slots, counts)
