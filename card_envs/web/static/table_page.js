@@ -215,6 +215,7 @@ export class TablePage {
   }
 
   get isDeciding() {
+    if (!this.guide) return false; // what the coach says would move the choices
     const isOwnView = this.frame.scene.observer === this.about.seat && this.frame.step === this.live.steps;
     return this.live.legal.length > 0 && isOwnView && !this.queue.length && !this.isBack && !this.isWaiting && !this.isPausing;
   }
