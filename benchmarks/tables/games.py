@@ -74,7 +74,7 @@ def games(measured: dict[str, Any]) -> str:
             f"How much is luck, for one `{first['agent']}` among `{first['others']}`, "
             f"{settings['deals']:,} deals in all seatings: the rank reward, the standard deviation "
             "of a single game's, and the share of its variance that replaying every deal in all "
-            "seatings removes, beyond what as many games of different deals do (below 0: the games of "
+            "seatings removes, beyond what as many games of different deals do (below 0: games of "
             "one deal are more alike than those of different ones). Two agents whose "
             f"rank rewards differ by {settings['difference']} are told apart (95% interval, 80% of "
             "the time) by so many deals, with so many games; without replaying, by so many games. "
