@@ -161,7 +161,7 @@ def test_parallel_searches_of_several_threads_take_turns(monkeypatch):
 def test_there_are_no_more_rollouts_than_that(game, candidates, rollouts, monkeypatch):
     agent = SearchAgent(game, rollouts=rollouts, candidates=candidates)
     settings = agent._settings(1)
-    values = settings[-1]
+    values = settings[5]
     monkeypatch.setattr(agent, "_settings", lambda count: settings)
     for states in positions_in(game, 3):
         values[:] = np.nan

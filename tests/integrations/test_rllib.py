@@ -84,7 +84,7 @@ class LastLegal:
 
     def forward_inference(self, batch):
         mask = batch["obs"]["action_mask"]
-        return {"action_dist_inputs": mask * np.arange(mask.shape[1])}
+        return {"action_dist_inputs": mask * mask.new_tensor(range(mask.shape[1]))}
 
 
 @pytest.mark.parametrize("game", card_envs.GAMES)
