@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from card_envs.agents.network import metadata_of
@@ -44,15 +46,13 @@ def counting(game: Game, kind: str = "FLOAT") -> bytes:
     )
 
 
-def always_first(game: Game) -> bytes:
-    """A model without a state: the earlier an action, the better."""
+def linear(game: Game, bias: Any, metadata: dict[str, str] | None, batch: Any = "n") -> bytes:
+    """A model whose logits are this bias."""
+    size, inputs = game.num_actions, game.fields.size
     return onnx_model(
         [("Gemm", ["observation", "weight", "bias"], ["logits"], {})],
-        [("logits", "FLOAT", ["n", game.num_actions])],
-        [("observation", "FLOAT", ["n", game.fields.size])],
-        metadata_of(game, "", View()),
-        {
-            "weight": np.zeros((game.fields.size, game.num_actions), np.float32),
-            "bias": -np.arange(game.num_actions, dtype=np.float32),
-        },
+        [("logits", "FLOAT", [batch, size])],
+        [("observation", "FLOAT", [batch, inputs])],
+        metadata,
+        {"weight": np.zeros((inputs, size), np.float32), "bias": np.asarray(bias, np.float32)},
     )

@@ -9,6 +9,7 @@ import sys
 from functools import partial
 
 import numpy as np
+import onnx_models
 import pytest
 from helpers import ALL_GAMES, begin, kit_of, needs_training, network_of
 from onnx_models import counting, onnx_model
@@ -317,14 +318,8 @@ METADATA = metadata_of(GAME, "", View())
 
 
 def linear(bias, metadata=METADATA, batch="n"):
-    """Logits that are this bias."""
-    return onnx_model(
-        [("Gemm", ["observation", "weight", "bias"], ["logits"], {})],
-        [("logits", "FLOAT", [batch, A])],
-        [("observation", "FLOAT", [batch, D])],
-        metadata,
-        {"weight": np.zeros((D, A), np.float32), "bias": np.asarray(bias, np.float32)},
-    )
+    """Logits that are this bias, in the game of these tests."""
+    return onnx_models.linear(GAME, bias, metadata, batch)
 
 
 def first_legal_model():

@@ -560,7 +560,9 @@ TRAVELLERS: dict[str, Traveller] = {
     "tree search": _agent(lambda game: TreeSearchAgent(game, rollouts=8)),
     "program": _agent(lambda game: make_agent(PROGRAM, game)),
     "model of ONNX": _agent(
-        lambda game: OnnxAgent(OnnxModel(onnx_models.always_first(game)), "onnx")
+        lambda game: OnnxAgent(
+            OnnxModel(onnx_models.linear(game, -np.arange(game.num_actions), None)), "onnx"
+        )
     ),
     "recurrent model": _agent(
         lambda game: RecurrentOnnxAgent(OnnxModel(onnx_models.counting(game)), "recurrent")

@@ -30,7 +30,7 @@ from training.runs.keys import Section, check, load, read_yaml, with_overrides
 from training.runs.records import command_as_typed, identity, read_json, versions, write_or_print
 from training.runs.run import Run, use_threads
 from training.runs.tasks import add_jobs_argument, do_calls
-from training.train import make_learner, train_or_resume
+from training.train import decisions_a_second, train_or_resume
 
 # The deals on which policies are compared are not those of a run's own evaluations.
 _DEALS_SEED = 2_000_003
@@ -91,8 +91,11 @@ def run_one(
     finished, noted = folder / "measured.json", folder / "config.yaml"
     if study.cpu_minutes is not None:
         begun = read_yaml(noted)["decisions"] if noted.exists() else 0
-        decisions = begun or _decisions_in(study.cpu_minutes, Run(config, folder))
-        config = config.model_copy(update={"decisions": decisions})
+        if not begun:
+            use_threads(config.threads)
+            rate = decisions_a_second(Run(config, folder), 6)
+            begun = round(rate * 60 * study.cpu_minutes)
+        config = config.model_copy(update={"decisions": begun})
     run = Run(config, folder)
     begin = time.process_time()
     policy = train_or_resume(run, command_line)
@@ -114,21 +117,6 @@ def run_one(
     }
     write_json(finished, {"how": how, "measured": measured})
     return measured
-
-
-def _decisions_in(cpu_minutes: float, run: Run[Config]) -> int:
-    """How many decisions a run learns from in so much of the processor's time."""
-    use_threads(run.config.threads)
-    learner = make_learner(run)
-    learner.begin()
-    begin, first = 0.0, 0
-    for iteration in range(8):
-        if iteration == 2:  # all is compiled
-            begin, first = time.process_time(), learner.decisions
-        learner.collect()
-        learner.update()
-    rate = (learner.decisions - first) / (time.process_time() - begin)
-    return round(rate * 60 * cpu_minutes)
 
 
 def ranks_against(

@@ -42,6 +42,17 @@ def add_game_argument(parser: argparse.ArgumentParser, name: str = "game", **kwa
     parser.add_argument(name, **how).completer = lambda **_: [*GAMES]  # type: ignore[attr-defined]
 
 
+def add_table_argument(parser: argparse.ArgumentParser) -> None:
+    """Add ``--agents A …``, the agents of one table."""
+    parser.add_argument(
+        "--agents",
+        nargs="+",
+        required=True,
+        metavar="A",
+        help=f"the table, one agent for each player: {AGENTS}",
+    )
+
+
 def add_options_argument(
     parser: argparse.ArgumentParser, what: str = "options of the game"
 ) -> None:

@@ -38,13 +38,7 @@ def add_evaluate(subparsers: Subparsers) -> None:
     """
     parser = subparsers.add_parser("evaluate", help=_EVALUATE, description=_EVALUATE)
     arguments.add_game_argument(parser)
-    parser.add_argument(
-        "--agents",
-        nargs="+",
-        required=True,
-        metavar="A",
-        help=f"the table, one agent for each player: {arguments.AGENTS}",
-    )
+    arguments.add_table_argument(parser)
     _add_deals_arguments(parser, "deals", 1000)
     parser.set_defaults(run=_run_evaluate)
 

@@ -31,13 +31,7 @@ def add_record(subparsers: Any) -> None:
     """
     parser = subparsers.add_parser("record", help=_RECORD, description=_RECORD)
     arguments.add_game_argument(parser)
-    parser.add_argument(
-        "--agents",
-        nargs="+",
-        required=True,
-        metavar="A",
-        help=f"the table, one agent for each player: {arguments.AGENTS}",
-    )
+    arguments.add_table_argument(parser)
     parser.add_argument("--games", type=int, required=True, metavar="N", help="number of games")
     parser.add_argument(
         "--out",

@@ -23,6 +23,22 @@ _PACKAGE = str(Path(__file__).parent.parent)
 
 
 @contextmanager
+def handling(
+    handler: Callable[[int, FrameType | None], None], numbers: Iterable[int]
+) -> Iterator[None]:
+    """Within it these signals call the handler; outside the main thread it changes nothing."""
+    before = {}
+    for number in numbers:
+        with suppress(ValueError):  # signals are the main thread's
+            before[number] = signal.signal(number, handler)
+    try:
+        yield
+    finally:
+        for number, former in before.items():
+            signal.signal(number, former)
+
+
+@contextmanager
 def _stopping_interrupts() -> Iterator[None]:
     """What stops the process, such as a batch queue or the end of a terminal's session, interrupts
     the command as Ctrl-C does."""
@@ -30,17 +46,10 @@ def _stopping_interrupts() -> Iterator[None]:
     def interrupt(number: int, frame: FrameType | None) -> None:
         raise KeyboardInterrupt
 
-    before = {}
-    for name in ("SIGTERM", "SIGHUP"):  # the second one is POSIX's
-        number = getattr(signal, name, None)
-        if number is not None and signal.getsignal(number) != signal.SIG_IGN:  # as nohup says
-            with suppress(ValueError):  # signals are the main thread's
-                before[number] = signal.signal(number, interrupt)
-    try:
+    there = [getattr(signal, name, None) for name in ("SIGTERM", "SIGHUP")]  # POSIX's the second
+    numbers = [n for n in there if n is not None and signal.getsignal(n) != signal.SIG_IGN]  # nohup
+    with handling(interrupt, numbers):
         yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
 
 
 @contextmanager

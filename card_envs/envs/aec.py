@@ -414,7 +414,7 @@ class CardEnv(OneThread, AECEnv[str, Observation, int]):
         nor the dead steps after the end are included.
         """
         self._check_reset("save")
-        return Replay.of(self._ongoing).to_json().encode()
+        return Replay.of(self).to_json().encode()
 
     @one_thread_at_a_time
     def load(self, data: bytes) -> None:

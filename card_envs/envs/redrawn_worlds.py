@@ -31,11 +31,6 @@ class WorldEnv(CardEnv):
         """
         raise ValueError("a world has no history: it begins in the middle of a game")
 
-    def save(self) -> bytes:
-        """Raise a ValueError, as :attr:`history` does."""
-        self.history  # noqa: B018
-        return b""
-
 
 class WorldBatch(BatchEngine):
     """The batch of :func:`worlds`: ``reset`` draws new worlds of the same turn."""
