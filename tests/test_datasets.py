@@ -27,8 +27,16 @@ import card_envs
 from card_envs.agents import agent_names, choose, make_agent
 from card_envs.agents.network import write_policy
 from card_envs.commands.cli import main
+from card_envs.contract.agent import turn_of
 from card_envs.contract.game import View
-from card_envs.datasets import Recording, recording
+from card_envs.contract.outcome import RANK
+from card_envs.datasets import (
+    Recording,
+    games_of_dataset,
+    hash_dataset,
+    recording,
+    search_decisions,
+)
 from card_envs.engine.history import Replay
 from card_envs.engine.seeds import seat_of
 from card_envs.envs.single_seat import SingleSeatEnv
@@ -460,6 +468,139 @@ def test_of_forfeited_games_there_is_no_minari_dataset(minari, capsys):
 def test_without_minari_the_extra_is_named(capsys, monkeypatch):
     monkeypatch.setitem(sys.modules, "minari", None)
     assert "card_envs[datasets]" in error_of(command("--minari", "test-v0"), capsys)
+
+
+# ---------------------------------------------------------------------------------------------
+# Datasets as replays
+# ---------------------------------------------------------------------------------------------
+
+
+def test_a_dataset_is_replayed_like_a_file(minari, capsys, monkeypatch, tmp_path):
+    """Games are counted from 1 as in a file, and are those of the episodes."""
+    monkeypatch.setattr(recording, "_GAMES_AT_ONCE", 2)
+    out = tmp_path / "games.jsonl"
+    assert main(command("--minari", "some/test-v0", "--out", out)) == 0
+    dataset = minari.load_dataset("some/test-v0")
+    path = games_of_dataset("some/test-v0")
+    assert path.read_bytes() == out.read_bytes()
+    seeds = [metadata["seed"] for metadata in dataset.storage.get_episode_metadata(range(3))]
+    assert [replay.seed for replay in Replay.load_all(path)] == seeds
+    folder = tmp_path / "minari" / "some" / "test-v0"
+    for number, seed in enumerate(seeds, 1):
+        for name in ("some/test-v0", str(folder)):
+            capsys.readouterr()
+            assert main(["replay", name, "--game", str(number)]) == 0
+            assert f"seed {seed}, " in capsys.readouterr().out
+    assert "has 3 games, so no game 4" in error_of(["replay", str(folder), "--game", "4"], capsys)
+
+
+def test_games_without_an_episode_are_no_replays_of_a_dataset(minari):
+    n = GAME.max_players
+    arguments = ["record", GAME.id, "--agents", *["random"] * n, "--games", "20"]
+    assert main([*arguments, "--minari", "test-v0", "--option", "max_steps=1"]) == 0
+    episodes = minari.load_dataset("test-v0").total_episodes
+    assert episodes < 20
+    assert len(list(Replay.load_all(games_of_dataset("test-v0")))) == episodes
+
+
+def test_a_dataset_that_cannot_be_replayed(minari, capsys, tmp_path):
+    assert main(command("--minari", "test-v0")) == 0
+    path = games_of_dataset("test-v0")
+    lines = path.read_text("utf-8").splitlines()
+    path.write_text("\n".join([lines[0], lines[1][:-60], lines[2]]), "utf-8")
+    error = error_of(["replay", "test-v0", "--game", "2"], capsys)
+    assert "games.jsonl, line 2: " in error
+    path.write_text("\n".join([lines[0].replace('"seed": ', '"seed": 1'), *lines[1:]]), "utf-8")
+    assert "games.jsonl: this saved game is damaged" in error_of(["replay", "test-v0"], capsys)
+    path.unlink()
+    error = error_of(["replay", "test-v0"], capsys)
+    assert "test-v0 cannot be replayed: it has no data/games.jsonl" in error
+    assert "there is no Minari dataset none-v0: " in error_of(["replay", "none-v0"], capsys)
+    assert "there is no Minari dataset " in error_of(["replay", str(tmp_path)], capsys)
+
+
+def test_a_datasets_hash_is_that_of_what_is_read(minari, capsys):
+    hashes = []
+    for name, seed in (("one-v0", 0), ("two-v0", 0), ("three-v0", 1)):
+        assert main(command("--minari", name, "--seed", seed)) == 0
+        dataset = minari.load_dataset(name)
+        hashes.append(hash_dataset(dataset))
+        assert dataset.storage.metadata["card_envs"]["sha256"] == hashes[-1]
+        assert f"SHA-256 of its arrays: {hashes[-1]}" in capsys.readouterr().err
+    assert hashes[0] == hashes[1] != hashes[2]
+
+
+# ---------------------------------------------------------------------------------------------
+# Values
+# ---------------------------------------------------------------------------------------------
+
+
+SEARCH = "search:8,policy=random"
+
+
+def test_values_are_what_the_search_finds_and_its_worlds_can_be_drawn_again(minari, capsys):
+    n, options = GAME.min_players, {**kit_of(GAME).short_options, "reward": "score"}
+    given = ["--option", *(f"{name}={value}" for name, value in options.items())]
+    arguments = command("--minari", "test-v0", "--values", SEARCH, *given, agents=[SEARCH] * n)
+    assert main(arguments) == 0
+    dataset = minari.load_dataset("test-v0")
+    assert dataset.storage.metadata["card_envs"]["values"] == SEARCH
+    assert dataset.storage.metadata["card_envs"]["sha256"] == hash_dataset(dataset)
+    agent = make_agent(SEARCH, GAME)
+    replays = Replay.load_all(games_of_dataset("test-v0"))
+    for episode, replay in zip(dataset.iterate_episodes(), replays, strict=True):
+        infos, seat, row = episode.infos, seat_of(replay.seed, n), 0
+        assert {len(array) for array in infos.values()} == {len(episode.actions) + 1}
+        assert np.array_equal(infos["choice"][:-1], episode.actions)  # what the search itself plays
+        assert infos["choice"][-1] == -1
+        assert not infos["visits"][-1].any()
+        follower = agent.follow(None)
+        for states, action in replay.steps():
+            if states["current_player"][0] == seat:
+                turn = turn_of(GAME, states, np.array([0]), agent.view)
+                found = follower.search(turn)
+                tried = infos["candidates"][row][infos["candidates"][row] >= 0]
+                assert tried.tolist() == np.flatnonzero(found.visits[0]).tolist()
+                for name in ("values", "errors", "visits"):
+                    written = infos[name][row][: len(tried)]
+                    expected = getattr(found, name)[0, tried].astype(written.dtype)
+                    np.testing.assert_array_equal(written, expected)
+                assert infos["worlds_seed"][row] == found.seeds[0]
+                assert turn.action_mask[0, tried].all()
+                row += 1
+            follower.watch(states, 0, action)
+        end = replay_by_rank(replay)
+        assert np.unique(infos["outcome"]).tolist() == [end["rewards"][0, seat]]
+
+
+def replay_by_rank(replay):
+    """The last record of the game, had it paid rank rewards."""
+    states = replay.begin()
+    states["reward_mode"] = RANK
+    for _ in replay.steps(states):
+        pass
+    return states
+
+
+@pytest.mark.parametrize(
+    ("more", "message"),
+    [
+        (["--values", SEARCH], "replays hold no values; it is for --minari"),
+        (["--minari", "test-v0", "--values", "random"], "must be search:N, such as search:64"),
+        (["--minari", "test-v0", "--values", "search:8,method=tree"], "with method=halving"),
+        (["--minari", "test-v0", "--values", "search:x"], "rollouts must be a whole number"),
+    ],
+)
+def test_wrong_values(more, message, minari, capsys, tmp_path):
+    out = [] if "--minari" in more else ["--out", tmp_path / "games.jsonl"]
+    assert message in error_of(command(*more, *out), capsys)
+
+
+def test_the_search_must_be_of_the_game():
+    game = next(game for game in ALL_GAMES if game is not GAME)
+    [batch] = Recording(GAME, ["random"] * GAME.min_players, 1)
+    with pytest.raises(ValueError, match=f"searches {game.name}, not {GAME.name}"):
+        next(search_decisions(batch, make_agent("search:8,policy=random", game)))
 
 
 # ---------------------------------------------------------------------------------------------

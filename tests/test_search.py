@@ -26,7 +26,7 @@ from hidden import redrawn
 
 from card_envs.agents import NetworkAgent, SearchAgent, TreeSearchAgent, make_agent
 from card_envs.agents.network import Network, write_policy
-from card_envs.agents.search.halving import count_worlds, decide, keep_best
+from card_envs.agents.search.halving import count_worlds, decide, keep_best, standard_error
 from card_envs.agents.search.tree import (
     AVAILABLE,
     CHILD,
@@ -196,18 +196,22 @@ def test_what_a_search_finds_out(game):
         for states in positions_in(game, 3):
             worlds = agent.work[0]
             turn = turn_of(game, states, np.array([0]), agent.view)
-            (action,), (values,), (visits,) = agent.search(turn)
+            (action,), (values,), (visits,), (errors,), (seed,) = agent.search(turn)
             legal = turn.action_mask[0] == 1
             if legal.sum() == 1:
                 assert not visits.any()
+                assert seed == 0
                 assert agent.work[0] == worlds
                 continue
             assert not visits[~legal].any()
             np.testing.assert_array_equal(np.isfinite(values), visits > 0)
             assert (np.abs(values[visits > 0]) <= 1.0).all()
+            is_tree = isinstance(agent, TreeSearchAgent)
+            assert seed
+            np.testing.assert_array_equal(np.isfinite(errors), (visits > 1) & (not is_tree))
             assert chosen_by(agent, game, states) == [action]
             assert visits[action] == visits.max()
-            if isinstance(agent, TreeSearchAgent):
+            if is_tree:
                 assert values[action] == values[visits == visits.max()].max()
                 assert visits.sum() == ROLLOUTS == (agent.work[0] - worlds) // 2
             else:
@@ -476,6 +480,16 @@ def test_the_best_half_and_the_proposed_one_stay():
     for c, row in zip(candidates, values, strict=True):
         assert row[:3].tolist() == pytest.approx([means[c]] * 3)
     assert keep_best(candidates, values, np.ones(4), 2, 3) == 2
+
+
+def test_standard_errors_of_values():
+    values = np.random.default_rng(0).normal(size=9).astype(np.float32)
+    expected = values.astype(float).std(ddof=1) / 3.0
+    for weight in (1.0, 2.0):
+        assert standard_error(values, np.full(9, weight), 9) == pytest.approx(expected)
+    assert standard_error(values, np.array([5.0] + [1.0] * 8), 9) > expected / 2
+    assert np.isnan(standard_error(values, np.ones(9), 1))
+    assert np.isnan(standard_error(values, np.array([1.0, 0.0]), 2))
 
 
 def test_worlds_count_as_often_as_they_were_drawn():

@@ -8,8 +8,10 @@ from collections.abc import Iterable
 from contextlib import ExitStack
 from typing import Any
 
+from card_envs.agents import SearchAgent, make_agent
+from card_envs.agents.search.names import is_search
 from card_envs.commands import arguments, running
-from card_envs.contract.game import VIEW_OPTIONS
+from card_envs.contract.game import VIEW_OPTIONS, Game
 from card_envs.datasets.minari_dataset import MinariWriter
 from card_envs.datasets.recording import RecordedGames, Recording
 from card_envs.games import load_game
@@ -46,6 +48,12 @@ def add_record(subparsers: Any) -> None:
         "learning",
     )
     parser.add_argument(
+        "--values",
+        metavar="search:N",
+        help="for --minari: a search that tries other actions at each decision; their values are "
+        "written beside the one that was taken",
+    )
+    parser.add_argument(
         "--seed", type=int, default=0, metavar="S", help="other seeds give other games (default: 0)"
     )
     arguments.add_options_argument(
@@ -64,10 +72,11 @@ def _run_record(args: argparse.Namespace) -> None:
         raise ValueError(f"--option {of_view[0]}: replays hold no observations; it is for --minari")
     _, view = game.split_options(given)
     options = {name: value for name, value in given.items() if name not in of_view}
+    searcher = None if args.values is None else _searcher(game, args)
     recording = Recording(game, args.agents, args.games, args.seed, options)
     minari = None
     if args.minari is not None:
-        minari = MinariWriter(args.minari, recording, args.agents, view)
+        minari = MinariWriter(args.minari, recording, args.agents, view, searcher)
 
     left_by_others = [] if args.out is None else left_beside(args.out)
     if minari is not None:
@@ -102,10 +111,23 @@ def _run_record(args: argparse.Namespace) -> None:
         print(f"{args.out}: a line of JSON for each game.", file=sys.stderr)
     if minari is not None:
         print(
-            f"{minari.path}: {counted(minari.episodes, 'episode')} of {args.agents[0]}.",
+            f"{minari.path}: {counted(minari.episodes, 'episode')} of {args.agents[0]}, "
+            f"{counted(minari.decisions, 'decision')}.\nSHA-256 of its arrays: {minari.sha256}",
             file=sys.stderr,
         )
     running.check_answers(recording.take_reports())
+
+
+def _searcher(game: Game, args: argparse.Namespace) -> SearchAgent:
+    if args.minari is None:
+        raise ValueError("--values: replays hold no values; it is for --minari")
+    agent = make_agent(args.values, game) if is_search(args.values) else None
+    if not isinstance(agent, SearchAgent):
+        raise ValueError(
+            f"--values must be search:N, such as search:64, with method=halving: only its values "
+            f"have standard errors; got {args.values!r}"
+        )
+    return agent
 
 
 def _with_progress(recording: Recording) -> Iterable[RecordedGames]:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import argparse
+import re
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,6 +15,7 @@ from card_envs.commands.arguments import output_file
 from card_envs.contract.observing import MEMORY_PERFECT
 from card_envs.contract.scene import Scene, mover
 from card_envs.contract.style import Style
+from card_envs.datasets import games_of_dataset
 from card_envs.engine.history import Replay
 from card_envs.games import load_game
 from card_envs.render import picture, text
@@ -24,6 +27,7 @@ from card_envs.utils.files import write_output
 from card_envs.utils.words import counted
 
 _RULE = "-" * 80
+_DATASET = re.compile(r"[\w/-]+-v\d+", re.ASCII)
 
 
 def add_replay(subparsers: Any) -> None:
@@ -37,7 +41,9 @@ def add_replay(subparsers: Any) -> None:
     parser = subparsers.add_parser(
         "replay", help="show a replay file in words, or draw pictures or a video of it"
     )
-    parser.add_argument("file", metavar="FILE")
+    parser.add_argument(
+        "file", metavar="FILE", help="a replay file, or the name or folder of a Minari dataset"
+    )
     parser.add_argument(
         "--game",
         type=int,
@@ -87,7 +93,7 @@ def _run_replay(args: argparse.Namespace) -> None:
     perspective = int(args.perspective) if str(args.perspective).isdecimal() else args.perspective
     if perspective is None and (args.video or (args.at and len(args.at) > 1)):
         perspective = 0  # from one side of the table
-    replay = Replay.load(args.file, args.game)
+    replay = Replay.load(_file_with_games(args.file), args.game)
     game = load_game(replay.game)
     renderer = TableRenderer(game, None, perspective, [], replay.options["num_players"])
     moments = list(_moments(replay, renderer, perspective))
@@ -107,6 +113,13 @@ def _run_replay(args: argparse.Namespace) -> None:
             print(
                 *[f"\n{moment.move}"] * bool(moment.move), _RULE, text.draw(moment.scene), sep="\n"
             )
+
+
+def _file_with_games(name: str) -> Path:
+    path = Path(name)
+    if path.is_dir() or (not path.exists() and _DATASET.fullmatch(name)):
+        return games_of_dataset(name)
+    return path
 
 
 class _Moment(NamedTuple):

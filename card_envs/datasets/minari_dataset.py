@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 import copy
+import hashlib
 import os
 import shutil
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from itertools import repeat
 from pathlib import Path
 from types import TracebackType
 from typing import Any
 
 import gymnasium
 
+from card_envs.agents import SearchAgent
 from card_envs.contract.game import View
+from card_envs.datasets.reading import GAMES_FILE, add_episode
 from card_envs.datasets.recording import RecordedGames, Recording, SeatDecisions
+from card_envs.datasets.searching import SearchedDecisions, search_decisions
 from card_envs.envs.observation_space import observation_space
 from card_envs.utils.extras import import_extra
 from card_envs.utils.files import left_beside, path_beside
@@ -32,22 +37,30 @@ class MinariWriter:
 
     An episode is a game: what the environment that ``recover_environment`` gives would return for
     the same seed and actions (if the agent itself is ``random``, only cards and seats are the
-    same). It is a context, at whose end there is a dataset: until then it is built in a hidden
-    folder. If what is in the context fails or is interrupted, or there was no decision, nothing is
-    left.
+    same). Beside the arrays are the games as replays, a line for each episode. It is a context, at
+    whose end there is a dataset: until then it is built in a hidden folder. If what is in the
+    context fails or is interrupted, or there was no decision, nothing is left.
 
     Args:
         name: The dataset's id, such as ``"beaver_gang/heuristic-v0"``; it must not exist yet.
         recording: The games that will be given to :meth:`add`.
         agents: The agents' names, in the recording's order.
         view: How the first agent's seat observes.
+        searcher: Searches each decision too; what it finds are the episodes' infos.
 
     Raises:
         ValueError: The name is not one of Minari's, or there is such a dataset.
         MissingExtraError: minari is not installed.
     """
 
-    def __init__(self, name: str, recording: Recording, agents: Sequence[str], view: View) -> None:
+    def __init__(
+        self,
+        name: str,
+        recording: Recording,
+        agents: Sequence[str],
+        view: View,
+        searcher: SearchAgent | None = None,
+    ) -> None:
         self._minari = import_extra("minari", _EXTRA)
         import_extra("h5py", _EXTRA)
         import_extra("PIL", _EXTRA)  # Minari's storage imports it
@@ -70,9 +83,11 @@ class MinariWriter:
         self._recording = recording
         self._agents = list(agents)
         self._view = view
+        self._searcher = searcher
+        self._hash = hashlib.sha256()
         self._forfeited = 0
-        #: How many episodes have been written.
-        self.episodes = 0
+        #: How many episodes and decisions have been written.
+        self.episodes = self.decisions = 0
         self._dataset: Any = None
 
     def _check_free(self) -> None:
@@ -102,6 +117,9 @@ class MinariWriter:
                 f"no Minari dataset was written: all games ended before the first decision of "
                 f"{self._agents[0]}: max_steps={self._recording.options['max_steps']} is too small"
             )
+        storage = self._dataset.storage
+        about = {**storage.metadata["card_envs"], "sha256": self.sha256}
+        storage.update_metadata({"card_envs": about})
         self._check_free()
         groups = self._minari.namespace
         if self._group is not None and self._group not in groups.list_local_namespaces():
@@ -111,21 +129,33 @@ class MinariWriter:
     def add(self, games: RecordedGames) -> None:
         """Write the first agent's decisions in these games."""
         self._forfeited += games.forfeited
-        episodes = [
-            self._episode(decisions) for decisions in games.first_agents_decisions(self._view)
-        ]
+        searched = search_decisions(games, self._searcher) if self._searcher else repeat(None)
+        own = games.first_agents_decisions(self._view)
+        episodes = [self._episode(*pair) for pair in zip(own, searched, strict=False)]
         if not episodes:
             return
         if self._dataset is None:
             self._dataset = self._create()
         storage = self._dataset.storage
-        arrays = [a for e in episodes for a in (*e.observations.values(), e.actions, e.rewards)]
-        size = sum(array.nbytes for array in arrays) + _BYTES_OF_AN_EPISODE * len(episodes)
+        size = _BYTES_OF_AN_EPISODE * len(episodes)
+        for episode in episodes:
+            arrays = (*episode.observations.values(), *(episode.infos or {}).values())
+            size += sum(array.nbytes for array in (*arrays, episode.actions, episode.rewards))
+            add_episode(self._hash, episode)
         _reserve(storage.data_path / "main_data.hdf5", size)
         storage.update_episodes(episodes)
+        lines = {replay.seed: f"{replay.to_json()}\n" for replay in games.replays()}
+        with (storage.data_path / GAMES_FILE).open("a", encoding="utf-8", newline="\n") as file:
+            file.writelines(lines[episode.seed] for episode in episodes)
         self.episodes = int(storage.total_episodes)
+        self.decisions = int(storage.total_steps)
 
-    def _episode(self, decisions: SeatDecisions) -> Any:
+    @property
+    def sha256(self) -> str:
+        """The hash of what has been written, which is that of ``hash_dataset``."""
+        return self._hash.hexdigest()
+
+    def _episode(self, decisions: SeatDecisions, searched: SearchedDecisions | None) -> Any:
         last = [*[False] * (len(decisions.actions) - 1), True]
         return self._minari.data_collector.EpisodeBuffer(
             seed=decisions.seed,
@@ -137,6 +167,7 @@ class MinariWriter:
             rewards=decisions.rewards,
             terminations=[end and decisions.terminated for end in last],
             truncations=[end and decisions.truncated for end in last],
+            infos=None if searched is None else vars(searched),
         )
 
     def _create(self) -> Any:
@@ -185,6 +216,7 @@ class MinariWriter:
                     "agents": self._agents,
                     "seed": recording.seed,
                     "games": recording.games,
+                    "values": None if self._searcher is None else self._searcher.name,
                 }
             }
         )

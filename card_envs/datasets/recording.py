@@ -107,7 +107,7 @@ class RecordedGames:
         """
         if not len(self):
             return
-        states = self._begun()
+        states = self.begin()
         counts = np.zeros(len(self), np.int64)
         compile_for(self.game, count_decisions)(
             states, self.actions, self.decisions, self.seats, counts
@@ -118,7 +118,7 @@ class RecordedGames:
         observation = np.zeros((total, self.game.fields.size), np.float32)
         action_mask = np.zeros((total, self.game.num_actions), np.int8)
         actions, rewards = np.zeros(total, np.int64), np.zeros(total)
-        states = self._begun()
+        states = self.begin()
         compile_for(self.game, write_decisions)(
             states,
             self.actions,
@@ -144,7 +144,7 @@ class RecordedGames:
                 bool(states["truncated"][i]),
             )
 
-    def _begun(self) -> NDArray[np.void]:
+    def begin(self) -> NDArray[np.void]:
         """The games' records at their beginning."""
         states = self.game.new_states(len(self))
         everything = np.arange(len(self))

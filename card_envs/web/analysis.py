@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from card_envs.agents import Agent, NetworkAgent, Turn
+from card_envs.agents.search.rollouts import Found
 from card_envs.contract.agent import Follower, FollowingAgent, checked_actions, turn_of
 from card_envs.contract.game import Game
 from card_envs.contract.observing import MEMORY_PERFECT
@@ -27,10 +28,8 @@ _SHOWN = 8
 class _Searcher(Protocol):
     """An agent, or its follower, that tells what it found out about each action."""
 
-    def search(
-        self, turn: Turn
-    ) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.int64]]:
-        """Actions (M,), values (M, A), NaN where nothing was tried, and rollouts (M, A)."""
+    def search(self, turn: Turn) -> Found:
+        """The choices, and what it found out."""
 
 
 def advise(
@@ -56,15 +55,15 @@ def advise(
         follower: The agent's, if it has been told of the game.
     """
     turn = turn_of(game, states, np.array([0]), agent.view)
-    values = counts = None
+    found: Found | None = None
     asked = agent if follower is None else follower
 
     def act(turn: Turn) -> NDArray[np.int64]:
-        nonlocal values, counts
+        nonlocal found
         if not isinstance(asked, _Searcher):
             return agent.act(turn)
-        actions, values, counts = asked.search(turn)
-        return actions
+        found = asked.search(turn)
+        return found.actions
 
     choice = int(checked_actions(agent, turn, act)[0])
     legal = np.flatnonzero(turn.action_mask[0]).tolist()
@@ -73,10 +72,10 @@ def advise(
         for action, share in enumerate(agent.probabilities(turn)[0].tolist()):
             if action in opinions:
                 opinions[action]["probability"] = share
-    if values is not None and counts is not None:
-        for action in np.flatnonzero(~np.isnan(values[0])).tolist():
-            opinions[action]["value"] = float(values[0, action])
-            opinions[action]["count"] = int(counts[0, action])
+    if found is not None:
+        for action in np.flatnonzero(found.visits[0]).tolist():
+            opinions[action]["value"] = float(found.values[0, action])
+            opinions[action]["count"] = int(found.visits[0, action])
     best = sorted(opinions.values(), key=lambda opinion: _rank(opinion, choice))
     shown = best[:_SHOWN] + [o for o in best[_SHOWN:] if o["action"] == played]
     if not any("value" in o or "probability" in o for o in shown):

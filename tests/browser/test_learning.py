@@ -197,16 +197,22 @@ def test_a_surprise_is_a_game(visit, serve):
     page.locator(".board .table").wait_for(timeout=90_000)
 
 
-def test_a_game_of_a_recording_and_a_moment_of_it(visit, serve, tmp_path):
+@pytest.mark.parametrize("is_dataset", [False, True], ids=["file", "dataset"])
+def test_a_game_of_a_recording_and_a_moment_of_it(visit, serve, tmp_path, is_dataset):
     game = load_game(GAME.id)
     agents = [make_agent("random", game) for _ in range(game.default_players)]
     options = kit_of(GAME).short_options
     recording = Recording(game.id, agents, games=3, seed=1, options=options)
     lines = [replay.to_json() for batch in recording for replay in batch.replays()]
-    file = tmp_path / "games.jsonl"
+    (tmp_path / "data").mkdir()
+    file = tmp_path / "data" / "games.jsonl"
     file.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    (tmp_path / "data" / "main_data.hdf5").write_bytes(b"not read")
     page = visit(f"{serve()}#watch")
-    page.locator("#file").set_input_files(file)
+    if is_dataset:
+        page.locator("#dataset").set_input_files(tmp_path)
+    else:
+        page.locator("#file").set_input_files(file)
     page.locator("#number").fill("2")
     page.get_by_role("button", name="Look at it").click()
     page.locator(".board .table").wait_for()

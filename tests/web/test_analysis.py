@@ -14,6 +14,7 @@ from card_envs.agents import (
     agent_names,
     make_agent,
 )
+from card_envs.agents.search.rollouts import Found
 from card_envs.contract.agent import Follower, turn_of
 from card_envs.engine.history import Replay
 from card_envs.web.analysis import advise, find_disputes, follower_told
@@ -41,7 +42,8 @@ class StubSearcher(Agent):
             for k, action in enumerate(np.flatnonzero(mask)[:2]):
                 values[row, action] = -0.25 + 0.5 * k
                 counts[row, action] = 10 + k
-        return self.act(turn), values, counts
+        errors, seeds = np.full_like(values, np.nan), np.zeros(len(turn), np.uint64)
+        return Found(self.act(turn), values, counts, errors, seeds)
 
 
 @pytest.mark.parametrize("game", WITH_POLICY)

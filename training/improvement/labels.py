@@ -159,15 +159,14 @@ def _label(
 ) -> Labels:
     """Labels of some games' positions, as many as are wanted, where several actions were tried."""
     turn = _turn(games, indices)
-    _, values, visits = follower.search(turn)
-    chosen = np.flatnonzero((visits > 0).sum(axis=1) > 1)[:wanted]
-    values, visits = values[chosen], visits[chosen]
-    order = np.argsort(visits == 0, axis=1, kind="stable")[:, :candidates]
-    tried = np.take_along_axis(visits, order, axis=1) > 0
+    found = follower.search(turn)
+    chosen = np.flatnonzero((found.visits > 0).sum(axis=1) > 1)[:wanted]
+    actions = found.candidates(candidates)[chosen]
+    values = np.take_along_axis(found.values[chosen], actions, axis=1)
     units = np.rint(turn.observation[chosen] * games.game.fields.scale)
     return Labels(
         units.astype(np.uint8),
         turn.action_mask[chosen],
-        np.where(tried, order, -1).astype(np.int16),
-        np.where(tried, np.take_along_axis(values, order, axis=1), 0.0).astype(np.float32),
+        actions.astype(np.int16),
+        np.where(actions >= 0, values, 0.0).astype(np.float32),
     )

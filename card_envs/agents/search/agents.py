@@ -18,7 +18,7 @@ from card_envs.agents.network import NetworkAgent
 from card_envs.agents.search.compilation import compile_search
 from card_envs.agents.search.halving import search_by_halving
 from card_envs.agents.search.likely_worlds import Evidence
-from card_envs.agents.search.rollouts import NUM_COUNTS, Findings, RolloutPolicy, Room
+from card_envs.agents.search.rollouts import NUM_COUNTS, Findings, Found, RolloutPolicy, Room
 from card_envs.agents.search.tree import MAX_DEPTH, NODE_SIZE, search_by_tree
 from card_envs.contract.agent import Agent, Follower, FollowingAgent, Turn
 from card_envs.contract.game import Game, View, check_is_game
@@ -45,9 +45,6 @@ _CAUTION_OF_WEIGHED = 1.25
 # Worlds are weighed by this many decisions of others at most, among this many of all: the latest.
 _MOST_PAST = 16
 _MOST_REMEMBERED = 128
-
-#: The chosen actions (M,), the values of all (M, A) and their numbers of rollouts (M, A).
-Found = tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.int64]]
 
 # Numba's own pool of threads, its last resort, does not stand being used by several at a time.
 _one_at_a_time = threading.Lock()
@@ -139,25 +136,24 @@ class Searcher(Agent):
 
     def act(self, turn: Turn) -> NDArray[np.int64]:
         """Legal actions (M,)."""
-        return self.search(turn)[0]
+        return self.search(turn).actions
 
     def search(self, turn: Turn) -> Found:
-        """The chosen actions, and the values of all legal ones.
-
-        Returns:
-            actions: int64 (M,), those of ``act``.
-            values: float64 (M, A), the mean rank reward of an action's rollouts; NaN without any.
-            visits: int64 (M, A), the number of rollouts; all 0 where only one action is legal.
-        """
+        """The chosen actions, those of ``act``, and what the search has found about all others."""
         return self._search_with(turn, self._settings(len(turn)))
 
     def _search_with(self, turn: Turn, settings: tuple[Any, ...]) -> Found:
         if not turn.action_mask.any(axis=1).all():
             raise ValueError(f"{self.name} was asked about a game that is over")
         actions = np.empty(len(turn), np.int64)
-        values = np.full(turn.action_mask.shape, np.nan, np.float64)
-        visits = np.zeros(turn.action_mask.shape, np.int64)
-        work = np.zeros((len(turn), NUM_COUNTS), np.int64)
+        shape = turn.action_mask.shape
+        found = Findings(
+            np.full(shape, np.nan, np.float64),
+            np.zeros(shape, np.int64),
+            np.full(shape, np.nan, np.float64),
+            np.zeros((len(turn), 1), np.uint64),
+            np.zeros((len(turn), NUM_COUNTS), np.int64),
+        )
         is_parallel = COMPILED and self._threads > 1
         search = compile_search(self._game, self._search_one, is_parallel)
         with _one_at_a_time if is_parallel else nullcontext():
@@ -173,11 +169,11 @@ class Searcher(Agent):
                 self._room(len(turn)),
                 np.zeros((len(turn), self._game.max_players), np.float64),
                 actions,
-                Findings(values, visits, work),
+                found,
                 settings,
             )
-        self.work += work.sum(axis=0)
-        return actions, values, visits
+        self.work += found.work.sum(axis=0)
+        return Found(actions, found.means, found.visits, found.errors, found.seeds[:, 0])
 
     @abstractmethod
     def _settings(self, count: int) -> tuple[Any, ...]:
@@ -286,7 +282,8 @@ class SearchAgent(Searcher, FollowingAgent):
         self._halving = check_flag("halving", halving)
         self._min_probability = check_number("min_probability", min_probability, 0.0, 1.0)
         most = max(2, self._rollouts // 2) if self._halving else self._rollouts
-        self._candidates = min(candidates or game.num_actions, game.num_actions, most)
+        #: How many actions it tries at most.
+        self.candidates = min(candidates or game.num_actions, game.num_actions, most)
         self._worlds = worlds
 
     def follow(self, options: Mapping[str, Any] | None) -> SearchFollower:
@@ -315,8 +312,8 @@ class SearchAgent(Searcher, FollowingAgent):
             self._halving,
             self._game.new_states(count),
             self._min_probability,
-            np.empty((count, self._candidates), np.int64),
-            np.empty((count, self._candidates, self._rollouts), np.float32),
+            np.empty((count, self.candidates), np.int64),
+            np.empty((count, self.candidates, self._rollouts), np.float32),
             *Evidence(
                 _join_states(self._game, [one.states for one in decisions]),
                 np.array([one.action for one in decisions], np.int64),

@@ -36,13 +36,13 @@ def search_by_halving(states, i, j, policy, rollouts, seed, worlds, room, gains,
     candidates, values = all_candidates[j], all_values[j]
     sums, slots, counts = log_weights[j], slots[j], counts[j]
     evidence = Evidence(past, past_actions, bounds, recalled, sums, slots, counts)
-    means, visits, work = found
+    means, visits, errors, seeds, work = found
     player = np.int64(states[i].current_player)
     tried = propose(states, i, policy, room, candidates, min_probability)
     if tried == 1:
         return candidates[0]
     observation, _, _, streams = room
-    stream = mix(seed ^ hash_observation(observation))
+    seeds[0] = stream = mix(seed ^ hash_observation(observation))
     phases = 1
     while is_halving and 1 << phases < tried:
         phases += 1
@@ -78,6 +78,7 @@ def search_by_halving(states, i, j, policy, rollouts, seed, worlds, room, gains,
         count = visits[candidates[c]]
         if count > 0:
             means[candidates[c]] = weighted_mean(values[c], counts, count)
+            errors[candidates[c]] = standard_error(values[c], counts, count)
     return decide(candidates, values, counts, done, caution)
 
 
@@ -113,6 +114,20 @@ def weighted_mean(values, counts, done):
         total += counts[w] * float(values[w])
         weight += counts[w]
     return total / weight if weight > 0.0 else 0.0
+
+
+@jit
+def standard_error(values, counts, done):
+    """The standard error of ``weighted_mean``, in which worlds of more weight count as one; NaN:
+    there are not two."""
+    mean = weighted_mean(values, counts, done)
+    total = squares = variance = 0.0
+    for w in range(done):
+        total += counts[w]
+        squares += counts[w] * counts[w]
+        variance += counts[w] * (float(values[w]) - mean) ** 2
+    worth = total * total / squares if squares > 0.0 else 0.0
+    return math.sqrt(variance / total / (worth - 1.0)) if worth > 1.0 else math.nan
 
 
 @jit

@@ -55,7 +55,24 @@ class Findings(NamedTuple):
 
     means: NDArray[np.float64]  #: (M, A), of each action's rollouts
     visits: NDArray[np.int64]  #: (M, A), their number
+    errors: NDArray[np.float64]  #: (M, A), the means' standard errors
+    seeds: NDArray[np.uint64]  #: (M, 1), of the worlds
     work: NDArray[np.int64]  #: (M, NUM_COUNTS), to which is added
+
+
+class Found(NamedTuple):
+    """What a search has found in M positions; where only one action is legal it does not search."""
+
+    actions: NDArray[np.int64]  #: (M,), the chosen ones
+    values: NDArray[np.float64]  #: (M, A), the mean rank reward of an action's rollouts, or NaN
+    visits: NDArray[np.int64]  #: (M, A), the number of rollouts
+    errors: NDArray[np.float64]  #: (M, A), the values' standard errors; NaN: unknown, as in trees
+    seeds: NDArray[np.uint64]  #: (M,), world k is what ``determinize`` draws from ``seed_in(s, k)``
+
+    def candidates(self, most: int) -> NDArray[np.int64]:
+        """The actions that were tried (M, most), in the order of their numbers; -1: no more."""
+        order = np.argsort(self.visits == 0, axis=1, kind="stable")[:, :most]
+        return np.where(np.take_along_axis(self.visits, order, axis=1) > 0, order, -1)
 
 
 def search_games(
@@ -80,7 +97,7 @@ def search_games(
         settings: What the method alone needs, a tuple.
     """
     observation, action_mask, scratch, streams = room
-    means, visits, work = found
+    means, visits, errors, seeds, work = found
     for j in prange(len(indices)):
         actions[j] = search_one(
             states,
@@ -92,7 +109,7 @@ def search_games(
             worlds,
             Room(observation[j], action_mask[j], scratch[j], streams),
             gains[j],
-            Findings(means[j], visits[j], work[j]),
+            Findings(means[j], visits[j], errors[j], seeds[j], work[j]),
             settings,
         )
 

@@ -43,13 +43,13 @@ def search_by_tree(states, i, j, policy, rollouts, seed, worlds, room, gains, fo
     exploration, all_nodes, all_totals, paths = settings
     nodes, totals, path = all_nodes[j], all_totals[j], paths[j]
     observation, action_mask, scratch, streams = room
-    means, visits, work = found
+    means, visits, _, seeds, work = found
     observer = np.int64(states[i].current_player)
     if legal_action_mask(states, i, action_mask) == 1:
         return most_probable(scratch[2], action_mask)
     views = policy.views
     observe(states, i, observer, views[0, 0], views[0, 1], observation)
-    stream = mix(seed ^ hash_observation(observation))
+    seeds[0] = stream = mix(seed ^ hash_observation(observation))
     nodes[0] = 0
     size = 1
     for rollout in range(rollouts):

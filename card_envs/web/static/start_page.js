@@ -10,6 +10,7 @@ import { remember, unfinished } from "./unfinished.js";
 
 const SHOWN = 5; // cards of a game on its tile
 const MOST_BYTES = 1 << 26; // of a recording that is read
+const GAMES_FILE = "games.jsonl"; // in a dataset
 const STRENGTHS = {
   random: "any legal action",
   heuristic: "rules of thumb",
@@ -213,18 +214,26 @@ export class StartPage {
   drawReplay() {
     const open = (text, moment = []) => this.openReplay(text, moment).catch((error) => alertUser(error.message));
     const chosen = h("div", {});
+    const read = async (file) => {
+      const games = (await file.slice(0, MOST_BYTES).text()).split("\n").filter((line) => line.trim());
+      if (file.size > MOST_BYTES) games.pop(); // which was cut
+      if (games.length === 1) open(games[0]);
+      else if (games.length) chosen.replaceChildren(this.drawGames(games, open));
+      else alertUser("There is no game in this file.");
+    };
     const link = h("input", { id: "link", type: "url", placeholder: "a link that holds a game" });
     return h("section", { class: "panel" }, h("h2", {}, "Replay"),
       h("p", {}, "A replay holds the game, its options, its seed and all actions: a file that was downloaded here, or what card-envs record has written, with a game on each line."),
       h("label", { class: "option", for: "file" }, h("b", {}, "A replay file"),
-        h("input", { id: "file", type: "file", accept: ".json,.jsonl,application/json", onchange: async (event) => {
+        h("input", { id: "file", type: "file", accept: ".json,.jsonl,application/json", onchange: (event) => {
           const [file] = event.target.files;
-          if (!file) return;
-          const games = (await file.slice(0, MOST_BYTES).text()).split("\n").filter((line) => line.trim());
-          if (file.size > MOST_BYTES) games.pop(); // which was cut
-          if (games.length === 1) open(games[0]);
-          else if (games.length) chosen.replaceChildren(this.drawGames(games, open));
-          else alertUser("There is no game in this file.");
+          if (file) read(file);
+        } })),
+      h("label", { class: "option", for: "dataset" }, h("b", {}, "A Minari dataset"), "its folder",
+        h("input", { id: "dataset", type: "file", webkitdirectory: "", onchange: (event) => {
+          const file = [...event.target.files].find((each) => each.name === GAMES_FILE);
+          if (file) read(file);
+          else if (event.target.files.length) alertUser(`This folder cannot be replayed: it has no ${GAMES_FILE}, which card-envs record writes beside a dataset's arrays. Earlier releases did not.`);
         } })),
       chosen,
       h("form", { class: "row", onsubmit: (event) => {
