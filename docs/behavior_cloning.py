@@ -1,4 +1,4 @@
-"""Clone an agent from a Minari dataset of its decisions: python behavior_cloning.py NAME."""
+"""Clone an agent, or the search that recorded values, from a dataset: behavior_cloning.py NAME."""
 
 import sys
 
@@ -18,7 +18,8 @@ data = []
 for episode in (dataset := minari.load_dataset(name)).iterate_episodes():
     seen, legal = (episode.observations[key][:-1] for key in ("observation", "action_mask"))
     free = legal.sum(axis=1) > 1  # forced moves teach nothing
-    data.append((seen[free], legal[free], episode.actions[free]))
+    wanted = (episode.infos or {}).get("choice", episode.actions)[: len(free)]
+    data.append((seen[free], legal[free], wanted[free]))
 seen, legal, actions = (torch.from_numpy(np.concatenate(c)) for c in zip(*data, strict=True))
 
 network = nn.Sequential(nn.Linear(seen.shape[1], 256), nn.ReLU(), nn.Linear(256, 256), nn.ReLU())

@@ -6,6 +6,7 @@ import os
 import re
 import subprocess
 import sys
+import zipfile
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -549,7 +550,7 @@ def test_values_are_what_the_search_finds_and_its_worlds_can_be_drawn_again(mina
     agent = make_agent(SEARCH, GAME)
     replays = Replay.load_all(games_of_dataset("test-v0"))
     for episode, replay in zip(dataset.iterate_episodes(), replays, strict=True):
-        infos, seat, row = episode.infos, seat_of(replay.seed, n), 0
+        infos, seat, row = episode.infos, seat_of(np.uint64(replay.seed), n), 0
         assert {len(array) for array in infos.values()} == {len(episode.actions) + 1}
         assert np.array_equal(infos["choice"][:-1], episode.actions)  # what the search itself plays
         assert infos["choice"][-1] == -1
@@ -601,6 +602,43 @@ def test_the_search_must_be_of_the_game():
     [batch] = Recording(GAME, ["random"] * GAME.min_players, 1)
     with pytest.raises(ValueError, match=f"searches {game.name}, not {GAME.name}"):
         next(search_decisions(batch, make_agent("search:8,policy=random", game)))
+
+
+SAMPLES = sorted((ROOT / "docs" / "samples").glob("*.zip"))
+each_sample = pytest.mark.parametrize("sample", SAMPLES, ids=[path.stem for path in SAMPLES])
+
+
+def unpacked(sample, folder):
+    """The sample's dataset, by name, in Minari's folder."""
+    zipfile.ZipFile(sample).extractall(folder)
+    return f"{sample.stem}/values-v0"
+
+
+@each_sample
+def test_a_sample_is_of_its_checksum_and_can_be_replayed(sample, minari, tmp_path):
+    name = unpacked(sample, tmp_path / "minari")
+    dataset = minari.load_dataset(name)
+    about = dataset.storage.metadata["card_envs"]
+    assert dataset.total_steps >= 1000
+    assert hash_dataset(dataset) == about["sha256"]
+    page = (ROOT / "docs" / "datasets.md").read_text(encoding="utf-8")
+    assert about["sha256"] in page
+    assert sample.stat().st_size < 200_000
+    replay = Replay.load(games_of_dataset(name), dataset.total_episodes)
+    assert replay.game == f"{sample.stem}_v0" == about["game"]
+
+
+@pytest.mark.slow
+@each_sample
+def test_a_sample_is_recorded_again(sample, minari, tmp_path):
+    before = minari.load_dataset(unpacked(sample, tmp_path / "minari")).storage.metadata
+    about = before["card_envs"]
+    arguments = ["record", sample.stem, "--agents", *about["agents"], "--minari", "again-v0"]
+    for key in ("games", "seed", "values"):
+        arguments += [f"--{key}", str(about[key])]
+    assert main(arguments) == 0
+    again = minari.load_dataset("again-v0").storage.metadata["card_envs"]
+    assert again["sha256"] == about["sha256"]
 
 
 # ---------------------------------------------------------------------------------------------
@@ -752,7 +790,7 @@ def test_a_damaged_line_is_named(file, capsys):
 
 def test_the_script_that_the_page_shows_is_short():
     script = (ROOT / "docs" / "behavior_cloning.py").read_text(encoding="utf-8")
-    assert len(script.splitlines()) - script.count("\n\n") <= 45
+    assert len(script.splitlines()) - script.count("\n\n") <= 46
 
 
 def clone(*words: str) -> subprocess.CompletedProcess[str]:
