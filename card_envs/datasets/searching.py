@@ -93,4 +93,5 @@ def search_decisions(games: RecordedGames, agent: SearchAgent) -> Iterator[Searc
         if of_game:
             by_kind = zip(zip(*of_game, end, strict=True), kinds, strict=True)
             arrays: list[Any] = [np.array(column, kind) for column, kind in by_kind]
-            yield SearchedDecisions(*arrays, outcome=np.full(len(of_game) + 1, gained[seat]))
+            arrays.append(np.full(len(of_game) + 1, gained[seat]))
+            yield SearchedDecisions(*arrays)
