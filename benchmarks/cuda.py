@@ -12,7 +12,6 @@ turns.
 
 from __future__ import annotations
 
-import argparse
 import statistics
 from collections.abc import Sequence
 from typing import Any
@@ -31,7 +30,7 @@ from benchmarks.throughput import (
     repeat,
 )
 from benchmarks.training import CONFIGS, OurTrainer
-from card_envs.commands import running
+from card_envs.commands import arguments, running
 from card_envs.contract.game import Game
 from card_envs.games import load_game
 from training.runs.config import load_config
@@ -194,10 +193,10 @@ def measure(
     )
 
 
-def _main(argv: Sequence[str] | None) -> None:
-    parser = argparse.ArgumentParser(
-        prog="python -m benchmarks.cuda", description=(__doc__ or "").split("\n")[0]
-    )
+@running.command("benchmarks.cuda")
+def main(argv: Sequence[str] | None) -> None:
+    """The command ``python -m benchmarks.cuda``."""
+    parser = arguments.module_parser("benchmarks.cuda", __doc__)
     add_case_arguments(parser, BATCHES)
     parser.add_argument("--pgx", action="store_true", help="measure Pgx's card games too")
     parser.add_argument("--training", action="store_true", help="measure training too")
@@ -208,11 +207,6 @@ def _main(argv: Sequence[str] | None) -> None:
             args.game, args.seconds, args.repetitions, args.games, args.pgx, args.training
         ),
     )
-
-
-def main(argv: Sequence[str] | None = None) -> int:
-    """The command ``python -m benchmarks.cuda``; returns the exit status."""
-    return running.run("benchmarks.cuda", lambda: _main(argv))
 
 
 if __name__ == "__main__":

@@ -12,7 +12,6 @@ take turns, rollout by rollout.
 
 from __future__ import annotations
 
-import argparse
 import statistics
 import time
 from collections.abc import Sequence
@@ -33,7 +32,7 @@ from torch import nn
 
 from benchmarks import report, training_speedup
 from benchmarks.training_worker import learner_of, take_turn
-from card_envs.commands import running
+from card_envs.commands import arguments, running
 from training.ppo import PPO
 from training.runs.config import Config, load_config
 
@@ -257,10 +256,10 @@ def measure(game_id: str, decisions: int, num_envs: int, n_steps: int) -> dict[s
     )
 
 
-def _main(argv: Sequence[str] | None) -> None:
-    parser = argparse.ArgumentParser(
-        prog="python -m benchmarks.training", description=(__doc__ or "").split("\n")[0]
-    )
+@running.command("benchmarks.training")
+def main(argv: Sequence[str] | None) -> None:
+    """The command ``python -m benchmarks.training``."""
+    parser = arguments.module_parser("benchmarks.training", __doc__)
     parser.add_argument(
         "--decisions",
         type=int,
@@ -292,11 +291,6 @@ def _main(argv: Sequence[str] | None) -> None:
         args,
         lambda: measure(args.game, args.decisions, num_envs, n_steps),
     )
-
-
-def main(argv: Sequence[str] | None = None) -> int:
-    """The command ``python -m benchmarks.training``; returns the exit status."""
-    return running.run("benchmarks.training", lambda: _main(argv))
 
 
 if __name__ == "__main__":

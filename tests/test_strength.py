@@ -506,6 +506,34 @@ def test_study_compares_settings_over_seeds(tmp_path, monkeypatch, capsys):
     assert "is of another configuration" in capsys.readouterr().err
 
 
+def test_a_study_can_be_made_in_pieces(tmp_path, monkeypatch, capsys):
+    """What the JSON holds of the same study is kept, and not repeated."""
+    path, results = tmp_path / "mine.yaml", tmp_path / "mine.json"
+    monkeypatch.setattr(study, "train_or_resume", lambda run, command: run.policy_path)
+    monkeypatch.setattr(
+        study, "ranks_against", lambda run, *rest: {"random": {"2": run.config.seed}}
+    )
+    card = {"decisions": 64, "hours": 0.1, "machine": "this one"}
+    monkeypatch.setattr(study.records, "read_json", lambda path: card)
+    base = {**STUDY["base"], "imitation": {}}
+    path.write_text(json.dumps({**STUDY, "base": base, "seeds": [1]}))
+
+    def made(folder, *chosen):
+        before = json.loads(results.read_text()) if results.exists() else None
+        found = study.run_study(path, tmp_path / folder, 1, (), chosen, before)
+        results.write_text(json.dumps(found))
+        return list(found["settings"]), sorted(p.name for p in (tmp_path / folder).iterdir())
+
+    assert made("here", "small_tables") == (["base", "small_tables"], ["base", "small_tables"])
+    assert made("there") == (["base", "larger", "small_tables"], ["larger"])
+    path.write_text(path.read_text().replace("[16]", "[24]"))  # another setting of that name
+    assert made("again") == (["base", "larger", "small_tables"], ["larger"])
+    path.write_text(path.read_text().replace('"deals": 2, "against"', '"deals": 3, "against"'))
+    assert made("other", "larger") == (["base", "larger"], ["base", "larger"])
+    assert study.main([str(path), "--settings", "largest"]) == 2
+    assert "no setting 'largest' (did you mean 'larger'?)" in capsys.readouterr().err
+
+
 def test_a_study_can_say_how_much_time_a_run_takes(tmp_path):
     """The number of decisions follows from it once, when the run begins."""
     base = {**STUDY["base"], "imitation": {}, "decisions": 1}

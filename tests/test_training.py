@@ -20,7 +20,7 @@ from tensorboard.backend.event_processing.event_accumulator import EventAccumula
 from tiny_runs import SCRIPTED, SMALL, TINY, policy_file, tiny_config, tiny_run
 
 import training
-from benchmarks.tables import TABLES
+from benchmarks.tables import TABLES, committed, readme
 from card_envs.agents import NetworkAgent, choose, make_agent, shipped
 from card_envs.contract.agent import turn_of
 from card_envs.contract.game import Game, View
@@ -35,7 +35,7 @@ from training.runs import keys as config_module
 from training.runs import run as run_module
 from training.runs.config import Config, load_config
 from training.runs.evaluation import plot_learning_curve
-from training.runs.records import commit_of, predecessors, read_json
+from training.runs.records import commit_of, predecessors
 from training.runs.run import Run, use_threads
 from training.train import Session, make_learner
 
@@ -297,6 +297,15 @@ def test_named_agents_hold_seats_beside_the_pool(tmp_path):
     learner.games.add_snapshot(learner.policy())
     assert learner.games.pool == []
     assert learner.decisions == 64
+
+
+def test_rows_are_not_measured_for_a_folder_that_is_not_empty(monkeypatch, tmp_path):
+    run = tiny_run(SMALL, tmp_path / "run", "rows=fastest")
+    run.folder.mkdir()
+    (run.folder / "notes.txt").write_text("kept")
+    monkeypatch.setattr(train, "decisions_a_second", None)
+    with pytest.raises(ValueError, match="is not empty"):
+        train.train(run, quiet=True)
 
 
 @pytest.mark.parametrize("game", EACH_GAME)
@@ -1120,24 +1129,22 @@ def test_shipping_puts_strength_on_the_card(tmp_path, monkeypatch, capsys):
     folder = tmp_path / "package" / "policies"
     for module in (ship, shipped):
         monkeypatch.setattr(module, "policies_folder", lambda game: folder)
-    readme = tmp_path / "README.md"
-    readme.write_text("no place for a table")
-    monkeypatch.setattr(ship, "README", readme)
     earlier = policy_file(SMALL, tmp_path / "ppo_v1.safetensors")
     monkeypatch.setattr(ship, "predecessors", lambda game: [earlier])
-    monkeypatch.setattr(ship, "is_of_this_package", lambda game: game is SMALL)
     one = str(run.folder)
-    assert ship.main([one, "--deals", "2", "--seed", "5"]) == 2
-    assert "needs one place for a table" in capsys.readouterr().err
-    assert not folder.exists()
-    readme.write_text("<!-- results -->\n<!-- end -->\n")
     assert ship.main([one, "--deals", "2", "--seed", "5"]) == 0
     assert (folder / "ppo.safetensors").read_bytes() == run.policy_path.read_bytes()
     card = json.loads((folder / "ppo.json").read_text())
     assert card["commands"] == ["one"]
     assert card["strength"]["command"].endswith("ship RUN --deals 2 --seed 5")
     assert "| `ppo` | `ppo_v1` |" in TABLES["policies"](card)
-    assert f"| {SMALL.title} | " in readme.read_text()
+    page = tmp_path / "README.md"
+    monkeypatch.setattr(readme, "README", page)
+    page.write_text("no place for a table")
+    with pytest.raises(ValueError, match="needs one place for a table"):
+        readme.updated_readme({SMALL.id: card}, {})
+    page.write_text("<!-- results -->\n<!-- end -->\n")
+    assert f"| {SMALL.title} | " in readme.updated_readme({SMALL.id: card}, {})
     rows = card["strength"]["results"]
     scripted = ["heuristic"] if SMALL.heuristic else []
     tables = [*(("ppo", name) for name in [*scripted, earlier, "random"])]
@@ -1162,7 +1169,6 @@ def test_shipping_puts_strength_on_the_card(tmp_path, monkeypatch, capsys):
 def test_a_policy_of_another_packages_game_is_shipped_into_that_package(tmp_path, monkeypatch):
     run = tiny_run(SMALL, tmp_path / "one", "decisions=64")
     train.train(run, command_line="one", quiet=True)
-    readme = ship.README.read_bytes()
     folder = tmp_path / "package"
     monkeypatch.setattr(shipped, "folder_of", lambda game: folder)
     assert shipped.shipped_policies(SMALL) == []
@@ -1170,7 +1176,6 @@ def test_a_policy_of_another_packages_game_is_shipped_into_that_package(tmp_path
     assert shipped.shipped_policies(SMALL) == ["ppo"]
     assert make_agent("ppo", SMALL).name == "ppo"
     assert (folder / "policies" / "ppo.json").exists()
-    assert ship.README.read_bytes() == readme
 
 
 @pytest.mark.parametrize("game", SHIPPED)
@@ -1200,11 +1205,11 @@ def test_shipped_policies_have_their_cards_and_hold_what_they_say(game, monkeypa
 
 
 def test_the_readmes_results_are_those_of_the_cards():
-    """After a change: ``python -m training.ship --readme``."""
-    cards = ship.shipped_cards()
+    """After a change: ``python -m benchmarks.tables --readme``."""
+    cards, searches = committed("policies"), committed("search")
     assert set(cards) == {param.id for param in SHIPPED}
-    text = ship.README.read_text(encoding="utf-8")
-    assert ship.updated_readme(cards) == text
+    text = readme.README.read_text(encoding="utf-8")
+    assert readme.updated_readme(cards, searches) == text
     rows = text.splitlines()
     for (game,) in (param.values for param in SHIPPED):
         means = {
@@ -1212,8 +1217,7 @@ def test_the_readmes_results_are_those_of_the_cards():
         }
         row = next(row for row in rows if row.startswith(f"| {game.title} | +"))
         assert f"| {means['heuristic']['rank']:+.3f} (" in row
-        searches = read_json(ship.ROOT / "benchmarks" / "results" / f"search_{game.id}.json")
-        for table in searches["results"]["tables"]:
+        for table in searches[game.id]["results"]["tables"]:
             shown = f"{table['num_players']} players {table['rank']:+.3f} ("
             assert (shown in row) == (table["agent"] == "search:64")
 

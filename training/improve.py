@@ -11,7 +11,6 @@ the latest of them as <name>.safetensors and <name>.json.
 
 from __future__ import annotations
 
-import argparse
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -30,9 +29,8 @@ from training.improvement.labels import (
     read_labels,
     write_labels,
 )
-from training.runs.arguments import add_run_arguments
 from training.runs.evaluation import evaluate_learner
-from training.runs.run import Run, run_of, use_threads
+from training.runs.run import Run, add_run_arguments, run_of, use_threads
 from training.runs.tasks import add_arguments, check_backend, do_tasks
 
 ImprovementRun = Run[ImprovementConfig]
@@ -141,10 +139,10 @@ def _export(run: ImprovementRun, policy: NetworkAgent, finished: bool) -> None:
     )
 
 
-def _main(argv: Sequence[str] | None) -> None:
-    parser = argparse.ArgumentParser(
-        prog="python -m training.improve", description=(__doc__ or "").split("\n")[0]
-    )
+@running.command("training.improve")
+def main(argv: Sequence[str] | None) -> None:
+    """The command ``python -m training.improve``."""
+    parser = arguments.module_parser("training.improve", __doc__)
     add_run_arguments(parser, prefix="improve_")
     add_arguments(parser, "shards of labels")
     args = arguments.parse_arguments(parser, argv)
@@ -157,11 +155,6 @@ def _main(argv: Sequence[str] | None) -> None:
             f"the last {run.config.fit.window} gained nothing."
         )
     print(f"The policy is in {path}.")
-
-
-def main(argv: Sequence[str] | None = None) -> int:
-    """The command ``python -m training.improve``; returns the exit status."""
-    return running.run("training.improve", lambda: _main(argv))
 
 
 if __name__ == "__main__":
