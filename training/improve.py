@@ -22,13 +22,7 @@ from card_envs.commands import arguments, running
 from card_envs.utils.progress import track
 from training.improvement.config import ImprovementConfig
 from training.improvement.fitting import fit_policy
-from training.improvement.labels import (
-    Labels,
-    join_labels,
-    label_positions,
-    read_labels,
-    write_labels,
-)
+from training.improvement.labels import join_labels, label_positions, read_labels, write_labels
 from training.runs.evaluation import evaluate_learner
 from training.runs.run import Run, add_run_arguments, run_of, use_threads
 from training.runs.tasks import add_arguments, check_backend, do_tasks
@@ -82,7 +76,7 @@ def _iterate(run: ImprovementRun, jobs: int, backend: str, quiet: bool) -> None:
         paths = shards_of(run, iteration)
         missing = [k for k, path in enumerate(paths) if not path.exists()]
         shared = run, policy, iteration
-        made = do_tasks(_label_shard, missing, shared, run.game, jobs=jobs, backend=backend)
+        made = do_tasks(label_positions, missing, shared, run.game, jobs=jobs, backend=backend)
         text = f"iteration {iteration}: labels"
         for k, labels in track(made, text, len(missing), quiet=quiet):
             write_labels(paths[missing[k]], labels)
@@ -119,11 +113,6 @@ def _is_done(entries: Sequence[dict[str, Any]], window: int) -> bool:
     """Whether nothing was gained from all labels of a window: the policy is as good as they are."""
     latest = entries[-window:]
     return len(latest) == window and all(entry["epoch"] == 0 for entry in latest)
-
-
-def _label_shard(shard: int, run: ImprovementRun, policy: NetworkAgent, iteration: int) -> Labels:
-    """What a worker does."""
-    return label_positions(run, policy, iteration, shard)
 
 
 def _export(run: ImprovementRun, policy: NetworkAgent, finished: bool) -> None:
