@@ -65,6 +65,22 @@ def test_what_training_needs_is_what_its_group_and_the_extra_install():
     assert sorted(found) == sorted(wanted)
 
 
+def test_a_training_runs_configuration_is_read_in_few_files():
+    """Those that training/README.md names; other commands and rooms have their own."""
+    folder = ROOT / "training"
+    commands = {"best_response", "improve", "ship", "study"}
+    found = {
+        path.relative_to(folder).as_posix()
+        for path in [*folder.glob("*.py"), *folder.glob("*/*.py")]
+        if path.stem not in commands and path.parent.name != "improvement"
+        if re.search(r"\bconfig\.|Section\b", path.read_text())
+    }
+    assert "runs/keys.py" in found
+    assert len(found) <= 8
+    text = (folder / "README.md").read_text()
+    assert all(f"`{name}`" in text for name in found), found
+
+
 CONFIGS = sorted((ROOT / "configs").glob("*.yaml"))
 
 
