@@ -318,7 +318,7 @@ def tiny_file(folder, game, **changes):
 
 
 @pytest.mark.slow
-def test_best_response_gains_from_a_weak_agent(tmp_path, capsys):
+def test_best_response_gains_from_a_weak_agent(tmp_path):
     path = tmp_path / "response.json"
     sizes = list(table_sizes(SCRIPTED))[:2]
     argv = [str(tiny_file(tmp_path, SCRIPTED)), "--against", "random", "heuristic"]
@@ -332,7 +332,6 @@ def test_best_response_gains_from_a_weak_agent(tmp_path, capsys):
     rows = {(row["against"], row["num_players"]): row for row in result["responses"]}
     assert list(rows) == [(name, n) for name in ("random", "heuristic") for n in sizes]
     assert result["command"].startswith("python -m training.best_response ")
-    assert "random" in capsys.readouterr().out
     for row in rows.values():
         assert row["gain_ci95"][0] <= row["gain"] <= row["gain_ci95"][1]
         assert (row["start"], row["decisions"]) == ("heuristic", 192)

@@ -6,7 +6,8 @@ The learner holds one seat, the frozen agent all others. It starts with what the
 what ``--start`` does, and continues with PPO, whose settings are the same for all policies and
 games. What it then gains over many duplicate deals is a lower bound of the agent's exploitability;
 among copies of itself every agent gains exactly 0. Finished runs are not repeated. A search whose
-rollouts the agent plays is another exploiter: the larger gain is the better bound.
+rollouts the agent plays is another exploiter: the larger gain is the better bound. The result is
+written as JSON, which ``python -m benchmarks.tables FILE`` shows as a table.
 """
 
 from __future__ import annotations
@@ -18,17 +19,12 @@ from pathlib import Path
 from typing import Any
 
 import joblib
-from rich.console import Console
-from rich.table import Table
 
 from card_envs.agents import NetworkAgent, make_agent, policy_path, shipped_policies
 from card_envs.commands import arguments, running
 from card_envs.contract.game import Game
 from card_envs.evaluation import deal_seeds
-from card_envs.evaluation.display import interval, short_names
-from card_envs.evaluation.statistics import FEWEST_VALUES, NO_INTERVAL
 from card_envs.games import load_game
-from card_envs.utils.files import write_json
 from training.runs import keys, records
 from training.runs.config import Config, PoolSection
 from training.runs.evaluation import check_search, one_against
@@ -178,25 +174,6 @@ def measure(args: argparse.Namespace) -> dict[str, Any]:
     }
 
 
-def show(result: dict[str, Any]) -> None:
-    """Print the gains that :func:`measure` returns."""
-    table = Table(title=f"{result['game']}: what a best response gains, {result['deals']} deals")
-    for heading in ("against", "players", "learner", "95% interval", result["search"]):
-        table.add_column(heading, justify="left" if heading == "against" else "right")
-    for row in result["responses"]:
-        table.add_row(
-            short_names([row["against"]])[0],
-            str(row["num_players"]),
-            f"{row['gain']:+.3f}",
-            interval(row, "gain"),
-            f"{row['search']['gain']:+.3f}" if row["search"] else "–",
-        )
-    console = Console()
-    console.print(table)
-    if result["deals"] < FEWEST_VALUES:
-        console.print(NO_INTERVAL)
-
-
 @running.command("training.best_response")
 def main(argv: Sequence[str] | None) -> None:
     """The command ``python -m training.best_response``."""
@@ -219,14 +196,11 @@ def main(argv: Sequence[str] | None) -> None:
     about = "folder of the runs; default: runs/response_<config>"
     add("--out", type=Path, metavar="DIR", help=about)
     add_jobs_argument(parser, "runs")
-    about = "write the result here as well"
+    about = "write the result to FILE; default: print"
     add("--json", type=arguments.output_file, metavar="FILE", help=about)
     arguments.add_games_argument(parser)
     args = arguments.parse_arguments(parser, argv)
-    result = measure(args)
-    if args.json:
-        write_json(args.json, result)
-    show(result)
+    records.write_or_print(args.json, measure(args))
 
 
 if __name__ == "__main__":

@@ -83,8 +83,7 @@ class Run(Generic[_Config]):
         model: type[_Config] = Config,  # type: ignore[assignment]
     ) -> Self:
         """The run in a folder, perhaps with another length (``decisions=N``, or ``iterations=N`` of
-        expert iteration), and then with its schedules; :meth:`check_origin` refuses other changes.
-        """
+        expert iteration), and then with its schedules; :meth:`check_resumable` refuses more."""
         return cls(load(model, folder / "config.yaml", overrides), folder)
 
     @property
@@ -200,28 +199,25 @@ class Run(Generic[_Config]):
 
     def has_begun(self) -> bool:
         """Whether the folder holds this run; ValueError if it is one of another configuration, or
-        as :meth:`check_origin` says."""
+        as :meth:`check_resumable` says."""
         if not self._config_path.exists():
             return False
         if not self._is_noted():
             raise ValueError(
                 f"the run in {self.folder} is of another configuration; choose another folder"
             )
-        self.check_origin()
+        self.check_resumable()
         return True
 
     def check_resumable(self) -> None:
-        """Raise a ValueError as :meth:`check_origin` does, or if the folder cannot be written."""
-        self.check_origin()
+        """Raise a ValueError if the run was started with other rules, other agents of the same
+        names, or another configuration, or if its folder cannot be written; warn if it will not be
+        the same bit for bit."""
         try:
             with tempfile.TemporaryFile(dir=self.folder):
                 pass
         except OSError as error:
             raise ValueError(f"{self.folder} cannot be written: {error.strerror}") from None
-
-    def check_origin(self) -> None:
-        """Raise a ValueError if the run was started with other rules, other agents of the same
-        names, or another configuration; warn if it will not be the same bit for bit."""
         noted = records.read_json(self._origin_path) if self._origin_path.exists() else {}
         if not isinstance(noted, dict):
             raise ValueError(f"{self._origin_path} is damaged: it holds no JSON object")
