@@ -33,7 +33,8 @@ from benchmarks.training import CONFIGS, OurTrainer
 from card_envs.commands import arguments, running
 from card_envs.contract.game import Game
 from card_envs.games import load_game
-from training.runs.config import load_config
+from training.runs.config import Config
+from training.runs.keys import load
 
 BATCHES = tuple(2**k for k in range(10, 21, 2))
 CPU_BATCHES = (4096, 16384)
@@ -114,9 +115,10 @@ def make_trainer(game: Game, device: str, num_envs: int) -> OurTrainer:
         num_envs: Games played at a time; minibatches grow with them.
     """
     path = CONFIGS / f"{game.id}.yaml"
-    shipped = load_config(path)
+    shipped = load(Config, path)
     factor = num_envs / shipped.environment.num_envs
-    config = load_config(
+    config = load(
+        Config,
         path,
         [
             f"device={device}",

@@ -34,7 +34,8 @@ from benchmarks import report, training_speedup
 from benchmarks.training_worker import learner_of, take_turn
 from card_envs.commands import arguments, running
 from training.ppo import PPO
-from training.runs.config import Config, load_config
+from training.runs.config import Config
+from training.runs.keys import load
 
 PACKAGES = (
     "gymnasium",
@@ -153,7 +154,8 @@ class SB3Trainer(Trainer):
 
 def make_config(game_id: str, num_envs: int, n_steps: int) -> Config:
     """The shipped policy's configuration with hidden layers of (64, 64), without imitation."""
-    return load_config(
+    return load(
+        Config,
         CONFIGS / f"{game_id}.yaml",
         [
             "device=cpu",

@@ -21,7 +21,8 @@ from card_envs.contract.game import View
 from card_envs.evaluation import tables_of
 from card_envs.evaluation.display import short_names
 from training import best_response, study, train
-from training.runs.config import Config, PPOSection, load_config
+from training.runs.config import Config, PPOSection
+from training.runs.keys import load
 from training.runs.records import identity, predecessors, read_json
 from training.runs.run import Run
 
@@ -348,7 +349,7 @@ def test_best_response_gains_from_a_weak_agent(tmp_path):
     assert "gain of `search:16`" in table
     assert f"{rows['random', sizes[0]]['search']['gain']:+.3f}" in table
     folder = tmp_path / "runs" / f"random_{sizes[1]}"
-    config = load_config(folder / "config.yaml")
+    config = load(Config, folder / "config.yaml")
     assert config.environment.num_players == sizes[1]
     assert config.opponents.agents == {"random": 1}
     assert config.opponents.pool == 0
@@ -481,7 +482,7 @@ def test_study_compares_settings_over_seeds(tmp_path, monkeypatch, capsys):
         for run in setting["runs"]:
             assert list(run["against"]) == ["heuristic", "random"]
             assert list(run["against"]["random"]) == sizes
-            config = load_config(runs / name / str(run["seed"]) / "config.yaml")
+            config = load(Config, runs / name / str(run["seed"]) / "config.yaml")
             assert config.seed == run["seed"]
             card = read_json(runs / name / str(run["seed"]) / "ppo.json")
             assert card["commands"] == [result["command"]]
@@ -542,7 +543,7 @@ def test_a_study_can_say_how_much_time_a_run_takes(tmp_path):
     )
     results = [study.run_study(path, tmp_path / "runs", 1) for _ in range(2)]
     (run,) = results[0]["settings"]["base"]["runs"]
-    config = load_config(tmp_path / "runs" / "base" / "1" / "config.yaml")
+    config = load(Config, tmp_path / "runs" / "base" / "1" / "config.yaml")
     assert 1 < config.decisions <= run["decisions"]
     assert results[0]["imitated"] is None
     assert results[0] == results[1]

@@ -33,7 +33,7 @@ from training.networks.sparse import SparseRows
 from training.runs import checkpoint
 from training.runs import keys as config_module
 from training.runs import run as run_module
-from training.runs.config import Config, load_config
+from training.runs.config import Config
 from training.runs.evaluation import plot_learning_curve
 from training.runs.records import commit_of, predecessors
 from training.runs.run import Run, use_threads
@@ -87,7 +87,7 @@ CONFIGS = sorted((ROOT / "configs").glob("*.yaml"))
 @pytest.mark.parametrize("path", CONFIGS, ids=lambda path: path.stem)
 def test_every_configuration_is_valid(path, monkeypatch):
     monkeypatch.chdir(ROOT)
-    run = Run(load_config(path), HERE)
+    run = Run(config_module.load(Config, path), HERE)
     if path.stem != "quickstart":
         assert run.game.id == path.stem
         assert run.config.evaluation.players == tuple(table_sizes(run.game))
@@ -223,7 +223,7 @@ def test_imitation_needs_its_decisions(capsys, tmp_path):
     assert train.main([*arguments, "imitation.agent=nobody"]) == 2
     assert "imitation.agent: without imitation.decisions nothing is" in capsys.readouterr().err
     assert not (tmp_path / "run").exists()
-    load_config(path, ["imitation.agent=random", "imitation.decisions=0"])
+    config_module.load(Config, path, ["imitation.agent=random", "imitation.decisions=0"])
 
 
 def test_a_config_plays_itself_unless_it_names_others():
@@ -263,14 +263,14 @@ def test_unknown_agents_are_refused():
 
 def test_unreadable_configurations(tmp_path):
     with pytest.raises(ValueError, match="cannot read the configuration"):
-        load_config(tmp_path / "missing.yaml")
+        config_module.load(Config, tmp_path / "missing.yaml")
     bad = tmp_path / "bad.yaml"
     bad.write_text("game: [unclosed")
     with pytest.raises(ValueError, match="cannot read the configuration"):
-        load_config(bad)
+        config_module.load(Config, bad)
     bad.write_text("!!python/object/apply:os.system ['true']")
     with pytest.raises(ValueError, match="cannot read the configuration"):
-        load_config(bad)
+        config_module.load(Config, bad)
     lots = "".join(f"a{k}: &a{k} [{', '.join([f'*a{k - 1}'] * 9)}]\n" for k in range(1, 10))
     for text, reason in (
         ("game: !!timestamp foo", "cannot read"),
@@ -280,12 +280,12 @@ def test_unreadable_configurations(tmp_path):
     ):
         bad.write_text(text)
         with pytest.raises(ValueError, match=reason) as error:
-            load_config(bad)
+            config_module.load(Config, bad)
         assert str(error.value).startswith(f"cannot read the configuration {bad}")
         assert "\n" not in str(error.value)
     bad.write_text("just a text")
     with pytest.raises(ValueError, match="must be a mapping of keys to values"):
-        load_config(bad)
+        config_module.load(Config, bad)
 
 
 # ---------------------------------------------------------------------------------------------
@@ -569,7 +569,7 @@ def test_training_leaves_all_that_it_promises(tmp_path, capsys):
     card = json.loads((out / "ppo.json").read_text())
     assert card["decisions"] == 192
     assert (card["game"], card["memory"], card["features"]) == (SCRIPTED.name, "perfect", True)
-    assert card["config"] == load_config(out / "config.yaml").model_dump(mode="json")
+    assert card["config"] == config_module.load(Config, out / "config.yaml").model_dump(mode="json")
     assert card["commit"] == commit_of(ROOT)
     progress = [json.loads(line) for line in (out / "progress.jsonl").read_text().splitlines()]
     assert [entry["decisions"] for entry in progress] == [0, 64, 128, 192]
@@ -829,7 +829,7 @@ def test_a_run_can_be_given_more_decisions_and_nothing_else(tmp_path, capsys):
     assert "give a configuration" in capsys.readouterr().err
     run.checkpoint_path.write_bytes(b"")
     assert train.main(["--resume", out, "--set", "decisions=192"]) == 2
-    assert load_config(run.folder / "config.yaml").decisions == 128
+    assert config_module.load(Config, run.folder / "config.yaml").decisions == 128
 
 
 def test_a_run_without_its_policy_needs_no_more_training(tmp_path, monkeypatch):
@@ -954,7 +954,7 @@ def test_a_run_can_be_killed_at_any_moment_of_its_beginning(
         write()
     assert run.has_begun()
     assert run.commands == commands
-    assert load_config(run.folder / "config.yaml") == run.config
+    assert config_module.load(Config, run.folder / "config.yaml") == run.config
     if not resumed:
         assert {path.name for path in run.folder.iterdir()} == {
             "agents.json",
