@@ -12,7 +12,6 @@ turns.
 
 from __future__ import annotations
 
-import argparse
 import statistics
 from collections.abc import Sequence
 from typing import Any
@@ -31,10 +30,11 @@ from benchmarks.throughput import (
     repeat,
 )
 from benchmarks.training import CONFIGS, OurTrainer
-from card_envs.commands import running
+from card_envs.commands import arguments, running
 from card_envs.contract.game import Game
 from card_envs.games import load_game
-from training.runs.config import load_config
+from training.runs.config import Config
+from training.runs.keys import load
 
 BATCHES = tuple(2**k for k in range(10, 21, 2))
 CPU_BATCHES = (4096, 16384)
@@ -115,9 +115,10 @@ def make_trainer(game: Game, device: str, num_envs: int) -> OurTrainer:
         num_envs: Games played at a time; minibatches grow with them.
     """
     path = CONFIGS / f"{game.id}.yaml"
-    shipped = load_config(path)
+    shipped = load(Config, path)
     factor = num_envs / shipped.environment.num_envs
-    config = load_config(
+    config = load(
+        Config,
         path,
         [
             f"device={device}",
@@ -194,10 +195,10 @@ def measure(
     )
 
 
-def _main(argv: Sequence[str] | None) -> None:
-    parser = argparse.ArgumentParser(
-        prog="python -m benchmarks.cuda", description=(__doc__ or "").split("\n")[0]
-    )
+@running.command("benchmarks.cuda")
+def main(argv: Sequence[str] | None) -> None:
+    """The command ``python -m benchmarks.cuda``."""
+    parser = arguments.module_parser("benchmarks.cuda", __doc__)
     add_case_arguments(parser, BATCHES)
     parser.add_argument("--pgx", action="store_true", help="measure Pgx's card games too")
     parser.add_argument("--training", action="store_true", help="measure training too")
@@ -208,11 +209,6 @@ def _main(argv: Sequence[str] | None) -> None:
             args.game, args.seconds, args.repetitions, args.games, args.pgx, args.training
         ),
     )
-
-
-def main(argv: Sequence[str] | None = None) -> int:
-    """The command ``python -m benchmarks.cuda``; returns the exit status."""
-    return running.run("benchmarks.cuda", lambda: _main(argv))
 
 
 if __name__ == "__main__":
