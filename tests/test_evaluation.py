@@ -22,6 +22,7 @@ from card_envs.commands.evaluation import add_evaluate, add_tournament
 from card_envs.envs.aec import CardEnv
 from card_envs.evaluation import (
     deal_seeds,
+    deviation_ratings,
     estimate_mean,
     evaluate,
     play_deals,
@@ -435,6 +436,57 @@ def test_tournament(tmp_path, capsys):
     assert "tables" not in printed.out
 
 
+ROCK_PAPER_SCISSORS = np.array([[0.0, -1.0, 1.0], [1.0, 0.0, -1.0], [-1.0, 1.0, 0.0]])
+
+
+def test_deviation_ratings():
+    assert deviation_ratings(ROCK_PAPER_SCISSORS).tolist() == [0.0, 0.0, 0.0]
+    ahead = np.array([[0.0, 0.5, 0.75], [-0.5, 0.0, 0.25], [-0.75, -0.25, 0.0]])
+    assert deviation_ratings(ahead).tolist() == pytest.approx([0.0, -0.5, -0.75])
+    # Two are level: the mixture is the one against which the third gets least.
+    level = np.array([[0.0, 0.0, 0.5], [0.0, 0.0, 0.25], [-0.5, -0.25, 0.0]])
+    assert deviation_ratings(level).tolist() == pytest.approx([0.0, 0.0, -0.5])
+    with pytest.raises(ValueError, match="antisymmetric"):
+        deviation_ratings(np.ones((2, 2)))
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_copies_of_an_agent_do_not_move_deviation_ratings(seed):
+    rng = np.random.default_rng(seed)
+    count = int(rng.integers(2, 7))
+    drawn = np.round(rng.uniform(-0.5, 0.5, (count, count)), 1)
+    payoffs = drawn - drawn.T
+    copied = int(rng.integers(count))
+    with_copies = [*range(count), *[copied] * 10]
+    ratings = deviation_ratings(payoffs)
+    again = deviation_ratings(payoffs[np.ix_(with_copies, with_copies)])
+    np.testing.assert_allclose(again, ratings[with_copies], atol=1e-6)
+    assert ratings.max() == pytest.approx(0.0, abs=1e-6)
+
+
+def test_ten_copies_move_elo_and_no_deviation_rating():
+    """In a game of rock, paper and scissors, played by the standings of one deal after another."""
+
+    def ratings(kinds):
+        tables = tables_of(len(kinds), 2)
+        played = []
+        for a, b in tables:
+            payoff = ROCK_PAPER_SCISSORS[kinds[a], kinds[b]]
+            standing = np.tile([payoff, -payoff], (8, 2, 1))
+            standing[:, 0] *= np.where(np.arange(8) < 2, -1.0, 1.0)[:, None]  # never all of them
+            none = np.zeros((8, 2), bool)
+            played.append(MatchResults(standing, standing, none, ()))
+        summary = summarize([str(k) for k in range(len(kinds))], tables, played)
+        return [(agent.rating, agent.deviation.mean) for agent in summary.agents]
+
+    rock, paper, scissors = ratings([0, 1, 2])
+    assert [rock[0], paper[0], scissors[0]] == pytest.approx([0.0] * 3, abs=1e-6)
+    with_copies = ratings([0, 1, 2, *[0] * 10])
+    assert with_copies[1][0] - with_copies[2][0] > 100.0  # paper meets many rocks
+    for before, after in zip((rock, paper, scissors), with_copies, strict=False):
+        assert after[1] == pytest.approx(before[1], abs=1e-6)
+
+
 @pytest.mark.parametrize("players", range(SMALL.min_players, SMALL.max_players + 1)[:2])
 def test_the_order_in_which_agents_are_listed_changes_nothing_else(players):
     def entrants():
@@ -609,6 +661,7 @@ def test_tables_are_whole_in_files_and_in_narrow_terminals(capsys, monkeypatch):
     names = ["heuristic", "ppo", *(f"search:{n},policy=heuristic" for n in (64, 256, 1000, 4000))]
     count = len(names)
     row = {"rating": 1.0, "rating_ci95": [0.0, 2.0], "rank": 0.5, "rank_ci95": [0.4, 0.6]}
+    row["deviation"] = -0.25
     result = {
         "game": "a game",
         "num_players": 2,

@@ -12,6 +12,7 @@ from card_envs.evaluation.deals import (
     play_one_against,
     random_orders,
 )
+from card_envs.evaluation.deviation import deviation_ratings
 from card_envs.evaluation.matches import AgentResult, EvaluationResult, evaluate
 from card_envs.evaluation.ratings import Rankings, RatingEstimates
 from card_envs.evaluation.statistics import (
@@ -46,6 +47,7 @@ __all__ = [
     "TournamentResult",
     "TournamentSummary",
     "deal_seeds",
+    "deviation_ratings",
     "estimate_mean",
     "evaluate",
     "play_deals",

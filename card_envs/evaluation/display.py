@@ -110,7 +110,7 @@ def show_tournament(result: Mapping[str, Any]) -> None:
     """
     table = _table(
         f"{result['game']}, {result['num_players']} players, {result['deals']} deals a table",
-        ("agent", "rating", "95% interval", "rank reward", "95% interval"),
+        ("agent", "rating", "95% interval", "deviation", "rank reward", "95% interval"),
     )
     names = [_name(row["name"]) for row in result["agents"]]  # which can be typed as they are
     by_rating = sorted(
@@ -121,6 +121,7 @@ def show_tournament(result: Mapping[str, Any]) -> None:
             name,
             f"{row['rating']:+.0f}",
             rating_interval(row),
+            f"{row['deviation']:+.3f}",
             f"{row['rank']:+.3f}",
             interval(row, "rank"),
         )

@@ -17,6 +17,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from card_envs.evaluation.statistics import student
 from card_envs.utils.extras import import_extra
 
 #: What a factor of e in strength is on Elo's scale: 400 points are ten to one.
@@ -239,6 +240,5 @@ def _widening(deals: int) -> float:
     """The factor by which a bootstrap interval of a mean is too narrow for this number of deals."""
     if deals < 2:
         return 1.0
-    stats = import_extra("scipy.stats", "evaluation")
-    student = stats.t.ppf(1.0 - _TAIL, deals - 1) / stats.norm.ppf(1.0 - _TAIL)
-    return float(student * np.sqrt(deals / (deals - 1)))
+    normal = import_extra("scipy.stats", "evaluation").norm.ppf(1.0 - _TAIL)
+    return float(student(deals - 1) / normal * np.sqrt(deals / (deals - 1)))

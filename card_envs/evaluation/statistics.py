@@ -98,11 +98,11 @@ def estimate_mean(
     total = count + 2.0 * weight
     center = (count * mean + weight * float(added.sum())) / total
     squares = float(((values - center) ** 2).sum() + weight * ((added - center) ** 2).sum())
-    half = _student(count - 1) * (squares / (total - 1.0) / total) ** 0.5
+    half = student(count - 1) * (squares / (total - 1.0) / total) ** 0.5
     return MeanEstimate(mean, max(least, center - half), min(most, center + half))
 
 
 @cache
-def _student(degrees: int) -> float:
+def student(degrees: int) -> float:
     """The 97.5% quantile of Student's t."""
     return float(import_extra("scipy.stats", "evaluation").t.ppf(0.975, degrees))

@@ -2,9 +2,11 @@
 
 The ratings are strengths on Elo's scale (400 points: ten to one), fitted to the whole rankings of
 all games (``card_envs.evaluation.ratings``); their mean is 0 over the agents whose intervals are
-closed. All tables play the same deals; for each deal the agents' order is drawn, and it is played
-in all cyclic seatings of that order. Everything is drawn and summed over the agents in the order of
-their names, so that the results do not depend on the order in which they are listed.
+closed. Deviation ratings (``card_envs.evaluation.deviation``) stand beside them, from how much more
+often an agent is ahead than behind at the tables where two agents meet without a third. All tables
+play the same deals; for each deal the agents' order is drawn, and it is played in all cyclic
+seatings of that order. Everything is drawn and summed over the agents in the order of their names,
+so that the results do not depend on the order in which they are listed.
 """
 
 from __future__ import annotations
@@ -31,6 +33,7 @@ from card_envs.evaluation.deals import (
     play_deals,
     random_orders,
 )
+from card_envs.evaluation.deviation import estimate_deviation_ratings
 from card_envs.evaluation.matches import programs_as_json
 from card_envs.evaluation.ratings import MAX_AGENTS, Rankings
 from card_envs.evaluation.statistics import (
@@ -54,6 +57,8 @@ class RatedAgentResult:
         rating: On Elo's scale.
         rating_interval: The ends of its 95% interval, infinite where it is open; None below 5
             deals.
+        deviation: The deviation rating, 0 at best, which copies of agents do not move; None unless
+            every two agents met at a table without a third.
         rank: The rank reward, from -1 (behind everybody) to +1 (ahead of everybody).
         win: The share of victories; winners share one.
     """
@@ -61,6 +66,7 @@ class RatedAgentResult:
     name: str
     rating: float
     rating_interval: tuple[float, float] | None
+    deviation: MeanEstimate | None
     rank: MeanEstimate
     win: MeanEstimate
 
@@ -71,6 +77,7 @@ class RatedAgentResult:
             "name": self.name,
             "rating": self.rating,
             "rating_ci95": ends and [end if np.isfinite(end) else None for end in ends],
+            **(self.deviation.to_json("deviation") if self.deviation else {}),
             **self.rank.to_json("rank"),
             **self.win.to_json("win"),
         }
@@ -280,6 +287,7 @@ def summarize(
     deals = len(played[0].standing)
     ranks, wins = np.full((2, len(sizes), count, deals), np.nan)
     pairwise = np.full((len(sizes), count, count), np.nan)
+    duels = np.full((len(sizes), count, count, deals), np.nan)
     for k, players in enumerate(sizes):
         own = [n for n, table in enumerate(tables) if len(table) == players]
         results = [_of_agents(count, tables[n], played[n]) for n in own]
@@ -287,15 +295,18 @@ def summarize(
         ranks[k] = np.nanmean([rank for rank, _, _ in results], axis=0)
         wins[k] = np.nanmean([win for _, win, _ in results], axis=0)
         pairwise[k] = np.nanmean([ahead for _, _, ahead in results], axis=0)
+        duels[k] = _duels(count, [(tables[n], played[n].standing) for n in own])
     rankings = Rankings(count, [(t, p.standing) for t, p in zip(tables, played, strict=True)])
     # Several threads sum in an order of their own.
     with import_extra("threadpoolctl", "evaluation").threadpool_limits(1, "blas"):
         ratings = rankings.ratings(_BOOTSTRAPS, np.random.default_rng(seed))
+        deviation = estimate_deviation_ratings(duels.mean(axis=0), np.random.default_rng(seed))
     agents = [
         RatedAgentResult(
             name,
             float(ratings.rating[k]),
             (float(ratings.low[k]), float(ratings.high[k])) if deals >= FEWEST_VALUES else None,
+            deviation[k] if deviation else None,
             estimate_mean(ranks[:, k].mean(axis=0)),
             estimate_mean(wins[:, k].mean(axis=0), WIN_BOUNDS),
         )
@@ -334,3 +345,26 @@ def _of_agents(
             others = result.standing[..., places == b]
             ahead[a, b] = (np.sign(own[..., :, None] - others[..., None, :]).mean() + 1.0) / 2.0
     return ranks, wins, ahead
+
+
+def _duels(
+    count: int, tables: Sequence[tuple[Sequence[int], NDArray[np.float64]]]
+) -> NDArray[np.float64]:
+    """How much more often each agent is ahead of each other than behind, at the tables of just the
+    two: float64 (count, count, deals); NaN where there is no such table.
+
+    Args:
+        count: The number of agents.
+        tables: The agents in each table's seats, and their standings, of tables of one size.
+    """
+    deals = len(tables[0][1])
+    total, number = np.zeros((count, count, deals)), np.identity(count)
+    for agents, standing in tables:
+        if len(pair := set(agents)) == 2:
+            a, b = pair
+            own, other = (standing[..., np.array(agents) == k] for k in (a, b))
+            ahead = np.sign(own[..., :, None] - other[..., None, :]).mean(axis=(1, 2, 3))
+            for place, value in (((a, b), ahead), ((b, a), -ahead)):
+                total[place] += value
+                number[place] += 1
+    return np.asarray(total / np.where(number, number, np.nan)[..., None])
