@@ -47,6 +47,16 @@ def test_everything_is_measured_and_kept(tmp_path, config):
     assert trained > 0
     for stage in ("equality", "environment", "pgx", "training", "train"):
         assert f"\n{stage}" in f"\n{shown}"
+    measured = json.loads((tmp_path / "out" / "gpu.json").read_text())
+    table = subprocess.run(
+        [sys.executable, "-m", "benchmarks.tables", str(tmp_path / "out" / "gpu.json")],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+    )
+    assert table.returncode == 0, table.stderr
+    assert "columns, one kernel" in table.stdout
+    assert measured["settings"]["commit"] in table.stdout
     files = list((tmp_path / "out").iterdir())
     assert {"gpu.json", "ppo.safetensors", "ppo.json", "little.tar.0"} == {f.name for f in files}
     assert all(file.stat().st_size <= MOST_BYTES for file in files)
