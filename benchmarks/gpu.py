@@ -108,11 +108,12 @@ def _first_difference(game: Game, num_envs: int, steps: int, dtype: str) -> str:
     sizes = (game.min_players, game.max_players)
     there = CudaBatchEngine(game, num_envs, sizes, observation_dtype=dtype)
     here = BatchEngine(game, num_envs, sizes, observation_dtype=dtype)
-    seen: tuple[Any, ...] = there.reset(seed=1)
-    expected: tuple[Any, ...] = here.reset(seed=1)
+    seen: Any = there.reset(seed=1)
+    expected: Any = here.reset(seed=1)
     streams, actions = np.arange(num_envs, dtype=np.uint64), np.zeros(num_envs, np.int64)
     streams_there, actions_there = cuda.to_device(streams), zeros(num_envs, np.int64)
-    choose, choose_there = (f(game, choose_actions) for f in (compile_for, compile_for_gpu))
+    choose = compile_for(game, choose_actions)
+    choose_there = compile_for_gpu(game, choose_actions)
     names = ("observation", "action_mask", "rewards", "terminated", "truncated")
     for step in range(steps):
         choose_there(num_envs, streams_there, seen[1], actions_there)
@@ -400,9 +401,9 @@ class Session:
     def _add(self, name: str, row: Row) -> None:
         """Keep a result, and show it."""
         if not self.rows[name] or row.keys() != self.rows[name][-1].keys():
-            print(f"{name:<12} {' | '.join(row)}")
+            print(f"{name:<12} {' | '.join(row)}", flush=True)
         self.rows[name].append(row)
-        cells = (f"{v:,}" if isinstance(v, int) else str(v) for v in row.values())
+        cells = (f"{v:,}" if type(v) is int else str(v) for v in row.values())
         print(f"{name:<12} {' | '.join(cells)}", flush=True)
         self._save()
 
