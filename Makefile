@@ -16,6 +16,9 @@ demo: .venv/installed
 
 check: lint test
 
+# Tests start hundreds of Pythons, each of which would compile the sources again.
+test test-slow: export PYTHONDONTWRITEBYTECODE :=
+
 test: .venv/installed
 	$(BIN)/python tests/compile_rules.py
 	$(BIN)/python -m pytest -n 2 -m "not slow"

@@ -14,7 +14,6 @@ is computed.
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -25,12 +24,11 @@ from benchmarks import report
 from benchmarks.algorithm_runs import AlgorithmRun, load_algorithms, run_of
 from benchmarks.exploitability import check_two_players, exploitability
 from card_envs.agents import NetworkAgent, shipped_policies
-from card_envs.commands import running
+from card_envs.commands import arguments, running
 from card_envs.contract.game import Game
 from card_envs.evaluation import deal_seeds
 from card_envs.games import load_game
-from training.runs.arguments import check_search
-from training.runs.evaluation import one_against
+from training.runs.evaluation import check_search, one_against
 from training.runs.records import identity
 from training.runs.tasks import do_calls
 
@@ -204,10 +202,10 @@ def measure(
     )
 
 
-def _main(argv: Sequence[str] | None) -> None:
-    parser = argparse.ArgumentParser(
-        prog="python -m benchmarks.algorithms", description=(__doc__ or "").split("\n")[0]
-    )
+@running.command("benchmarks.algorithms")
+def main(argv: Sequence[str] | None) -> None:
+    """The command ``python -m benchmarks.algorithms``."""
+    parser = arguments.module_parser("benchmarks.algorithms", __doc__)
     parser.add_argument(
         "--algorithms",
         type=Path,
@@ -265,11 +263,6 @@ def _main(argv: Sequence[str] | None) -> None:
             jobs=args.jobs,
         ),
     )
-
-
-def main(argv: Sequence[str] | None = None) -> int:
-    """The command ``python -m benchmarks.algorithms``; returns the exit status."""
-    return running.run("benchmarks.algorithms", lambda: _main(argv))
 
 
 if __name__ == "__main__":

@@ -11,7 +11,6 @@ among ``ppo``.
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Sequence
 from itertools import combinations
 from typing import Any
@@ -22,7 +21,7 @@ from benchmarks import report
 from benchmarks.search import StopwatchAgent
 from benchmarks.strength import Matches, default_agents, play_tables
 from card_envs.agents import make_agent, shipped_policies
-from card_envs.commands import running
+from card_envs.commands import arguments, running
 from card_envs.contract.game import Game
 from card_envs.evaluation import evaluate, summarize
 from card_envs.evaluation.tournament import tables_of
@@ -120,10 +119,10 @@ def measure(
     )
 
 
-def _main(argv: Sequence[str] | None) -> None:
-    parser = argparse.ArgumentParser(
-        prog="python -m benchmarks.all_agents", description=(__doc__ or "").split("\n")[0]
-    )
+@running.command("benchmarks.all_agents")
+def main(argv: Sequence[str] | None) -> None:
+    """The command ``python -m benchmarks.all_agents``."""
+    parser = arguments.module_parser("benchmarks.all_agents", __doc__)
     parser.add_argument(
         "--agents",
         nargs="+",
@@ -139,11 +138,6 @@ def _main(argv: Sequence[str] | None) -> None:
         args,
         lambda: measure(args.game, args.agents, args.players, Matches.of(args)),
     )
-
-
-def main(argv: Sequence[str] | None = None) -> int:
-    """The command ``python -m benchmarks.all_agents``; returns the exit status."""
-    return running.run("benchmarks.all_agents", lambda: _main(argv))
 
 
 if __name__ == "__main__":

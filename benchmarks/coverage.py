@@ -10,7 +10,6 @@ this. Deals are drawn from each many times, and it is counted how often the inte
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -20,7 +19,7 @@ from numpy.typing import NDArray
 
 from benchmarks import report
 from card_envs.agents import shipped_policies
-from card_envs.commands import running
+from card_envs.commands import arguments, running
 from card_envs.evaluation import (
     DIFFERENCE_BOUNDS,
     RANK_BOUNDS,
@@ -238,10 +237,10 @@ def measure(simulations: int, played: int, seed: int) -> dict[str, Any]:
     )
 
 
-def _main(argv: Sequence[str] | None) -> None:
-    parser = argparse.ArgumentParser(
-        prog="python -m benchmarks.coverage", description=(__doc__ or "").split("\n")[0]
-    )
+@running.command("benchmarks.coverage")
+def main(argv: Sequence[str] | None) -> None:
+    """The command ``python -m benchmarks.coverage``."""
+    parser = arguments.module_parser("benchmarks.coverage", __doc__)
     for name, default, what in (
         ("simulations", 10_000, "for each case and number of deals"),
         ("played", 4000, "deals played for each case of real results"),
@@ -254,11 +253,6 @@ def _main(argv: Sequence[str] | None) -> None:
         raise ValueError("--simulations must be at least 1 and --seed at least 0")
     deal_seeds(_PLAYED_SEED, args.played)
     report.finish(args, lambda: measure(args.simulations, args.played, args.seed))
-
-
-def main(argv: Sequence[str] | None = None) -> int:
-    """The command ``python -m benchmarks.coverage``; returns the exit status."""
-    return running.run("benchmarks.coverage", lambda: _main(argv))
 
 
 if __name__ == "__main__":

@@ -8,7 +8,6 @@ with random legal actions, whose choice is not timed. CPU time of one core.
 
 from __future__ import annotations
 
-import argparse
 import statistics
 import time
 from collections.abc import Callable, Sequence
@@ -20,7 +19,7 @@ from numpy.typing import NDArray
 import card_envs
 from benchmarks import report
 from benchmarks.random_play import choose_actions
-from card_envs.commands import running
+from card_envs.commands import arguments, running
 from card_envs.contract.fields import OBSERVATION_DTYPES
 from card_envs.contract.game import Game
 from card_envs.engine.batch import BatchEngine
@@ -104,9 +103,9 @@ def measure_kernels(game: Game, repetitions: int) -> dict[str, float]:
             out = np.zeros(game.fields.size, dtype)
             calls[_observation(dtype, bool(features))] = (observe_each, (states, features, out))
     best = {}
-    for name, (template, arguments) in calls.items():
+    for name, (template, values) in calls.items():
         compiled = compile_for(game, template)
-        best[name] = min(_seconds(compiled, arguments) for _ in range(repetitions + 1))
+        best[name] = min(_seconds(compiled, values) for _ in range(repetitions + 1))
     nanoseconds = {name: 1e9 * seconds / _SAMPLE for name, seconds in best.items()}
     nanoseconds["step"] -= nanoseconds.pop("copy")
     return nanoseconds
@@ -203,10 +202,10 @@ def measure(game_id: str, sizes: Sequence[int], decisions: int, repetitions: int
     )
 
 
-def _main(argv: Sequence[str] | None) -> None:
-    parser = argparse.ArgumentParser(
-        prog="python -m benchmarks.decision", description=(__doc__ or "").split("\n")[0]
-    )
+@running.command("benchmarks.decision")
+def main(argv: Sequence[str] | None) -> None:
+    """The command ``python -m benchmarks.decision``."""
+    parser = arguments.module_parser("benchmarks.decision", __doc__)
     parser.add_argument(
         "--games",
         type=int,
@@ -225,11 +224,6 @@ def _main(argv: Sequence[str] | None) -> None:
         args,
         lambda: measure(args.game, args.games, args.decisions, args.repetitions),
     )
-
-
-def main(argv: Sequence[str] | None = None) -> int:
-    """The command ``python -m benchmarks.decision``; returns the exit status."""
-    return running.run("benchmarks.decision", lambda: _main(argv))
 
 
 if __name__ == "__main__":

@@ -8,7 +8,6 @@ deals against three heuristics, and at a table of itself twice, ``ppo`` and the 
 
 from __future__ import annotations
 
-import argparse
 import tempfile
 import time
 from collections.abc import Sequence
@@ -23,7 +22,7 @@ from torch import nn
 from benchmarks import report
 from card_envs import export_policy
 from card_envs.agents import AgentLike, NetworkAgent, make_agent
-from card_envs.commands import running
+from card_envs.commands import arguments, running
 from card_envs.evaluation import evaluate
 from card_envs.games import load_game
 
@@ -90,19 +89,14 @@ def measure(game_id: str, deals: int) -> dict[str, Any]:
     )
 
 
-def _main(argv: Sequence[str] | None) -> None:
-    parser = argparse.ArgumentParser(
-        prog="python -m benchmarks.evaluation", description=(__doc__ or "").split("\n")[0]
-    )
+@running.command("benchmarks.evaluation")
+def main(argv: Sequence[str] | None) -> None:
+    """The command ``python -m benchmarks.evaluation``."""
+    parser = arguments.module_parser("benchmarks.evaluation", __doc__)
     parser.add_argument("--deals", type=int, default=1000, metavar="N", help="default: 1000")
     args = report.parse_arguments(parser, argv)
     torch.set_num_threads(1)
     report.finish(args, lambda: measure(args.game, args.deals))
-
-
-def main(argv: Sequence[str] | None = None) -> int:
-    """The command ``python -m benchmarks.evaluation``; returns the exit status."""
-    return running.run("benchmarks.evaluation", lambda: _main(argv))
 
 
 if __name__ == "__main__":

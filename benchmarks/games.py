@@ -7,7 +7,6 @@ All games are played with the default rules, to their ends.
 
 from __future__ import annotations
 
-import argparse
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -18,7 +17,7 @@ from numpy.typing import NDArray
 
 from benchmarks import report
 from card_envs.agents import Agent, make_agent, shipped_policies
-from card_envs.commands import running
+from card_envs.commands import arguments, running
 from card_envs.contract.agent import checked_actions, turn_of
 from card_envs.contract.game import Game
 from card_envs.evaluation import deal_seeds, play_deals, random_orders
@@ -202,10 +201,10 @@ def measure(game_id: str, games: int, deals: int, search: str) -> dict[str, Any]
     )
 
 
-def _main(argv: Sequence[str] | None) -> None:
-    parser = argparse.ArgumentParser(
-        prog="python -m benchmarks.games", description=(__doc__ or "").split("\n")[0]
-    )
+@running.command("benchmarks.games")
+def main(argv: Sequence[str] | None) -> None:
+    """The command ``python -m benchmarks.games``."""
+    parser = arguments.module_parser("benchmarks.games", __doc__)
     parser.add_argument(
         "--games",
         type=int,
@@ -230,11 +229,6 @@ def _main(argv: Sequence[str] | None) -> None:
     check_whole_number("--games", args.games, 2)
     check_whole_number("--deals", args.deals, 2)
     report.finish(args, lambda: measure(args.game, args.games, args.deals, args.search))
-
-
-def main(argv: Sequence[str] | None = None) -> int:
-    """The command ``python -m benchmarks.games``; returns the exit status."""
-    return running.run("benchmarks.games", lambda: _main(argv))
 
 
 if __name__ == "__main__":

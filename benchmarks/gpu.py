@@ -47,7 +47,8 @@ from card_envs.contract.game import Game
 from card_envs.engine.templates import compile_for
 from card_envs.games import GAMES, load_game
 from card_envs.utils.files import write_json, write_output
-from training.runs.config import load_config
+from training.runs.config import Config
+from training.runs.keys import load
 from training.runs.records import commit_of
 
 PACKAGES = ("numba", "numba-cuda", "numpy", "torch", "jax", "pgx")
@@ -235,12 +236,12 @@ def training(sizes: Sizes, config: Path) -> Iterator[Row]:
     """Learner decisions a second; minibatches grow with the games."""
     from benchmarks.training_worker import learner_of, take_turn
 
-    shipped = load_config(config)
+    shipped = load(Config, config)
     for num_envs in sizes.trained:
         batch = max(2, shipped.ppo.batch_size * num_envs // shipped.environment.num_envs)
         grown = [f"environment.num_envs={num_envs}", f"ppo.batch_size={batch}", "imitation={}"]
         begun = time.perf_counter()
-        learner = learner_of(load_config(config, [*grown, *_given(sizes)]))
+        learner = learner_of(load(Config, config, [*grown, *_given(sizes)]))
         take_turn(learner)
         first = time.perf_counter() - begun
         turns = [take_turn(learner) for _ in range(sizes.repetitions)]
@@ -351,7 +352,7 @@ class Session:
             except subprocess.TimeoutExpired:
                 process.kill()
         self._keep()
-        name = load_config(self._config).name
+        name = load(Config, self._config).name
         card = run / f"{name}.json"
         if not card.exists():
             self._add("train", {"result": "no policy: there was no time for an update"})
@@ -367,7 +368,7 @@ class Session:
 
     def _keep(self) -> None:
         """Copy the policy so far, and write the run's folder as an archive in parts."""
-        name = load_config(self._config).name
+        name = load(Config, self._config).name
         for suffix in (".safetensors", ".json"):
             policy = self._run_folder / f"{name}{suffix}"
             if policy.exists():
@@ -447,7 +448,7 @@ def _main(argv: Sequence[str] | None) -> None:
         return
     if not 0 < args.minutes < float("inf"):
         raise ValueError(f"--minutes must be above 0, got {args.minutes}")
-    load_config(args.config)  # a mistake must not cost minutes
+    load(Config, args.config)  # a mistake must not cost minutes
     session = Session(args.out, args.config, 60 * args.minutes, args.tiny)
     session.run(args.only)
     print(f"All results are in {args.out / 'gpu.json'}.")

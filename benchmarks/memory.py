@@ -9,7 +9,6 @@ has seen at its own decisions. Each then plays the same games, taking its most p
 
 from __future__ import annotations
 
-import argparse
 import time
 from collections.abc import Sequence
 from typing import Any
@@ -19,7 +18,7 @@ import torch
 
 from benchmarks import report
 from benchmarks.recurrent_ppo import Hyperparameters, play, train
-from card_envs.commands import running
+from card_envs.commands import arguments, running
 from card_envs.contract.game import Game
 from card_envs.evaluation import estimate_mean
 from card_envs.games import load_game
@@ -108,10 +107,10 @@ def measure(
     return report.document("memory", game.id, arguments, PACKAGES, settings, {"learners": rows})
 
 
-def _main(argv: Sequence[str] | None) -> None:
-    parser = argparse.ArgumentParser(
-        prog="python -m benchmarks.memory", description=(__doc__ or "").split("\n")[0]
-    )
+@running.command("benchmarks.memory")
+def main(argv: Sequence[str] | None) -> None:
+    """The command ``python -m benchmarks.memory``."""
+    parser = arguments.module_parser("benchmarks.memory", __doc__)
     report.add_run_arguments(parser)
     parser.add_argument(
         "--decisions", type=int, default=1_000_000, metavar="N", help="default: 1,000,000"
@@ -132,11 +131,6 @@ def _main(argv: Sequence[str] | None) -> None:
             jobs=args.jobs,
         ),
     )
-
-
-def main(argv: Sequence[str] | None = None) -> int:
-    """The command ``python -m benchmarks.memory``; returns the exit status."""
-    return running.run("benchmarks.memory", lambda: _main(argv))
 
 
 if __name__ == "__main__":

@@ -7,7 +7,6 @@ It needs what `make test-web` installs, and a chromium, or the browser that $CHR
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
 import shutil
@@ -18,7 +17,7 @@ from typing import Any
 
 from benchmarks import report
 from benchmarks.web import server
-from card_envs.commands import running
+from card_envs.commands import arguments, running
 from card_envs.games import load_game
 
 PACKAGES = ("playwright", "starlette", "uvicorn", "websockets")
@@ -103,20 +102,15 @@ def measure(game: str, games: int) -> dict[str, Any]:
     )
 
 
-def _main(argv: Sequence[str] | None) -> None:
-    parser = argparse.ArgumentParser(
-        prog="python -m benchmarks.page", description=(__doc__ or "").split("\n")[0]
-    )
+@running.command("benchmarks.page")
+def main(argv: Sequence[str] | None) -> None:
+    """The command ``python -m benchmarks.page``."""
+    parser = arguments.module_parser("benchmarks.page", __doc__)
     parser.add_argument("--games", type=int, default=2, help="that are watched; default: 2")
     args = report.parse_arguments(parser, argv)
     if args.games < 1:
         raise ValueError("--games must be at least 1")
     report.finish(args, lambda: measure(args.game, args.games))
-
-
-def main(argv: Sequence[str] | None = None) -> int:
-    """The command ``python -m benchmarks.page``; returns the exit status."""
-    return running.run("benchmarks.page", lambda: _main(argv))
 
 
 if __name__ == "__main__":

@@ -5,7 +5,6 @@ python -m benchmarks.rendering [--game GAME] [--pictures N] [--json FILE]
 
 from __future__ import annotations
 
-import argparse
 import statistics
 import time
 from collections.abc import Iterator, Sequence
@@ -16,7 +15,7 @@ from pettingzoo.classic import leduc_holdem_v4, texas_holdem_no_limit_v6
 
 import card_envs
 from benchmarks import report
-from card_envs.commands import running
+from card_envs.commands import arguments, running
 
 PACKAGES = ("fonttools", "numpy", "pettingzoo", "pillow", "pygame")
 _OTHERS = {
@@ -80,20 +79,15 @@ def _row(game: str, num_players: int, mode: str, times: list[float]) -> dict[str
     }
 
 
-def _main(argv: Sequence[str] | None) -> None:
-    parser = argparse.ArgumentParser(
-        prog="python -m benchmarks.rendering", description=(__doc__ or "").split("\n")[0]
-    )
+@running.command("benchmarks.rendering")
+def main(argv: Sequence[str] | None) -> None:
+    """The command ``python -m benchmarks.rendering``."""
+    parser = arguments.module_parser("benchmarks.rendering", __doc__)
     parser.add_argument("--pictures", type=int, default=300, help="of each kind; default: 300")
     args = report.parse_arguments(parser, argv)
     if args.pictures < 2:
         raise ValueError("--pictures must be at least 2")
     report.finish(args, lambda: measure(args.game, args.pictures))
-
-
-def main(argv: Sequence[str] | None = None) -> int:
-    """The command ``python -m benchmarks.rendering``; returns the exit status."""
-    return running.run("benchmarks.rendering", lambda: _main(argv))
 
 
 if __name__ == "__main__":

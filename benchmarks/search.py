@@ -12,7 +12,6 @@ of a file's tables again.
 
 from __future__ import annotations
 
-import argparse
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -24,7 +23,7 @@ from numpy.typing import NDArray
 from benchmarks import report
 from card_envs.agents import Agent, NetworkAgent, Turn, choose, make_agent, shipped_policies
 from card_envs.agents.search.agents import Searcher
-from card_envs.commands import running
+from card_envs.commands import arguments, running
 from card_envs.contract.agent import Follower, FollowingAgent
 from card_envs.contract.game import Game
 from card_envs.engine.templates import compile_for
@@ -203,11 +202,11 @@ def measure_pieces(
         calls["scripted player"] = (follow_heuristic, states, _REPEATS, np.zeros(count, np.int64))
         made["scripted player"] = count
     seconds = {}
-    for name, (template, *arguments) in calls.items():
+    for name, (template, *values) in calls.items():
         compiled = compile_for(game, template)
-        compiled(*arguments)
+        compiled(*values)
         begun = time.thread_time()
-        compiled(*arguments)
+        compiled(*values)
         seconds[name] = (time.thread_time() - begun) / (_REPEATS * made[name])
     return seconds
 
@@ -321,10 +320,10 @@ def with_speed(measured: dict[str, Any]) -> dict[str, Any]:
     return {**measured, "results": results}
 
 
-def _main(argv: Sequence[str] | None) -> None:
-    parser = argparse.ArgumentParser(
-        prog="python -m benchmarks.search", description=(__doc__ or "").split("\n")[0]
-    )
+@running.command("benchmarks.search")
+def main(argv: Sequence[str] | None) -> None:
+    """The command ``python -m benchmarks.search``."""
+    parser = arguments.module_parser("benchmarks.search", __doc__)
     parser.add_argument(
         "--table",
         nargs=2,
@@ -375,11 +374,6 @@ def _number(text: str) -> int:
         return int(text)
     except ValueError:
         raise ValueError(f"--table: PLAYERS must be a whole number, got {text!r}") from None
-
-
-def main(argv: Sequence[str] | None = None) -> int:
-    """The command ``python -m benchmarks.search``; returns the exit status."""
-    return running.run("benchmarks.search", lambda: _main(argv))
 
 
 if __name__ == "__main__":

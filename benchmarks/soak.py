@@ -12,7 +12,6 @@ the mask of the player to move, are the same after ``determinize``.
 
 from __future__ import annotations
 
-import argparse
 import sys
 import time
 from collections.abc import Sequence
@@ -24,7 +23,7 @@ from numba import prange
 from numpy.typing import NDArray
 
 from benchmarks import report
-from card_envs.commands import running
+from card_envs.commands import arguments, running
 from card_envs.contract.game import Game, View
 from card_envs.engine.seeds import next_seed, players_of, random_action
 from card_envs.engine.templates import compile_for, reset_games
@@ -198,10 +197,10 @@ def soak(games: Sequence[Game], decisions: int, seed: int) -> dict[str, Any]:
     return rows
 
 
-def _main(argv: Sequence[str] | None) -> int:
-    parser = argparse.ArgumentParser(
-        prog="python -m benchmarks.soak", description=(__doc__ or "").split("\n")[0]
-    )
+@running.command("benchmarks.soak")
+def main(argv: Sequence[str] | None) -> int:
+    """The command ``python -m benchmarks.soak``; status 1 if an invariant was violated."""
+    parser = arguments.module_parser("benchmarks.soak", __doc__)
     parser.add_argument("--decisions", type=int, default=10**8, metavar="N", help="default: 10^8")
     parser.add_argument("--seed", type=int, default=0, metavar="S", help="default: 0")
     args = report.parse_arguments(parser, argv, of_one_game=False)
@@ -225,11 +224,6 @@ def _main(argv: Sequence[str] | None) -> int:
 
     report.finish(args, measure)
     return 1 if violations else 0
-
-
-def main(argv: Sequence[str] | None = None) -> int:
-    """The command ``python -m benchmarks.soak``; status 1 if an invariant was violated."""
-    return running.run("benchmarks.soak", lambda: _main(argv))
 
 
 if __name__ == "__main__":

@@ -32,7 +32,7 @@ from card_envs.agents import (
     policy_path,
     shipped_policies,
 )
-from card_envs.commands import running
+from card_envs.commands import arguments, running
 from card_envs.contract.game import Game
 from card_envs.evaluation import MatchResults, deal_seeds, play_deals, random_orders, summarize
 from card_envs.evaluation.tournament import check_entrants, tables_of
@@ -266,10 +266,10 @@ def default_agents(game: Game) -> list[str]:
     return ["random", *scripted_ones, *shipped_policies(game), *predecessors(game)]
 
 
-def _main(argv: Sequence[str] | None) -> None:
-    parser = argparse.ArgumentParser(
-        prog="python -m benchmarks.strength", description=(__doc__ or "").split("\n")[0]
-    )
+@running.command("benchmarks.strength")
+def main(argv: Sequence[str] | None) -> None:
+    """The command ``python -m benchmarks.strength``."""
+    parser = arguments.module_parser("benchmarks.strength", __doc__)
     parser.add_argument(
         "--agents",
         nargs="+",
@@ -284,11 +284,6 @@ def _main(argv: Sequence[str] | None) -> None:
         args,
         lambda: measure(args.game, names, Matches.of(args)),
     )
-
-
-def main(argv: Sequence[str] | None = None) -> int:
-    """The command ``python -m benchmarks.strength``; returns the exit status."""
-    return running.run("benchmarks.strength", lambda: _main(argv))
 
 
 if __name__ == "__main__":

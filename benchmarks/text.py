@@ -5,7 +5,6 @@ python -m benchmarks.text [--game GAME] [--seconds S] [--json FILE]
 
 from __future__ import annotations
 
-import argparse
 import math
 import time
 from collections.abc import Callable, Sequence
@@ -15,7 +14,7 @@ import numpy as np
 
 import card_envs
 from benchmarks import report
-from card_envs.commands import running
+from card_envs.commands import arguments, running
 from card_envs.contract.game import Game
 from card_envs.text.seat import TextSeatEnv
 
@@ -113,10 +112,10 @@ def measure(game_id: str, seconds: float) -> dict[str, Any]:
     )
 
 
-def _main(argv: Sequence[str] | None) -> None:
-    parser = argparse.ArgumentParser(
-        prog="python -m benchmarks.text", description=(__doc__ or "").split("\n")[0]
-    )
+@running.command("benchmarks.text")
+def main(argv: Sequence[str] | None) -> None:
+    """The command ``python -m benchmarks.text``."""
+    parser = arguments.module_parser("benchmarks.text", __doc__)
     parser.add_argument(
         "--seconds", type=float, default=5.0, help="for the speed of each interface; default: 5"
     )
@@ -124,11 +123,6 @@ def _main(argv: Sequence[str] | None) -> None:
     if not (math.isfinite(args.seconds) and args.seconds > 0):
         raise ValueError("--seconds must be a positive number")
     report.finish(args, lambda: measure(args.game, args.seconds))
-
-
-def main(argv: Sequence[str] | None = None) -> int:
-    """The command ``python -m benchmarks.text``; returns the exit status."""
-    return running.run("benchmarks.text", lambda: _main(argv))
 
 
 if __name__ == "__main__":

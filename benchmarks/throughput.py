@@ -32,7 +32,7 @@ from pettingzoo.utils.env import AECEnv
 import card_envs
 from benchmarks import report
 from benchmarks.random_play import choose_actions, play_random
-from card_envs.commands import running
+from card_envs.commands import arguments, running
 from card_envs.contract.game import Game
 from card_envs.engine.templates import compile_for
 from card_envs.games import load_game
@@ -327,10 +327,10 @@ def add_case_arguments(parser: argparse.ArgumentParser, batches: Sequence[int]) 
     )
 
 
-def _main(argv: Sequence[str] | None) -> None:
-    parser = argparse.ArgumentParser(
-        prog="python -m benchmarks.throughput", description=(__doc__ or "").split("\n")[0]
-    )
+@running.command("benchmarks.throughput")
+def main(argv: Sequence[str] | None) -> None:
+    """The command ``python -m benchmarks.throughput``."""
+    parser = arguments.module_parser("benchmarks.throughput", __doc__)
     add_case_arguments(parser, BATCHES)
     args = report.parse_arguments(parser, argv)
     if args.repetitions < 1:
@@ -341,11 +341,6 @@ def _main(argv: Sequence[str] | None) -> None:
         args,
         lambda: measure(args.game, args.seconds, args.repetitions, args.games, args.games_from),
     )
-
-
-def main(argv: Sequence[str] | None = None) -> int:
-    """The command ``python -m benchmarks.throughput``; returns the exit status."""
-    return running.run("benchmarks.throughput", lambda: _main(argv))
 
 
 if __name__ == "__main__":

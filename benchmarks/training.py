@@ -12,7 +12,6 @@ take turns, rollout by rollout.
 
 from __future__ import annotations
 
-import argparse
 import statistics
 import time
 from collections.abc import Sequence
@@ -33,9 +32,10 @@ from torch import nn
 
 from benchmarks import report, training_speedup
 from benchmarks.training_worker import learner_of, take_turn
-from card_envs.commands import running
+from card_envs.commands import arguments, running
 from training.ppo import PPO
-from training.runs.config import Config, load_config
+from training.runs.config import Config
+from training.runs.keys import load
 
 PACKAGES = (
     "gymnasium",
@@ -154,7 +154,8 @@ class SB3Trainer(Trainer):
 
 def make_config(game_id: str, num_envs: int, n_steps: int) -> Config:
     """The shipped policy's configuration with hidden layers of (64, 64), without imitation."""
-    return load_config(
+    return load(
+        Config,
         CONFIGS / f"{game_id}.yaml",
         [
             "device=cpu",
@@ -257,10 +258,10 @@ def measure(game_id: str, decisions: int, num_envs: int, n_steps: int) -> dict[s
     )
 
 
-def _main(argv: Sequence[str] | None) -> None:
-    parser = argparse.ArgumentParser(
-        prog="python -m benchmarks.training", description=(__doc__ or "").split("\n")[0]
-    )
+@running.command("benchmarks.training")
+def main(argv: Sequence[str] | None) -> None:
+    """The command ``python -m benchmarks.training``."""
+    parser = arguments.module_parser("benchmarks.training", __doc__)
     parser.add_argument(
         "--decisions",
         type=int,
@@ -292,11 +293,6 @@ def _main(argv: Sequence[str] | None) -> None:
         args,
         lambda: measure(args.game, args.decisions, num_envs, n_steps),
     )
-
-
-def main(argv: Sequence[str] | None = None) -> int:
-    """The command ``python -m benchmarks.training``; returns the exit status."""
-    return running.run("benchmarks.training", lambda: _main(argv))
 
 
 if __name__ == "__main__":

@@ -16,7 +16,8 @@ from types import TracebackType
 from typing import Any
 
 from benchmarks import report
-from training.runs.config import load_config
+from training.runs.config import Config
+from training.runs.keys import load
 from training.runs.records import commit_of
 
 ROOT = Path(__file__).parent.parent
@@ -107,7 +108,7 @@ def measure(game_id: str, decisions: int, against: Path) -> dict[str, Any]:
     if not (against / WORKER).exists():
         raise ValueError(f"--against: {against} is not a checkout of this repository")
     path = ROOT / "configs" / f"{game_id}.yaml"
-    config = load_config(path, OVERRIDES)
+    config = load(Config, path, OVERRIDES)
     size = config.environment.num_envs * config.ppo.n_steps
     rollouts = -(-decisions // size)
     commits = {NEW: commit_of(ROOT), OLD: commit_of(against)}

@@ -16,7 +16,8 @@ from pathlib import Path
 import torch
 
 from training.ppo import PPO
-from training.runs.config import Config, load_config
+from training.runs.config import Config
+from training.runs.keys import load
 from training.runs.run import Run
 from training.train import make_learner
 
@@ -46,7 +47,7 @@ def main() -> None:
     if hasattr(os, "sched_setaffinity"):
         os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
     torch.set_num_threads(1)
-    learner = learner_of(load_config(path, overrides))
+    learner = learner_of(load(Config, path, overrides))
     for _ in sys.stdin:
         print(json.dumps(take_turn(learner)), flush=True)
 

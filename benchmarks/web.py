@@ -5,7 +5,6 @@ python -m benchmarks.web [--game GAME] [--games N …] [--think SECONDS] [--seco
 
 from __future__ import annotations
 
-import argparse
 import asyncio
 import json
 import os
@@ -26,7 +25,7 @@ from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import WebSocketException
 
 from benchmarks import report
-from card_envs.commands import running
+from card_envs.commands import arguments, running
 from card_envs.games import load_game
 
 PACKAGES = ("numpy", "starlette", "uvicorn", "websockets", "pydantic")
@@ -181,10 +180,10 @@ def measure(game: str, games: Sequence[int], think: float, seconds: float) -> di
     )
 
 
-def _main(argv: Sequence[str] | None) -> None:
-    parser = argparse.ArgumentParser(
-        prog="python -m benchmarks.web", description=(__doc__ or "").split("\n")[0]
-    )
+@running.command("benchmarks.web")
+def main(argv: Sequence[str] | None) -> None:
+    """The command ``python -m benchmarks.web``."""
+    parser = arguments.module_parser("benchmarks.web", __doc__)
     parser.add_argument(
         "--games", type=int, nargs="+", default=[200, 400], help="at a time; default: 200 400"
     )
@@ -198,11 +197,6 @@ def _main(argv: Sequence[str] | None) -> None:
             f"--games must be at least 1, --think at least 0, --seconds at least {2 * _BEGINNING:g}"
         )
     report.finish(args, lambda: measure(args.game, args.games, args.think, args.seconds))
-
-
-def main(argv: Sequence[str] | None = None) -> int:
-    """The command ``python -m benchmarks.web``; returns the exit status."""
-    return running.run("benchmarks.web", lambda: _main(argv))
 
 
 if __name__ == "__main__":

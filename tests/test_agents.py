@@ -128,7 +128,7 @@ def test_random_is_uniform_over_the_legal_actions(game):
         assert statistic <= freedom + 4 * np.sqrt(2 * freedom)
 
 
-@each_game
+@few_games
 def test_random_depends_on_its_seed_alone(game):
     turn = turn_in(game)
     first, again, other = (RandomAgent(game, seed).act(turn) for seed in (1, 1, 2))
@@ -226,7 +226,7 @@ def course_against(game, opponents, **options):
     return course
 
 
-@each_game
+@few_games
 def test_a_function_stands_wherever_an_agent_is_expected(game):
     expected = course_against(game, LastLegal())
     for opponents in (last_legal, FunctionAgent("last", last_legal), as_agent(last_legal, game)):
@@ -246,7 +246,7 @@ def test_a_function_stands_wherever_an_agent_is_expected(game):
     assert choose(as_agent(last_legal, game), game, begin(game, n, 1)) in range(game.num_actions)
 
 
-@each_game
+@few_games
 def test_what_is_no_agent_is_refused(game):
     for wrong in (None, 5, object(), ["random"]):
         with pytest.raises(TypeError, match=r"an agent is a name, .* or a function"):
@@ -258,7 +258,7 @@ def test_what_is_no_agent_is_refused(game):
             as_agent(cls, game)
 
 
-@each_game
+@few_games
 def test_agents_for_another_game_are_refused(game, tmp_path):
     """Kernels would read outside their arrays, or play the other scripted player as this one."""
     other = next(g for g in ALL_GAMES if g.name != game.name)
@@ -284,7 +284,7 @@ def test_agents_for_another_game_are_refused(game, tmp_path):
         SearchAgent(game, policy=others[0])
 
 
-@each_game
+@few_games
 def test_networks_check_shapes(game):
     """Kernels would read outside arrays of other shapes."""
     network = network_of(game)
@@ -340,7 +340,7 @@ def test_seeds_of_agents_are_whole_numbers():
             make_agent("random", game, wrong)
 
 
-@each_game
+@few_games
 def test_a_policy_file_may_be_named_by_its_path_object(game, tmp_path):
     path = tmp_path / "mine.safetensors"
     write_policy(path, network_of(game), game)
@@ -351,7 +351,7 @@ def test_a_policy_file_may_be_named_by_its_path_object(game, tmp_path):
         as_agent(tmp_path / "nowhere.safetensors", game)
 
 
-@each_game
+@few_games
 def test_a_subclass_of_a_kernel_that_acts_by_itself_is_asked(game):
     """It is an ordinary agent; one that keeps ``act`` stays a kernel."""
     bases = [RandomAgent] + [HeuristicAgent] * (game.heuristic is not None)
@@ -373,7 +373,7 @@ def test_a_subclass_of_a_kernel_that_acts_by_itself_is_asked(game):
         assert course_against(game, Renamed(game)) == course_against(game, base(game))
 
 
-@each_game
+@few_games
 def test_an_agent_is_what_it_is_and_not_what_it_is_called(game):
     courses = []
     for name in ("last legal", "random", "heuristic", "ppo"):
@@ -409,7 +409,7 @@ class Searcher(Agent):
         return last_legal(turn.observation, turn.action_mask)
 
 
-@each_game
+@few_games
 def test_an_agent_that_keeps_states_can_redraw_them(game):
     """Now and later; the game itself is not changed by it."""
     searcher = Searcher(True)
@@ -484,7 +484,7 @@ def test_numpy_inference_is_the_torch_policys(game, activation, hidden, tmp_path
     assert again.read_bytes() == path.read_bytes()
 
 
-@each_game
+@few_games
 def test_a_network_does_not_change_what_it_is_given(game):
     network = network_of(game)
     turn = first_of(turn_in(game), 30)
@@ -501,7 +501,7 @@ def test_a_network_does_not_change_what_it_is_given(game):
 
 @pytest.mark.parametrize("activation", ["relu", "tanh"])
 @pytest.mark.parametrize("hidden", [[], [7], [32, 16], [24, 9, 40, 3]])
-@each_game
+@few_games
 def test_the_kernel_is_the_network(game, activation, hidden):
     """Layers of any number and width; only legal actions have logits."""
     network = network_of(game, 1, hidden, activation)
@@ -531,7 +531,7 @@ def test_a_network_makes_no_difference_between_values_and_their_units(game, hidd
         assert of_values[2].tobytes() == of_units[2].tobytes()
 
 
-@each_game
+@few_games
 def test_networks_joined_are_those_networks(game):
     """However many others of whatever sizes are beside them."""
     networks = [network_of(game, 1, [8]), None, network_of(game, 2, [20, 5], "relu")]
@@ -571,7 +571,7 @@ def test_a_network_has_only_so_many_layers():
         Network(layers[:2], "gelu")
 
 
-@each_game
+@few_games
 def test_sampling_follows_the_masked_distribution(game):
     network = network_of(game)
     turn = turn_in(game)
@@ -651,7 +651,7 @@ def test_draws_that_follow_from_the_position(game, tmp_path):
     assert (np.abs(counts - expected) <= 4.5 * np.sqrt(np.maximum(expected, 1.0))).all()
 
 
-@each_game
+@few_games
 def test_an_agent_with_a_seed_samples_and_one_without_does_not(game, tmp_path):
     path = tmp_path / "policy.safetensors"
     view = View("none", False)
@@ -713,7 +713,7 @@ def test_the_arena_plays_as_single_environments_do(game, num_players):
     assert asked == agents[-1].asked > 0
 
 
-@each_game
+@few_games
 def test_the_arena_leaves_the_callers_seats_to_them(game):
     games, n = 10, game.max_players
     opponent = make_agent(game.default_opponent, game)
@@ -759,7 +759,7 @@ class Listener(Follower):
         self.ended.append((i, loser))
 
 
-@each_game
+@few_games
 def test_the_callers_follower_is_told_of_the_callers_games(game):
     games, n = 4, game.min_players
     opponent = make_agent(game.default_opponent, game)
@@ -790,7 +790,7 @@ class FirstLegal(FollowingAgent):
         return self.listener
 
 
-@each_game
+@few_games
 def test_an_agent_that_is_given_twice_follows_for_both_seats(game):
     agent = FirstLegal()
     seating = np.arange(game.max_players)[None] % 3
@@ -803,7 +803,7 @@ def test_an_agent_that_is_given_twice_follows_for_both_seats(game):
     assert agent.listener.ended == [(0, None)]
 
 
-@each_game
+@few_games
 def test_a_policy_that_comes_out_of_a_pickle_plays_on(game):
     """Also where its arrays are read-only, as in another process."""
     agent = NetworkAgent(network_of(game, activation="relu"), "policy", seed=3)
@@ -817,7 +817,7 @@ def test_a_policy_that_comes_out_of_a_pickle_plays_on(game):
         assert again.act(turn).tolist() == agent.act(turn).tolist()
 
 
-@each_game
+@few_games
 def test_a_table_plays_the_game_of_its_seed_with_the_agents_that_are_named(game):
     """As an environment whose agents are asked by hand; an undone decision changes nothing."""
     n = game.default_players

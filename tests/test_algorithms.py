@@ -19,7 +19,7 @@ from card_envs.agents import NetworkAgent, make_agent
 from card_envs.agents.network import Network
 from training import train
 from training.improvement.config import ImprovementConfig
-from training.runs.config import load_config
+from training.runs.config import Config
 from training.runs.keys import load
 from training.runs.records import read_json
 
@@ -264,7 +264,7 @@ def test_a_command_that_leaves_no_policy_is_named(listed, tmp_path, capsys):
 )
 def test_the_lists_and_their_configurations_are_valid(path, tmp_path):
     if path.stem == "ppo":
-        load_config(path)
+        load(Config, path)
         return
     if path.stem == "expert_iteration":
         load(ImprovementConfig, path)

@@ -23,6 +23,7 @@ from gymnasium.utils.env_checker import check_env
 from helpers import (
     ALL_GAMES,
     EACH_GAME,
+    FEW_GAMES,
     TABLES,
     agents_of,
     begin,
@@ -47,6 +48,7 @@ from card_envs.render.text import describe
 
 tables = pytest.mark.parametrize(("game", "num_players"), TABLES)
 each_game = pytest.mark.parametrize("game", EACH_GAME)
+few_games = pytest.mark.parametrize("game", FEW_GAMES)
 both_constructors = pytest.mark.parametrize("constructor", ["env", "raw_env"])
 
 
@@ -478,7 +480,7 @@ def test_the_rewards_of_last_are_those_since_the_agents_own_step(game, num_playe
     assert rewarded > 4
 
 
-@each_game
+@few_games
 def test_everything_that_holds_a_game_can_be_copied_and_pickled(game):
     policy = make_agent(agent_names(game)[-1], game)
     assert pickle.loads(pickle.dumps(game)) is copy.deepcopy(game) is game
@@ -529,7 +531,7 @@ def test_names_and_metadata(game):
     env.close()
 
 
-@each_game
+@few_games
 def test_render_without_a_mode_warns_and_gives_nothing(game):
     env = module_of(game).env()
     env.reset(seed=1)
@@ -728,7 +730,7 @@ def test_the_vector_environment_is_many_of_the_single_one(game, setting):
     assert len(seats_seen) > 1 if fixed is None else seats_seen == {fixed}
 
 
-@each_game
+@few_games
 def test_a_vector_without_a_seed_plays_the_games_that_follow(game):
     vector = SingleSeatVectorEnv(game.name, 3)
     first = vector.reset(seed=7)[0]
@@ -740,7 +742,7 @@ def test_a_vector_without_a_seed_plays_the_games_that_follow(game):
     assert np.array_equal(vector.reset(seed=7)[0], first)
 
 
-@each_game
+@few_games
 def test_an_illegal_action_in_a_seat(game):
     ending = SingleSeatEnv(game.name)
     refusing, untouched = SingleSeatEnv(game.name, on_illegal="raise"), SingleSeatEnv(game.name)
@@ -782,7 +784,7 @@ def test_an_illegal_action_in_a_seat(game):
     assert ending.action_masks().any()
 
 
-@each_game
+@few_games
 def test_an_illegal_action_in_a_vector(game):
     count = 4
     ending, refusing, untouched = vectors = [
@@ -820,7 +822,7 @@ def test_an_illegal_action_in_a_vector(game):
     assert observations[2].tobytes() == following.tobytes()
 
 
-@each_game
+@few_games
 def test_seats_render_as_their_learner_sees_the_table(game):
     env = SingleSeatEnv(game.name, render_mode="ansi", num_players=game.max_players)
     assert env.render() is None
@@ -834,7 +836,7 @@ def test_seats_render_as_their_learner_sees_the_table(game):
 
 @pytest.mark.slow
 @needs_training
-@each_game
+@few_games
 def test_maskable_ppo_learns_on_a_seat(game):
     from sb3_contrib import MaskablePPO
 

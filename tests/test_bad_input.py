@@ -14,7 +14,7 @@ import gymnasium
 import numba
 import numpy as np
 import pytest
-from helpers import EACH_GAME, module_of, snapshot
+from helpers import EACH_GAME, FEW_GAMES, module_of, snapshot
 from safetensors.numpy import save, save_file
 
 import card_envs
@@ -42,6 +42,7 @@ from card_envs.text.seat import TextSeatEnv
 from card_envs.utils.extras import MissingExtraError
 
 each_game = pytest.mark.parametrize("game", EACH_GAME)
+few_games = pytest.mark.parametrize("game", FEW_GAMES)
 
 #: What can be given ``num_players`` and the game's options.
 MAKERS = {
@@ -119,7 +120,7 @@ def test_wrong_options(game, make):
             assert repr(value) in str(error.value)
 
 
-@each_game
+@few_games
 def test_wrong_modes(game):
     for make in ("env", "raw_env", "make", "SingleSeatEnv", "SingleSeatVectorEnv"):
         for wrong in ("rgb", "ANSI", 1, "", ["ansi"]):
@@ -134,7 +135,7 @@ def test_wrong_modes(game):
                 environment(game.name, skip_forced=wrong)
 
 
-@each_game
+@few_games
 def test_games_that_never_come_to_the_learner(game):
     n = game.max_players
     env = SingleSeatEnv(game.name, num_players=n, seat=n - 1, max_steps=1)
@@ -162,7 +163,7 @@ def test_unknown_games():
                 make(wrong)
 
 
-@each_game
+@few_games
 def test_a_name_in_place_of_a_game(game):
     path = policy_path("ppo", game)
     calls = [
@@ -185,7 +186,7 @@ def test_a_name_in_place_of_a_game(game):
                 call("random", wrong)
 
 
-@each_game
+@few_games
 def test_agents_that_choose_at_random_need_a_seed(game):
     for make in (RandomAgent, SearchAgent, TreeSearchAgent):
         with pytest.raises(TypeError, match="seed must be a whole number, got None"):
@@ -194,7 +195,7 @@ def test_agents_that_choose_at_random_need_a_seed(game):
         ProgramAgent("cmd:true", game, seed=None)
 
 
-@each_game
+@few_games
 def test_arguments_of_the_registry_are_not_options(game):
     for wrong in ({"num_envs": 3}, {"arena": None}):
         with pytest.raises(TypeError, match=f"{game.id} has no option '{next(iter(wrong))}'"):
@@ -206,7 +207,7 @@ def test_arguments_of_the_registry_are_not_options(game):
 # ---------------------------------------------------------------------------------------------
 
 
-@each_game
+@few_games
 def test_wrong_seeds(game):
     env = module_of(game).env()
     env.reset(seed=1)
@@ -231,7 +232,7 @@ def test_wrong_seeds(game):
         batch.reset(seed=right)
 
 
-@each_game
+@few_games
 def test_wrong_seeds_of_the_gymnasium_environments(game):
     """Gymnasium checks them first, with an error class of its own."""
     for env in (SingleSeatEnv(game.name), SingleSeatVectorEnv(game.name, 2)):
@@ -247,7 +248,7 @@ def test_wrong_seeds_of_the_gymnasium_environments(game):
 # ---------------------------------------------------------------------------------------------
 
 
-@each_game
+@few_games
 def test_wrong_sizes_of_the_batch(game):
     for wrong in (0, -1, 1.0, None, "3", 2.5, True):
         with pytest.raises(ValueError, match="num_envs must be a whole number of at least 1, got"):
@@ -265,7 +266,7 @@ def test_wrong_sizes_of_the_batch(game):
             card_envs.make_vec(game.name, 2, copy=wrong)
 
 
-@each_game
+@few_games
 def test_wrong_devices_of_the_batch(game):
     for wrong in ("gpu", "cuda:0", None, 0):
         with pytest.raises(ValueError, match="device must be 'cpu' or 'cuda', got"):
@@ -304,7 +305,7 @@ def wrong_actions(game: Game, mask: np.ndarray) -> dict[str, list[Any]]:
     }
 
 
-@each_game
+@few_games
 def test_wrong_actions_of_the_batch_change_nothing(game):
     batch = card_envs.make_vec(game.name, 4, (game.min_players, game.max_players))
     with pytest.raises(RuntimeError, match="reset"):
@@ -330,7 +331,7 @@ def test_wrong_actions_of_the_batch_change_nothing(game):
     batch.step(mask.argmax(axis=1).tolist())
 
 
-@each_game
+@few_games
 def test_wrong_actions_of_the_vector_of_seats_change_nothing(game):
     vector = SingleSeatVectorEnv(game.name, 4, on_illegal="raise")
     with pytest.raises(gymnasium.error.ResetNeeded, match="reset"):
@@ -361,7 +362,7 @@ def test_wrong_names_of_actions(game):
 # ---------------------------------------------------------------------------------------------
 
 
-@each_game
+@few_games
 def test_unknown_agents(game, tmp_path):
     n = game.max_players
     for wrong in (
@@ -400,7 +401,7 @@ class Giver(Agent):
         return self._give(turn.action_mask)
 
 
-@each_game
+@few_games
 def test_opponents_that_do_not_play_by_the_rules(game):
     a = game.num_actions
     for give, message in (
@@ -425,7 +426,7 @@ def test_opponents_that_do_not_play_by_the_rules(game):
                     reset_often(env)
 
 
-@each_game
+@few_games
 def test_opponents_may_write_into_what_they_are_given(game):
     """Their actions are checked by the mask as it was."""
 
@@ -448,7 +449,7 @@ def test_opponents_may_write_into_what_they_are_given(game):
             reset_often(make(all_legal))
 
 
-@each_game
+@few_games
 def test_after_an_opponents_error_a_game_must_begin_again(game):
     """It is somewhere between two decisions of the learner."""
     fails = []
@@ -480,7 +481,7 @@ def test_after_an_opponents_error_a_game_must_begin_again(game):
         env.step(first_legal_action(info))
 
 
-@each_game
+@few_games
 def test_the_game_in_which_an_opponent_failed_is_not_begun_again(game):
     """It would fail in the same place for ever: the next one has the seed that follows."""
     fails = []
@@ -537,7 +538,7 @@ def reset_often(env):
         env.reset(seed=seed)
 
 
-@each_game
+@few_games
 def test_wrong_opponents_and_seats(game):
     n = game.max_players
     for make in (SingleSeatEnv, SingleSeatVectorEnv):
@@ -588,7 +589,7 @@ def assert_refused(path: Path, game: Game, message: str) -> None:
         SingleSeatEnv(game.name, opponents=str(path))
 
 
-@each_game
+@few_games
 def test_a_right_policy_file_is_taken(game, tmp_path):
     path = tmp_path / "right.safetensors"
     save_file(tensors_of(game), path, metadata_of(game))
@@ -614,7 +615,7 @@ class Bomb:
         Bomb.exploded = True
 
 
-@each_game
+@few_games
 def test_foreign_and_damaged_policy_files(game, tmp_path):
     path = tmp_path / "policy.safetensors"
     right = save(tensors_of(game), metadata_of(game))
@@ -668,7 +669,7 @@ def test_foreign_and_damaged_policy_files(game, tmp_path):
         assert_refused(path, game, message)
 
 
-@each_game
+@few_games
 def test_weights_that_overflow_play_legal_actions(game, tmp_path):
     path = tmp_path / "huge.safetensors"
     for sign in (-1, 1):
@@ -685,7 +686,7 @@ def test_weights_that_overflow_play_legal_actions(game, tmp_path):
                     env.step(choose(agent, game, env.states))
 
 
-@each_game
+@few_games
 def test_policy_files_of_wrong_shapes(game, tmp_path):
     path = tmp_path / "policy.safetensors"
     size, actions = game.fields.size, game.num_actions

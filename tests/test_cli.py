@@ -16,6 +16,7 @@ import pytest
 from helpers import (
     ALL_GAMES,
     EACH_GAME,
+    FEW_GAMES,
     UNIFORM,
     kit_of,
     mean_length,
@@ -40,6 +41,7 @@ from card_envs.text.answers import meant
 from card_envs.utils.words import WIDTH
 
 each_game = pytest.mark.parametrize("game", EACH_GAME)
+few_games = pytest.mark.parametrize("game", FEW_GAMES)
 FOREIGN = [param for param in EACH_GAME if not kit_of(param.values[0]).is_own]
 
 ROOT = Path(__file__).parent.parent
@@ -253,7 +255,7 @@ def test_the_others_actions_are_told_and_nothing_hidden(game, capsys, monkeypatc
     assert others >= min(11, mean_length(game, n) / n / 2)
 
 
-@each_game
+@few_games
 def test_wrong_answers_are_asked_again(game, capsys, person):
     n = some_players(game)
     env = beginning(game, n, 1)
@@ -274,7 +276,7 @@ def test_wrong_answers_are_asked_again(game, capsys, person):
     assert re.search(r"You left the game\.|The game is over\.", out)
 
 
-@each_game
+@few_games
 def test_an_answer_that_fits_several_actions_is_asked_again(game, capsys, person):
     """The first word of several actions' names."""
     for seed in range(20):
@@ -439,7 +441,7 @@ def test_every_action_can_be_chosen_by_its_name_and_by_its_number(game):
         assert meant(name, names) == meant(str(action), names) == [action]
 
 
-@each_game
+@few_games
 def test_opponents_may_differ(game, capsys, person):
     n = game.max_players
     seat = n - 1
@@ -452,7 +454,7 @@ def test_opponents_may_differ(game, capsys, person):
         assert f"Player {player} is {name}." in out
 
 
-@each_game
+@few_games
 def test_opponents_are_the_games_default_unless_named(game, capsys, person):
     assert main(["play", game.id]) == 0
     out = capsys.readouterr().out
@@ -460,7 +462,7 @@ def test_opponents_are_the_games_default_unless_named(game, capsys, person):
     assert others == [game.default_opponent] * (game.default_players - 1)
 
 
-@each_game
+@few_games
 def test_random_opponents_choose_differently(game):
     n = some_players(game)
     if n < 3:
@@ -482,7 +484,7 @@ def test_without_a_seed_one_is_drawn_and_told(capsys, person):
     assert len(seeds) == 2
 
 
-@each_game
+@few_games
 def test_wrong_arguments_of_play_are_named(game, capsys):
     low, high, n = game.min_players, game.max_players, game.default_players
     wrong = [
@@ -582,7 +584,7 @@ def test_a_replay_without_actions_shows_the_beginning(capsys, tmp_path):
     assert "Decision" not in out
 
 
-@each_game
+@few_games
 def test_a_replay_with_redraws_is_shown(game, capsys, tmp_path):
     path = tmp_path / "replay.json"
     env = mid_game(game, game.min_players)

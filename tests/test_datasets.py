@@ -15,6 +15,7 @@ import pytest
 from helpers import (
     ALL_GAMES,
     EACH_GAME,
+    FEW_GAMES,
     TABLES,
     kit_of,
     module_of,
@@ -35,6 +36,7 @@ from card_envs.envs.single_seat import SingleSeatEnv
 from card_envs.evaluation import deal_seeds
 
 each_game = pytest.mark.parametrize("game", EACH_GAME)
+few_games = pytest.mark.parametrize("game", FEW_GAMES)
 needs_minari = pytest.mark.skipif(
     find_spec("minari") is None, reason="the extra datasets is not installed"
 )
@@ -88,7 +90,7 @@ def test_a_line_is_what_the_environment_saves(game, num_players):
         assert env.save().decode() == line
 
 
-@each_game
+@few_games
 def test_everybody_sits_where_the_seed_says_and_plays_their_own_actions(game):
     n = game.max_players
     agents = [last_legal, *[game.default_opponent] * (n - 1)]
@@ -173,7 +175,7 @@ def has_decision(batch):
 
 
 @pytest.mark.parametrize("view", [View(), View("none", False)])
-@each_game
+@few_games
 def test_decisions_are_those_of_a_single_seat(game, view):
     n = game.max_players
     opponents = [game.default_opponent, *[last_legal] * (n - 2)]
@@ -213,7 +215,7 @@ def test_opponents_that_draw_play_as_those_of_a_single_seat(tmp_path):
         check_decisions(env, decisions)
 
 
-@each_game
+@few_games
 def test_a_game_without_a_decision_is_left_out(game):
     n = game.max_players
     [batch] = record(game, ["random"] * n, 40, max_steps=1)
@@ -237,7 +239,7 @@ def minari(tmp_path, monkeypatch):
     return pytest.importorskip("minari")
 
 
-@each_game
+@few_games
 def test_a_minari_dataset_brings_its_environment(game, minari, capsys, monkeypatch):
     monkeypatch.setattr(recording, "_GAMES_AT_ONCE", 2)  # it is written batch by batch
     n = game.min_players

@@ -47,6 +47,7 @@ from card_envs.kernels import rng
 
 tables = pytest.mark.parametrize(("game", "num_players"), TABLES)
 each_game = pytest.mark.parametrize("game", EACH_GAME)
+few_games = pytest.mark.parametrize("game", FEW_GAMES)
 
 
 # ---------------------------------------------------------------------------------------------
@@ -225,7 +226,7 @@ def test_reset_with_a_seed_begins_the_same_run_again(game, num_players):
     assert snapshot(env) == after_none
 
 
-@each_game
+@few_games
 def test_without_any_seed_games_differ(game):
     def deal():
         env = module_of(game).env()
@@ -337,7 +338,7 @@ def test_the_size_of_the_batch_changes_nothing(game):
     assert shifted[0][0][0].tobytes() == expected[0][0][0][2:5].tobytes()
 
 
-@each_game
+@few_games
 def test_returned_arrays_are_the_same_buffers_unless_copies_are_asked_for(game):
     batch = card_envs.make_vec(game.name, 4)
     first = batch.reset(seed=1)

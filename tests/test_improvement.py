@@ -64,7 +64,7 @@ def some_labels(game: Game, tmp_path: Path, count: int = 200) -> tuple[NetworkAg
     """Labels of a policy of random weights, and the policy."""
     run = tiny_run(game, tmp_path, f"labels.count={2 * count}", f"labels.shard={count}")
     policy = run.agents[run.config.agent]
-    return policy, label_positions(run, policy, 1, 0)
+    return policy, label_positions(0, run, policy, 1)
 
 
 # ---------------------------------------------------------------------------------------------
@@ -141,7 +141,7 @@ def test_labels_are_what_rollouts_of_the_likeliest_actions_gave(game, tmp_path):
 def test_unlikely_actions_are_not_tried(game, tmp_path):
     run = tiny_run(game, tmp_path, "labels.candidates=30", "labels.min_probability=0.05")
     first = run.agents[run.config.agent].network.at_temperature(0.1)
-    labels = label_positions(run, run.learner(first), 1, 0)
+    labels = label_positions(0, run, run.learner(first), 1)
     assert len(labels) == 40
     logits = first.logits(labels.observation / game.fields.scale).astype(np.float64)
     logits[labels.action_mask == 0] = -np.inf
@@ -161,7 +161,7 @@ def test_a_policy_that_is_always_sure_cannot_be_labeled(tmp_path):
     with pytest.raises(
         ValueError, match=r"labels\.min_probability: there was no position in which"
     ):
-        label_positions(run, run.learner(sure), 1, 0)
+        label_positions(0, run, run.learner(sure), 1)
 
 
 def test_decisions_with_rare_actions_are_labeled_more_often(tmp_path):
@@ -172,7 +172,7 @@ def test_decisions_with_rare_actions_are_labeled_more_often(tmp_path):
         run = tiny_run(
             SCRIPTED, folder, f"labels.rare={times}", "labels.count=1200", "labels.shard=600"
         )
-        labels = label_positions(run, run.agents[run.config.agent], 1, 0)
+        labels = label_positions(0, run, run.agents[run.config.agent], 1)
         found[times] = labels.action_mask != 0
     usual = found[1].mean(axis=0)
     once, often = (mask[:, usual < 0.03].any(axis=1).mean() for mask in found.values())
@@ -183,12 +183,15 @@ def test_labels_follow_from_the_run_and_the_shard(tmp_path):
     run = tiny_run(SMALL, tmp_path)
     policy = run.agents[run.config.agent]
     again = tiny_run(SMALL, tmp_path)
-    labels = label_positions(run, policy, 1, 0)
+    labels = label_positions(0, run, policy, 1)
     for other, is_same in ((again, True), (tiny_run(SMALL, tmp_path, "seed=5"), False)):
-        found = label_positions(other, policy, 1, 0)
+        found = label_positions(0, other, policy, 1)
         assert (found.values.tobytes() == labels.values.tobytes()) == is_same
     for place in ((1, 1), (2, 0)):
-        assert label_positions(run, policy, *place).values.tobytes() != labels.values.tobytes()
+        assert (
+            label_positions(place[1], run, policy, place[0]).values.tobytes()
+            != labels.values.tobytes()
+        )
 
 
 def test_shards_are_files_without_code(tmp_path):
@@ -379,9 +382,9 @@ def test_a_run_begins_with_the_policy_at_a_temperature(tmp_path, monkeypatch):
 
     def labeled(shard, run, policy, iteration):
         seen.append((iteration, policy.network.layers[-1]))
-        return label_positions(run, policy, iteration, shard)
+        return label_positions(shard, run, policy, iteration)
 
-    monkeypatch.setattr(improve, "_label_shard", labeled)
+    monkeypatch.setattr(improve, "label_positions", labeled)
     improve.improve(run, quiet=True)
     weight, bias = run.agents[run.config.agent].network.layers[-1]
     for iteration, (found_weight, found_bias) in seen:
@@ -454,7 +457,7 @@ def test_a_run_resumes_bit_for_bit(after, tmp_path, monkeypatch):
         improve.improve(run, resume=True, quiet=True)
     shard.write_bytes(labels)
     shards_of(run, 1)[1].unlink()
-    monkeypatch.setattr(improve, "_label_shard", counted := Counted(improve._label_shard))
+    monkeypatch.setattr(improve, "label_positions", counted := Counted(improve.label_positions))
     resumed = improve.improve(run, resume=True, quiet=True)
     assert resumed.read_bytes() == expected
     assert counted.shards == [(1, 1), *((2, k) for k in range(3))]

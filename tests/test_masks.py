@@ -16,6 +16,7 @@ from gymnasium import spaces
 from gymnasium.utils.env_checker import check_env
 from helpers import (
     EACH_GAME,
+    FEW_GAMES,
     TABLES,
     Habits,
     finish,
@@ -34,6 +35,7 @@ from card_envs.envs.single_seat_vector import SingleSeatVectorEnv
 
 tables = pytest.mark.parametrize(("game", "num_players"), TABLES)
 each_game = pytest.mark.parametrize("game", EACH_GAME)
+few_games = pytest.mark.parametrize("game", FEW_GAMES)
 
 
 def box_of(game: Game) -> spaces.Box:
@@ -147,7 +149,7 @@ COPIES = {
 
 
 @pytest.mark.parametrize("copied", list(COPIES.values()), ids=list(COPIES))
-@each_game
+@few_games
 def test_copies_keep_the_place_of_the_mask(game, copied):
     default, flat = pair_of(game, game.max_players)
     decisions = int(mean_length(game, game.max_players)) // 2
@@ -172,7 +174,7 @@ def test_copies_keep_the_place_of_the_mask(game, copied):
     assert copied(module_of(game).env(mask="info")).observation_space("player_0") == box_of(game)
 
 
-@each_game
+@few_games
 def test_a_loaded_game_has_the_masks_place_of_its_environment(game):
     for num_players in table_sizes(game):
         default, flat = pair_of(game, num_players)
@@ -209,7 +211,7 @@ def test_pettingzoos_tests_with_the_mask_in_infos(game, num_players):
 # ---------------------------------------------------------------------------------------------
 
 
-@each_game
+@few_games
 def test_gymnasiums_check_with_the_mask_in_the_observation(game):
     env = gymnasium.make(game.gymnasium_id, mask="observation", opponents="random").unwrapped
     with warnings.catch_warnings():
@@ -273,7 +275,7 @@ def test_a_seat_is_the_same_but_for_the_masks_place(game):
 # ---------------------------------------------------------------------------------------------
 
 
-@each_game
+@few_games
 def test_wrong_places_of_the_mask(game):
     makers: list[Any] = [
         module_of(game).env,

@@ -252,17 +252,18 @@ def test_a_recording_imports_nothing(trap):
 def test_a_configuration_imports_nothing_unasked(trap, section, tmp_path, monkeypatch):
     import yaml
 
-    from training.runs.config import load_config
+    from training.runs.config import Config
+    from training.runs.keys import load
 
     path = tmp_path / "config.yaml"
     path.write_text(yaml.safe_dump({"game": GAME.name, "decisions": 10, **section}))
     with pytest.raises(ValueError, match=r"names code, .*CARD_ENVS_IMPORT_AGENTS=1"):
-        load_config(path, [])
+        load(Config, path, [])
     monkeypatch.setenv("CARD_ENVS_IMPORT_AGENTS", "1")
-    load_config(path, [])
+    load(Config, path, [])
     monkeypatch.delenv("CARD_ENVS_IMPORT_AGENTS")
     path.write_text(yaml.safe_dump({"game": GAME.name, "decisions": 10}))
-    config = load_config(path, [f"opponents.agents.{trap}:plays=1"])
+    config = load(Config, path, [f"opponents.agents.{trap}:plays=1"])
     assert f"{trap}:plays" in config.opponents.agents
 
 

@@ -12,7 +12,7 @@ import numpy as np
 import pettingzoo
 import pettingzoo.test
 import pytest
-from helpers import EACH_GAME, TABLES, Habits, kit_of, module_of
+from helpers import EACH_GAME, FEW_GAMES, TABLES, Habits, kit_of, module_of
 from pettingzoo.utils.conversions import (
     aec_to_parallel,
     parallel_to_aec,
@@ -24,6 +24,7 @@ from card_envs.envs.parallel import ParallelCardEnv
 
 tables = pytest.mark.parametrize(("game", "num_players"), TABLES)
 each_game = pytest.mark.parametrize("game", EACH_GAME)
+few_games = pytest.mark.parametrize("game", FEW_GAMES)
 each_mask = pytest.mark.parametrize("mask", ["observation", "info"])
 
 
@@ -45,7 +46,7 @@ def comparable(value: Any) -> Any:
 
 @each_mask
 @pytest.mark.parametrize("at", ["least", "most"])
-@each_game
+@few_games
 def test_pettingzoos_tests(game, at, mask):
     num_players = game.min_players if at == "least" else game.max_players
     with warnings.catch_warnings():
@@ -126,7 +127,7 @@ def test_it_is_pettingzoos_conversion(game):
         assert ours.action_space(agent) == stock.action_space(agent)
 
 
-@each_game
+@few_games
 def test_what_a_step_gave_stays_as_it_is(game):
     env = make(game, num_players=game.max_players)
     given = [env.reset(seed=1)]
@@ -142,7 +143,7 @@ def test_what_a_step_gave_stays_as_it_is(game):
     assert all(info == {} for info in env.unwrapped.infos.values())
 
 
-@each_game
+@few_games
 def test_the_active_agents_action_is_needed_and_checked(game):
     env = make(game, on_illegal="raise")
     with pytest.raises(AssertionError, match="reset\\(\\) needs to be called before step"):
@@ -175,7 +176,7 @@ def test_the_active_agents_action_is_needed_and_checked(game):
         assert env.reset(seed=1)[0].keys() == set(env.agents)
 
 
-@each_game
+@few_games
 def test_conversions_and_metadata(game):
     env, aec = make(game), module_of(game).env()
     assert str(env) == game.name
@@ -193,7 +194,7 @@ def test_conversions_and_metadata(game):
     env.close()
 
 
-@each_game
+@few_games
 def test_copies_go_on_alike(game):
     env = make(game)
     env.reset(seed=7)
@@ -208,7 +209,7 @@ def test_copies_go_on_alike(game):
         assert [comparable(twin.step(actions)) for twin in twins] == [expected] * 2
 
 
-@each_game
+@few_games
 def test_a_game_that_is_loaded_within_goes_on(game):
     saved = make(game, num_players=game.max_players)
     saved.reset(seed=1)
@@ -226,7 +227,7 @@ def test_a_game_that_is_loaded_within_goes_on(game):
 
 
 @pytest.mark.skipif(not hasattr(pettingzoo, "make"), reason="no registry before PettingZoo 1.26")
-@each_game
+@few_games
 def test_it_is_registered(game):
     with warnings.catch_warnings():
         warnings.simplefilter("error")

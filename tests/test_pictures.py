@@ -352,7 +352,7 @@ def test_svg_needs_nothing_else(game):
         }  # fmt: skip
 
 
-@each_game
+@few_games
 def test_svg_of_every_kind_of_environment(game):
     env = card_envs.make(game.name, render_mode="svg")
     assert env._repr_svg_() is None
@@ -384,7 +384,7 @@ def _missing(*args, **options):
     raise MissingExtraError("fontTools is not installed")
 
 
-@each_game
+@few_games
 def test_a_strip_of_tables(game):
     scenes = [scene_of(env) for env in positions(game, 6)]
     captions = [f"{letter})" for letter in "abcdef"]
@@ -403,7 +403,7 @@ def test_a_strip_of_tables(game):
 # ---------------------------------------------------------------------------------------------
 
 
-@each_game
+@few_games
 def test_rgb_array_of_every_kind_of_environment(game):
     env = card_envs.make(game.name, render_mode="rgb_array")
     env.reset(seed=1)
@@ -444,7 +444,7 @@ def test_perspectives(game):
                 assert renders[perspective] == text.draw(scene)
 
 
-@each_game
+@few_games
 @pytest.mark.parametrize("perspective", [-1, 99, "player_0", 1.5, True, ""])
 def test_wrong_perspectives(game, perspective):
     allowed = rf"render_perspective must be None, 'all' or a seat from 0 to \d, got {perspective!r}"
@@ -514,7 +514,7 @@ def pygame(monkeypatch):
     assert not module.display.get_init(), "a window was left open"
 
 
-@each_game
+@few_games
 def test_a_window_shows_what_rgb_array_gives(game, pygame):
     env = card_envs.make(game.name, render_mode="human")
     env.reset(seed=1)
@@ -534,7 +534,7 @@ def test_a_window_shows_what_rgb_array_gives(game, pygame):
     seat.close()
 
 
-@each_game
+@few_games
 def test_copies_have_windows_of_their_own(game, pygame):
     env = card_envs.make(game.name, render_mode="human")
     env.reset(seed=1)

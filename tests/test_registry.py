@@ -16,7 +16,17 @@ import gymnasium
 import numpy as np
 import pettingzoo
 import pytest
-from helpers import ALL_GAMES, EACH_GAME, begin, kit_of, mask_of, snapshot, state_of, units_of
+from helpers import (
+    ALL_GAMES,
+    EACH_GAME,
+    FEW_GAMES,
+    begin,
+    kit_of,
+    mask_of,
+    snapshot,
+    state_of,
+    units_of,
+)
 
 import card_envs
 from card_envs import contract
@@ -38,6 +48,7 @@ from card_envs.text.env import TextEnv
 from card_envs.text.seat import TextSeatEnv
 
 each_game = pytest.mark.parametrize("game", EACH_GAME)
+few_games = pytest.mark.parametrize("game", FEW_GAMES)
 
 
 @pytest.fixture
@@ -335,7 +346,7 @@ def test_a_game_with_nothing_but_its_rules_is_complete(game):
         assert np.array_equal(values * 255, stored)
 
 
-@each_game
+@few_games
 def test_a_record_needs_the_common_entries(game):
     names = [name for name in game.state_dtype.names if name != "standing"]
     fewer = np.dtype([(name, game.state_dtype[name]) for name in names], align=True)
@@ -343,14 +354,14 @@ def test_a_record_needs_the_common_entries(game):
         dataclasses.replace(game, state_dtype=fewer)
 
 
-@each_game
+@few_games
 @pytest.mark.parametrize(("low", "high"), [(2, 17), (1, 4), (5, 4)])
 def test_a_game_is_for_as_many_players_as_there_is_room_for(game, low, high):
     with pytest.raises(ValueError, match=f"for 2 to 16 players, got {low} to {high}"):
         dataclasses.replace(game, min_players=low, max_players=high)
 
 
-@each_game
+@few_games
 def test_what_a_games_author_gives_must_fit_together(game):
     one = Option("one", 1, "is one option too many", minimum=0, maximum=1)
     reward = dataclasses.replace(one, name="reward")

@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 from helpers import (
     EACH_GAME,
+    FEW_GAMES,
     TABLES,
     UNIFORM,
     Habits,
@@ -33,6 +34,7 @@ from card_envs.envs.aec import CardEnv
 
 tables = pytest.mark.parametrize(("game", "num_players"), TABLES)
 each_game = pytest.mark.parametrize("game", EACH_GAME)
+few_games = pytest.mark.parametrize("game", FEW_GAMES)
 
 DECISIONS_AHEAD = 40  # how far a copy is compared with the original
 
@@ -103,7 +105,7 @@ def test_copies_go_on_from_everywhere(game, num_players):
 
 
 @pytest.mark.parametrize("way", COPIES)
-@each_game
+@few_games
 def test_a_copy_shares_nothing_that_changes(game, way):
     """Whatever is done to the one is not seen in the other."""
     env = mid_game(game, game.default_players, render_mode="ansi")
@@ -132,7 +134,7 @@ def test_a_copy_shares_nothing_that_changes(game, way):
     assert snapshot(twin) == expected
 
 
-@each_game
+@few_games
 def test_a_copy_made_in_a_loop_over_agents_can_be_looped_over(game):
     env = module_of(game).env(max_steps=30)
     env.reset(seed=4)
@@ -167,7 +169,7 @@ def test_a_copy_is_one_of_every_byte(game):
         assert make_copy(env).states.tobytes() == data, way
 
 
-@each_game
+@few_games
 def test_copies_of_an_environment_without_a_game(game):
     env = module_of(game).env()
     with pytest.raises(AssertionError, match="reset"):
@@ -227,7 +229,7 @@ def test_a_saved_game_continues_with_its_own_players_and_options(game, num_playe
                 assert list(future_of(other, number)) == future
 
 
-@each_game
+@few_games
 def test_what_the_environment_is_like_is_not_part_of_a_saved_game(game):
     """Views, modes and spaces are those of the environment that loads."""
     env = mid_game(game, game.default_players)
@@ -295,7 +297,7 @@ def test_a_saved_game_is_a_replay(game, tmp_path):
     assert_same_game(env, twin)
 
 
-@each_game
+@few_games
 def test_a_replay_file_may_have_the_line_end_of_any_system(game):
     data = mid_game(game, game.default_players).save()
     for end in (b"", b"\n", b"\r\n"):
@@ -304,7 +306,7 @@ def test_a_replay_file_may_have_the_line_end_of_any_system(game):
         Replay.from_bytes(data + b"\n\n")
 
 
-@each_game
+@few_games
 def test_a_game_without_the_perspectives_seat_is_not_loaded(game):
     n = game.max_players
     env = module_of(game).env(num_players=n, render_mode="ansi", render_perspective=n - 1)
@@ -320,7 +322,7 @@ def test_a_game_without_the_perspectives_seat_is_not_loaded(game):
     assert env.num_players == n
 
 
-@each_game
+@few_games
 def test_an_illegal_action_and_dead_steps_are_not_part_of_a_saved_game(game):
     env = mid_game(game, game.default_players)
     data = env.save()
@@ -389,7 +391,7 @@ def test_every_damaged_byte_and_every_cut_is_noticed(game, num_players):
         assert_same_game(env, target.env)
 
 
-@each_game
+@few_games
 def test_games_of_other_games_and_formats_are_refused(game):
     target = Target(game, game.default_players)
     data = json.loads(target.env.save())
@@ -421,7 +423,7 @@ class Bomb:
         Bomb.exploded = True
 
 
-@each_game
+@few_games
 def test_nothing_in_a_saved_game_is_ever_executed(game):
     target = Target(game, game.default_players)
     target.refuses(pickle.dumps(Bomb()), "not a saved game|JSON")
@@ -434,7 +436,7 @@ def test_nothing_in_a_saved_game_is_ever_executed(game):
     assert not Bomb.exploded
 
 
-@each_game
+@few_games
 def test_crafted_actions_are_refused(game):
     """The checksum is right; what is described is impossible."""
     env = mid_game(game, game.default_players)
@@ -477,7 +479,7 @@ def test_crafted_actions_are_refused(game):
     target.refuses(sealed(late), rf"actions\[{number}\] comes after the end")
 
 
-@each_game
+@few_games
 def test_huge_and_deep_data_are_refused_at_once(game):
     target = Target(game, game.default_players)
     data = json.loads(target.env.save())
@@ -499,7 +501,7 @@ def test_huge_and_deep_data_are_refused_at_once(game):
         target.refuses(sealed({**data, "options": options}), "players")
 
 
-@each_game
+@few_games
 def test_a_key_that_occurs_twice_is_refused(game):
     target = Target(game, game.default_players)
     text = target.env.save().decode()

@@ -21,7 +21,8 @@ from card_envs.contract.game import View
 from card_envs.evaluation import tables_of
 from card_envs.evaluation.display import short_names
 from training import best_response, study, train
-from training.runs.config import Config, PPOSection, load_config
+from training.runs.config import Config, PPOSection
+from training.runs.keys import load
 from training.runs.records import identity, predecessors, read_json
 from training.runs.run import Run
 
@@ -318,7 +319,7 @@ def tiny_file(folder, game, **changes):
 
 
 @pytest.mark.slow
-def test_best_response_gains_from_a_weak_agent(tmp_path, capsys):
+def test_best_response_gains_from_a_weak_agent(tmp_path):
     path = tmp_path / "response.json"
     sizes = list(table_sizes(SCRIPTED))[:2]
     argv = [str(tiny_file(tmp_path, SCRIPTED)), "--against", "random", "heuristic"]
@@ -332,7 +333,6 @@ def test_best_response_gains_from_a_weak_agent(tmp_path, capsys):
     rows = {(row["against"], row["num_players"]): row for row in result["responses"]}
     assert list(rows) == [(name, n) for name in ("random", "heuristic") for n in sizes]
     assert result["command"].startswith("python -m training.best_response ")
-    assert "random" in capsys.readouterr().out
     for row in rows.values():
         assert row["gain_ci95"][0] <= row["gain"] <= row["gain_ci95"][1]
         assert (row["start"], row["decisions"]) == ("heuristic", 192)
@@ -349,7 +349,7 @@ def test_best_response_gains_from_a_weak_agent(tmp_path, capsys):
     assert "gain of `search:16`" in table
     assert f"{rows['random', sizes[0]]['search']['gain']:+.3f}" in table
     folder = tmp_path / "runs" / f"random_{sizes[1]}"
-    config = load_config(folder / "config.yaml")
+    config = load(Config, folder / "config.yaml")
     assert config.environment.num_players == sizes[1]
     assert config.opponents.agents == {"random": 1}
     assert config.opponents.pool == 0
@@ -482,7 +482,7 @@ def test_study_compares_settings_over_seeds(tmp_path, monkeypatch, capsys):
         for run in setting["runs"]:
             assert list(run["against"]) == ["heuristic", "random"]
             assert list(run["against"]["random"]) == sizes
-            config = load_config(runs / name / str(run["seed"]) / "config.yaml")
+            config = load(Config, runs / name / str(run["seed"]) / "config.yaml")
             assert config.seed == run["seed"]
             card = read_json(runs / name / str(run["seed"]) / "ppo.json")
             assert card["commands"] == [result["command"]]
@@ -506,6 +506,34 @@ def test_study_compares_settings_over_seeds(tmp_path, monkeypatch, capsys):
     assert "is of another configuration" in capsys.readouterr().err
 
 
+def test_a_study_can_be_made_in_pieces(tmp_path, monkeypatch, capsys):
+    """What the JSON holds of the same study is kept, and not repeated."""
+    path, results = tmp_path / "mine.yaml", tmp_path / "mine.json"
+    monkeypatch.setattr(study, "train_or_resume", lambda run, command: run.policy_path)
+    monkeypatch.setattr(
+        study, "ranks_against", lambda run, *rest: {"random": {"2": run.config.seed}}
+    )
+    card = {"decisions": 64, "hours": 0.1, "machine": "this one"}
+    monkeypatch.setattr(study.records, "read_json", lambda path: card)
+    base = {**STUDY["base"], "imitation": {}}
+    path.write_text(json.dumps({**STUDY, "base": base, "seeds": [1]}))
+
+    def made(folder, *chosen):
+        before = json.loads(results.read_text()) if results.exists() else None
+        found = study.run_study(path, tmp_path / folder, 1, (), chosen, before)
+        results.write_text(json.dumps(found))
+        return list(found["settings"]), sorted(p.name for p in (tmp_path / folder).iterdir())
+
+    assert made("here", "small_tables") == (["base", "small_tables"], ["base", "small_tables"])
+    assert made("there") == (["base", "larger", "small_tables"], ["larger"])
+    path.write_text(path.read_text().replace("[16]", "[24]"))  # another setting of that name
+    assert made("again") == (["base", "larger", "small_tables"], ["larger"])
+    path.write_text(path.read_text().replace('"deals": 2, "against"', '"deals": 3, "against"'))
+    assert made("other", "larger") == (["base", "larger"], ["base", "larger"])
+    assert study.main([str(path), "--settings", "largest"]) == 2
+    assert "no setting 'largest' (did you mean 'larger'?)" in capsys.readouterr().err
+
+
 def test_a_study_can_say_how_much_time_a_run_takes(tmp_path):
     """The number of decisions follows from it once, when the run begins."""
     base = {**STUDY["base"], "imitation": {}, "decisions": 1}
@@ -515,7 +543,7 @@ def test_a_study_can_say_how_much_time_a_run_takes(tmp_path):
     )
     results = [study.run_study(path, tmp_path / "runs", 1) for _ in range(2)]
     (run,) = results[0]["settings"]["base"]["runs"]
-    config = load_config(tmp_path / "runs" / "base" / "1" / "config.yaml")
+    config = load(Config, tmp_path / "runs" / "base" / "1" / "config.yaml")
     assert 1 < config.decisions <= run["decisions"]
     assert results[0]["imitated"] is None
     assert results[0] == results[1]

@@ -8,13 +8,13 @@ import threading
 
 import numpy as np
 import pytest
-from helpers import EACH_GAME, finish, snapshot
+from helpers import FEW_GAMES, finish, snapshot
 
 import card_envs
 from card_envs.envs.single_seat import SingleSeatEnv
 from card_envs.envs.single_seat_vector import SingleSeatVectorEnv
 
-each_game = pytest.mark.parametrize("game", EACH_GAME)
+few_games = pytest.mark.parametrize("game", FEW_GAMES)
 
 
 def called_by_another_thread(function):
@@ -48,7 +48,7 @@ def assert_refused(holder, *functions):
         assert called_by_another_thread(function) is None
 
 
-@each_game
+@few_games
 def test_a_second_thread_is_refused_in_the_aec_environment(game):
     env = card_envs.make(game.name)
     env.reset(seed=1)
@@ -69,7 +69,7 @@ def test_a_second_thread_is_refused_in_the_aec_environment(game):
     assert snapshot(env) == before
 
 
-@each_game
+@few_games
 def test_a_second_thread_is_refused_in_the_batch(game):
     batch = card_envs.make_vec(game.name, 4)
     _, mask = batch.reset(seed=1)
@@ -77,7 +77,7 @@ def test_a_second_thread_is_refused_in_the_batch(game):
     assert_refused(batch, lambda: batch.step(actions), lambda: batch.reset(seed=2))
 
 
-@each_game
+@few_games
 def test_a_second_thread_is_refused_in_the_gymnasium_environments(game):
     single = SingleSeatEnv(game.name)
     _, info = single.reset(seed=1)
@@ -89,7 +89,7 @@ def test_a_second_thread_is_refused_in_the_gymnasium_environments(game):
     assert_refused(vector._games, lambda: vector.step(actions), lambda: vector.reset(seed=2))
 
 
-@each_game
+@few_games
 def test_an_error_leaves_the_object_usable(game):
     env = card_envs.make(game.name, on_illegal="raise")
     env.reset(seed=1)
@@ -105,7 +105,7 @@ def test_an_error_leaves_the_object_usable(game):
     env.reset(seed=2)
 
 
-@each_game
+@few_games
 def test_copies_are_free_while_the_original_is_at_work(game):
     env = card_envs.make(game.name)
     batch = card_envs.make_vec(game.name, 2)

@@ -20,7 +20,7 @@ from tensorboard.backend.event_processing.event_accumulator import EventAccumula
 from tiny_runs import SCRIPTED, SMALL, TINY, policy_file, tiny_config, tiny_run
 
 import training
-from benchmarks.tables import TABLES
+from benchmarks.tables import TABLES, committed, readme
 from card_envs.agents import NetworkAgent, choose, make_agent, shipped
 from card_envs.contract.agent import turn_of
 from card_envs.contract.game import Game, View
@@ -33,9 +33,9 @@ from training.networks.sparse import SparseRows
 from training.runs import checkpoint
 from training.runs import keys as config_module
 from training.runs import run as run_module
-from training.runs.config import Config, load_config
+from training.runs.config import Config
 from training.runs.evaluation import plot_learning_curve
-from training.runs.records import commit_of, predecessors, read_json
+from training.runs.records import commit_of, predecessors
 from training.runs.run import Run, use_threads
 from training.train import Session, make_learner
 
@@ -65,13 +65,29 @@ def test_what_training_needs_is_what_its_group_and_the_extra_install():
     assert sorted(found) == sorted(wanted)
 
 
+def test_a_training_runs_configuration_is_read_in_few_files():
+    """Those that training/README.md names; other commands and rooms have their own."""
+    folder = ROOT / "training"
+    commands = {"best_response", "improve", "ship", "study"}
+    found = {
+        path.relative_to(folder).as_posix()
+        for path in [*folder.glob("*.py"), *folder.glob("*/*.py")]
+        if path.stem not in commands and path.parent.name != "improvement"
+        if re.search(r"\bconfig\.|Section\b", path.read_text())
+    }
+    assert "runs/keys.py" in found
+    assert len(found) <= 8
+    text = (folder / "README.md").read_text()
+    assert all(f"`{name}`" in text for name in found), found
+
+
 CONFIGS = sorted((ROOT / "configs").glob("*.yaml"))
 
 
 @pytest.mark.parametrize("path", CONFIGS, ids=lambda path: path.stem)
 def test_every_configuration_is_valid(path, monkeypatch):
     monkeypatch.chdir(ROOT)
-    run = Run(load_config(path), HERE)
+    run = Run(config_module.load(Config, path), HERE)
     if path.stem != "quickstart":
         assert run.game.id == path.stem
         assert run.config.evaluation.players == tuple(table_sizes(run.game))
@@ -207,7 +223,7 @@ def test_imitation_needs_its_decisions(capsys, tmp_path):
     assert train.main([*arguments, "imitation.agent=nobody"]) == 2
     assert "imitation.agent: without imitation.decisions nothing is" in capsys.readouterr().err
     assert not (tmp_path / "run").exists()
-    load_config(path, ["imitation.agent=random", "imitation.decisions=0"])
+    config_module.load(Config, path, ["imitation.agent=random", "imitation.decisions=0"])
 
 
 def test_a_config_plays_itself_unless_it_names_others():
@@ -247,14 +263,14 @@ def test_unknown_agents_are_refused():
 
 def test_unreadable_configurations(tmp_path):
     with pytest.raises(ValueError, match="cannot read the configuration"):
-        load_config(tmp_path / "missing.yaml")
+        config_module.load(Config, tmp_path / "missing.yaml")
     bad = tmp_path / "bad.yaml"
     bad.write_text("game: [unclosed")
     with pytest.raises(ValueError, match="cannot read the configuration"):
-        load_config(bad)
+        config_module.load(Config, bad)
     bad.write_text("!!python/object/apply:os.system ['true']")
     with pytest.raises(ValueError, match="cannot read the configuration"):
-        load_config(bad)
+        config_module.load(Config, bad)
     lots = "".join(f"a{k}: &a{k} [{', '.join([f'*a{k - 1}'] * 9)}]\n" for k in range(1, 10))
     for text, reason in (
         ("game: !!timestamp foo", "cannot read"),
@@ -264,12 +280,12 @@ def test_unreadable_configurations(tmp_path):
     ):
         bad.write_text(text)
         with pytest.raises(ValueError, match=reason) as error:
-            load_config(bad)
+            config_module.load(Config, bad)
         assert str(error.value).startswith(f"cannot read the configuration {bad}")
         assert "\n" not in str(error.value)
     bad.write_text("just a text")
     with pytest.raises(ValueError, match="must be a mapping of keys to values"):
-        load_config(bad)
+        config_module.load(Config, bad)
 
 
 # ---------------------------------------------------------------------------------------------
@@ -297,6 +313,15 @@ def test_named_agents_hold_seats_beside_the_pool(tmp_path):
     learner.games.add_snapshot(learner.policy())
     assert learner.games.pool == []
     assert learner.decisions == 64
+
+
+def test_rows_are_not_measured_for_a_folder_that_is_not_empty(monkeypatch, tmp_path):
+    run = tiny_run(SMALL, tmp_path / "run", "rows=fastest")
+    run.folder.mkdir()
+    (run.folder / "notes.txt").write_text("kept")
+    monkeypatch.setattr(train, "decisions_a_second", None)
+    with pytest.raises(ValueError, match="is not empty"):
+        train.train(run, quiet=True)
 
 
 @pytest.mark.parametrize("game", EACH_GAME)
@@ -544,7 +569,7 @@ def test_training_leaves_all_that_it_promises(tmp_path, capsys):
     card = json.loads((out / "ppo.json").read_text())
     assert card["decisions"] == 192
     assert (card["game"], card["memory"], card["features"]) == (SCRIPTED.name, "perfect", True)
-    assert card["config"] == load_config(out / "config.yaml").model_dump(mode="json")
+    assert card["config"] == config_module.load(Config, out / "config.yaml").model_dump(mode="json")
     assert card["commit"] == commit_of(ROOT)
     progress = [json.loads(line) for line in (out / "progress.jsonl").read_text().splitlines()]
     assert [entry["decisions"] for entry in progress] == [0, 64, 128, 192]
@@ -804,7 +829,7 @@ def test_a_run_can_be_given_more_decisions_and_nothing_else(tmp_path, capsys):
     assert "give a configuration" in capsys.readouterr().err
     run.checkpoint_path.write_bytes(b"")
     assert train.main(["--resume", out, "--set", "decisions=192"]) == 2
-    assert load_config(run.folder / "config.yaml").decisions == 128
+    assert config_module.load(Config, run.folder / "config.yaml").decisions == 128
 
 
 def test_a_run_without_its_policy_needs_no_more_training(tmp_path, monkeypatch):
@@ -929,7 +954,7 @@ def test_a_run_can_be_killed_at_any_moment_of_its_beginning(
         write()
     assert run.has_begun()
     assert run.commands == commands
-    assert load_config(run.folder / "config.yaml") == run.config
+    assert config_module.load(Config, run.folder / "config.yaml") == run.config
     if not resumed:
         assert {path.name for path in run.folder.iterdir()} == {
             "agents.json",
@@ -1120,24 +1145,22 @@ def test_shipping_puts_strength_on_the_card(tmp_path, monkeypatch, capsys):
     folder = tmp_path / "package" / "policies"
     for module in (ship, shipped):
         monkeypatch.setattr(module, "policies_folder", lambda game: folder)
-    readme = tmp_path / "README.md"
-    readme.write_text("no place for a table")
-    monkeypatch.setattr(ship, "README", readme)
     earlier = policy_file(SMALL, tmp_path / "ppo_v1.safetensors")
     monkeypatch.setattr(ship, "predecessors", lambda game: [earlier])
-    monkeypatch.setattr(ship, "is_of_this_package", lambda game: game is SMALL)
     one = str(run.folder)
-    assert ship.main([one, "--deals", "2", "--seed", "5"]) == 2
-    assert "needs one place for a table" in capsys.readouterr().err
-    assert not folder.exists()
-    readme.write_text("<!-- results -->\n<!-- end -->\n")
     assert ship.main([one, "--deals", "2", "--seed", "5"]) == 0
     assert (folder / "ppo.safetensors").read_bytes() == run.policy_path.read_bytes()
     card = json.loads((folder / "ppo.json").read_text())
     assert card["commands"] == ["one"]
     assert card["strength"]["command"].endswith("ship RUN --deals 2 --seed 5")
     assert "| `ppo` | `ppo_v1` |" in TABLES["policies"](card)
-    assert f"| {SMALL.title} | " in readme.read_text()
+    page = tmp_path / "README.md"
+    monkeypatch.setattr(readme, "README", page)
+    page.write_text("no place for a table")
+    with pytest.raises(ValueError, match="needs one place for a table"):
+        readme.updated_readme({SMALL.id: card}, {})
+    page.write_text("<!-- results -->\n<!-- end -->\n")
+    assert f"| {SMALL.title} | " in readme.updated_readme({SMALL.id: card}, {})
     rows = card["strength"]["results"]
     scripted = ["heuristic"] if SMALL.heuristic else []
     tables = [*(("ppo", name) for name in [*scripted, earlier, "random"])]
@@ -1162,7 +1185,6 @@ def test_shipping_puts_strength_on_the_card(tmp_path, monkeypatch, capsys):
 def test_a_policy_of_another_packages_game_is_shipped_into_that_package(tmp_path, monkeypatch):
     run = tiny_run(SMALL, tmp_path / "one", "decisions=64")
     train.train(run, command_line="one", quiet=True)
-    readme = ship.README.read_bytes()
     folder = tmp_path / "package"
     monkeypatch.setattr(shipped, "folder_of", lambda game: folder)
     assert shipped.shipped_policies(SMALL) == []
@@ -1170,7 +1192,6 @@ def test_a_policy_of_another_packages_game_is_shipped_into_that_package(tmp_path
     assert shipped.shipped_policies(SMALL) == ["ppo"]
     assert make_agent("ppo", SMALL).name == "ppo"
     assert (folder / "policies" / "ppo.json").exists()
-    assert ship.README.read_bytes() == readme
 
 
 @pytest.mark.parametrize("game", SHIPPED)
@@ -1200,11 +1221,11 @@ def test_shipped_policies_have_their_cards_and_hold_what_they_say(game, monkeypa
 
 
 def test_the_readmes_results_are_those_of_the_cards():
-    """After a change: ``python -m training.ship --readme``."""
-    cards = ship.shipped_cards()
+    """After a change: ``python -m benchmarks.tables --readme``."""
+    cards, searches = committed("policies"), committed("search")
     assert set(cards) == {param.id for param in SHIPPED}
-    text = ship.README.read_text(encoding="utf-8")
-    assert ship.updated_readme(cards) == text
+    text = readme.README.read_text(encoding="utf-8")
+    assert readme.updated_readme(cards, searches) == text
     rows = text.splitlines()
     for (game,) in (param.values for param in SHIPPED):
         means = {
@@ -1212,8 +1233,7 @@ def test_the_readmes_results_are_those_of_the_cards():
         }
         row = next(row for row in rows if row.startswith(f"| {game.title} | +"))
         assert f"| {means['heuristic']['rank']:+.3f} (" in row
-        searches = read_json(ship.ROOT / "benchmarks" / "results" / f"search_{game.id}.json")
-        for table in searches["results"]["tables"]:
+        for table in searches[game.id]["results"]["tables"]:
             shown = f"{table['num_players']} players {table['rank']:+.3f} ("
             assert (shown in row) == (table["agent"] == "search:64")
 

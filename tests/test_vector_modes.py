@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 from gymnasium.vector import AutoresetMode, SyncVectorEnv
 from gymnasium.wrappers import vector as wrappers
-from helpers import ALL_GAMES, EACH_GAME, kit_of, mean_length
+from helpers import ALL_GAMES, EACH_GAME, FEW_GAMES, kit_of, mean_length
 
 from card_envs.contract.game import Game
 from card_envs.envs.single_seat import SingleSeatEnv
@@ -23,6 +23,7 @@ from card_envs.envs.single_seat_vector import SingleSeatVectorEnv
 COUNT = 4
 
 each_game = pytest.mark.parametrize("game", EACH_GAME)
+few_games = pytest.mark.parametrize("game", FEW_GAMES)
 each_mode = pytest.mark.parametrize("mode", list(AutoresetMode), ids=lambda mode: mode.name)
 each_mask = pytest.mark.parametrize("mask", ["info", "observation"])
 
@@ -83,7 +84,7 @@ def draw_legal(rng: np.random.Generator, masks: np.ndarray) -> np.ndarray:
 
 @each_mask
 @each_mode
-@each_game
+@few_games
 def test_trajectories_are_those_of_gymnasiums_vector(game, mode, mask):
     ended = cut = 0
     for setting in settings_of(game):
@@ -124,7 +125,7 @@ def test_trajectories_are_those_of_gymnasiums_vector(game, mode, mask):
 
 
 @each_mode
-@each_game
+@few_games
 def test_attributes_are_those_of_gymnasiums_vector(game, mode):
     vector, expected = pair_of(
         game, mode, opponents="random", num_players=(game.min_players, game.max_players)
@@ -158,7 +159,7 @@ def test_attributes_are_those_of_gymnasiums_vector(game, mode):
     assert vector.action_masks().max() == 1
 
 
-@each_game
+@few_games
 def test_wrong_attributes(game):
     vector = SingleSeatVectorEnv(game.name, COUNT, render_mode="ansi")
     vector.reset(seed=1)
@@ -185,7 +186,7 @@ def test_wrong_attributes(game):
 
 
 @each_mode
-@each_game
+@few_games
 def test_a_mode_is_a_member_a_name_or_a_value(game, mode):
     for given in (mode, mode.name, mode.value):
         vector = SingleSeatVectorEnv(game.name, COUNT, autoreset_mode=given)
@@ -223,7 +224,7 @@ def play_to_an_end(vector: SingleSeatVectorEnv) -> tuple[np.ndarray, tuple[Any, 
     raise AssertionError("the games always end at once")
 
 
-@each_game
+@few_games
 def test_next_step_ignores_the_actions_of_games_that_are_over(game):
     setting = settings_of(game)[0]
     for wrong in (-1, game.num_actions, 2**40):
@@ -245,7 +246,7 @@ def test_next_step_ignores_the_actions_of_games_that_are_over(game):
         assert not (vector._games.game_seeds[over] == seeds).any()
 
 
-@each_game
+@few_games
 def test_a_wrong_action_besides_games_that_are_over_changes_nothing(game):
     vector = SingleSeatVectorEnv(
         game.name, COUNT, autoreset_mode="NEXT_STEP", on_illegal="raise", **settings_of(game)[0]
@@ -266,7 +267,7 @@ def test_a_wrong_action_besides_games_that_are_over_changes_nothing(game):
     vector.step(actions)
 
 
-@each_game
+@few_games
 def test_without_autoreset_games_that_are_over_cannot_be_stepped(game):
     vector = SingleSeatVectorEnv(
         game.name, COUNT, autoreset_mode=AutoresetMode.DISABLED, **settings_of(game)[0]
@@ -289,7 +290,7 @@ def test_without_autoreset_games_that_are_over_cannot_be_stepped(game):
 
 
 @each_mode
-@each_game
+@few_games
 def test_copies_keep_the_mode_and_what_is_over(game, mode):
     vector = SingleSeatVectorEnv(game.name, COUNT, autoreset_mode=mode, **settings_of(game)[0])
     over, (*_, infos) = play_to_an_end(vector)
@@ -312,7 +313,7 @@ def test_copies_keep_the_mode_and_what_is_over(game, mode):
 
 
 @each_mode
-@each_game
+@few_games
 def test_a_mask_resets_exactly_its_games(game, mode):
     vector = SingleSeatVectorEnv(game.name, COUNT, autoreset_mode=mode, opponents="random")
     before, _ = vector.reset(seed=5)
@@ -335,7 +336,7 @@ def test_a_mask_resets_exactly_its_games(game, mode):
 
 
 @each_mode
-@each_game
+@few_games
 def test_wrong_masks_change_nothing(game, mode):
     vector = SingleSeatVectorEnv(game.name, COUNT, autoreset_mode=mode)
     with pytest.raises(gymnasium.error.ResetNeeded, match="the first reset"):
@@ -356,7 +357,7 @@ def test_wrong_masks_change_nothing(game, mode):
     assert vector._games.arena.states.tobytes() == before
 
 
-@each_game
+@few_games
 def test_a_seed_for_each_game(game):
     vector = SingleSeatVectorEnv(game.name, COUNT, opponents="random")
     first, _ = vector.reset(seed=[8, 3, 2**64 - 1, 3])

@@ -228,7 +228,7 @@ def assert_scaled(values: Any, units: Any, scale: np.ndarray) -> None:
 
 
 @pytest.mark.parametrize("wrong", ["float64", "int8", "", None, int, "no dtype"])
-@each_game
+@few_games
 def test_other_dtypes_are_refused(game, wrong):
     message = "observation_dtype must be 'float32' or 'uint8', got"
     for make in (card_envs.make_vec, SingleSeatVectorEnv):
@@ -281,7 +281,7 @@ def play_seats(game: Any, env: Any, steps: int = 30) -> None:
 
 
 @pytest.mark.parametrize("view", VIEWS, ids=lambda view: f"{view.memory}-{view.features}")
-@each_game
+@few_games
 def test_an_agent_observes_in_its_own_view_whatever_the_environments(game, view):
     """A policy made for perfect recall has it, in an environment with ``memory="none"`` too."""
     observers = []
@@ -295,7 +295,7 @@ def test_an_agent_observes_in_its_own_view_whatever_the_environments(game, view)
         assert all(one.tobytes() == another.tobytes() for one, another in pairs)
 
 
-@each_game
+@few_games
 def test_agents_of_different_views_play_at_one_table(game):
     agents = [Observer(view) for view in VIEWS] + [RandomAgent(game)]
     arena = Arena(game, 12, agents)
@@ -307,7 +307,7 @@ def test_agents_of_different_views_play_at_one_table(game):
     assert all(agent.observations for agent in agents[:-1])
 
 
-@each_game
+@few_games
 def test_a_function_observes_in_the_view_that_it_was_made_for(game):
     seen: dict[View, list[bytes]] = {view: [] for view in VIEWS}
 

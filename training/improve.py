@@ -11,7 +11,6 @@ the latest of them as <name>.safetensors and <name>.json.
 
 from __future__ import annotations
 
-import argparse
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -23,16 +22,9 @@ from card_envs.commands import arguments, running
 from card_envs.utils.progress import track
 from training.improvement.config import ImprovementConfig
 from training.improvement.fitting import fit_policy
-from training.improvement.labels import (
-    Labels,
-    join_labels,
-    label_positions,
-    read_labels,
-    write_labels,
-)
-from training.runs.arguments import add_run_arguments
+from training.improvement.labels import join_labels, label_positions, read_labels, write_labels
 from training.runs.evaluation import evaluate_learner
-from training.runs.run import Run, run_of, use_threads
+from training.runs.run import Run, add_run_arguments, run_of, use_threads
 from training.runs.tasks import add_arguments, check_backend, do_tasks
 
 ImprovementRun = Run[ImprovementConfig]
@@ -84,7 +76,7 @@ def _iterate(run: ImprovementRun, jobs: int, backend: str, quiet: bool) -> None:
         paths = shards_of(run, iteration)
         missing = [k for k, path in enumerate(paths) if not path.exists()]
         shared = run, policy, iteration
-        made = do_tasks(_label_shard, missing, shared, run.game, jobs=jobs, backend=backend)
+        made = do_tasks(label_positions, missing, shared, run.game, jobs=jobs, backend=backend)
         text = f"iteration {iteration}: labels"
         for k, labels in track(made, text, len(missing), quiet=quiet):
             write_labels(paths[missing[k]], labels)
@@ -123,11 +115,6 @@ def _is_done(entries: Sequence[dict[str, Any]], window: int) -> bool:
     return len(latest) == window and all(entry["epoch"] == 0 for entry in latest)
 
 
-def _label_shard(shard: int, run: ImprovementRun, policy: NetworkAgent, iteration: int) -> Labels:
-    """What a worker does."""
-    return label_positions(run, policy, iteration, shard)
-
-
 def _export(run: ImprovementRun, policy: NetworkAgent, finished: bool) -> None:
     progress = run.progress
     run.export(
@@ -141,10 +128,10 @@ def _export(run: ImprovementRun, policy: NetworkAgent, finished: bool) -> None:
     )
 
 
-def _main(argv: Sequence[str] | None) -> None:
-    parser = argparse.ArgumentParser(
-        prog="python -m training.improve", description=(__doc__ or "").split("\n")[0]
-    )
+@running.command("training.improve")
+def main(argv: Sequence[str] | None) -> None:
+    """The command ``python -m training.improve``."""
+    parser = arguments.module_parser("training.improve", __doc__)
     add_run_arguments(parser, prefix="improve_")
     add_arguments(parser, "shards of labels")
     args = arguments.parse_arguments(parser, argv)
@@ -157,11 +144,6 @@ def _main(argv: Sequence[str] | None) -> None:
             f"the last {run.config.fit.window} gained nothing."
         )
     print(f"The policy is in {path}.")
-
-
-def main(argv: Sequence[str] | None = None) -> int:
-    """The command ``python -m training.improve``; returns the exit status."""
-    return running.run("training.improve", lambda: _main(argv))
 
 
 if __name__ == "__main__":

@@ -10,7 +10,6 @@ opponent, and of random.
 
 from __future__ import annotations
 
-import argparse
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -65,10 +64,10 @@ def train(
     return model, speed
 
 
-def _main(argv: Sequence[str] | None) -> None:
-    parser = argparse.ArgumentParser(
-        prog="python -m training.sb3_ppo", description=(__doc__ or "").split("\n")[0]
-    )
+@running.command("training.sb3_ppo")
+def main(argv: Sequence[str] | None) -> None:
+    """The command ``python -m training.sb3_ppo``."""
+    parser = arguments.module_parser("training.sb3_ppo", __doc__)
     add = parser.add_argument
     add("--game", default="beaver_gang", help="the game's id")
     add("--players", type=int, metavar="N", help="default: the game's own")
@@ -95,11 +94,6 @@ def _main(argv: Sequence[str] | None) -> None:
         table = [str(path), *[other] * (players - 1)]
         rank = evaluate(game.id, table, args.deals, args.seed).agents[0].rank
         print(f"against {other}: rank {with_interval(rank.to_json('rank'), 'rank')}")
-
-
-def main(argv: Sequence[str] | None = None) -> int:
-    """The command ``python -m training.sb3_ppo``; returns the exit status."""
-    return running.run("training.sb3_ppo", lambda: _main(argv))
 
 
 if __name__ == "__main__":

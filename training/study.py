@@ -1,14 +1,14 @@
 """What limits a policy? Short runs that differ from a base in one setting each, over some seeds.
 
-    python -m training.study STUDY.yaml [--out DIR] [--jobs N] [--json FILE]
+    python -m training.study STUDY.yaml [--settings NAME …] [--out DIR] [--jobs N] [--json FILE]
 
 Each run ends with its policy against copies of each of some agents, on the same deals at every
-table size. A finished run is not repeated. The result is written as JSON.
+table size. The result is written as JSON. A finished run is not repeated, nor is one that the JSON
+already holds: a study can be made in pieces, also on several machines.
 """
 
 from __future__ import annotations
 
-import argparse
 import re
 import time
 from collections.abc import Sequence
@@ -20,14 +20,12 @@ from pydantic import Field, field_validator
 
 from card_envs.agents import AgentLike, make_agent
 from card_envs.commands import arguments, running
-from card_envs.commands.arguments import output_file
 from card_envs.contract.game import Game
 from card_envs.evaluation import deal_seeds
 from card_envs.utils.files import write_json
-from training.runs import evaluation
+from card_envs.utils.words import did_you_mean
+from training.runs import evaluation, keys, records
 from training.runs.config import Config
-from training.runs.keys import Section, check, load, read_yaml, with_overrides
-from training.runs.records import command_as_typed, identity, read_json, versions, write_or_print
 from training.runs.run import Run, use_threads
 from training.runs.tasks import add_jobs_argument, do_calls
 from training.train import decisions_a_second, train_or_resume
@@ -36,7 +34,7 @@ from training.train import decisions_a_second, train_or_resume
 _DEALS_SEED = 2_000_003
 
 
-class Study(Section):
+class Study(keys.Section):
     """A base, and settings that differ from it."""
 
     question: str
@@ -90,7 +88,7 @@ def run_one(
     """
     finished, noted = folder / "measured.json", folder / "config.yaml"
     if study.cpu_minutes is not None:
-        begun = read_yaml(noted)["decisions"] if noted.exists() else 0
+        begun = keys.read_yaml(noted)["decisions"] if noted.exists() else 0
         if not begun:
             use_threads(config.threads)
             rate = decisions_a_second(Run(config, folder), 6)
@@ -100,13 +98,13 @@ def run_one(
     begin = time.process_time()
     policy = train_or_resume(run, command_line)
     used = time.process_time() - begin
-    agents = [identity(name, game) for name in study.against]
+    agents = [records.identity(name, game) for name in study.against]
     how = {"deals": study.deals, "sizes": [*sizes], "agents": agents}
     if finished.exists():
-        before = read_json(finished)
+        before = records.read_json(finished)
         if before["how"] == how:
             return dict(before["measured"])
-    card = read_json(run.card_path)
+    card = records.read_json(run.card_path)
     measured = {
         "decisions": card["decisions"],
         "hours": card["hours"],
@@ -132,71 +130,105 @@ def ranks_against(
     return found
 
 
-def run_study(path: Path, out: Path, jobs: int, games_from: Sequence[str] = ()) -> dict[str, Any]:
+def run_study(
+    path: Path,
+    out: Path,
+    jobs: int = 1,
+    games_from: Sequence[str] = (),
+    chosen: Sequence[str] = (),
+    before: dict[str, Any] | None = None,
+) -> dict[str, Any]:
     """Train all missing runs of a study's file in a folder, and return what is written as JSON.
+
+    Args:
+        path: The file.
+        out: The folder.
+        jobs: How many runs at a time; -1: as many as there are cores.
+        games_from: Modules of other packages' games.
+        chosen: Settings that are made beside the base; none: all of them.
+        before: What was written before: its runs are kept if all but the settings is the same.
 
     Raises:
         ValueError: The study is wrong, or a folder holds another run.
     """
-    study = load(Study, path)
+    study = keys.load(Study, path)
     settings = {"base": (), **study.settings}
+    for name in chosen:
+        if name not in settings:
+            hint = did_you_mean(name, settings)
+            raise ValueError(f"{path} has no setting {name!r}{hint}, but {', '.join(settings)}")
     runs = {}
-    for seed in study.seeds:
-        for name, changes in settings.items():
-            data = with_overrides(study.base, [*changes, f"seed={seed}"])
-            config = check(Config, data, f"{path}, {name}")
+    for name, changes in settings.items():
+        for seed in study.seeds:
+            data = keys.with_overrides(study.base, [*changes, f"seed={seed}"])
+            config = keys.check(Config, data, f"{path}, {name}")
             runs[name, seed] = Run(config, out / name / str(seed))
     base = runs["base", study.seeds[0]]
-    game = base.game
-    for agent in study.against:
+    game, against, imitation = base.game, study.against, base.config.imitation
+    for agent in against:
         make_agent(agent, game)
     low, high = game.check_player_range(base.config.environment.num_players)
     sizes = range(low, high + 1)  # of all settings, whatever they play in training
-    command_line = command_as_typed("training.study", str(path), games_from=games_from)
-    how = study, sizes, command_line
-    calls = [joblib.delayed(run_one)(game, run.config, run.folder, *how) for run in runs.values()]
-    measured = do_calls(calls, "runs", jobs)
-    by_setting: dict[str, Any] = {
-        name: {"changes": list(changes), "runs": []} for name, changes in settings.items()
-    }
-    for (name, seed), result in zip(runs, measured, strict=True):
-        by_setting[name]["runs"].append({"seed": seed, **result})
-    imitation = base.config.imitation
-    imitated = imitation.agent if imitation.decisions else None
-    return {
+    result: dict[str, Any] = {
         "question": study.question,
         "game": game.id,
-        "command": command_line,
-        "versions": versions(("numba", "numpy", "torch")),
+        "cpu_minutes": study.cpu_minutes,
         "deals": study.deals,
+        "agents": [records.identity(name, game) for name in against],
         "base": study.base,
+    }
+    known: dict[tuple[str, int], dict[str, Any]] = {}
+    if before and result.items() <= before.items():
+        for name, entry in before["settings"].items():
+            if name in settings and entry["changes"] == list(settings[name]):
+                known |= {(name, run["seed"]): run for run in entry["runs"]}
+    command_line = records.command_as_typed("training.study", str(path), games_from=games_from)
+    wanted = {"base", *(chosen or settings)}
+    missing = [key for key in runs if key[0] in wanted and key not in known]
+    how = study, sizes, command_line
+    calls = [
+        joblib.delayed(run_one)(game, runs[key].config, runs[key].folder, *how) for key in missing
+    ]
+    made = do_calls(calls, "runs", jobs)
+    known |= {key: {"seed": key[1], **found} for key, found in zip(missing, made, strict=True)}
+    by_setting = {
+        name: [known[name, seed] for seed in study.seeds if (name, seed) in known]
+        for name in settings
+    }
+    imitated = imitation.agent if imitation.decisions else None
+    return {
+        **result,
+        "command": command_line,
+        "versions": records.versions(("numba", "numpy", "torch")),
         "imitated": imitated,
-        "imitated_against": imitated
-        and ranks_against(base, imitated, study.against, study.deals, sizes),
-        "settings": by_setting,
+        "imitated_against": imitated and ranks_against(base, imitated, against, study.deals, sizes),
+        "settings": {
+            name: {"changes": list(settings[name]), "runs": of_setting}
+            for name, of_setting in by_setting.items()
+            if of_setting
+        },
     }
 
 
-def _main(argv: Sequence[str] | None) -> None:
-    parser = argparse.ArgumentParser(
-        prog="python -m training.study", description=(__doc__ or "").split("\n")[0]
-    )
+@running.command("training.study")
+def main(argv: Sequence[str] | None) -> None:
+    """The command ``python -m training.study``."""
+    parser = arguments.module_parser("training.study", __doc__)
     add = parser.add_argument
     add("study", type=Path, help="a YAML file, see configs/studies")
+    about = "settings that are made beside the base (default: all of them)"
+    add("--settings", nargs="+", default=[], metavar="NAME", help=about)
     about = "folder of the runs (default: runs/<the study's name>)"
     add("--out", type=Path, metavar="DIR", help=about)
     add_jobs_argument(parser, "runs")
-    about = "write the result to FILE; default: print"
-    add("--json", type=output_file, metavar="FILE", help=about)
+    about = "write the result to FILE, which keeps what it holds of this study; default: print"
+    add("--json", type=arguments.output_file, metavar="FILE", help=about)
     arguments.add_games_argument(parser)
     args = arguments.parse_arguments(parser, argv)
     out = args.out or Path("runs") / args.study.stem
-    write_or_print(args.json, run_study(args.study, out, args.jobs, args.games_from))
-
-
-def main(argv: Sequence[str] | None = None) -> int:
-    """The command ``python -m training.study``; returns the exit status."""
-    return running.run("training.study", lambda: _main(argv))
+    before = records.read_json(args.json) if args.json and args.json.exists() else None
+    result = run_study(args.study, out, args.jobs, args.games_from, args.settings, before)
+    records.write_or_print(args.json, result)
 
 
 if __name__ == "__main__":

@@ -10,7 +10,6 @@ each checkpoint, at the end, and when the run is interrupted (Ctrl-C, SIGTERM) t
 
 from __future__ import annotations
 
-import argparse
 import logging
 import shutil
 import signal
@@ -28,10 +27,9 @@ from training.games.selfplay import SelfPlayGames
 from training.imitation import imitate
 from training.ppo import PPO, device_of
 from training.runs import checkpoint
-from training.runs.arguments import add_run_arguments
 from training.runs.config import Config
 from training.runs.evaluation import evaluate_learner, plot_learning_curve
-from training.runs.run import Run, run_of, use_threads
+from training.runs.run import Run, add_run_arguments, run_of, use_threads
 
 logger = logging.getLogger("card_envs")
 
@@ -68,39 +66,34 @@ def train_or_resume(run: Run[Config], command_line: str) -> Path:
 
 
 def _train(run: Run[Config], resume: bool, command_line: str, quiet: bool) -> Path:
-    config = run.config
-    device_of(config)  # a mistake must not leave a folder
-    use_threads(config.threads)
+    device_of(run.config)  # a mistake must not leave a folder
+    use_threads(run.config.threads)
     if resume:
         run.check_resumable()
     else:
-        if config.rows == "fastest":
-            run = Run(config.model_copy(update={"rows": fastest_rows(run)}), run.folder)
-            config = run.config
+        run.check_unused()
+        if run.config.rows == "fastest":
+            of_rows = [_with_rows(run, rows) for rows in ("sparse", "dense", "bfloat16")]
+            run = max(of_rows, key=lambda each: decisions_a_second(each, 1))
         run.begin(command_line)
-    learner = make_learner(run)
-    is_resumed = resume and _has_checkpoint(run)
-    progress = checkpoint.Progress(next_checkpoint=config.checkpoint_every)
+    learner, every = make_learner(run), run.config.checkpoint_every
+    progress = checkpoint.Progress(next_checkpoint=every)
+    # A run whose checkpoint was lost does not start over, which would cost the rest of it.
+    had_checkpoint = run.is_finished or any(e["decisions"] >= every for e in run.progress)
+    is_resumed = resume and (had_checkpoint or run.checkpoint_path.exists())
     if is_resumed:
         progress = checkpoint.load(run.checkpoint_path, learner)
-        if learner.decisions >= config.decisions and run.is_finished:
+        if learner.decisions >= run.config.decisions and run.is_finished:
             raise ValueError(f"the run in {run.folder} is finished: {learner.decisions} decisions")
     if resume:
         run.forget_after(learner.decisions if is_resumed else -1)
         run.note_if_changed(command_line)
-    session = Session(run, learner, progress, quiet)
-    if not is_resumed:
-        shutil.rmtree(session.logs, ignore_errors=True)
-    session.run_to_the_end(is_resumed)
+    Session(run, learner, progress, quiet).run_to_the_end(is_resumed)
     return run.policy_path
 
 
-def _has_checkpoint(run: Run[Config]) -> bool:
-    """Whether there is a checkpoint, or should be: a run whose checkpoint was lost does not start
-    over, which would cost the rest of it."""
-    every = run.config.checkpoint_every
-    is_due = any(entry["decisions"] >= every for entry in run.progress)
-    return is_due or run.is_finished or run.checkpoint_path.exists()
+def _with_rows(run: Run[Config], rows: str) -> Run[Config]:
+    return Run(run.config.model_copy(update={"rows": rows}), run.folder)
 
 
 def make_learner(run: Run[Config]) -> PPO:
@@ -110,15 +103,6 @@ def make_learner(run: Run[Config]) -> PPO:
     tables = config.environment, config.opponents, run.agents, config.seed
     games = SelfPlayGames(game, *tables, config.network, config.truncation)
     return PPO(game, games, config)
-
-
-def fastest_rows(run: Run[Config]) -> str:
-    """The form of input rows with which this machine takes least time for an iteration."""
-
-    def rate(rows: str) -> float:
-        return decisions_a_second(Run(run.config.model_copy(update={"rows": rows}), run.folder), 1)
-
-    return max(("sparse", "dense", "bfloat16"), key=rate)
 
 
 def decisions_a_second(run: Run[Config], iterations: int) -> float:
@@ -145,28 +129,28 @@ class Session:
     def __init__(
         self, run: Run[Config], learner: PPO, progress: checkpoint.Progress, quiet: bool
     ) -> None:
-        self._run, self._learner, self._progress = run, learner, progress
-        self._seconds_before = progress.seconds
-        self._begun = time.monotonic()
-        self._quiet = quiet
+        self._run, self._learner, self._progress, self._quiet = run, learner, progress, quiet
+        self._begun = time.monotonic() - progress.seconds  # as if it had never been interrupted
         self._is_whole = True  # not within an iteration
-        self.logs = run.folder / "tensorboard"
 
     @property
     def seconds(self) -> float:
         """Seconds of imitation and training, earlier sessions of the run included."""
-        return self._seconds_before + time.monotonic() - self._begun
+        return time.monotonic() - self._begun
 
     def run_to_the_end(self, is_resumed: bool) -> None:
         """Imitate unless the run was resumed, learn, and leave the policy; when it is interrupted,
         leave the one so far."""
         run, learner, imitation = self._run, self._learner, self._run.config.imitation
+        logs = run.folder / "tensorboard"
         try:
             if not is_resumed:
+                shutil.rmtree(logs, ignore_errors=True)
                 learner.begin()
                 if imitation.decisions:
                     imitate(learner, run.agents[imitation.agent], self._quiet)
-            self._learn()
+            with SummaryWriter(str(logs)) as writer:
+                self._learn(writer)
         except KeyboardInterrupt:
             if self._is_whole and learner.iteration:
                 self._save()
@@ -177,16 +161,13 @@ class Session:
             raise
         self._export(finished=True)
 
-    def _learn(self) -> None:
+    def _learn(self, writer: SummaryWriter) -> None:
         """Iterate until all decisions are taken, with snapshots, evaluations and checkpoints."""
         run, learner, config = self._run, self._learner, self._run.config
         every = config.opponents.snapshot_every
         columns = BarColumn(), MofNCompleteColumn(), TimeRemainingColumn()
         console = Console(stderr=True)
-        with (
-            SummaryWriter(str(self.logs)) as writer,
-            Progress("decisions", *columns, console=console, disable=self._quiet) as bar,
-        ):
+        with Progress("decisions", *columns, console=console, disable=self._quiet) as bar:
             task = bar.add_task("", total=config.decisions, completed=learner.decisions)
             while learner.decisions < config.decisions:
                 if learner.decisions >= self._progress.next_evaluation:
@@ -202,8 +183,7 @@ class Session:
                     learner.collect()
                     found = learner.update()
                     self._is_whole = True
-                found["time/time_elapsed"] = self.seconds
-                for tag, value in found.items():
+                for tag, value in (*found.items(), ("time/time_elapsed", self.seconds)):
                     writer.add_scalar(tag, value, learner.decisions)
                 bar.update(task, completed=learner.decisions)
             if not run.progress or run.progress[-1]["decisions"] < learner.decisions:
@@ -236,12 +216,12 @@ class Session:
         run, learner, imitation = self._run, self._learner, self._run.config.imitation
         if run.progress:
             plot_learning_curve(run.progress, run.folder / "learning_curve.png", run.game.title)
+        imitated = f", after imitation of {imitation.agent}" if imitation.decisions else ""
         run.export(
             learner.policy(),
             learner.device.type,
             finished,
-            algorithm="PPO, self-play"
-            + (f", after imitation of {imitation.agent}" if imitation.decisions else ""),
+            algorithm=f"PPO, self-play{imitated}",
             decisions=learner.decisions,
             hours=round(self.seconds / 3600, 2),
         )
@@ -264,20 +244,14 @@ def _interrupts_later() -> Iterator[None]:
         raise KeyboardInterrupt
 
 
-def _main(argv: Sequence[str] | None) -> None:
-    parser = argparse.ArgumentParser(
-        prog="python -m training.train", description=(__doc__ or "").split("\n")[0]
-    )
+@running.command("training.train")
+def main(argv: Sequence[str] | None) -> None:
+    """The command ``python -m training.train``."""
+    parser = arguments.module_parser("training.train", __doc__)
     add_run_arguments(parser, prefix="")
-    args = arguments.parse_arguments(parser, argv)
-    run, how = run_of(args, "training.train", Config)
+    run, how = run_of(arguments.parse_arguments(parser, argv), "training.train", Config)
     path = train(run, **how)
     print(f"The policy is in {path}; its learning curve is {run.folder / 'learning_curve.png'}.")
-
-
-def main(argv: Sequence[str] | None = None) -> int:
-    """The command ``python -m training.train``; returns the exit status."""
-    return running.run("training.train", lambda: _main(argv))
 
 
 if __name__ == "__main__":

@@ -15,7 +15,8 @@ from training.runs.records import read_json
 ROOT = Path(__file__).parents[2]
 
 #: The tables of a result, by its kind: the module of ``benchmarks`` or ``training`` that wrote it;
-#: ``policies``: the model cards that ``training.ship`` has written.
+#: ``policies``: the model cards that ``training.ship`` has written; ``recipe``: studies that begin
+#: with random weights.
 TABLES: dict[str, Callable[[dict[str, Any]], str]] = {
     "algorithms": learning.algorithms,
     "all_agents": strength.all_agents,
@@ -27,6 +28,7 @@ TABLES: dict[str, Callable[[dict[str, Any]], str]] = {
     "memory": learning.memory,
     "page": speed.page,
     "policies": strength.policy,
+    "recipe": learning.study,
     "rendering": speed.rendering,
     "search": strength.search,
     "soak": games.soak,

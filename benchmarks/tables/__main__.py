@@ -1,32 +1,37 @@
-"""Show results as tables: ``python -m benchmarks.tables FILE.json …``, files of ``--json``."""
+"""Show results as tables: ``python -m benchmarks.tables FILE.json …``, files of ``--json``.
+
+With ``--readme`` it rewrites the table of results in README.md instead.
+"""
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Sequence
 from pathlib import Path
 
-from benchmarks.tables import TABLES, kind_of
-from card_envs.commands import running
+from benchmarks.tables import TABLES, committed, kind_of, readme
+from card_envs.commands import arguments, running
+from card_envs.utils.files import write_text
 from training.runs.records import read_json
 
 
-def _main(argv: Sequence[str] | None) -> None:
-    parser = argparse.ArgumentParser(
-        prog="python -m benchmarks.tables", description=(__doc__ or "").split(":")[0]
-    )
-    parser.add_argument("files", nargs="+", type=Path, metavar="FILE", help="what --json wrote")
-    for path in parser.parse_args(argv).files:
+@running.command("benchmarks.tables")
+def main(argv: Sequence[str] | None) -> None:
+    """The command ``python -m benchmarks.tables``."""
+    parser = arguments.module_parser("benchmarks.tables", (__doc__ or "").split(":")[0])
+    parser.add_argument("files", nargs="*", type=Path, metavar="FILE", help="what --json wrote")
+    parser.add_argument("--readme", action="store_true", help="rewrite README.md's table")
+    args = parser.parse_args(argv)
+    if args.readme == bool(args.files):
+        parser.error("give files, or --readme")
+    if args.readme:
+        text = readme.updated_readme(committed("policies"), committed("search"))
+        write_text(readme.README, text)
+    for path in args.files:
         measured = read_json(path)
         try:
             print(TABLES[kind_of(measured)](measured), end="\n\n")
         except ValueError as error:
             raise ValueError(f"{path}: {error}") from None
-
-
-def main(argv: Sequence[str] | None = None) -> int:
-    """The command ``python -m benchmarks.tables``; returns the exit status."""
-    return running.run("benchmarks.tables", lambda: _main(argv))
 
 
 if __name__ == "__main__":

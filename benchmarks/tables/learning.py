@@ -81,24 +81,31 @@ def memory(measured: dict[str, Any]) -> str:
 def study(measured: dict[str, Any]) -> str:
     """The settings that ``training.study`` compares: ranges are over seeds."""
     agents = list(measured["settings"]["base"]["runs"][0]["against"])
-    header = ["setting", "changes", *(f"against `{name}`" for name in short_names(agents))]
+    per_time = measured.get("cpu_minutes")  # then settings differ in how many decisions they make
+    header = ["setting", "changes", *["decisions"] * bool(per_time)]
+    header += [f"against `{name}`" for name in short_names(agents)]
     rows = []
     if against := measured["imitated_against"]:
         cells = [f"{np.mean(list(against[agent].values())):+z.3f}" for agent in agents]
-        rows = [[f"`{short_names([measured['imitated']])[0]}` itself", "", *cells]]
+        itself = f"`{short_names([measured['imitated']])[0]}` itself"
+        rows = [[itself, "", *[""] * bool(per_time), *cells]]
     for name, setting in measured["settings"].items():
         changes = ", ".join(f"`{without_folders(change)}`" for change in setting["changes"])
         cells = [
             spread(np.mean(list(run["against"][agent].values())) for run in setting["runs"])
             for agent in agents
         ]
-        rows.append([name, changes, *cells])
+        decisions = np.mean([run["decisions"] for run in setting["runs"]])
+        rows.append([name, changes, *[f"{decisions:,.0f}"] * bool(per_time), *cells])
     runs = measured["settings"]["base"]["runs"]
+    took = (
+        f"{per_time:g} minutes of one core" if per_time else f"{runs[0]['decisions']:,} decisions"
+    )
     return (
-        f"{measured['question']}\n\n{markdown_table(header, rows, len(agents))}\n\n"
+        f"{measured['question']}\n\n{markdown_table(header, rows, len(header) - 2)}\n\n"
         f"Rank reward of one against copies of the other, the mean over table sizes and "
         f"{len(runs)} seeds (lowest … highest seed), {measured['deals']} deals in all seatings at "
-        f"each size. The base makes {runs[0]['decisions']:,} decisions: `{measured['command']}`, "
+        f"each size. The base makes {took}: `{measured['command']}`, "
         f"on {runs[0]['machine']}."
     )
 

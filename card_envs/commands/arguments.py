@@ -99,6 +99,12 @@ def import_games(modules: Iterable[str]) -> list[Game]:
     return games
 
 
+def module_parser(module: str, doc: str | None) -> argparse.ArgumentParser:
+    """The parser of ``python -m <module>``; the first line of its docstring describes it."""
+    about = (doc or "").split("\n")[0]
+    return argparse.ArgumentParser(prog=f"python -m {module}", description=about)
+
+
 def parse_arguments(
     parser: argparse.ArgumentParser,
     argv: Sequence[str] | None,

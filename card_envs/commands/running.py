@@ -11,8 +11,9 @@ import os
 import signal
 import sys
 import traceback
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from functools import wraps
 from pathlib import Path
 from types import FrameType
 
@@ -20,6 +21,9 @@ from card_envs.agents.programs import ProgramReport
 from card_envs.utils.extras import MissingExtraError
 
 _PACKAGE = str(Path(__file__).parent.parent)
+
+#: What a command does with its arguments; None: those of the process.
+_Main = Callable[[Sequence[str] | None], int | None]
 
 
 @contextmanager
@@ -100,6 +104,19 @@ def run(program: str, main: Callable[[], int | None]) -> int:
     if message:
         print(f"{program}: {message}", file=sys.stderr)
     return status
+
+
+def command(program: str) -> Callable[[_Main], Callable[..., int]]:
+    """A decorator: the function is what the command does, which :func:`run` runs."""
+
+    def decorated(main: _Main) -> Callable[..., int]:
+        @wraps(main)
+        def called(argv: Sequence[str] | None = None) -> int:
+            return run(program, lambda: main(argv))
+
+        return called
+
+    return decorated
 
 
 def _in_words(error: Exception, agents: list[str]) -> str:

@@ -16,6 +16,7 @@ from numba.core.caching import FunctionCache
 from card_envs.kernels.code_cache import GuardedCache, cache_folder, prepare
 
 _config: Any = numba.config
+_njit: Any = numba.njit
 _sigutils: Any = numba.core.sigutils
 _types: Any = numba.types
 
@@ -48,8 +49,12 @@ def jit(
     if not COMPILED:
         plain: Callable[..., Any] = np.errstate(over="ignore")(function)
         return plain
-    dispatcher: Any = numba.njit(
-        parallel=parallel, nogil=True, error_model="numpy", forceinline=inline
+    dispatcher: Any = _njit(
+        parallel=parallel,
+        nogil=True,
+        error_model="numpy",
+        forceinline=inline,
+        no_cfunc_wrapper=True,  # no kernel is handed to C: it is compiled in less time without
     )(function)
     _refuse_read_only_records(dispatcher)
     package = package_of(function.__module__)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 import supersuit
-from helpers import EACH_GAME, kit_of
+from helpers import FEW_GAMES, kit_of
 from integrations.pages import PAGES, run_page
 from pettingzoo.test import api_test, parallel_api_test
 
@@ -18,7 +18,7 @@ from card_envs.contract.game import Game
 from card_envs.envs.aec import CardEnv
 from card_envs.envs.parallel import ParallelCardEnv
 
-each_game = pytest.mark.parametrize("game", EACH_GAME)
+few_games = pytest.mark.parametrize("game", FEW_GAMES)
 
 # What each wrapper makes of an observation in [0, 1].
 SAME: dict[str, Callable[[Any], Any]] = {
@@ -84,7 +84,7 @@ def play(env: Any, plain: CardEnv) -> Iterator[tuple[Any, Any, dict[str, Any]]]:
 
 
 @each_wrapper
-@each_game
+@few_games
 def test_wrappers_of_the_aec_environment(game, name):
     wrap, change = CHANGED[name]
     env = wrap(CardEnv(game.name, mask="info", **options_of(game)))
@@ -97,7 +97,7 @@ def test_wrappers_of_the_aec_environment(game, name):
 
 
 @each_wrapper
-@each_game
+@few_games
 def test_wrappers_of_the_parallel_environment(game, name):
     wrap, change = CHANGED[name]
     env = wrap(ParallelCardEnv(game.name, mask="info", **options_of(game)))
@@ -120,7 +120,7 @@ def test_wrappers_of_the_parallel_environment(game, name):
 
 
 @pytest.mark.parametrize("stack", [supersuit.frame_stack_v1], ids=["frame_stack_v1"])
-@each_game
+@few_games
 def test_a_stack_holds_the_agents_own_last_decisions(game, stack):
     env = stack(CardEnv(game.name, mask="info", **options_of(game)), 3)
     size = game.fields.size
@@ -132,7 +132,7 @@ def test_a_stack_holds_the_agents_own_last_decisions(game, stack):
     assert max(map(len, own.values())) > 3
 
 
-@each_game
+@few_games
 def test_pettingzoos_tests_of_wrapped_environments(game):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -143,7 +143,7 @@ def test_pettingzoos_tests_of_wrapped_environments(game):
 
 
 @pytest.mark.parametrize("name", sorted(TAKE_DICTS))
-@each_game
+@few_games
 def test_wrappers_of_actions_and_rewards_take_dicts_too(game, name):
     wrap, _ = CHANGED[name]
     env, plain = (CardEnv(game.name, **options_of(game)) for _ in range(2))
@@ -161,7 +161,7 @@ def test_wrappers_of_actions_and_rewards_take_dicts_too(game, name):
         plain.step(action)
 
 
-@each_game
+@few_games
 def test_black_death_ends_a_step_late(game):
     with pytest.raises(AssertionError, match="not generally safe"):
         supersuit.black_death_v3(CardEnv(game.name, mask="info"))
@@ -180,7 +180,7 @@ def test_black_death_ends_a_step_late(game):
     assert env.agents == []
 
 
-@each_game
+@few_games
 def test_a_delayed_mask_is_one_in_the_observation(game):
     env = supersuit.delay_observations_v0(CardEnv(game.name, mask="info", **options_of(game)), 2)
     assert all(
@@ -188,7 +188,7 @@ def test_a_delayed_mask_is_one_in_the_observation(game):
     )
 
 
-@each_game
+@few_games
 def test_vectors_of_aec_environments(game):
     env = CardEnv(game.name, mask="info", **options_of(game))
     envs = supersuit.vectorize_aec_env_v0(env, 2)

@@ -9,6 +9,7 @@ import pytest
 from helpers import (
     ALL_GAMES,
     EACH_GAME,
+    FEW_GAMES,
     TABLES,
     Habits,
     begin,
@@ -34,6 +35,7 @@ from card_envs.games import load_game
 from card_envs.render.text import describe
 
 each_game = pytest.mark.parametrize("game", EACH_GAME)
+few_games = pytest.mark.parametrize("game", FEW_GAMES)
 tables = pytest.mark.parametrize(("game", "num_players"), TABLES)
 GAME = ALL_GAMES[0]  # where any game will do
 
@@ -242,7 +244,7 @@ def test_a_decision_holds_all_that_the_seat_observes(game, num_players, listen):
         assert "mask" not in read
 
 
-@each_game
+@few_games
 def test_each_seat_hears_of_everything_once_and_of_the_end(game, listen):
     num_players = game.default_players
     agent, listener = listen(game)
@@ -351,7 +353,7 @@ def test_every_action_can_be_given_by_number_by_words_and_in_structured_form(gam
             assert messages.read_action(line, 7, legal, game.actions) == action
 
 
-@each_game
+@few_games
 def test_a_structured_form_that_means_no_legal_action_is_a_fault(game):
     form = game.actions.to_dict(0)
     for answer, message in (
@@ -385,7 +387,7 @@ def test_a_program_by_name_is_made_of_its_name():
     assert agent.limits.seconds == 2.0
 
 
-@each_game
+@few_games
 def test_what_agents_in_the_compiled_loop_do_is_told_too(game, listen):
     """Every decision of a game, of all its players."""
     n = game.default_players

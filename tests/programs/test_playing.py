@@ -17,7 +17,7 @@ from pathlib import Path
 import gymnasium
 import numpy as np
 import pytest
-from helpers import ALL_GAMES, EACH_GAME, FEW_GAMES, begin, kit_of, mask_of
+from helpers import ALL_GAMES, FEW_GAMES, begin, kit_of, mask_of
 from programs import PROGRAMS, none_left, processes, program
 
 from card_envs.agents import ProgramAgent, agent_names, as_agent, choose, make_agent
@@ -27,7 +27,6 @@ from card_envs.envs.single_seat import SingleSeatEnv
 from card_envs.envs.single_seat_vector import SingleSeatVectorEnv
 from card_envs.evaluation import deal_seeds, evaluate, play_deals, play_one_against, run_tournament
 
-each_game = pytest.mark.parametrize("game", EACH_GAME)
 few_games = pytest.mark.parametrize("game", FEW_GAMES)
 GAME = ALL_GAMES[0]  # where any game will do
 N = GAME.min_players
@@ -48,7 +47,7 @@ def last_legal(observation, action_mask):
 # ---------------------------------------------------------------------------------------------
 
 
-@each_game
+@few_games
 def test_a_program_plays_the_same_games_as_a_function_with_its_choices(game):
     """Beside every other agent; whether games are followed makes no difference to anybody."""
     options = {"max_steps": 150}
@@ -223,7 +222,7 @@ class Typed:
         return self.line
 
 
-@each_game
+@few_games
 def test_a_person_plays_against_programs(game, monkeypatch, capsys, tmp_path):
     env = CardEnv(game.name, **kit_of(game).short_options)
     env.reset(seed=4)
@@ -461,7 +460,7 @@ _INTERPRETERS = {".py": sys.executable, ".js": "node"}
 
 
 @pytest.mark.parametrize("file", PROGRAMS, ids=lambda file: file.name)
-@each_game
+@few_games
 def test_the_examples_play(game, file):
     interpreter = _INTERPRETERS[file.suffix]
     if shutil.which(interpreter) is None:

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from gymnasium.utils.env_checker import check_env
 from gymnasium.vector import AutoresetMode
-from helpers import EACH_GAME, TABLES, kit_of
+from helpers import FEW_GAMES, TABLES, kit_of
 from travellers import plain
 
 from card_envs.agents import FollowingAgent, make_agent
@@ -18,12 +18,12 @@ from card_envs.contract.agent import Follower
 from card_envs.envs.single_seat import SingleSeatEnv
 from card_envs.text.seat import TextSeatEnv
 
-each_game = pytest.mark.parametrize("game", EACH_GAME)
+few_games = pytest.mark.parametrize("game", FEW_GAMES)
 tables = pytest.mark.parametrize(("game", "num_players"), TABLES)
 
 
 @pytest.mark.filterwarnings("ignore:.*is out of date.*:DeprecationWarning")
-@each_game
+@few_games
 def test_gymnasiums_checker(game):
     env = gymnasium.make(game.gymnasium_text_id)
     assert isinstance(env.unwrapped, TextSeatEnv)
@@ -35,7 +35,9 @@ def test_gymnasiums_checker(game):
 
 
 @pytest.mark.parametrize("skip_forced", [False, True])
-@pytest.mark.parametrize("opponents", [None, "random", "mixed"])
+@pytest.mark.parametrize(
+    "opponents", [None, pytest.param("random", marks=pytest.mark.slow), "mixed"]
+)
 @tables
 def test_the_games_are_those_of_the_single_seat(game, num_players, opponents, skip_forced):
     if opponents == "mixed":
@@ -94,7 +96,7 @@ class Listener(FollowingAgent, Follower):
         self.told.append(("end", int(states["steps"][i]), loser))
 
 
-@each_game
+@few_games
 def test_opponents_are_told_what_those_of_the_single_seat_are(game):
     """Agents that follow their games, such as searches and programs."""
     options = {"seat": 0, "max_steps": 60}
@@ -115,7 +117,7 @@ def test_opponents_are_told_what_those_of_the_single_seat_are(game):
     assert sum(one[0] == "end" for one in told) == 2
 
 
-@each_game
+@few_games
 def test_opponents_are_told_who_lost_by_wrong_answers(game):
     listener = Listener()
     words = TextSeatEnv(game.name, opponents=listener, seat=0, max_tries=1)
@@ -125,7 +127,7 @@ def test_opponents_are_told_who_lost_by_wrong_answers(game):
     assert listener.told[-1][2] == 0
 
 
-@each_game
+@few_games
 def test_tables_of_several_sizes_and_given_seats(game):
     low, high = game.min_players, game.max_players
     seat = SingleSeatEnv(game.name, num_players=(low, high), seat=low - 1)
@@ -142,7 +144,7 @@ def test_tables_of_several_sizes_and_given_seats(game):
     assert len(sizes) >= min(high - low + 1, 4)
 
 
-@each_game
+@few_games
 def test_wrong_answers(game):
     env = TextSeatEnv(game.name, max_tries=2)
     env.reset(seed=3)
@@ -161,7 +163,7 @@ def test_wrong_answers(game):
     assert text.startswith(info["message"])
 
 
-@each_game
+@few_games
 def test_calls_in_the_wrong_order_and_wrong_arguments(game):
     env = TextSeatEnv(game.name)
     with pytest.raises(gymnasium.error.ResetNeeded):
@@ -183,14 +185,14 @@ def test_calls_in_the_wrong_order_and_wrong_arguments(game):
         env.step(0)
 
 
-@each_game
+@few_games
 def test_games_that_are_too_short_are_an_error(game):
     env = TextSeatEnv(game.name, max_steps=1, seat=game.min_players - 1, opponents="random")
     with pytest.raises(ValueError, match="max_steps=1 is too small"):
         env.reset(seed=1)
 
 
-@each_game
+@few_games
 def test_it_is_copied_pickled_and_rendered(game):
     env = TextSeatEnv(game.name, opponents=make_agent("random", game), render_mode="ansi")
     env = pickle.loads(pickle.dumps(env))
@@ -218,7 +220,7 @@ def kinds_in(infos):
 
 
 @pytest.mark.parametrize("autoreset_mode", [AutoresetMode.NEXT_STEP, AutoresetMode.SAME_STEP])
-@each_game
+@few_games
 def test_vectors_of_them(game, autoreset_mode):
     """Wrong answers, lost games, ends and new games, in several games at a time."""
     courses = []

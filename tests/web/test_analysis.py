@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from helpers import ALL_GAMES, EACH_GAME, kit_of, mid_game, replayed
+from helpers import ALL_GAMES, EACH_GAME, FEW_GAMES, kit_of, mid_game, replayed
 
 from card_envs.agents import (
     Agent,
@@ -19,6 +19,7 @@ from card_envs.engine.history import Replay
 from card_envs.web.analysis import advise, find_disputes, follower_told
 
 each_game = pytest.mark.parametrize("game", EACH_GAME)
+few_games = pytest.mark.parametrize("game", FEW_GAMES)
 GAME = ALL_GAMES[0]
 WITH_POLICY = [p for p in EACH_GAME if "ppo" in agent_names(p.values[0])]
 
@@ -148,7 +149,7 @@ class StubFollowing(StubSearcher, FollowingAgent):
         return self.follower
 
 
-@each_game
+@few_games
 def test_a_searcher_that_follows_games_is_told_what_has_happened(game):
     replay = Replay.of(mid_game(game, game.default_players, 12, **kit_of(game).short_options))
     expected = [(int(env.states["steps"][0]), action) for env, action in replayed(replay)]

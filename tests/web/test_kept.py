@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 
 import pytest
-from helpers import ALL_GAMES, EACH_GAME
+from helpers import ALL_GAMES, EACH_GAME, FEW_GAMES
 from visitor import begin, talk, wanted
 
 from card_envs.games import load_game
 from card_envs.web.agents import AgentMenu, policy_of_run
 
 each_game = pytest.mark.parametrize("game", EACH_GAME)
+few_games = pytest.mark.parametrize("game", FEW_GAMES)
 GAME = ALL_GAMES[0]
 
 
@@ -25,7 +26,7 @@ def _play(talking, state, turns):
     return talking.turn(state)
 
 
-@each_game
+@few_games
 def test_a_game_goes_on_when_the_server_has_been_started_again(visit, tmp_path, game):
     client = visit(kept=tmp_path)
     name = begin(client, wanted(game, practice=True))

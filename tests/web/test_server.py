@@ -12,7 +12,7 @@ from pathlib import Path
 import anyio
 import numpy as np
 import pytest
-from helpers import ALL_GAMES, EACH_GAME, kit_of, network_of
+from helpers import ALL_GAMES, EACH_GAME, FEW_GAMES, kit_of, network_of
 from starlette.websockets import WebSocketDisconnect
 from visitor import HOST, ORIGIN, begin, talk, wanted
 
@@ -31,6 +31,7 @@ from card_envs.web.analysis import advise
 from card_envs.web.sessions import Limits, Tables
 
 each_game = pytest.mark.parametrize("game", EACH_GAME)
+few_games = pytest.mark.parametrize("game", FEW_GAMES)
 GAME = ALL_GAMES[0]
 PACKAGE = Path(card_envs.__file__).parent
 
@@ -203,7 +204,7 @@ def test_agents_are_chosen_by_label_alone(client):
     assert "this" not in sys.modules
 
 
-@each_game
+@few_games
 def test_what_is_not_possible_changes_nothing(client, game):
     table = begin(client, wanted(game, options=kit_of(game).short_options))
     with talk(client, table) as page:
@@ -458,7 +459,7 @@ def test_a_damaged_replay_is_refused(client, visit):
         refusal(client.post("/api/replays", json={"replay": damaged}))
 
 
-@each_game
+@few_games
 def test_the_same_deal_can_be_played_again_after_the_end(client, game):
     table = begin(client, wanted(game, options=kit_of(game).short_options))
     frames = []

@@ -39,8 +39,8 @@ _MOST_STEPS = 1000
 _WEIGHED = 4
 
 # What reading a damaged file of arrays may raise.
-_FILE_ERRORS = (OSError, EOFError, zipfile.BadZipFile, zlib.error)
-_READING_ERRORS = (*_FILE_ERRORS, ValueError, TypeError, KeyError, NotImplementedError)
+_FILE_ERRORS = OSError, EOFError, zipfile.BadZipFile, zlib.error, NotImplementedError
+_READING_ERRORS = *_FILE_ERRORS, ValueError, TypeError, KeyError
 
 # An action is rare if it is legal in a smaller share of the decisions.
 _RARE = 0.05
@@ -79,11 +79,7 @@ def write_labels(path: Path, labels: Labels) -> None:
 
 
 def read_labels(path: Path) -> Labels:
-    """Read a shard.
-
-    Raises:
-        ValueError: The file is damaged.
-    """
+    """Read a shard; ValueError if the file is damaged."""
     try:
         with np.load(path, allow_pickle=False) as arrays:
             return Labels(**{name: arrays[name] for name in arrays.files})
@@ -92,7 +88,7 @@ def read_labels(path: Path) -> Labels:
 
 
 def label_positions(
-    run: Run[ImprovementConfig], policy: NetworkAgent, iteration: int, shard: int
+    shard: int, run: Run[ImprovementConfig], policy: NetworkAgent, iteration: int
 ) -> Labels:
     """Label one shard's positions; they follow from the run, the policy and the two numbers.
 

@@ -94,7 +94,8 @@ class Actor(nn.Module):
 
 
 def features_of(game: Game, logits: str) -> _Matrix:
-    """What a last layer gives logits for, see ``NetworkSection.logits``: float32 (actions, F)."""
+    """What a last layer gives logits for, ``"features"`` of actions or ``"actions"``: float32
+    (actions, F)."""
     if logits == "features":
         return np.asarray(game.action_features, np.float32)
     return np.eye(game.num_actions, dtype=np.float32)

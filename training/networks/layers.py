@@ -20,26 +20,21 @@ from training.networks.sparse import SparseRows
 _ACTIVATIONS: dict[str, Any] = {"relu": partial(nn.ReLU, inplace=True), "tanh": nn.Tanh}
 
 
-def linear(x: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor) -> torch.Tensor:
-    """``torch.nn.functional.linear``, by oneDNN on a CPU.
+class Linear(nn.Linear):
+    """A linear layer, by oneDNN on a CPU.
 
     By default torch multiplies float32 matrices with MKL, which on other than Intel's processors
     does not use their widest instructions: that takes twice as long.
     """
-    if x.dtype != weight.dtype:
-        return nn.functional.linear(x, weight.to(x.dtype), bias.to(x.dtype))
-    if x.device.type == "cpu" and torch.backends.mkldnn.is_available():
-        product: torch.Tensor = nn.functional.linear(x.to_mkldnn(), weight, bias).to_dense()
-        return product
-    return nn.functional.linear(x, weight, bias)
-
-
-class Linear(nn.Linear):
-    """A linear layer, see :func:`linear`."""
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         """Of the activations' dtype, (M, outputs), for activations (M, inputs)."""
-        return linear(x, self.weight, self.bias)
+        if x.dtype != self.weight.dtype:
+            return nn.functional.linear(x, self.weight.to(x.dtype), self.bias.to(x.dtype))
+        if x.device.type == "cpu" and torch.backends.mkldnn.is_available():
+            dense: torch.Tensor = nn.functional.linear(x.to_mkldnn(), self.weight, self.bias)
+            return dense.to_dense()
+        return super().forward(x)
 
 
 class OutputLayer(Linear):
@@ -50,7 +45,7 @@ class OutputLayer(Linear):
         return super().forward(x.float())
 
 
-class InputLayer(nn.Linear):
+class InputLayer(Linear):
     """A linear layer for sparse rows, on a CPU, or for dense ones.
 
     An input's weights lie next to each other in memory: the transposed matrix is a contiguous one.
@@ -63,9 +58,9 @@ class InputLayer(nn.Linear):
     def forward(self, x: SparseRows | torch.Tensor) -> torch.Tensor:
         """float32, or of the dense inputs' dtype, (M, outputs) for inputs (M, inputs)."""
         if isinstance(x, SparseRows):
-            product: torch.Tensor = _multiply(x, self.weight, self.bias)
+            product: torch.Tensor = _SparseProduct.apply(x, self.weight, self.bias)  # type: ignore[no-untyped-call]
             return product
-        return linear(x, self.weight, self.bias)
+        return super().forward(x)
 
 
 class _SparseProduct(torch.autograd.Function):
@@ -87,22 +82,13 @@ class _SparseProduct(torch.autograd.Function):
         return None, of_weight.t(), gradient.sum(dim=0)
 
 
-_multiply: Any = _SparseProduct.apply
-
-
 def perceptron(
     inputs: int, hidden: Sequence[int], activation: str, outputs: int, gain: float
 ) -> nn.Sequential:
-    """A multilayer perceptron for sparse rows, or for dense ones.
+    """A multilayer perceptron for sparse rows, or for dense ones, with hidden layers of these sizes
+    and their activation, ``"relu"`` or ``"tanh"``.
 
     Weights are orthogonal, those of the last layer times ``gain``; biases are 0.
-
-    Args:
-        inputs: Size of the input.
-        hidden: Sizes of the hidden layers.
-        activation: Of these: ``"relu"`` or ``"tanh"``.
-        outputs: Size of the output.
-        gain: Of the last layer's weights.
     """
     layers: list[nn.Module] = []
     for size in hidden:

@@ -41,12 +41,15 @@ class Progress:
 
 
 def save(path: Path, learner: PPO, progress: Progress) -> None:
-    """Write a checkpoint atomically: at any moment a whole one exists, the new or the old.
-
-    Raises:
-        OSError: The file cannot be written.
-    """
-    arrays = {name: np.ascontiguousarray(array) for name, array in _flat(_nested(learner))}
+    """Write a checkpoint atomically: at any moment a whole one exists, the new or the old."""
+    nested = {
+        "generator": learner.generator.get_state().numpy(),
+        "optimizer": {str(k): own for k, own in learner.optimizer.state_dict()["state"].items()},
+        "rollout": learner.rollout.arrays(),
+        "games": learner.games.arrays(),
+        **{kind: getattr(learner, kind).state_dict() for kind in _NETWORKS},
+    }
+    arrays = {name: np.ascontiguousarray(array) for name, array in _flat(nested)}
     state = {
         "format": FORMAT,
         "sources": learner.games.game.sources,
@@ -69,33 +72,29 @@ def load(path: Path, learner: PPO) -> Progress:
             another configuration or other sources of the game; nothing has changed unless the
             configuration is another.
     """
+    refused = f"cannot resume from {path}"
     try:
         with safe_open(path, framework="numpy") as file:
             state = json.loads((file.metadata() or {})[_METADATA_KEY])
             arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
-        is_whole = state.pop("checksum") == _checksum(arrays, state)
+        if state.pop("checksum") != _checksum(arrays, state):
+            raise ValueError("the checksum is wrong")
     except OSError as error:
-        raise ValueError(f"cannot resume from {path}: {error}") from None
+        raise ValueError(f"{refused}: {error}") from None
     except (SafetensorError, ValueError, KeyError, TypeError, AttributeError) as error:
-        raise ValueError(f"cannot resume from {path}, it is damaged: {error!r}") from None
-    if not is_whole:
-        raise ValueError(f"cannot resume from {path}, it is damaged: the checksum is wrong")
+        raise ValueError(f"{refused}, it is damaged: {error!r}") from None
     if state["format"] != FORMAT:
         raise ValueError(
-            f"cannot resume from {path}: it is of another version of the trainer, whose runs can "
-            f"only be begun again (its format is {state['format']!r}, this one's {FORMAT!r})"
+            f"{refused}: it is of another version of the trainer, whose runs can only be begun "
+            f"again (its format is {state['format']!r}, this one's {FORMAT!r})"
         )
     if state["sources"] != learner.games.game.sources:
-        raise ValueError(
-            f"cannot resume from {path}: it was made with other sources of {learner.games.game.id}"
-        )
+        raise ValueError(f"{refused}: it was made with other sources of {learner.games.game.id}")
     try:
         _restore(arrays, state, learner)
         return Progress(**state["progress"])
     except (ValueError, KeyError, TypeError, RuntimeError) as error:
-        raise ValueError(
-            f"cannot resume from {path}, it is of another configuration: {error!r}"
-        ) from None
+        raise ValueError(f"{refused}, it is of another configuration: {error!r}") from None
 
 
 def _checksum(arrays: _Arrays, state: dict[str, Any]) -> str:
@@ -104,17 +103,6 @@ def _checksum(arrays: _Arrays, state: dict[str, Any]) -> str:
         digest.update(f"{name} {array.dtype} {array.shape}".encode())
         digest.update(array.tobytes())
     return digest.hexdigest()
-
-
-def _nested(learner: PPO) -> dict[str, Any]:
-    """All arrays of a learner and its games, in dictionaries within dictionaries."""
-    return {
-        "generator": learner.generator.get_state().numpy(),
-        "optimizer": {str(k): own for k, own in learner.optimizer.state_dict()["state"].items()},
-        "rollout": learner.rollout.arrays(),
-        "games": learner.games.arrays(),
-        **{kind: getattr(learner, kind).state_dict() for kind in _NETWORKS},
-    }
 
 
 def _flat(nested: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, NDArray[Any]]]:

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from itertools import pairwise
-from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal, Self
 
 import numpy as np
@@ -14,7 +13,7 @@ from pydantic import Field, model_validator
 from card_envs.agents import Agent, NetworkAgent
 from card_envs.contract.game import Game, View
 from card_envs.games import load_game
-from training.runs.keys import Section, load
+from training.runs.keys import Section
 
 # Names of files in a run's folder, and of agents that are not policies.
 _TAKEN_NAMES = ("random", "heuristic", "agents", "checkpoint", "measured")
@@ -399,8 +398,3 @@ def _defaults_of(game: Game) -> dict[str, dict[str, Any]]:
             "players": tuple(range(game.min_players, game.max_players + 1)),
         },
     }
-
-
-def load_config(path: str | Path, overrides: Sequence[str] = ()) -> Config:
-    """The configuration of a training run in a YAML file, see :func:`training.runs.keys.load`."""
-    return load(Config, path, overrides)

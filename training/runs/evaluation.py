@@ -11,15 +11,11 @@ import numpy as np
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
-from card_envs.agents import Agent, AgentLike
+from card_envs.agents import Agent, AgentLike, make_agent
+from card_envs.agents.search.agents import Searcher
 from card_envs.contract.game import Game
-from card_envs.evaluation import (
-    WIN_BOUNDS,
-    MeanEstimate,
-    deal_seeds,
-    estimate_mean,
-    play_one_against,
-)
+from card_envs.evaluation import WIN_BOUNDS, MeanEstimate, deal_seeds, estimate_mean
+from card_envs.evaluation import play_one_against as play
 from card_envs.evaluation.display import short_names, write_picture
 from training.runs.run import Run
 
@@ -46,19 +42,14 @@ def against(
         rank reward on average over the sizes.
     """
     rows, ranks = [], []
-    for players, played in play_one_against(
-        game, agent, others, sizes, seeds, options, agent_seed=agent_seed
-    ):
+    for n, played in play(game, agent, others, sizes, seeds, options, agent_seed=agent_seed):
         rank, win = played.rank[..., 0].mean(axis=1), played.win[..., 0].mean(axis=1)
         ranks.append(rank)
-        rows.append(
-            {
-                "num_players": players,
-                **estimate_mean(rank).to_json("rank"),
-                **estimate_mean(win, WIN_BOUNDS).to_json("win"),
-                "truncated": played.truncated_share,
-            }
-        )
+        means = {
+            **estimate_mean(rank).to_json("rank"),
+            **estimate_mean(win, WIN_BOUNDS).to_json("win"),
+        }
+        rows.append({"num_players": n, **means, "truncated": played.truncated_share})
     return rows, estimate_mean(np.mean(ranks, axis=0))
 
 
@@ -75,6 +66,17 @@ def one_against(
     seeds = deal_seeds(seed, deals)
     [row], _ = against(game, agent, others, [num_players], seeds, options, seed)
     return {key: row[key] for key in ("rank", "rank_ci95", "truncated")}
+
+
+def check_search(name: str, deals: int, game: Game) -> None:
+    """Raise a ValueError unless ``--search`` names a search agent, without its policy, and
+    ``--search-deals`` are 0 (none) or enough."""
+    if deals != 0 and deals < 2:
+        raise ValueError("--search-deals must be 0 or at least 2")
+    if deals and not isinstance(make_agent(name, game), Searcher):
+        raise ValueError(f"--search: {name!r} is not a search agent, such as search:64")
+    if deals and "policy=" in name:
+        raise ValueError(f"--search: {name!r} names a policy; here it is that which is measured")
 
 
 def evaluate_learner(run: Run[Any], learner: Agent) -> dict[str, Any]:
@@ -100,8 +102,7 @@ def evaluate_learner(run: Run[Any], learner: Agent) -> dict[str, Any]:
 def plot_learning_curve(entries: Sequence[dict[str, Any]], picture: Path, title: str) -> None:
     """Draw a run's periodic evaluations, with their 95% intervals where they have some."""
     decisions = [entry["decisions"] / 1e6 for entry in entries]
-    figure = Figure(figsize=(7, 4), layout="constrained")
-    axes = figure.add_subplot()
+    axes = Figure(figsize=(7, 4), layout="constrained").add_subplot()
     measured = [key for key in entries[0] if key.startswith("vs_") and f"{key}_ci95" in entries[0]]
     has_intervals = False
     for k, key in enumerate(measured):
@@ -113,9 +114,11 @@ def plot_learning_curve(entries: Sequence[dict[str, Any]], picture: Path, title:
             has_intervals = True
             axes.fill_between(decisions, ends[:, 0], ends[:, 1], color=f"C{k}", alpha=0.2)
     axes.axhline(0.0, color="gray", linewidth=0.8)
-    axes.set_xlabel("learner decisions (millions)")
-    axes.set_ylabel("rank reward of one learner")
-    axes.set_ylim(-1.05, 1.05)
-    axes.set_title(f"{title}: learning curve{', 95% intervals' if has_intervals else ''}")
+    axes.set(
+        xlabel="learner decisions (millions)",
+        ylabel="rank reward of one learner",
+        ylim=(-1.05, 1.05),
+        title=f"{title}: learning curve{', 95% intervals' if has_intervals else ''}",
+    )
     axes.legend(loc="lower right")
-    write_picture(figure, picture)
+    write_picture(axes.get_figure(), picture)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, TypeVar, get_args, get_origin
 
@@ -15,7 +15,6 @@ from card_envs.agents import imports
 from card_envs.utils.words import did_you_mean
 
 _Model = TypeVar("_Model", bound=BaseModel)
-
 
 #: The environment variable that lets configurations name agents that are imported.
 MAY_IMPORT = "CARD_ENVS_IMPORT_AGENTS"
@@ -61,25 +60,22 @@ def read_yaml(path: str | Path) -> dict[str, Any]:
         raise ValueError(f"cannot read the configuration {path}: {reason}") from None
     if not isinstance(data, dict):
         raise ValueError(f"{path} must be a mapping of keys to values")
-    if os.environ.get(MAY_IMPORT) != "1":
-        for text in _texts(data):
-            if imports(text):
-                raise ValueError(
-                    f"{path} names code, {text}: if you know what it does, allow its import with "
-                    f"the environment variable {MAY_IMPORT}=1, or name it on the command line"
-                )
+    code = None if os.environ.get(MAY_IMPORT) == "1" else _code_in(data)
+    if code is not None:
+        raise ValueError(
+            f"{path} names code, {code}: if you know what it does, allow its import with the "
+            f"environment variable {MAY_IMPORT}=1, or name it on the command line"
+        )
     return data
 
 
-def _texts(data: Any) -> Iterator[str]:
-    """All texts in plain data, keys included."""
+def _code_in(data: Any) -> str | None:
+    """The first text in plain data, keys included, that names code to be imported."""
     if isinstance(data, str):
-        yield data
-    elif isinstance(data, dict):
-        yield from _texts([*data.keys(), *data.values()])
-    elif isinstance(data, list):
-        for entry in data:
-            yield from _texts(entry)
+        return data if imports(data) else None
+    parts = [*data.keys(), *data.values()] if isinstance(data, dict) else data
+    found = map(_code_in, parts if isinstance(parts, list) else [])
+    return next((text for text in found if text is not None), None)
 
 
 class _Loader(yaml.SafeLoader):
@@ -109,10 +105,6 @@ def _parse_yaml(text: str) -> Any:
         raise ValueError(str(error)) from None
 
 
-#: The section of weights of agents, by name.
-_AGENTS = "opponents.agents."
-
-
 def with_overrides(data: dict[str, Any], overrides: Sequence[str]) -> dict[str, Any]:
     """A copy of the data with ``KEY=VALUE`` applied; ValueError if that is not possible."""
     data = copy.deepcopy(data)
@@ -120,9 +112,11 @@ def with_overrides(data: dict[str, Any], overrides: Sequence[str]) -> dict[str, 
         key, separator, value = text.partition("=")
         if not separator or not key:
             raise ValueError(f"--set takes KEY=VALUE, got {text!r}")
-        *parents, last = key.split(".")
-        if key.startswith(_AGENTS):  # which are named as they are: paths have dots
-            parents, last = _AGENTS.rstrip(".").split("."), key.removeprefix(_AGENTS)
+        of_agents = "opponents.agents."  # which are named as they are: paths have dots
+        if key.startswith(of_agents):
+            parents, last = ["opponents", "agents"], key.removeprefix(of_agents)
+        else:
+            *parents, last = key.split(".")
         section = data
         for parent in parents:
             section = section.setdefault(parent, {})

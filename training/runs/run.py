@@ -19,19 +19,13 @@ from filelock import FileLock, Timeout
 
 from card_envs.agents import NetworkAgent, make_agent
 from card_envs.agents.network import Network, write_policy
+from card_envs.commands import arguments
 from card_envs.games import load_game
 from card_envs.utils.files import followed, left_beside, write_json, write_output, write_text
 from card_envs.utils.words import counted
+from training.runs import records
 from training.runs.config import Config, GameConfig
-from training.runs.keys import Section, load
-from training.runs.records import (
-    command_as_typed,
-    commit_of,
-    identity,
-    machine,
-    read_json,
-    versions,
-)
+from training.runs.keys import load
 
 logger = logging.getLogger("card_envs")
 
@@ -70,7 +64,7 @@ class Run(Generic[_Config]):
         self.options, self.view = self.game.split_options(config.environment.options)
         names = sorted(config.agent_names)
         self.agents = {name: make_agent(name, self.game) for name in names}
-        self.identities = {name: identity(name, self.game) for name in names}
+        self.identities = {name: records.identity(name, self.game) for name in names}
         config.check_agents(self.agents, self.view)
         self.policy_path = folder / f"{config.name}.safetensors"
         self.card_path = self.policy_path.with_suffix(".json")
@@ -89,17 +83,8 @@ class Run(Generic[_Config]):
         model: type[_Config] = Config,  # type: ignore[assignment]
     ) -> Self:
         """The run in a folder, perhaps with another length (``decisions=N``, or ``iterations=N`` of
-        expert iteration), and then with its schedules.
-
-        Raises:
-            ValueError: The folder holds no run, something else is asked for, or as for the class.
-        """
-        path = folder / "config.yaml"
-        before, config = load(model, path), load(model, path, overrides)
-        length = {model.LENGTH: getattr(before, model.LENGTH)}
-        if config.model_copy(update=length) != before:
-            raise ValueError(f"of a resumed run {model.LENGTH} can be changed, and nothing else")
-        return cls(config, folder)
+        expert iteration), and then with its schedules; :meth:`check_resumable` refuses more."""
+        return cls(load(model, folder / "config.yaml", overrides), folder)
 
     @property
     def rules(self) -> dict[str, Any]:
@@ -116,7 +101,7 @@ class Run(Generic[_Config]):
         """Whether the policy is there, and is that of the whole configuration."""
         if not (self.policy_path.exists() and self.card_path.exists()):
             return False
-        card = read_json(self.card_path)
+        card = records.read_json(self.card_path)
         if not isinstance(card, dict) or not card.get("finished", True):
             return False
         return json.dumps(card.get("config")) == json.dumps(self.config.model_dump(mode="json"))
@@ -131,6 +116,8 @@ class Run(Generic[_Config]):
             **own: What only this kind of run has: ``algorithm``, ``hours`` and so on.
         """
         config, progress = self.config, self.progress
+        threads = counted(torch.get_num_threads(), "thread")
+        packages = records.versions(("numpy", "numba", "torch"))
         card = {
             "name": config.name,
             "game": self.game.name,
@@ -139,16 +126,13 @@ class Run(Generic[_Config]):
             "draws": config.draws,
             "agents": list(self.identities.values()),
             "commands": self.commands,
-            "commit": commit_of(),
+            "commit": records.commit_of(),
             "config": config.model_dump(mode="json"),
             "seed": config.seed,
             "finished": finished,
             **own,
-            "machine": f"{machine()}; {counted(torch.get_num_threads(), 'thread')}, {device}",
-            "versions": {
-                "python": platform.python_version(),
-                **versions(("numpy", "numba", "torch")),
-            },
+            "machine": f"{records.machine()}; {threads}, {device}",
+            "versions": {"python": platform.python_version(), **packages},
             "last_evaluation": progress[-1] if progress else None,
         }
         write_policy(self.policy_path, network, self.game, self.view, config.draws)
@@ -175,14 +159,15 @@ class Run(Generic[_Config]):
             owner.unlink(missing_ok=True)
             lock.release()
 
-    def begin(self, command_line: str) -> None:
-        """Create the folder, and note what the run begins with.
+    def check_unused(self) -> list[Path]:
+        """Check that the run can begin in its folder.
 
-        The configuration comes last: without it there is no run, however this is interrupted.
+        Returns:
+            What a beginning that was interrupted has left half written.
 
         Raises:
             ValueError: The folder is not empty.
-            OSError: It cannot be written, or the names of files to come are too long for it.
+            OSError: The names of files to come are too long for it.
         """
         for path in (self.policy_path, self.card_path):
             followed(path)
@@ -192,6 +177,13 @@ class Run(Generic[_Config]):
             raise ValueError(
                 f"{self.folder} is not empty; choose another folder, or --resume {self.folder}"
             )
+        return half_written
+
+    def begin(self, command_line: str) -> None:
+        """Create the folder, unless :meth:`check_unused` refuses it, and note what the run begins
+        with. The configuration comes last: without it there is no run, however this is interrupted.
+        """
+        half_written = self.check_unused()
         self.folder.mkdir(parents=True, exist_ok=True)
         for path in half_written:
             path.unlink()
@@ -206,42 +198,39 @@ class Run(Generic[_Config]):
         self._note([command_line])
 
     def has_begun(self) -> bool:
-        """Whether the folder holds this run; ValueError if it is one of another configuration,
-        other rules or other agents."""
+        """Whether the folder holds this run; ValueError if it is one of another configuration, or
+        as :meth:`check_resumable` says."""
         if not self._config_path.exists():
             return False
         if not self._is_noted():
             raise ValueError(
                 f"the run in {self.folder} is of another configuration; choose another folder"
             )
-        self.check_origin()
+        self.check_resumable()
         return True
 
     def check_resumable(self) -> None:
-        """Raise a ValueError as :meth:`check_origin` does, or if the folder cannot be written."""
-        self.check_origin()
+        """Raise a ValueError if the run was started with other rules, other agents of the same
+        names, or another configuration, or if its folder cannot be written; warn if it will not be
+        the same bit for bit."""
         try:
             with tempfile.TemporaryFile(dir=self.folder):
                 pass
         except OSError as error:
             raise ValueError(f"{self.folder} cannot be written: {error.strerror}") from None
-
-    def check_origin(self) -> None:
-        """Raise a ValueError if the run was started with other rules, other agents of the same
-        names, or another configuration; warn if it will not be the same bit for bit."""
-        noted = read_json(self._origin_path) if self._origin_path.exists() else {}
+        noted = records.read_json(self._origin_path) if self._origin_path.exists() else {}
         if not isinstance(noted, dict):
             raise ValueError(f"{self._origin_path} is damaged: it holds no JSON object")
         now = self._fixed_config()
-        edited = [
+        changed = [
             f"{key}: {json.dumps(now.get(key))} was {json.dumps(value)}"
             for key, value in noted.get("config", {}).items()  # without keys that were added since
             if json.dumps(now.get(key)) != json.dumps(value)
         ]
-        if edited:
+        if changed:
             raise ValueError(
-                f"{self._config_path} was edited since the run began: {', '.join(edited)}; of a "
-                f"resumed run {self.config.LENGTH} can be changed, and nothing else"
+                f"of a resumed run {self.config.LENGTH} can be changed, and nothing else; of "
+                f"{self.folder}, {', '.join(changed)}"
             )
         about = f"the run in {self.folder} was started with other"
         if noted.get("agents") != self.identities:
@@ -264,7 +253,7 @@ class Run(Generic[_Config]):
         fixed: dict[str, Any] = {}
         dumped = self.config.model_dump(mode="json", exclude={self.config.LENGTH})
         for name, value in dumped.items():
-            is_section = isinstance(getattr(self.config, name), Section)
+            is_section = isinstance(value, dict)
             fixed |= {f"{name}.{k}": v for k, v in value.items()} if is_section else {name: value}
         return fixed
 
@@ -324,6 +313,43 @@ class Run(Generic[_Config]):
         write_output(self.progress_path, lines.encode())
 
 
+def _is_evaluation(entry: Any, first: Any) -> bool:
+    """Whether a line of progress.jsonl is one: numbers, and intervals of two numbers, with the keys
+    that the first one shows all to have."""
+    if not isinstance(entry, dict) or not {"decisions", "iteration"} & entry.keys():
+        return False
+    for key, value in entry.items():
+        is_interval = key.endswith("_ci95")
+        if is_interval and value is None:
+            continue
+        numbers = value if is_interval else [value]
+        if not isinstance(numbers, list) or len(numbers) != 1 + is_interval:
+            return False
+        if not all(isinstance(number, int | float) for number in numbers):
+            return False
+    always = ("decisions", "iteration", "seconds", "epoch", "vs_")
+    return {key for key in first if key.startswith(always)} <= entry.keys()
+
+
+def add_run_arguments(parser: argparse.ArgumentParser, prefix: str) -> None:
+    """Add the arguments of a run that can be resumed, for :func:`run_of`; the default folder's name
+    begins with the prefix."""
+    parser.add_argument("config", nargs="?", help="a YAML file")
+    add_set_argument(parser)
+    about = f"the run's folder; default: runs/{prefix}<config's name>"
+    parser.add_argument("--out", type=Path, metavar="DIR", help=about)
+    parser.add_argument("--resume", type=Path, metavar="DIR", help="resume the run in DIR")
+    parser.set_defaults(prefix=prefix)
+    arguments.add_games_argument(parser)
+
+
+def add_set_argument(parser: argparse.ArgumentParser) -> None:
+    """Add ``--set KEY=VALUE …``."""
+    about = "override a key of the configuration, such as ppo.learning_rate=1e-4"
+    more: Any = {"nargs": "+", "action": "extend", "default": [], "metavar": "KEY=VALUE"}
+    parser.add_argument("--set", help=about, **more)
+
+
 def run_of(
     args: argparse.Namespace, module: str, model: type[_Config]
 ) -> tuple[Run[_Config], dict[str, Any]]:
@@ -341,23 +367,5 @@ def run_of(
     else:
         raise ValueError("give a configuration, a YAML file, or --resume DIR")
     changes = ["--set", *args.set] if args.set else []
-    command_line = command_as_typed(module, *words, *changes, games_from=args.games_from)
-    return run, {"resume": args.resume is not None, "command_line": command_line}
-
-
-def _is_evaluation(entry: Any, first: Any) -> bool:
-    """Whether a line of progress.jsonl is one: numbers, and intervals of two numbers, with the keys
-    that the first one shows all to have."""
-    if not isinstance(entry, dict) or not {"decisions", "iteration"} & entry.keys():
-        return False
-    for key, value in entry.items():
-        is_interval = key.endswith("_ci95")
-        if is_interval and value is None:
-            continue
-        numbers = value if is_interval else [value]
-        if not isinstance(numbers, list) or len(numbers) != 1 + is_interval:
-            return False
-        if not all(isinstance(number, int | float) for number in numbers):
-            return False
-    always = ("decisions", "iteration", "seconds", "epoch", "vs_")
-    return {key for key in first if key.startswith(always)} <= entry.keys()
+    line = records.command_as_typed(module, *words, *changes, games_from=args.games_from)
+    return run, {"resume": args.resume is not None, "command_line": line}
