@@ -5,7 +5,7 @@ GAMES := $(notdir $(patsubst %/RULES.md,%,$(wildcard card_envs/games/*/RULES.md)
 
 TRAIN := $(addprefix train-,$(GAMES))
 
-.PHONY: demo check test test-slow test-bounds test-lowest test-python test-wheel test-integrations test-web test-cuda release-check docs lint bench strength soak $(TRAIN)
+.PHONY: demo check test test-slow test-bounds test-lowest test-python test-wheel test-integrations test-web test-cuda test-cuda-install gpu gpu-train gpu-wheels release-check docs lint bench strength soak $(TRAIN)
 
 demo: .venv/installed
 	rm -rf runs/demo
@@ -98,13 +98,53 @@ test-web:
 
 # The rules on a GPU, in an environment of their own. Without a GPU: compiled for one, and in Numba's
 # simulator.
-test-cuda:
+test-cuda: .venv/installed
 	test -x .venvs/cuda/bin/python || $(PYTHON) -m venv .venvs/cuda
 	.venvs/cuda/bin/python -m pip install --quiet --upgrade "pip >= 25.1"
 	.venvs/cuda/bin/python -m pip install --quiet --constraint constraints.txt \
 		--constraint constraints-cuda.txt --editable ".[cuda]" hypothesis pytest pytest-xdist
 	.venvs/cuda/bin/python -m pytest -n 2 tests/cuda
 	NUMBA_ENABLE_CUDASIM=1 NUMBA_DISABLE_JIT=1 .venvs/cuda/bin/python -m pytest -n 2 tests/cuda
+	$(BIN)/python -m pytest tests/cuda/test_measuring.py
+
+# The extra as a user installs it, without our constraints: `make test-cuda-install PYTHON=python3.13`.
+test-cuda-install:
+	rm -rf .venv-extra
+	$(PYTHON) -m venv .venv-extra
+	.venv-extra/bin/python -m pip install --quiet ".[cuda]"
+	.venv-extra/bin/python -c "import card_envs.engine.cuda_jit"
+
+# On a machine with a GPU: everything that needs one, within MINUTES, with results in OUT. It runs
+# with that machine's GPU_PYTHON and PyTorch; what these lack comes from WHEELS, without a network.
+GPU_PYTHON ?= python3
+MINUTES ?= 8
+CONFIG ?= configs/beaver_gang.yaml
+OUT ?= runs/gpu
+GPU = PYTHONPATH="$$PWD$(if $(WHEELS),:$$PWD/.gpu-site)" $(GPU_PYTHON) -m benchmarks.gpu \
+	--minutes $(MINUTES) --config $(CONFIG) --out $(OUT)
+
+gpu: gpu-site
+	$(GPU)
+
+gpu-train: gpu-site
+	$(GPU) --only train
+
+.PHONY: gpu-site
+gpu-site:
+ifdef WHEELS
+	$(GPU_PYTHON) -m pip install --quiet --no-index --no-deps --no-compile --upgrade \
+		--target .gpu-site $(WHEELS)/*.whl
+endif
+
+# What an image with PyTorch, numba-cuda and SciPy usually lacks, for `make gpu WHEELS=wheels`; its
+# Python is GPU_VERSION.
+GPU_VERSION ?= 3.12
+gpu-wheels:
+	$(PYTHON) -m pip download --quiet --no-deps --only-binary=:all: --constraint constraints.txt \
+		--python-version $(GPU_VERSION) --implementation cp $(foreach tag,manylinux_2_28_x86_64 \
+		manylinux_2_27_x86_64 manylinux_2_17_x86_64 manylinux2014_x86_64,--platform $(tag)) \
+		--dest wheels annotated-types cloudpickle farama-notifications gymnasium numpy pettingzoo \
+		platformdirs pydantic pydantic-core sb3-contrib stable-baselines3 typing-inspection
 
 lint: .venv/installed
 	$(BIN)/ruff check .

@@ -299,7 +299,7 @@ class PPO:
             group["lr"] = learning_rate
         complete, advantages = rollout.advantages(ppo.gamma, ppo.gae_lambda)
         returns = advantages + rollout.decisions["value"][complete]
-        steps: list[dict[str, float]] = []
+        steps: list[dict[str, torch.Tensor]] = []
         for batch in self.minibatches(len(complete)):
             rows = complete[batch]
             inputs, legal = self.rows(rows)
@@ -332,7 +332,7 @@ class PPO:
                 "approx_kl": (ratio - 1 - ratio.log()).mean(),
                 "clip_fraction": ((ratio - 1).abs() > ppo.clip_range).float().mean(),
             }
-            steps.append({name: float(value.detach()) for name, value in found.items()})
+            steps.append({name: value.detach() for name, value in found.items()})
             if ppo.target_kl is not None and steps[-1]["approx_kl"] > 1.5 * ppo.target_kl:
                 break
             self.descend(loss, self.optimizer)
@@ -341,7 +341,8 @@ class PPO:
         _move(self.anchor, self.networks, ppo.kl_decay)
         self.games.follow(self.networks.actor.network)
         names = steps[0] if steps else {}
-        means = {name: float(np.mean([step[name] for step in steps])) for name in names}
+        # Looked at once an update, since each look waits for the device.
+        means = {name: float(torch.stack([step[name] for step in steps]).mean()) for name in names}
         means |= {"learning_rate": learning_rate, "ent_coef": ent_coef, "n_updates": self.iteration}
         if len(returns) and returns.var():
             means["explained_variance"] = 1.0 - float(advantages.var() / returns.var())

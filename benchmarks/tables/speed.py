@@ -40,24 +40,23 @@ def throughput(measured: dict[str, Any]) -> str:
     )
 
 
-def cuda(measured: dict[str, Any]) -> str:
-    """The decisions a second on a GPU that ``benchmarks.cuda`` writes."""
-    results = measured["results"]
-    rates = [
-        {**row, "threads": row["threads"] or results["gpu"]}
-        for row in results["decisions_per_second"]
-    ]
-    memory = {int(games): size for games, size in results["memory_bytes"].items()}
-    taken = ", ".join(f"{size / 2**20:,.0f} MiB for {games:,}" for games, size in memory.items())
-    trained = list(results["training"].items())
-    return "\n\n".join(
-        [
-            _rates(rates),
-            f"Memory of the GPU: {taken} games.",
-            *([_training_rates("learner decisions a second", trained)] if trained else []),
-            origin(measured),
+def gpu(measured: dict[str, Any]) -> str:
+    """What ``benchmarks.gpu`` has measured, a table for each stage."""
+    results = dict(measured["results"])
+    lines = [f"{results.pop('gpu')}, commit {measured['settings']['commit']}."]
+    for stage, rows in results.items():
+        header = list(dict.fromkeys(key for row in rows for key in row))
+        cells = [[_cell(row.get(key, "")) for key in header] for row in rows]
+        numbers = sum("decisions" not in key and "second" not in key for key in header)
+        lines += [
+            f"`{stage}`",
+            markdown_table([k.replace("_", " ") for k in header], cells, numbers),
         ]
-    )
+    return "\n\n".join([*lines, origin(measured)])
+
+
+def _cell(value: Any) -> str:
+    return f"{value:,}" if type(value) is int else str(value)
 
 
 def _rates(rows: Sequence[Mapping[str, Any]]) -> str:

@@ -122,6 +122,13 @@ class BatchEngine(OneThread):
             numba.set_num_threads(self.num_threads)
         compile_for(self.game, template, parallel)(*arguments)
 
+    def _observe(self) -> None:
+        seen = self._observation, self._action_mask
+        self._run(observe_games, self._states, *self.view.codes, *seen)
+
+    def _decide(self, *arguments: Any) -> None:
+        self._run(step_games, *arguments)
+
     def _placed(self, array: NDArray[Any]) -> Any:
         """An array where the loops need it."""
         return array
@@ -163,9 +170,7 @@ class BatchEngine(OneThread):
         draw_tables(seeds, *self.player_range, counts, np.empty_like(counts))
         tables = map(self._placed, (self._all, seeds, counts))
         self._run(reset_games, self._states, *tables, self._encoded)
-        self._run(
-            observe_games, self._states, *self.view.codes, self._observation, self._action_mask
-        )
+        self._observe()
         self._ready = True
         return self._give(self._observation), self._give(self._action_mask)
 
@@ -215,8 +220,7 @@ class BatchEngine(OneThread):
         """
         if not self._ready:
             raise RuntimeError("reset() needs to be called before step")
-        self._run(
-            step_games,
+        self._decide(
             self._states,
             self._legal(actions),
             *self.player_range,

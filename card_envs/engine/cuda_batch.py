@@ -11,10 +11,7 @@ from numpy.typing import DTypeLike, NDArray
 from card_envs.contract.game import Game
 from card_envs.engine.batch import BatchEngine
 from card_envs.engine.cuda_jit import check_gpu, compile_for_gpu, cuda, on_gpu, zeros
-from card_envs.engine.templates import (
-    copy_tables,
-    replace_illegal,
-)
+from card_envs.engine.templates import copy_tables, replace_illegal, step_games
 from card_envs.utils.checks import check_actions
 from card_envs.utils.threads import one_thread_at_a_time
 
@@ -24,12 +21,13 @@ _NOBODY = -1  # no game's action was refused
 class CudaBatchEngine(BatchEngine):
     """The raw batch on an NVIDIA GPU: a ``BatchEngine`` whose arrays are all there.
 
-    Cards, observations, masks, rewards and all seeds are meant to be those of the CPU's batch, byte
-    for byte; this is tested in Numba's simulator, but not on hardware yet. What is different:
+    Cards, observations, masks, rewards and all seeds are those of the CPU's batch, byte for byte.
+    What is different:
 
     - All arrays returned are arrays of Numba on the GPU, with ``__cuda_array_interface__``:
       ``torch.as_tensor(array, device="cuda")`` is a tensor of the same memory, without a copy, and
-      ``array.copy_to_host()`` a NumPy array. They can be written to, but must not be.
+      ``array.copy_to_host()`` a NumPy array. They can be written to, but must not be. Matrices are
+      in Fortran order: neighboring games lie next to each other.
     - ``step`` takes actions on the GPU as they are: any whole numbers with
       ``__cuda_array_interface__``, such as a tensor. Others are copied there first.
     - ``state`` copies the records to the CPU and writes the full states there.
@@ -93,6 +91,11 @@ class CudaBatchEngine(BatchEngine):
 
     def _run(self, template: Callable[..., None], *arguments: Any) -> None:
         compile_for_gpu(self.game, template)(self.num_envs, *arguments)
+
+    def _decide(self, *arguments: Any) -> None:
+        # In two kernels: together faster than one that does both.
+        compile_for_gpu(self.game, step_games, observes=False)(self.num_envs, *arguments)
+        self._observe()
 
     def _placed(self, array: NDArray[Any]) -> Any:
         return cuda.to_device(array)
@@ -166,7 +169,7 @@ class CudaBatchEngine(BatchEngine):
     def _give(self, array: Any) -> Any:
         if not self._copy:
             return array
-        copy = cuda.device_array(array.shape, array.dtype)
+        copy = cuda.device_array(array.shape, array.dtype, order="F")
         copy.copy_to_device(array)
         return copy
 

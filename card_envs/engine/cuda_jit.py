@@ -4,10 +4,9 @@ The source is the CPU's. A template's loop over games, ``prange``, becomes a loo
 one thread. Importing this module needs the extra ``cuda``, or Numba's
 simulator (``NUMBA_ENABLE_CUDASIM=1 NUMBA_DISABLE_JIT=1``), where kernels run as plain Python.
 
-Results are meant to be those of the CPU, byte for byte, but for ``tanh``; the simulator's are, and
-nothing has been run on hardware yet. A GPU's compiler would join a product and a sum into
-one operation that rounds once (fused multiply-add), which the CPU's does not: here it is told not
-to.
+Results are those of the CPU, byte for byte, but for ``tanh``. A GPU's compiler would join a product
+and a sum into one operation that rounds once (fused multiply-add), which the CPU's does not: here
+it is told not to.
 """
 
 from __future__ import annotations
@@ -80,11 +79,28 @@ class GpuLoop:
         self.kernel[blocks, min(count, THREADS_PER_BLOCK)](*arguments)
 
 
+def _nothing(*_arguments: Any) -> int:
+    return 0
+
+
+_nothing_there = cuda.jit(device=True)(_nothing)
+
+
 @cache
-def compile_for_gpu(game: Game, template: Callable[..., Any]) -> GpuLoop:
-    """The template compiled for one game; the same loop for the same arguments."""
+def compile_for_gpu(game: Game, template: Callable[..., Any], observes: bool = True) -> GpuLoop:
+    """The template compiled for one game; the same loop for the same arguments.
+
+    Args:
+        game: The game.
+        template: The template.
+        observes: Whether it writes observations and masks; without that it takes fewer registers.
+    """
     namespace = {**game.namespace, "prange": own_games}
-    return GpuLoop(_dispatcher(in_namespace(template, namespace, f"{template.__name__}_cuda")))
+    name = f"{template.__name__}_cuda"
+    if not observes:
+        namespace |= {"observe": _nothing_there, "legal_action_mask": _nothing_there}
+        name += "_unobserved"
+    return GpuLoop(_dispatcher(in_namespace(template, namespace, name)))
 
 
 def _dispatcher(function: Callable[..., Any]) -> Any:
@@ -132,5 +148,8 @@ def on_gpu(array: Any) -> Any:
 
 
 def zeros(shape: int | tuple[int, ...], dtype: DTypeLike) -> Any:
-    """An array of zeros on the GPU."""
-    return cuda.to_device(np.zeros(shape, dtype))
+    """An array of zeros on the GPU; of a matrix each column is contiguous (Fortran order).
+
+    Neighboring threads, which write neighboring rows, then write to neighboring addresses.
+    """
+    return cuda.to_device(np.zeros(shape, dtype, order="F"))

@@ -40,8 +40,8 @@ def _gpu(monkeypatch, tmp_path):
     cuda_jit.compile_for_gpu.cache_clear()
 
 
-def array(dtype, dimensions=1):
-    return types.Array(from_dtype(np.dtype(dtype)), dimensions, "C")
+def array(dtype, dimensions=1, order="C"):
+    return types.Array(from_dtype(np.dtype(dtype)), dimensions, order)
 
 
 def arguments_of(game, template, observation_dtype=np.float32):
@@ -60,9 +60,9 @@ def arguments_of(game, template, observation_dtype=np.float32):
         "is_followed": array(np.bool_),
         "out": array(np.float32, 1 if template is templates.play_out else 2),
         "options": types.UniTuple(whole, len(game.options)),
-        "observation": array(observation_dtype, 2),
-        "action_mask": array(np.int8, 2),
-        "rewards": array(np.float64, 2),
+        "observation": array(observation_dtype, 2, "F"),
+        "action_mask": array(np.int8, 2, "F"),
+        "rewards": array(np.float64, 2, "F"),
         "terminated": array(np.bool_),
         "truncated": array(np.bool_),
         "low": whole,
@@ -81,9 +81,9 @@ def arguments_of(game, template, observation_dtype=np.float32):
     return tuple(by_name.get(name, numbers) for name in names)
 
 
-def compiled(game, template, observation_dtype=np.float32):
+def compiled(game, template, observation_dtype=np.float32, observes=True):
     """The kernel for the new architecture."""
-    loop = cuda_jit.compile_for_gpu(game, template)
+    loop = cuda_jit.compile_for_gpu(game, template, observes)
     return loop.kernel.compile(arguments_of(game, template, observation_dtype))
 
 
@@ -102,12 +102,13 @@ def check(kernel, architectures=(NEW,), *, allowed=frozenset()):
 
 @each_game
 def test_whole_decisions_compile(game):
-    check(compiled(game, templates.step_games), (OLDEST, NEW))
+    check(compiled(game, templates.step_games, observes=False), (OLDEST, NEW))
 
 
 @each_game
-def test_observations_in_whole_units_compile(game):
-    check(compiled(game, templates.observe_games, np.uint8))
+@pytest.mark.parametrize("dtype", [np.float32, np.uint8])
+def test_observations_compile(game, dtype):
+    check(compiled(game, templates.observe_games, dtype), (OLDEST, NEW))
 
 
 @each_game

@@ -1,0 +1,69 @@
+"""``python -m benchmarks.gpu`` tries itself: all stages with tiny numbers, and a resumed run."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("torch")
+pytest.importorskip("pydantic")
+
+ROOT = Path(__file__).parents[2]
+MOST_BYTES = 16_000_000
+
+
+def measure(out, *words):
+    command = [sys.executable, "-m", "benchmarks.gpu", "--tiny", "--out", str(out), *words]
+    simulated = {**os.environ, "NUMBA_ENABLE_CUDASIM": "1", "NUMBA_DISABLE_JIT": "1"}
+    done = subprocess.run(command, cwd=ROOT, env=simulated, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return json.loads((out / "gpu.json").read_text())["results"], done.stdout
+
+
+@pytest.fixture(scope="module")
+def config(tmp_path_factory):
+    path = tmp_path_factory.mktemp("config") / "little.yaml"
+    path.write_text(
+        "{game: beaver_gang, decisions: 1000000000, checkpoint_every: 8, opponents: {self: 1},"
+        " environment: {num_envs: 4}, network: {hidden: [8]},"
+        " evaluation: {against: [random], deals: 2, players: [2]}}"
+    )
+    return path
+
+
+def test_everything_is_measured_and_kept(tmp_path, config):
+    results, shown = measure(tmp_path / "out", "--config", str(config))
+    assert [row["result"] for row in results["equality"]] == ["equal", "equal"]
+    cases = {(row["layout"], row["dtype"]) for row in results["environment"]}
+    assert len(cases) == len(results["environment"]) == 6
+    assert all(row["decisions_per_second"] > 0 for row in results["environment"])
+    assert results["training"][0]["whole_decisions_per_second"] > 0
+    trained = results["train"][0]["decisions"]
+    assert trained > 0
+    for stage in ("equality", "environment", "pgx", "training", "train"):
+        assert f"\n{stage}" in f"\n{shown}"
+    measured = json.loads((tmp_path / "out" / "gpu.json").read_text())
+    table = subprocess.run(
+        [sys.executable, "-m", "benchmarks.tables", str(tmp_path / "out" / "gpu.json")],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+    )
+    assert table.returncode == 0, table.stderr
+    assert "columns, one kernel" in table.stdout
+    assert measured["settings"]["commit"] in table.stdout
+    files = list((tmp_path / "out").iterdir())
+    assert {"gpu.json", "ppo.safetensors", "ppo.json", "little.tar.0"} == {f.name for f in files}
+    assert all(file.stat().st_size <= MOST_BYTES for file in files)
+
+    # Another machine has the folder alone.
+    (tmp_path / "out").rename(tmp_path / "moved")
+    words = ("--config", str(config), "--only", "train")
+    results, _ = measure(tmp_path / "moved", *words)
+    assert results["train"][0]["decisions"] >= trained  # it may be stopped at its first checkpoint
+    assert "equality" not in results
