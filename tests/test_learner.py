@@ -630,7 +630,7 @@ def test_the_fastest_rows_are_measured_once(tmp_path, monkeypatch):
     train.train(run, quiet=True)
     chosen = Run.reopen(run.folder).config.rows
     assert chosen in ("sparse", "dense", "bfloat16")
-    monkeypatch.setattr(train, "fastest_rows", None)
+    monkeypatch.setattr(train, "decisions_a_second", None)
     again = Run.reopen(run.folder, ["decisions=1200"])
     train.train(again, resume=True, quiet=True)
     assert Run.reopen(run.folder).config.rows == chosen

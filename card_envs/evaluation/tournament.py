@@ -57,18 +57,18 @@ class RatedAgentResult:
         rating: On Elo's scale.
         rating_interval: The ends of its 95% interval, infinite where it is open; None below 5
             deals.
-        deviation: The deviation rating, 0 at best, which copies of agents do not move; None unless
-            every two agents met at a table without a third.
         rank: The rank reward, from -1 (behind everybody) to +1 (ahead of everybody).
         win: The share of victories; winners share one.
+        deviation: The deviation rating, 0 at best, which copies of agents do not move; None unless
+            every two agents met at a table without a third.
     """
 
     name: str
     rating: float
     rating_interval: tuple[float, float] | None
-    deviation: MeanEstimate | None
     rank: MeanEstimate
     win: MeanEstimate
+    deviation: MeanEstimate | None = None
 
     def to_json(self) -> dict[str, Any]:
         """The result as JSON data; an open end of an interval is null, as is one below 5 deals."""
@@ -77,9 +77,9 @@ class RatedAgentResult:
             "name": self.name,
             "rating": self.rating,
             "rating_ci95": ends and [end if np.isfinite(end) else None for end in ends],
-            **(self.deviation.to_json("deviation") if self.deviation else {}),
             **self.rank.to_json("rank"),
             **self.win.to_json("win"),
+            **(self.deviation.to_json("deviation") if self.deviation else {}),
         }
 
 
@@ -306,9 +306,9 @@ def summarize(
             name,
             float(ratings.rating[k]),
             (float(ratings.low[k]), float(ratings.high[k])) if deals >= FEWEST_VALUES else None,
-            deviation[k] if deviation else None,
             estimate_mean(ranks[:, k].mean(axis=0)),
             estimate_mean(wins[:, k].mean(axis=0), WIN_BOUNDS),
+            deviation[k] if deviation else None,
         )
         for k, name in enumerate(names)
     ]
