@@ -16,6 +16,7 @@ from helpers import ALL_GAMES, network_of, table_sizes
 from safetensors import safe_open
 from safetensors.numpy import load_file, save_file
 
+from benchmarks import leaderboard
 from card_envs.agents import make_agent, policy_path
 from card_envs.agents.identity import hash_of_agent, name_without_folders
 from card_envs.agents.network import NetworkAgent, write_policy
@@ -63,7 +64,7 @@ def folder(tmp_path, monkeypatch):
 def written(folder, capsys):
     """The claim of the policy, beside it."""
     argv = ["benchmark", GAME.id, "--agent", "mine/own.safetensors", "--json", "mine/claim.json"]
-    assert main([*argv, "--plot", "mine/claim.png"]) == 0
+    assert main(argv) == 0
     return Path("mine/claim.json")
 
 
@@ -144,8 +145,9 @@ def test_json_follows_its_schema_and_names_no_folder(written, capsys):
     assert data["agent"] == "own.safetensors"
     assert "/" not in written.read_text()
     assert data["games"][0]["sha256"] == hash_of_agent("mine/own.safetensors", GAME)
-    assert Path("mine/claim.png").read_bytes().startswith(b"\x89PNG")
-    assert main(["benchmark", GAME.id, "--agent", "cmd:false", "--quick", "--json", "x.json"]) == 1
+    argv = ["benchmark", GAME.id, "--agent", "cmd:false", "--quick", "--json", "x.json"]
+    assert main([*argv, "--plot", "x.png"]) == 1
+    assert Path("x.png").read_bytes().startswith(b"\x89PNG")
     programs = json.loads(Path("x.json").read_text())
     jsonschema.Draft202012Validator(schema).validate(programs)
     (counts,) = programs["games"][0]["programs"]
@@ -325,3 +327,93 @@ def test_a_policy_in_half_precision_is_computed_in_single(tmp_path):
     for (weight, bias), (exact, _) in zip(layers, network_of(GAME, 1).layers, strict=True):
         assert weight.dtype == bias.dtype == np.float32
         assert np.array_equal(weight, exact.astype(np.float16))
+
+
+# ---------------------------------------------------------------------------------------------
+# The leaderboard
+# ---------------------------------------------------------------------------------------------
+
+ENTRIES = [
+    pytest.param(path.parent, id=path.parent.name)
+    for path in ROOT.glob("benchmarks/entries/*/claim.json")
+]
+
+
+@pytest.mark.parametrize("path", ENTRIES)
+def test_a_table_of_each_entry_is_played_again(path):
+    """One of its tables for each game: all of them take minutes, ``python -m
+    benchmarks.leaderboard NAME``."""
+    entry = leaderboard.Entry.read(path)
+    schema = {"$ref": "#/$defs/benchmark", "$defs": SCHEMA["$defs"]}
+    jsonschema.Draft202012Validator(schema).validate(entry.claim)
+    for result in entry.claim["games"]:
+        if entry.is_current(result):
+            assert entry.difference_at_a_table(result) == ""
+
+
+@pytest.fixture
+def entry(written, monkeypatch):
+    """An entry with the claim, among those of the leaderboard."""
+    monkeypatch.setattr(leaderboard, "ENTRIES", written.parent.parent.resolve())
+    written.with_name("method.txt").write_text("Weights that were drawn.\n")
+    return written.parent
+
+
+def test_entries_are_shown_checked_and_played(entry, capsys):
+    assert leaderboard.main([]) == 0
+    assert leaderboard.main(["mine"]) == 0
+    assert capsys.readouterr().out.endswith(
+        "1 entries are as they should be\nmine: the claim holds\n"
+    )
+    assert re.search(
+        r"\| `mine` \| [+-]0\.\d{3} \(.*\| Weights that were drawn\. \|", leaderboard.tables()
+    )
+    (result,) = leaderboard.Entry.read(entry).claim["games"]
+    row = result["among"][1]["by_num_players"][0]
+    assert leaderboard.Entry.read(entry).difference_at_a_table(result) == ""
+    row["rank"] += 0.5
+    assert "rank: claimed " in leaderboard.Entry.read(entry).difference_at_a_table(result)
+    assert leaderboard.main(["yours"]) == 2
+    assert "there is no entry yours; the entries are mine" in capsys.readouterr().err
+
+
+def change(file, **keys):
+    file.write_text(json.dumps({**json.loads(file.read_text()), **keys}))
+
+
+@pytest.mark.parametrize(
+    ("harm", "message"),
+    [
+        (lambda entry: (entry / "method.txt").write_text("one\ntwo"), "must be one line"),
+        (lambda entry: (entry / "method.txt").unlink(), "method.txt: No such file"),
+        (lambda entry: change(entry / "claim.json", quick=True), "was made with --quick"),
+        (lambda entry: change(entry / "claim.json", games=[]), "is no claim"),
+        (
+            lambda entry: write_policy(entry / "own.safetensors", network_of(GAME, 2), GAME),
+            "claim.json is of another own.safetensors",
+        ),
+        (
+            lambda entry: change(protocols.FOLDER / "ce-1.json", status="frozen"),
+            "ce-1 has been frozen since",
+        ),
+    ],
+)
+def test_what_is_wrong_with_an_entry_is_said(entry, harm, message, capsys):
+    harm(entry)
+    assert leaderboard.main([]) == 2
+    assert message in capsys.readouterr().err
+
+
+def test_an_entry_that_was_played_against_other_opponents_is_not_shown(entry):
+    change(
+        protocols.FOLDER / "ce-1.json", pools={GAME.name: {"members": MEMBERS, "play": "1" * 64}}
+    )
+    assert "No entries yet." in leaderboard.tables()
+
+
+def test_a_claim_of_an_entry_that_does_not_hold_is_found(entry, capsys):
+    claimed = json.loads((entry / "claim.json").read_text())
+    claimed["games"][0]["rank"] = 0.9
+    change(entry / "claim.json", games=claimed["games"])
+    assert leaderboard.main(["mine"]) == 1
+    assert "mine: games[0].rank: claimed 0.9, played " in capsys.readouterr().out

@@ -38,7 +38,7 @@ from card_envs.utils.progress import track
 #: What a row of mixed tables is called.
 MIXED = "mixed"
 
-# Sums may differ in their last digits from machine to machine.
+# Sums may differ in their last digits from machine to machine. Adding 0.0 makes 0.0 of -0.0.
 _DIGITS = 6
 
 
@@ -59,10 +59,10 @@ class BenchmarkRow:
     def to_json(self) -> dict[str, Any]:
         """The row as JSON data."""
         sizes = [
-            {"num_players": players, **_rounded(rank)}
+            {"num_players": players, **rounded(rank)}
             for players, rank in self.by_num_players.items()
         ]
-        return {"name": self.name, **_rounded(self.rank), "by_num_players": sizes}
+        return {"name": self.name, **rounded(self.rank), "by_num_players": sizes}
 
 
 @dataclass(frozen=True)
@@ -89,7 +89,7 @@ class BenchmarkResult:
         """The result as JSON data, with what is counted of programs, but not their times."""
         return {
             **self.about,
-            **_rounded(self.rank),
+            **rounded(self.rank),
             "worst": _extreme(self.among, -1.0),
             "most_gained": _extreme(self.gains, 1.0),
             "among": [row.to_json() for row in self.among],
@@ -99,8 +99,9 @@ class BenchmarkResult:
         }
 
 
-def _rounded(estimate: MeanEstimate) -> dict[str, Any]:
-    values = (None if value is None else round(value, _DIGITS) for value in estimate)
+def rounded(estimate: MeanEstimate) -> dict[str, Any]:
+    """A mean rank reward as claims have it."""
+    values = (None if value is None else round(value, _DIGITS) + 0.0 for value in estimate)
     return MeanEstimate(*values).to_json("rank")  # type: ignore[arg-type]
 
 
@@ -108,7 +109,7 @@ def _extreme(rows: Sequence[BenchmarkRow], sign: float) -> dict[str, Any]:
     """The lowest or the highest rank reward of all rows and sizes, and where it is."""
     cells = [(row.name, *cell) for row in rows for cell in row.by_num_players.items()]
     name, players, rank = max(cells, key=lambda cell: sign * round(cell[2].mean, _DIGITS))
-    return {"name": name, "num_players": players, **_rounded(rank)}
+    return {"name": name, "num_players": players, **rounded(rank)}
 
 
 def _counts(programs: Sequence[ProgramReport]) -> dict[str, Any]:
