@@ -13,7 +13,7 @@ import text_page
 import tutorial_pages
 from config_tables import config_table
 
-from benchmarks import tables
+from benchmarks import leaderboard, tables
 from card_envs.games import GAMES, load_game, load_games
 from training.improvement.config import ImprovementConfig
 from training.runs.config import Config
@@ -24,6 +24,7 @@ SHOWN = re.compile(r"^\[Shown on the site: (\w+)\]\([^)\n]+\)$", re.MULTILINE)
 #: What is shown besides the tables of results, which ``benchmarks.tables`` makes.
 OTHERS = {
     "config": lambda: config_table(Config),
+    "leaderboard": leaderboard.tables,
     "improvement": lambda: config_table(ImprovementConfig),
     "lengths": text_page.lengths,
     "transcript": text_page.transcript,

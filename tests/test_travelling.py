@@ -30,10 +30,11 @@ STAY = (
     "card_envs.web",
 )
 # Likewise: open files and windows, what a process has one of, a callback (it belongs to a training
-# loop), a loop over the agents to move, what a search's kernel is given for one call, what it found
-# there, and the colours with which a picture is drawn.
+# loop), a loop over the agents to move, tables that are being played, what a search's kernel is
+# given for one call, what it found there, and the colours with which a picture is drawn.
 STAYING = {
     "AgentIterable",
+    "BenchmarkTables",
     "DealsEvalCallback",
     "Evidence",
     "Findings",

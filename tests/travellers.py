@@ -43,6 +43,8 @@ from card_envs.envs.redrawn_worlds import world, worlds
 from card_envs.envs.single_seat import SingleSeatEnv
 from card_envs.envs.single_seat_vector import SingleSeatVectorEnv
 from card_envs.evaluation import Rankings, evaluate, play_deals, run_tournament
+from card_envs.evaluation.benchmark import benchmark
+from card_envs.evaluation.protocol import Pool, Protocol
 from card_envs.render import picture
 from card_envs.render.text import describe, draw
 from card_envs.text.env import TextEnv
@@ -362,6 +364,17 @@ def use_results(results: Any) -> list[Any]:
     return [results.rank, results.win, results.truncated_share]
 
 
+def _benchmark(game: Game) -> Any:
+    pool = Pool(("random",), "")
+    protocol = Protocol("ce-1", "draft", 1, 5, 2, {game.name: pool})
+    return protocol, benchmark(game, "random", protocol, quick=True)
+
+
+def use_benchmark(benchmarked: Any) -> list[Any]:
+    protocol, result = benchmarked
+    return [protocol.pools, result.to_json()]
+
+
 def make_faulty(game: Game) -> ProgramReport:
     """The record of a program that has failed."""
     agents = ["cmd:false", *["random"] * (game.min_players - 1)]
@@ -581,6 +594,7 @@ TRAVELLERS: dict[str, Traveller] = {
     ),
     "results": Traveller(_deals, use_results),
     "evaluation": Traveller(_evaluation, lambda result: [result.to_json()]),
+    "benchmark": Traveller(_benchmark, use_benchmark),
     "rankings": Traveller(make_rankings, use_rankings),
     "record of a program": Traveller(make_faulty, lambda record: [record.to_json()]),
     "answer": Traveller(lambda game: Reply(3, "why"), use_as_it_is),

@@ -10,7 +10,7 @@ import tempfile
 import zipfile
 from pathlib import Path
 
-MOST_BYTES = 6 * 2**20
+MOST_BYTES = 12_000_000
 
 CODE = """
 import sys
@@ -31,6 +31,15 @@ for game_id in card_envs.GAMES:
     words.reset(seed=1)
     assert len(words.get_observation()[1]) > 4000, "the rules are not there"
     print(game_id, "is there")
+"""
+
+POOL = """
+import card_envs
+from card_envs.agents import make_agent
+from card_envs.evaluation.protocol import Protocol
+for name, pool in Protocol.load().pools.items():
+    for member in pool.members:
+        make_agent(member, card_envs.load_game(name))
 """
 
 
@@ -54,6 +63,7 @@ def main() -> None:
         print(run(folder, program, "evaluate", games[0], *table))
         result = json.loads((Path(folder) / "result.json").read_text(encoding="utf-8"))
         assert result["agents"][0]["rank"] > 0.0
+        run(folder, sys.executable, "-c", POOL)
     print(f"{wheel.name}: {wheel.stat().st_size / 2**20:.1f} MB, {len(games)} games")
 
 

@@ -1,7 +1,8 @@
 """Policies as networks: NumPy inference of a safetensors file, without torch.
 
-A policy file holds a multilayer perceptron: float32 tensors ``hidden.K.weight`` (out, in) and
-``hidden.K.bias`` for K = 0, 1, ..., then ``action.weight`` and ``action.bias``. Its metadata hold,
+A policy file holds a multilayer perceptron: tensors ``hidden.K.weight`` (out, in) and
+``hidden.K.bias`` for K = 0, 1, ..., then ``action.weight`` and ``action.bias``, of float32, or of
+float16, which is computed with as float32. Its metadata hold,
 as JSON under the key ``card_envs``: the format, the game, the activation, the fingerprint of the
 observation's layout (``Fields.fingerprint``), the view that it was made for (``memory``,
 ``features``), and whether the policy samples its actions (``draws``; false if it is
@@ -30,6 +31,7 @@ FORMAT = "card_envs policy 2"
 METADATA_KEY = "card_envs"
 # The last two for a dtype that NumPy does not have.
 _READING_ERRORS = (SafetensorError, OSError, ValueError, RecursionError, TypeError, AttributeError)
+_KINDS = ("weight", "bias")
 _NO_STREAM = np.zeros(1, np.uint64)
 
 
@@ -240,7 +242,7 @@ def _layers(
     size = game.fields.size
     layers = []
     for name in names:
-        weight, bias = tensors.pop(f"{name}.weight", None), tensors.pop(f"{name}.bias", None)
+        weight, bias = (_widened(tensors.pop(f"{name}.{kind}", None)) for kind in _KINDS)
         if (
             weight is None
             or bias is None
@@ -252,14 +254,21 @@ def _layers(
             or not (np.isfinite(weight).all() and np.isfinite(bias).all())
         ):
             raise ValueError(
-                f"layer {name!r} is missing, does not fit or is not of finite float32; {game.name} "
-                f"has {game.fields.size} observation values and {game.num_actions} actions"
+                f"layer {name!r} is missing, does not fit or is not of finite float32 or float16; "
+                f"{game.name} has {game.fields.size} observation values and {game.num_actions} "
+                "actions"
             )
         size = weight.shape[0]
         layers.append((weight, bias))
     if tensors or size != game.num_actions:
         raise ValueError(f"it does not fit {game.name}: {game.num_actions} actions expected")
     return layers
+
+
+def _widened(tensor: NDArray[Any] | None) -> NDArray[Any] | None:
+    if tensor is None or tensor.dtype != np.float16:
+        return tensor
+    return tensor.astype(np.float32)
 
 
 class NetworkAgent(Agent):

@@ -1,5 +1,6 @@
 """Policies by name: those that come with a game, in ``card_envs/policies/<id>`` for the games of
-this package, in the folder ``policies`` of its own package for any other; files and runs by path.
+this package, in the folder ``policies`` of its own package for any other; those that they have
+replaced, in the folder ``pool`` there, in half precision; files and runs by path.
 """
 
 from __future__ import annotations
@@ -13,8 +14,6 @@ from card_envs.games import folder_of, is_of_this_package
 from card_envs.kernels.jit import package_of
 
 _PACKAGE = Path(__file__).parent.parent
-# Those that the shipped policies have replaced, such as ppo_v1: a clone has them.
-_PREDECESSORS = _PACKAGE.parent / "training" / "policies"
 _CONFIG = "config.yaml"
 
 
@@ -22,6 +21,12 @@ def policies_folder(game: Game) -> Path:
     """The folder of the game's shipped policies, which need not exist."""
     own = is_of_this_package(game)
     return _PACKAGE / "policies" / game.id if own else folder_of(game) / "policies"
+
+
+def pool_folder(game: Game) -> Path:
+    """The folder of the policies that the shipped ones have replaced, such as ``ppo_v1``: opponents
+    of benchmarks."""
+    return policies_folder(game) / "pool"
 
 
 def shipped_policies(game: Game) -> list[str]:
@@ -42,7 +47,7 @@ def policy_path(name: str, game: Game) -> Path | None:
     if name in shipped_policies(game):
         return policies_folder(game) / f"{name}.safetensors"
     if name.isidentifier() and is_of_this_package(game):
-        before = _PREDECESSORS / game.id / f"{name}.safetensors"
+        before = pool_folder(game) / f"{name}.safetensors"
         if os.path.isfile(before):  # Path's own raises for long names
             return before
     if os.path.isfile(os.path.join(name, _CONFIG)):

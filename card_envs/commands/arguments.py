@@ -11,6 +11,7 @@ from typing import Any
 
 from card_envs.agents.imported import import_named
 from card_envs.contract.game import Game
+from card_envs.evaluation.display import check_picture_name
 from card_envs.games import GAMES, register
 from card_envs.utils.files import followed
 from card_envs.utils.words import did_you_mean
@@ -157,6 +158,30 @@ def output_file(text: str) -> Path:
     if not os.access(place.parent if place.is_file() else place, os.W_OK):
         raise argparse.ArgumentTypeError(f"{text} cannot be written: no permission")
     return path
+
+
+def picture_file(text: str) -> Path:
+    """The type of an argument that names a picture to be drawn.
+
+    Raises:
+        argparse.ArgumentTypeError: As for :func:`output_file`, or there is no such format.
+    """
+    path = output_file(text)
+    try:
+        check_picture_name(path)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
+    return path
+
+
+def add_result_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add ``--json`` and ``--plot``, where a result goes besides the terminal."""
+    parser.add_argument(
+        "--json", type=output_file, metavar="FILE", help="write the result here as well"
+    )
+    parser.add_argument(
+        "--plot", type=picture_file, metavar="FILE.png", help="draw the result here as well"
+    )
 
 
 def new_output_file(text: str) -> Path:

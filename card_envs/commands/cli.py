@@ -11,6 +11,7 @@ from typing import NoReturn
 
 from card_envs.commands import running
 from card_envs.commands.arguments import add_games_argument, parse_arguments
+from card_envs.commands.benchmark import add_benchmark
 from card_envs.commands.compilation import add_compile
 from card_envs.commands.evaluation import add_evaluate, add_tournament
 from card_envs.commands.info import add_info
@@ -45,7 +46,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         The exit status.
     """
 
-    def run() -> None:
+    def run() -> int | None:
         parser = _Parser(
             prog=_PROGRAM,
             description="Card games with hidden information, in the terminal and the browser.",
@@ -59,6 +60,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         add_compile(commands)
         add_evaluate(commands)
         add_tournament(commands)
+        add_benchmark(commands)
         add_record(commands)
         add_serve(commands)
         for command in commands.choices.values():
@@ -66,7 +68,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         if "_ARGCOMPLETE" in os.environ:  # the shell asks
             import_extra("argcomplete", "completion").autocomplete(parser)
         args = parse_arguments(parser, argv, commands.choices.values())
-        args.run(args)
+        status: int | None = args.run(args)
+        return status
 
     return running.run(_PROGRAM, run)
 

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import argparse
-from pathlib import Path
 from typing import Any
 
 from card_envs.commands import arguments, running
 from card_envs.evaluation.display import (
     check_display,
-    check_picture_name,
     plot_evaluation,
     plot_ratings,
     show_evaluation,
@@ -72,15 +70,7 @@ def _add_deals_arguments(parser: argparse.ArgumentParser, what: str, deals: int)
         "--seed", type=int, default=0, metavar="S", help="the deals' seed (default: 0)"
     )
     arguments.add_options_argument(parser)
-    parser.add_argument(
-        "--json",
-        type=arguments.output_file,
-        metavar="FILE",
-        help="write the result here as well",
-    )
-    parser.add_argument(
-        "--plot", type=_picture_file, metavar="FILE.png", help="draw the result here as well"
-    )
+    arguments.add_result_arguments(parser)
 
 
 def _run_evaluate(args: argparse.Namespace) -> None:
@@ -95,15 +85,6 @@ def _run_evaluate(args: argparse.Namespace) -> None:
         plot_evaluation(data, args.plot, f"{game.title}, {result.num_players} players")
     show_evaluation(data)
     running.check_answers(result.programs)
-
-
-def _picture_file(text: str) -> Path:
-    path = arguments.output_file(text)
-    try:
-        check_picture_name(path)
-    except ValueError as error:
-        raise argparse.ArgumentTypeError(str(error)) from None
-    return path
 
 
 def _run_tournament(args: argparse.Namespace) -> None:

@@ -78,12 +78,12 @@ def show_evaluation(result: Mapping[str, Any]) -> None:
     Raises:
         MissingExtraError: rich is not installed.
     """
-    table = _table(
+    table = results_table(
         f"{result['game']}, {result['num_players']} players, {result['deals']} deals "
         f"in {result['num_players']} seatings each",
         ("agent", "rank reward", "95% interval", "win share", "95% interval", "score"),
     )
-    names = [_name(row["name"]) for row in result["agents"]]  # which can be typed as they are
+    names = [as_typed(row["name"]) for row in result["agents"]]  # which can be typed as they are
     for name, row in zip(names, result["agents"], strict=True):
         table.add_row(
             name,
@@ -93,10 +93,10 @@ def show_evaluation(result: Mapping[str, Any]) -> None:
             interval(row, "win", ".3f"),
             f"{row['score']:+.3f}",
         )
-    _print(table)
+    print_content(table)
     _print_no_intervals(result)
-    _print_truncated(result)
-    _print_programs(result)
+    print_truncated(result)
+    print_programs(result)
 
 
 def show_tournament(result: Mapping[str, Any]) -> None:
@@ -108,11 +108,11 @@ def show_tournament(result: Mapping[str, Any]) -> None:
     Raises:
         MissingExtraError: rich is not installed.
     """
-    table = _table(
+    table = results_table(
         f"{result['game']}, {result['num_players']} players, {result['deals']} deals a table",
         ("agent", "rating", "95% interval", "deviation", "rank reward", "95% interval"),
     )
-    names = [_name(row["name"]) for row in result["agents"]]  # which can be typed as they are
+    names = [as_typed(row["name"]) for row in result["agents"]]  # which can be typed as they are
     by_rating = sorted(
         zip(names, result["agents"], strict=True), key=lambda pair: -pair[1]["rating"]
     )
@@ -125,16 +125,16 @@ def show_tournament(result: Mapping[str, Any]) -> None:
             f"{row['rank']:+.3f}",
             interval(row, "rank"),
         )
-    _print(table)
+    print_content(table)
     _print_no_intervals(result)
     matrix = _pairwise_table(result["pairwise"], names, names)
     if not _fits(matrix):  # numbers at the head of columns
         numbers = [str(k + 1) for k in range(len(names))]
         numbered = [f"{k} {name}" for k, name in zip(numbers, names, strict=True)]
         matrix = _pairwise_table(result["pairwise"], numbered, numbers)
-    _print(matrix)
-    _print_truncated(result)
-    _print_programs(result)
+    print_content(matrix)
+    print_truncated(result)
+    print_programs(result)
 
 
 def plot_evaluation(result: Mapping[str, Any], picture: str | Path, title: str) -> None:
@@ -289,7 +289,7 @@ def check_picture_name(path: Path) -> None:
         raise ValueError(f"{path}: the extension must be one of {', '.join(sorted(formats))}")
 
 
-def _table(title: str, headings: Sequence[str]) -> Any:
+def results_table(title: str, headings: Sequence[str]) -> Any:
     """A table with a first column of names, and all others aligned to the right."""
     table = import_extra("rich.table", "evaluation").Table(title=title)
     for k, heading in enumerate(headings):
@@ -300,18 +300,19 @@ def _table(title: str, headings: Sequence[str]) -> Any:
 def _pairwise_table(
     pairwise: Sequence[Sequence[float]], names: Sequence[str], headings: Sequence[str]
 ) -> Any:
-    table = _table("how often the row is ahead of the column (level: half)", ("", *headings))
+    table = results_table("how often the row is ahead of the column (level: half)", ("", *headings))
     for a, (name, shares) in enumerate(zip(names, pairwise, strict=True)):
         table.add_row(name, *("" if a == b else f"{s:.3f}" for b, s in enumerate(shares)))
     return table
 
 
-def _name(name: str) -> str:
+def as_typed(name: str) -> str:
     """An agent's name, in which brackets are not markup."""
     return str(import_extra("rich.markup", "evaluation").escape(name))
 
 
-def _print(content: Any) -> None:
+def print_content(content: Any) -> None:
+    """Print a table or a line to the standard output."""
     console = import_extra("rich.console", "evaluation").Console()
     if not console.is_terminal:  # a file or a pipe is as wide as need be
         console.width = max(console.width, _width(content))
@@ -331,39 +332,42 @@ def _width(content: Any) -> int:
 
 def _print_no_intervals(result: Mapping[str, Any]) -> None:
     if any(row["rank_ci95"] is None for row in result["agents"]):
-        _print(NO_INTERVAL)
+        print_content(NO_INTERVAL)
 
 
-def _print_truncated(result: Mapping[str, Any]) -> None:
+def print_truncated(result: Mapping[str, Any]) -> None:
+    """Print the share of truncated games, if there are any."""
     if result["truncated"]:
         warning = "Warning: " if result["truncated"] > MUCH_TRUNCATION else ""
-        _print(f"{warning}{result['truncated']:.1%} of the games were truncated at max_steps.")
+        print_content(
+            f"{warning}{result['truncated']:.1%} of the games were truncated at max_steps."
+        )
 
 
-def _print_programs(result: Mapping[str, Any]) -> None:
+def print_programs(result: Mapping[str, Any]) -> None:
     """Print the reports on programs, if any took part, and a table of their faults."""
     programs = result.get("programs", [])
     if not programs:
         return
     counted = [key.replace("_", " ") for key in COUNTED]
-    table = _table("programs", ("program", "decisions", "time per decision", *counted))
+    table = results_table("programs", ("program", "decisions", "time per decision", *counted))
     for row in programs:
         seconds = row["seconds_per_decision"]
         table.add_row(
-            _name(row["name"]),
+            as_typed(row["name"]),
             str(row["decisions"]),
             "-" if seconds is None else f"{1000 * seconds:.2f} ms",
             *(str(row[key]) for key in COUNTED),
         )
-    _print(table)
+    print_content(table)
     if not any(row["faults"] for row in programs):
         return
-    faults = _table("faults of programs", ("program", "fault", "count", "first"))
+    faults = results_table("faults of programs", ("program", "fault", "count", "first"))
     for row in programs:
         cost = "games lost" if row["on_fault"] == "lose" else "random actions"
         for fault in row["faults"]:
             words = "\n".join([fault["first"], *fault["last_words"][-3:]])
             faults.add_row(
-                _name(row["name"]), fault["fault"], f"{fault['count']} {cost}", _name(words)
+                as_typed(row["name"]), fault["fault"], f"{fault['count']} {cost}", as_typed(words)
             )
-    _print(faults)
+    print_content(faults)

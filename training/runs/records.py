@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import platform
@@ -15,8 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import card_envs
-from card_envs.agents import make_agent, policy_path
-from card_envs.agents.search.names import is_search
+from card_envs.agents.identity import hash_of_agent
 from card_envs.contract.game import Game
 from card_envs.utils.files import write_json
 
@@ -65,15 +63,9 @@ def versions(packages: Sequence[str]) -> dict[str, str]:
 
 
 def identity(name: str, game: Game) -> str:
-    """An agent's name, and a SHA-256: for a policy that of its file, for a search that of its
-    policies; OSError or ValueError if these cannot be read."""
-    path = policy_path(name, game)
-    if path is not None:
-        return f"{name} {hashlib.sha256(path.read_bytes()).hexdigest()}"
-    if is_search(name):
-        searcher: Any = make_agent(name, game)
-        return f"{name} {searcher.policies_hash}"
-    return name
+    """An agent's name, and a SHA-256 if there is one: see ``hash_of_agent``, as for errors."""
+    digest = hash_of_agent(name, game)
+    return name if digest is None else f"{name} {digest}"
 
 
 def read_json(path: Path) -> Any:

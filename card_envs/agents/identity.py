@@ -1,0 +1,63 @@
+"""What an agent is, so that a result can be told to be of the same one: a hash of its file."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+import os
+import re
+from pathlib import Path
+
+from card_envs.agents import make_agent, policy_path
+from card_envs.agents.imported import is_imported
+from card_envs.agents.programs import is_program
+from card_envs.agents.programs.names import read_name
+from card_envs.agents.search.agents import Searcher
+from card_envs.agents.search.names import is_search
+from card_envs.contract.game import Game
+from card_envs.utils.files import hash_of
+
+
+def hash_of_agent(name: str, game: Game) -> str | None:
+    """The SHA-256 of the file of the agent of that name: of a policy's, of the Python file that is
+    imported, or of the files that a program's command names (of one file, as ``sha256sum`` prints
+    it). Of a search, that of its policies. None where no file is named, as for ``heuristic``.
+
+    Raises:
+        ValueError: The name of a program or a search cannot be read.
+        OSError: A file cannot be read.
+    """
+    if is_search(name):
+        searcher = make_agent(name, game)
+        assert isinstance(searcher, Searcher)
+        return searcher.policies_hash
+    files = _files_of(name, game)
+    if len(files) == 1:
+        return hashlib.sha256(files[0].read_bytes()).hexdigest()
+    return hash_of(files) if files else None
+
+
+def _files_of(name: str, game: Game) -> list[Path]:
+    if is_program(name):
+        return [Path(word) for word in read_name(name)[0] if os.path.isfile(word)]
+    if is_imported(name):
+        where = name.rpartition(":")[0]
+        if where.endswith(".py"):
+            return [Path(where)]
+        spec = importlib.util.find_spec(where)
+        return [Path(spec.origin)] if spec is not None and spec.origin is not None else []
+    path = policy_path(name, game)
+    return [] if path is None else [path]
+
+
+def name_without_folders(name: str, game: Game) -> str:
+    """An agent's name as it is from the folder that holds its file. A program's stays as it is."""
+    if is_program(name):
+        return name
+    if is_search(name):
+        return re.sub(r"policy=.*[/\\]", "policy=", name)
+    if is_imported(name):
+        where, _, thing = name.rpartition(":")
+        return f"{os.path.basename(where)}:{thing}"
+    path = policy_path(name, game)
+    return path.name if path is not None and os.path.exists(name) else name

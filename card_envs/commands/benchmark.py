@@ -1,0 +1,80 @@
+"""The command ``benchmark``: an agent at the tables of a protocol, and claims of others checked."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+from card_envs.agents.identity import name_without_folders
+from card_envs.agents.programs.reports import merged
+from card_envs.commands import arguments, running
+from card_envs.evaluation.benchmark import benchmark, claim
+from card_envs.evaluation.benchmark_display import plot_benchmark, show_benchmark
+from card_envs.evaluation.claims import difference_from_play
+from card_envs.evaluation.display import check_display
+from card_envs.evaluation.protocol import Protocol
+from card_envs.games import GAMES, load_game
+from card_envs.utils.files import write_json
+
+_BENCHMARK = "an agent against a fixed pool on fixed deals: a score that others can compare"
+_ALL = "all"
+
+
+def add_benchmark(subparsers: Any) -> None:
+    """Add the command ``benchmark`` to a program; the parsed arguments hold ``run``.
+
+    Args:
+        subparsers: What ``ArgumentParser.add_subparsers`` returned.
+    """
+    parser = subparsers.add_parser("benchmark", help=_BENCHMARK, description=_BENCHMARK)
+    game = parser.add_argument(
+        "game", nargs="?", metavar="GAME", help=f"a game's id, or {_ALL}; none with --check"
+    )
+    game.completer = lambda **_: [*GAMES, _ALL]
+    parser.add_argument("--agent", metavar="X", help=f"the agent: {arguments.AGENTS}")
+    parser.add_argument("--quick", action="store_true", help="few deals, to see how it goes")
+    parser.add_argument(
+        "--check",
+        type=Path,
+        metavar="FILE",
+        help="play what --json wrote again; the status is 1 if the result is another one. The "
+        "agent's file is looked for beside FILE; code must be named with --agent",
+    )
+    arguments.add_result_arguments(parser)
+    parser.set_defaults(run=_run)
+
+
+def _run(args: argparse.Namespace) -> int:
+    if args.check is not None:
+        given = ("game", "quick", "json", "plot")
+        extra = [key for key in given if getattr(args, key)]
+        if extra:
+            raise ValueError(f"--check FILE says what is played: leave out {', '.join(extra)}")
+        return _check(args.check, args.agent)
+    if args.game is None or args.agent is None:
+        raise ValueError("give a GAME, or all, and --agent X; or --check FILE")
+    check_display()
+    protocol = Protocol.load()
+    names = [*protocol.pools] if args.game == _ALL else [args.game]
+    games = [load_game(name) for name in names]
+    for game in games:  # before any of them is played
+        protocol.pool(game)
+    results = [
+        benchmark(game, args.agent, protocol, quick=args.quick, progress=True) for game in games
+    ]
+    data = claim(protocol, name_without_folders(args.agent, games[0]), args.quick, results)
+    if args.json:  # before anything that may fail, such as a terminal
+        write_json(args.json, data)
+    if args.plot:
+        plot_benchmark(data, args.plot)
+    reports = merged(report for result in results for report in result.programs)
+    show_benchmark(data, reports)
+    running.check_answers(reports)
+    return 0
+
+
+def _check(path: Path, agent: str | None) -> int:
+    difference = difference_from_play(path, agent, progress=True)
+    print(f"{path}: {difference or 'the claim holds'}")
+    return 1 if difference else 0

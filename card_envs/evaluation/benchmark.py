@@ -1,0 +1,303 @@
+"""How an agent does at the tables of a protocol: ``card-envs benchmark``.
+
+At each table size the agent plays among copies of each member of the pool, each member plays among
+copies of the agent, and with three or more players the agent plays at mixed tables. All are played
+on the same duplicate deals, in all cyclic seatings.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from card_envs.agents import Agent, AgentLike
+from card_envs.agents.identity import hash_of_agent
+from card_envs.agents.programs import ProgramReport
+from card_envs.agents.programs.reports import COUNTED, merged
+from card_envs.contract.game import Game
+from card_envs.evaluation.deals import (
+    MatchResults,
+    agent_name,
+    as_game,
+    deal_seeds,
+    made_agent,
+    play_deals,
+)
+from card_envs.evaluation.protocol import Protocol
+from card_envs.evaluation.statistics import MeanEstimate, estimate_mean
+from card_envs.kernels.rng import mix
+from card_envs.utils.extras import import_extra
+from card_envs.utils.progress import track
+
+#: What a row of mixed tables is called.
+MIXED = "mixed"
+
+# Sums may differ in their last digits from machine to machine. Adding 0.0 makes 0.0 of -0.0.
+_DIGITS = 6
+
+
+@dataclass(frozen=True)
+class BenchmarkRow:
+    """Rank rewards with one kind of opponents.
+
+    Attributes:
+        name: The pool's member, or ``MIXED``.
+        rank: The mean over table sizes.
+        by_num_players: The rank reward at each table size.
+    """
+
+    name: str
+    rank: MeanEstimate
+    by_num_players: Mapping[int, MeanEstimate]
+
+    def to_json(self) -> dict[str, Any]:
+        """The row as JSON data."""
+        sizes = [
+            {"num_players": players, **rounded(rank)}
+            for players, rank in self.by_num_players.items()
+        ]
+        return {"name": self.name, **rounded(self.rank), "by_num_players": sizes}
+
+
+@dataclass(frozen=True)
+class BenchmarkResult:
+    """How an agent does in one game of a protocol.
+
+    Attributes:
+        about: What was played: the game, the agent's hash, the deals, the pool's play.
+        rank: The mean of the agent's rank rewards over ``among``.
+        among: The agent among copies of each member, and at mixed tables.
+        gains: Each member among copies of the agent.
+        truncated: The share of games that ended at ``max_steps``.
+        programs: The reports on the programs among the agents.
+    """
+
+    about: Mapping[str, Any]
+    rank: MeanEstimate
+    among: tuple[BenchmarkRow, ...]
+    gains: tuple[BenchmarkRow, ...]
+    truncated: float
+    programs: tuple[ProgramReport, ...] = ()
+
+    def to_json(self) -> dict[str, Any]:
+        """The result as JSON data, with what is counted of programs, but not their times."""
+        return {
+            **self.about,
+            **rounded(self.rank),
+            "worst": _extreme(self.among, -1.0),
+            "most_gained": _extreme(self.gains, 1.0),
+            "among": [row.to_json() for row in self.among],
+            "gains": [row.to_json() for row in self.gains],
+            "truncated": round(self.truncated, _DIGITS),
+            **_counts(self.programs),
+        }
+
+
+def rounded(estimate: MeanEstimate) -> dict[str, Any]:
+    """A mean rank reward as claims have it."""
+    values = (None if value is None else round(value, _DIGITS) + 0.0 for value in estimate)
+    return MeanEstimate(*values).to_json("rank")  # type: ignore[arg-type]
+
+
+def _extreme(rows: Sequence[BenchmarkRow], sign: float) -> dict[str, Any]:
+    """The lowest or the highest rank reward of all rows and sizes, and where it is."""
+    cells = [(row.name, *cell) for row in rows for cell in row.by_num_players.items()]
+    name, players, rank = max(cells, key=lambda cell: sign * round(cell[2].mean, _DIGITS))
+    return {"name": name, "num_players": players, **rounded(rank)}
+
+
+def _counts(programs: Sequence[ProgramReport]) -> dict[str, Any]:
+    keys = ("name", "decisions", "on_fault", *COUNTED)
+    counts = [{key: report.to_json()[key] for key in keys} for report in programs]
+    return {"programs": counts} if counts else {}
+
+
+class BenchmarkTables:
+    """The tables of a protocol for one game and one agent; a table's results are rank rewards, one
+    for each deal.
+
+    Args:
+        protocol: The protocol.
+        game: One of its games.
+        agent: The agent.
+        stack: It closes the agents that are made here.
+        quick: Whether only ``quick_deals`` are played.
+    """
+
+    def __init__(
+        self,
+        protocol: Protocol,
+        game: Game,
+        agent: AgentLike,
+        stack: ExitStack,
+        quick: bool = False,
+    ) -> None:
+        deals = protocol.quick_deals if quick else protocol.deals
+        pool = protocol.pool(game)
+        name = agent_name(agent)
+        named = isinstance(agent, (str, os.PathLike))
+        self.about = {
+            "game": game.name,
+            "sha256": hash_of_agent(name, game) if named else None,
+            "deals": deals,
+            "pool": pool.play,
+        }
+        self.sizes = range(game.min_players, game.max_players + 1)
+        self.members = {
+            member: made_agent(member, game, protocol.seed, stack) for member in pool.members
+        }
+        self._agent = made_agent(agent, game, protocol.seed, stack)
+        self._game = game
+        self._seeds = deal_seeds(protocol.seed, deals)
+        self._truncated: list[NDArray[np.bool_]] = []
+        self._reports: list[ProgramReport] = []
+
+    @property
+    def truncated(self) -> float:
+        """The share of truncated games so far."""
+        return float(np.concatenate(self._truncated).mean())
+
+    @property
+    def programs(self) -> tuple[ProgramReport, ...]:
+        """The reports on programs so far."""
+        return merged(self._reports)
+
+    def among(self, member: str, players: int) -> NDArray[np.float64]:
+        """The agent among copies of a member of the pool, or at mixed tables (``MIXED``)."""
+        if member == MIXED:
+            return self._mixed(players)
+        table = [self._agent, *[self.members[member]] * (players - 1)]
+        return self._first(self._play(table, self._seeds))
+
+    def gained(self, member: str, players: int) -> NDArray[np.float64]:
+        """A member of the pool among copies of the agent."""
+        table = [self.members[member], *[self._agent] * (players - 1)]
+        return self._first(self._play(table, self._seeds))
+
+    def _mixed(self, players: int) -> NDArray[np.float64]:
+        """The agent with members that are drawn for each deal, without replacement while there are
+        enough, and sit to the agent's left in the order in which they were drawn."""
+        drawn = _draws(self._seeds, len(self.members), players - 1)
+        ranks = np.zeros(len(self._seeds))
+        names = list(self.members)
+        for chosen in np.unique(np.sort(drawn, axis=1), axis=0):
+            deals = np.flatnonzero((np.sort(drawn, axis=1) == chosen).all(axis=1))
+            # The member that is k-th in the pool's order sits where it was drawn.
+            seats = 1 + np.argsort(drawn[deals], axis=1, kind="stable")
+            orders = np.hstack([np.zeros((len(deals), 1), np.int64), seats])
+            table = [self._agent, *(self.members[names[k]] for k in chosen)]
+            ranks[deals] = self._first(self._play(table, self._seeds[deals], orders))
+        return ranks
+
+    def _play(
+        self,
+        table: Sequence[Agent],
+        seeds: NDArray[np.uint64],
+        orders: NDArray[np.int64] | None = None,
+    ) -> MatchResults:
+        played = play_deals(self._game, table, seeds, orders=orders)
+        self._truncated.append(played.truncated.ravel())
+        self._reports += played.programs
+        return played
+
+    @staticmethod
+    def _first(played: MatchResults) -> NDArray[np.float64]:
+        return np.asarray(played.rank[..., 0].mean(axis=1))
+
+
+def _draws(seeds: NDArray[np.uint64], members: int, count: int) -> NDArray[np.int64]:
+    """The members drawn for each deal, int64 (deals, count): all of them in a random order, and as
+    often again as is needed."""
+    keys = [[mix(seed ^ np.uint64(k + 1)) for k in range(members)] for seed in seeds]
+    order = np.argsort(np.array(keys, np.uint64), axis=1)
+    return np.tile(order, -(-count // members))[:, :count]
+
+
+def benchmark(
+    game: Game | str,
+    agent: AgentLike,
+    protocol: Protocol | None = None,
+    *,
+    quick: bool = False,
+    progress: bool = False,
+) -> BenchmarkResult:
+    """Play an agent at all tables of a protocol for one game.
+
+    Args:
+        game: The game, or its name.
+        agent: The agent, as for ``evaluate``.
+        protocol: The protocol; None: the current one.
+        quick: Whether to play few deals, to see how it goes.
+        progress: Whether to show a progress bar on stderr.
+
+    Raises:
+        ValueError: The protocol lacks the game, or as for ``evaluate``.
+        TypeError: As for ``evaluate``.
+        OSError: The agent's file cannot be read.
+        MissingExtraError: scipy, or rich for a progress bar, is not installed.
+    """
+    import_extra("scipy.stats", "evaluation")  # missed before the games, not after them
+    game = as_game(game)
+    protocol = protocol or Protocol.load()
+    with ExitStack() as stack:
+        tables = BenchmarkTables(protocol, game, agent, stack, quick)
+        among: dict[str, dict[int, NDArray[np.float64]]] = {}
+        gains: dict[str, dict[int, NDArray[np.float64]]] = {}
+        cells = [*_cells(tables)]
+        for member, players in track(cells, game.title) if progress else cells:
+            ranks = tables.among(member, players)
+            among.setdefault(member, {})[players] = ranks
+            if member != MIXED:  # with two players these are the same games
+                back = -ranks if players == 2 else tables.gained(member, players)
+                gains.setdefault(member, {})[players] = back
+        return BenchmarkResult(
+            tables.about,
+            estimate_mean(np.mean([_over_sizes(row) for row in among.values()], axis=0)),
+            tuple(_row(*row) for row in among.items()),
+            tuple(_row(*row) for row in gains.items()),
+            tables.truncated,
+            tables.programs,
+        )
+
+
+def _cells(tables: BenchmarkTables) -> Iterator[tuple[str, int]]:
+    """The opponents and the numbers of players of all tables; those of two are not mixed."""
+    for member in (*tables.members, MIXED):
+        for players in tables.sizes:
+            if member != MIXED or players > 2:
+                yield member, players
+
+
+def _over_sizes(ranks: Mapping[int, NDArray[np.float64]]) -> NDArray[np.float64]:
+    return np.asarray(np.mean([*ranks.values()], axis=0))
+
+
+def _row(name: str, ranks: Mapping[int, NDArray[np.float64]]) -> BenchmarkRow:
+    sizes = {players: estimate_mean(of_deals) for players, of_deals in ranks.items()}
+    return BenchmarkRow(name, estimate_mean(_over_sizes(ranks)), sizes)
+
+
+def claim(
+    protocol: Protocol, agent: str, quick: bool, results: Sequence[BenchmarkResult]
+) -> dict[str, Any]:
+    """What ``card-envs benchmark --json`` writes: the same agent gives the same bytes.
+
+    Args:
+        protocol: The protocol.
+        agent: The agent's name without folders.
+        quick: Whether few deals were played.
+        results: The result of each game.
+    """
+    return {
+        "protocol": protocol.name,
+        "status": protocol.status,
+        "agent": agent,
+        "quick": quick,
+        "games": [result.to_json() for result in results],
+    }

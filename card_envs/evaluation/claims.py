@@ -1,0 +1,95 @@
+"""Claims, the JSON files of ``card-envs benchmark``: read, and played again."""
+
+from __future__ import annotations
+
+import json
+from contextlib import chdir, nullcontext
+from pathlib import Path
+from typing import Any
+
+from card_envs.agents import imports, is_program
+from card_envs.agents.identity import name_without_folders
+from card_envs.evaluation.benchmark import BenchmarkResult, benchmark, claim
+from card_envs.evaluation.protocol import Protocol
+from card_envs.games import load_game
+from card_envs.utils.files import read_regular
+
+_MOST_BYTES = 2**20
+
+
+def read_claim(path: Path) -> dict[str, Any]:
+    """A claim, as far as it must be read before it is played again.
+
+    Raises:
+        ValueError: It is none, or damaged.
+        OSError: It cannot be read.
+    """
+    try:
+        data = json.loads(read_regular(path, _MOST_BYTES))
+    except (UnicodeDecodeError, json.JSONDecodeError, RecursionError) as error:
+        raise ValueError(f"{path} is no JSON: {error}") from None
+    kinds = {"protocol": str, "agent": str, "quick": bool, "games": list}
+    if (
+        not isinstance(data, dict)
+        or not all(isinstance(data.get(key), kind) for key, kind in kinds.items())
+        or not data["games"]
+        or not all(isinstance(g, dict) and isinstance(g.get("game"), str) for g in data["games"])
+    ):
+        raise ValueError(f"{path} is no claim, which card-envs benchmark --json writes")
+    return data
+
+
+def difference_from_play(path: Path, agent: str | None = None, *, progress: bool = False) -> str:
+    """Play a claim again.
+
+    A policy file is looked for in the claim's folder. A claim that names code does not run it: the
+    caller names the agent.
+
+    Args:
+        path: The claim.
+        agent: The agent; None: as the claim says.
+        progress: Whether to show a progress bar on stderr.
+
+    Returns:
+        The first difference in words; "" if there is none.
+
+    Raises:
+        ValueError: It is no claim, there is no such protocol, game or agent, or the claim names
+            code and no agent is given.
+        OSError: A file cannot be read.
+    """
+    claimed = read_claim(path)
+    protocol = Protocol.load(claimed["protocol"])
+    name = claimed["agent"]
+    if agent is None and (is_program(name) or imports(name)):
+        raise ValueError(
+            f"{path} names {name!r}, which runs code: give it with --agent if you trust it"
+        )
+    games = [load_game(entry["game"]) for entry in claimed["games"]]
+    results: list[BenchmarkResult] = []
+    with chdir(path.parent) if agent is None else nullcontext():
+        own = name_without_folders(agent or name, games[0])
+        for game in games:
+            results.append(
+                benchmark(game, agent or name, protocol, quick=claimed["quick"], progress=progress)
+            )
+            played = claim(protocol, own, claimed["quick"], results)
+            so_far = {**claimed, "games": claimed["games"][: len(results)]}
+            difference = first_difference(so_far, played)
+            if difference:
+                return difference
+    return ""
+
+
+def first_difference(claimed: Any, played: Any, place: str = "") -> str:
+    """Where two JSON values differ, and how, in words; "" if they are equal."""
+    if isinstance(claimed, dict) and isinstance(played, dict):
+        keys = [*played, *(key for key in claimed if key not in played)]
+        pairs = [(f"{place}.{key}".lstrip("."), claimed.get(key), played.get(key)) for key in keys]
+    elif isinstance(claimed, list) and isinstance(played, list) and len(claimed) == len(played):
+        pairs = [
+            (f"{place}[{k}]", *pair) for k, pair in enumerate(zip(claimed, played, strict=True))
+        ]
+    else:
+        return "" if claimed == played else f"{place}: claimed {claimed!r}, played {played!r}"
+    return next(filter(None, (first_difference(a, b, where) for where, a, b in pairs)), "")

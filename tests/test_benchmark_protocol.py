@@ -1,0 +1,419 @@
+"""The command ``benchmark``: its protocol, its scores, and claims that are played again."""
+
+from __future__ import annotations
+
+import json
+import re
+from contextlib import ExitStack
+from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
+
+import jsonschema
+import numpy as np
+import pytest
+from helpers import ALL_GAMES, network_of, table_sizes
+from safetensors import safe_open
+from safetensors.numpy import load_file, save_file
+
+from benchmarks import leaderboard
+from card_envs.agents import make_agent, policy_path
+from card_envs.agents.identity import hash_of_agent, name_without_folders
+from card_envs.agents.network import NetworkAgent, write_policy
+from card_envs.commands.cli import main
+from card_envs.evaluation import deal_seeds, estimate_mean, play_one_against
+from card_envs.evaluation import protocol as protocols
+from card_envs.evaluation.benchmark import MIXED, BenchmarkTables, benchmark, claim
+from card_envs.evaluation.claims import first_difference
+from card_envs.evaluation.protocol import Pool, Protocol, hash_of_play
+from card_envs.games import load_game
+
+ROOT = Path(__file__).parent.parent
+SCHEMA = json.loads((ROOT / "docs" / "json_output.schema.json").read_text(encoding="utf-8"))
+CE_1 = Protocol.load("ce-1")
+#: The smallest game at which tables can be mixed.
+GAME = min((g for g in ALL_GAMES if g.max_players > 2), key=lambda game: game.num_actions)
+#: Another, of two players.
+DUEL = min((g for g in ALL_GAMES if g.max_players == 2), key=lambda game: game.num_actions)
+MEMBERS = ("random", "search:4,policy=random,candidates=2")
+POOL = Pool(MEMBERS, "0" * 64)
+TINY = Protocol("ce-1", "draft", 7, 6, 2, {GAME.name: POOL, DUEL.name: POOL})
+CODE = """
+def first_legal(observation, action_mask):
+    return action_mask.argmax(axis=1)
+"""
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """The current folder, with a policy and code; the protocol is a tiny one."""
+    declared = tmp_path / "protocols"
+    declared.mkdir()
+    pools = {GAME.name: {"members": MEMBERS, "play": "0" * 64}}
+    about = {"status": "draft", "seed": 7, "deals": 6, "quick_deals": 2, "pools": pools}
+    (declared / "ce-1.json").write_text(json.dumps(about))
+    monkeypatch.setattr(protocols, "FOLDER", declared)
+    monkeypatch.chdir(tmp_path)
+    Path("mine").mkdir()
+    write_policy("mine/own.safetensors", network_of(GAME, 1), GAME)
+    Path("own.py").write_text(CODE)
+    return tmp_path
+
+
+@pytest.fixture
+def written(folder, capsys):
+    """The claim of the policy, beside it."""
+    argv = ["benchmark", GAME.id, "--agent", "mine/own.safetensors", "--json", "mine/claim.json"]
+    assert main(argv) == 0
+    return Path("mine/claim.json")
+
+
+# ---------------------------------------------------------------------------------------------
+# What is played
+# ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("game", [GAME, DUEL])
+def test_scores_are_those_of_the_tables_played_one_by_one(game):
+    result = benchmark(game, "random", TINY)
+    seeds, sizes = deal_seeds(TINY.seed, TINY.deals), table_sizes(game)
+    for rows, pair in ((result.among, 1), (result.gains, -1)):
+        for row in rows:
+            if row.name != MIXED:
+                one, rest = ("random", row.name)[::pair]
+                played = dict(play_one_against(game, one, rest, sizes, seeds, agent_seed=TINY.seed))
+                ranks = [played[n].rank[..., 0].mean(axis=1) for n in sizes]
+                assert [*row.by_num_players] == [*sizes]
+                for n, rank in zip(sizes, ranks, strict=True):
+                    assert row.by_num_players[n] == pytest.approx(estimate_mean(rank))
+                assert row.rank == pytest.approx(estimate_mean(np.mean(ranks, axis=0)))
+    assert [row.name for row in result.among] == [*MEMBERS, *[MIXED] * (game is GAME)]
+    assert [row.name for row in result.gains] == [*MEMBERS]
+    assert result.rank.mean == pytest.approx(np.mean([row.rank.mean for row in result.among]))
+    assert result.among[0].rank.mean == pytest.approx(0.0)  # among copies of itself
+    data = result.to_json()
+    cells = [c for row in data["among"] for c in row["by_num_players"]]
+    assert data["worst"]["rank"] == min(cell["rank"] for cell in cells)
+    gains = [c for row in data["gains"] for c in row["by_num_players"]]
+    assert data["most_gained"]["rank"] == max(cell["rank"] for cell in gains)
+
+
+def test_members_are_drawn_for_mixed_tables_and_sit_in_the_order_drawn(monkeypatch):
+    """Without replacement while there are enough: with three players both, in either order."""
+    tables = []
+
+    def play(table, seeds, orders):
+        for order in orders:
+            tables.append([table[k] for k in np.argsort(order)])  # by seat
+        return SimpleNamespace(rank=np.zeros((len(orders), len(table), len(table))))
+
+    with ExitStack() as stack:
+        played = BenchmarkTables(TINY, GAME, "random", stack)
+        monkeypatch.setattr(played, "_play", play)
+        played.among(MIXED, 3)
+    assert len(tables) == TINY.deals
+    members = {*map(id, played.members.values())}
+    assert all({*map(id, table[1:])} == members for table in tables)
+    assert all(id(table[0]) not in members for table in tables)
+    assert len({tuple(map(id, table)) for table in tables}) == 2
+
+
+def test_the_same_agent_gives_the_same_bytes(folder):
+    for _ in range(2):
+        argv = ["benchmark", GAME.id, "--agent", "random", "--quick", "--json"]
+        assert main([*argv, "a.json"]) == main([*argv, "b.json"]) == 0
+    text = Path("a.json").read_text()
+    assert text == Path("b.json").read_text()
+    assert json.loads(text)["games"][0]["deals"] == TINY.quick_deals
+
+
+def test_all_are_the_games_of_the_protocol(folder):
+    assert main(["benchmark", "all", "--agent", "random", "--quick", "--json", "all.json"]) == 0
+    games = json.loads(Path("all.json").read_text())["games"]
+    assert [entry["game"] for entry in games] == [GAME.name]
+
+
+# ---------------------------------------------------------------------------------------------
+# What is written
+# ---------------------------------------------------------------------------------------------
+
+
+def test_json_follows_its_schema_and_names_no_folder(written, capsys):
+    data = json.loads(written.read_text())
+    schema = {"$ref": "#/$defs/benchmark", "$defs": SCHEMA["$defs"]}
+    jsonschema.Draft202012Validator(schema).validate(data)
+    assert data["agent"] == "own.safetensors"
+    assert "/" not in written.read_text()
+    assert data["games"][0]["sha256"] == hash_of_agent("mine/own.safetensors", GAME)
+    argv = ["benchmark", GAME.id, "--agent", "cmd:false", "--quick", "--json", "x.json"]
+    assert main([*argv, "--plot", "x.png"]) == 1
+    assert Path("x.png").read_bytes().startswith(b"\x89PNG")
+    programs = json.loads(Path("x.json").read_text())
+    jsonschema.Draft202012Validator(schema).validate(programs)
+    (counts,) = programs["games"][0]["programs"]
+    assert (counts["illegal_answers"], counts["timeouts"], counts["crashes"]) == (0, 0, 1)
+    assert "false never gave a legal answer" in capsys.readouterr().err
+
+
+def test_the_terminal_shows_the_scores_and_that_it_is_a_draft(folder, capsys):
+    assert main(["benchmark", GAME.id, "--agent", "own.py:first_legal"]) == 0
+    out = capsys.readouterr().out
+    result = claim(TINY, "", False, [benchmark(GAME, "own.py:first_legal", TINY)])["games"][0]
+    assert f"mean {result['rank']:+.3f} (" in out
+    assert f"worst {result['worst']['rank']:+.3f} (" in out
+    assert "own.py:first_legal" in out
+    assert "ce-1 is a draft: its opponents may still change" in out
+
+
+def test_agents_are_hashed_by_their_files(folder):
+    assert hash_of_agent("random", GAME) is None
+    policy, code = (hash_of_agent(name, GAME) for name in ("mine/own.safetensors", "own.py:f"))
+    assert code == hash_of_agent("cmd:python3 own.py", GAME)
+    both = hash_of_agent("cmd:python3 own.py mine/own.safetensors", GAME)
+    assert len({policy, code, both}) == 3
+    Path("own.py").write_text(CODE + "\n")
+    assert hash_of_agent("own.py:f", GAME) != code
+    for name, short in (
+        ("mine/own.safetensors", "own.safetensors"),
+        ("mine/own.py:f", "own.py:f"),
+        (
+            "search:4,policy=mine/own.safetensors,worlds=2",
+            "search:4,policy=own.safetensors,worlds=2",
+        ),
+        ("cmd:python3 mine/own.py", "cmd:python3 mine/own.py"),
+        ("random", "random"),
+    ):
+        assert name_without_folders(name, GAME) == short
+
+
+# ---------------------------------------------------------------------------------------------
+# Claims
+# ---------------------------------------------------------------------------------------------
+
+
+def test_a_claim_that_holds_is_found_to_hold(written, monkeypatch, capsys):
+    assert main(["benchmark", "--check", str(written)]) == 0
+    assert capsys.readouterr().out.endswith(f"\n{written}: the claim holds\n")
+    monkeypatch.chdir(written.parent)
+    assert main(["benchmark", "--check", written.name, "--agent", "own.safetensors"]) == 0
+
+
+@pytest.mark.parametrize(
+    ("place", "value", "named"),
+    [
+        (("rank",), 0.5, "games[0].rank: claimed 0.5, played "),
+        (("gains", 1, "by_num_players", 0, "rank"), 9, "games[0].gains[1].by_num_players[0].rank"),
+        (("among", 2, "name"), "x", "games[0].among[2].name: claimed 'x', played 'mixed'"),
+        (("sha256",), None, "games[0].sha256: claimed None, played '"),
+        (("more",), 1, "games[0].more: claimed 1, played None"),
+    ],
+)
+def test_the_first_difference_of_a_claim_is_named(written, place, value, named, capsys):
+    data = json.loads(written.read_text())
+    *way, last = place
+    target = data["games"][0]
+    for key in way:
+        target = target[key]
+    target[last] = value
+    written.write_text(json.dumps(data))
+    assert main(["benchmark", "--check", str(written)]) == 1
+    assert named in capsys.readouterr().out
+
+
+def test_another_file_under_the_same_name_is_noticed(written, capsys):
+    write_policy("mine/own.safetensors", network_of(GAME, 2), GAME)
+    assert main(["benchmark", "--check", str(written)]) == 1
+    assert "games[0].sha256: claimed '" in capsys.readouterr().out
+
+
+def test_claims_that_name_code_do_not_run_it(written, capsys):
+    data = json.loads(written.read_text())
+    for name in ("cmd:touch it", "own.py:first_legal", "search:4,policy=own.py:first_legal"):
+        written.write_text(json.dumps({**data, "agent": name}))
+        assert main(["benchmark", "--check", str(written)]) == 2
+        assert "runs code: give it with --agent if you trust it" in capsys.readouterr().err
+    assert not Path("mine/it").exists()
+    argv = ["benchmark", GAME.id, "--agent", "own.py:first_legal", "--json", "code.json"]
+    assert main(argv) == 0
+    assert main(["benchmark", "--check", "code.json", "--agent", "own.py:first_legal"]) == 0
+
+
+@pytest.mark.parametrize(
+    ("argv", "message"),
+    [
+        ([], "give a GAME, or all, and --agent X; or --check FILE"),
+        ([GAME.id], "give a GAME, or all, and --agent X; or --check FILE"),
+        (["all", "--agent", "randm"], "(did you mean 'random'?)"),
+        ([GAME.id[:-1], "--agent", "random"], f"(did you mean {GAME.id!r}?)"),
+        ([GAME.id, "--agnt", "random"], "(did you mean '--agent'?)"),
+        ([DUEL.id, "--agent", "random"], f"ce-1 has no opponents for {DUEL.name}; its games are "),
+        (["--check", "none.json"], "none.json is no regular file"),
+        (["--check", "own.py"], "own.py is no JSON"),
+        (["--check", "list.json"], "list.json is no claim, which card-envs benchmark --json "),
+        (["--check", "old.json"], "there is no protocol 'ce-0' (did you mean 'ce-1'?)"),
+        ([GAME.id, "--check", "old.json", "--quick"], "leave out game, quick"),
+    ],
+)  # fmt: skip
+def test_what_is_wrong_is_said_in_one_line(folder, argv, message, capsys):
+    Path("list.json").write_text("[]")
+    about = {"protocol": "ce-0", "agent": "random", "quick": True, "games": [{"game": GAME.id}]}
+    Path("old.json").write_text(json.dumps(about))
+    try:
+        status = main(["benchmark", *argv])
+    except SystemExit as left:
+        status = left.code
+    assert status == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert message in err.splitlines()[-1]
+
+
+def test_differences_are_found_in_what_is_missing_and_in_what_is_longer():
+    assert first_difference({"a": [1, {"b": 2}]}, {"a": [1, {"b": 2}]}) == ""
+    assert first_difference({"a": [1]}, {"a": [1, 2]}) == "a: claimed [1], played [1, 2]"
+    assert first_difference({}, {"a": 1}) == "a: claimed None, played 1"
+    assert first_difference(1, 1.0) == ""
+
+
+# ---------------------------------------------------------------------------------------------
+# The pool
+# ---------------------------------------------------------------------------------------------
+
+POOLS = [pytest.param(load_game(name), id=name) for name in CE_1.pools]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("game", POOLS)
+def test_the_pool_plays_as_it_is_pinned(game):
+    """If it does not, some of the rules, the heuristic, the search or a policy plays otherwise than
+    it did. While the protocol is a draft, ``python -m benchmarks.pool --write`` pins the new play;
+    once it is frozen, results of that name were claimed: the new play takes a protocol ce-2."""
+    assert hash_of_play(CE_1, game) == CE_1.pool(game).play
+
+
+@pytest.mark.parametrize("game", POOLS)
+def test_the_pool_comes_with_the_package(game):
+    members = CE_1.pool(game).members
+    assert len({*members}) == len(members) >= 5
+    assert {"random", "ppo"} <= {*members}
+    for name in members:
+        make_agent(name, game)
+        path = policy_path(name, game)
+        assert path is None or path.is_relative_to(ROOT / "card_envs")
+    assert re.fullmatch("[0-9a-f]{64}", CE_1.pool(game).play)
+
+
+def test_another_member_deal_or_action_is_another_hash(tmp_path):
+    hashes = {hash_of_play(TINY, GAME)}
+    assert hash_of_play(TINY, GAME) in hashes
+    pools = [MEMBERS[::-1], ("random", "search:8,policy=random,candidates=2")]
+    others = [replace(TINY, pools={GAME.name: Pool(names, "")}) for names in pools]
+    others += [replace(TINY, **change) for change in ({"seed": 8}, {"deals": 7}, {"name": "ce-2"})]
+    hashes |= {hash_of_play(other, GAME) for other in others}
+    for seed in (1, 2):  # a policy under the same name
+        write_policy(tmp_path / "own.safetensors", network_of(GAME, seed), GAME)
+        pool = Pool(("random", str(tmp_path / "own.safetensors")), "")
+        hashes.add(hash_of_play(replace(TINY, pools={GAME.name: pool}), GAME))
+    assert len(hashes) == 1 + len(others) + 2
+
+
+def test_a_policy_in_half_precision_is_computed_in_single(tmp_path):
+    own, half = tmp_path / "own.safetensors", tmp_path / "half.safetensors"
+    write_policy(own, network_of(GAME, 1), GAME)
+    tensors = {name: tensor.astype(np.float16) for name, tensor in load_file(own).items()}
+    with safe_open(own, framework="numpy") as file:
+        save_file(tensors, half, file.metadata())
+    layers = NetworkAgent.from_file(half, GAME).network.layers
+    for (weight, bias), (exact, _) in zip(layers, network_of(GAME, 1).layers, strict=True):
+        assert weight.dtype == bias.dtype == np.float32
+        assert np.array_equal(weight, exact.astype(np.float16))
+
+
+# ---------------------------------------------------------------------------------------------
+# The leaderboard
+# ---------------------------------------------------------------------------------------------
+
+ENTRIES = [
+    pytest.param(path.parent, id=path.parent.name)
+    for path in ROOT.glob("benchmarks/entries/*/claim.json")
+]
+
+
+@pytest.mark.parametrize("path", ENTRIES)
+def test_a_table_of_each_entry_is_played_again(path):
+    """One of its tables for each game: all of them take minutes, ``python -m
+    benchmarks.leaderboard NAME``."""
+    entry = leaderboard.Entry.read(path)
+    schema = {"$ref": "#/$defs/benchmark", "$defs": SCHEMA["$defs"]}
+    jsonschema.Draft202012Validator(schema).validate(entry.claim)
+    for result in entry.claim["games"]:
+        if entry.is_current(result):
+            assert entry.difference_at_a_table(result) == ""
+
+
+@pytest.fixture
+def entry(written, monkeypatch):
+    """An entry with the claim, among those of the leaderboard."""
+    monkeypatch.setattr(leaderboard, "ENTRIES", written.parent.parent.resolve())
+    written.with_name("method.txt").write_text("Weights that were drawn.\n")
+    return written.parent
+
+
+def test_entries_are_shown_checked_and_played(entry, capsys):
+    assert leaderboard.main([]) == 0
+    assert leaderboard.main(["mine"]) == 0
+    assert capsys.readouterr().out.endswith(
+        "1 entries are as they should be\nmine: the claim holds\n"
+    )
+    assert re.search(
+        r"\| `mine` \| [+-]0\.\d{3} \(.*\| Weights that were drawn\. \|", leaderboard.tables()
+    )
+    (result,) = leaderboard.Entry.read(entry).claim["games"]
+    row = result["among"][1]["by_num_players"][0]
+    assert leaderboard.Entry.read(entry).difference_at_a_table(result) == ""
+    row["rank"] += 0.5
+    assert "rank: claimed " in leaderboard.Entry.read(entry).difference_at_a_table(result)
+    assert leaderboard.main(["yours"]) == 2
+    assert "there is no entry yours; the entries are mine" in capsys.readouterr().err
+
+
+def change(file, **keys):
+    file.write_text(json.dumps({**json.loads(file.read_text()), **keys}))
+
+
+@pytest.mark.parametrize(
+    ("harm", "message"),
+    [
+        (lambda entry: (entry / "method.txt").write_text("one\ntwo"), "must be one line"),
+        (lambda entry: (entry / "method.txt").unlink(), "method.txt: No such file"),
+        (lambda entry: change(entry / "claim.json", quick=True), "was made with --quick"),
+        (lambda entry: change(entry / "claim.json", games=[]), "is no claim"),
+        (
+            lambda entry: write_policy(entry / "own.safetensors", network_of(GAME, 2), GAME),
+            "claim.json is of another own.safetensors",
+        ),
+        (
+            lambda entry: change(protocols.FOLDER / "ce-1.json", status="frozen"),
+            "ce-1 has been frozen since",
+        ),
+    ],
+)
+def test_what_is_wrong_with_an_entry_is_said(entry, harm, message, capsys):
+    harm(entry)
+    assert leaderboard.main([]) == 2
+    assert message in capsys.readouterr().err
+
+
+def test_an_entry_that_was_played_against_other_opponents_is_not_shown(entry):
+    change(
+        protocols.FOLDER / "ce-1.json", pools={GAME.name: {"members": MEMBERS, "play": "1" * 64}}
+    )
+    assert "No entries yet." in leaderboard.tables()
+
+
+def test_a_claim_of_an_entry_that_does_not_hold_is_found(entry, capsys):
+    claimed = json.loads((entry / "claim.json").read_text())
+    claimed["games"][0]["rank"] = 0.9
+    change(entry / "claim.json", games=claimed["games"])
+    assert leaderboard.main(["mine"]) == 1
+    assert "mine: games[0].rank: claimed 0.9, played " in capsys.readouterr().out
