@@ -403,10 +403,11 @@ def test_a_finished_run_can_be_given_more_iterations(tmp_path):
     expected = improve.improve(whole, quiet=True).read_bytes()
     first = improve.improve(begun, command_line="one", quiet=True).read_bytes()
     assert first != expected
+    other = Run.reopen(begun.folder, ["fit.epochs=1"], ImprovementConfig)
     with pytest.raises(
         ValueError, match="of a resumed run iterations can be changed, and nothing else"
     ):
-        Run.reopen(begun.folder, ["fit.epochs=1"], ImprovementConfig)
+        improve.improve(other, resume=True, quiet=True)
     more = Run.reopen(begun.folder, ["iterations=3"], ImprovementConfig)
     assert (
         improve.improve(more, resume=True, command_line="two", quiet=True).read_bytes() == expected
