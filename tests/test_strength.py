@@ -6,6 +6,7 @@ import json
 import re
 import sys
 from itertools import combinations
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -497,7 +498,8 @@ def test_study_compares_settings_over_seeds(tmp_path, monkeypatch, capsys):
     assert read_json(results) == result
     # Others under the same names are measured again.
     with monkeypatch.context() as patch:
-        patch.setattr(study, "identity", lambda name, game: f"another {name}")
+        another = {**vars(study.records), "identity": lambda name, game: f"another {name}"}
+        patch.setattr(study, "records", SimpleNamespace(**another))
         assert study.main(argv) == 0
     again = read_json(results)
     assert again["settings"]["base"]["runs"][0]["against"] == result["imitated_against"]
