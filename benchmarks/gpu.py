@@ -430,10 +430,10 @@ def gpu_name() -> str:
         return "none"
 
 
-def _main(argv: Sequence[str] | None) -> None:
-    parser = argparse.ArgumentParser(
-        prog="python -m benchmarks.gpu", description=(__doc__ or "").split("\n")[0]
-    )
+@running.command("benchmarks.gpu")
+def main(argv: Sequence[str] | None) -> None:
+    """The command ``python -m benchmarks.gpu``."""
+    parser = arguments.module_parser("benchmarks.gpu", __doc__)
     parser.add_argument("--minutes", type=float, default=8.0, help="for everything; default: 8")
     about = f"what is trained, a YAML file; default: {CONFIG}"
     parser.add_argument("--config", type=Path, default=CONFIG, help=about)
@@ -452,11 +452,6 @@ def _main(argv: Sequence[str] | None) -> None:
     session = Session(args.out, args.config, 60 * args.minutes, args.tiny)
     session.run(args.only)
     print(f"All results are in {args.out / 'gpu.json'}.")
-
-
-def main(argv: Sequence[str] | None = None) -> int:
-    """The command ``python -m benchmarks.gpu``; returns the exit status."""
-    return running.run("benchmarks.gpu", lambda: _main(argv))
 
 
 if __name__ == "__main__":

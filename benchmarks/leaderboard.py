@@ -10,7 +10,6 @@ the agent comes with the package.
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, chdir
 from dataclasses import dataclass
@@ -18,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from card_envs.agents.identity import hash_of_agent
-from card_envs.commands import running
+from card_envs.commands import arguments, running
 from card_envs.evaluation.benchmark import BenchmarkTables, rounded
 from card_envs.evaluation.claims import difference_from_play, first_difference, read_claim
 from card_envs.evaluation.display import with_interval
@@ -137,10 +136,10 @@ def _cell(cell: dict[str, Any]) -> str:
     return f"{cell['rank']:+.3f} `{cell['name']}`, {cell['num_players']} players"
 
 
-def _main(argv: Sequence[str] | None) -> int:
-    parser = argparse.ArgumentParser(
-        prog="python -m benchmarks.leaderboard", description=(__doc__ or "").split("\n")[0]
-    )
+@running.command("benchmarks.leaderboard")
+def main(argv: Sequence[str] | None) -> int:
+    """The command ``python -m benchmarks.leaderboard``; status 1 if a claim does not hold."""
+    parser = arguments.module_parser("benchmarks.leaderboard", __doc__)
     parser.add_argument("names", nargs="*", metavar="NAME", help="entries to play again")
     args = parser.parse_args(argv)
     known = {entry.folder.name: entry for entry in entries()}
@@ -157,12 +156,6 @@ def _main(argv: Sequence[str] | None) -> int:
     if not args.names:
         print(f"{len(known)} entries are as they should be")
     return status
-
-
-def main(argv: Sequence[str] | None = None) -> int:
-    """The command ``python -m benchmarks.leaderboard``; returns the exit status, 1 if a claim does
-    not hold."""
-    return running.run("benchmarks.leaderboard", lambda: _main(argv))
 
 
 if __name__ == "__main__":

@@ -9,7 +9,6 @@ precision. A frozen protocol is never written: what it plays is what results wer
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -18,7 +17,7 @@ from safetensors import safe_open
 from safetensors.numpy import save
 
 from card_envs.agents.shipped import pool_folder
-from card_envs.commands import running
+from card_envs.commands import arguments, running
 from card_envs.evaluation.protocol import CURRENT, FOLDER, Protocol, hash_of_play
 from card_envs.games import load_game
 from card_envs.utils.files import write_json, write_output
@@ -34,10 +33,10 @@ def halved(policy: Path) -> bytes:
         return save(tensors, file.metadata())
 
 
-def _main(argv: Sequence[str] | None) -> int:
-    parser = argparse.ArgumentParser(
-        prog="python -m benchmarks.pool", description=(__doc__ or "").split("\n")[0]
-    )
+@running.command("benchmarks.pool")
+def main(argv: Sequence[str] | None) -> int:
+    """The command ``python -m benchmarks.pool``; status 1 if another play is pinned."""
+    parser = arguments.module_parser("benchmarks.pool", __doc__)
     parser.add_argument("--write", action="store_true", help="pin the hashes in the draft")
     args = parser.parse_args(argv)
     protocol = Protocol.load()
@@ -59,12 +58,6 @@ def _main(argv: Sequence[str] | None) -> int:
     if args.write:
         write_json(path, declared)
     return int(changed > 0 and not args.write)
-
-
-def main(argv: Sequence[str] | None = None) -> int:
-    """The command ``python -m benchmarks.pool``; returns the exit status, 1 if the pool's play is
-    not what is pinned."""
-    return running.run("benchmarks.pool", lambda: _main(argv))
 
 
 if __name__ == "__main__":
