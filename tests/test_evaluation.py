@@ -648,7 +648,7 @@ def test_results_are_written_though_they_cannot_be_shown(which, tmp_path, monkey
     def fail(content):
         raise OSError("the disk is full")
 
-    monkeypatch.setattr(display, "_print", fail)
+    monkeypatch.setattr(display, "print_content", fail)
     players = SCRIPTED.min_players
     words = [SCRIPTED.id, "--agents", "heuristic", *["random"] * (players - 1)]
     if which == "tournament":
