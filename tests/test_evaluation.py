@@ -9,9 +9,11 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
+import scipy.optimize
 from helpers import ALL_GAMES, EACH_GAME
 from tiny_runs import SCRIPTED, SMALL, policy_file
 
@@ -33,6 +35,7 @@ from card_envs.evaluation import (
     tables_of,
 )
 from card_envs.evaluation.deals import MatchResults
+from card_envs.evaluation.deviation import estimate_deviation_ratings
 from card_envs.utils import extras, files
 from training import evaluate as evaluate_module
 from training import tournament as tournament_module
@@ -462,6 +465,38 @@ def test_copies_of_an_agent_do_not_move_deviation_ratings(seed):
     again = deviation_ratings(payoffs[np.ix_(with_copies, with_copies)])
     np.testing.assert_allclose(again, ratings[with_copies], atol=1e-6)
     assert ratings.max() == pytest.approx(0.0, abs=1e-6)
+
+
+def test_deviation_ratings_where_the_solver_finds_no_mixture_at_last():
+    """The bounds of settled agents then leave a single mixture, and rounding not even that."""
+    drawn = np.random.default_rng(578).uniform(-0.5, 0.5, (10, 10))
+    with_copies = [*range(10), *range(0, 10, 2)]
+    ratings = deviation_ratings(drawn - drawn.T)
+    again = deviation_ratings((drawn - drawn.T)[np.ix_(with_copies, with_copies)])
+    np.testing.assert_allclose(again, ratings[with_copies], atol=1e-6)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_deviation_ratings_are_exact(seed):
+    """Of 15 agents without ties there is a single best mixture: what each gets against it."""
+    drawn = np.random.default_rng(seed).uniform(-0.5, 0.5, (15, 15))
+    ratings = deviation_ratings(drawn - drawn.T)
+    shares, off = scipy.optimize.nnls(np.r_[drawn - drawn.T, np.ones((1, 15))], np.r_[ratings, 1.0])
+    assert off < 1e-9
+    assert ratings.max() == 0.0
+    assert shares @ ratings == pytest.approx(0.0, abs=1e-9)
+
+
+def test_similar_samples_take_few_linear_programs(monkeypatch):
+    """Intervals come from 50 samples; here the first agent is the best in nearly all of them."""
+    rng = np.random.default_rng(0)
+    drawn = np.array([0.3, 0.1, 0.0, 0.0])[:, None, None] + rng.choice([-0.5, 0.5], (4, 4, 100))
+    solve = Mock(wraps=scipy.optimize.linprog)
+    monkeypatch.setattr(scipy.optimize, "linprog", solve)
+    estimates = estimate_deviation_ratings(drawn - drawn.transpose(1, 0, 2), rng)
+    assert [estimate.mean == 0.0 for estimate in estimates] == [True, False, False, False]
+    assert all(estimate.low < estimate.mean < 0.0 for estimate in estimates[1:])
+    assert solve.call_count <= 5
 
 
 def test_ten_copies_move_elo_and_no_deviation_rating():

@@ -184,10 +184,11 @@ class BenchmarkTables:
         """The agent with members that are drawn for each deal, without replacement while there are
         enough, and sit to the agent's left in the order in which they were drawn."""
         drawn = _draws(self._seeds, len(self.members), players - 1)
+        in_order = np.sort(drawn, axis=1)  # of the pool
         ranks = np.zeros(len(self._seeds))
         names = list(self.members)
-        for chosen in np.unique(np.sort(drawn, axis=1), axis=0):
-            deals = np.flatnonzero((np.sort(drawn, axis=1) == chosen).all(axis=1))
+        for chosen in np.unique(in_order, axis=0):
+            deals = np.flatnonzero((in_order == chosen).all(axis=1))
             # The member that is k-th in the pool's order sits where it was drawn.
             seats = 1 + np.argsort(drawn[deals], axis=1, kind="stable")
             orders = np.hstack([np.zeros((len(deals), 1), np.int64), seats])

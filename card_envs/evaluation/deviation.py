@@ -16,7 +16,9 @@ from card_envs.utils.extras import import_extra
 
 # What the solver's numbers may be off by: less than results of thousands of deals differ.
 _TOLERANCE = 1e-9
-# Enough for a standard error; each takes a few linear programs.
+# What shares and payoffs must differ from 0 by for a mixture to be known as the only best one.
+_CLEAR = 1e-6
+# Enough for a standard error.
 _BOOTSTRAPS = 50
 
 
@@ -37,11 +39,24 @@ def deviation_ratings(payoffs: NDArray[np.float64]) -> NDArray[np.float64]:
         ValueError: The payoffs are not square and antisymmetric.
         MissingExtraError: scipy is not installed.
     """
-    optimize = import_extra("scipy.optimize", "evaluation")
     count = len(payoffs)
     if payoffs.shape != (count, count) or not np.allclose(payoffs, -payoffs.T, equal_nan=False):
         raise ValueError("payoffs must be a square antisymmetric matrix")
-    ratings = np.zeros(count)
+    return _ratings(payoffs, [])
+
+
+def _ratings(
+    payoffs: NDArray[np.float64], mixtures: list[NDArray[np.bool_]]
+) -> NDArray[np.float64]:
+    """The deviation ratings; ``mixtures`` tells who is in the best mixture of similar payoffs, each
+    bool (agents,). They are tried before a linear program is solved, and what it finds is added."""
+    for members in mixtures:
+        ratings = _ratings_against(payoffs, members)
+        if ratings is not None:
+            return ratings
+    optimize = import_extra("scipy.optimize", "evaluation")
+    count = len(payoffs)
+    shares, ratings = np.zeros((2, count))
     is_open = np.ones(count, bool)
     while is_open.any():
         # The unknowns: each agent's share of the mixture, and the most that an open agent gets.
@@ -53,6 +68,15 @@ def deviation_ratings(payoffs: NDArray[np.float64]) -> NDArray[np.float64]:
             b_eq=[1.0],
             bounds=[(0.0, None)] * count + [(None, None)],
         )
+        if not found.success:  # the last mixture is the only one left, but for rounding
+            ratings[is_open] = (payoffs @ shares)[is_open]
+            break
+        shares = found.x[:-1]
+        members = shares > _CLEAR
+        of_only = _ratings_against(payoffs, members)
+        if of_only is not None:
+            mixtures.append(members)
+            return of_only
         # A multiplier tells that no best mixture gives the agent less.
         multipliers = np.where(is_open, -found.ineqlin.marginals, 0.0)
         settled = multipliers >= min(_TOLERANCE, multipliers.max())
@@ -60,6 +84,28 @@ def deviation_ratings(payoffs: NDArray[np.float64]) -> NDArray[np.float64]:
         ratings[settled] = found.x[-1]
         is_open &= ~settled
     return np.minimum(ratings, 0.0) + 0.0  # no -0.0
+
+
+def _ratings_against(
+    payoffs: NDArray[np.float64], members: NDArray[np.bool_]
+) -> NDArray[np.float64] | None:
+    """What each agent gets against the best mixture if it is the only one and mixes just these
+    agents, bool (agents,); else None.
+
+    Each of them then gets 0 against it and any other agent less, so that every best mixture is of
+    these agents and gives each of them 0.
+    """
+    count = members.sum()
+    equations = np.r_[payoffs[np.ix_(members, members)], np.ones((1, count))]
+    shares, _, rank, _ = np.linalg.lstsq(equations, np.r_[np.zeros(count), 1.0], rcond=_CLEAR)
+    ratings = payoffs[:, members] @ shares
+    is_only = (
+        rank == count
+        and shares.min() > _CLEAR
+        and np.abs(ratings[members]).max() <= _TOLERANCE
+        and ratings[~members].max(initial=-1.0) < -_CLEAR
+    )
+    return np.where(members, 0.0, ratings) if is_only else None
 
 
 def estimate_deviation_ratings(
@@ -80,11 +126,12 @@ def estimate_deviation_ratings(
     if np.isnan(payoffs).any():
         return None
     deals = payoffs.shape[-1]
-    ratings = deviation_ratings(payoffs.mean(axis=-1)).tolist()
+    mixtures: list[NDArray[np.bool_]] = []
+    ratings = _ratings(payoffs.mean(axis=-1), mixtures).tolist()
     if deals < FEWEST_VALUES:
         return [MeanEstimate(rating, None, None) for rating in ratings]
     samples = [
-        deviation_ratings(payoffs[..., rng.integers(deals, size=deals)].mean(axis=-1))
+        _ratings(payoffs[..., rng.integers(deals, size=deals)].mean(axis=-1), mixtures)
         for _ in range(_BOOTSTRAPS)
     ]
     half = student(deals - 1) * (deals / (deals - 1)) ** 0.5 * np.std(samples, axis=0, ddof=1)
