@@ -79,10 +79,10 @@ def play(game: Game, agent: Agent, num_players: int, seeds: NDArray[np.uint64]) 
             observed[key] = observed.get(key, 0) + 1
         actions = checked_actions(agent, turn, agent.act)
         for i, action in zip(running.tolist(), actions.tolist(), strict=True):
-            before = _round_of(game, states, i)
+            before = game.round_of(states, i)
             game.rules.step(states, i, action)
             is_over = states["terminated"][i] or states["truncated"][i]
-            rounds[i] += not is_over and _round_of(game, states, i) != before
+            rounds[i] += not is_over and game.round_of(states, i) != before
         running = np.flatnonzero((states["terminated"] | states["truncated"]) == 0)
     times = np.array(list(observed.values()))
     return Played(
@@ -92,10 +92,6 @@ def play(game: Game, agent: Agent, num_players: int, seeds: NDArray[np.uint64]) 
         float(times[times > 1].sum() / times.sum()),
         states["truncated"].astype(np.bool_),
     )
-
-
-def _round_of(game: Game, states: NDArray[np.void], i: int) -> int:
-    return 0 if game.round_of is None else int(game.round_of(states, i))
 
 
 def lengths_and_choices(game: Game, name: str, num_players: int, games: int) -> dict[str, Any]:

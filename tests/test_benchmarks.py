@@ -312,7 +312,7 @@ def test_games_are_those_of_the_environment():
         before, numbers = len(legal), []
         while actions := env.legal_actions():
             legal.append(len(actions))
-            numbers.append(int(SCRIPTED.round_of(env.states, 0)) if SCRIPTED.round_of else 0)
+            numbers.append(int(SCRIPTED.round_of(env.states, 0)))
             if len(actions) > 1:
                 seen.append(env.observe(env.agent_selection)["observation"].tobytes())
             env.step(choose(agent, SCRIPTED, env.states))

@@ -35,8 +35,7 @@ def calls_at(
     if game.write_state is not None:
         out = np.zeros(game.state_fields.size, np.float32)
         yield "write_state", game.write_state, (states, 0, player, out)
-    if game.round_of is not None:
-        yield "round_of", game.round_of, (states, 0)
+    yield "round_of", game.round_of, (states, 0)
     if game.outlook is not None:
         yield "outlook", game.outlook, (states, 0, player)
     if is_over(states):
@@ -54,8 +53,8 @@ def test_kernels_allocate_nothing(game, num_players):
     for seed in SEEDS:
         past = None
         for states in walk(game, num_players, seed, decisions=60):
-            if past is not None and game.round_of is not None:
-                past = past if game.round_of(past, 0) == game.round_of(states, 0) else None
+            if past is not None and game.round_of(past, 0) != game.round_of(states, 0):
+                past = None
             for _, kernel, arguments in calls_at(game, states, past):
                 if not kernel.nopython_signatures:  # type: ignore[attr-defined]
                     kernel(*arguments)

@@ -22,17 +22,13 @@ DECISIONS = 150 if COMPILED else 40
 ROLLOUTS = 16 if COMPILED else 4
 
 
-def round_of(game: Game, states: np.ndarray) -> int:
-    return 0 if game.round_of is None else game.round_of(states, 0)
-
-
 def course_of(game: Game, num_players: int, seed: int):
     """Positions of a game at random, each with what has been done in the round before."""
     rng = np.random.default_rng(seed)
     states = begin(game, num_players, seed, max_steps=DECISIONS)
     past: list[PastDecision] = []
     while not is_over(states):
-        past = [one for one in past if round_of(game, one.states) == round_of(game, states)]
+        past = [one for one in past if game.round_of(one.states, 0) == game.round_of(states, 0)]
         yield states, past
         action = int(rng.choice(np.flatnonzero(mask_of(game, states))))
         past.append(PastDecision(copy_of(game, states), action))
@@ -190,7 +186,7 @@ def test_a_follower_remembers_what_others_did_in_the_round(game):
         rng = np.random.default_rng(seed)
         while not is_over(states):
             expected = [
-                one for one in expected if round_of(game, one.states) == round_of(game, states)
+                one for one in expected if game.round_of(one.states, 0) == game.round_of(states, 0)
             ]
             player = states["current_player"][0]
             follower.decide(turn_of(game, states, np.array([0]), agent.view))

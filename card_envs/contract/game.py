@@ -54,6 +54,12 @@ def no_heuristic(states, i):
     return -1
 
 
+@jit
+def only_round(states, i):
+    """The round of a game that is a single one."""
+    return 0
+
+
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Game:
     """All that the other rooms need of a game; its rules are kernels in its own modules.
@@ -97,8 +103,9 @@ class Game:
     state_fields: Fields = None  # type: ignore[assignment]
     write_state: Callable[..., None] | None = None
     #: For search to stop at the end of a round: ``round_of(states, i)``, a number that changes with
-    #: it, and ``outlook(states, i, player)``, the rank reward that the standing then promises.
-    round_of: Callable[..., int] | None = None
+    #: it (default: a game is one round), and ``outlook(states, i, player)``, the rank reward that
+    #: the standing then promises.
+    round_of: Callable[..., int] = only_round
     outlook: Callable[..., float] | None = None
     #: For search to choose worlds by what others have done: ``look_back(past, k, states, i, worlds,
     #: j)``. ``past[k]`` is the game ``states[i]`` as it was before an earlier decision of the same

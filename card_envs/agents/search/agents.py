@@ -348,7 +348,7 @@ class SearchFollower(Follower):
         """Remember the decision, and forget those of earlier rounds."""
         if self._game is None:
             return
-        number = self._round_of(states, i)
+        number = self._game.round_of(states, i)
         if i not in self._past or self._past[i][0] != number:
             self._past[i] = (number, deque(maxlen=_MOST_REMEMBERED))
         self._past[i][1].append(PastDecision(_copy_state(states, i), action))
@@ -361,15 +361,15 @@ class SearchFollower(Follower):
         """Like ``SearchAgent.search``, in worlds weighted by what others have done."""
         if self._game is None:
             return self._agent.search(turn)
-        past = [self._seen_in(turn.states, i) for i in turn.indices.tolist()]
+        past = [self._seen_in(self._game, turn.states, i) for i in turn.indices.tolist()]
         return self._agent.search_after(turn, past)
 
-    def _seen_in(self, states: NDArray[np.void], i: int) -> list[PastDecision]:
+    def _seen_in(self, game: Game, states: NDArray[np.void], i: int) -> list[PastDecision]:
         """The latest decisions in this round by others than the player to move.
 
         A game that was redrawn has another seed: its past no longer agrees with its cards.
         """
-        if i not in self._past or self._past[i][0] != self._round_of(states, i):
+        if i not in self._past or self._past[i][0] != game.round_of(states, i):
             return []
         player, seed = states["current_player"][i], states["seed"][i]
         seen = [
@@ -378,10 +378,6 @@ class SearchFollower(Follower):
             if one.states["current_player"][0] != player and one.states["seed"][0] == seed
         ]
         return seen[-_MOST_PAST:]
-
-    def _round_of(self, states: NDArray[np.void], i: int) -> int:
-        assert self._game is not None
-        return 0 if self._game.round_of is None else self._game.round_of(states, i)
 
     def end(self, states: NDArray[np.void], i: int, loser: int | None = None) -> None:
         """Forget the game."""

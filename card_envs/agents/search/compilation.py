@@ -11,7 +11,7 @@ from functools import cache
 from typing import Any
 
 from card_envs.agents.search.likely_worlds import log_likelihood, no_look_back, weigh_worlds
-from card_envs.agents.search.rollouts import no_outlook, no_round, play_on, propose, search_games
+from card_envs.agents.search.rollouts import no_outlook, play_on, propose, search_games
 from card_envs.contract.game import Game
 from card_envs.kernels.jit import specialize
 
@@ -23,7 +23,7 @@ def compile_search(
     """``search_games`` by a method, compiled for a game; always the same function."""
     namespace = {
         **game.namespace,
-        "round_of": game.round_of or no_round,
+        "round_of": game.round_of,
         "outlook": game.outlook or no_outlook,
         "look_back": game.look_back or no_look_back,
         "HAS_HEURISTIC": game.heuristic is not None,

@@ -220,12 +220,6 @@ def count_likely(logits, action_mask, min_probability):
 
 
 @jit
-def no_round(states, i):
-    """The placeholder for a game without rounds."""
-    return 0
-
-
-@jit
 def no_outlook(states, i, player):
     """The placeholder for a game without ``outlook``."""
     return 0.0
