@@ -89,7 +89,7 @@ def take_turn(page, rng, click):
 
 
 def check_fits(page):
-    """Nothing is wider than the page."""
+    """Nothing is wider than the page, and what is known in words no wider than its box."""
     wide = page.evaluate(
         "() => document.documentElement.scrollWidth <= innerWidth ? [] :"
         "[...document.querySelectorAll('body *')]"
@@ -97,6 +97,23 @@ def check_fits(page):
         ".map((element) => element.outerHTML.slice(0, 100))"
     )
     assert not wide, f"the page can be scrolled sideways: {wide}"
+    assert page.evaluate(
+        "() => [...document.querySelectorAll('.known .scroll:has(.words)')]"
+        ".every((box) => box.scrollWidth <= box.clientWidth)"
+    )
+
+
+def check_hints_cover_no_name(page):
+    """Where a hint is on a zone or a card, the zone's name can still be read."""
+    covered = page.evaluate(
+        "() => [...document.querySelectorAll('.table [data-hint]')].filter((e) => {"
+        "  const name = e.closest('.zone').querySelector('h3:not(:empty)');"
+        "  const { position, top } = getComputedStyle(e, '::after');"
+        "  return name && position === 'absolute' &&"
+        "    e.getBoundingClientRect().top + parseFloat(top) < name.getBoundingClientRect().bottom;"
+        "}).map((e) => e.outerHTML.slice(0, 100))"
+    )
+    assert not covered
 
 
 def check_accessible(page):

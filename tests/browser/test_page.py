@@ -14,6 +14,7 @@ from clicker import (
     begin,
     check_accessible,
     check_fits,
+    check_hints_cover_no_name,
     click_left,
     is_over,
     settle,
@@ -179,6 +180,7 @@ def test_hint_and_undo(visit, serve, screenshot, game):
     page.get_by_role("button", name="Hint").click()
     page.locator(".advice").wait_for()
     check_accessible(page)
+    check_hints_cover_no_name(page)
     screenshot(page, f"hint-{game.id}")
     before = [page.locator(part).inner_text() for part in (".board .table", ".decide")]
     moves = step_of(page)
@@ -274,6 +276,7 @@ def test_an_open_table_is_sent_as_a_link_and_analysed(visit, serve, screenshot, 
     other.get_by_role("button", name="Most disputed decisions").click()
     other.locator(".opinion .disputes ol, .opinion > p").first.wait_for()
     screenshot(other, f"replay-{game.id}")
+    check_hints_cover_no_name(other)
     check_accessible(other)
     jump = other.locator(".disputes ol button")
     if jump.count():

@@ -51,7 +51,9 @@ export function markHints(root, { choice, opinions }) {
   }
   for (const [key, { share, value, isChosen }] of marks) {
     const name = CSS.escape(key);
-    const element = root.querySelector(`[data-at="${name}"]`) ?? root.querySelector(`[data-zone="${name}"]`) ?? root.querySelector(`.decide [data-key="${name}"]`);
+    const zone = `[data-zone="${name}"]`; // its name, if it has one
+    const selectors = [`[data-at="${name}"]`, `${zone} > h3:not(:empty)`, zone, `.decide [data-key="${name}"]`];
+    const element = selectors.map((selector) => root.querySelector(selector)).find(Boolean);
     if (!element || (value === -Infinity && share < 0.005 && !isChosen)) continue;
     element.dataset.hint = value > -Infinity ? signed(value, 2) : percent(Math.min(share, 1));
     element.classList.toggle("hinted", isChosen);

@@ -65,9 +65,9 @@ function drawSeat(seat, style, options, isOwn = false) {
   );
 }
 
-/** The seat's occupant; someone who looks through another player's eyes is not that player. */
+/** The seat's occupant; a person at no seat learns by number whose view of the table it is. */
 function nameOf(seat, { isPerson }) {
-  return seat.label === "you" && !isPerson ? `Player ${seat.player}, whose eyes you have` : capitalized(seat.label);
+  return seat.label === "you" && !isPerson ? `You are player ${seat.player}` : capitalized(seat.label);
 }
 
 function drawCounter(name, value, style) {
