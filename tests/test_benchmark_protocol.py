@@ -35,9 +35,12 @@ CE_1 = Protocol.load("ce-1")
 GAME = min((g for g in ALL_GAMES if g.max_players > 2), key=lambda game: game.num_actions)
 #: Another, of two players.
 DUEL = min((g for g in ALL_GAMES if g.max_players == 2), key=lambda game: game.num_actions)
-MEMBERS = ("random", "search:4,policy=random,candidates=2")
-POOL = Pool(MEMBERS, "0" * 64)
-TINY = Protocol("ce-1", "draft", 7, 6, 2, {GAME.name: POOL, DUEL.name: POOL})
+MEMBERS = ("random", "ppo")
+TINY_POOLS = {
+    GAME.name: Pool(MEMBERS, "0" * 64),
+    DUEL.name: Pool(("random", "search:4,policy=random,candidates=2"), "0" * 64),
+}
+TINY = Protocol("ce-1", "draft", 7, 6, 2, TINY_POOLS)
 CODE = """
 def first_legal(observation, action_mask):
     return action_mask.argmax(axis=1)
@@ -87,8 +90,9 @@ def test_scores_are_those_of_the_tables_played_one_by_one(game):
                 for n, rank in zip(sizes, ranks, strict=True):
                     assert row.by_num_players[n] == pytest.approx(estimate_mean(rank))
                 assert row.rank == pytest.approx(estimate_mean(np.mean(ranks, axis=0)))
-    assert [row.name for row in result.among] == [*MEMBERS, *[MIXED] * (game is GAME)]
-    assert [row.name for row in result.gains] == [*MEMBERS]
+    members = TINY.pool(game).members
+    assert [row.name for row in result.among] == [*members, *[MIXED] * (game is GAME)]
+    assert [row.name for row in result.gains] == [*members]
     assert result.rank.mean == pytest.approx(np.mean([row.rank.mean for row in result.among]))
     assert result.among[0].rank.mean == pytest.approx(0.0)  # among copies of itself
     data = result.to_json()
@@ -306,7 +310,7 @@ def test_the_pool_comes_with_the_package(game):
 def test_another_member_deal_or_action_is_another_hash(tmp_path):
     hashes = {hash_of_play(TINY, GAME)}
     assert hash_of_play(TINY, GAME) in hashes
-    pools = [MEMBERS[::-1], ("random", "search:8,policy=random,candidates=2")]
+    pools = [MEMBERS[::-1], MEMBERS[1:]]
     others = [replace(TINY, pools={GAME.name: Pool(names, "")}) for names in pools]
     others += [replace(TINY, **change) for change in ({"seed": 8}, {"deals": 7}, {"name": "ce-2"})]
     hashes |= {hash_of_play(other, GAME) for other in others}

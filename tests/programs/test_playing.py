@@ -381,8 +381,10 @@ def run(behaviour, then):
     "number",
     [
         signal.SIGKILL,
-        signal.SIGTERM,
-        *(pytest.param(n, marks=pytest.mark.slow) for n in (signal.SIGINT, signal.SIGHUP)),
+        *(
+            pytest.param(n, marks=pytest.mark.slow)
+            for n in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
+        ),
     ],
 )
 def test_a_run_that_is_killed_takes_its_programs_along(number, mark):
@@ -397,9 +399,11 @@ def test_a_run_that_is_killed_takes_its_programs_along(number, mark):
 @pytest.mark.parametrize(
     "end",
     [
-        "pass",
         "os._exit(1)",
-        *(pytest.param(end, marks=pytest.mark.slow) for end in ("raise ValueError", "sys.exit()")),
+        *(
+            pytest.param(end, marks=pytest.mark.slow)
+            for end in ("pass", "raise ValueError", "sys.exit()")
+        ),
     ],
 )
 def test_a_run_that_ends_takes_its_programs_along(end, mark):

@@ -71,7 +71,7 @@ def test_without_memory_it_shows_what_is_visible_at_this_moment(num_players):
     """The rules file: outer cards in the first observation of a round, the drawn card while its
     player decides on it, a peeked card in their next observation, and then no more."""
     shown = {"outer": 0, "peeked": 0, "drawn": 0, "nothing": 0}
-    for seed in range(40):
+    for seed in range(80 // num_players):
         visible: list[dict[int, str]] = []
         this_round = -1
         states = begin(GAME, num_players, seed, rounds=3)

@@ -130,7 +130,7 @@ def test_the_rules_show_what_beats_what():
 def test_no_hidden_card_shows_before_the_first_trick_and_in_requests():
     """The phases that are rare in the positions of the shared tests."""
     redrawn = dict.fromkeys([EXCHANGE, ANSWER], 0)
-    for number, states in game_states(range(4), 5, target_score=8):
+    for number, states in game_states(range(2), 5, target_score=8):
         phase = int(states["phase"][0])
         for player in range(5) if phase in redrawn else ():
             other = copy_of(GAME, states)
@@ -144,7 +144,7 @@ def test_no_hidden_card_shows_before_the_first_trick_and_in_requests():
 def test_without_memory_nothing_that_is_remembered_shows():
     """But for the hands that are shown when the game is over."""
     changed = 0
-    for number, states in game_states(range(4), 5, target_score=8):
+    for number, states in game_states(range(2), 5, target_score=8):
         if states["terminated"][0]:
             continue
         other = copy_of(GAME, states)
