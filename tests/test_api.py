@@ -24,6 +24,7 @@ from helpers import (
     ALL_GAMES,
     EACH_GAME,
     FEW_GAMES,
+    SEARCHED,
     TABLES,
     agents_of,
     begin,
@@ -91,18 +92,16 @@ def test_pettingzoo_seed(game, num_players, constructor):
     pettingzoo.test.seed_test(lambda: make(num_players=num_players), num_cycles=50)
 
 
-@both_constructors
 @tables
-def test_pettingzoo_render(game, num_players, constructor, monkeypatch):
+def test_pettingzoo_render(game, num_players, monkeypatch):
     monkeypatch.setenv("SDL_VIDEODRIVER", "dummy")
     monkeypatch.setattr("card_envs.render.renderer.FPS", 1000)  # a window waits between pictures
-    make = getattr(module_of(game), constructor)
 
     def is_table(text: str) -> bool:
         return isinstance(text, str) and len(text.splitlines()) > 2
 
     pettingzoo.test.render_test(
-        partial(make, num_players=num_players), custom_tests={"ansi": is_table}
+        partial(module_of(game).env, num_players=num_players), custom_tests={"ansi": is_table}
     )
 
 
@@ -583,8 +582,15 @@ def seat_settings(game: Game) -> list[dict[str, Any]]:
     return settings
 
 
+# They know nothing of the game: `make test` plays all settings of two games, and the first, at one
+# table size and at all, of each.
 SEATS = [
-    pytest.param(game, setting, id=f"{game.id}-{k}")
+    pytest.param(
+        game,
+        setting,
+        id=f"{game.id}-{k}",
+        marks=() if game in SEARCHED or k < 2 else pytest.mark.slow,
+    )
     for game in ALL_GAMES
     for k, setting in enumerate(seat_settings(game))
 ]

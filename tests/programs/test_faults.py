@@ -450,7 +450,9 @@ def test_nothing_is_left_when_a_guard_is_stopped_or_killed(mark, which, number):
 
 
 @on_linux
-@pytest.mark.parametrize("which", [0, 1], ids=["outer", "inner"])
+@pytest.mark.parametrize(
+    "which", [0, pytest.param(1, marks=pytest.mark.slow)], ids=["outer", "inner"]
+)
 def test_nothing_is_left_when_a_guard_is_stopped_and_the_run_is_killed(mark, which):
     code = f"""
 import os, signal, sys, time
