@@ -58,7 +58,7 @@ def arguments_of(game, template, observation_dtype=np.float32):
         "returns": array(np.float64, 2),
         "skip_forced": types.boolean,
         "is_followed": array(np.bool_),
-        "out": array(np.float32, 1 if template is templates.play_out else 2),
+        "out": array(np.float32) if template is templates.play_out else array(np.uint8, 2, "F"),
         "options": types.UniTuple(whole, len(game.options)),
         "observation": array(observation_dtype, 2, "F"),
         "action_mask": array(np.int8, 2, "F"),

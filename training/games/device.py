@@ -131,15 +131,14 @@ class DeviceGames(Games):
             ("players", (count,), np.int64),
             ("observation", (count, game.fields.size), np.uint8),
             ("action_mask", (count, game.num_actions), np.int8),
-            ("state", (count, self.with_state * game.state_fields.size), np.uint8),
+            *([("state", (count, game.state_fields.size), np.uint8)] if self.with_state else []),
         ):
             self._arrays[name] = place.put(np.zeros(shape, dtype))
             self._tensors[name] = place.tensor(self._arrays[name])
         own = self._tensors
         own["is_present"].fill_(True)
-        self.observation, self.state, self.action_mask = (
-            own[name] for name in ("observation", "state", "action_mask")
-        )
+        self.observation, self.action_mask = own["observation"], own["action_mask"]
+        self.state = own["state"] if self.with_state else self.observation[:, :0]
         self.players, self.waiting = own["players"], own["waiting"]
         self.rewards, self.ended, self.cut = own["rewards"], own["ended"], own["cut"]
         self._asked: list[tuple[torch.Tensor, int, NetworkAgent, list[Any]]] = []
@@ -232,7 +231,7 @@ class DeviceGames(Games):
         seen = arrays["observation"], arrays["action_mask"]
         given = arrays["states"], *self.view.codes, *seen
         place.run(self.game, observe_games, len(self.all), *given)
-        if self.state.shape[1]:
+        if self.with_state:
             of_states = (arrays[name] for name in ("states", "indices", "players", "state"))
             place.run(self.game, write_states, len(self.all), *of_states)
 
@@ -276,7 +275,7 @@ class DeviceGames(Games):
         for row, (i, player) in zip(observation, seats.tolist(), strict=True):
             game.observe(states, i, player, *self.view.codes, row)
         seen = [observation]
-        if self.state.shape[1]:
+        if self.with_state:
             seen.append(np.zeros((len(seats), game.state_fields.size), np.float32))
             places = np.ascontiguousarray(seats.T)
             write_full_states(game, states, places[0], places[1], seen[1])

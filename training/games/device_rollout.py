@@ -18,6 +18,8 @@ from numpy.typing import NDArray
 from training.games.device import DeviceGames
 from training.games.tables import LEARNER
 
+_BATCH = 2**16  #: decisions that are valued at once
+
 #: Draws actions (N,) for inputs (N, D + S) and action masks (N, A), with their log probabilities.
 Choice = Callable[[torch.Tensor, torch.Tensor], tuple[torch.Tensor, torch.Tensor]]
 #: Values (M,) of inputs (M, D + S).
@@ -97,9 +99,10 @@ class DeviceRollout:
         self._bootstrap(values)
         flat = self._units[seats:].flatten(0, 1)
         # In large batches, since nothing changes the weights within a rollout.
-        out = self.value[seats:].view(-1)
-        for part in torch.arange(len(flat), device=flat.device).split(2**16):
-            out[part] = values(self._inputs(flat[part]))
+        for out, units in zip(
+            self.value[seats:].view(-1).split(_BATCH), flat.split(_BATCH), strict=True
+        ):
+            out.copy_(values(self._inputs(units)))
         games.check()
         return int(self.is_own[seats:].sum())
 
