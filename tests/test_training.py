@@ -632,7 +632,7 @@ def contents(run: Run) -> tuple[bytes, list, dict]:
 @pytest.mark.parametrize(
     ("game", "overrides"),
     [
-        pytest.param(SMALL, [], id="small"),
+        pytest.param(SMALL, [], id="small", marks=pytest.mark.slow),
         pytest.param(SCRIPTED, ["ema_decay=0.5", "ppo.kl_coef=0.1"], id="averages"),
         pytest.param(
             SCRIPTED,
