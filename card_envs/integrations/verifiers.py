@@ -1,8 +1,7 @@
 """Verifiers: deals of a game as tasks, and one seat of the table as the environment's agent.
 
 Needs ``pip install 'card_envs[verifiers]'``. Verifiers finds a taskset by the name of a top-level
-module: one of your own imports :class:`CardTaskset` and :class:`CardTable`, and names them in its
-``__all__``.
+module: one of your own imports the classes of this module's ``__all__`` and names them in its own.
 """
 
 from __future__ import annotations
@@ -19,9 +18,11 @@ from card_envs.utils.extras import import_extra
 if not TYPE_CHECKING:
     import_extra("verifiers.v1", "verifiers")
 import verifiers.v1 as vf
+from openai import AsyncOpenAI
 from pydantic import model_validator
+from verifiers.v1.dialects.chat import message_to_wire
 
-__all__ = ["CardTable", "CardTaskset"]
+__all__ = ["CardPlayer", "CardTable", "CardTaskset"]
 
 
 class CardTasksetConfig(vf.TasksetConfig):  # type: ignore[misc]
@@ -86,11 +87,36 @@ class CardTaskset(vf.Taskset[CardTask, CardTasksetConfig]):  # type: ignore[misc
                 yield CardTask(CardTaskData(name=name, deal=deal, seat=seat), config.task)
 
 
+class CardPlayer(vf.Harness[vf.HarnessConfig]):  # type: ignore[misc]
+    """Asks for a reply to the conversation, in this process: verifiers' own start one a turn."""
+
+    APPENDS_SYSTEM_PROMPT = SUPPORTS_RESUME = True
+    EXECUTES_CODE = NEEDS_CONTAINER = False
+
+    async def launch(
+        self,
+        ctx: vf.ModelContext,
+        trace: vf.Trace,
+        runtime: vf.Runtime,
+        endpoint: str,
+        secret: str,
+        mcp_urls: dict[str, str],
+        data: CardTaskData,
+    ) -> vf.ProgramResult:
+        """One turn of the model, which verifiers records at the endpoint."""
+        system, conversation = self.resolve_prompt(data)
+        messages = [{"role": "system", "content": system}] if system else []
+        messages += map(message_to_wire, conversation)
+        async with AsyncOpenAI(base_url=endpoint, api_key=secret, timeout=None) as client:
+            await client.chat.completions.create(model=ctx.model, messages=messages)
+        return vf.ProgramResult(exit_code=0, stdout="", stderr="")
+
+
 class CardTableConfig(vf.EnvConfig):  # type: ignore[misc]
     """Who plays: ``--env.player.KEY VALUE``."""
 
-    player: vf.AgentConfig = vf.AgentConfig(harness={"id": "null"}, runtime=vf.SubprocessConfig())
-    """The model, which only talks unless it has another harness."""
+    player: vf.AgentConfig = vf.AgentConfig(runtime=vf.SubprocessConfig())
+    """The model; its harness is ``CardPlayer`` unless it has another."""
 
 
 class CardTable(vf.Env[CardTableConfig]):  # type: ignore[misc]

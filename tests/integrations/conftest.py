@@ -7,6 +7,7 @@ from importlib.util import find_spec
 # The module that a tool is imported as.
 _TOOLS = {
     "agilerl": "agilerl",
+    "kaggle": "kaggle_environments",
     "openenv": "openenv",
     "openspiel": "pyspiel",
     "rllib": "ray",

@@ -129,7 +129,7 @@ def test_there_is_a_limit_to_sessions(address):
             four.reset(seed=1)
 
 
-@pytest.mark.parametrize("game", FEW_GAMES)
+@pytest.mark.parametrize("game", [param for param in FEW_GAMES if not param.marks])
 def test_nothing_hidden_is_told(game):
     env = CardEnvironment(game.name, opponents="random", **kit_of(game).short_options)
     changed = 0
@@ -171,7 +171,7 @@ def test_the_state_does_not_tell_the_seed(address):
         ({"opponents": "cmd:rm"}, "reset takes seed and episode_id, got opponents"),
         ({"num_players": 5, "game": "x"}, "reset takes seed and episode_id, got game, num_players"),
         ({"seed": 2**64}, "seed"),
-        ({"seed": "x"}, "seed"),
+        ({"seed": "x"}, "Seed must be"),
     ],
 )
 def test_bad_arguments_of_reset_are_refused(address, arguments, message):
@@ -201,7 +201,7 @@ def test_requests_without_a_session_get_a_clear_answer(address):
         {"detail": "reset takes seed and episode_id, got num_players"},
     )
     answer = requests.post(f"{address}/reset", json={"seed": 1}, timeout=60)
-    assert answer.json()["observation"]["text"].startswith("You are player")
+    assert answer.json()["observation"]["text"].startswith(f"You play {GAME.title}")
     assert requests.get(f"{address}/state", timeout=60).json()["seat"] is None
     assert requests.get(f"{address}/metadata", timeout=60).json()["name"] == GAME.id
 

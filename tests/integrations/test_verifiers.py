@@ -10,16 +10,15 @@ import os
 import re
 import subprocess
 import sys
-import threading
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 import verifiers
+import verifiers.v1 as vf
 from helpers import ALL_GAMES, kit_of
+from integrations.endpoint import legal_answer, serve_model
 from integrations.pages import PAGES, run_page
-from verifiers.v1.agent import Segment
 from verifiers.v1.types import AssistantMessage
 from verifiers.v1.utils.loaders import load_environment, resolve_env_config
 
@@ -47,12 +46,6 @@ def make_table(**tasks):
     return load_environment(resolve_env_config({"taskset": {"id": "card_games", **TASKS, **tasks}}))
 
 
-def legal_answer(text):
-    """The last legal action of a text, by its number."""
-    numbers = re.findall(r"^ {2,}(\d+) {2}\S", text.rpartition("\n\n")[2], re.MULTILINE)
-    return f"I choose [{numbers[-1]}]"
-
-
 class Model:
     """Stands for an agent of verifiers; its replies are those of a function, None: it is cut."""
 
@@ -76,8 +69,8 @@ class Model:
         self.texts.append(text)
         reply = self.reply(text)
         if reply is None:
-            return Segment(messages=[], terminated=True)
-        return Segment(messages=[AssistantMessage(content=reply)])
+            return vf.Segment(messages=[], terminated=True)
+        return vf.Segment(messages=[AssistantMessage(content=reply)])
 
 
 def play(table, task, reply, errors=()):
@@ -173,82 +166,64 @@ def test_bad_input_is_refused(arguments, message):
         make_table(**arguments)
 
 
-class Endpoint(BaseHTTPRequestHandler):
-    """Chat completions of a model that takes the last legal action."""
-
-    def do_POST(self):
-        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-        reply = {"role": "assistant", "content": legal_answer(body["messages"][-1]["content"])}
-        usage = {"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2}
-        choices = [
-            [{"index": 0, "delta": reply, "finish_reason": None}],
-            [{"index": 0, "delta": {}, "finish_reason": "stop"}],
-        ]
-        about = {
-            "id": "1",
-            "object": "chat.completion.chunk",
-            "created": 0,
-            "model": body["model"],
-            "usage": usage,
-        }
-        events = [json.dumps({**about, "choices": choice}) for choice in choices]
-        stream = "".join(f"data: {event}\n\n" for event in [*events, "[DONE]"]).encode()
-        self.send_response(200)
-        self.send_header("Content-Type", "text/event-stream")
-        self.send_header("Content-Length", str(len(stream)))
-        self.end_headers()
-        self.wfile.write(stream)
-
-    def log_message(self, *arguments):
-        pass
-
-
 @pytest.fixture
 def endpoint():
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Endpoint)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    yield f"http://127.0.0.1:{server.server_address[1]}/v1"
-    server.shutdown()
-    server.server_close()
+    with serve_model() as address:
+        yield address
 
 
-def test_the_command_of_the_page(tmp_path, endpoint):
-    """Its default harness, installed by uv, against an endpoint of our own."""
+def evaluate(tmp_path, address, *arguments):
+    """Run the page's command for two tasks: the traces."""
     text = (PAGES / "verifiers.md").read_text(encoding="utf-8")
-    assert f"verifiers {verifiers.__version__}" in text
     (command,) = re.findall(r"vf-eval .*?(?=\n```)", text, re.DOTALL)
-    command = command.replace("\\\n", " ").replace("http://127.0.0.1:8000/v1", endpoint)
+    command = command.replace("\\\n", " ").replace("http://127.0.0.1:8000/v1", address)
     command = command.replace("--select.limit 30", "--select.limit 2")
-    binaries = Path(sys.executable).parent
+    program, *words = command.split()
     done = subprocess.run(
         [
-            binaries / command.split()[0],
-            *command.split()[1:],
+            Path(sys.executable).with_name(program),
+            *words,
             "--no-rich",
             "--output-dir",
             tmp_path / "out",
             "--env.taskset.options",
             json.dumps(OPTIONS),
+            *arguments,
         ],
-        env={
-            **os.environ,
-            "PYTHONPATH": str(tmp_path),
-            "PATH": f"{binaries}{os.pathsep}{os.environ['PATH']}",
-        },
+        env={**os.environ, "PYTHONPATH": str(tmp_path)},
         capture_output=True,
         text=True,
     )
     assert done.returncode == 0, done.stdout + done.stderr
-    (traces,) = tmp_path.glob("out/*/traces.jsonl")
-    episodes = [json.loads(line) for line in traces.read_text(encoding="utf-8").splitlines()]
+    (file,) = tmp_path.glob("out/*/traces.jsonl")
+    episodes = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
     assert len(episodes) == 2
-    for episode in episodes:
-        (trace,) = episode["traces"]
+    return [trace for episode in episodes for trace in episode["traces"]]
+
+
+def test_the_command_of_the_page(tmp_path, endpoint):
+    text = (PAGES / "verifiers.md").read_text(encoding="utf-8")
+    assert f"verifiers {verifiers.__version__}" in text
+    for trace in evaluate(tmp_path, endpoint):
         assert trace["ok"]
         assert trace["metrics"]["is_over"] == 1
         assert trace["metrics"]["wrong_answers"] == 0
-        assert trace["metrics"]["answers"] > 0
+        assert trace["metrics"]["answers"] > 1
         assert -1 <= trace["rewards"]["game"]["score"] <= 1
+
+
+def test_a_limit_of_the_run_loses_the_game(tmp_path, endpoint):
+    for trace in evaluate(tmp_path, endpoint, "--env.player.max-turns", "1"):
+        assert trace["ok"]
+        assert trace["metrics"] == {"answers": 1, "wrong_answers": 0, "is_over": 0}
+        assert trace["rewards"]["game"]["score"] == -1
+
+
+def test_an_endpoint_that_is_not_there_gives_no_result(tmp_path):
+    for trace in evaluate(tmp_path, "http://127.0.0.1:9/v1"):
+        assert not trace["ok"]
+        assert trace["errors"]
+        assert trace["rewards"] == {}
 
 
 def test_the_page_names_every_key():
