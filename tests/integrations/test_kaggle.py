@@ -55,17 +55,21 @@ def test_a_game_is_that_of_the_environment(game):
     env = make_env(game.name, configuration={"seed": 7}, **options)
     aec = card_envs.make(game.name, on_illegal="raise", **options)
     aec.reset(seed=7)
-    steps = 0
-    for state in play(env, lambda observation: observation.legalActions[-1]):
+    rng, chosen = np.random.default_rng(1), []
+
+    def choose(observation):
+        chosen.append(int(rng.choice(observation.legalActions)))
+        return chosen[-1]
+
+    for state in play(env, choose):
         (active,) = (k for k, seat in enumerate(state) if seat.status == "ACTIVE")
         assert f"player_{active}" == aec.agent_selection
         legal = aec.legal_actions()
         assert state[active].observation.legalActions == legal
         names = [aec.action_name(action) for action in legal]
         assert state[active].observation.legalActionStrings == names
-        aec.step(legal[-1])
-        steps += 1
-    assert steps > 1
+        aec.step(chosen[-1])
+    assert len(chosen) > 1
     assert not aec.legal_actions()
     rewards = [aec.rewards[agent] for agent in aec.possible_agents]
     assert [seat.reward for seat in env.state] == pytest.approx(rewards)
@@ -134,15 +138,17 @@ def test_the_harness_reads_answers_and_complains():
 
 def test_models_play_whole_games(monkeypatch):
     monkeypatch.setenv("LITELLM_LOCAL_MODEL_COST_MAP", "True")
+    table = {"num_players": 2, "max_steps": 12, "configuration": {"seed": 1}}
     with serve_model() as address:
         model = "openai/model", {"api_base": address, "api_key": "none"}
         agents = [create_agent_fn(CardHarness(GAME.id), model_override=model) for _ in range(2)]
-        env = make_env(GAME.id, num_players=2, configuration={"seed": 1}, **OPTIONS)
+        env = make_env(GAME.id, **table)
         env.run(agents)
     assert [seat.status for seat in env.state] == ["DONE"] * 2
-    twin = make_env(GAME.id, num_players=2, configuration={"seed": 1}, **OPTIONS)
+    twin = make_env(GAME.id, **table)
     for _ in play(twin, lambda seen: int(legal_answer(seen.observationString)[10:-1])):
         pass
+    assert env.info["actionHistory"] == twin.info["actionHistory"]
     assert [seat.reward for seat in env.state] == [seat.reward for seat in twin.state]
 
 
