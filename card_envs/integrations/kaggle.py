@@ -11,6 +11,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from card_envs.contract.game import Game
+from card_envs.engine.seeds import check_seed
 from card_envs.games import load_game as load_card_game
 from card_envs.integrations.openspiel import CardGame
 from card_envs.integrations.openspiel_state import CardState
@@ -103,7 +104,7 @@ def _registered(game: Game, num_players: int, options: tuple[tuple[str, Any], ..
         """What OpenSpiel makes from the name."""
 
         def __init__(self, parameters: Mapping[str, int]) -> None:
-            seed = parameters.get("seed", 0)
+            seed = check_seed(parameters.get("seed", 0))
             super().__init__(game, num_players, dict(options), None, seed, registered_as)
 
         def new_initial_state(self) -> _State:

@@ -60,7 +60,10 @@ def load_game(
 
 
 class CardGame(pyspiel.Game):  # type: ignore[misc]
-    """A game at one table size, with checked options; :func:`load_game` makes it."""
+    """A game at one table size, with checked options; :func:`load_game` makes it.
+
+    With ``registered_as``, a name in OpenSpiel's registry, the seed is the game's parameter there.
+    """
 
     def __init__(
         self,
