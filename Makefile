@@ -106,6 +106,7 @@ test-cuda: .venv/installed
 	.venvs/cuda/bin/python -m pytest -n 2 tests/cuda
 	NUMBA_ENABLE_CUDASIM=1 NUMBA_DISABLE_JIT=1 .venvs/cuda/bin/python -m pytest -n 2 tests/cuda
 	$(BIN)/python -m pytest tests/cuda/test_measuring.py
+	NUMBA_ENABLE_CUDASIM=1 NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest tests/cuda/test_device_games.py
 
 # The extra as a user installs it, without our constraints: `make test-cuda-install PYTHON=python3.13`.
 test-cuda-install:
@@ -121,7 +122,7 @@ MINUTES ?= 8
 CONFIG ?= configs/beaver_gang.yaml
 OUT ?= runs/gpu
 GPU = PYTHONPATH="$$PWD$(if $(WHEELS),:$$PWD/.gpu-site)" $(GPU_PYTHON) -m benchmarks.gpu \
-	--minutes $(MINUTES) --config $(CONFIG) --out $(OUT)
+	--minutes $(MINUTES) --config $(CONFIG) --out $(OUT) $(if $(SET),--set $(SET))
 
 gpu: gpu-site
 	$(GPU)

@@ -35,6 +35,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from importlib.util import find_spec
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -54,6 +55,8 @@ from training.runs.records import commit_of
 PACKAGES = ("numba", "numba-cuda", "numpy", "torch", "jax", "pgx")
 PGX_GAMES = ("leduc_holdem", "sparrow_mahjong")
 DTYPES = ("float32", "uint8")
+#: What is trained: the share of games in which the learner holds all seats, and rows.
+TRAINED = ((1.0, "dense"), (1.0, "bfloat16"), (0.667, "bfloat16"))
 CONFIG = Path("configs/beaver_gang.yaml")
 
 #: The stages, and the share of the time that each may take; the last one takes what is left.
@@ -79,8 +82,8 @@ class Sizes:
         self.batches = (3,) if tiny else (2**14, 2**17, 2**20)
         self.steps = 2 if tiny else CHUNK
         self.repetitions = 1 if tiny else 3
-        self.trained = (4,) if tiny else (2**10, 2**14)
-        self.overrides = ["ppo.n_steps=2", "ppo.batch_size=8"] if tiny else []
+        self.trained = (4,) if tiny else (2**14, 2**17)
+        self.overrides = ["ppo.n_steps=2", "ppo.batch_size=8", "rollouts=device"] if tiny else []
         self.device = "cpu" if tiny else "cuda"
 
 
@@ -233,13 +236,15 @@ def _speed(play: Callable[[], int], repetitions: int) -> int:
 
 
 def training(sizes: Sizes, config: Path) -> Iterator[Row]:
-    """Learner decisions a second; minibatches grow with the games."""
+    """Learner decisions a second: in self-play by dtype, and with a third of the games in blocks;
+    minibatches grow with the games."""
     from benchmarks.training_worker import learner_of, take_turn
 
     shipped = load(Config, config)
-    for num_envs in sizes.trained:
+    for num_envs, (own, rows) in product(sizes.trained, TRAINED):
         batch = max(2, shipped.ppo.batch_size * num_envs // shipped.environment.num_envs)
         grown = [f"environment.num_envs={num_envs}", f"ppo.batch_size={batch}", "imitation={}"]
+        grown += [f"opponents={{self: {own}, pool: 1, agents: {{}}}}", f"rows={rows}"]
         begun = time.perf_counter()
         learner = learner_of(load(Config, config, [*grown, *_given(sizes)]))
         take_turn(learner)
@@ -248,6 +253,8 @@ def training(sizes: Sizes, config: Path) -> Iterator[Row]:
         yield {
             "game": shipped.game,
             "games": num_envs,
+            "self": own,
+            "rows": rows,
             "first_iteration_seconds": round(first, 1),
             **{
                 f"{stage}_decisions_per_second": round(
@@ -283,8 +290,10 @@ def _run_stage(name: str, sizes: Sizes, config: Path, seconds: float) -> None:
 class Session:
     """The stages one after the other, and the folder with what they leave."""
 
-    def __init__(self, out: Path, config: Path, seconds: float, tiny: bool) -> None:
-        self._out, self._config, self._tiny = out, config, tiny
+    def __init__(
+        self, out: Path, config: Path, changes: Sequence[str], seconds: float, tiny: bool
+    ) -> None:
+        self._out, self._config, self._changes, self._tiny = out, config, changes, tiny
         self._end = time.monotonic() + seconds
         self._seconds = seconds
         self.rows: dict[str, list[Row]] = {}
@@ -335,7 +344,7 @@ class Session:
         words = ["--resume", str(run)] if (run / "config.yaml").exists() else [str(self._config)]
         if words[0] != "--resume":
             given = _given(Sizes(self._tiny))
-            words += ["--out", str(run), "--set", *given]
+            words += ["--out", str(run), "--set", *given, *self._changes]
         command = [sys.executable, "-m", "training.train", *words]
         stop, saved = self._end - _TO_SAVE, self._saved()
         with subprocess.Popen(command, env=self._environment("train")) as process:
@@ -410,10 +419,11 @@ class Session:
 
     def _save(self) -> None:
         there = [package for package in PACKAGES if find_spec(package.replace("-", "_"))]
+        changes = ["--set", *self._changes] if self._changes else []
         document = report.document(
             "gpu",
             "all",
-            ["--minutes", f"{self._seconds / 60:g}", "--config", str(self._config)],
+            ["--minutes", f"{self._seconds / 60:g}", "--config", str(self._config), *changes],
             there,
             {"commit": commit_of()},
             {"gpu": gpu_name(), **self.rows},
@@ -437,6 +447,8 @@ def main(argv: Sequence[str] | None) -> None:
     parser.add_argument("--minutes", type=float, default=8.0, help="for everything; default: 8")
     about = f"what is trained, a YAML file; default: {CONFIG}"
     parser.add_argument("--config", type=Path, default=CONFIG, help=about)
+    about = "change what is trained, such as rows=bfloat16"
+    parser.add_argument("--set", nargs="+", default=[], metavar="KEY=VALUE", help=about)
     parser.add_argument("--out", type=Path, default=Path("runs/gpu"), help="default: runs/gpu")
     parser.add_argument("--only", nargs="+", choices=STAGES, default=list(STAGES), metavar="STAGE")
     parser.add_argument("--tiny", action="store_true", help="try the command, in Numba's simulator")
@@ -448,8 +460,8 @@ def main(argv: Sequence[str] | None) -> None:
         return
     if not 0 < args.minutes < float("inf"):
         raise ValueError(f"--minutes must be above 0, got {args.minutes}")
-    load(Config, args.config)  # a mistake must not cost minutes
-    session = Session(args.out, args.config, 60 * args.minutes, args.tiny)
+    load(Config, args.config, args.set)  # a mistake must not cost minutes
+    session = Session(args.out, args.config, args.set, 60 * args.minutes, args.tiny)
     session.run(args.only)
     print(f"All results are in {args.out / 'gpu.json'}.")
 

@@ -11,6 +11,7 @@ from card_envs.agents import Agent, NetworkAgent
 from card_envs.agents.network import Network
 from card_envs.contract.agent import Turn, checked_actions, turn_of
 from card_envs.utils.progress import track
+from training.games.device import DeviceGames
 from training.games.selfplay import SelfPlayGames
 from training.networks.legal_actions import log_probabilities
 from training.networks.sparse import Rows, as_dense, columns_of
@@ -24,40 +25,36 @@ def imitate(learner: PPO, agent: Agent, quiet: bool = False) -> None:
     are copied, only the value is left to learn. The learning rate decays to 0.
     """
     config, imitation = learner.config, learner.config.imitation
-    teacher = Teacher(agent, learner.games, imitation.temperature, config.seed)
-    actor = learner.networks.actor
+    actor, games = learner.networks.actor, learner.games
+    teacher = None
+    if not isinstance(games, DeviceGames):
+        teacher = Teacher(agent, games, imitation.temperature, config.seed)
     if imitation.copy_weights:
-        assert teacher.network is not None
-        actor.copy_weights(teacher.network)
+        assert isinstance(agent, NetworkAgent)
+        actor.copy_weights(agent.network.at_temperature(imitation.temperature))
     learner.settle()
     optimizer = torch.optim.Adam(learner.networks.parameters())
     iterations = -(-imitation.decisions // (config.ppo.n_steps * config.environment.num_envs))
     for iteration in track(range(iterations), "imitation", quiet=quiet):
-        learner.collect(lambda inputs, legal: (actions := teacher.act(), _unknown(actions)))
+        # On a device weights are copied, so that the learner plays as the agent does.
+        learner.collect(teacher.choose if teacher else learner.draw)
         rollout = learner.rollout
         complete, advantages = rollout.advantages(config.ppo.gamma, config.ppo.gae_lambda)
-        returns = torch.from_numpy(advantages + rollout.decisions["value"][complete])
+        returns = learner.tensor(advantages + rollout.values_of(complete))
         for group in optimizer.param_groups:
             group["lr"] = imitation.learning_rate * (1.0 - iteration / iterations)
         for batch in learner.minibatches(len(complete), epochs=1):
             rows = complete[batch]
             inputs, legal = learner.rows(rows)
             values = learner.networks.values(inputs)
-            loss = config.ppo.vf_coef * nn.functional.mse_loss(
-                values, returns[batch].to(values.device)
-            )
-            if not imitation.copy_weights:
+            loss = config.ppo.vf_coef * nn.functional.mse_loss(values, returns[batch])
+            if teacher and not imitation.copy_weights:
                 logits = learner.networks.logits(inputs)
                 learned = log_probabilities(logits, learner.features, legal)
-                targets = teacher.targets(inputs, legal, rollout.decisions["action"][rows])
+                targets = teacher.targets(inputs, legal, rollout.decided(rows)[0])
                 loss = loss - (targets.to(learned.device) * learned).sum(dim=1).mean()
             learner.descend(loss, optimizer)
     learner.settle()
-
-
-def _unknown(actions: NDArray[np.int64]) -> NDArray[np.float32]:
-    """Log probabilities that nobody looks at."""
-    return np.zeros(len(actions), np.float32)
 
 
 class Teacher:
@@ -71,6 +68,11 @@ class Teacher:
             self.network = agent.network.at_temperature(temperature)
             agent = NetworkAgent(self.network, agent.name, agent.view, seed)
         self._agent = agent
+
+    def choose(self, inputs: Rows, legal: Rows) -> tuple[torch.Tensor, torch.Tensor]:
+        """Its actions for the learner's decisions, and log probabilities that nobody looks at."""
+        actions = torch.from_numpy(self.act())
+        return actions, torch.zeros(len(actions))
 
     def act(self) -> NDArray[np.int64]:
         """Its actions (N,) for the learner's decisions."""

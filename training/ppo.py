@@ -21,6 +21,8 @@ from torch import nn
 from card_envs.agents.network import Network
 from card_envs.contract.game import Game
 from card_envs.kernels.jit import jit
+from training.games.device import DeviceGames
+from training.games.device_rollout import DeviceRollout
 from training.games.selfplay import SelfPlayGames
 from training.networks.actor import Actor, features_of
 from training.networks.layers import perceptron
@@ -66,6 +68,11 @@ class ActorCritic(nn.Module):
 # ---------------------------------------------------------------------------------------------
 
 
+#: Chooses actions (M,) from what a rollout keeps, and says their log probabilities (M,).
+Choice = Callable[[Rows, Rows], tuple[torch.Tensor, torch.Tensor]]
+#: Values (M,) of inputs (M, D).
+Values = Callable[[Rows], torch.Tensor]
+
 _DECISION = np.dtype(
     [
         ("action", np.int64),
@@ -91,13 +98,14 @@ class Rollout:
         inputs, legal: sparse rows (K, inputs) and (K, A).
     """
 
-    def __init__(self, num_games: int, seats: int, steps: int, inputs: int, actions: int) -> None:
-        room = num_games * (seats + steps)
+    def __init__(self, games: SelfPlayGames, config: Config) -> None:
+        self._games, self._ppo = games, config.ppo
         self.size = 0
-        self.open = np.full((num_games, seats), -1)
+        self.open = np.full(games.tables.seating.shape, -1)
+        room = self.open.size + len(self.open) * config.ppo.n_steps
         self.decisions = np.zeros(room, _DECISION)
-        self._rows = {"inputs": SparseRowsBuffer(room, inputs)}
-        self._rows["legal"] = SparseRowsBuffer(room, actions)
+        self._rows = {"inputs": SparseRowsBuffer(room, games.inputs)}
+        self._rows["legal"] = SparseRowsBuffer(room, games.game.num_actions)
 
     @property
     def inputs(self) -> SparseRows:
@@ -137,6 +145,29 @@ class Rollout:
         self.decisions[: self.size] = decisions
         for name, buffer in self._rows.items():
             buffer.restore(arrays[name])
+
+    def collect(self, choose: Choice, values: Values) -> int:
+        """Play a rollout, ``n_steps`` decisions in every game; returns how many these are."""
+        games = self._games
+        self.begin()
+        carried = self.size
+        for _ in range(self._ppo.n_steps):
+            seen = self.observe(games.observe(), games.arena.action_mask)
+            actions, log_probs = (chosen.cpu().numpy() for chosen in choose(*seen))
+            self.decide(games.players, actions, log_probs)
+            outcome = games.step(actions)
+            rewards = outcome.rewards
+            if len(outcome.truncated):
+                last = SparseRows.of(outcome.last.reshape(-1, games.inputs))
+                of_seats = values(last).cpu().numpy().reshape(outcome.last.shape[:2])
+                rewards[outcome.truncated] += self._ppo.gamma * of_seats
+            self.pay(rewards)
+            self.end(outcome.ended)
+        # In large batches, since nothing changes the weights within a rollout.
+        for first in range(carried, self.size, self._ppo.batch_size):
+            part = slice(first, min(first + self._ppo.batch_size, self.size))
+            self.decisions["value"][part] = values(self.inputs.take(part)).cpu().numpy()
+        return self.size - carried
 
     def observe(
         self, inputs: NDArray[np.float32], action_masks: NDArray[np.int8]
@@ -180,6 +211,24 @@ class Rollout:
         complete = np.flatnonzero((decisions["following"] >= 0) | decisions["is_last"])
         return complete, out[complete]
 
+    def rows(self, places: Any) -> tuple[SparseRows, SparseRows]:
+        """Inputs and action masks of some decisions."""
+        return self.inputs.take(places), self.legal.take(places)
+
+    def values_of(self, places: Any) -> Any:
+        """The values (M,) that some decisions had."""
+        return self.decisions["value"][places]
+
+    def decided(self, places: Any) -> tuple[Any, Any]:
+        """The actions (M,) of some decisions, and their log probabilities."""
+        names = ("action", "log_prob")
+        action, log_prob = (np.ascontiguousarray(self.decisions[name][places]) for name in names)
+        return action, log_prob
+
+    def forget(self) -> None:
+        """Nothing that was decided before is learned from."""
+        self.open[:] = -1
+
 
 @jit
 def _estimate(decisions, gamma, lam, out):  # type: ignore[no-untyped-def]
@@ -198,9 +247,6 @@ def _estimate(decisions, gamma, lam, out):  # type: ignore[no-untyped-def]
 # The learner
 # ---------------------------------------------------------------------------------------------
 
-#: Chooses actions (M,) from what a rollout keeps, and says their log probabilities (M,).
-Choice = Callable[[Rows, Rows], tuple[NDArray[np.int64], NDArray[np.float32]]]
-
 
 class PPO:
     """The learner: ``collect`` a rollout, ``update`` the networks, again and again.
@@ -215,22 +261,34 @@ class PPO:
         ValueError: The device is not available.
     """
 
-    def __init__(self, game: Game, games: SelfPlayGames, config: Config) -> None:
+    def __init__(self, game: Game, games: SelfPlayGames | DeviceGames, config: Config) -> None:
         self.config, self.games = config, games
         self.device = device_of(config)
         self._dtype = {"dense": torch.float32, "bfloat16": torch.bfloat16}.get(config.rows)
-        self.generator = torch.Generator().manual_seed(config.seed)
+        on_device = isinstance(games, DeviceGames)
+        self.generator = torch.Generator(self.device if on_device else "cpu")
+        self.generator.manual_seed(config.seed)
         torch.manual_seed(config.seed)  # initial weights
-        self.networks = ActorCritic(game, games.inputs, config).to(self.device)
-        self.features = rows_on(self.device, SparseRows.of(self.networks.actor.action_features))
+        inputs = len(games.scale) if isinstance(games, DeviceGames) else games.inputs
+        self.networks = ActorCritic(game, inputs, config).to(self.device)
+        self.features = rows_on(
+            self.device,
+            SparseRows.of(self.networks.actor.action_features),
+            torch.float32 if on_device else None,
+        )
         self.optimizer = torch.optim.Adam(
             self.networks.parameters(), lr=config.ppo.learning_rate, eps=1e-5, fused=True
         )
         self.average = copy.deepcopy(self.networks).requires_grad_(False)
         self.anchor = copy.deepcopy(self.networks).requires_grad_(False)
         self.decisions = self.iteration = 0
-        sizes = config.environment.num_envs, game.max_players, config.ppo.n_steps
-        self.rollout = Rollout(*sizes, games.inputs, game.num_actions)
+        self.rollout: Rollout | DeviceRollout
+        if isinstance(games, DeviceGames):
+            of_ppo = config.ppo.n_steps, config.ppo.gamma
+            dtype = self._dtype or torch.float32
+            self.rollout = DeviceRollout(games, *of_ppo, dtype, self.generator)
+        else:
+            self.rollout = Rollout(games, config)
 
     def begin(self) -> None:
         """Begin all games; a checkpoint takes the place of this."""
@@ -241,7 +299,7 @@ class PPO:
         that was decided before is learned from."""
         for average in (self.average, self.anchor):
             _move(average, self.networks, 0.0)
-        self.rollout.open[:] = -1
+        self.rollout.forget()
         self.games.follow(self.networks.actor.network)
 
     def policy(self) -> Network:
@@ -250,41 +308,20 @@ class PPO:
 
     @torch.no_grad()
     def collect(self, choose: Choice | None = None) -> None:
-        """Play a rollout: ``n_steps`` decisions of the learner in every game, or of what chooses in
-        its place, which are not counted."""
-        rollout, games = self.rollout, self.games
-        rollout.begin()
-        carried = rollout.size
-        for _ in range(self.config.ppo.n_steps):
-            inputs, legal = rollout.observe(games.observe(), games.arena.action_mask)
-            actions, log_probs = (choose or self._draw)(
-                self._inputs(inputs), rows_on(self.device, legal)
-            )
-            rollout.decide(games.players, actions, log_probs)
-            outcome = games.step(actions)
-            rewards = outcome.rewards
-            if len(outcome.truncated):
-                last = SparseRows.of(outcome.last.reshape(-1, games.inputs))
-                values = self._values(last).reshape(outcome.last.shape[:2])
-                rewards[outcome.truncated] += self.config.ppo.gamma * values
-            rollout.pay(rewards)
-            rollout.end(outcome.ended)
-        # In large batches, since nothing changes the weights within a rollout.
-        size = self.config.ppo.batch_size
-        for first in range(carried, rollout.size, size):
-            part = slice(first, min(first + size, rollout.size))
-            rollout.decisions["value"][part] = self._values(rollout.inputs.take(part))
-        if choose is None:
-            self.decisions += rollout.size - carried
+        """Play a rollout: about ``n_steps`` decisions of the learner in every game, or of what
+        chooses in its place, which are not counted."""
+        taken = self.rollout.collect(choose or self.draw, self._values)
+        self.decisions += taken if choose is None else 0
 
-    def _draw(self, inputs: Rows, legal: Rows) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
-        logits = self.networks.logits(inputs)
-        numbers = torch.rand(len(logits), generator=self.generator).to(self.device)
-        actions, log_probs = draw_actions(logits, self.features, legal, numbers)
-        return actions.cpu().numpy(), log_probs.cpu().numpy()
+    def draw(self, inputs: Rows, legal: Rows) -> tuple[torch.Tensor, torch.Tensor]:
+        """The policy's actions (M,), drawn, and their log probabilities."""
+        logits = self.networks.logits(self._inputs(inputs))
+        device = self.generator.device
+        numbers = torch.rand(len(logits), generator=self.generator, device=device).to(self.device)
+        return draw_actions(logits, self.features, self._legal(legal), numbers)
 
-    def _values(self, inputs: SparseRows) -> NDArray[np.float32]:
-        return self.networks.values(self._inputs(inputs)).cpu().numpy()
+    def _values(self, inputs: Rows) -> torch.Tensor:
+        return self.networks.values(self._inputs(inputs))
 
     def update(self) -> dict[str, float]:
         """Improve the networks on the rollout's complete decisions.
@@ -298,12 +335,12 @@ class PPO:
         for group in self.optimizer.param_groups:
             group["lr"] = learning_rate
         complete, advantages = rollout.advantages(ppo.gamma, ppo.gae_lambda)
-        returns = advantages + rollout.decisions["value"][complete]
+        returns = advantages + rollout.values_of(complete)
         steps: list[dict[str, torch.Tensor]] = []
         for batch in self.minibatches(len(complete)):
             rows = complete[batch]
             inputs, legal = self.rows(rows)
-            decided = rollout.decisions[rows]
+            actions, log_probs = rollout.decided(rows)
             anchor = None
             if ppo.kl_coef:
                 with torch.no_grad():
@@ -312,16 +349,16 @@ class PPO:
                 self.networks.logits(inputs),
                 self.features,
                 legal,
-                self._tensor(decided["action"]),
+                self.tensor(actions),
                 anchor,
             )
-            gain = self._tensor(advantages[batch])
+            gain = self.tensor(advantages[batch])
             gain = (gain - gain.mean()) / (gain.std(correction=0) + 1e-8)
-            ratio = torch.exp(log_prob - self._tensor(decided["log_prob"]))
+            ratio = torch.exp(log_prob - self.tensor(log_probs))
             clipped = ratio.clamp(1 - ppo.clip_range, 1 + ppo.clip_range)
             policy_loss = -torch.minimum(gain * ratio, gain * clipped).mean()
             values = self.networks.values(inputs)
-            value_loss = nn.functional.mse_loss(values, self._tensor(returns[batch]))
+            value_loss = nn.functional.mse_loss(values, self.tensor(returns[batch]))
             loss = policy_loss + ppo.vf_coef * value_loss - ent_coef * entropy.mean()
             loss = loss + ppo.kl_coef * divergence.mean()
             found = {
@@ -355,19 +392,28 @@ class PPO:
         nn.utils.clip_grad_norm_(self.networks.parameters(), self.config.ppo.max_grad_norm)
         optimizer.step()
 
-    def rows(self, places: NDArray[np.int64]) -> tuple[Rows, Rows]:
+    def rows(self, places: Any) -> tuple[Rows, Rows]:
         """Inputs and action masks of some of the rollout's decisions."""
-        inputs, legal = self.rollout.inputs.take(places), self.rollout.legal.take(places)
-        return self._inputs(inputs), rows_on(self.device, legal)
+        inputs, legal = self.rollout.rows(places)
+        return self._inputs(inputs), self._legal(legal)
 
-    def _inputs(self, rows: SparseRows) -> Rows:
+    def _inputs(self, rows: Rows) -> Rows:
+        if not isinstance(rows, SparseRows):
+            return rows
         return rows_on(self.device, rows, self._dtype)
 
-    def _tensor(self, array: NDArray[Any]) -> torch.Tensor:
-        return torch.from_numpy(np.ascontiguousarray(array)).to(self.device)
+    def _legal(self, rows: Rows) -> Rows:
+        return rows if not isinstance(rows, SparseRows) else rows_on(self.device, rows)
 
-    def minibatches(self, size: int, epochs: int | None = None) -> Iterator[NDArray[np.int64]]:
-        """Random minibatches (B,) of ``size`` decisions, epoch after epoch.
+    def tensor(self, array: NDArray[Any] | torch.Tensor) -> torch.Tensor:
+        """What a rollout gave, where the networks are."""
+        if isinstance(array, torch.Tensor):
+            return array
+        return torch.from_numpy(array).to(self.device)
+
+    def minibatches(self, size: int, epochs: int | None = None) -> Iterator[Any]:
+        """Random minibatches (B,) of ``size`` decisions, epoch after epoch: int64, as the rollout
+        takes its places.
 
         A last one below half of ``batch_size`` joins the one before.
         """
@@ -375,7 +421,10 @@ class PPO:
         count = max(1, (size + batch_size // 2) // batch_size)
         edges = [*range(0, count * batch_size, batch_size), size]
         for _ in range(epochs or self.config.ppo.n_epochs):
-            order = torch.randperm(size, generator=self.generator).numpy()
+            order: Any = torch.randperm(
+                size, generator=self.generator, device=self.generator.device
+            )
+            order = order.numpy() if isinstance(self.rollout, Rollout) else order
             for first, stop in pairwise(edges):
                 if first < stop:
                     yield order[first:stop]

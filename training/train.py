@@ -14,15 +14,19 @@ import logging
 import shutil
 import signal
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from importlib.util import find_spec
 from pathlib import Path
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeRemainingColumn
 from torch.utils.tensorboard import SummaryWriter
 
+from card_envs.agents import Agent
 from card_envs.commands import arguments, running
+from card_envs.contract.game import Game
+from training.games.device import DeviceGames, OnCpu, OnGpu
 from training.games.selfplay import SelfPlayGames
 from training.imitation import imitate
 from training.ppo import PPO, device_of
@@ -66,7 +70,7 @@ def train_or_resume(run: Run[Config], command_line: str) -> Path:
 
 
 def _train(run: Run[Config], resume: bool, command_line: str, quiet: bool) -> Path:
-    device_of(run.config)  # a mistake must not leave a folder
+    _plays_on_device(run)  # a mistake must not leave a folder
     use_threads(run.config.threads)
     if resume:
         run.check_resumable()
@@ -99,10 +103,46 @@ def _with_rows(run: Run[Config], rows: str) -> Run[Config]:
 def make_learner(run: Run[Config]) -> PPO:
     """The learner that a run's configuration describes, with its games; ValueError if its device is
     not available."""
-    config, game = run.config, run.game
-    tables = config.environment, config.opponents, run.agents, config.seed
-    games = SelfPlayGames(game, *tables, config.network, config.truncation)
-    return PPO(game, games, config)
+    config, game, agents = run.config, run.game, run.agents
+    network = config.network
+    games = config.environment, config.opponents, agents, config.seed, network.critic
+    if _plays_on_device(run):
+        place = OnGpu() if device_of(config).type == "cuda" else OnCpu()
+        return PPO(game, DeviceGames(place, game, *games, config.truncation), config)
+    playout = network.critic_playout
+    on_host = SelfPlayGames(game, *games, config.truncation, with_playout=playout)
+    return PPO(game, on_host, config)
+
+
+def _plays_on_device(run: Run[Config]) -> bool:
+    """Whether games are played where the networks are; ValueError if that is asked for and cannot
+    be, or if the device is not available."""
+    config, is_gpu = run.config, device_of(run.config).type == "cuda"
+    refused = _why_not_on_a_device(config, run.game, run.agents)
+    if is_gpu and not find_spec("numba_cuda"):
+        refused = "the extra cuda is not installed"
+    if config.rollouts == "device" and refused:
+        raise ValueError(f"rollouts: these games cannot be played on a device: {refused}")
+    return config.rollouts == "device" or (config.rollouts == "auto" and is_gpu and not refused)
+
+
+def _why_not_on_a_device(config: Config, game: Game, agents: Mapping[str, Agent]) -> str:
+    """Why games cannot be played there; empty: they can."""
+    network, imitation = config.network, config.imitation
+    view = game.split_options(config.environment.options)[1]
+    if imitation.decisions and not imitation.copy_weights:
+        return "imitation without copy_weights asks an agent"
+    if network.critic_playout:
+        return "network.critic_playout is computed by the CPU"
+    if network.critic != "observation" and game.write_state is None:
+        return f"{game.id} does not write its full state, which the critic sees"
+    for name in config.opponents.agents:
+        agent = agents[name]
+        if agent.network_kernel is None and agent.kernel is None:
+            return f"{name} is neither scripted nor a network"
+        if agent.network_kernel is not None and agent.view != view:
+            return f"{name} observes in another view than the learner"
+    return ""
 
 
 def decisions_a_second(run: Run[Config], iterations: int) -> float:

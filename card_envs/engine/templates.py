@@ -159,6 +159,76 @@ def step_games(
         legal_action_mask(states, i, action_mask[i])
 
 
+def decide_and_restart(
+    states,
+    actions,
+    tables,
+    num_players,
+    is_present,
+    seating,
+    kernels,
+    options,
+    streams,
+    resets,
+    rewards,
+    ended,
+    cut,
+    last_states,
+    waiting,
+    players,
+    action_mask,
+):
+    """One decision in every game, and what follows until an agent must be asked again: forced
+    moves, and those of the agents that are kernels. Games that end are reset, with the next seed;
+    nothing is observed.
+
+    No action is taken where ``actions`` (N,) is below 0. ``tables`` (N, P) says who sits in a game
+    once it is reset, and ``num_players`` (N,) how many do; ``is_present`` (N,) is then set;
+    ``seating`` (N, P) says who sits there now. Of agents ``kernels`` tells ``RANDOM`` and
+    ``HEURISTIC`` from the others.
+
+    Written are ``rewards`` (N, P), what each seat got until its game ended, or until now; ``ended``
+    and ``cut`` (N,), whether a game ended, and whether it was truncated: its record is then among
+    ``last_states``; ``players`` (N,), who is to move, and ``waiting`` (N,), the agent that is:
+    ``NOBODY`` after too many ``resets`` in a row.
+    """
+    for k in prange(len(states)):
+        i = np.int64(k)
+        s = states[i]
+        for player in range(rewards.shape[1]):
+            rewards[i, player] = 0.0
+        ended[i], cut[i], waiting[i] = False, False, NOBODY
+        action, left = actions[i], resets
+        while left >= 0:
+            if s.terminated or s.truncated:
+                if not ended[i]:
+                    ended[i], cut[i] = True, s.truncated
+                    if s.truncated:
+                        last_states[i] = states[i]
+                seed, left = next_seed(s.seed), left - 1
+                for player in range(seating.shape[1]):
+                    seating[i, player] = tables[i, player]
+                reset(states, i, seed, num_players[i], *options)
+                is_present[i], streams[i], action = True, next_seed(seed), -1
+                continue
+            if action < 0:
+                agent = seating[i, s.current_player]
+                if kernels[agent] == HEURISTIC:
+                    action = heuristic(states, i)
+                else:
+                    count = legal_action_mask(states, i, action_mask[i])
+                    if count > 1 and kernels[agent] != RANDOM:
+                        waiting[i] = agent
+                        break
+                    action = random_action(streams, i, action_mask[i], count)
+            step(states, i, action)
+            action = -1
+            if not ended[i]:
+                for player in range(s.num_players):
+                    rewards[i, player] += s.rewards[player]
+        players[i] = s.current_player
+
+
 def take_actions(states, indices, actions, returns):
     """Carry out the actions in the games ``indices`` and add up the rewards."""
     for j in prange(len(indices)):

@@ -13,6 +13,6 @@ import numba
 if numba.config.ENABLE_CUDASIM:
     collect_ignore = ["test_compilation.py", "test_gpu.py"]
 elif find_spec("numba_cuda"):
-    collect_ignore = ["test_simulated.py"]
+    collect_ignore = ["test_simulated.py", "test_device_games.py"]
 else:
     collect_ignore_glob = ["test_*.py"]

@@ -72,9 +72,17 @@ def arguments_of(game, template, observation_dtype=np.float32):
         "seed": types.uint64,
         "seeds": array(np.uint64),
         "streams": array(np.uint64),
+        "last_states": array(game.state_dtype),
+        "tables": array(np.int64, 2, "F"),
+        "is_present": array(np.bool_),
+        "ended": array(np.bool_),
+        "cut": array(np.bool_),
+        "resets": whole,
         "weights": array(np.float32),
         "layouts": tables,
     }
+    if template is templates.decide_and_restart:
+        by_name["seating"] = by_name["tables"]
     if template is gpu_templates.choose_by_networks:
         by_name["scratch"] = array(np.float32, 3)
     names = template.__code__.co_varnames[: template.__code__.co_argcount]
@@ -116,6 +124,7 @@ def test_observations_compile(game, dtype):
     "template",
     [
         templates.reset_games,
+        templates.decide_and_restart,
         templates.copy_tables,
         templates.replace_illegal,
         gpu_templates.redraw,

@@ -52,6 +52,62 @@ def test_ten_million_decisions_are_those_of_the_cpu(game):
     gpu.check_actions()
 
 
+@pytest.mark.parametrize("game", EACH_GAME)
+def test_a_learners_games_are_those_of_the_cpu(game):
+    torch = pytest.importorskip("torch")
+    pytest.importorskip("pydantic")
+    from training.games.device import DeviceGames, OnCpu, OnGpu
+    from training.runs.config import Config
+
+    if game.write_state is None:
+        pytest.skip("the game does not write its full state")
+    data = {"game": game.id, "decisions": 1, "environment": {"num_envs": 2000}}
+    config = Config.model_validate({**data, "opponents": {"self": 1}})
+    given = config.environment, config.opponents, {}, 0, "state"
+    gpu, cpu = (DeviceGames(place, game, *given) for place in (OnGpu(), OnCpu()))
+    for games in (gpu, cpu):
+        games.redraw()
+        games._start_all()
+    generator = torch.Generator().manual_seed(1)
+    for step in range(300):
+        for name, tensor in cpu._tensors.items():
+            assert torch.equal(gpu._tensors[name].cpu(), tensor), f"{name}, step {step}"
+        chances = torch.rand(cpu.action_mask.shape, generator=generator) * cpu.action_mask
+        actions = chances.argmax(dim=1)
+        gpu.step(actions.cuda(), generator)
+        cpu.step(actions, generator)
+
+
+def test_a_learner_on_a_gpu_learns(tmp_path):
+    torch = pytest.importorskip("torch")
+    pytest.importorskip("pydantic")
+    from training.games.device import DeviceGames
+    from training.runs.config import Config
+    from training.runs.run import Run
+    from training.train import make_learner
+
+    data = {
+        "game": GAME,
+        "decisions": 10_000_000,
+        "rows": "bfloat16",
+        "environment": {"num_envs": 1024},
+        "opponents": {"self": 0.5, "pool": 0.5, "agents": {"random": 0.5}},
+        "ppo": {"batch_size": 8192, "n_steps": 8},
+    }
+    learner = make_learner(Run(Config.model_validate(data), tmp_path))
+    assert isinstance(learner.games, DeviceGames)
+    learner.begin()
+    before = [weight.clone() for weight in learner.networks.parameters()]
+    for _ in range(4):
+        learner.collect()
+        assert torch.isfinite(torch.tensor(list(learner.update().values()))).all()
+        learner.games.add_snapshot(learner.policy())
+    assert learner.decisions > 10_000
+    for weight, old in zip(learner.networks.parameters(), before, strict=True):
+        assert weight.is_cuda
+        assert not torch.equal(weight, old)
+
+
 def test_tensors_share_the_memory_of_the_batch():
     torch = pytest.importorskip("torch")
     batch = card_envs.make_vec(GAME, 64, device="cuda")

@@ -29,6 +29,7 @@ class Tables:
         seed: Of all draws.
 
     Attributes:
+        sizes, shares: int64 and float64 (K,), the possible numbers of players, and their shares.
         num_players: int64 (N,), the number of players of each game's table.
         seating: int64 (N, P), the agent in each seat of it: an index, ``LEARNER`` for the learner.
         is_present: bool (N,), whether the game plays this table, or takes it at its next reset.
@@ -45,14 +46,14 @@ class Tables:
         seed: int,
     ) -> None:
         self.rng = np.random.default_rng([seed, 1])
-        self._sizes = np.array(sizes)
-        self._shares = shares
+        self.sizes = np.array(sizes)
+        self.shares = shares
         self.num_players = np.zeros(num_games, np.int64)
         self.seating = np.full((num_games, max_players), LEARNER, np.int64)
         self.is_present = np.ones(num_games, np.bool_)
         last = np.round(np.cumsum(shares) * own_games)
         of_game = np.searchsorted(last, np.arange(own_games), side="right")
-        self.num_players[:own_games] = self._sizes[of_game]
+        self.num_players[:own_games] = self.sizes[of_game]
         self.blocks = [
             slice(first, min(first + block_size, num_games))
             for first in range(own_games, num_games, block_size)
@@ -65,7 +66,7 @@ class Tables:
         for block in self.blocks:
             if not self.is_present[block].all():
                 continue
-            num_players = int(self.rng.choice(self._sizes, p=self._shares))
+            num_players = int(self.rng.choice(self.sizes, p=self.shares))
             drawn = self.rng.choice(agents, self.seating.shape[1], p=shares)
             if self.rng.random() < same_agent:
                 drawn[:] = drawn[0]

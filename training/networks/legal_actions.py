@@ -14,9 +14,9 @@ from training.networks import kernels
 from training.networks.sparse import Rows, SparseRows, as_dense
 
 # The logit of an illegal action, whose probability is then exactly 0.
-_ILLEGAL = -1e8
+ILLEGAL = -1e8
 # Below 1 by more than rounding: a draw must not end up beyond the last legal action.
-_BELOW_ONE = 1.0 - 2.0**-20
+BELOW_ONE = 1.0 - 2.0**-20
 
 
 def log_probabilities(logits: torch.Tensor, features: Rows, legal: Rows) -> torch.Tensor:
@@ -25,7 +25,7 @@ def log_probabilities(logits: torch.Tensor, features: Rows, legal: Rows) -> torc
     The arguments are those of :func:`draw_actions`; gradients flow to the logits.
     """
     of_actions = logits @ as_dense(features).t()
-    return torch.log_softmax(of_actions.masked_fill(as_dense(legal) == 0, _ILLEGAL), dim=1)
+    return torch.log_softmax(of_actions.masked_fill(as_dense(legal) == 0, ILLEGAL), dim=1)
 
 
 def draw_actions(
@@ -46,7 +46,7 @@ def draw_actions(
     if not isinstance(features, SparseRows) or not isinstance(legal, SparseRows):
         log_probs = log_probabilities(logits, features, legal)
         sums = log_probs.exp().cumsum(dim=1)
-        places = numbers[:, None] * (sums[:, -1:] * _BELOW_ONE)
+        places = numbers[:, None] * (sums[:, -1:] * BELOW_ONE)
         actions = torch.searchsorted(sums, places, right=True)
         return actions[:, 0], log_probs.gather(1, actions)[:, 0]
     chosen, log_prob = torch.empty(len(legal), dtype=torch.int64), torch.empty(len(legal))

@@ -136,7 +136,7 @@ def _restore(arrays: _Arrays, state: dict[str, Any], learner: PPO) -> None:
             moments.setdefault(k, {})[key] = moment
     learner.optimizer.load_state_dict({**learner.optimizer.state_dict(), "state": moments})
     learner.generator.set_state(torch.from_numpy(nested["generator"]))
-    learner.rollout.restore(nested["rollout"])
+    learner.rollout.restore(nested.get("rollout", {}))
     learner.games.restore(nested["games"], learner.networks.actor.activation)
     learner.games.tables.rng.bit_generator.state = state["tables"]
     learner.decisions, learner.iteration = state["decisions"], state["iteration"]

@@ -288,6 +288,10 @@ class Config(GameConfig):
     """how the networks are given their inputs on a CPU: by what is not zero, or as dense rows, in
     float32 or bfloat16 (weights stay float32); fastest: what a measurement at the start finds, and
     writes into the run's configuration"""
+    rollouts: Literal["auto", "host", "device"] = "auto"
+    """where games are played: `host`: on the CPU; `device`: where the networks are, with dense rows
+    and without waiting for the CPU, which scripted opponents and networks allow; auto: there, if
+    that is a GPU and the opponents do"""
     ema_decay: Annotated[float, Field(ge=0, lt=1)] = 0.0
     """the policy that is evaluated, joins the pool and is exported is an exponential moving average
     of the learner's weights, with this decay per iteration; 0: the learner itself"""

@@ -1,0 +1,190 @@
+"""``Games``: what the learner's games are played with, wherever that is: tables and opponents."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from card_envs.agents import Agent, NetworkAgent
+from card_envs.agents.network import Network
+from card_envs.contract.game import Game, View
+from card_envs.engine.seeds import consecutive_seeds
+from training.games.tables import Tables
+from training.runs.config import EnvironmentSection, PoolSection
+
+#: Games in a row that may end before the learner's first decision.
+TRIES = 1000
+
+
+class Games:
+    """``num_envs`` games, who sits where in them, and the pool of snapshots.
+
+    Args:
+        game: The game.
+        environment, opponents: The sections of the configuration.
+        agents: The opponents by the names that ``opponents`` uses.
+        seed: Of seeds and tables.
+        critic: What the critic sees, see ``NetworkSection.critic``.
+        truncation: What a truncated game pays, see ``Config.truncation``.
+
+    Attributes:
+        agents: All agents: the learner, None, comes first; then those that ``opponents`` names, and
+            snapshots.
+        tables: Who sits where.
+        options: The game's options, all of them.
+        with_state: Whether the critic sees the full state.
+        pays_standing: Whether a truncated game pays for the standing then, as a finished one does.
+    """
+
+    def __init__(
+        self,
+        game: Game,
+        environment: EnvironmentSection,
+        opponents: PoolSection,
+        agents: Mapping[str, Agent],
+        seed: int,
+        critic: str = "observation",
+        truncation: str = "bootstrap",
+    ) -> None:
+        given, view = game.split_options(environment.options)
+        self.options = game.check_options(given)
+        low, high = game.check_player_range(environment.num_players)
+        sizes = range(low, high + 1)
+        weights = np.array(environment.table_weights or (1.0,) * len(sizes))
+        count = environment.num_envs
+        self.game = game
+        self.with_state = critic != "observation"
+        self.truncation = truncation
+        self.pays_standing = self.options["reward"] != "score"
+        self.view: View = view
+        self._opponents = opponents
+        named = [agents[name] for name in opponents.agents]
+        self.agents: list[Agent | None] = [None, *named]
+        self._first_snapshot = len(self.agents)
+        self.tables = Tables(
+            count,
+            sizes,
+            weights / weights.sum(),
+            round(opponents.own * count),
+            opponents.block_size,
+            game.max_players,
+            seed,
+        )
+        self.all = np.arange(count)
+        self._seeds = consecutive_seeds(seed * count, count)
+        self._pool: list[int] = []  # the snapshots' places among the agents
+
+    @property
+    def seating(self) -> NDArray[np.int64]:
+        """int64 (N, P), which of the agents holds each seat now."""
+        raise NotImplementedError
+
+    def _start_all(self) -> None:
+        raise NotImplementedError
+
+    def redraw(self) -> None:
+        """Draw new tables for the blocks of which all games play their present one."""
+        pool = (self._pool or [self._first_snapshot]) if self._has_pool else []
+        of_pool = [self._opponents.pool / max(len(pool), 1)] * len(pool)
+        weights = [*self._opponents.agents.values(), *of_pool]
+        agents = [*range(1, self._first_snapshot), *pool]
+        self.tables.redraw(weights, agents, self._opponents.same_agent)
+
+    @property
+    def pool(self) -> list[NetworkAgent]:
+        """The snapshots of the learner's past."""
+        agents = self.agents
+        return [agent for k in self._pool if isinstance(agent := agents[k], NetworkAgent)]
+
+    @property
+    def _has_pool(self) -> bool:
+        return bool(self.tables.blocks) and self._opponents.pool > 0
+
+    def begin(self, network: Network) -> None:
+        """Reset all games; until there is a snapshot this network, the learner's own, stands for
+        the pool (see :meth:`follow`)."""
+        if self._has_pool:
+            self._place(network)
+        self.redraw()
+        self._start_all()
+
+    def follow(self, policy: Callable[[], Network]) -> None:
+        """The learner's policy has changed: what stands for the pool changes with it."""
+        if self._has_pool and not self._pool:
+            self.agents[self._first_snapshot] = self._snapshot(policy())
+
+    def add_snapshot(self, network: Network) -> None:
+        """Put a network into the pool, in the place of a random one if it is full, and redraw the
+        blocks."""
+        if self._has_pool:
+            place = self._place(network)
+            if len(self._pool) < self._opponents.pool_size:
+                self._pool.append(place)
+            else:
+                self._pool[self.tables.rng.integers(len(self._pool))] = place
+        self.redraw()
+
+    def _place(self, network: Network) -> int:
+        """Put a snapshot where no game needs the agent any more; returns where."""
+        used = {*self.seating.flat, *self.tables.seating.flat, *self._pool}
+        agents = self.agents
+        free = (k for k in range(self._first_snapshot, len(agents)) if k not in used)
+        place = next(free, len(agents))
+        agents[place : place + 1] = [self._snapshot(network)]
+        return place
+
+    def _snapshot(self, network: Network) -> NetworkAgent:
+        return NetworkAgent(network, "snapshot", self.view, seed=0)
+
+    def arrays(self) -> dict[str, Any]:
+        """The games, their tables and the snapshots, for a checkpoint."""
+        snapshots = {}
+        for k, agent in enumerate(self.agents[self._first_snapshot :]):
+            layers = agent.network.layers if isinstance(agent, NetworkAgent) else []
+            snapshots[str(k)] = {
+                f"{j}.{name}": array
+                for j, layer in enumerate(layers)
+                for name, array in zip(("weight", "bias"), layer, strict=True)
+            }
+        return {
+            "pool": np.array(self._pool, np.int64),
+            "tables": self.tables.arrays(),
+            "snapshots": snapshots,
+        }
+
+    def restore(self, arrays: dict[str, Any], activation: str) -> None:
+        """Bring the games to what :meth:`arrays` gave; snapshots have this activation."""
+        for name, array in arrays["tables"].items():
+            getattr(self.tables, name)[:] = array
+        self._pool = arrays["pool"].tolist()
+        snapshots = arrays.get("snapshots", {})
+        del self.agents[self._first_snapshot :]
+        for k in range(len(snapshots)):
+            own = snapshots[str(k)]
+            layers = [(own[f"{j}.weight"], own[f"{j}.bias"]) for j in range(len(own) // 2)]
+            self.agents.append(self._snapshot(Network(layers, activation)))
+
+    @property
+    def own_decisions(self) -> float:
+        """The share of the decisions that are asked for which are the learner's, to be expected."""
+        section = self._opponents
+        weights = {1 + k: weight for k, weight in enumerate(section.agents.values())}
+        networks = section.pool
+        for k, weight in weights.items():
+            agent = self.agents[k]
+            networks += weight if agent is not None and agent.network_kernel is not None else 0.0
+        share = networks / max(section.pool + sum(weights.values()), 1e-9)
+        tables = self.tables
+        of_block = float((tables.shares / (1.0 + share * (tables.sizes - 1))).sum())
+        own = section.own if tables.blocks else 1.0
+        return own + (1.0 - own) * of_block
+
+    def raise_stuck(self, forfeits: bool) -> None:
+        """Raise that games end without a decision of the learner, and why."""
+        about = f"{TRIES} games in a row ended before the learner's first decision"
+        if forfeits:
+            raise ValueError(f"{about}: an opponent forfeits them")
+        raise ValueError(f"{about}: max_steps={self.options['max_steps']} is too small")
