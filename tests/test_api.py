@@ -549,7 +549,9 @@ for game in card_envs.GAMES:
 print(json.dumps(sorted(set(sys.modules) - before)))
 """
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    loaded = {name.split(".")[0] for name in json.loads(run.stdout)}
+    modules = json.loads(run.stdout)
+    assert not any(name.startswith("card_envs.integrations") for name in modules)
+    loaded = {name.split(".")[0] for name in modules}
     assert "card_envs" in loaded
     heavy = {"torch", "stable_baselines3", "sb3_contrib", "matplotlib", "pydantic", "yaml"}
     assert not loaded & (heavy | {"rich", "tensorboard", "tqdm", "pygame", "training"})

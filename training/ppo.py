@@ -269,8 +269,7 @@ class PPO:
         self.generator = torch.Generator(self.device if on_device else "cpu")
         self.generator.manual_seed(config.seed)
         torch.manual_seed(config.seed)  # initial weights
-        inputs = len(games.scale) if isinstance(games, DeviceGames) else games.inputs
-        self.networks = ActorCritic(game, inputs, config).to(self.device)
+        self.networks = ActorCritic(game, games.inputs, config).to(self.device)
         self.features = rows_on(
             self.device,
             SparseRows.of(self.networks.actor.action_features),

@@ -60,7 +60,10 @@ def load_game(
 
 
 class CardGame(pyspiel.Game):  # type: ignore[misc]
-    """A game at one table size, with checked options; :func:`load_game` makes it."""
+    """A game at one table size, with checked options; :func:`load_game` makes it.
+
+    With ``registered_as``, a name in OpenSpiel's registry, the seed is the game's parameter there.
+    """
 
     def __init__(
         self,
@@ -69,12 +72,14 @@ class CardGame(pyspiel.Game):  # type: ignore[misc]
         options: dict[str, Any],
         deals: list[int] | None,
         seed: int,
+        registered_as: str | None = None,
     ) -> None:
+        parameters = {"seed": seed} if registered_as else {}
         utilities = _UTILITIES[options["reward"]]
         kinds = pyspiel.GameType
         chance, utility, model = kinds.ChanceMode, kinds.Utility, kinds.RewardModel
         game_type = kinds(
-            short_name=card_game.name,
+            short_name=registered_as or card_game.name,
             long_name=card_game.title,
             dynamics=kinds.Dynamics.SEQUENTIAL,
             chance_mode=chance.EXPLICIT_STOCHASTIC if deals else chance.SAMPLED_STOCHASTIC,
@@ -87,6 +92,7 @@ class CardGame(pyspiel.Game):  # type: ignore[misc]
             provides_information_state_tensor=True,
             provides_observation_string=True,
             provides_observation_tensor=True,
+            parameter_specification=parameters,
         )
         game_info = pyspiel.GameInfo(
             card_game.num_actions,
@@ -95,11 +101,12 @@ class CardGame(pyspiel.Game):  # type: ignore[misc]
             *utilities,
             options["max_steps"],
         )
-        super().__init__(game_type, game_info, {})
+        super().__init__(game_type, game_info, parameters)
         #: The game itself.
         self.card_game = card_game
+        #: The game's options, checked.
+        self.options = options
         self._num_players = num_players
-        self._options = options
         self._deals = deals
         self._next_seed = seed
         self._reset_arguments = (num_players, *card_game.encode_options(options))
@@ -111,7 +118,7 @@ class CardGame(pyspiel.Game):  # type: ignore[misc]
     @property
     def table(self) -> str:
         """The game, the number of players and the options, in one line."""
-        about = {"num_players": self._num_players, **self._options}
+        about = {"num_players": self._num_players, **self.options}
         return f"{self.card_game.name} with {json.dumps(about)}"
 
     def deserialize_state(self, data: str) -> CardState:
@@ -129,7 +136,7 @@ class CardGame(pyspiel.Game):  # type: ignore[misc]
 
     def __reduce__(self) -> tuple[Any, ...]:
         # OpenSpiel's own pickles know games by their names in its registry.
-        arguments = (self.card_game, self._num_players, self._options, self._deals)
+        arguments = (self.card_game, self._num_players, self.options, self._deals)
         return CardGame, (*arguments, self._next_seed)
 
     def max_chance_nodes_in_history(self) -> int:

@@ -7,6 +7,8 @@ from importlib.util import find_spec
 # The module that a tool is imported as.
 _TOOLS = {
     "agilerl": "agilerl",
+    "kaggle": "kaggle_environments",
+    "openenv": "openenv",
     "openspiel": "pyspiel",
     "rllib": "ray",
     "ray": "ray",
@@ -14,6 +16,7 @@ _TOOLS = {
     "supersuit": "supersuit",
     "tianshou": "tianshou",
     "torchrl": "torchrl",
+    "verifiers": "verifiers",
 }
 
 collect_ignore = [f"test_{tool}.py" for tool, module in _TOOLS.items() if find_spec(module) is None]

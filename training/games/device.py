@@ -96,7 +96,8 @@ class DeviceGames(Games):
     Attributes:
         observation: uint8 (N, D), in units of ``scale``, of the player to move.
         state: uint8 (N, S), the full state as that player's critic sees it; S is 0 without one.
-        scale: float32 (D + S,), what units are divided by.
+        scale: float32 (inputs,), what units are divided by.
+        inputs: D + S.
         action_mask: int8 (N, A).
         players: int64 (N,), the player to move.
         waiting: int64 (N,), which agent that is.
@@ -111,6 +112,7 @@ class DeviceGames(Games):
         self._encoded = game.encode_options(self.options)
         fields = [game.fields, game.state_fields] if self.with_state else [game.fields]
         self.scale = torch.from_numpy(np.concatenate([f.scale for f in fields])).to(place.device)
+        self.inputs = len(self.scale)
         self._arrays: dict[str, Any] = {
             "indices": place.put(self.all),
             "states": place.put(game.new_states(count)),
