@@ -10,14 +10,17 @@ export function letExplain(root, explain) {
   const bubble = h("div", { id: "tip", class: "tip", role: "tooltip", hidden: true });
   root.append(bubble);
   let shown = null;
+  let top = 0; // where it was then
   let waiting = 0;
+  let isTouched = false; // by a finger, whose tip a mouse left elsewhere on the page must not hide
   const hide = () => {
     clearTimeout(waiting);
+    isTouched = false;
     shown?.removeAttribute("aria-describedby");
     shown = null;
     bubble.hidden = true;
   };
-  const show = (target) => {
+  const show = (target, byFinger = false) => {
     hide();
     if (!target?.isConnected) return;
     bubble.textContent = explain(target);
@@ -28,32 +31,34 @@ export function letExplain(root, explain) {
     bubble.style.setProperty("--x", `${x}px`);
     bubble.style.setProperty("--y", `${y}px`);
     target.setAttribute("aria-describedby", "tip");
-    shown = target;
+    [shown, top, isTouched] = [target, box.y, byFinger];
   };
+  // A scroll that was over when the words came is told late.
+  const onscroll = () => { if (!shown || shown.getBoundingClientRect().y !== top) hide(); };
   const tipped = (event) => event.target.closest?.("[data-tip]");
-  root.addEventListener("pointerover", (event) => { 
-    if (event.pointerType === "touch" || tipped(event) === shown) return;
+  root.addEventListener("pointerover", (event) => {
+    if (event.pointerType === "touch" || isTouched || tipped(event) === shown) return;
     hide();
     waiting = setTimeout(() => show(tipped(event)), HOVERED);
   });
-  root.addEventListener("pointerleave", (event) => { if (event.pointerType !== "touch") hide(); });
+  root.addEventListener("pointerleave", (event) => { if (event.pointerType !== "touch" && !isTouched) hide(); });
   root.addEventListener("focusin", (event) => { if (event.target.matches(":focus-visible")) show(tipped(event)); });
   root.addEventListener("focusout", hide);
   root.addEventListener("pointerdown", (event) => {
     const target = tipped(event);
     hide();
     if (event.pointerType !== "touch" || !target) return;
-    if (target.closest("button, [role=button]")) waiting = setTimeout(() => show(target), LONG);
-    else show(target);
+    if (target.closest("button, [role=button]")) waiting = setTimeout(() => show(target, true), LONG);
+    else show(target, true);
   });
   root.addEventListener("pointerup", () => { if (bubble.hidden) clearTimeout(waiting); });
   const onkey = (event) => { if (event.key === "Escape") hide(); };
   document.addEventListener("keydown", onkey);
-  addEventListener("scroll", hide, { passive: true });
+  addEventListener("scroll", onscroll, { passive: true });
   return () => {
     hide();
     bubble.remove();
     document.removeEventListener("keydown", onkey);
-    removeEventListener("scroll", hide);
+    removeEventListener("scroll", onscroll);
   };
 }
