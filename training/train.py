@@ -213,7 +213,6 @@ class Session:
                 if learner.decisions >= self._progress.next_evaluation:
                     self._evaluate(writer)
                 if learner.decisions >= self._progress.next_checkpoint:
-                    self._progress.next_checkpoint += config.checkpoint_every
                     self._save()
                 is_new = learner.iteration and not learner.iteration % every
                 with _interrupts_later():
@@ -244,6 +243,8 @@ class Session:
 
     def _save(self) -> None:
         """Write the checkpoint from which ``--resume`` resumes, and the policy so far."""
+        while self._progress.next_checkpoint <= self._learner.decisions:
+            self._progress.next_checkpoint += self._run.config.checkpoint_every
         self._checkpoint()
         self._export(finished=False)
 
