@@ -226,7 +226,7 @@ def test_watch_agents(visit, serve, screenshot, game):
     begin(page, game)
     page.locator(".transport").wait_for()
     assert "null" not in page.locator("main").inner_text()
-    assert "closed table: player 0's eyes" in page.locator(".badges").inner_text()
+    assert "player 0's view" in page.locator(".badges").inner_text()
     page.wait_for_function(  # by itself
         "() => document.querySelectorAll('.moves li').length > 2"
         "|| document.querySelector('.standing')"

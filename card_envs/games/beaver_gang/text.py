@@ -13,7 +13,7 @@ from card_envs.games.beaver_gang.state import (
 )
 
 _TURNS = {
-    NO_TURN: "none yet",
+    NO_TURN: "no turn yet",
     TOOK: "took the discard into slot {slot}",
     EXCHANGED: "exchanged slot {slot}",
     SWAPPED: "swapped slot {slot} with {other_card}",

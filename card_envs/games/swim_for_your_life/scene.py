@@ -135,7 +135,7 @@ def _last_turn(s: Any, q: int) -> str:
     if action != NO_ACTION:
         laid_down, taken = in_words(LAID_DOWN[action]), in_words(s["last_taken"][q])
         return f"row {ROW_OF[action] + 1}: laid down {laid_down}; took {taken}"
-    return "none yet" if s["lives"][q] else _fate(s, q)
+    return "no turn yet" if s["lives"][q] else _fate(s, q)
 
 
 def _fate(s: Any, q: int) -> str:

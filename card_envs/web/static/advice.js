@@ -9,14 +9,17 @@ const percent = (share) => (share < 0.005 ? (share > 0 ? "<1%" : "0%") : `${Math
 export function drawAdvice(advice, played = null, all = []) {
   const hasShares = advice.opinions.some((opinion) => opinion.probability !== null);
   const hasValues = advice.opinions.some((opinion) => opinion.value !== null);
+  // Of what is hardly ever played two lines are enough.
+  const shown = advice.opinions.filter(({ action, value, probability }, k) => k < 3 || value !== null || probability >= 0.005 || action === played);
+  const others = advice.others + advice.opinions.length - shown.length;
   const heads = ["action", hasShares ? "probability" : null, hasValues ? "value" : null].filter(Boolean);
   return h("figure", { class: "advice" },
-    h("figcaption", {}, h("b", {}, advice.agent), " would ", h("em", {}, nameOf(advice, advice.choice)), ".", drawReason(advice)),
+    h("figcaption", {}, h("b", {}, advice.agent), " would ", h("em", {}, nameOf(advice, advice.choice)), drawReason(advice), "."),
     all.filter(({ agent }) => agent !== advice.agent).map((other) => h("p", { class: "note" }, other.choice === advice.choice ? `${other.agent} agrees.` : `${other.agent} disagrees: it would ${nameOf(other, other.choice)}.`)),
     h("table", {},
       h("thead", {}, h("tr", {}, heads.map((head) => h("th", { scope: "col" }, head)))),
-      h("tbody", {}, advice.opinions.map((opinion) => drawOpinion(opinion, advice, played, hasShares, hasValues)))),
-    advice.others ? h("p", { class: "note" }, `${advice.others} other legal ${advice.others === 1 ? "action" : "actions"}${hasShares ? ", less likely" : hasValues ? ", not tried" : ""}`) : null,
+      h("tbody", {}, shown.map((opinion) => drawOpinion(opinion, advice, played, hasShares, hasValues)))),
+    others ? h("p", { class: "note" }, `${others} other legal ${others === 1 ? "action" : "actions"}${hasShares ? ", less likely" : hasValues ? ", not tried" : ""}`) : null,
     hasValues ? h("p", { class: "note" }, "Value: the mean reward of the search's rollouts.") : null,
   );
 }
@@ -27,9 +30,9 @@ function drawReason({ choice, opinions }) {
   const next = opinions.find(({ action, value, probability }) => action !== choice && (value ?? probability) !== null);
   if (!best || !next) return null;
   if (best.value !== null && next.value !== null) {
-    return ` Its rollouts value that at ${signed(best.value, 2)} (${best.count} visits); the next best, to ${next.words}, at ${signed(next.value, 2)} (${next.count} visits).`;
+    return `, which ${best.count} games played on from here value at ${signed(best.value, 2)}; the next best, ${next.words}, at ${signed(next.value, 2)} (${next.count} games)`;
   }
-  return best.probability === null ? null : ` It is ${percent(best.probability)} likely to; the next, to ${next.words}, ${percent(next.probability ?? 0)}.`;
+  return best.probability === null ? null : `, with a probability of ${percent(best.probability)}`;
 }
 
 /** Show on cards, piles and buttons what an agent thinks of the actions that point at them. */

@@ -1,8 +1,8 @@
-/** A game explained: its guide, read from Markdown, and the sentences that matter for something. */
+/** A game explained: its guide, read from Markdown, and the paragraphs that matter for something. */
 
 import { h } from "./dom.js";
 
-const ASIDE = /move by move|by number/i; // sections that say nothing of what is allowed
+const FOR = /\s*<!-- for: (.*?) -->/; // at the end of a paragraph: the beginnings of what it explains
 const known = new Map();
 
 /** The guide of a game; it is asked for once. */
@@ -16,25 +16,16 @@ export function guideOf(game) {
 class Guide {
   constructor(markdown) {
     this.blocks = blocksOf(markdown);
-    this.sentences = this.blocks
-      .filter(({ kind, section }) => (kind === "p" || kind === "li") && section && !ASIDE.test(section))
-      .flatMap(({ text }) => sentencesOf(text).map((sentence) => ({ text: sentence, stems: new Set(stems(sentence)) })));
-    this.rarity = new Map();
-    for (const sentence of this.sentences) {
-      for (const stem of sentence.stems) this.rarity.set(stem, (this.rarity.get(stem) ?? 0) + 1);
-    }
   }
 
-  /** The sentences that share most with these words, the best first. */
-  about(words, most = 1, least = 1) {
-    const wanted = new Map();
-    for (const stem of stems(words)) wanted.set(stem, Math.min((wanted.get(stem) ?? 0) + 1, 2));
-    const scored = this.sentences.map((sentence) => {
-      let score = 0;
-      for (const [stem, weight] of wanted) if (sentence.stems.has(stem)) score += weight * Math.log(this.sentences.length / this.rarity.get(stem));
-      return { sentence, score: score / (6 + sentence.stems.size) ** 0.5 };
-    });
-    return scored.filter(({ score }) => score > least).sort((a, b) => b.score - a.score).slice(0, most).map(({ sentence }) => sentence.text);
+  /**
+   * The paragraphs that explain a decision, an action or a counter.
+   *
+   * A paragraph does if a clause begins with a phrase of its comment, such as `<!-- for: draw; peek at -->`.
+   */
+  rulesFor(...words) {
+    const clauses = words.flatMap((each) => each.toLowerCase().split(/[:;,.]/)).map((clause) => ` ${clause.trim().replace(/^or /, "")} `);
+    return this.blocks.filter(({ phrases }) => phrases?.some((phrase) => clauses.some((clause) => clause.startsWith(` ${phrase} `))));
   }
 
   /** What a table says of a card. */
@@ -71,22 +62,16 @@ function isMeant(label, name) {
   return label === name || name.split(" ").includes(label);
 }
 
-/** Sentences; one in bold that heads a paragraph belongs to the next. */
-function sentencesOf(text) {
-  const found = [];
-  for (const sentence of text.split(/(?<=[.!?]|[.!?]\*\*)\s+(?=[A-Z*`])/)) {
-    if (/^\*\*[^*]+\*\*$/.test(found.at(-1) ?? "")) found.push(`${found.pop()} ${sentence}`);
-    else found.push(sentence);
-  }
-  return found;
+/** The beginning of a paragraph: two sentences, besides one in bold that heads it. */
+export function beginningOf({ text }) {
+  const sentences = text.split(/(?<=[.!?]|[.!?]\*\*)\s+(?=[A-Z*`])/);
+  return sentences.slice(0, sentences[0].endsWith("**") ? 3 : 2).join(" ");
 }
 
-const stems = (text) => (plain(text).toLowerCase().match(/[a-z]+/g) ?? []).filter((word) => word.length > 2).map((word) => word.replace(/(ing|es|ed|s|e)$/, ""));
 const plain = (text) => text.replace(/\[([^\]]*)\]\([^)]*\)/g, "$1").replace(/[*`]/g, "").trim();
 
 function blocksOf(markdown) {
   const blocks = [];
-  let section = "";
   let open = null;
   let fence = null;
   for (const line of markdown.split("\n")) {
@@ -94,21 +79,24 @@ function blocksOf(markdown) {
     const item = /^ *(?:[-*]|\d+\.) (.*)/.exec(line);
     if (line.startsWith("```")) {
       if (fence) blocks.push(fence);
-      fence = fence ? null : { kind: "code", text: "", section };
+      fence = fence ? null : { kind: "code", text: ""};
       open = null;
     } else if (fence) fence.text += `${line}\n`;
-    else if (!line.trim() || line.startsWith("<!--")) open = null;
+    else if (!line.trim() || (line.startsWith("<!--") && !FOR.test(line))) open = null;
     else if (heading) {
-      if (heading[1].length > 1) section = heading[2];
-      blocks.push({ kind: "h", level: heading[1].length, text: heading[2], section });
+      blocks.push({ kind: "h", level: heading[1].length, text: heading[2]});
       open = null;
     } else if (line.startsWith("|")) {
-      if (open?.kind !== "table") blocks.push(open = { kind: "table", rows: [], section });
+      if (open?.kind !== "table") blocks.push(open = { kind: "table", rows: []});
       if (!/^[|\s:-]+$/.test(line)) open.rows.push(line.replace(/^\||\|\s*$/g, "").split("|").map((cell) => cell.trim()));
       else if (!open.rows.length) open.rows.push(line.replace(/^\||\|\s*$/g, "").split("|").map((cell) => cell.trim()));
-    } else if (item) blocks.push(open = { kind: "li", text: item[1], section });
+    } else if (item) blocks.push(open = { kind: "li", text: item[1]});
     else if (open && open.kind !== "table") open.text += ` ${line.trim()}`;
-    else blocks.push(open = { kind: "p", text: line.trim(), section });
+    else blocks.push(open = { kind: "p", text: line.trim()});
+  }
+  for (const block of blocks) {
+    const found = FOR.exec(block.text ?? "");
+    if (found) [block.text, block.phrases] = [block.text.replace(FOR, ""), found[1].split("; ")];
   }
   return blocks;
 }

@@ -48,6 +48,7 @@ export function drawTable(scene, style, options) {
 function drawSeat(seat, style, options, isOwn = false) {
   const label = options.agents?.[seat.player];
   const owner = seat.label === "you" ? "your" : `${seat.label}'s`;
+  const note = seat.note ? h("p", { class: "note" }, seat.note) : null;
   return h("section", {
     class: `seat${isOwn ? " own" : ""}${seat.to_move ? " to-move" : ""}`,
     "aria-label": `${capitalized(seat.label)}${seat.to_move ? ", to move" : ""}`,
@@ -57,11 +58,12 @@ function drawSeat(seat, style, options, isOwn = false) {
     h("header", {},
       playerDot(seat.player),
       h("h2", {}, nameOf(seat, options), label ? h("small", {}, label) : null),
+      isOwn ? note : null,
       seat.mark ? h("span", { class: "pill mark", data: { tip: seat.label, marks: seat.mark } }, seat.mark) : null,
       h("ul", { class: "counters" }, seat.counters.map(([name, value]) => drawCounter(name, value, style)))),
     h("div", { class: "zones" }, seat.zones.map((zone) =>
       drawZone(zone, `${seat.player}/${zone.name}`, owner, style, { ...options, isFanned: isOwn, isSmall: !isOwn }))),
-    seat.note ? h("p", { class: "note" }, seat.note) : null,
+    isOwn ? null : note,
   );
 }
 

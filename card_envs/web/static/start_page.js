@@ -2,7 +2,7 @@
 
 import { ask, fromFragment } from "./api.js";
 import { card } from "./card.js";
-import { alertUser, capitalized, h, signed } from "./dom.js";
+import { alertUser, capitalized, h } from "./dom.js";
 import { guideOf, inline } from "./guide.js";
 import { showGuide } from "./coach.js";
 import { playerDot } from "./scene.js";
@@ -11,10 +11,11 @@ import { remember, unfinished } from "./unfinished.js";
 const SHOWN = 5; // cards of a game on its tile
 const MOST_BYTES = 1 << 26; // of a recording that is read
 const GAMES_FILE = "games.jsonl"; // in a dataset
-const STRENGTHS = {
-  random: "any legal action",
-  heuristic: "rules of thumb",
-  search: "searches with that many rollouts for each decision; slower",
+const KINDS = {
+  random: "makes any legal move",
+  heuristic: "plays by rules of thumb",
+  ppo: "a trained policy",
+  search: "looks ahead in that many games for each decision; slower",
   run: "the policy of a training run",
 };
 
@@ -32,7 +33,7 @@ export class StartPage {
       h("h1", {}, isWatching ? "Watch and replay" : "Play"),
       h("p", { class: "lead" }, isWatching
         ? "Let agents play each other and look on, or go through a game that was played."
-        : "Sit down at a table with heuristics, trained policies and searchers. You see what your seat may know, and nothing else."),
+        : "Sit down with heuristics, trained policies and searchers. You see what your seat may know, and nothing else."),
       isWatching ? null : this.drawUnfinished(),
       games.is_open ? h("p", { class: "notice" }, "Tables that are begun here are open: all cards may be seen, and positions be sent, in mid-game.") : null,
       this.form,
@@ -60,8 +61,9 @@ export class StartPage {
         this.select("seat", this.isWatching ? "Through the eyes of" : "Your seat", Array.from({ length: this.count }, (_, k) => [k, `player ${k}`]), this.seat, (value) => { this.seat = Number(value); this.draw(); })),
       h("fieldset", { class: "agents" }, h("legend", {}, this.isWatching ? "Who plays" : "Who sits at the other seats"), this.drawAgents()),
       this.drawOptions(),
-      this.isWatching ? null : this.check("practice", "Practice", ": undo and hints are allowed. Undo deals again what you could not know.", isFirst),
-      this.isWatching ? null : this.check("open_cards", "Open cards", ": all hands lie face up, to see what the others do. The table says so.", false),
+      this.isWatching ? null : h("div", { class: "row checks" },
+        this.check("practice", "Practice", ": hints, a coach and undo", isFirst),
+        this.check("open_cards", "Open cards", ": all hands lie face up", false)),
       h("div", { class: "row" },
         h("button", { type: "submit", class: "main", id: "begin" }, this.isWatching ? "Watch" : "Play"),
         h("button", { type: "button", id: "surprise", onclick: () => this.surprise() }, "Surprise me")),
@@ -113,11 +115,12 @@ export class StartPage {
     this.begin();
   }
 
-  /** How strong an agent is at a table of this size, as far as that was measured. */
+  /** What an agent is, and how many of its opponents it finished ahead of at a table of this size (a tie is a half). */
   strengthOf(label) {
     const found = (this.game.strength[label] ?? []).filter(({ num_players }) => num_players === this.count);
-    const measured = found.map(({ opponents, rank }) => `${signed(rank, 2)} against ${opponents}`);
-    return measured.length ? `rank reward ${measured.join(", ")}` : STRENGTHS[label.split(":")[0]] ?? "";
+    const shares = found.map(({ opponents, rank }, k) => `${opponents} ${Math.round(50 * (rank + 1))}%${k ? "" : " of the time"}`);
+    const measured = shares.length ? `beats ${shares.join(", ")}` : null;
+    return [KINDS[label.split(/[:_]/)[0]], measured].filter(Boolean).join("; ");
   }
 
   drawTile(game) {

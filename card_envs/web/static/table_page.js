@@ -52,7 +52,7 @@ export class TablePage {
       advice: (message) => this.showAdvice(message),
       disputes: (message) => this.showDisputes(message),
       rounds: ({ starts }) => { this.rounds = starts; this.transport.draw(); this.transport.update(); },
-      problem: ({ message }) => { this.isWaiting = false; this.asked = null; alertUser(message); this.refresh(); },
+      problem: ({ message }) => { this.isWaiting = false; this.asked = null; alertUser(message); this.drawAdvicePanel(null); this.refresh(); },
       lost: () => alertUser("The connection was lost; trying again …"), gone: (reason) => this.gone(reason),
     });
   }
@@ -336,7 +336,7 @@ export class TablePage {
       this.adviceShown,
       this.disputes ? drawDisputes(this.disputes, (step) => this.lookAt(step)) : null,
     ].filter(Boolean);
-    panel.replaceChildren(...(content.length ? [h("h2", {}, "Opinion"), ...content] : []));
+    panel.replaceChildren(...(content.length ? [h("h2", {}, this.about.kind === "play" && !this.live.is_over ? "Hint" : "Opinion"), ...content] : []));
     panel.hidden = !content.length;
   }
 
@@ -401,6 +401,7 @@ export class TablePage {
   hint() {
     if (!this.about.practice) return;
     if (!this.isDeciding) return alertUser("Hints are for your own decisions.");
+    this.drawAdvicePanel(h("p", { class: "note", role: "status" }, `${this.adviser} is thinking …`));
     this.talk.send({ type: "hint", step: this.live.steps, agent: this.adviser });
   }
 

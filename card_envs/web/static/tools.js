@@ -9,7 +9,7 @@ import { set, setting } from "./settings.js";
 // Milliseconds for which a move of another player stays, by pace.
 export const PACES = { slow: 1800, normal: 900, fast: 300, instant: 0 };
 
-const SWITCHES = { coach: "Coach: the rule that matters", forced: "Play forced moves by themselves", pause: "Pause at the end of a round" };
+const SWITCHES = { coach: "Coach: the rules that matter now", forced: "Play forced moves by themselves", pause: "Pause at the end of a round" };
 
 export function drawBadges({ about, live }) {
   const badge = (words, title) => h("span", { class: "badge", title }, words);
@@ -17,7 +17,7 @@ export function drawBadges({ about, live }) {
     about.kind === "replay" ? badge("replay", "A finished or open game") : null,
     about.kind === "watch" ? badge("watching", "Agents play") : null,
     about.is_open && about.kind !== "replay" ? badge("open table", "All cards may be seen, and the position may be sent") : null,
-    !about.is_open ? badge(live.is_over ? "game over: all is shown" : `closed table: ${about.kind === "play" ? "your" : `player ${about.seat}'s`} eyes`, "Seed and history stay on the server until the game is over") : null,
+    !about.is_open ? badge(live.is_over ? "game over: all is shown" : `${about.kind === "play" ? "your" : `player ${about.seat}'s`} view`, "What this seat cannot know stays on the server until the game is over") : null,
     about.practice ? badge("practice", "Undo and hints") : null);
 }
 
@@ -36,8 +36,7 @@ export function drawTools(page) {
       button("Rules", () => showGuide(page), { data: { key: "rules" } }),
       isPlay && about.practice && !live.is_over ? button("Hint", () => page.hint(), { data: { key: "hint" } }) : null,
       isPlay && about.practice ? button("Undo", () => page.undo(), { data: { key: "undo" }, title: "Back to your last decision; what you could not know there is dealt again" }) : null,
-      isPlay && !live.is_over ? button("Look back", () => page.lookAt(live.steps - 1)) : null,
-      button("Keys", () => showKeys())),
+      isPlay && !live.is_over ? button("Look back", () => page.lookAt(live.steps - 1)) : null),
     h("div", { class: "row" },
       isPlay ? h("label", {}, "Pace ", paces) : null,
       canAdvise ? h("label", {}, "Adviser ", advisers) : null),
@@ -48,7 +47,8 @@ export function drawTools(page) {
       about.kind !== "replay" ? button("New game", () => page.again(false)) : null,
       about.kind !== "replay" && live.is_revealed ? button("Same deal again", () => page.again(true)) : null,
       live.is_revealed ? h("a", { class: "button", href: `/api/tables/${page.name}/replay`, download: "" }, "Download replay") : null,
-      live.is_revealed ? button("Copy link", () => copyLink(page)) : null));
+      live.is_revealed ? button("Copy link", () => copyLink(page)) : null,
+      button("Keys", () => showKeys())));
 }
 
 /** Copy a link that holds the game, and the moment that is shown if it is not the latest. */

@@ -78,7 +78,7 @@ def test_action_names_follow_the_table_of_actions():
 
 
 def test_last_turns_in_words():
-    expected = ["none yet"]
+    expected = ["no turn yet"]
     expected += [f"took the discard into slot {slot}" for slot in range(4)]
     expected += [f"exchanged slot {slot}" for slot in range(4)]
     expected += [f"swapped slot {slot} with your slot 2" for slot in range(4)]
