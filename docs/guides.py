@@ -96,8 +96,8 @@ def _result(scene: Scene) -> str:
     grid = next(grid for grid in reversed(scene.grids) if grid.title)
     players = {seat.label: f"player {seat.player}" for seat in scene.seats}
     columns = sorted(
-        [players[str(label).strip()], *("" if cell == 0 else str(cell).strip() for cell in cells)]
-        for label, *cells in grid.rows
+        [players.get(label, label), *("" if cell == 0 else str(cell).strip() for cell in cells)]
+        for label, *cells in ((str(first).strip(), *rest) for first, *rest in grid.rows)
     )
     header, *rows = zip(grid.head, *columns, strict=True)
     table = markdown_table(header, rows, len(columns))

@@ -77,7 +77,7 @@ def scene(
     remembers = memory == MEMORY_PERFECT
     grids = [_unseen(s, player, remembers)] if _unseen_cards(s, player, remembers) else []
     if s["season"] > 1 or s["terminated"]:
-        grids.append(_last_season(s, player))
+        grids.append(_last_season(s, player, remembers))
     seats = [_seat(s, player, q, remembers, is_open) for q in clockwise(s, player)]
     zones = _table(s, player)
     return scene_of(
@@ -303,7 +303,7 @@ def _kept_bonus_cards(s: Any, player: int) -> list[str]:
     return notes
 
 
-def _last_season(s: Any, player: int) -> Grid:
+def _last_season(s: Any, player: int, remembers: bool) -> Grid:
     """AN-17, AN-19: the medals of the last season, and what they brought."""
     number = int(s["season"]) - (0 if s["terminated"] else 1)
     excellence = ("excellence",) if s["terminated"] else ()
@@ -312,11 +312,12 @@ def _last_season(s: Any, player: int) -> Grid:
         row: list[str | int] = [f"  {label_of(q, player)}", *s["season_medals"][q].tolist()]
         if s["terminated"]:
             row.append(EXCELLENCE * int(groups_of(s, q)))
-        rows.append((*row, int(s["season_points"][q])))
+        total = (int(points_of(s, q)),) if remembers else ()
+        rows.append((*row, int(s["season_points"][q]), *total))
     owl = ""
     if s["owl_family"] != NO_FAMILY:
         owl = f", with the owl as a {ANIMAL_NAMES[s['owl_family']]}"
-    head = ("", *FAMILY_NAMES, *excellence, "points")
+    head = ("", *FAMILY_NAMES, *excellence, "points", *(("total",) if remembers else ()))
     return Grid(f"the medals of season {number}{owl}", head, tuple(rows))
 
 

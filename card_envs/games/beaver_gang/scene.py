@@ -247,8 +247,9 @@ def _last_round(s: Any, observer: int, memory: int) -> Grid:
     rows = []
     for q in clockwise(s, observer):
         cards = [str(s["revealed"][q, slot]) for slot in slots]
-        rows.append((label_of(q, observer), *cards, str(s["round_scores"][q])))
-    return Grid(title, ("", *(f"slot {slot}" for slot in slots), "score"), tuple(rows))
+        scores = str(s["round_scores"][q]), str(s["scores"][q])
+        rows.append((label_of(q, observer), *cards, *scores))
+    return Grid(title, ("", *(f"slot {slot}" for slot in slots), "score", "total"), tuple(rows))
 
 
 # ---------------------------------------------------------------------------------------------

@@ -204,7 +204,9 @@ def _last_round(s: Any, observer: int) -> Grid:
         title, lines = _counted_hands(s, in_round)
     else:
         title, lines = _sudden_death(s, in_round, observer)
-    rows = []
+    rows: list[tuple[str | int, ...]] = []
+    if winner == NOBODY:
+        rows.append(("value", *(f"{value} " for value in VALUES), "", ""))
     for q, line in zip(in_round, lines, strict=True):
         lost = int(s["lives_lost"][q])
         rows.append((label_of(q, observer), *line, f"{-lost:+d}" if lost else "0"))

@@ -5,7 +5,8 @@ import { alertUser, h, s, signed } from "./dom.js";
 
 const MILLISECONDS = 5000; // between two looks
 const COLOURS = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#b8860b", "#4aa3df"];
-const SIZE = { width: 640, height: 260, left: 44, right: 12, top: 12, bottom: 34 };
+const STEP = 0.25; // between two lines
+const SIZE = { width: 640, height: 260, left: 44, right: 12, top: 12, bottom: 42 };
 
 export class RunsPage {
   constructor(page, games) {
@@ -79,11 +80,11 @@ function drawComparison(runs) {
     for (const curve of run.curves) {
       const key = `${run.game} against ${curve.against}`;
       if (!groups.has(key)) groups.set(key, []);
-      groups.get(key).push({ ...curve, label: run.name, at: run.at });
+      groups.get(key).push({ ...curve, label: run.name, at: run.at, target: run.target });
     }
   }
   return [...groups].filter(([, series]) => series.length > 1).map(([name, series]) =>
-    h("article", { class: "panel run comparison" }, h("h2", {}, name), drawCurves(`Learning curves of ${series.length} runs, ${name}`, 0, series)));
+    h("article", { class: "panel run comparison" }, h("h2", {}, name), drawCurves(`Learning curves of ${series.length} runs, ${name}`, Math.max(...series.map(({ target }) => target)), series)));
 }
 
 /**
@@ -98,17 +99,19 @@ function drawCurves(title, target, series) {
   const { width, height, left, right, top, bottom } = SIZE;
   const most = Math.max(target, ...series.flatMap(({ at }) => at), 1);
   const x = (decisions) => left + (decisions / most) * (width - left - right);
-  const y = (value) => top + ((1 - value) / 2) * (height - top - bottom);
+  const values = series.flatMap(({ mean, interval }) => [...mean, ...interval.filter(Boolean).flat()]);
+  const [low, high] = [Math.min(-STEP, Math.floor(Math.min(...values) / STEP) * STEP), Math.max(STEP, Math.ceil(Math.max(...values) / STEP) * STEP)];
+  const y = (value) => top + ((high - value) / (high - low)) * (height - top - bottom);
   const drawing = s("svg", { class: "curves", viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": title });
-  for (const value of [-1, -0.5, 0, 0.5, 1]) {
+  for (let value = low; value <= high; value += STEP) {
     drawing.append(
       s("line", { class: value ? "tick" : "tick zero", x1: left, x2: width - right, y1: y(value), y2: y(value) }),
-      s("text", { x: left - 6, y: y(value) + 4, "text-anchor": "end" }, signed(value, 1)));
+      s("text", { x: left - 6, y: y(value) + 4, "text-anchor": "end" }, signed(value, 2)));
   }
   for (const share of [0, 0.25, 0.5, 0.75, 1]) {
-    drawing.append(s("text", { x: x(share * most), y: height - 14, "text-anchor": share === 1 ? "end" : "middle" }, `${(share * most / 1e6).toFixed(most < 1e7 ? 1 : 0)}M`));
+    drawing.append(s("text", { x: x(share * most), y: height - 24, "text-anchor": share === 1 ? "end" : "middle" }, `${(share * most / 1e6).toFixed(most < 1e7 ? 1 : 0)}M`));
   }
-  drawing.append(s("text", { class: "axis", x: width / 2, y: height - 1, "text-anchor": "middle" }, "decisions of the learner"));
+  drawing.append(s("text", { class: "axis", x: width / 2, y: height - 5, "text-anchor": "middle" }, "decisions of the learner"));
   series.forEach((curve, k) => {
     const { at: points } = curve;
     const colour = COLOURS[k % COLOURS.length];
@@ -154,9 +157,10 @@ function drawLeaderboard(board, offered) {
   const digits = hasRatings ? 0 : 3;
   const drawWhisker = (mean, ends) => h("span", {
     class: `whisker${mean < low ? " below" : mean > high ? " above" : ""}`,
-    title: ends.map((end) => (end === null ? "open" : signed(end, digits))).join(" to "),
     style: { "--low": at(ends[0] ?? mean), "--high": at(ends[1] ?? mean), "--mean": at(mean) },
+    "aria-hidden": "true",
   }, h("i"), h("b"));
+  const drawInterval = (mean, ends) => [drawWhisker(mean, ends), h("small", {}, ends.map((end) => (end === null ? "open" : signed(end, digits))).join(" to "))];
   return h("article", { class: "panel" },
     h("header", { class: "row" }, h("h3", {}, board.name), h("span", { class: "note" }, `${board.game}, ${board.num_players ? `${board.num_players} players` : "tables of several sizes"}, ${count(board.deals)} deals`)),
     h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": board.name },
@@ -165,7 +169,7 @@ function drawLeaderboard(board, offered) {
         h("tbody", {}, board.agents.map((agent) => h("tr", {},
           h("th", { scope: "row" }, offered.includes(agent.name) ? h("a", { href: startAgainst(board.game, agent.name), title: "Play against it" }, agent.name) : agent.name),
           h("td", {}, h("b", {}, signed(value(agent), digits))),
-          h("td", {}, interval(agent) ? drawWhisker(value(agent), interval(agent)) : "– fewer than 5 deals"),
+          h("td", {}, interval(agent) ? drawInterval(value(agent), interval(agent)) : "– fewer than 5 deals"),
           hasRatings ? h("td", {}, signed(agent.rank, 3)) : null,
           h("td", {}, agent.win === null ? "" : agent.win.toFixed(3))))))));
 }

@@ -168,28 +168,34 @@ function drawStanding(scene) {
         h("b", {}, `${place.place}. `), h("i", {}, capitalized(place.label)), h("span", {}, place.result)))));
 }
 
-/** What is known besides the table, and the table in words. */
-export function drawKnown(panel, { scene, words }) {
+/** What is known besides the table and the `results` that stand elsewhere, and the table in words. */
+export function drawKnown(panel, { scene, words }, style, results) {
   const isOpen = panel.querySelector("details.words")?.open ?? false;
   patch(panel, [
     h("h2", {}, "What is known"),
     ...scene.notes.map((note) => h("p", { class: "note" }, note)),
     drawLegend(scene),
-    ...drawGrids(scene),
+    ...drawGrids(scene.grids.filter((grid) => !results.includes(grid)), style),
     h("details", { class: "words", open: isOpen }, h("summary", {}, "The table in words"), h("pre", { tabindex: "0" }, words)),
   ].filter(Boolean));
 }
 
 /** What is known or was counted, in numbers. */
-function drawGrids(scene) {
-  return scene.grids.map((grid) =>
+function drawGrids(grids, style) {
+  return grids.map((grid) =>
     h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": grid.title || "Numbers of cards" },
       h("table", { class: "grid" },
         grid.title ? h("caption", {}, capitalized(grid.title)) : null,
-        h("thead", {}, h("tr", {}, grid.head.map((name, k) => (name ? h("th", { scope: "col", class: k >= grid.head.length - grid.text_columns ? "words" : null }, name) : h("td"))))),
+        h("thead", {}, h("tr", {}, grid.head.map((name, k) => (name ? h("th", { scope: "col", class: k >= grid.head.length - grid.text_columns ? "words" : null }, drawHead(name, style)) : h("td"))))),
         h("tbody", {}, grid.rows.map(([first, ...cells]) =>
           h("tr", {}, h("th", { scope: "row" }, `${first}`.trim()),
             cells.map((cell, k) => h("td", { class: k >= cells.length - grid.text_columns ? "words" : null }, cell === 0 ? "·" : `${cell}`))))))));
+}
+
+/** The head of a column; where there is little room a card is its symbol. */
+function drawHead(name, style) {
+  const symbol = symbolOf(style, name);
+  return symbol ? [h("span", { class: "symbol short", "aria-hidden": "true", title: name }, symbol), h("span", { class: "long" }, name)] : name;
 }
 
 /** What the signs mean. */

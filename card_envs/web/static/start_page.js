@@ -61,8 +61,8 @@ export class StartPage {
         this.select("seat", this.isWatching ? "Through the eyes of" : "Your seat", Array.from({ length: this.count }, (_, k) => [k, `player ${k}`]), this.seat, (value) => { this.seat = Number(value); this.draw(); })),
       h("fieldset", { class: "agents" }, h("legend", {}, this.isWatching ? "Who plays" : "Who sits at the other seats"), this.drawAgents()),
       this.drawOptions(),
-      this.isWatching ? null : h("div", { class: "row checks" },
-        this.check("practice", "Practice", ": hints, a coach and undo", isFirst),
+      h("div", { class: "row checks" },
+        this.isWatching ? null : this.check("practice", "Practice", ": hints, a coach and undo", isFirst),
         this.check("open_cards", "Open cards", ": all hands lie face up", false)),
       h("div", { class: "row" },
         h("button", { type: "submit", class: "main", id: "begin" }, this.isWatching ? "Watch" : "Play"),
@@ -232,7 +232,7 @@ export class StartPage {
           const [file] = event.target.files;
           if (file) read(file);
         } })),
-      h("label", { class: "option", for: "dataset" }, h("b", {}, "A Minari dataset"), "its folder",
+      h("label", { class: "option", for: "dataset" }, h("b", {}, "A Minari dataset's folder"),
         h("input", { id: "dataset", type: "file", webkitdirectory: "", onchange: (event) => {
           const file = [...event.target.files].find((each) => each.name === GAMES_FILE);
           if (file) read(file);
@@ -248,6 +248,6 @@ export class StartPage {
         } catch {
           alertUser("The link is damaged.");
         }
-      } }, h("label", { for: "link" }, "A link ", link), h("button", { type: "submit" }, "Open")));
+      } }, h("label", { class: "option", for: "link" }, h("b", {}, "A link"), link), h("button", { type: "submit" }, "Open")));
   }
 }

@@ -188,9 +188,8 @@ export class TablePage {
   }
 
   showAdvice(advice) {
-    this.isWaiting = false;
     const played = this.frame.decision && this.frame.step === advice.step ? this.frame.decision.action : null;
-    this.advice = advice;
+    [this.advice, this.isWaiting] = [advice, false];
     if (this.others?.step !== advice.step) this.others = { step: advice.step, by: new Map() };
     this.others.by.set(advice.agent, advice);
     this.drawAdvicePanel(drawAdvice(advice, played, [...this.others.by.values()]));
@@ -255,7 +254,7 @@ export class TablePage {
     if (this.pointing) this.parts.board.replaceChildren(title, table);
     else patch(this.parts.board, [title, table], SIDES);
     this.drawPrompt(scene);
-    drawKnown(this.parts.known, this.frame);
+    drawKnown(this.parts.known, this.frame, this.game.style, this.results);
     if (this.advice?.step === this.frame.step) markHints(this.play, this.advice);
     if (isNew) this.scrollToDecision();
     const isLost = !this.play.contains(document.activeElement) || (isNew && active === this.parts.prompt);

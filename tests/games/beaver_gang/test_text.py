@@ -191,5 +191,7 @@ def test_the_turn_and_the_knock_are_told():
 def test_without_memory_a_round_is_told_by_its_scores_alone():
     states = next(s for s in walk(2, 5, 1000) if s["round"][0] > 0)
     text = describe(GAME, states, 0, 0, NONE)
-    assert "Round 1, as it was counted:\n          score\n" in text
-    assert re.search(rf"^player 1 +{states['round_scores'][0, 1]}$", text, re.MULTILINE)
+    assert "Round 1, as it was counted:\n          score  total\n" in text
+    assert re.search(
+        rf"^player 1 +{states['round_scores'][0, 1]} +{states['scores'][0, 1]}$", text, re.MULTILINE
+    )
