@@ -305,6 +305,7 @@ def test_the_first_pages(visit, serve, screenshot, size, scheme):
         page = visit(f"{serve()}{name}", size, color_scheme=scheme)
         check_fits(page)
         check_accessible(page)
+        assert re.search(r"beats heuristic \d+% of the time", page.locator(".agents").inner_text())
         screenshot(page, f"start{name.replace('#', '-')}-{size}-{scheme}")
 
 
