@@ -30,7 +30,7 @@ function drawReason({ choice, opinions }) {
   const next = opinions.find(({ action, value, probability }) => action !== choice && (value ?? probability) !== null);
   if (!best || !next) return null;
   if (best.value !== null && next.value !== null) {
-    return `, worth ${signed(best.value, 2)} after ${best.count} visits; the next best, ${next.words}, ${signed(next.value, 2)} after ${next.count}`;
+    return `, worth ${signed(best.value, 2)} after ${best.count} visits; then ${next.words}, ${signed(next.value, 2)} after ${next.count}`;
   }
   return best.probability === null ? null : `, with a probability of ${percent(best.probability)}`;
 }
