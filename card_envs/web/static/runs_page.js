@@ -6,7 +6,7 @@ import { alertUser, h, s, signed } from "./dom.js";
 const MILLISECONDS = 5000; // between two looks
 const COLOURS = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#b8860b", "#4aa3df"];
 const STEP = 0.25; // between two lines
-const SIZE = { width: 640, height: 260, left: 44, right: 12, top: 12, bottom: 42 };
+const SIZE = { width: 640, height: 260, left: 58, right: 12, top: 12, bottom: 46 };
 
 export class RunsPage {
   constructor(page, games) {
@@ -109,9 +109,9 @@ function drawCurves(title, target, series) {
       s("text", { x: left - 6, y: y(value) + 4, "text-anchor": "end" }, signed(value, 2)));
   }
   for (const share of [0, 0.25, 0.5, 0.75, 1]) {
-    drawing.append(s("text", { x: x(share * most), y: height - 24, "text-anchor": share === 1 ? "end" : "middle" }, `${(share * most / 1e6).toFixed(most < 1e7 ? 1 : 0)}M`));
+    drawing.append(s("text", { x: x(share * most), y: height - 27, "text-anchor": share === 1 ? "end" : "middle" }, `${(share * most / 1e6).toFixed(most < 1e7 ? 1 : 0)}M`));
   }
-  drawing.append(s("text", { class: "axis", x: width / 2, y: height - 5, "text-anchor": "middle" }, "decisions of the learner"));
+  drawing.append(s("text", { class: "axis", x: width / 2, y: height - 6, "text-anchor": "middle" }, "decisions of the learner"));
   series.forEach((curve, k) => {
     const { at: points } = curve;
     const colour = COLOURS[k % COLOURS.length];

@@ -225,7 +225,7 @@ export class TablePage {
     const places = pace && placesIn(this.parts.board);
     const isStep = this.frame && Math.abs(frame.step - this.frame.step) === 1;
     const isForward = before && frame.step > this.frame.step;
-    this.results = isForward && isStep ? newResults(before, frame.scene) : [];
+    this.results = isForward && (isStep || (this.live.is_over && frame.step === this.live.steps)) ? newResults(before, frame.scene) : [];
     this.arrived = isForward && before.observer === frame.scene.observer && !this.results.length ? arrivals(before, frame.scene) : new Map();
     this.frame = frame;
     this.pointing = null;
