@@ -54,7 +54,7 @@ def train(
         gamma=1.0,
         ent_coef=0.01,
         policy_kwargs={"net_arch": [hidden, hidden], "activation_fn": nn.ReLU},
-        seed=seed,
+        seed=seed * NUM_ENVS,  # game i has the seed of the first one plus i
         device="cpu",
     )
     begun = time.perf_counter()
