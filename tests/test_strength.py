@@ -491,6 +491,16 @@ def test_study_compares_settings_over_seeds(tmp_path, monkeypatch, capsys):
     table = TABLES["study"](result)
     assert "| larger | `network.hidden=[16]` |" in table
     assert "| `heuristic` itself |  | +0.000 |" in table
+    # Settings that train at other table sizes are shown at each.
+    of_small = [
+        next(iter(run["against"].values())) for run in result["settings"]["small_tables"]["runs"]
+    ]
+    means = [np.mean([found[n] for found in of_small]) for n in of_small[0]]
+    row = next(r for r in table.splitlines() if re.match(r"\| small_tables \| [+-]", r))
+    assert [cell.split()[0] for cell in row.split(" | ")[1:]] == [f"{mean:+.3f}" for mean in means]
+    del result["settings"]["small_tables"]
+    assert f"{next(iter(of_small[0]))} players" not in TABLES["study"](result)
+    result = read_json(results)
     # What is finished is not repeated; what was begun with other settings is not mixed with it.
     monkeypatch.setattr(train, "train", None)
     monkeypatch.setattr(study, "ranks_against", lambda *args: result["imitated_against"])
