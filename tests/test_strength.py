@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import runpy
 import sys
 from itertools import combinations
 from types import SimpleNamespace
@@ -516,6 +517,15 @@ def test_study_compares_settings_over_seeds(tmp_path, monkeypatch, capsys):
     path.write_text(json.dumps(STUDY).replace("[16]", "[24]"))
     assert study.main(argv) == 2
     assert "is of another configuration" in capsys.readouterr().err
+
+
+@pytest.mark.filterwarnings("ignore:.*found in sys.modules:RuntimeWarning")
+def test_the_command_runs_the_module_that_other_processes_import(monkeypatch):
+    """Those of ``--jobs`` cannot unpickle what is defined in ``__main__``."""
+    monkeypatch.setattr(study, "main", lambda argv: 7)
+    with pytest.raises(SystemExit) as left:
+        runpy.run_module("training.study", run_name="__main__")
+    assert left.value.code == 7
 
 
 def test_a_study_can_be_made_in_pieces(tmp_path, monkeypatch, capsys):
