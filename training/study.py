@@ -232,4 +232,7 @@ def main(argv: Sequence[str] | None) -> None:
 
 
 if __name__ == "__main__":
-    raise SystemExit(main())
+    # Other processes find a study's class by the name of its module, which here is __main__.
+    from training import study
+
+    raise SystemExit(study.main(None))

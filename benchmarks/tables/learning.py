@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -103,11 +104,29 @@ def study(measured: dict[str, Any]) -> str:
     )
     return (
         f"{measured['question']}\n\n{markdown_table(header, rows, len(header) - 2)}\n\n"
+        f"{_by_size(measured, agents)}"
         f"Rank reward of one against copies of the other, the mean over table sizes and "
         f"{len(runs)} seeds (lowest … highest seed), {measured['deals']} deals in all seatings at "
         f"each size. The base makes {took}: `{measured['command']}`, "
         f"on {runs[0]['machine']}."
     )
+
+
+def _by_size(measured: dict[str, Any], agents: Sequence[str]) -> str:
+    """The same at each table size, where settings differ in the sizes at which they train."""
+    of_settings = measured["settings"]
+    if not any("num_players=" in c for entry in of_settings.values() for c in entry["changes"]):
+        return ""
+    sections = []
+    for agent, short in zip(agents, short_names(agents), strict=True):
+        sizes = list(of_settings["base"]["runs"][0]["against"][agent])
+        rows = [
+            [name, *(spread(r["against"][agent][size] for r in entry["runs"]) for size in sizes)]
+            for name, entry in of_settings.items()
+        ]
+        header = [f"against `{short}`", *(f"{size} players" for size in sizes)]
+        sections.append(f"{markdown_table(header, rows, len(sizes))}\n\n")
+    return "".join(sections)
 
 
 def without_folders(change: str) -> str:

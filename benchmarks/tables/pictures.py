@@ -53,7 +53,8 @@ def _algorithms(measured: dict[str, Any], picture: Path, title: str) -> None:
             for one in names
         ]
     )
-    draw_matrix(right, names, cells, -1.0, 1.0, "+.2f")
+    texts = [[f"{cell:+.2f}" for cell in row] for row in cells]
+    draw_matrix(right, names, cells, -1.0, 1.0, texts)
     right.set_title("rank reward of one (row) among copies (column)", fontsize="medium")
     figure.suptitle(f"{title}, {settings['num_players']} players")
     write_picture(figure, picture)

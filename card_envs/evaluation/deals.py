@@ -168,7 +168,7 @@ def _play_deals(
         chunk = seeds[these]
         games = len(chunk) * n
         arena = Arena(game, games, distinct, **options, reward="score")
-        arena.start(
+        arena.start(  # game i is of the seating i mod n, which tables with partners rely on
             np.arange(games),
             np.repeat(chunk, n),
             np.full(games, n),
