@@ -23,6 +23,7 @@ from pydantic import Field, field_validator, model_validator
 
 from benchmarks.learners.arguments import MAX_STEPS
 from card_envs.agents import make_agent
+from card_envs.agents.identity import hash_of_agent
 from card_envs.contract.game import Game
 from card_envs.games import load_game
 from training.runs.evaluation import one_against
@@ -225,7 +226,7 @@ def make(cell: Cell, games_from: Sequence[str], folder: Path) -> dict[str, Any]:
         "seed": cell.seed,
         "asked": cell.asked,
         **learned,
-        "sha256": identity(agent, game).partition(" ")[2] or None,
+        "sha256": hash_of_agent(agent, game),
         "against": {name: one_against(game, agent, name, *table) for name in comparison.against},
         "machine": machine(),
         "commit": commit_of(),

@@ -17,7 +17,7 @@ from benchmarks.learners.arguments import (
 )
 from card_envs.commands import running
 from training.runs.run import use_threads
-from training.sb3_ppo import make_model
+from training.sb3_ppo import NUM_ENVS, make_model
 
 
 class WithinBudget(BaseCallback):
@@ -40,7 +40,9 @@ def main(argv: Sequence[str] | None) -> None:
     args, game = parse_arguments(parser, argv)
     use_threads(1)
     opponents = args.opponents or game.default_opponent
-    model = make_model(game.id, args.players, opponents, args.seed, HIDDEN, MAX_STEPS)
+    # Game i has the seed of game 0 plus i: runs of different seeds play other deals.
+    seed = args.seed * NUM_ENVS
+    model = make_model(game.id, args.players, opponents, seed, HIDDEN, MAX_STEPS)
     budget = CpuBudget(args.cpu_minutes)
     model.lr_schedule = lambda _: args.learning_rate * budget.left
     model.learn(10**12, callback=WithinBudget(budget))
