@@ -25,8 +25,9 @@ from benchmarks.learners.arguments import MAX_STEPS
 from card_envs.agents import make_agent
 from card_envs.agents.identity import hash_of_agent
 from card_envs.contract.game import Game
+from card_envs.evaluation import deal_seeds
 from card_envs.games import load_game
-from training.runs.evaluation import one_against
+from training.runs.evaluation import against
 from training.runs.keys import Section
 from training.runs.records import commit_of, identity, machine, read_json
 
@@ -217,8 +218,6 @@ def make(cell: Cell, games_from: Sequence[str], folder: Path) -> dict[str, Any]:
     if comparison.methods[cell.method].command:
         learned = _learn(cell, games_from, folder)
         agent = str(cell.path.with_suffix("") / "policy.safetensors")
-    players, stage = comparison.games[game.id], cell.stage
-    table = players, stage.deals, stage.deals_seed, {"max_steps": MAX_STEPS}
     return {
         "game": game.id,
         "method": cell.method,
@@ -227,10 +226,19 @@ def make(cell: Cell, games_from: Sequence[str], folder: Path) -> dict[str, Any]:
         "asked": cell.asked,
         **learned,
         "sha256": hash_of_agent(agent, game),
-        "against": {name: one_against(game, agent, name, *table) for name in comparison.against},
+        "against": {name: _play(cell, agent, name) for name in comparison.against},
         "machine": machine(),
         "commit": commit_of(),
     }
+
+
+def _play(cell: Cell, agent: str, others: str) -> dict[str, Any]:
+    """The agent among copies of another one: what it draws follows from the cell's seed."""
+    game, stage = cell.game, cell.stage
+    seeds, options = deal_seeds(stage.deals_seed, stage.deals), {"max_steps": MAX_STEPS}
+    sizes = [cell.comparison.games[game.id]]
+    [row], _ = against(game, agent, others, sizes, seeds, options, cell.seed)
+    return {key: row[key] for key in ("rank", "rank_ci95", "truncated")}
 
 
 def _learn(cell: Cell, games_from: Sequence[str], folder: Path) -> dict[str, Any]:
