@@ -19,6 +19,7 @@ from card_envs.envs.single_seat_vector import SingleSeatVectorEnv
 from card_envs.evaluation.deals import deal_seeds, play_deals
 from card_envs.games import load_game, load_games
 from card_envs.kernels.jit import COMPILED
+from card_envs.render.text import describe
 
 # Enough that there is one with several legal actions, which a search looks at.
 _DECISIONS = 8
@@ -60,7 +61,7 @@ def compile_play(game: Game) -> None:
     batch.step(action_mask.argmax(axis=1))
     env = CardEnv(game.name)
     env.reset(seed=1)
-    game.scene(env.states, 0, 0, env.view.codes[0])
+    describe(game, env.states, 0, 0)
     policies = shipped_policies(game)[:1]
     searches = ["search:2", f"search:2,policy={game.default_opponent}", "search:2,method=tree"]
     for agent in (*policies, *searches):

@@ -181,7 +181,8 @@ class BatchEngine(OneThread):
         return self._give(self._observation), self._give(self._action_mask)
 
     def _next_seeds(self) -> NDArray[np.uint64]:
-        return next_seeds(np.array(self._states["seed"]))
+        seeds: NDArray[np.uint64] = next_seeds(np.array(self._states["seed"]))
+        return seeds
 
     @one_thread_at_a_time
     def state(self) -> Any:

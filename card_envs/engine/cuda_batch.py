@@ -131,7 +131,8 @@ class CudaBatchEngine(BatchEngine):
         return self._tables("game_seeds")[2]
 
     def _next_seeds(self) -> NDArray[np.uint64]:
-        return next_seeds(self.game_seeds.copy_to_host())
+        seeds: NDArray[np.uint64] = next_seeds(self.game_seeds.copy_to_host())
+        return seeds
 
     def _tables(self, what: str) -> list[Any]:
         self._check_reset(what)
