@@ -5,7 +5,7 @@ GAMES := $(notdir $(patsubst %/RULES.md,%,$(wildcard card_envs/games/*/RULES.md)
 
 TRAIN := $(addprefix train-,$(GAMES))
 
-.PHONY: demo check test test-slow test-bounds test-lowest test-python test-wheel test-integrations test-web test-cuda test-cuda-install gpu gpu-train gpu-wheels release-check docs lint bench strength soak $(TRAIN)
+.PHONY: demo check test test-slow test-bounds test-lowest test-python test-wheel test-integrations test-web test-cuda test-cuda-install gpu gpu-train gpu-wheels release-check docs lint bench bench-algorithms strength soak $(TRAIN)
 
 demo: .venv/installed
 	rm -rf runs/demo
@@ -159,6 +159,15 @@ bench: .venv/installed
 			--json runs/bench/$${benchmark}_$$game.json && \
 		$(BIN)/python -m benchmarks.tables runs/bench/$${benchmark}_$$game.json || exit 1; \
 	done; done
+
+# Ways to learn, compared: all cells that are missing, hours on many cores. ALGORITHMS="--backend ray"
+# makes them on a Ray cluster.
+bench-algorithms: .venv/installed
+	test -x .venvs/rllib/bin/python -a -x .venvs/tianshou/bin/python || \
+		$(MAKE) test-integrations TOOLS="rllib tianshou"
+	$(BIN)/python -m benchmarks.algorithms --json runs/algorithms/algorithms_all.json \
+		--plot runs/algorithms/algorithms_all.png $(ALGORITHMS)
+	$(BIN)/python -m benchmarks.tables runs/algorithms/algorithms_all.json
 
 strength: .venv/installed
 	for game in $(GAMES); do \

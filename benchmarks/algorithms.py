@@ -1,268 +1,255 @@
-"""Algorithms compared: what their policies are worth after the same number of decisions.
+"""Methods of learning compared: as much tuning for each, several seeds, ten minutes of a core.
 
-    python -m benchmarks.algorithms --game beaver_gang --json FILE
-    python -m benchmarks.algorithms --game beaver_gang --algorithms MINE.yaml --json FILE
+    python -m benchmarks.algorithms --game G --method M --config C --seed S    # one cell
+    python -m benchmarks.algorithms --json FILE --plot FILE.png    # all missing ones, the results
 
-A file lists algorithms, each as the commands that make a policy file; the default is
-``configs/algorithms/list.yaml``. Every algorithm is run with several seeds at one table size, in
-folders below ``--out``; finished runs are not repeated. Each policy then plays alone among copies
-of other agents, on the same deals: the scripted player, ``ppo``, and each other algorithm's policy
-of the same seed. Search with its own rollouts plays among its copies: what that gains is a lower
-bound of its exploitability. Where ``--exact`` gives seeds of all deals, the exploitability itself
-is computed.
+``configs/algorithms/comparison.yaml`` lists games, methods and their configurations. Of each method
+and game the configuration that is best with the seeds and on the deals for tuning is selected; with
+the other seeds and on other deals it is reported. Cells, one JSON file each, may be made on several
+machines, by Ray or by hand; the table needs only their files.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-import joblib
+import numpy as np
+from numpy.typing import NDArray
+from scipy import stats
 
 from benchmarks import report
-from benchmarks.algorithm_runs import AlgorithmRun, load_algorithms, run_of
-from benchmarks.exploitability import check_two_players, exploitability
-from card_envs.agents import NetworkAgent, shipped_policies
+from benchmarks.algorithm_cells import Cell, Comparison, check_agents, make
+from benchmarks.tables.learning import algorithms as table
+from benchmarks.tables.pictures import PICTURES
 from card_envs.commands import arguments, running
-from card_envs.contract.game import Game
-from card_envs.evaluation import deal_seeds
-from card_envs.games import load_game
-from training.runs.evaluation import check_search, one_against
-from training.runs.records import identity
-from training.runs.tasks import do_calls
+from card_envs.utils.files import write_json
+from card_envs.utils.progress import track
+from card_envs.utils.words import did_you_mean
+from training.runs.keys import load
+from training.runs.tasks import add_arguments, check_backend, do_tasks
 
-PACKAGES = ("numba", "numpy", "sb3-contrib", "stable-baselines3", "torch")
-ALGORITHMS = Path("configs") / "algorithms" / "list.yaml"
+PACKAGES = ("numba", "numpy", "sb3-contrib", "scipy", "stable-baselines3", "torch")
+COMPARISON = Path(__file__).parents[1] / "configs" / "algorithms" / "comparison.yaml"
+_RESAMPLES = 10_000
 
-#: Games without an end among weak policies are truncated after this many decisions.
-MAX_STEPS = 1000
+# What names a cell.
+_OF_A_CELL = ("game", "method", "config", "seed")
+
+#: A value and its 95% interval.
+Estimate = tuple[float, float, float]
 
 
-def measure_run(
-    run: AlgorithmRun,
-    game: Game,
-    players: int,
-    opponents: Sequence[str],
-    deals: int,
-    search: str,
-    search_deals: int,
-    exact: Sequence[int],
-) -> dict[str, Any]:
-    """Train, unless that is done, and measure the policy.
+# ---------------------------------------------------------------------------------------------
+# Cells
+# ---------------------------------------------------------------------------------------------
 
-    Args:
-        run: The run.
-        game: The game, so that a process that does not know it yet learns of it.
-        players: The number of players.
-        opponents: The agents that it plays among copies of.
-        deals: Duplicate deals of these matches.
-        search: The search agent's name without its policy.
-        search_deals: Duplicate deals of the search; 0: it is left out.
-        exact: Seeds of all deals, for the exact exploitability; none: it is left out.
 
-    Returns:
-        ``seconds``, ``identity``, ``against`` (by opponent: ``rank``, ``rank_ci95``, ``truncated``)
-        and, where asked for, ``search`` (the same) and ``exploitability``.
+def make_missing(cells: Sequence[Cell], games_from: Sequence[str], jobs: int, backend: str) -> None:
+    """Make the cells whose files are not there, and write these.
 
     Raises:
-        ValueError: A command of the run failed, or its policy file is damaged.
+        ValueError: A file is of something else, a cell cannot be made, or as for ``do_tasks``.
     """
-    seconds = run.finish()
-    policy = str(run.policy)
-    measured: dict[str, Any] = {
-        "seconds": round(seconds, 1),
-        "identity": identity(policy, game).rpartition(" ")[2],
-        "against": {name: _play(game, policy, name, players, deals) for name in opponents},
-    }
-    if search_deals:
-        searcher = f"{search},policy={policy}"
-        measured["search"] = _play(game, searcher, policy, players, search_deals)
-    if exact:
-        measured["exploitability"] = exploitability(
-            game, exact, NetworkAgent.from_file(policy, game)
-        )
-    return measured
-
-
-def _play(game: Game, one: str, others: str, players: int, deals: int) -> dict[str, Any]:
-    """An agent among copies of another."""
-    return one_against(game, one, others, players, deals, 0, {"max_steps": MAX_STEPS})
-
-
-def cross_play(
-    runs: Sequence[AlgorithmRun], game: Game, players: int, deals: int
-) -> dict[str, dict[str, float]]:
-    """The rank reward of each run's policy among copies of each other's.
-
-    Args:
-        runs: Finished runs of different algorithms.
-        game: The game.
-        players: The number of players.
-        deals: Duplicate deals.
-
-    Returns:
-        By the one's name, and by the others'.
-    """
-    return {
-        one.name: {
-            other.name: _play(game, str(one.policy), str(other.policy), players, deals)["rank"]
-            for other in runs
-            if other is not one
-        }
-        for one in runs
-    }
-
-
-def measure(
-    game_id: str,
-    path: Path,
-    *,
-    players: int | None,
-    seeds: Sequence[int],
-    deals: int,
-    search: str,
-    search_deals: int,
-    exact: Sequence[int],
-    out: Path,
-    jobs: int,
-) -> dict[str, Any]:
-    """Run and measure all algorithms of a file.
-
-    Args:
-        game_id: The game.
-        path: The file.
-        players: The number of players; None: the game's default.
-        seeds: Of the runs of each algorithm.
-        deals: As for :func:`measure_run`, and half of it in cross-play.
-        search: As for :func:`measure_run`.
-        search_deals: As for :func:`measure_run`.
-        exact: As for :func:`measure_run`.
-        out: The folder of the runs.
-        jobs: Runs at a time; -1: as many as there are cores.
-
-    Returns:
-        The document that is written as JSON.
-
-    Raises:
-        ValueError: Something in the file or in the arguments is wrong, or a run failed.
-    """
-    game = load_game(game_id)
-    table_size = game.check_num_players(players)
-    listed = load_algorithms(path)
-    deal_seeds(0, deals)
-    runs = {
-        (name, seed): run_of(listed, name, game, table_size, seed, out)
-        for name in listed.algorithms
-        for seed in seeds
-    }
-    # A mistake must not come up after hours.
-    for run in runs.values():
-        run.commands()
-    check_search(search, search_deals, game)
-    if exact:
-        check_two_players(game)
-    opponents = [game.default_opponent, *(n for n in shipped_policies(game) if n == "ppo")]
-    how = (game, table_size, opponents, deals, search, search_deals, exact)
-    calls = [joblib.delayed(measure_run)(run, *how) for run in runs.values()]
-    measured = do_calls(calls, "runs", jobs)
-    calls = [
-        joblib.delayed(cross_play)(
-            [runs[name, seed] for name in listed.algorithms], game, table_size, max(2, deals // 2)
-        )
-        for seed in seeds
-    ]
-    matrices = do_calls(calls, "cross-play", jobs)
-    results: dict[str, Any] = {
-        name: {"about": entry.about, "decisions": entry.decisions, "runs": []}
-        for name, entry in listed.algorithms.items()
-    }
-    for (name, seed), result in zip(runs, measured, strict=True):
-        results[name]["runs"].append({"seed": seed, **result})
-    arguments = ["--game", game.id, "--algorithms", str(path), "--seeds", *map(str, seeds)]
-    arguments += ["--deals", str(deals), "--search", search, "--search-deals", str(search_deals)]
-    arguments += ["--players", str(table_size)]
-    if exact:
-        arguments += ["--exact", *map(str, exact)]
-    return report.document(
-        "algorithms",
-        game.id,
-        arguments,
-        PACKAGES,
-        {
-            "num_players": table_size,
-            "seeds": list(seeds),
-            "deals": deals,
-            "opponents": opponents,
-            "search": search,
-            "search_deals": search_deals,
-            "max_steps": MAX_STEPS,
-        },
-        {"algorithms": results, "cross_play": matrices},
+    missing = [cell for cell in cells if cell.result() is None]
+    if not missing:
+        return
+    patience = 60 * missing[0].comparison.cpu_minutes
+    made = do_tasks(
+        make,
+        missing,
+        (games_from, Path.cwd()),
+        missing[0].game,
+        jobs=jobs,
+        backend=backend,
+        patience=patience,
     )
+    # Cell by cell, so that what is finished is kept when the rest is not.
+    for _, (i, result) in zip(track(range(len(missing)), "cells"), made, strict=True):
+        write_json(missing[i].path, result)
+
+
+def selected(comparison: Comparison, root: Path) -> dict[tuple[str, str], dict[str, float]]:
+    """The scores of the configurations in tuning, the selected one first, by game and method.
+
+    Raises:
+        ValueError: A cell is missing.
+    """
+    scores: dict[tuple[str, str], dict[str, list[float]]] = {}
+    for cell in comparison.cells(root, comparison.tuning):
+        of_method = scores.setdefault((cell.game.id, cell.method), {})
+        of_method.setdefault(cell.config, []).append(score(_made(cell)))
+    return {
+        key: dict(
+            sorted(
+                ((config, float(np.mean(found))) for config, found in of_method.items()),
+                key=lambda entry: -entry[1],
+            )
+        )
+        for key, of_method in scores.items()
+    }
+
+
+def reported(
+    comparison: Comparison, root: Path, tuned: dict[tuple[str, str], dict[str, float]]
+) -> list[Cell]:
+    """The cells of the selected configurations."""
+    return [
+        cell
+        for cell in comparison.cells(root, comparison.reported)
+        if cell.config == next(iter(tuned[cell.game.id, cell.method]))
+    ]
+
+
+def score(result: dict[str, Any]) -> float:
+    """A cell's rank reward, the mean over opponents."""
+    return float(np.mean([match["rank"] for match in result["against"].values()]))
+
+
+def _made(cell: Cell) -> dict[str, Any]:
+    result = cell.result()
+    if result is None:
+        raise ValueError(f"the cell {cell.name} is missing in {cell.root}")
+    return result
+
+
+# ---------------------------------------------------------------------------------------------
+# Statistics
+# ---------------------------------------------------------------------------------------------
+
+
+def iqm(*games: NDArray[np.float64], axis: int = -1) -> Any:
+    """The interquartile mean over the runs of all games."""
+    return stats.trim_mean(np.concatenate(games, axis=axis), 0.25, axis=axis)
+
+
+def difference(*games: NDArray[np.float64], axis: int = -1) -> Any:
+    """By how much the first method's IQM is ahead of the second's, whose games come last."""
+    half = len(games) // 2
+    return iqm(*games[:half], axis=axis) - iqm(*games[half:], axis=axis)
+
+
+def estimate(statistic: Callable[..., Any], games: Sequence[NDArray[np.float64]]) -> Estimate:
+    """A statistic with its 95% interval: a stratified bootstrap, which resamples the runs within
+    each game."""
+    found = stats.bootstrap(
+        games,
+        statistic,
+        n_resamples=_RESAMPLES,
+        method="percentile",
+        vectorized=True,
+        rng=np.random.default_rng(0),
+    ).confidence_interval
+    return float(statistic(*games)), float(found.low), float(found.high)
+
+
+def summarize(comparison: Comparison, root: Path) -> dict[str, Any]:
+    """What the cells say of each method.
+
+    Returns:
+        By method ``about``; ``games``: by game what was ``tuned`` (the configurations' scores, the
+        selected one first), its ``runs``, and ``iqm``, an estimate; the ``iqm`` over all games, and
+        its ``difference`` to the first method (None of this one).
+
+    Raises:
+        ValueError: A cell is missing, or is of something else.
+    """
+    tuned = selected(comparison, root)
+    runs: dict[tuple[str, str], list[dict[str, Any]]] = {key: [] for key in tuned}
+    for cell in reported(comparison, root, tuned):
+        runs[cell.game.id, cell.method].append(_made(cell))
+    scores = {
+        name: [np.array([score(run) for run in runs[game, name]]) for game in comparison.games]
+        for name in comparison.methods
+    }
+    first = next(iter(comparison.methods))
+    return {
+        name: {
+            "about": method.about,
+            "games": {
+                game: {
+                    "tuned": tuned[game, name],
+                    "runs": runs[game, name],
+                    "iqm": estimate(iqm, [of_game]),
+                }
+                for game, of_game in zip(comparison.games, scores[name], strict=True)
+            },
+            "iqm": estimate(iqm, scores[name]),
+            "difference": None
+            if name == first
+            else estimate(difference, [*scores[name], *scores[first]]),
+        }
+        for name, method in comparison.methods.items()
+    }
+
+
+# ---------------------------------------------------------------------------------------------
+# The command
+# ---------------------------------------------------------------------------------------------
+
+
+def one_cell(comparison: Comparison, root: Path, args: Any) -> Cell:
+    """The cell that the arguments name.
+
+    Raises:
+        ValueError: There is none.
+    """
+    stages = comparison.tuning, comparison.reported
+    cells = [cell for stage in stages for cell in comparison.cells(root, stage)]
+    for place, key in enumerate(_OF_A_CELL):
+        wanted, names = getattr(args, key), [cell.name.split("/")[place] for cell in cells]
+        if wanted not in names:
+            known = list(dict.fromkeys(names))
+            hint = did_you_mean(wanted, known)
+            raise ValueError(f"--{key}: there is no {wanted!r}{hint}, but {', '.join(known)}")
+        cells = [cell for cell, name in zip(cells, names, strict=True) if name == wanted]
+    return cells[0]
 
 
 @running.command("benchmarks.algorithms")
 def main(argv: Sequence[str] | None) -> None:
     """The command ``python -m benchmarks.algorithms``."""
     parser = arguments.module_parser("benchmarks.algorithms", __doc__)
-    parser.add_argument(
-        "--algorithms",
-        type=Path,
-        default=ALGORITHMS,
-        metavar="FILE",
-        help=f"the list of algorithms; default: {ALGORITHMS}",
-    )
-    report.add_run_arguments(parser)
-    parser.add_argument(
-        "--deals",
-        type=int,
-        default=500,
-        metavar="N",
-        help="deals of a match, each in all seatings (default: 500); half of it in cross-play",
-    )
-    parser.add_argument(
-        "--search", default="search:64", metavar="AGENT", help="the exploiter; default: search:64"
-    )
-    parser.add_argument(
-        "--search-deals",
-        type=int,
-        default=20,
-        metavar="N",
-        help="deals of the exploiter (default: 20); 0 leaves it out",
-    )
-    parser.add_argument(
-        "--exact",
-        nargs="+",
-        type=int,
-        default=[],
-        metavar="SEED",
-        help="seeds of all deals of a game for two, for the exact exploitability",
-    )
-    parser.add_argument(
-        "--out",
-        type=Path,
-        default=Path("runs") / "algorithms",
-        metavar="DIR",
-        help="the folder of the runs; default: runs/algorithms",
-    )
-    args = report.parse_arguments(parser, argv)
-    report.check_seeds(args.seeds)
-    report.finish(
-        args,
-        lambda: measure(
-            args.game,
-            args.algorithms,
-            players=args.players,
-            seeds=args.seeds,
-            deals=args.deals,
-            search=args.search,
-            search_deals=args.search_deals,
-            exact=args.exact,
-            out=args.out,
-            jobs=args.jobs,
-        ),
-    )
+    add = parser.add_argument
+    about = f"the games, methods and configurations; default: {COMPARISON.name}"
+    add("--comparison", type=Path, default=COMPARISON, metavar="FILE", help=about)
+    for name in _OF_A_CELL:
+        add(f"--{name}", metavar=name[0].upper(), help="of one cell, with the other three")
+    about = "the folder of the cells; default: runs/algorithms"
+    add("--cells", type=Path, default=Path("runs") / "algorithms", metavar="DIR", help=about)
+    add_arguments(parser, "cells")
+    about = "write the results of all cells to FILE; default: show them as a table"
+    add("--json", type=arguments.output_file, metavar="FILE", help=about)
+    add("--plot", type=arguments.picture_file, metavar="FILE", help="draw them")
+    arguments.add_games_argument(parser)
+    args = arguments.parse_arguments(parser, argv)
+    comparison = load(Comparison, args.comparison)
+    check_agents(comparison)
+    check_backend(args.jobs, args.backend)
+    root, given = args.cells.resolve(), [key for key in _OF_A_CELL if getattr(args, key)]
+    how = args.games_from, args.jobs, args.backend
+    if given:
+        missing = [f"--{key}" for key in _OF_A_CELL if key not in given]
+        if missing or args.json or args.plot:
+            raise ValueError(
+                "one cell is named by --game, --method, --config and --seed, and makes no table"
+            )
+        make_missing([one_cell(comparison, root, args)], *how)
+        return
+    make_missing(comparison.cells(root, comparison.tuning), *how)
+    make_missing(reported(comparison, root, selected(comparison, root)), *how)
+    words = [] if args.comparison == COMPARISON else ["--comparison", str(args.comparison)]
+    words += [word for name in args.games_from for word in ("--games-from", name)]
+    settings = comparison.model_dump(mode="json")
+    results = {"methods": summarize(comparison, root)}
+    measured = report.document("algorithms", "all", words, PACKAGES, settings, results)
+    if args.plot:
+        PICTURES["algorithms"].draw(measured, args.plot, "")
+    if args.json:
+        write_json(args.json, measured)
+    else:
+        print(table(measured))
 
 
 if __name__ == "__main__":

@@ -1,279 +1,367 @@
-"""Algorithms compared: exact exploitability, and the benchmark from the list to the table."""
+"""Methods compared: the statistics, what selection sees, and cells from the file to the table."""
 
 from __future__ import annotations
 
+import importlib
 import json
 import sys
-from itertools import product
 from pathlib import Path
 
 import numpy as np
 import pytest
-from helpers import ALL_GAMES, kit_of
-from kuhn_poker import GAME as KUHN
-from tiny_runs import SCRIPTED, random_network, tiny_run
 
-from benchmarks import algorithm_runs, algorithms, tables
-from benchmarks.exploitability import exploitability
-from card_envs.agents import NetworkAgent, make_agent
-from card_envs.agents.network import Network
-from training import train
-from training.improvement.config import ImprovementConfig
-from training.runs.config import Config
-from training.runs.keys import load
+pytest.importorskip("sb3_contrib")
+
+from kuhn_poker import GAME as KUHN
+from tiny_runs import SCRIPTED, SMALL
+
+from benchmarks import algorithm_cells, algorithms, tables
+from benchmarks.algorithm_cells import Cell, Comparison
+from benchmarks.learners import dmc
+from benchmarks.learners.arguments import CpuBudget
+from card_envs.agents import make_agent
+from card_envs.evaluation import evaluate
+from card_envs.games import load_game
+from training.runs.keys import check, load
 from training.runs.records import read_json
 
 ROOT = Path(__file__).parents[1]
-#: Seeds of the six deals of Kuhn poker, each once.
-DEALS = (0, 2, 4, 6, 8, 30)
+OURS = sorted((ROOT / "configs" / "algorithms").glob("comparison*.yaml"))
+
+#: Two methods that learn nothing, with two configurations each.
+AGENTS = {
+    "games": {KUHN.id: 2},
+    "cpu_minutes": 1,
+    "against": ["random"],
+    "tuning": {"seeds": [10], "deals": 5, "deals_seed": 1},
+    "reported": {"seeds": [1, 2], "deals": 6, "deals_seed": 2},
+    "methods": {
+        "one": {"about": "agents", "configs": {"a": "search:4", "b": "random"}},
+        "two": {"about": "agents", "configs": {"c": "random", "d": "search:8"}},
+    },
+}
+
+
+def comparison_of(data):
+    return check(Comparison, data, "mine.yaml")
+
+
+def made_up(cell, rank):
+    """A cell's file that says this."""
+    row = {"rank": rank, "rank_ci95": [rank - 0.1, rank + 0.1], "truncated": 0.0}
+    learned = {"decisions": 100, "cpu_minutes": 1.0, "minutes": 2.0}
+    of_cell = {"game": cell.game.id, "method": cell.method, "config": cell.config}
+    cell.path.parent.mkdir(parents=True, exist_ok=True)
+    result = {**of_cell, "seed": cell.seed, "asked": cell.asked, **learned, "machine": "this one"}
+    against = dict.fromkeys(cell.comparison.against, row)
+    cell.path.write_text(json.dumps({**result, "against": against}))
+
 
 # ---------------------------------------------------------------------------------------------
-# Exploitability
+# Statistics
 # ---------------------------------------------------------------------------------------------
 
 
-class TablePolicy(NetworkAgent):
-    """Bets as often as a table says: by card (jack, queen, king), in each of the situations."""
-
-    def __init__(self, bets):
-        super().__init__(random_network(KUHN), "table", draw_seed=0)
-        self._bets = bets
-
-    def probabilities(self, turn):
-        seen = [KUHN.fields.unflatten(row) for row in turn.observation]
-        bets = []
-        for at in seen:
-            card = int(np.argmax(at["card"]))
-            first = at["decisions"][0] == 0
-            faces_bet = at["chips"][1] > at["chips"][0]
-            situation = "first" if first else "called" if faces_bet else "passed"
-            if faces_bet and at["decisions"][0] > 0.5:
-                situation = "raised"
-            bets.append(self._bets[situation][card])
-        return np.array([[1 - bet, bet] for bet in bets])
+def test_the_interquartile_mean_leaves_out_the_outer_quarters_of_all_runs():
+    one, other = np.array([0.0, 0.1, 0.2, 9.0]), np.array([-9.0, 0.3, 0.4, 0.5])
+    assert algorithms.iqm(one, other) == pytest.approx((0.1 + 0.2 + 0.3 + 0.4) / 4)
+    assert algorithms.difference(one + 1, other + 1, one, other) == pytest.approx(1)
 
 
-def equilibrium(alpha):
-    """The equilibria of Kuhn poker: the first player bluffs with a share of 0 to 1/3."""
-    return {
-        "first": (alpha, 0.0, 3 * alpha),
-        "passed": (1 / 3, 0.0, 1.0),  # the second player, after a pass
-        "called": (0.0, 1 / 3, 1.0),  # the second player, after a bet
-        "raised": (0.0, alpha + 1 / 3, 1.0),  # the first player, after pass and bet
-    }
+def test_the_bootstrap_resamples_runs_within_their_games():
+    """Games that differ by far and runs that do not leave nothing uncertain."""
+    alike = [np.full(5, 0.9), np.full(5, -0.9)]
+    assert algorithms.estimate(algorithms.iqm, alike) == pytest.approx((0, 0, 0), abs=1e-12)
+    rng = np.random.default_rng(1)
+    games = [rng.normal(size=5), rng.normal(size=5)]
+    value, low, high = algorithms.estimate(algorithms.iqm, games)
+    again = [rng.choice(game, (20_000, 5)) for game in games]
+    rows = np.sort(np.concatenate(again, axis=1), axis=1)[:, 2:8].mean(axis=1)
+    assert value == pytest.approx(np.sort(np.concatenate(games))[2:8].mean())
+    assert (low, high) == pytest.approx(np.quantile(rows, [0.025, 0.975]), abs=0.03)
 
 
-def test_the_seeds_are_all_deals():
-    states = KUHN.new_states(len(DEALS))
-    for i, seed in enumerate(DEALS):
-        KUHN.rules.reset(states, i, seed, 2, *KUHN.encode_options({}))
-    assert len({tuple(deck) for deck in states["deck"].tolist()}) == 6
+@pytest.fixture
+def summary(tmp_path):
+    """By hand: in tuning `one` is best with b, `two` with c; reported are only these."""
+    comparison = comparison_of(AGENTS)
+    ranks = {"a": 0.1, "b": 0.2, "c": 0.3, "d": 0.1}
+    for cell in comparison.cells(tmp_path, comparison.tuning):
+        made_up(cell, ranks[cell.config])
+    for cell in comparison.cells(tmp_path, comparison.reported):
+        if cell.config in "bc":
+            made_up(cell, {1: 0.2, 2: 0.6}[cell.seed] - 0.5 * (cell.config == "c"))
+    return algorithms.summarize(comparison, tmp_path)
 
 
-@pytest.mark.parametrize("alpha", [0.0, 0.2, 1 / 3])
-def test_an_equilibrium_is_not_exploitable(alpha):
-    assert exploitability(KUHN, DEALS, TablePolicy(equilibrium(alpha))) == pytest.approx(
-        0, abs=1e-6
-    )
+def test_cells_are_summarized(summary):
+    one, two = summary["one"], summary["two"]
+    assert one["games"][KUHN.id]["tuned"] == {"b": 0.2, "a": 0.1}
+    assert [*one["games"][KUHN.id]["tuned"]] == ["b", "a"]  # the selected one first
+    assert one["iqm"] == pytest.approx((0.4, 0.2, 0.6))
+    assert two["games"][KUHN.id]["iqm"] == pytest.approx((-0.1, -0.3, 0.1))
+    assert one["difference"] is None
+    assert two["difference"][0] == pytest.approx(-0.5)
+
+
+def test_what_is_reported_does_not_decide_what_is_selected(tmp_path, summary):
+    """Were the others best by far with the reported seeds, nothing would change."""
+    comparison = comparison_of(AGENTS)
+    for cell in comparison.cells(tmp_path, comparison.reported):
+        if cell.config in "ad":
+            made_up(cell, 1.0)
+    assert algorithms.summarize(comparison, tmp_path) == summary
+
+
+def test_policies_are_tuned_and_reported_on_different_deals(tmp_path, monkeypatch):
+    played = {10: set(), 1: set(), 2: set()}
+
+    def watched(game, agent, others, sizes, seeds, options, agent_seed):
+        assert agent_seed == cell.seed  # else runs of what learns nothing would be one run
+        played[cell.seed] |= {*seeds.tolist()}
+        return [{"rank": 0.0, "rank_ci95": None, "truncated": 0.0}], None
+
+    monkeypatch.setattr(algorithm_cells, "against", watched)
+    comparison = comparison_of(AGENTS)
+    for stage in (comparison.tuning, comparison.reported):
+        for cell in comparison.cells(tmp_path, stage):
+            algorithm_cells.make(cell, (), tmp_path)
+    assert played[1] == played[2]
+    assert len(played[10]) == 5
+    assert len(played[1]) == 6
+    assert not played[10] & played[1]
+
+
+# ---------------------------------------------------------------------------------------------
+# Files and cells
+# ---------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
-    ("situation", "card"), list(product(("first", "passed", "called", "raised"), range(3)))
+    ("changes", "message"),
+    [
+        ({"tuning.seeds": [1]}, "the seeds of tuning and reported must be different"),
+        ({"tuning.deals_seed": 2}, "the deals_seed of tuning and reported must be different"),
+        ({"reported.seeds": [1]}, "reported.seeds must be at least two"),
+        ({"methods.one.configs": {"a": "random"}}, "equally many configs.* one has 1, two has 2"),
+        ({"methods.one.configs": {"A a": "random", "b": "random"}}, "A a"),
+        ({"methods.one.what": "x"}, "unknown key 'methods.one.what'"),
+        ({"games": {KUHN.id: 3}}, "is for 2 to 2 players"),
+        ({"games": {"chess": 2}}, "chess"),
+        ({"cpu_minutes": 0}, "cpu_minutes"),
+    ],
+    ids=str,
 )
-def test_leaving_an_equilibrium_is_punished(situation, card):
-    """By the opponent's best answer; only the first player's own equilibria are many."""
-    bets = equilibrium(0.2)
-    changed = list(bets[situation])
-    changed[card] = 1.0 - changed[card] if changed[card] in (0.0, 1.0) else 1.0
-    assert exploitability(KUHN, DEALS, TablePolicy({**bets, situation: tuple(changed)})) > 0.01
+def test_wrong_comparisons_name_the_mistake(changes, message):
+    data = json.loads(json.dumps(AGENTS))
+    for key, value in changes.items():
+        *parents, last = key.split(".")
+        section = data
+        for parent in parents:
+            section = section[parent]
+        section[last] = value
+    with pytest.raises(ValueError, match=message):
+        comparison_of(data)
 
 
-def test_exploitability_of_policies_that_are_known():
-    """Drawing uniformly: 11/24; always passing: the opponent bets and takes the ante."""
-    zeros = [(np.zeros((2, KUHN.fields.size), np.float32), np.zeros(2, np.float32))]
-    network = Network(zeros, "relu")
-    uniform = NetworkAgent(network, "uniform", draw_seed=0)
-    assert exploitability(KUHN, DEALS, uniform) == pytest.approx(11 / 24)
-    assert exploitability(KUHN, DEALS, NetworkAgent(network, "passes")) == pytest.approx(1.0)
+@pytest.mark.parametrize("path", OURS, ids=lambda path: path.stem)
+def test_the_comparison_of_the_repository(path):
+    """Two games, two configurations a method, five seeds, ten minutes; and its agents are there."""
+    comparison = load(Comparison, path)
+    algorithm_cells.check_agents(comparison)
+    assert len(comparison.games) == 2
+    assert {len(method.configs) for method in comparison.methods.values()} == {2}
+    assert len(comparison.reported.seeds) == 5
+    assert comparison.cpu_minutes == 10
+    for cell in comparison.cells(Path("cells"), comparison.tuning):
+        if comparison.methods[cell.method].command:
+            words = cell.command(())
+            assert words[1] == "-m"
+            assert (ROOT / f"{words[2].replace('.', '/')}.py").exists()
 
-
-def test_games_that_are_too_large_are_refused(monkeypatch):
-    policy = NetworkAgent(random_network(SCRIPTED), "any")
-    with pytest.raises(ValueError, match=rf"{SCRIPTED.id} is for .* players, not 2"):
-        exploitability(SCRIPTED, [0], policy)
-    monkeypatch.setattr("benchmarks.exploitability.MAX_NODES", 10)
-    with pytest.raises(ValueError, match="the tree of kuhn_poker has more than 10 decisions"):
-        exploitability(KUHN, DEALS, NetworkAgent(random_network(KUHN), "any"))
-
-
-@pytest.mark.slow
-def test_self_play_with_a_kl_term_comes_near_to_an_equilibrium(tmp_path):
-    run = tiny_run(
-        KUHN,
-        tmp_path / "run",
-        "decisions=80_000",
-        "draws=true",
-        "checkpoint_every=1_000_000",
-        "environment.num_envs=64",
-        "opponents={pool: 1, agents: {random: 0.001}, pool_size: 1, snapshot_every: 1}",
-        "network.hidden=[32]",
-        "ppo={n_steps: 8, batch_size: 512, n_epochs: 4, learning_rate: 2.0e-3, "
-        "final_learning_rate: 1.0e-5, kl_coef: 0.2, kl_decay: 0.97}",
-        "evaluation.every=1_000_000",
-    )
-    policy = make_agent(str(train.train(run, quiet=True)), KUHN)
-    assert exploitability(KUHN, DEALS, policy) < 0.25  # 11/24 before
-
-
-# ---------------------------------------------------------------------------------------------
-# The benchmark
-# ---------------------------------------------------------------------------------------------
 
 WRITES_A_POLICY = """
-import sys
+import json, sys
 from pathlib import Path
 import numpy as np
 from card_envs.agents.network import Network, write_policy
 from kuhn_poker import GAME
-game, players, seed, decisions, out = sys.argv[1:]
-assert (game, players, decisions) == (GAME.id, "2", "7")
-Path(out).mkdir(parents=True)
-weight = np.random.default_rng(int(seed)).normal(size=(2, GAME.fields.size)).astype(np.float32)
-network = Network([(weight, np.zeros(2, np.float32))], "relu")
-write_policy(Path(out, "policy.safetensors"), network, GAME)
+words = dict(zip(sys.argv[2::2], sys.argv[3::2]))
+assert words["--players"] == "2" and words["--games-from"] == "kuhn_poker"
+out = Path(words["--out"])
+out.mkdir()
+weight = np.random.default_rng(int(words["--seed"])).normal(size=(2, GAME.fields.size))
+network = Network([(weight.astype(np.float32), np.zeros(2, np.float32))], "relu")
+write_policy(out / "policy.safetensors", network, GAME)
+(out / "learned.json").write_text(json.dumps({"decisions": int(sys.argv[1])}))
 """
 
 
 @pytest.fixture
-def listed(tmp_path, monkeypatch):
-    """A list of two algorithms, whose commands leave random policies."""
-    script = tmp_path / "script.py"
+def mine(tmp_path, monkeypatch):
+    """A comparison with an algorithm of one's own, and the words of the command."""
+    script = tmp_path / "mine.py"
     script.write_text(WRITES_A_POLICY)
     monkeypatch.setenv("PYTHONPATH", f"{ROOT / 'tests'}:{ROOT / 'tests' / 'fixtures'}:{ROOT}")
-    entry = {
-        "about": "random weights",
-        "decisions": 7,
-        "commands": [f"{{python}} {script} {{game}} {{players}} {{seed}} {{decisions}} {{out}}"],
-    }
-    path = tmp_path / "list.yaml"
-    path.write_text(json.dumps({"algorithms": {"one": entry, "two": entry}}))
-    return path
+    own = {"about": "mine", "command": f"python {script}", "configs": {"b": "8"}}
+    methods = {"own": own, "agents": {"about": "x", "configs": {"b": "random"}}}
+    path = tmp_path / "mine.yaml"
+    path.write_text(json.dumps({**AGENTS, "methods": methods}))
+    words = ["--comparison", str(path), "--cells", str(tmp_path / "cells"), "--jobs", "1"]
+    return path, [*words, "--games-from", "kuhn_poker"]
 
 
-def arguments(path, tmp_path, *words):
-    return [
-        *("--game", KUHN.id, "--games-from", "kuhn_poker", "--algorithms", str(path)),
-        *("--seeds", "1", "2", "--deals", "5", "--search", "search:4", "--search-deals", "2"),
-        *("--exact", *map(str, DEALS), "--out", str(tmp_path / "runs"), "--jobs", "1"),
-        *("--json", str(tmp_path / "results.json"), *words),
-    ]
-
-
-@pytest.mark.slow
-def test_a_list_of_ones_own_is_run_and_measured(listed, tmp_path, capsys, monkeypatch):
-    assert algorithms.main(arguments(listed, tmp_path)) == 0
-    measured = read_json(tmp_path / "results.json")
-    results = measured["results"]
-    assert list(results["algorithms"]) == ["one", "two"]
-    runs = results["algorithms"]["one"]["runs"]
-    assert [run["seed"] for run in runs] == [1, 2]
-    assert runs[0]["identity"] != runs[1]["identity"]
-    for run in runs:
-        low, high = run["against"]["random"]["rank_ci95"]
-        assert low <= run["against"]["random"]["rank"] <= high
-        assert -1 <= run["search"]["rank"] <= 1
-        assert 0 < run["exploitability"] < 2
-    first, second = results["cross_play"]
-    assert first["one"]["two"] == 0.0  # the same weights, in duplicate deals
-    assert set(first) == set(second) == {"one", "two"}
-    shown = tables.TABLES["algorithms"](measured)
-    assert "| `one`: random weights | 7 |" in shown
-    picture = tmp_path / "picture.png"
-    tables.PICTURES["algorithms"].draw(measured, picture, "Any game")
+def test_a_method_of_ones_own_from_the_file_to_the_table(mine, tmp_path, capsys):
+    path, words = mine
+    one = ["--game", KUHN.id, "--method", "own", "--config", "b", "--seed", "10"]
+    assert algorithms.main([*words, *one]) == 0
+    cell = tmp_path / "cells" / KUHN.id / "own" / "b" / "10.json"
+    assert [*(tmp_path / "cells").glob("*/*/*/*.json")] == [cell]
+    found = read_json(cell)
+    assert found["decisions"] == 8
+    assert 0 < found["cpu_minutes"] < 1
+    low, high = found["against"]["random"]["rank_ci95"]
+    assert low <= found["against"]["random"]["rank"] <= high
+    # The rest is made, and what is there is not made again.
+    before = cell.stat().st_mtime_ns
+    results, picture = tmp_path / "results.json", tmp_path / "picture.png"
+    assert algorithms.main([*words, "--json", str(results), "--plot", str(picture)]) == 0
+    assert cell.stat().st_mtime_ns == before
     assert picture.read_bytes().startswith(b"\x89PNG")
-    # Without the search there is no column of it.
-    assert "gain of `search:4`" in shown
-    assert algorithms.main([*arguments(listed, tmp_path), "--search-deals", "0"]) == 0
-    shown = tables.TABLES["algorithms"](read_json(tmp_path / "results.json"))
-    assert "gain of" not in shown
-    # What is finished is not run again; what was asked for otherwise is.
-    policy = tmp_path / "runs" / KUHN.id / "one" / "1" / "run" / "policy.safetensors"
-    before = policy.stat().st_mtime_ns
-    assert algorithms.main(arguments(listed, tmp_path)) == 0
-    assert policy.stat().st_mtime_ns == before
-    again = read_json(tmp_path / "results.json")  # with the search again
-    assert again["results"]["algorithms"]["one"]["runs"] == runs
-    monkeypatch.setattr(algorithm_runs.card_envs, "__file__", str(tmp_path / "none.py"))
-    assert algorithms.main(arguments(listed, tmp_path)) == 0
-    assert policy.stat().st_mtime_ns != before  # the agents' code is another one
-    before = policy.stat().st_mtime_ns
-    listed.write_text(listed.read_text().replace("{seed}", "3"))
-    assert algorithms.main(arguments(listed, tmp_path)) == 0
-    assert policy.stat().st_mtime_ns != before
-
-
-@pytest.mark.parametrize(
-    ("old", "new", "message"),
-    [
-        ("{seed}", "{speed}", "nothing is known for {speed} in "),
-        ("{python}", "no-such-program", "one: cannot run no-such-program"),
-        ("{seed}", "none", "failed, see "),
-        ('"one"', '"one two"', "a name is made of letters, digits and _, not 'one two'"),
-        ('"about"', '"what"', "unknown key"),
-        ('"algorithms"', '"agents"', "unknown key 'agents'"),
-    ],
-)
-def test_wrong_lists_name_the_mistake(old, new, message, listed, tmp_path, capsys):
-    listed.write_text(listed.read_text().replace(old, new))
-    assert algorithms.main(arguments(listed, tmp_path)) == 2
-    assert message in capsys.readouterr().err
+    measured = read_json(results)
+    assert tables.kind_of(measured) == "algorithms"
+    own = measured["results"]["methods"]["own"]["games"][KUHN.id]
+    assert [(run["config"], run["seed"]) for run in own["runs"]] == [("b", 1), ("b", 2)]
+    assert own["runs"][0]["sha256"] != own["runs"][1]["sha256"]
+    shown = tables.TABLES["algorithms"](measured)
+    assert "| `own`: mine | " in shown
+    assert "| – | – | – |" in shown  # of what learns nothing
+    # A file of something else is not taken for this.
+    path.write_text(path.read_text().replace('"deals": 6', '"deals": 7'))
+    assert algorithms.main(words) == 2
+    assert "is of another deals: remove it" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["--seeds", "1", "1"], "--seeds must be different numbers"),
-        (["--search-deals", "1"], "--search-deals must be 0 or at least 2"),
-        (["--deals", "1"], "deals"),
-        (["--players", "3"], "is for 2 to 2 players"),
-        (["--search", "random"], "'random' is not a search agent, such as search:64"),
-        (["--search", "search:4,policy=random"], "names a policy; here it is that which is meas"),
-        (["--game", SCRIPTED.id], f"{SCRIPTED.id} is for "),
+        (["--game", "chess"], "one cell is named by --game, --method, --config and --seed"),
+        (["--method", "onw"], "--method: there is no 'onw' (did you mean 'own'?)"),
+        (["--config", "c"], "--config: there is no 'c', but b"),
+        (["--seed", "3"], "--seed: there is no '3', but 10, 1, 2"),
+        (["--backend", "ray"], "--backend ray needs Ray"),
     ],
 )
-def test_wrong_arguments_name_the_mistake(words, message, listed, tmp_path, capsys):
-    assert algorithms.main([*arguments(listed, tmp_path), *words]) == 2
+def test_wrong_arguments_name_the_mistake(words, message, mine, capsys, monkeypatch):
+    monkeypatch.setitem(sys.modules, "ray", None)
+    if words[0] in ("--method", "--config", "--seed"):
+        words = ["--game", KUHN.id, "--method", "own", "--config", "b", "--seed", "1", *words]
+    assert algorithms.main([*mine[1], *words]) == 2
     assert message in capsys.readouterr().err
 
 
-def test_a_command_that_leaves_no_policy_is_named(listed, tmp_path, capsys):
-    data = json.loads(listed.read_text())
-    data["algorithms"]["one"]["commands"] = [f"{sys.executable} -c pass"]
-    listed.write_text(json.dumps(data))
-    assert algorithms.main(arguments(listed, tmp_path)) == 2
-    assert "one: its commands left no policy" in capsys.readouterr().err
-
-
 @pytest.mark.parametrize(
-    "path",
+    ("command", "message"),
     [
-        *sorted((ROOT / "configs" / "algorithms").glob("*.yaml")),
-        *sorted((ROOT / "tests" / "fixtures" / KUHN.id).glob("algorithms*.yaml")),
+        ("no-such-program", "cannot run no-such-program"),
+        ("python nothing.py", "failed, see "),
+        ("python -c pass", "left no policy.safetensors in "),
     ],
-    ids=lambda path: path.stem,
 )
-def test_the_lists_and_their_configurations_are_valid(path, tmp_path):
-    if path.stem == "ppo":
-        load(Config, path)
-        return
-    if path.stem == "expert_iteration":
-        load(ImprovementConfig, path)
-        return
-    listed = algorithm_runs.load_algorithms(path)
-    is_of_kuhn = path.parent.name == KUHN.id
-    games = [KUHN] if is_of_kuhn else [game for game in ALL_GAMES if kit_of(game).is_own]
-    for game in games:
-        for name in listed.algorithms:
-            run = algorithm_runs.run_of(listed, name, game, 4, 1, tmp_path)
-            assert all("{" not in word for words in run.commands() for word in words)
-            assert str(run.policy).startswith(str(run.folder))
+def test_commands_that_leave_no_policy_are_named(command, message, tmp_path):
+    methods = {"own": {"about": "x", "command": command, "configs": {"a": "7"}}}
+    comparison = comparison_of({**AGENTS, "methods": methods})
+    cell = Cell(comparison, KUHN, "own", "a", 1, tmp_path)
+    with pytest.raises(ValueError, match=f"^{KUHN.id}/own/a/1: .*{message}"):
+        algorithm_cells.make(cell, (), tmp_path)
+
+
+# ---------------------------------------------------------------------------------------------
+# Learners
+# ---------------------------------------------------------------------------------------------
+
+
+def test_the_budget_is_of_the_processors_time(monkeypatch):
+    now = iter([100.0, 100.0, 145.0, 160.0, 500.0])
+    monkeypatch.setattr("time.process_time", lambda: next(now))
+    budget = CpuBudget(1)
+    assert [budget.left for _ in range(4)] == [1, 0.25, 0, 0]
+
+
+def test_returns_are_what_a_seat_is_paid_until_the_games_end():
+    """Against a reference that adds up what comes after each decision, game by game."""
+    rng = np.random.default_rng(0)
+    episodes, games, seats = dmc.Episodes(3, 2), np.arange(3), 2
+    history = [[] for _ in games]  # of the running games: decisions, and what is paid
+    expected, found = [], []
+    for step in range(60):
+        deciding = np.flatnonzero(rng.random(3) < 0.7)  # the others' decisions are forced
+        movers = rng.integers(seats, size=len(deciding)).astype(np.int8)
+        observations = np.full((len(deciding), 1), step, np.uint8)
+        actions = rng.integers(9, size=len(deciding))
+        episodes.decide(deciding, movers, observations, actions)
+        for game, seat, action in zip(deciding, movers, actions, strict=True):
+            history[game].append(("decision", seat, step, action))
+        rewards, is_over = rng.normal(size=(3, seats)), rng.random(3) < 0.2
+        finished = episodes.pay(rewards, is_over)
+        found += [(seen[0], action, value) for seen, action, value in finished]
+        for game in games:
+            history[game].append(("paid", rewards[game]))
+        for game in np.flatnonzero(is_over):
+            for k, (kind, *entry) in enumerate(history[game]):
+                if kind == "decision":
+                    later = [e[1] for e in history[game][k:] if e[0] == "paid"]
+                    expected.append((entry[1], entry[2], sum(paid[entry[0]] for paid in later)))
+            history[game] = []
+    assert len(expected) > 60
+    assert np.array(found, float) == pytest.approx(np.array(expected, float))
+
+
+def test_exploration_takes_legal_actions_only():
+    rng = np.random.default_rng(0)
+    values = rng.normal(size=(4000, 5)).astype(np.float32)
+    mask = (rng.random((4000, 5)) < 0.5).astype(np.int8)
+    mask[:, 2] = 1
+    best = np.where(mask == 1, values, -np.inf).argmax(axis=1)
+    assert (dmc.explore(values, mask, 0.0, rng) == best).all()
+    taken = dmc.explore(values, mask, 0.2, rng)
+    assert mask[np.arange(4000), taken].all()
+    others = mask.sum(axis=1) > 1
+    assert 0.05 < (taken != best)[others].mean() < 0.15
+
+
+def learned(module, game, out, minutes, *words):
+    own = ["--game", game.id, "--players", str(game.default_players), "--seed", "1"]
+    status = module.main([*own, "--cpu-minutes", str(minutes), "--out", str(out), *words])
+    assert status == 0
+    assert read_json(out / "learned.json")["decisions"] > 0
+    return str(out / "policy.safetensors")
+
+
+@pytest.mark.parametrize("name", ["dmc", "ppo", "sb3_ppo"])
+def test_a_learner_leaves_a_policy(name, tmp_path):
+    """Within a moment, and with the hidden layers that all have."""
+    module = importlib.import_module(f"benchmarks.learners.{name}")
+    words = ["--set", "environment.num_envs=8", "ppo.n_steps=4"] if name == "ppo" else []
+    agent = make_agent(learned(module, SCRIPTED, tmp_path / "out", 0.001, *words), SCRIPTED)
+    assert [weight.shape[0] for weight, _ in agent.network.layers] == [
+        *(128, 128),
+        SCRIPTED.num_actions,
+    ]
+
+
+@pytest.mark.slow
+def test_deep_monte_carlo_learns(tmp_path):
+    game = load_game("beaver_gang")
+    policy = learned(dmc, game, tmp_path / "out", 0.25)
+    table = [policy, *["random"] * (game.default_players - 1)]
+    assert evaluate(game, table, 200, 1).agents[0].rank.interval[0] > 0.1
+
+
+def test_wrong_learners_arguments_name_the_mistake(tmp_path, capsys):
+    words = ["--game", SMALL.id, "--seed", "1", "--out", str(tmp_path)]
+    assert dmc.main([*words, "--players", "99", "--cpu-minutes", "1"]) == 2
+    assert "players" in capsys.readouterr().err
+    players = ["--players", str(SMALL.min_players)]
+    assert dmc.main([*words, *players, "--cpu-minutes", "0"]) == 2
+    assert "--cpu-minutes above 0" in capsys.readouterr().err

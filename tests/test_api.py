@@ -751,6 +751,46 @@ def test_a_vector_without_a_seed_plays_the_games_that_follow(game):
 
 
 @few_games
+def test_a_seat_is_told_its_place_at_the_end(game):
+    """The one that the environment of all seats tells them after the same moves."""
+
+    def middle(mask):
+        legal = np.flatnonzero(mask)
+        return int(legal[len(legal) // 2])
+
+    env = SingleSeatEnv(game.name, opponents=lambda _, masks: [middle(mask) for mask in masks])
+    table = card_envs.make(game.name)
+    found = []
+    for seed in range(6):
+        _, info = env.reset(seed=seed)
+        over = False
+        while not over:
+            assert "place" not in info
+            *_, terminated, truncated, info = env.step(middle(info["action_mask"]))
+            over = terminated or truncated
+        table.reset(seed=seed)
+        while table.legal_actions():
+            table.step(middle(table.observe(table.agent_selection)["action_mask"]))
+        found.append(info["place"])
+        assert info["place"] == table.infos[f"player_{env.seat}"]["place"]
+    assert len(set(found)) > 1
+
+
+@few_games
+def test_options_of_a_reset_are_refused(game):
+    """They would be ignored, and a game with other rules played than was asked for."""
+    for env in (
+        card_envs.make(game.name),
+        module_of(game).parallel_env(),
+        SingleSeatEnv(game.name),
+        SingleSeatVectorEnv(game.name, 2),
+    ):
+        with pytest.raises(ValueError, match=r"reset\(\) takes .*, got 'num_players'"):
+            env.reset(options={"num_players": 3})
+        env.reset(seed=1, options={})
+
+
+@few_games
 def test_an_illegal_action_in_a_seat(game):
     ending = SingleSeatEnv(game.name)
     refusing, untouched = SingleSeatEnv(game.name, on_illegal="raise"), SingleSeatEnv(game.name)

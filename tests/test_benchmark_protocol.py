@@ -307,6 +307,20 @@ def test_the_pool_comes_with_the_package(game):
     assert re.fullmatch("[0-9a-f]{64}", CE_1.pool(game).play)
 
 
+@pytest.mark.parametrize("game", POOLS)
+def test_two_members_at_least_are_held_out(game):
+    """No configuration names them; and to the shipped policy, the search is new."""
+    members, configs = CE_1.pool(game).members, [*(ROOT / "configs").rglob("*.yaml")]
+    named = " ".join(path.read_text(encoding="utf-8") for path in configs)
+    held_out = {m for m in members if not re.search(rf"\b{re.escape(m)}\b", named)}
+    assert "heuristic" not in held_out
+    assert held_out == {"ppo_v1", "ppo_v2", members[-1]}
+    card = policy_path("ppo", game).with_suffix(".json").read_text(encoding="utf-8")
+    assert "heuristic" in card
+    assert members[-1].startswith("search:")
+    assert "search:" not in card
+
+
 def test_another_member_deal_or_action_is_another_hash(tmp_path):
     hashes = {hash_of_play(TINY, GAME)}
     assert hash_of_play(TINY, GAME) in hashes

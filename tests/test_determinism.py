@@ -339,6 +339,21 @@ def test_the_size_of_the_batch_changes_nothing(game):
 
 
 @few_games
+def test_a_batch_without_a_seed_plays_the_games_that_follow(game):
+    batch = card_envs.make_vec(game.name, 3)
+    for name in ("current_player", "num_players", "game_seeds"):
+        with pytest.raises(RuntimeError, match=rf"reset\(\) needs to be called before {name}"):
+            getattr(batch, name)
+    first = batch.reset(seed=7)[0].copy()
+    following = seeds.next_seeds(batch.game_seeds)
+    second = batch.reset()[0].copy()
+    assert np.array_equal(batch.game_seeds, following)
+    assert not np.array_equal(first, second)
+    assert np.array_equal(batch.reset(seed=7)[0], first)
+    assert np.array_equal(batch.reset()[0], second)
+
+
+@few_games
 def test_returned_arrays_are_the_same_buffers_unless_copies_are_asked_for(game):
     batch = card_envs.make_vec(game.name, 4)
     first = batch.reset(seed=1)

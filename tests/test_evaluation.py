@@ -36,6 +36,7 @@ from card_envs.evaluation import (
 )
 from card_envs.evaluation.deals import MatchResults
 from card_envs.evaluation.deviation import estimate_deviation_ratings
+from card_envs.evaluation.statistics import WIN_BOUNDS
 from card_envs.utils import extras, files
 from training import evaluate as evaluate_module
 from training import tournament as tournament_module
@@ -311,6 +312,28 @@ def test_tables_of_a_tournament():
     assert tables_of(3, 2) == [(0, 1), (0, 2), (1, 2)]
 
 
+def test_pairwise_intervals_are_those_of_the_deals():
+    """Of the tables at which both are, each deal's share is one value."""
+    result = run_tournament(SMALL, ["random", first_legal], SMALL.min_players, 12, seed=3)
+    seeds, n = deal_seeds(3, 12), SMALL.min_players
+    orders = random_orders(3, 12, n)
+    shares = []
+    for table in tables_of(2, n):  # by name: first_legal, random
+        seats = np.array(table)
+        played = play_deals(
+            SMALL, [("random" if k else first_legal) for k in table], seeds, orders=orders
+        )
+        of = (played.standing[..., seats == k] for k in (1, 0))
+        ahead = np.sign(next(of)[..., :, None] - next(of)[..., None, :])
+        shares.append((1 + ahead.mean(axis=(1, 2, 3))) / 2)
+    expected = estimate_mean(np.mean(shares, axis=0), WIN_BOUNDS)
+    summary = result.summary
+    assert summary.pairwise[0, 1] == pytest.approx(expected.mean)
+    assert summary.pairwise_intervals[0, 1] == pytest.approx(expected.interval)
+    assert summary.pairwise_intervals[1, 0] == pytest.approx(1 - np.array(expected.interval)[::-1])
+    assert run_tournament(SMALL, ["random", first_legal], n, 4).summary.pairwise_intervals is None
+
+
 def test_tournaments_take_functions_too():
     result = run_tournament(SMALL, [first_legal, "random"], SMALL.min_players, 10)
     assert [row.name for row in result.summary.agents] == ["first_legal", "random"]
@@ -426,15 +449,18 @@ def test_tournament(tmp_path, capsys):
     result = json.loads(files[0].read_text())
     assert list(result) == [
         *("game", "num_players", "deals", "seed", "options"),
-        *("agents", "pairwise", "tables", "truncated"),
+        *("agents", "pairwise", "pairwise_ci95", "tables", "truncated"),
     ]
     assert len(result["tables"]) == 2
     random, heuristic = result["agents"]
     assert heuristic["rating_ci95"][0] > random["rating_ci95"][1]
     assert result["pairwise"][1][0] > 0.75
     assert result["pairwise"][1][0] + result["pairwise"][0][1] == pytest.approx(1)
+    low, high = result["pairwise_ci95"][1][0]
+    assert 0.5 < low < result["pairwise"][1][0] < high
     printed = capsys.readouterr()
     assert "rating" in printed.out
+    assert f" .{100 * low:.0f}–" in printed.out
     assert "tables" in printed.err  # the progress bar
     assert "tables" not in printed.out
 
@@ -704,6 +730,7 @@ def test_tables_are_whole_in_files_and_in_narrow_terminals(capsys, monkeypatch):
         "truncated": 0.0,
         "agents": [{"name": name, **row} for name in names],
         "pairwise": np.full((count, count), 0.125).tolist(),
+        "pairwise_ci95": np.full((count, count, 2), (0.05, 0.25)).tolist(),
     }
     display.show_tournament(result)
     whole = capsys.readouterr().out

@@ -12,11 +12,11 @@ import pytest
 pytest.importorskip("torch")
 
 import torch
+from exploitability import exploitability
 from helpers import EACH_GAME, FEW_GAMES, needs_training, table_sizes
 from tiny_runs import SCRIPTED, SMALL, random_network, tiny_run
 
 import card_envs
-from benchmarks.exploitability import exploitability
 from card_envs.agents import NetworkAgent
 from card_envs.contract.agent import turn_of
 from card_envs.contract.game import Game, View
@@ -585,7 +585,7 @@ KUHN_PPO = (
 def test_self_play_in_kuhn_poker_approaches_an_equilibrium(seed):
     """A uniformly random policy can be exploited by 11/24, an equilibrium by nothing."""
     import kuhn_poker
-    from test_algorithms import DEALS
+    from test_exploitability import DEALS
 
     game = kuhn_poker.GAME
     learner = learner_of(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import logging
 import pickle
+import re
 import sys
 from functools import partial
 
@@ -18,6 +19,7 @@ import card_envs
 from card_envs.agents import Agent, FunctionAgent, as_agent, choose, imports, make_agent
 from card_envs.agents.network import METADATA_KEY, NetworkAgent, metadata_of, write_policy
 from card_envs.agents.onnx import OnnxAgent, RecurrentOnnxAgent
+from card_envs.commands import cli
 from card_envs.contract.game import View
 from card_envs.engine.history import Replay
 from card_envs.envs.single_seat import SingleSeatEnv
@@ -183,6 +185,22 @@ def test_errors_say_what_was_tried(code, name, message):
         with pytest.raises(ValueError, match="^" + repr(name)) as error:
             make(name, GAME)
         assert message in str(error.value)
+
+
+def test_an_agent_that_cannot_be_made_ends_a_command_with_status_1(code, capsys, monkeypatch):
+    command = ["evaluate", GAME.id, "--agents", "own_code.py:fails", *["random"] * (N - 1)]
+    assert cli.main(command) == 1
+    line = capsys.readouterr().err
+    assert re.search(r"calling fails\(.*KeyError: 'weights' \(own_code.py, line \d+\)", line)
+    assert "Traceback" not in line
+    monkeypatch.setenv("CARD_ENVS_TRACEBACK", "1")
+    assert cli.main(command) == 1
+    assert "Traceback" in capsys.readouterr().err
+
+
+def test_opponents_of_a_class_have_seeds_of_their_own(code):
+    env = SingleSeatEnv(GAME.name, num_players=N, opponents=[f"{code}:Mine"] * (N - 1))
+    assert [agent.seed for agent in env._games.arena.agents[1:]] == list(range(N - 1))
 
 
 def test_near_misses_are_named(tmp_path):

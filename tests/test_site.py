@@ -159,12 +159,12 @@ def test_a_page_shows_the_tables_of_all_results(hooks):
 def test_every_picture_that_pages_show_of_results_is_drawn(hooks, tmp_path, monkeypatch):
     """One of each kind, here: each takes a moment."""
     results = {}
-    for kind in tables.PICTURES:
+    for kind in filter(tables.committed, tables.PICTURES):
         text = tables.of_kind(kind, "images")
         found = re.findall(rf"^!\[.+\]\(images/({kind}_\w+\.png)\)$", text, re.MULTILINE)
         assert found == [f"{kind}_{game}.png" for game in tables.committed(kind)]
         results[kind] = dict([*tables.committed(kind).items()][:1])
-    monkeypatch.setattr(tables, "committed", results.get)
+    monkeypatch.setattr(tables, "committed", lambda kind: results.get(kind, {}))
     tables.draw_all(tmp_path)
     assert {path.name for path in tmp_path.iterdir()} == {
         f"{kind}_{game}.png" for kind, games in results.items() for game in games

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import runpy
 import sys
 from itertools import combinations
 from types import SimpleNamespace
@@ -491,6 +492,16 @@ def test_study_compares_settings_over_seeds(tmp_path, monkeypatch, capsys):
     table = TABLES["study"](result)
     assert "| larger | `network.hidden=[16]` |" in table
     assert "| `heuristic` itself |  | +0.000 |" in table
+    # Settings that train at other table sizes are shown at each.
+    of_small = [
+        next(iter(run["against"].values())) for run in result["settings"]["small_tables"]["runs"]
+    ]
+    means = [np.mean([found[n] for found in of_small]) for n in of_small[0]]
+    row = next(r for r in table.splitlines() if re.match(r"\| small_tables \| [+-]", r))
+    assert [cell.split()[0] for cell in row.split(" | ")[1:]] == [f"{mean:+.3f}" for mean in means]
+    del result["settings"]["small_tables"]
+    assert f"{next(iter(of_small[0]))} players" not in TABLES["study"](result)
+    result = read_json(results)
     # What is finished is not repeated; what was begun with other settings is not mixed with it.
     monkeypatch.setattr(train, "train", None)
     monkeypatch.setattr(study, "ranks_against", lambda *args: result["imitated_against"])
@@ -506,6 +517,15 @@ def test_study_compares_settings_over_seeds(tmp_path, monkeypatch, capsys):
     path.write_text(json.dumps(STUDY).replace("[16]", "[24]"))
     assert study.main(argv) == 2
     assert "is of another configuration" in capsys.readouterr().err
+
+
+@pytest.mark.filterwarnings("ignore:.*found in sys.modules:RuntimeWarning")
+def test_the_command_runs_the_module_that_other_processes_import(monkeypatch):
+    """Those of ``--jobs`` cannot unpickle what is defined in ``__main__``."""
+    monkeypatch.setattr(study, "main", lambda argv: 7)
+    with pytest.raises(SystemExit) as left:
+        runpy.run_module("training.study", run_name="__main__")
+    assert left.value.code == 7
 
 
 def test_a_study_can_be_made_in_pieces(tmp_path, monkeypatch, capsys):

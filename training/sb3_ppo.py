@@ -30,11 +30,15 @@ from training.runs.run import use_threads
 NUM_ENVS, N_STEPS = 256, 16
 
 
-def train(
-    game: str, num_players: int, opponents: str, decisions: int, seed: int, hidden: int = 128
-) -> tuple[MaskablePPO, float]:
-    """Train a model of two hidden layers of this size in a game of that id; returns it, and learner
-    decisions a second. Decisions are rounded up to whole rollouts."""
+def make_model(
+    game: str,
+    num_players: int,
+    opponents: str,
+    seed: int,
+    hidden: Sequence[int] = (128, 128),
+    max_steps: int = 2000,
+) -> MaskablePPO:
+    """A model with hidden layers of these sizes, which learns in one seat among the opponents."""
     envs = make_vec_env(
         game,
         NUM_ENVS,
@@ -42,9 +46,9 @@ def train(
         opponents=opponents,
         reward="score",
         skip_forced=True,
-        max_steps=2000,
+        max_steps=max_steps,
     )
-    model = MaskablePPO(
+    return MaskablePPO(
         "MlpPolicy",
         envs,
         learning_rate=lambda left: 1e-3 * left,
@@ -53,14 +57,21 @@ def train(
         n_epochs=4,
         gamma=1.0,
         ent_coef=0.01,
-        policy_kwargs={"net_arch": [hidden, hidden], "activation_fn": nn.ReLU},
-        seed=seed,
+        policy_kwargs={"net_arch": [*hidden], "activation_fn": nn.ReLU},
+        seed=seed * NUM_ENVS,  # game i has this plus i: runs play other deals
         device="cpu",
     )
+
+
+def train(
+    game: str, num_players: int, opponents: str, decisions: int, seed: int
+) -> tuple[MaskablePPO, float]:
+    """Train a model in a game of that id; returns it, and learner decisions a second. Decisions are
+    rounded up to whole rollouts."""
+    model = make_model(game, num_players, opponents, seed)
     begun = time.perf_counter()
     model.learn(decisions)
     speed = model.num_timesteps / (time.perf_counter() - begun)
-    envs.close()
     return model, speed
 
 

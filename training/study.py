@@ -26,9 +26,9 @@ from card_envs.utils.files import write_json
 from card_envs.utils.words import did_you_mean
 from training.runs import evaluation, keys, records
 from training.runs.config import Config
-from training.runs.run import Run, use_threads
+from training.runs.run import Run
 from training.runs.tasks import add_jobs_argument, do_calls
-from training.train import decisions_a_second, train_or_resume
+from training.train import lasting, train_or_resume
 
 # The deals on which policies are compared are not those of a run's own evaluations.
 _DEALS_SEED = 2_000_003
@@ -86,15 +86,9 @@ def run_one(
     Raises:
         ValueError: The folder holds another run, or a damaged one.
     """
-    finished, noted = folder / "measured.json", folder / "config.yaml"
+    finished, run = folder / "measured.json", Run(config, folder)
     if study.cpu_minutes is not None:
-        begun = keys.read_yaml(noted)["decisions"] if noted.exists() else 0
-        if not begun:
-            use_threads(config.threads)
-            rate = decisions_a_second(Run(config, folder), 6)
-            begun = round(rate * 60 * study.cpu_minutes)
-        config = config.model_copy(update={"decisions": begun})
-    run = Run(config, folder)
+        run = lasting(run, study.cpu_minutes)
     begin = time.process_time()
     policy = train_or_resume(run, command_line)
     used = time.process_time() - begin
@@ -232,4 +226,7 @@ def main(argv: Sequence[str] | None) -> None:
 
 
 if __name__ == "__main__":
-    raise SystemExit(main())
+    # Other processes find a study's class by the name of its module, which here is __main__.
+    from training import study
+
+    raise SystemExit(study.main(None))

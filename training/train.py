@@ -33,6 +33,7 @@ from training.ppo import PPO, device_of
 from training.runs import checkpoint
 from training.runs.config import Config
 from training.runs.evaluation import evaluate_learner, plot_learning_curve
+from training.runs.keys import read_yaml
 from training.runs.run import Run, add_run_arguments, run_of, use_threads
 
 logger = logging.getLogger("card_envs")
@@ -161,6 +162,17 @@ def decisions_a_second(run: Run[Config], iterations: int) -> float:
         learner.collect()
         learner.update()
     return (learner.decisions - first) / (time.process_time() - begin)
+
+
+def lasting(run: Run[Config], cpu_minutes: float) -> Run[Config]:
+    """The run with as many decisions as take this long on one core: as noted in its folder if it
+    has begun, measured if not."""
+    noted = run.folder / "config.yaml"
+    decisions = read_yaml(noted)["decisions"] if noted.exists() else 0
+    if not decisions:
+        use_threads(run.config.threads)
+        decisions = round(decisions_a_second(run, 6) * 60 * cpu_minutes)
+    return Run(run.config.model_copy(update={"decisions": decisions}), run.folder)
 
 
 class Session:

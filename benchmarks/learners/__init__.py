@@ -1,1 +1,1 @@
-"""Learners of other libraries, run by ``benchmarks.algorithms``: each leaves a policy file."""
+"""The learners that ``benchmarks.algorithms`` compares: each leaves a policy file."""

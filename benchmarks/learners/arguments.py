@@ -1,9 +1,10 @@
-"""The arguments of a learner, and how it leaves its policy."""
+"""What all learners share: their arguments, the time they may use, and what they leave."""
 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterable
+import time
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,30 +16,56 @@ from card_envs.agents.network import Network, write_policy
 from card_envs.commands import arguments
 from card_envs.contract.game import Game
 from card_envs.games import load_game
+from card_envs.utils.files import write_json
 
-#: Units of the two hidden layers, with ReLU, as in ``configs/algorithms``.
+#: Units of the two hidden layers, with ReLU; behind them is one number for each action.
 HIDDEN = (128, 128)
 
+#: Games are truncated after this many decisions, when a learner plays and when it is measured.
+MAX_STEPS = 1000
 
-def parse_arguments(module: str, doc: str) -> tuple[argparse.Namespace, Game]:
-    """A learner's arguments, those of the process, and the game.
 
-    Args:
-        module: The learner's module.
-        doc: Its docstring.
-    """
-    parser = argparse.ArgumentParser(prog=f"python -m {module}", description=doc.split("\n")[0])
-    parser.add_argument("--game", required=True, help="the game's id")
-    parser.add_argument("--players", type=int, required=True, help="number of players")
-    parser.add_argument("--seed", type=int, required=True, help="of weights, deals and actions")
-    parser.add_argument("--decisions", type=int, required=True, help="to learn from")
-    parser.add_argument("--out", type=Path, required=True, help="the folder of policy.safetensors")
-    parser.add_argument(
-        "--draws", action="store_true", help="let the policy draw its actions when it plays"
-    )
+class CpuBudget:
+    """The processor's time that this process may use from now on."""
+
+    def __init__(self, minutes: float) -> None:
+        self._seconds, self._begun = 60 * minutes, time.process_time()
+
+    @property
+    def left(self) -> float:
+        """The share that is left, from 1 to 0."""
+        return max(0.0, 1 - (time.process_time() - self._begun) / self._seconds)
+
+
+def learner_parser(module: str, doc: str | None) -> argparse.ArgumentParser:
+    """The parser of ``python -m benchmarks.learners.<module>``, with what every learner takes."""
+    parser = arguments.module_parser(f"benchmarks.learners.{module}", doc)
+    add = parser.add_argument
+    add("--game", required=True, help="the game's id")
+    add("--players", type=int, required=True, metavar="N", help="number of players")
+    add("--seed", type=int, required=True, metavar="S", help="of weights, deals and actions")
+    about = "the processor's time for learning, without what comes before it"
+    add("--cpu-minutes", type=float, required=True, metavar="M", help=about)
+    about = "an empty folder, for policy.safetensors and learned.json"
+    add("--out", type=Path, required=True, metavar="DIR", help=about)
     arguments.add_games_argument(parser)
-    args = arguments.parse_arguments(parser, None)
-    return args, load_game(args.game)
+    return parser
+
+
+def parse_arguments(
+    parser: argparse.ArgumentParser, argv: Sequence[str] | None
+) -> tuple[argparse.Namespace, Game]:
+    """The arguments, and the game.
+
+    Raises:
+        ValueError: There is no such game, or a number is out of range.
+    """
+    args = arguments.parse_arguments(parser, argv)
+    game = load_game(args.game)
+    game.check_num_players(args.players)
+    if args.seed < 0 or not args.cpu_minutes > 0:
+        raise ValueError("--seed must be at least 0, and --cpu-minutes above 0")
+    return args, game
 
 
 def network_of(layers: Iterable[Any]) -> Network:
@@ -57,17 +84,17 @@ def _copied(tensor: Any) -> NDArray[np.float32]:
     return copy
 
 
-def write_layers(args: argparse.Namespace, layers: Iterable[Any], game: Game) -> None:
-    """Write linear layers as a policy file.
-
-    Args:
-        args: The learner's arguments.
-        layers: As for :func:`network_of`.
-        game: The game.
+def leave(out: Path, network: Network, game: Game, decisions: int) -> None:
+    """Write the policy, and from how many decisions it was learned.
 
     Raises:
-        ValueError: They do not fit the game.
+        ValueError: The network does not fit the game.
     """
-    args.out.mkdir(parents=True, exist_ok=True)
-    network = network_of(layers)
-    write_policy(args.out / "policy.safetensors", network, game, draws=args.draws)
+    out.mkdir(parents=True, exist_ok=True)
+    write_policy(out / "policy.safetensors", network, game)
+    leave_note(out, decisions)
+
+
+def leave_note(out: Path, decisions: int) -> None:
+    """Write from how many decisions a policy was learned."""
+    write_json(out / "learned.json", {"decisions": decisions})

@@ -1,13 +1,12 @@
 """Tianshou's DQN by self-play: it learns in one seat, and its newest weights hold all others.
 
-They are renewed before each collection of transitions.
-
-    .venvs/tianshou/bin/python -m benchmarks.learners.tianshou_dqn --game beaver_gang --players 4 \
-        --seed 1 --decisions 500000 --out DIR
+They are renewed before each collection of transitions. It runs in the environment
+``.venvs/tianshou``.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import gymnasium
@@ -21,11 +20,20 @@ from tianshou.env import DummyVectorEnv
 from tianshou.trainer import OffPolicyTrainerParams
 from tianshou.utils.net.common import Net
 
-from benchmarks.learners.arguments import HIDDEN, network_of, parse_arguments, write_layers
+from benchmarks.learners.arguments import (
+    HIDDEN,
+    MAX_STEPS,
+    CpuBudget,
+    learner_parser,
+    leave,
+    network_of,
+    parse_arguments,
+)
 from card_envs.agents import NetworkAgent
+from card_envs.commands import running
 
-GAMES = 32
-BUFFER = 200_000
+#: Games played at a time, transitions kept, and transitions of a collection.
+GAMES, BUFFER, COLLECTED = 32, 200_000, 32 * 64
 
 
 class MaskInObservation(gymnasium.ObservationWrapper):
@@ -50,9 +58,13 @@ class Newest(NetworkAgent):
         return self.network.kernel
 
 
-def main() -> None:
-    """Train, and write the policy."""
-    args, game = parse_arguments("benchmarks.learners.tianshou_dqn", __doc__ or "")
+@running.command("benchmarks.learners.tianshou_dqn")
+def main(argv: Sequence[str] | None) -> None:
+    """The command ``python -m benchmarks.learners.tianshou_dqn``."""
+    parser = learner_parser("tianshou_dqn", __doc__)
+    parser.add_argument("--learning-rate", type=float, default=5e-4)
+    parser.add_argument("--n-step", type=int, default=3, help="steps before it bootstraps")
+    args, game = parse_arguments(parser, argv)
     torch.set_num_threads(1)
     torch.manual_seed(args.seed)
     np.random.seed(args.seed)  # noqa: NPY002 (Tianshou's generator)
@@ -73,7 +85,7 @@ def main() -> None:
                 game.gymnasium_id,
                 num_players=args.players,
                 opponents=newest,
-                max_steps=1000,
+                max_steps=MAX_STEPS,
                 reward="score",
                 skip_forced=True,
             )
@@ -88,21 +100,20 @@ def main() -> None:
     )
     algorithm = DQN(
         policy=policy,
-        optim=AdamOptimizerFactory(lr=5e-4),
+        optim=AdamOptimizerFactory(lr=args.learning_rate),
         gamma=1.0,
-        n_step_return_horizon=3,
+        n_step_return_horizon=args.n_step,
         target_update_freq=1000,
     )
     collector: Any = Collector(
         algorithm, envs, VectorReplayBuffer(BUFFER, GAMES), exploration_noise=True
     )
     collector.reset()
-    algorithm.run_training(
+    trainer = algorithm.create_trainer(
         OffPolicyTrainerParams(
             training_collector=collector,
-            max_epochs=1,
-            epoch_num_steps=args.decisions,
-            collection_step_num_env_steps=GAMES * 64,
+            epoch_num_steps=COLLECTED,
+            collection_step_num_env_steps=COLLECTED,
             update_step_num_gradient_steps_per_sample=1 / 16,
             batch_size=256,
             training_fn=renew_opponents,
@@ -110,8 +121,12 @@ def main() -> None:
             verbose=False,
         )
     )
-    write_layers(args, net.modules(), game)
+    budget = CpuBudget(args.cpu_minutes)
+    trainer.reset(reset_collectors=False)
+    while budget.left:
+        trainer.execute_epoch()
+    leave(args.out, network_of(net.modules()), game, collector.collect_step)
 
 
 if __name__ == "__main__":
-    main()
+    raise SystemExit(main())

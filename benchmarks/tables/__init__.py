@@ -16,7 +16,7 @@ ROOT = Path(__file__).parents[2]
 
 #: The tables of a result, by its kind: the module of ``benchmarks`` or ``training`` that wrote it;
 #: ``policies``: the model cards that ``training.ship`` has written; ``recipe``: studies that begin
-#: with random weights.
+#: with random weights; ``table_sizes``: those that train at some table sizes only.
 TABLES: dict[str, Callable[[dict[str, Any]], str]] = {
     "algorithms": learning.algorithms,
     "all_agents": strength.all_agents,
@@ -27,6 +27,7 @@ TABLES: dict[str, Callable[[dict[str, Any]], str]] = {
     "gpu": speed.gpu,
     "memory": learning.memory,
     "page": speed.page,
+    "partners": strength.partners,
     "policies": strength.policy,
     "recipe": learning.study,
     "rendering": speed.rendering,
@@ -34,6 +35,7 @@ TABLES: dict[str, Callable[[dict[str, Any]], str]] = {
     "soak": games.soak,
     "strength": strength.strength,
     "study": learning.study,
+    "table_sizes": learning.study,
     "text": speed.text,
     "throughput": speed.throughput,
     "training": speed.training,

@@ -3,60 +3,74 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from benchmarks.tables.cells import half_width, origin, spread
+from benchmarks.tables.games import title_of
 from card_envs.evaluation.display import short_names
 from card_envs.utils.markdown import markdown_table
+from card_envs.utils.words import counted
 
 
 def algorithms(measured: dict[str, Any]) -> str:
-    """The comparison that ``benchmarks.algorithms`` writes."""
-    settings = measured["settings"]
-    compared = measured["results"]["algorithms"]
-    runs_of = {name: result["runs"] for name, result in compared.items()}
-    first = next(iter(runs_of.values()))[0]
-    truncated = {
-        name: max(
-            match["truncated"]
-            for run in runs
-            for match in (*run["against"].values(), *([run["search"]] if "search" in run else []))
-        )
-        for name, runs in runs_of.items()
-    }
-    opponents = settings["opponents"]
-    header = ["algorithm", "decisions", *(f"among `{name}`" for name in opponents)]
-    header += ["unfinished games"] * any(truncated.values())
-    header += [f"gain of `{settings['search']}`"] * ("search" in first)
-    header += ["exploitability"] * ("exploitability" in first)
-    header.append("minutes")
-    rows = []
-    for name, runs in runs_of.items():
-        cells = [f"`{name}`: {compared[name]['about']}", f"{compared[name]['decisions']:,}"]
-        cells += [spread(run["against"][other]["rank"] for run in runs) for other in opponents]
-        if any(truncated.values()):
-            cells.append(f"{truncated[name]:.1%}")
-        if "search" in first:
-            cells.append(spread(run["search"]["rank"] for run in runs))
-        if "exploitability" in first:
-            cells.append(spread((run["exploitability"] for run in runs), sign=""))
-        cells.append(f"{np.mean([run['seconds'] for run in runs]) / 60:.1f}")
-        rows.append(cells)
-    every_run = [run for runs in runs_of.values() for run in runs]
-    matches = [run["against"][name] for run in every_run for name in opponents]
+    """The methods that ``benchmarks.algorithms`` compares."""
+    settings, methods = measured["settings"], measured["results"]["methods"]
+    first, opponents = next(iter(methods)), settings["against"]
+    titles = {game: title_of(game) for game in settings["games"]}
+    rows, details = [], []
+    for name, method in methods.items():
+        by_game = [_estimate(of_game["iqm"]) for of_game in method["games"].values()]
+        ahead = "" if name == first else _estimate(method["difference"])
+        rows.append([f"`{name}`: {method['about']}", *by_game, _estimate(method["iqm"]), ahead])
+        for game, of_game in method["games"].items():
+            runs = of_game["runs"]
+            tuned = ", ".join(f"`{at}` {found:+.3f}" for at, found in of_game["tuned"].items())
+            learned = [_mean(runs, "decisions", ",.0f"), _mean(runs, "cpu_minutes", ".1f")]
+            learned.append(_mean(runs, "minutes", ".1f"))
+            among = [spread(run["against"][other]["rank"] for run in runs) for other in opponents]
+            unfinished = max(m["truncated"] for run in runs for m in run["against"].values())
+            of_run = [f"`{name}`", titles[game], tuned, *learned, *among, f"{unfinished:.1%}"]
+            details.append(of_run)
+    header = ["method", *titles.values(), "all games", f"minus `{first}`"]
+    of_details = ["method", "game", "configurations in tuning", "decisions", "CPU minutes"]
+    of_details += ["minutes", *(f"among `{name}`" for name in opponents), "unfinished games"]
+    tuning, reported = settings["tuning"], settings["reported"]
+    runs = [run for m in methods.values() for of in m["games"].values() for run in of["runs"]]
+    matches = [match for run in runs for match in run["against"].values()]
+    names = " and ".join(f"`{name}`" for name in opponents)
+    sizes = " and ".join(f"{n} in {titles[game]}" for game, n in settings["games"].items())
     note = (
-        f"{settings['num_players']} players, {len(settings['seeds'])} seeds: the mean (lowest … "
-        f"highest). Rank rewards over {settings['deals']} deals in all seatings, which leave each "
-        f"seed's uncertain by {half_width(matches)} (95%)"
+        f"Rank reward of one among copies of {names}, the mean over these; players: {sizes}. The "
+        f"interquartile mean over {len(reported['seeds'])} seeds in each game, with its 95% "
+        f"interval from a bootstrap over runs, stratified by game. All runs play the same "
+        f"{reported['deals']} deals in all seatings, whose luck is not in the interval: it leaves "
+        f"each run's reward among one opponent uncertain by {half_width(matches)} (95%)."
     )
-    if searches := [run["search"] for run in every_run if "search" in run]:
-        note += f"; of the search over {settings['search_deals']}, by {half_width(searches)}"
-    note += "."
-    if any(truncated.values()):
-        note += " Unfinished: the largest share of all matches."
-    return "\n\n".join([markdown_table(header, rows, len(header) - 1), note, origin(measured)])
+    of_runs = (
+        f"Each run has {settings['cpu_minutes']:g} CPU minutes for learning; CPU minutes and "
+        f"minutes are those of the whole command, with its start. Configurations: each one's score "
+        f"with {counted(len(tuning['seeds']), 'other seed')} on {tuning['deals']} other deals, the "
+        f"selected one first. Among: the mean (lowest … highest seed). Cells were made on: "
+        f"{'; '.join(sorted({run['machine'] for run in runs}))}."
+    )
+    shown = [markdown_table(header, rows, len(header) - 1), note]
+    shown += [markdown_table(of_details, details, len(of_details) - 3), of_runs]
+    return "\n\n".join([*shown, origin(measured)])
+
+
+def _estimate(found: list[float]) -> str:
+    """A value with its interval."""
+    value, low, high = found
+    return f"{value:+.3f} ({low:+.3f} … {high:+.3f})"
+
+
+def _mean(runs: list[dict[str, Any]], key: str, style: str) -> str:
+    """The mean over runs; a dash of an agent that learns nothing."""
+    found = [run[key] for run in runs]
+    return "–" if None in found else f"{np.mean(found):{style}}"
 
 
 def memory(measured: dict[str, Any]) -> str:
@@ -103,11 +117,29 @@ def study(measured: dict[str, Any]) -> str:
     )
     return (
         f"{measured['question']}\n\n{markdown_table(header, rows, len(header) - 2)}\n\n"
+        f"{_by_size(measured, agents)}"
         f"Rank reward of one against copies of the other, the mean over table sizes and "
         f"{len(runs)} seeds (lowest … highest seed), {measured['deals']} deals in all seatings at "
         f"each size. The base makes {took}: `{measured['command']}`, "
         f"on {runs[0]['machine']}."
     )
+
+
+def _by_size(measured: dict[str, Any], agents: Sequence[str]) -> str:
+    """The same at each table size, where settings differ in the sizes at which they train."""
+    of_settings = measured["settings"]
+    if not any("num_players=" in c for entry in of_settings.values() for c in entry["changes"]):
+        return ""
+    sections = []
+    for agent, short in zip(agents, short_names(agents), strict=True):
+        sizes = list(of_settings["base"]["runs"][0]["against"][agent])
+        rows = [
+            [name, *(spread(r["against"][agent][size] for r in entry["runs"]) for size in sizes)]
+            for name, entry in of_settings.items()
+        ]
+        header = [f"against `{short}`", *(f"{size} players" for size in sizes)]
+        sections.append(f"{markdown_table(header, rows, len(sizes))}\n\n")
+    return "".join(sections)
 
 
 def without_folders(change: str) -> str:

@@ -8,7 +8,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from card_envs.evaluation.display import draw_matrix, plot_ratings, write_picture
+from benchmarks.tables.games import title_of
+from card_envs.evaluation.display import plot_ratings, write_picture
 from card_envs.utils.extras import import_extra
 
 
@@ -22,40 +23,33 @@ def _ratings_of_all(measured: dict[str, Any], picture: Path, title: str) -> None
 
 
 def _algorithms(measured: dict[str, Any], picture: Path, title: str) -> None:
-    """Strength against the given agents, seed by seed, and the cross-play matrix."""
+    """Every run as a point, and beside them the interquartile mean over all games."""
     figures = import_extra("matplotlib.figure", "evaluation")
-    algorithms, settings = measured["results"]["algorithms"], measured["settings"]
-    names = list(algorithms)
-    count = len(names)
-    figure = figures.Figure(figsize=(7 + 0.9 * count, 2.8 + 0.5 * count), layout="constrained")
-    left, right = figure.subplots(1, 2)
-    for k, opponent in enumerate(settings["opponents"]):
-        shift = 0.16 * (k - (len(settings["opponents"]) - 1) / 2)
+    settings, methods = measured["settings"], measured["results"]["methods"]
+    names = list(methods)
+    figure = figures.Figure(figsize=(8, 1.6 + 0.5 * len(names)), layout="constrained")
+    axes = figure.subplots()
+    for k, game in enumerate(settings["games"]):
         for at, name in enumerate(names):
-            ranks = [run["against"][opponent]["rank"] for run in algorithms[name]["runs"]]
-            left.plot(
-                [min(ranks), max(ranks)], [at + shift] * 2, color=f"C{k}", linewidth=1, alpha=0.6
-            )
-            label = f"among {opponent}" if at == 0 else None
-            left.plot(ranks, [at + shift] * len(ranks), f"C{k}o", markersize=5, label=label)
-    left.axvline(0.0, color="grey", linewidth=0.8)
-    left.set_yticks(range(count), names)
-    left.set_ylim(count - 0.5, -0.5)
-    left.set_xlabel("rank reward, each seed")
-    left.legend(loc="best", fontsize="small")
-    matrices = measured["results"]["cross_play"]
-    cells = np.array(
-        [
-            [
-                np.nan if one == other else np.mean([m[one][other] for m in matrices])
-                for other in names
+            ranks = [
+                np.mean([match["rank"] for match in run["against"].values()])
+                for run in methods[name]["games"][game]["runs"]
             ]
-            for one in names
-        ]
-    )
-    draw_matrix(right, names, cells, -1.0, 1.0, "+.2f")
-    right.set_title("rank reward of one (row) among copies (column)", fontsize="medium")
-    figure.suptitle(f"{title}, {settings['num_players']} players")
+            label = title_of(game) if at == 0 else None
+            height = np.full(len(ranks), at - 0.12 + 0.14 * k)
+            axes.plot(ranks, height, "o", color=f"C{k}", alpha=0.6, markersize=5, label=label)
+    for at, name in enumerate(names):
+        mean, low, high = methods[name]["iqm"]
+        label = "all games: IQM, 95% interval" if at == 0 else None
+        ends = [[mean - low], [high - mean]]
+        axes.errorbar(mean, at + 0.3, xerr=ends, fmt="D", color="black", capsize=4, label=label)
+    axes.axvline(0.0, color="grey", linewidth=0.8)
+    axes.set_yticks(range(len(names)), names)
+    axes.set_ylim(len(names) - 0.4, -0.5)
+    axes.set_xlabel(f"rank reward of one among copies of {' and '.join(settings['against'])}")
+    learned = f"{settings['cpu_minutes']:g} minutes of one core"
+    axes.set_title(f"{learned}, {len(settings['reported']['seeds'])} seeds", fontsize="medium")
+    axes.legend(loc="best", fontsize="small")
     write_picture(figure, picture)
 
 
@@ -68,7 +62,7 @@ class Picture(NamedTuple):
 
 #: By the result's kind.
 PICTURES = {
-    "algorithms": Picture("Comparison of algorithms", _algorithms),
+    "algorithms": Picture("Methods of learning compared", _algorithms),
     "all_agents": Picture("Ratings and pairwise results", _ratings_of_all),
     "strength": Picture("Ratings and pairwise results", _ratings),
 }

@@ -92,6 +92,38 @@ def _gain(row: dict[str, Any]) -> str:
     return f"{shown}; {unfinished:.1%} unfinished" if unfinished >= _SHOWN else shown
 
 
+def partners(measured: dict[str, Any]) -> str:
+    """The agents with the partners that ``benchmarks.partners`` gives them."""
+    settings, results = measured["settings"], measured["results"]
+    agents = results["agents"]
+    first, last = settings["num_players"][0], settings["num_players"][-1]
+    header = ["partner", *(f"`{agent['name']}`" for agent in agents)]
+    ranks, shares = [], []
+    for k, partner in enumerate(results["partners"]):
+        rows = [agent["with"][k] for agent in agents]
+        ranks.append([f"`{partner}`", *(with_interval(row, "rank") for row in rows)])
+        of_best = [
+            "the best" if row["best"] == agent["name"] else with_interval(row, "share", ".2f")
+            for row, agent in zip(rows, agents, strict=True)
+        ]
+        shares.append([f"`{partner}`", *of_best])
+    shares.append(["mean", *(with_interval(agent, "share", ".2f") for agent in agents)])
+    note = (
+        f"{first} to {last} players, all others `{settings['opponents']}`, {settings['deals']} "
+        "deals in all seatings at each table size; 95% intervals."
+    )
+    return "\n\n".join(
+        [
+            "Rank reward of each agent (column) with each partner (row):",
+            markdown_table(header, ranks, len(agents)),
+            "Share of the best agent with the same partner:",
+            markdown_table(header, shares, len(agents)),
+            note,
+            origin(measured),
+        ]
+    )
+
+
 def policy(card: dict[str, Any]) -> str:
     """The strength on a shipped policy's card, which ``training.ship`` writes."""
     measured = card["strength"]

@@ -14,7 +14,9 @@ import inspect
 import os
 import re
 import sys
+import traceback
 import zlib
+from collections.abc import Sequence
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -101,7 +103,10 @@ def imported_agent(name: str, game: Game, seed: int) -> Agent:
             thing = getattr(thing, part)
         return agent_of(thing, game, seed, name)
     except (ValueError, TypeError) as error:
-        raise ValueError(f"{name!r}: {error}") from error
+        named = ValueError(f"{name!r}: {error}")
+        for note in getattr(error, "__notes__", ()):
+            named.add_note(note)
+        raise named from error
 
 
 def agent_of(thing: object, game: Game, seed: int, name: str) -> Agent:
@@ -122,10 +127,14 @@ def agent_of(thing: object, game: Game, seed: int, name: str) -> Agent:
         try:
             made = made(game, seed=seed)
         except Exception as error:
-            raise ValueError(
+            _, *frames = traceback.extract_tb(error.__traceback__)
+            place = f" ({place_in(frames)})" if frames else ""
+            failed = ValueError(
                 f"calling {name.rpartition(':')[2]}(game, seed={seed}) failed: "
-                f"{type(error).__name__}: {error}"
-            ) from error
+                f"{type(error).__name__}: {error}{place}"
+            )
+            failed.add_note(f"raised by the agent {name!r}")  # which the command line shows
+            raise failed from error
     if isinstance(made, Agent):
         made.check_game(game)
         if not hasattr(made, "name"):
@@ -138,6 +147,12 @@ def agent_of(thing: object, game: Game, seed: int, name: str) -> Agent:
         "function of game that makes one, or a function of observations and masks, got "
         f"{type(made).__name__}"
     )
+
+
+def place_in(frames: Sequence[traceback.FrameSummary]) -> str:
+    """The place that an error has passed last in the file of the first of its frames."""
+    last = [frame for frame in frames if frame.filename == frames[0].filename][-1]
+    return f"{os.path.relpath(last.filename)}, line {last.lineno}"
 
 
 def _makes_agents(thing: object) -> bool:

@@ -8,22 +8,28 @@ from typing import Any
 
 import numba
 
+from card_envs.agents import shipped_policies
+from card_envs.agents.table import Table
 from card_envs.commands.arguments import add_game_argument
 from card_envs.contract.game import Game
 from card_envs.datasets import Recording
 from card_envs.engine.batch import BatchEngine
 from card_envs.envs.aec import CardEnv
 from card_envs.envs.single_seat_vector import SingleSeatVectorEnv
+from card_envs.evaluation.deals import deal_seeds, play_deals
 from card_envs.games import load_game, load_games
 from card_envs.kernels.jit import COMPILED
+from card_envs.render.text import describe
+
+# Enough that there is one with several legal actions, which a search looks at.
+_DECISIONS = 8
 
 
 def compile_game(game: Game) -> None:
     """Compile a game's kernels and the loops of environments and batches, or load what the cache
     holds.
 
-    A search, the scene and observations in whole units are compiled when they are first used. Does
-    nothing where the rules run as plain Python (``NUMBA_DISABLE_JIT=1``).
+    Does nothing where the rules run as plain Python (``NUMBA_DISABLE_JIT=1``).
     """
     if not COMPILED:
         return
@@ -46,6 +52,27 @@ def compile_game(game: Game) -> None:
         list(recorded.first_agents_decisions())
 
 
+def compile_play(game: Game) -> None:
+    """Compile what policies, searches, scenes and observations in whole units call besides."""
+    if not COMPILED:
+        return
+    batch = BatchEngine(game, 2, observation_dtype="uint8")
+    _, action_mask = batch.reset(seed=1)
+    batch.step(action_mask.argmax(axis=1))
+    env = CardEnv(game.name)
+    env.reset(seed=1)
+    describe(game, env.states, 0, 0)
+    policies = shipped_policies(game)[:1]
+    searches = ["search:2", f"search:2,policy={game.default_opponent}", "search:2,method=tree"]
+    for agent in (*policies, *searches):
+        table = Table(game.name, [agent] * game.default_players, seed=1)
+        for _ in range(_DECISIONS):
+            if not table.is_over:
+                table.step()
+    mixed = [*policies, game.default_opponent, "random"]
+    play_deals(game, (mixed * game.default_players)[: game.default_players], deal_seeds(0, 2))
+
+
 def add_compile(commands: Any) -> None:
     """Add the command ``compile`` to a program; the parsed arguments hold ``run``.
 
@@ -65,4 +92,5 @@ def _run_compile(args: argparse.Namespace) -> None:
     for game in games:
         begun = time.monotonic()
         compile_game(game)
+        compile_play(game)
         print(f"{game.name}: {time.monotonic() - begun:.1f} s")

@@ -17,6 +17,7 @@ from functools import wraps
 from pathlib import Path
 from types import FrameType
 
+from card_envs.agents.imported import place_in
 from card_envs.agents.programs import ProgramReport
 from card_envs.utils.extras import MissingExtraError
 
@@ -73,7 +74,8 @@ def _printing_anything() -> Iterator[None]:
 
 
 def run(program: str, main: Callable[[], int | None]) -> int:
-    """Run a command; wrong input gives one line on stderr instead of a traceback.
+    """Run a command; wrong input gives one line on stderr instead of a traceback, which
+    ``CARD_ENVS_TRACEBACK=1`` shows as well.
 
     Args:
         program: What the command is called in errors.
@@ -100,6 +102,8 @@ def run(program: str, main: Callable[[], int | None]) -> int:
         wrong = (ValueError, TypeError, OSError, MissingExtraError, MemoryError)
         if not agents and not isinstance(error, wrong):
             raise
+        if os.environ.get("CARD_ENVS_TRACEBACK"):
+            traceback.print_exc()
         status, message = 1 if agents else 2, f"error: {_in_words(error, agents)}"
     if message:
         print(f"{program}: {message}", file=sys.stderr)
@@ -134,9 +138,7 @@ def _in_words(error: Exception, agents: list[str]) -> str:
     own = [frame for frame in inner if not frame.filename.startswith(_PACKAGE)]
     if not own:
         return text
-    last = [frame for frame in own if frame.filename == own[0].filename][-1]
-    place = f"{os.path.relpath(last.filename)}, line {last.lineno}"
-    return f"{type(error).__name__}: {text} ({place}; {agents[0]})"
+    return f"{type(error).__name__}: {text} ({place_in(own)}; {agents[0]})"
 
 
 def check_answers(reports: Iterable[ProgramReport]) -> None:

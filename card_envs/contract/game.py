@@ -112,6 +112,9 @@ class Game:
     #: round, ``worlds[j]`` is ``states[i]`` redrawn. What the player to move in ``past[k]`` knew
     #: becomes what they knew if things are as in ``worlds[j]``; False if nothing can be said.
     look_back: Callable[..., bool] | None = None
+    #: The fewest players with whom there are partners; the record's entry ``partner`` says who is
+    #: each player's just now, -1 for nobody. Default: there are none.
+    partners_from: int = 0
     #: What the cards look like in pictures. Default: cards show their names.
     style: Style = None  # type: ignore[assignment]
 
@@ -148,6 +151,8 @@ class Game:
         missing = [name for name in common if name not in (self.state_dtype.names or ())]
         if missing:
             raise ValueError(f"{self.id}: state_dtype lacks {', '.join(missing)} of common_dtype")
+        if self.partners_from and "partner" not in (self.state_dtype.names or ()):
+            raise ValueError(f"{self.id}: state_dtype lacks partner, which partners_from needs")
         own = [option.name for option in self.own_options]
         names = [option.name for option in (*COMMON_OPTIONS, *VIEW_OPTIONS, *self.own_options)]
         for name in own:

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from card_envs.contract.fields import check_observation_dtype
 from card_envs.contract.game import Game, View
-from card_envs.engine.seeds import consecutive_seeds, draw_tables
+from card_envs.engine.seeds import consecutive_seeds, draw_tables, next_seeds
 from card_envs.engine.templates import (
     compile_for,
     find_illegal,
@@ -48,7 +48,8 @@ class BatchEngine(OneThread):
 
     Game ``i`` of ``reset(seed)`` has the seed ``seed + i`` and plays out exactly as the AEC
     environment after ``reset(seed + i)``; a game with seed s is followed by one with
-    ``card_envs.engine.seeds.next_seed(s)``. Results depend neither on the batch's size nor on the
+    ``card_envs.engine.seeds.next_seed(s)``. Seeds of runs that are to share no game must therefore
+    be at least ``num_envs`` apart. Results depend neither on the batch's size nor on the
     number of threads. A batch serves one thread at a time: concurrent calls raise a
     RuntimeError.
 
@@ -141,16 +142,19 @@ class BatchEngine(OneThread):
     @property
     def current_player(self) -> NDArray[np.int8]:
         """The player to move in each game (N,)."""
+        self._check_reset("current_player")
         return self._give(self._states["current_player"])
 
     @property
     def num_players(self) -> NDArray[np.int8]:
         """The number of players of each game (N,)."""
+        self._check_reset("num_players")
         return self._give(self._states["num_players"])
 
     @property
     def game_seeds(self) -> NDArray[np.uint64]:
         """The seed of each game (N,), which deals the same cards in the AEC environment."""
+        self._check_reset("game_seeds")
         return self._give(self._states["seed"])
 
     @one_thread_at_a_time
@@ -158,14 +162,16 @@ class BatchEngine(OneThread):
         """Begin all games.
 
         Args:
-            seed: Game i gets the seed ``seed + i``; None draws one from the operating system.
+            seed: Game i gets the seed ``seed + i``. None: each game gets the seed that follows that
+                of the game before; the first ones are drawn from the operating system.
 
         Returns:
             observation: float32 (N, D) in [0, 1], or uint8 (N, D), of the player to move in each
             game.
             action_mask: int8 (N, A), 1 for each legal action.
         """
-        seeds = consecutive_seeds(seed, self.num_envs)
+        goes_on = seed is None and self._ready
+        seeds = self._next_seeds() if goes_on else consecutive_seeds(seed, self.num_envs)
         counts = np.empty(self.num_envs, np.int64)
         draw_tables(seeds, *self.player_range, counts, np.empty_like(counts))
         tables = map(self._placed, (self._all, seeds, counts))
@@ -173,6 +179,10 @@ class BatchEngine(OneThread):
         self._observe()
         self._ready = True
         return self._give(self._observation), self._give(self._action_mask)
+
+    def _next_seeds(self) -> NDArray[np.uint64]:
+        seeds: NDArray[np.uint64] = next_seeds(np.array(self._states["seed"]))
+        return seeds
 
     @one_thread_at_a_time
     def state(self) -> Any:
@@ -184,9 +194,12 @@ class BatchEngine(OneThread):
         Raises:
             RuntimeError: ``reset`` was not called first, or another thread is using the batch.
         """
-        if not self._ready:
-            raise RuntimeError("reset() needs to be called before state")
+        self._check_reset("state")
         return self._full_states(self._states)
+
+    def _check_reset(self, what: str) -> None:
+        if not self._ready:
+            raise RuntimeError(f"reset() needs to be called before {what}")
 
     def _full_states(self, states: NDArray[np.void]) -> Any:
         out = np.empty((self.num_envs, self.game.state_fields.size), np.float32)
@@ -218,8 +231,7 @@ class BatchEngine(OneThread):
                 has changed.
             RuntimeError: ``reset`` was not called first, or another thread is using the batch.
         """
-        if not self._ready:
-            raise RuntimeError("reset() needs to be called before step")
+        self._check_reset("step")
         self._decide(
             self._states,
             self._legal(actions),

@@ -11,6 +11,7 @@ from numpy.typing import DTypeLike, NDArray
 from card_envs.contract.game import Game
 from card_envs.engine.batch import BatchEngine
 from card_envs.engine.cuda_jit import check_gpu, compile_for_gpu, cuda, on_gpu, zeros
+from card_envs.engine.seeds import next_seeds
 from card_envs.engine.templates import copy_tables, replace_illegal, step_games
 from card_envs.utils.checks import check_actions
 from card_envs.utils.threads import one_thread_at_a_time
@@ -117,19 +118,24 @@ class CudaBatchEngine(BatchEngine):
     @property
     def current_player(self) -> Any:
         """The player to move in each game, int8 (N,)."""
-        return self._tables()[0]
+        return self._tables("current_player")[0]
 
     @property
     def num_players(self) -> Any:
         """The number of players of each game, int8 (N,)."""
-        return self._tables()[1]
+        return self._tables("num_players")[1]
 
     @property
     def game_seeds(self) -> Any:
         """The seed of each game, uint64 (N,)."""
-        return self._tables()[2]
+        return self._tables("game_seeds")[2]
 
-    def _tables(self) -> list[Any]:
+    def _next_seeds(self) -> NDArray[np.uint64]:
+        seeds: NDArray[np.uint64] = next_seeds(self.game_seeds.copy_to_host())
+        return seeds
+
+    def _tables(self, what: str) -> list[Any]:
+        self._check_reset(what)
         tables = [self._current_player, self._num_players, self._seeds]
         self._run(copy_tables, self._states, *tables)
         return [self._give(table) for table in tables]

@@ -20,6 +20,7 @@ from card_envs.envs.observation_space import is_mask_in_info, observation_space
 from card_envs.envs.ongoing_game import OngoingGame, of_the_game
 from card_envs.games import load_game
 from card_envs.render.renderer import FPS, TableRenderer
+from card_envs.utils.checks import check_reset_options
 from card_envs.utils.threads import OneThread, in_use, one_thread_at_a_time
 
 if TYPE_CHECKING:
@@ -186,8 +187,9 @@ class CardEnv(OneThread, AECEnv[str, Observation, int]):
             seed: A whole number in [0, 2**64): the game plays out the same for the same seed and
                 actions. None: it follows from the seed of the game before; the first one is drawn
                 from the operating system.
-            options: Ignored.
+            options: None: a game's options are given to the constructor.
         """
+        check_reset_options(options)
         now = self._ongoing
         if seed is None and now.next_seed is not None:
             seed = now.next_seed
@@ -351,6 +353,7 @@ class CardEnv(OneThread, AECEnv[str, Observation, int]):
 
     def legal_actions(self) -> list[int]:
         """The legal actions of the agent to move, ascending; [] when the game is over."""
+        self._check_reset("legal_actions")
         return np.flatnonzero(self._ongoing.action_mask).tolist()
 
     def action_name(self, action: int) -> str:
@@ -420,7 +423,7 @@ class CardEnv(OneThread, AECEnv[str, Observation, int]):
     def load(self, data: bytes) -> None:
         """Continue a game that :meth:`save` or a replay file holds, with its own options.
 
-        It is played back with every action checked.
+        It is played back with every action checked. The games after it have its options, too.
 
         Raises:
             ValueError: The bytes are damaged or foreign, of another game or of an earlier format,

@@ -118,7 +118,7 @@ class LearnerGames(OneThread):
                 f"{_in_words(self.player_range)} players"
             )
         try:
-            agents = [as_agent(entry, self.game) for entry in entries]
+            agents = [as_agent(entry, self.game, seed) for seed, entry in enumerate(entries)]
         except TypeError as error:
             raise TypeError(f"opponents: {error}") from None
         pairs = zip(entries, agents, strict=True)
@@ -243,6 +243,16 @@ class LearnerGames(OneThread):
         """Close the agents that were created from names."""
         for agent in self._own_agents:
             agent.close()
+
+    def places(self) -> NDArray[np.int64]:
+        """The learner's place in each game (N,), from 1; players who are level share it, and where
+        a game was forfeited it is 0."""
+        arena = self.arena
+        standing = arena.states["standing"]
+        own = standing[self.all, self.learner_seats][:, None]
+        is_there = np.arange(standing.shape[1]) < arena.states["num_players"][:, None]
+        places = 1 + ((standing > own) & is_there).sum(axis=1)
+        return np.where(arena.forfeited == NOBODY, places, 0)
 
     def observe_ended(self, indices: NDArray[np.int64]) -> None:
         """Write the learner's last observation and an empty mask for finished games."""

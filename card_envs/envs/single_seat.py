@@ -14,6 +14,7 @@ from card_envs.contract.game import DEFAULT_MAX_STEPS, View
 from card_envs.envs.observation_space import is_mask_in_info, observation_space
 from card_envs.envs.seat import SeatEnv
 from card_envs.games import load_game
+from card_envs.utils.checks import check_reset_options
 
 # The observation alone, or a dict with the mask: an option that no type can follow.
 Observation = Any
@@ -132,7 +133,11 @@ class SingleSeatEnv(SeatEnv[Observation, np.int64]):
         Returns:
             The observation, float32 (D,), and ``{"action_mask": int8 (A,), "seat": int}``; with
             ``mask="observation"`` the mask is with the observation.
+
+        Raises:
+            ValueError: There are options: a game's are given to the constructor.
         """
+        check_reset_options(options)
         super().reset(seed=seed)
         self._begin(seed)
         return self._observe()
@@ -145,7 +150,9 @@ class SingleSeatEnv(SeatEnv[Observation, np.int64]):
 
         Returns:
             The observation; the learner's reward since their last decision; whether the game has
-            terminated; whether ``max_steps`` truncated it; and the info, as in :meth:`reset`.
+            terminated; whether ``max_steps`` truncated it; and the info, as in :meth:`reset`, at
+            the end with ``"place"``: the learner's place in the final standing, from 1, which
+            players who are level share; there is none if an illegal action ended the game.
 
         Raises:
             ResetNeeded: No game has begun, or it is over.
@@ -165,9 +172,13 @@ class SingleSeatEnv(SeatEnv[Observation, np.int64]):
         if self._is_over:
             self._games.observe_ended(self._games.all)
         observation = self._games.arena.observation[0].copy()
+        info: dict[str, Any] = {"seat": self.seat}
+        places = self._games.places() if self._is_over else [0]
+        if places[0]:
+            info["place"] = int(places[0])
         if self._mask_in_info:
-            return observation, {"action_mask": self.action_masks(), "seat": self.seat}
-        return {"observation": observation, "action_mask": self.action_masks()}, {"seat": self.seat}
+            return observation, {"action_mask": self.action_masks(), **info}
+        return {"observation": observation, "action_mask": self.action_masks()}, info
 
     def action_masks(self) -> NDArray[np.int8]:
         """Which actions are legal now: int8 (A,), all 0 when the game is over."""

@@ -20,7 +20,7 @@ from card_envs.envs.observation_space import is_mask_in_info, observation_space
 from card_envs.envs.single_seat import Observation
 from card_envs.games import load_game
 from card_envs.render.renderer import FPS, TableRenderer
-from card_envs.utils.checks import check_actions
+from card_envs.utils.checks import check_actions, check_reset_options
 from card_envs.utils.portable import Portable
 
 # What ``call`` and ``get_attr`` know of each game, besides what ``set_attr`` has set.
@@ -43,7 +43,8 @@ class SingleSeatVectorEnv(Portable, VectorEnv[Observation, NDArray[np.int64], ND
     ``infos["action_mask"]``, int8 (N, A), and ``infos["seat"]``, int64 (N,), belong to the
     observations returned; ``infos["_action_mask"]`` and ``infos["_seat"]``, bool (N,), say which
     games have them. All games have them except after a ``reset`` of some: the rows of the
-    others are then 0, and :meth:`action_masks` returns the masks of all.
+    others are then 0, and :meth:`action_masks` returns the masks of all. ``infos["place"]``, int64
+    (N,), and ``infos["_place"]`` are there when games have ended, see ``SingleSeatEnv.step``.
 
     With ``mask="observation"`` observations are ``{"observation": float32 (N, D), "action_mask":
     int8 (N, A)}``, and there is no mask in ``infos``.
@@ -159,6 +160,7 @@ class SingleSeatVectorEnv(Portable, VectorEnv[Observation, NDArray[np.int64], ND
             ValueError, TypeError: A seed or the mask is wrong; no game has changed.
             gymnasium.error.ResetNeeded: The first reset is not of all games.
         """
+        check_reset_options(options, "reset_mask")
         chosen = self._check_reset_mask(options)
         seeds = self._check_seeds(seed)
         if not isinstance(seed, (Sequence, np.ndarray)):
@@ -228,16 +230,17 @@ class SingleSeatVectorEnv(Portable, VectorEnv[Observation, NDArray[np.int64], ND
         check_actions(array, self.num_envs)
         rewards, terminated, truncated = self._step_games(array.astype(np.int64))
         over = terminated | truncated
-        final = {}
+        places, final = {}, {}
         if over.any():
+            places = self._places(over)
             ended = np.flatnonzero(over)
             self._games.observe_ended(ended)
             if self.autoreset_mode == AutoresetMode.SAME_STEP:
-                final = self._final_infos(over)
+                final, places = self._final_infos(over, places), {}
                 self._games.reset_next(ended)
         if self.autoreset_mode != AutoresetMode.SAME_STEP:
             self._over = over
-        infos = {**self._infos(), **final}
+        infos = {**self._infos(), **places, **final}
         return self._observations(), rewards, terminated, truncated, infos
 
     def _step_games(
@@ -282,7 +285,12 @@ class SingleSeatVectorEnv(Portable, VectorEnv[Observation, NDArray[np.int64], ND
                 array[~games] = 0
         return _with_flags(infos, games)
 
-    def _final_infos(self, over: NDArray[np.bool_]) -> dict[str, Any]:
+    def _places(self, over: NDArray[np.bool_]) -> dict[str, Any]:
+        """The infos that games have at their end: none if nobody has a place."""
+        places = np.where(over, self._games.places(), 0)
+        return {"place": places, "_place": places > 0} if places.any() else {}
+
+    def _final_infos(self, over: NDArray[np.bool_], places: dict[str, Any]) -> dict[str, Any]:
         """Last observations and infos of games that are about to be reset."""
         final_obs: NDArray[Any] = np.full(self.num_envs, None, object)
         for i in np.flatnonzero(over):
@@ -292,7 +300,7 @@ class SingleSeatVectorEnv(Portable, VectorEnv[Observation, NDArray[np.int64], ND
             else:
                 action_mask = self._games.arena.action_mask[i].copy()
                 final_obs[i] = {"observation": observation, "action_mask": action_mask}
-        final_info = self._infos(over)
+        final_info = {**self._infos(over), **places}
         return _with_flags({"final_obs": final_obs, "final_info": final_info}, over)
 
     def action_masks(self) -> NDArray[np.int8]:

@@ -14,6 +14,7 @@ from card_envs.evaluation.deals import (
 )
 from card_envs.evaluation.deviation import deviation_ratings
 from card_envs.evaluation.matches import AgentResult, EvaluationResult, evaluate
+from card_envs.evaluation.partners import play_with_partner
 from card_envs.evaluation.ratings import Rankings, RatingEstimates
 from card_envs.evaluation.statistics import (
     DIFFERENCE_BOUNDS,
@@ -52,6 +53,7 @@ __all__ = [
     "evaluate",
     "play_deals",
     "play_one_against",
+    "play_with_partner",
     "random_orders",
     "run_tournament",
     "summarize",

@@ -126,6 +126,8 @@ def play_deals(
         TypeError: There is no such option, or something given as an agent is not one.
     """
     game = as_game(game)
+    if isinstance(agents, (str, os.PathLike)):
+        raise TypeError(f"agents must be a list, with an agent for each seat, got {agents!r}")
     n = game.check_num_players(len(agents))
     checked = check_evaluation_options(game, options or {})
     seeds = np.asarray(seeds)
@@ -166,7 +168,7 @@ def _play_deals(
         chunk = seeds[these]
         games = len(chunk) * n
         arena = Arena(game, games, distinct, **options, reward="score")
-        arena.start(
+        arena.start(  # game i is of the seating i mod n, which tables with partners rely on
             np.arange(games),
             np.repeat(chunk, n),
             np.full(games, n),

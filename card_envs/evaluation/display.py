@@ -127,11 +127,11 @@ def show_tournament(result: Mapping[str, Any]) -> None:
         )
     print_content(table)
     _print_no_intervals(result)
-    matrix = _pairwise_table(result["pairwise"], names, names)
+    matrix = _pairwise_table(result, names, names)
     if not _fits(matrix):  # numbers at the head of columns
         numbers = [str(k + 1) for k in range(len(names))]
         numbered = [f"{k} {name}" for k, name in zip(numbers, names, strict=True)]
-        matrix = _pairwise_table(result["pairwise"], numbered, numbers)
+        matrix = _pairwise_table(result, numbered, numbers)
     print_content(matrix)
     print_truncated(result)
     print_programs(result)
@@ -212,7 +212,8 @@ def plot_ratings(result: Mapping[str, Any], picture: str | Path, title: str) -> 
     has_intervals = any(row["rating_ci95"] for row in rows)
     left.set_xlabel(f"rating (Elo scale{', 95% interval' if has_intervals else ''})")
     pairwise = np.array(result["pairwise"])[np.ix_(order, order)]
-    draw_matrix(right, names, pairwise, 0.0, 1.0, ".2f")
+    texts = pairwise_cells(result, ".2f")
+    draw_matrix(right, names, pairwise, 0.0, 1.0, [[texts[a][b] for b in order] for a in order])
     right.set_title("row ahead of column", fontsize="medium")
     figure.suptitle(title)
     write_picture(figure, picture)
@@ -239,7 +240,12 @@ def rating_limits(rows: Sequence[Mapping[str, Any]]) -> tuple[float, float] | No
 
 
 def draw_matrix(
-    axes: Any, names: Sequence[str], cells: NDArray[Any], low: float, high: float, style: str
+    axes: Any,
+    names: Sequence[str],
+    cells: NDArray[Any],
+    low: float,
+    high: float,
+    texts: Sequence[Sequence[str]],
 ) -> None:
     """Draw a value for each pair of agents, in colors from red to green.
 
@@ -249,7 +255,7 @@ def draw_matrix(
         cells: (agents, agents); the diagonal is left empty.
         low: The value of the deepest red.
         high: The value of the deepest green.
-        style: The numbers' format, such as ``".2f"``.
+        texts: What is written into each.
     """
     cells = cells.astype(np.float64)
     np.fill_diagonal(cells, np.nan)
@@ -260,7 +266,14 @@ def draw_matrix(
             if a != b:
                 is_dark = abs(cells[a, b] - middle) > 0.75 * reach
                 color = "white" if is_dark else "black"
-                axes.text(b, a, f"{cells[a, b]:{style}}", ha="center", va="center", color=color)
+                two_lines = "\n" in texts[a][b]
+                axes.text(
+                    *(b, a, texts[a][b]),
+                    ha="center",
+                    va="center",
+                    color=color,
+                    fontsize="xx-small" if two_lines else "medium",
+                )
     axes.set_xticks(range(len(names)), names, rotation=30, ha="right")
     axes.set_yticks(range(len(names)), names)
 
@@ -298,12 +311,32 @@ def results_table(title: str, headings: Sequence[str]) -> Any:
 
 
 def _pairwise_table(
-    pairwise: Sequence[Sequence[float]], names: Sequence[str], headings: Sequence[str]
+    result: Mapping[str, Any], names: Sequence[str], headings: Sequence[str]
 ) -> Any:
-    table = results_table("how often the row is ahead of the column (level: half)", ("", *headings))
-    for a, (name, shares) in enumerate(zip(names, pairwise, strict=True)):
-        table.add_row(name, *("" if a == b else f"{s:.3f}" for b, s in enumerate(shares)))
+    about = "how often the row is ahead of the column (level: half)"
+    if result["pairwise_ci95"]:
+        about += ", with 95% intervals"
+    table = results_table(about, ("", *headings))
+    cells = pairwise_cells(result, ".3f")
+    for a, name in enumerate(names):
+        table.add_row(name, *("" if a == b else cell for b, cell in enumerate(cells[a])))
     return table
+
+
+def pairwise_cells(result: Mapping[str, Any], style: str) -> list[list[str]]:
+    """How often agents are ahead of each other, as text: each with its interval on a second line,
+    if there is one.
+
+    Args:
+        result: What ``TournamentSummary.to_json`` gives.
+        style: The numbers' format, such as ``".2f"``.
+    """
+    cells = [[f"{share:{style}}" for share in row] for row in result["pairwise"]]
+    # Results that were written before there were intervals have none.
+    for row, ends in zip(cells, result.get("pairwise_ci95") or (), strict=False):
+        for k, (low, high) in enumerate(ends):
+            row[k] += f"\n{low:.2f}–{high:.2f}".replace("0.", ".")  # as narrow as can be
+    return cells
 
 
 def as_typed(name: str) -> str:

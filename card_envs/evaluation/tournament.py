@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
-from itertools import combinations_with_replacement
+from itertools import combinations, combinations_with_replacement, permutations
 from typing import Any
 
 import numpy as np
@@ -129,6 +129,8 @@ class TournamentSummary:
         agents: The agents' ratings and mean results.
         pairwise: float64 (agents, agents): how often the row's agent is ahead of the column's,
             ties counting half.
+        pairwise_intervals: float64 (agents, agents, 2), the ends of their 95% intervals; None below
+            5 deals.
         tables: The results of each table.
         truncated: The share of games that ended at ``max_steps``, of all tables alike.
         programs: The reports on the programs among the agents, over all tables.
@@ -136,6 +138,7 @@ class TournamentSummary:
 
     agents: tuple[RatedAgentResult, ...]
     pairwise: NDArray[np.float64]
+    pairwise_intervals: NDArray[np.float64] | None
     tables: tuple[TableResult, ...]
     truncated: float
     programs: tuple[ProgramReport, ...] = ()
@@ -145,6 +148,9 @@ class TournamentSummary:
         return {
             "agents": [agent.to_json() for agent in self.agents],
             "pairwise": self.pairwise.tolist(),
+            "pairwise_ci95": None
+            if self.pairwise_intervals is None
+            else self.pairwise_intervals.tolist(),
             "tables": [table.to_json() for table in self.tables],
             "truncated": self.truncated,
             **programs_as_json(self.programs),
@@ -155,11 +161,13 @@ class TournamentSummary:
         places = {agent.name: k for k, agent in enumerate(self.agents)}
         order = [places[name] for name in names]
         tables = [table.listed(names) for table in self.tables]
+        intervals = self.pairwise_intervals
         tables.sort(key=lambda table: (len(table.agents), [*map(names.index, table.agents)]))
         return replace(
             self,
             agents=tuple(self.agents[k] for k in order),
             pairwise=self.pairwise[np.ix_(order, order)],
+            pairwise_intervals=None if intervals is None else intervals[np.ix_(order, order)],
             tables=tuple(tables),
         )
 
@@ -286,16 +294,17 @@ def summarize(
     sizes = sorted({len(table) for table in tables})
     deals = len(played[0].standing)
     ranks, wins = np.full((2, len(sizes), count, deals), np.nan)
-    pairwise = np.full((len(sizes), count, count), np.nan)
-    duels = np.full((len(sizes), count, count, deals), np.nan)
+    ahead, duels = np.full((2, len(sizes), count, count, deals), np.nan)
     for k, players in enumerate(sizes):
         own = [n for n, table in enumerate(tables) if len(table) == players]
         results = [_of_agents(count, tables[n], played[n]) for n in own]
         # nan where an agent is not at a table, or two do not meet there
-        ranks[k] = np.nanmean([rank for rank, _, _ in results], axis=0)
-        wins[k] = np.nanmean([win for _, win, _ in results], axis=0)
-        pairwise[k] = np.nanmean([ahead for _, _, ahead in results], axis=0)
-        duels[k] = _duels(count, [(tables[n], played[n].standing) for n in own])
+        ranks[k] = np.nanmean([rank for rank, _ in results], axis=0)
+        wins[k] = np.nanmean([win for _, win in results], axis=0)
+        standings = [(tables[n], played[n].standing) for n in own]
+        ahead[k] = _ahead(count, deals, standings)
+        duels[k] = _ahead(count, deals, [pair for pair in standings if len({*pair[0]}) == 2])
+    met = (1.0 + ahead.mean(axis=0)) / 2.0
     rankings = Rankings(count, [(t, p.standing) for t, p in zip(tables, played, strict=True)])
     # Several threads sum in an order of their own.
     with import_extra("threadpoolctl", "evaluation").threadpool_limits(1, "blas"):
@@ -324,47 +333,54 @@ def summarize(
     truncated = float(np.concatenate([result.truncated.ravel() for result in played]).mean())
     programs = merged(report for result in played for report in result.programs)
     return TournamentSummary(
-        tuple(agents), pairwise.mean(axis=0), tuple(of_tables), truncated, programs
+        tuple(agents), met.mean(axis=-1), _intervals(met), tuple(of_tables), truncated, programs
     )
 
 
 def _of_agents(
     count: int, table: Sequence[int], result: MatchResults
-) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
-    """Rank reward and share of victories of each agent at one table (count, deals), and how often
-    each is ahead of each other (count, count); NaN for agents that are not at the table."""
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Rank reward and share of victories of each agent at one table (count, deals); NaN for agents
+    that are not there."""
     ranks, wins = np.full((2, count, len(result.standing)), np.nan)
-    ahead = np.full((count, count), np.nan)
     places = np.array(table)
     for a in set(table):
-        own = result.standing[..., places == a]
         ranks[a] = result.rank[..., places == a].mean(axis=(1, 2))
         wins[a] = result.win[..., places == a].mean(axis=(1, 2))
-        ahead[a, a] = 0.5
-        for b in set(table) - {a}:
-            others = result.standing[..., places == b]
-            ahead[a, b] = (np.sign(own[..., :, None] - others[..., None, :]).mean() + 1.0) / 2.0
-    return ranks, wins, ahead
+    return ranks, wins
 
 
-def _duels(
-    count: int, tables: Sequence[tuple[Sequence[int], NDArray[np.float64]]]
+def _ahead(
+    count: int, deals: int, tables: Sequence[tuple[Sequence[int], NDArray[np.float64]]]
 ) -> NDArray[np.float64]:
-    """How much more often each agent is ahead of each other than behind, at the tables of just the
-    two: float64 (count, count, deals); NaN where there is no such table.
+    """How much more often each agent is ahead of each other than behind, at the tables where both
+    are: float64 (count, count, deals); NaN where there is no such table.
 
     Args:
         count: The number of agents.
+        deals: The number of deals.
         tables: The agents in each table's seats, and their standings, of tables of one size.
     """
-    deals = len(tables[0][1])
     total, number = np.zeros((count, count, deals)), np.identity(count)
     for agents, standing in tables:
-        if len(pair := set(agents)) == 2:
-            a, b = pair
+        for a, b in combinations(sorted({*agents}), 2):
             own, other = (standing[..., np.array(agents) == k] for k in (a, b))
             ahead = np.sign(own[..., :, None] - other[..., None, :]).mean(axis=(1, 2, 3))
             for place, value in (((a, b), ahead), ((b, a), -ahead)):
                 total[place] += value
                 number[place] += 1
     return np.asarray(total / np.where(number, number, np.nan)[..., None])
+
+
+def _intervals(met: NDArray[np.float64]) -> NDArray[np.float64] | None:
+    """The 95% intervals of how often agents are ahead of each other, from each deal's share (count,
+    count, deals); NaN where two did not meet, None if there are too few deals."""
+    count, _, deals = met.shape
+    if deals < FEWEST_VALUES:
+        return None
+    ends = np.full((count, count, 2), np.nan)
+    ends[np.diag_indices(count)] = 0.5
+    for a, b in permutations(range(count), 2):
+        if not np.isnan(met[a, b]).any():
+            ends[a, b] = estimate_mean(met[a, b], WIN_BOUNDS).interval
+    return ends

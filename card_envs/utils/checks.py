@@ -65,6 +65,18 @@ def check_actions(array: Any, count: int) -> None:
         )
 
 
+def check_reset_options(options: dict[str, Any] | None, *allowed: str) -> None:
+    """Check the names of what is given to an environment's ``reset``.
+
+    Raises:
+        ValueError: There is another one than those allowed.
+    """
+    for name in options or ():
+        if name not in allowed:
+            takes = f"the options {', '.join(allowed)}" if allowed else "no options"
+            raise ValueError(f"reset() takes {takes}, got {name!r}; a game's are make()'s")
+
+
 def check_flag(name: str, value: Any) -> bool:
     """True or False, Python's or NumPy's, as Python's own.
 

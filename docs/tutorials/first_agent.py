@@ -117,6 +117,6 @@ print(f"At the end of the game player 0 is number {table.places[0]} of {players}
   `python -m training.train --resume runs/first_agent --set decisions=10_000_000` takes the run
   further.
 - [Training](../training.md) explains what a configuration can also have, such as an opponent pool
-  or imitation; `configs/<game>.yaml` has the run of each shipped policy.
+  or imitation; `configs/<game>.yaml` has a longer run of each game.
 - [Your own algorithm](ppo.md) can take the learner's place, or [Stable-Baselines3's](sb3.md).
 """

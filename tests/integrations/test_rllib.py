@@ -14,13 +14,14 @@ import numpy as np
 import pytest
 import ray
 from helpers import ALL_GAMES
+from integrations.learners import check_learner
 from integrations.pages import run_page
 from ray.cluster_utils import Cluster
 from ray.rllib.env.multi_agent_env_runner import MultiAgentEnvRunner
 from ray.rllib.env.multi_agent_episode import MultiAgentEpisode
 
 import card_envs
-from benchmarks import strength
+from benchmarks import algorithms, strength
 from card_envs.agents import make_agent
 from card_envs.integrations.rllib import CardMultiAgentEnv, policy_function, register_game
 from training import improve
@@ -295,6 +296,34 @@ def test_clusters_that_cannot_play_name_the_mistake(tmp_path, monkeypatch, capsy
     assert "no task was finished within 1 s: " in caplog.text
     stalled = "no task was finished within 2 s: 15 are running or wait, 0 of the cluster's 0 CPUs"
     assert stalled in capsys.readouterr().err
+
+
+# ---------------------------------------------------------------------------------------------
+# Methods compared
+# ---------------------------------------------------------------------------------------------
+
+
+def test_the_learner_leaves_a_policy(tmp_path):
+    check_learner("rllib_ppo", tmp_path / "out")
+
+
+def test_a_cluster_makes_cells(cluster, tmp_path):
+    """Also of learners that run in a process of their own, in the clone."""
+    learner = {"about": "x", "command": "python -m benchmarks.learners.dmc", "configs": {"a": ""}}
+    comparison = {
+        "games": {GAME.id: 3},
+        "cpu_minutes": 0.01,
+        "against": ["random"],
+        "tuning": {"seeds": [10], "deals": 5, "deals_seed": 1},
+        "reported": {"seeds": [1, 2], "deals": 5, "deals_seed": 2},
+        "methods": {"dmc": learner},
+    }
+    path, results = tmp_path / "comparison.yaml", tmp_path / "results.json"
+    path.write_text(json.dumps(comparison))
+    words = ["--comparison", str(path), "--cells", str(tmp_path), "--backend", "ray"]
+    assert algorithms.main([*words, "--json", str(results)]) == 0
+    methods = json.loads(results.read_text())["results"]["methods"]
+    assert [run["seed"] for run in methods["dmc"]["games"][GAME.id]["runs"]] == [1, 2]
 
 
 # ---------------------------------------------------------------------------------------------

@@ -1,9 +1,10 @@
-"""Tianshou: the code of its page."""
+"""Tianshou: the code of its page, and the learner of ``benchmarks.algorithms``."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
+from integrations.learners import check_learner
 from integrations.pages import run_page
 from tianshou.utils.torch_utils import policy_within_training_step
 
@@ -52,3 +53,7 @@ def test_the_mask_of_the_seat_is_that_of_its_game(page):
         observation, _, terminated, truncated, info = env.step(action)
         if terminated or truncated:
             observation, info = env.reset()
+
+
+def test_the_learner_leaves_a_policy(tmp_path):
+    check_learner("tianshou_dqn", tmp_path / "out")

@@ -48,5 +48,6 @@ GAME = Game(
     round_of=round_of,
     outlook=outlook,
     look_back=look_back,
+    partners_from=4,
     style=STYLE,
 )

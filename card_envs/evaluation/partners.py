@@ -1,0 +1,99 @@
+"""Tables at which one player's partners play in a given way, whoever they are.
+
+In games whose pairs change, such as Frank's Zoo, nobody is the partner of anybody for a whole game.
+Here seats change hands instead: whoever is the first agent's partner just now plays as one agent,
+and everybody else as another.
+"""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+
+import numpy as np
+from numpy.typing import NDArray
+
+from card_envs.agents import Agent, AgentLike
+from card_envs.contract.agent import Turn, turn_of
+from card_envs.contract.game import Game
+from card_envs.evaluation.deals import MatchResults, as_game, made_agent, play_deals
+
+
+def sizes_with_partners(game: Game) -> list[int]:
+    """The numbers of players with which a game has partners.
+
+    Raises:
+        ValueError: It has none.
+    """
+    if not game.partners_from:
+        raise ValueError(f"{game.id} has no partners")
+    return [*range(game.partners_from, game.max_players + 1)]
+
+
+class _Others(Agent):
+    """All players but the first agent's, at a table that ``play_deals`` seats in cyclic order.
+
+    Args:
+        game: A game with partners.
+        partner: Plays for the first agent's partner.
+        opponents: Plays for all others, and for everybody while the first agent has no partner.
+        players: The number of players.
+    """
+
+    name = "others"
+
+    def __init__(self, game: Game, partner: Agent, opponents: Agent, players: int) -> None:
+        if players not in sizes_with_partners(game):
+            raise ValueError(f"{game.id} has no partners with {players} players")
+        self._agents = opponents, partner
+        self._players = players
+
+    def act(self, turn: Turn) -> NDArray[np.int64]:
+        """Legal actions (M,)."""
+        now = turn.states[turn.indices]
+        # In seating r the first agent is in seat r.
+        first = turn.indices % self._players
+        is_partner = now["partner"][np.arange(len(turn)), now["current_player"]] == first
+        actions = np.zeros(len(turn), np.int64)
+        for agent, own in zip(self._agents, (~is_partner, is_partner), strict=True):
+            if own.any():
+                actions[own] = agent.act(self._of(agent, turn, own))
+        return actions
+
+    def _of(self, agent: Agent, turn: Turn, own: NDArray[np.bool_]) -> Turn:
+        if agent.view != self.view:
+            return turn_of(turn.game, turn.states, turn.indices[own], agent.view)
+        seen = turn.observation[own], turn.action_mask[own]
+        return Turn(turn.game, turn.states, turn.indices[own], *seen)
+
+
+def play_with_partner(
+    game: Game | str,
+    agent: AgentLike,
+    partner: AgentLike,
+    opponents: AgentLike,
+    players: int,
+    seeds: NDArray[np.uint64],
+    *,
+    agent_seed: int = 0,
+) -> MatchResults:
+    """Play one agent whose partner, in every hand that has pairs, plays as a given agent.
+
+    Args:
+        game: A game with partners, or its name.
+        agent: The single agent; it is agent 0 of the results.
+        partner: Plays for whoever is its partner just now.
+        opponents: Plays for all others, and for everybody else while it has no partner.
+        players: The number of players.
+        seeds: The deals' seeds, uint64 (deals,).
+        agent_seed: As for :func:`play_deals`.
+
+    Raises:
+        ValueError, TypeError: The game has no partners, or as for :func:`play_deals`.
+    """
+    game = as_game(game)
+    with ExitStack() as stack:
+        one, other, rest = (
+            made_agent(entry, game, agent_seed, stack) for entry in (agent, partner, opponents)
+        )
+        others = _Others(game, other, rest, players)
+        return play_deals(game, [one, *[others] * (players - 1)], seeds)

@@ -1,0 +1,105 @@
+"""Agents with given partners, and what ``benchmarks.partners`` makes of it."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+from helpers import ALL_GAMES
+
+from benchmarks import partners
+from benchmarks.tables.__main__ import main as show_tables
+from card_envs.agents import make_agent
+from card_envs.contract.agent import Agent
+from card_envs.contract.game import View
+from card_envs.evaluation import deal_seeds, estimate_mean, play_deals, play_with_partner
+from card_envs.evaluation.protocol import Pool, Protocol
+
+GAMES = [pytest.param(game, id=game.id) for game in ALL_GAMES if game.partners_from]
+WITHOUT = next(game for game in ALL_GAMES if not game.partners_from)
+SEEDS = deal_seeds(5, 2)
+
+
+class Noting(Agent):
+    """Plays as the scripted player, and notes for whom."""
+
+    def __init__(self, game, players, view):
+        self.name, self.view = "noting", View(memory=view)
+        self._inner, self._players = make_agent("heuristic", game), players
+        self.cases, self.seen = set(), set()
+
+    def act(self, turn):
+        for i, observation in zip(turn.indices, turn.observation, strict=True):
+            s = turn.states[i]
+            player, first = int(s["current_player"]), int(i) % self._players
+            partner = int(s["partner"][player])
+            self.cases.add((player == first, partner == first))
+            own = np.zeros_like(observation)
+            turn.game.observe(turn.states, i, player, *self.view.codes, own)
+            self.seen.add(np.array_equal(observation, own))
+        return self._inner.act(turn)
+
+
+@pytest.mark.parametrize("game", GAMES)
+def test_whoever_is_the_partner_plays_as_given_and_nobody_else(game):
+    """Each is asked in its own view for the seats that are its own."""
+    players = game.partners_from
+    agents = [Noting(game, players, view) for view in ("perfect", "perfect", "none")]
+    one, partner, opponents = agents
+    played = play_with_partner(game, *agents, players, SEEDS)
+    assert one.cases == {(True, False)}
+    assert partner.cases == {(False, True)}
+    assert opponents.cases == {(False, False)}
+    assert all(agent.seen == {True} for agent in agents)
+    # All of them play alike, so it is the table of copies.
+    copies = play_deals(game, ["heuristic"] * players, SEEDS)
+    assert np.array_equal(played.standing, copies.standing)
+
+
+@pytest.mark.parametrize("game", GAMES)
+def test_games_and_tables_without_partners_are_refused(game):
+    three = ("heuristic",) * 3
+    for other, players in ((WITHOUT, WITHOUT.default_players), (game, game.partners_from - 1)):
+        with pytest.raises(ValueError, match=f"{other.id} has no partners"):
+            play_with_partner(other, *three, players, SEEDS)
+
+
+def test_the_share_of_the_best_is_the_ratio_of_those_left_behind():
+    own, best = np.array([-0.5, 0.0, 0.5, 0.0, -1.0]), np.array([0.5, 0.0, 0.5, 1.0, 0.0])
+    share, values, bounds = partners.share_of_best(own, best)
+    assert share.mean == pytest.approx((1 + own.mean()) / (1 + best.mean()))
+    assert share == estimate_mean(values, bounds)
+    assert share.low < share.mean < share.high
+    same, values, _ = partners.share_of_best(best, best)
+    assert same.mean == pytest.approx(1.0)
+    assert values == pytest.approx(np.ones(5))
+
+
+@pytest.mark.parametrize("game", GAMES)
+def test_every_agent_is_beside_the_best_with_the_same_partner(game, tmp_path, monkeypatch, capsys):
+    pool = Pool(("random", "heuristic"), "")
+    protocol = Protocol("ce-1", "draft", 7, 5, 2, {game.name: pool})
+    monkeypatch.setattr(Protocol, "load", lambda: protocol)
+    monkeypatch.setattr(partners, "OPPONENTS", "heuristic")
+    monkeypatch.setattr(partners, "sizes_with_partners", lambda game: [game.partners_from])
+    files = [tmp_path / "a.json", tmp_path / "b.json"]
+    for path in files:
+        words = ["--game", game.id, "--deals", "5", "--json", str(path)]
+        assert partners.main(words) == 0
+    first, again = (json.loads(path.read_text()) for path in files)
+    assert first["results"] == again["results"]
+    weak, strong = first["results"]["agents"]
+    assert [row["best"] for row in (*weak["with"], *strong["with"])] == ["heuristic"] * 4
+    assert [row["share"] for row in strong["with"]] == pytest.approx([1.0, 1.0])
+    assert weak["share"] == pytest.approx(np.mean([row["share"] for row in weak["with"]]))
+    # The scripted player with itself, among itself.
+    assert strong["with"][1]["rank"] == pytest.approx(0.0)
+    assert strong["with"][0]["rank"] < 0.0
+    capsys.readouterr()
+    assert show_tables([str(files[0])]) == 0
+    shown = capsys.readouterr().out
+    assert "| `random` | " in shown
+    assert shown.count("| the best |") == 2
+    assert partners.main(["--game", WITHOUT.id]) == 2
+    assert "has no opponents for" in capsys.readouterr().err
