@@ -127,7 +127,7 @@ def _warn(folder: Path, what: str) -> None:
 @lru_cache
 def _announce(cache: Path) -> None:
     logger.warning(
-        "Compiling the rules: up to half a minute for a game, once per release and environment "
+        "Compiling the rules: about half a minute for a game, once per release and environment "
         "(cache: %s)",
         cache,
     )
