@@ -21,7 +21,7 @@ from benchmarks.learners import dmc
 from benchmarks.learners.arguments import CpuBudget
 from card_envs.agents import make_agent
 from card_envs.evaluation import evaluate
-from card_envs.games import load_game
+from card_envs.games import load_games
 from training.runs.keys import check, load
 from training.runs.records import read_json
 
@@ -352,7 +352,7 @@ def test_a_learner_leaves_a_policy(name, tmp_path):
 
 @pytest.mark.slow
 def test_deep_monte_carlo_learns(tmp_path):
-    game = load_game("beaver_gang")
+    game = load_games()[0]
     policy = learned(dmc, game, tmp_path / "out", 0.25)
     table = [policy, *["random"] * (game.default_players - 1)]
     assert evaluate(game, table, 200, 1).agents[0].rank.interval[0] > 0.1

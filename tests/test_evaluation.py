@@ -570,7 +570,8 @@ def test_the_order_in_which_agents_are_listed_changes_nothing_else(players):
         result["tables"] = sorted(sets)
         order = np.argsort(names)
         result["agents"] = [result["agents"][k] for k in order]
-        result["pairwise"] = np.array(result["pairwise"])[np.ix_(order, order)].tolist()
+        for key in ("pairwise", "pairwise_ci95"):
+            result[key] = np.array(result[key])[np.ix_(order, order)].tolist()
         found.append(json.dumps(result))
     assert found[0] == found[1]
 

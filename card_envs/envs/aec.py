@@ -20,7 +20,6 @@ from card_envs.envs.observation_space import is_mask_in_info, observation_space
 from card_envs.envs.ongoing_game import OngoingGame, of_the_game
 from card_envs.games import load_game
 from card_envs.render.renderer import FPS, TableRenderer
-from card_envs.utils.checks import check_reset_options
 from card_envs.utils.threads import OneThread, in_use, one_thread_at_a_time
 
 if TYPE_CHECKING:
@@ -187,9 +186,8 @@ class CardEnv(OneThread, AECEnv[str, Observation, int]):
             seed: A whole number in [0, 2**64): the game plays out the same for the same seed and
                 actions. None: it follows from the seed of the game before; the first one is drawn
                 from the operating system.
-            options: None: a game's options are given to the constructor.
+            options: Ignored, as PettingZoo's tests want: a game's options are the constructor's.
         """
-        check_reset_options(options)
         now = self._ongoing
         if seed is None and now.next_seed is not None:
             seed = now.next_seed
