@@ -2,7 +2,7 @@
 
     python -m benchmarks.partners --game franks_zoo [--agents A …] [--deals N] [--json FILE]
 
-Each agent plays whole games in which whoever is its partner plays as one member of the pool of
+Each agent plays whole games in which its partner of each hand plays as one member of the pool of
 ``card-envs benchmark``, and everybody else as ``ppo``. With each partner it is told what share of
 the others an agent leaves behind, divided by the share that the best of these agents does: a lower
 bound of what that partner's best response reaches.

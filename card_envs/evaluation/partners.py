@@ -1,7 +1,7 @@
-"""Tables at which one player's partners play in a given way, whoever they are.
+"""Tables at which one player's partners, hand by hand, all play in a given way.
 
 In games whose pairs change, such as Frank's Zoo, nobody is the partner of anybody for a whole game.
-Here seats change hands instead: whoever is the first agent's partner just now plays as one agent,
+Here seats change hands instead: the first agent's partner of the present hand plays as one agent,
 and everybody else as another.
 """
 
@@ -81,7 +81,7 @@ def play_with_partner(
     Args:
         game: A game with partners, or its name.
         agent: The single agent; it is agent 0 of the results.
-        partner: Plays for whoever is its partner just now.
+        partner: Plays for its partner of the present hand.
         opponents: Plays for all others, and for everybody else while it has no partner.
         players: The number of players.
         seeds: The deals' seeds, uint64 (deals,).

@@ -9,7 +9,7 @@ const percent = (share) => (share < 0.005 ? (share > 0 ? "<1%" : "0%") : `${Math
 export function drawAdvice(advice, played = null, all = []) {
   const hasShares = advice.opinions.some((opinion) => opinion.probability !== null);
   const hasValues = advice.opinions.some((opinion) => opinion.value !== null);
-  // Of what is hardly ever played two lines are enough.
+  // Of what is hardly ever played the first three lines are enough.
   const shown = advice.opinions.filter(({ action, value, probability }, k) => k < 3 || value !== null || probability >= 0.005 || action === played);
   const others = advice.others + advice.opinions.length - shown.length;
   const heads = ["action", hasShares ? "probability" : null, hasValues ? "value" : null].filter(Boolean);

@@ -79,20 +79,20 @@ function blocksOf(markdown) {
     const item = /^ *(?:[-*]|\d+\.) (.*)/.exec(line);
     if (line.startsWith("```")) {
       if (fence) blocks.push(fence);
-      fence = fence ? null : { kind: "code", text: ""};
+      fence = fence ? null : { kind: "code", text: "" };
       open = null;
     } else if (fence) fence.text += `${line}\n`;
     else if (!line.trim() || (line.startsWith("<!--") && !FOR.test(line))) open = null;
     else if (heading) {
-      blocks.push({ kind: "h", level: heading[1].length, text: heading[2]});
+      blocks.push({ kind: "h", level: heading[1].length, text: heading[2] });
       open = null;
     } else if (line.startsWith("|")) {
-      if (open?.kind !== "table") blocks.push(open = { kind: "table", rows: []});
+      if (open?.kind !== "table") blocks.push(open = { kind: "table", rows: [] });
       if (!/^[|\s:-]+$/.test(line)) open.rows.push(line.replace(/^\||\|\s*$/g, "").split("|").map((cell) => cell.trim()));
       else if (!open.rows.length) open.rows.push(line.replace(/^\||\|\s*$/g, "").split("|").map((cell) => cell.trim()));
-    } else if (item) blocks.push(open = { kind: "li", text: item[1]});
-    else if (open && open.kind !== "table") open.text += ` ${line.trim()}`;
-    else blocks.push(open = { kind: "p", text: line.trim()});
+    } else if (item) blocks.push(open = { kind: "li", text: item[1] });
+    else if (open && open.kind !== "table") open.text += ` ${line.trim() }`;
+    else blocks.push(open = { kind: "p", text: line.trim() });
   }
   for (const block of blocks) {
     const found = FOR.exec(block.text ?? "");
