@@ -39,6 +39,7 @@ def compile_game(game: Game) -> None:
     env.determinize(env.possible_agents[0], seed=1)
     env.observe(env.possible_agents[0])
     env.state()
+    describe(game, env.states, 0, 0)
     if game.heuristic is not None:
         game.heuristic(env.states, 0)
     for num_threads in sorted({1, min(2, numba.config.NUMBA_NUM_THREADS)}):  # type: ignore[attr-defined]
@@ -53,15 +54,12 @@ def compile_game(game: Game) -> None:
 
 
 def compile_play(game: Game) -> None:
-    """Compile what policies, searches, scenes and observations in whole units call besides."""
+    """Compile what policies, searches and observations in whole units call besides."""
     if not COMPILED:
         return
     batch = BatchEngine(game, 2, observation_dtype="uint8")
     _, action_mask = batch.reset(seed=1)
     batch.step(action_mask.argmax(axis=1))
-    env = CardEnv(game.name)
-    env.reset(seed=1)
-    describe(game, env.states, 0, 0)
     policies = shipped_policies(game)[:1]
     searches = ["search:2", f"search:2,policy={game.default_opponent}", "search:2,method=tree"]
     for agent in (*policies, *searches):
