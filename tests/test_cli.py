@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import io
 import json
 import os
@@ -672,17 +673,32 @@ def test_a_reader_who_leaves_early_sees_no_traceback(replay_file):
 
 def test_what_stops_a_process_interrupts_its_command(capsys):
     """So that nothing half written is left."""
-    for name in ("SIGTERM", "SIGHUP"):
+    went_on = []
+    for name in ("SIGTERM", "SIGHUP", "SIGINT"):
         number = getattr(signal, name, signal.SIGTERM)
         before = signal.getsignal(number)
 
         def stopped(number=number):
             signal.raise_signal(number)
-            raise AssertionError("it went on")
+            went_on.append(number)
 
         assert run_command("the program", stopped) == 130
         assert capsys.readouterr().err == "the program: interrupted\n"
         assert signal.getsignal(number) is before
+    assert not went_on
+
+
+def test_an_interrupt_that_a_compiler_loses_is_one(capsys):
+    """LLVM's calls a Python function, whose exceptions get lost; then it lacks what that gives."""
+    hook = sys.unraisablehook
+
+    def compile_interrupted(number):
+        ctypes.CFUNCTYPE(None)(lambda: signal.raise_signal(number))()
+        raise RuntimeError("no compiled object yet")
+
+    assert run_command("the program", lambda: compile_interrupted(signal.SIGTERM)) == 130
+    assert capsys.readouterr().err == "the program: interrupted\n"
+    assert sys.unraisablehook is hook
 
 
 @pytest.mark.skipif(not hasattr(signal, "SIGHUP"), reason="this system has no terminals' sessions")

@@ -27,10 +27,10 @@ def names(agents: Sequence[Mapping[str, Any]]) -> list[str]:
 
 
 def spread(values: Iterable[Any], sign: str = "+") -> str:
-    """The mean over seeds, with the lowest and the highest."""
+    """The mean over seeds, with the lowest and the highest if there are several."""
     found = [float(value) for value in values]
-    low, high = (f"{value:{sign}.3f}" for value in (min(found), max(found)))
-    return f"{np.mean(found):{sign}.3f} ({low} … {high})"
+    mean, low, high = (f"{x:{sign}.3f}" for x in (np.mean(found), min(found), max(found)))
+    return f"{mean} ({low} … {high})" if len(found) > 1 else mean
 
 
 def half_width(rows: Sequence[Mapping[str, Any]]) -> str:

@@ -93,7 +93,7 @@ def memory(measured: dict[str, Any]) -> str:
 
 
 def study(measured: dict[str, Any]) -> str:
-    """The settings that ``training.study`` compares: ranges are over seeds."""
+    """The settings that ``training.study`` compares; ranges are over seeds if there are several."""
     agents = list(measured["settings"]["base"]["runs"][0]["against"])
     per_time = measured.get("cpu_minutes")  # then settings differ in how many decisions they make
     header = ["setting", "changes", *["decisions"] * bool(per_time)]
@@ -112,16 +112,16 @@ def study(measured: dict[str, Any]) -> str:
         decisions = np.mean([run["decisions"] for run in setting["runs"]])
         rows.append([name, changes, *[f"{decisions:,.0f}"] * bool(per_time), *cells])
     runs = measured["settings"]["base"]["runs"]
+    seeds = f"{len(runs)} seeds (lowest … highest seed)" if len(runs) > 1 else "one seed"
     took = (
         f"{per_time:g} minutes of one core" if per_time else f"{runs[0]['decisions']:,} decisions"
     )
     return (
         f"{measured['question']}\n\n{markdown_table(header, rows, len(header) - 2)}\n\n"
         f"{_by_size(measured, agents)}"
-        f"Rank reward of one against copies of the other, the mean over table sizes and "
-        f"{len(runs)} seeds (lowest … highest seed), {measured['deals']} deals in all seatings at "
-        f"each size. The base makes {took}: `{measured['command']}`, "
-        f"on {runs[0]['machine']}."
+        f"Rank reward of one against copies of the other, the mean over table sizes and {seeds}, "
+        f"{measured['deals']} deals in all seatings at each size. The base makes "
+        f"{took}: `{measured['command']}`, on {runs[0]['machine']}."
     )
 
 

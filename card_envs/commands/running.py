@@ -46,15 +46,34 @@ def handling(
 @contextmanager
 def _stopping_interrupts() -> Iterator[None]:
     """What stops the process, such as a batch queue or the end of a terminal's session, interrupts
-    the command as Ctrl-C does."""
+    the command as Ctrl-C does.
+
+    LLVM's compiler calls Python functions whose exceptions get lost, interrupts among them: what
+    then fails has been interrupted.
+    """
+    came: list[int] = []
 
     def interrupt(number: int, frame: FrameType | None) -> None:
+        came.append(number)
         raise KeyboardInterrupt
 
-    there = [getattr(signal, name, None) for name in ("SIGTERM", "SIGHUP")]  # POSIX's the second
+    def unless_interrupted(lost: sys.UnraisableHookArgs) -> None:
+        if lost.exc_type is not KeyboardInterrupt:
+            show(lost)
+
+    names = ("SIGINT", "SIGTERM", "SIGHUP")  # the last is POSIX's
+    there = [getattr(signal, name, None) for name in names]
     numbers = [n for n in there if n is not None and signal.getsignal(n) != signal.SIG_IGN]  # nohup
-    with handling(interrupt, numbers):
-        yield
+    show, sys.unraisablehook = sys.unraisablehook, unless_interrupted
+    try:
+        with handling(interrupt, numbers):
+            yield
+    except Exception:
+        if came:
+            raise KeyboardInterrupt from None
+        raise
+    finally:
+        sys.unraisablehook = show
 
 
 @contextmanager
