@@ -91,7 +91,7 @@ function blocksOf(markdown) {
       if (!/^[|\s:-]+$/.test(line)) open.rows.push(line.replace(/^\||\|\s*$/g, "").split("|").map((cell) => cell.trim()));
       else if (!open.rows.length) open.rows.push(line.replace(/^\||\|\s*$/g, "").split("|").map((cell) => cell.trim()));
     } else if (item) blocks.push(open = { kind: "li", text: item[1] });
-    else if (open && open.kind !== "table") open.text += ` ${line.trim() }`;
+    else if (open && open.kind !== "table") open.text += ` ${line.trim()}`;
     else blocks.push(open = { kind: "p", text: line.trim() });
   }
   for (const block of blocks) {
