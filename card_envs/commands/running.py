@@ -10,6 +10,7 @@ import io
 import os
 import signal
 import sys
+import threading
 import traceback
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -22,6 +23,9 @@ from card_envs.agents.programs import ProgramReport
 from card_envs.utils.extras import MissingExtraError
 
 _PACKAGE = str(Path(__file__).parent.parent)
+
+# After which a lost interrupt is repeated.
+_REPEAT_SECONDS = 0.1
 
 #: What a command does with its arguments; None: those of the process.
 _Main = Callable[[Sequence[str] | None], int | None]
@@ -48,26 +52,34 @@ def _stopping_interrupts() -> Iterator[None]:
     """What stops the process, such as a batch queue or the end of a terminal's session, interrupts
     the command as Ctrl-C does.
 
-    LLVM's compiler calls Python functions whose exceptions get lost, interrupts among them: what
-    then fails has been interrupted.
+    LLVM's compiler calls Python functions whose exceptions get lost, interrupts among them: a lost
+    one is repeated, and what fails until then has been interrupted.
     """
     came: list[int] = []
+    repeats: list[threading.Timer] = []
 
     def interrupt(number: int, frame: FrameType | None) -> None:
         came.append(number)
         raise KeyboardInterrupt
 
-    def unless_interrupted(lost: sys.UnraisableHookArgs) -> None:
+    def repeat_interrupt(lost: sys.UnraisableHookArgs) -> None:
         if lost.exc_type is not KeyboardInterrupt:
             show(lost)
+        elif came:
+            repeats.append(threading.Timer(_REPEAT_SECONDS, signal.raise_signal, came[-1:]))
+            repeats[-1].start()
 
     names = ("SIGINT", "SIGTERM", "SIGHUP")  # the last is POSIX's
     there = [getattr(signal, name, None) for name in names]
     numbers = [n for n in there if n is not None and signal.getsignal(n) != signal.SIG_IGN]  # nohup
-    show, sys.unraisablehook = sys.unraisablehook, unless_interrupted
+    show, sys.unraisablehook = sys.unraisablehook, repeat_interrupt
     try:
         with handling(interrupt, numbers):
-            yield
+            try:
+                yield
+            finally:
+                for repeat in repeats:
+                    repeat.cancel()
     except Exception:
         if came:
             raise KeyboardInterrupt from None
