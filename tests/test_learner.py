@@ -504,13 +504,16 @@ def test_schedules():
 
 
 def test_the_policy_is_the_moving_average_of_the_weights():
-    learner = learner_of(SMALL, "ema_decay=0.75")
+    """At the beginning a faster one."""
+    learner = learner_of(SMALL, "ema_decay=0.15")
     expected = [p.detach().clone() for p in learner.networks.parameters()]
-    for _ in range(3):
+    for decay in (0.1, 0.15, 0.15):
         learner.collect()
         learner.update()
         now = list(learner.networks.parameters())
-        expected = [0.75 * e + 0.25 * x.detach() for e, x in zip(expected, now, strict=True)]
+        expected = [
+            decay * e + (1 - decay) * x.detach() for e, x in zip(expected, now, strict=True)
+        ]
     for average, e, x in zip(learner.average.parameters(), expected, now, strict=True):
         assert torch.allclose(average, e, atol=1e-6)
         assert not torch.equal(average, x)
@@ -634,3 +637,5 @@ def test_the_fastest_rows_are_measured_once(tmp_path, monkeypatch):
     again = Run.reopen(run.folder, ["decisions=1200"])
     train.train(again, resume=True, quiet=True)
     assert Run.reopen(run.folder).config.rows == chosen
+    longer = tiny_run(SCRIPTED, run.folder, "rows=fastest", "decisions=1200")
+    assert train.train_or_resume(longer, "") == run.policy_path

@@ -507,16 +507,25 @@ def test_study_compares_settings_over_seeds(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(study, "ranks_against", lambda *args: result["imitated_against"])
     assert study.main(argv) == 0
     assert read_json(results) == result
-    # Others under the same names are measured again.
+    # Others under the same names are measured again, into another file.
     with monkeypatch.context() as patch:
         another = {**vars(study.records), "identity": lambda name, game: f"another {name}"}
         patch.setattr(study, "records", SimpleNamespace(**another))
+        assert study.main(argv) == 2
+        assert "holds runs of another study, whose agents is" in capsys.readouterr().err
+        assert read_json(results) == result
+        results.unlink()
         assert study.main(argv) == 0
     again = read_json(results)
     assert again["settings"]["base"]["runs"][0]["against"] == result["imitated_against"]
     path.write_text(json.dumps(STUDY).replace("[16]", "[24]"))
+    results.unlink()
     assert study.main(argv) == 2
     assert "is of another configuration" in capsys.readouterr().err
+    path.write_text(json.dumps({**STUDY, "cpu_minutes": 5}))
+    assert study.main(argv) == 2
+    wrong = "holds runs of another study, whose cpu_minutes is None, not 5.0"
+    assert f"{runs} {wrong}" in capsys.readouterr().err
 
 
 @pytest.mark.filterwarnings("ignore:.*found in sys.modules:RuntimeWarning")
@@ -544,14 +553,18 @@ def test_a_study_can_be_made_in_pieces(tmp_path, monkeypatch, capsys):
         before = json.loads(results.read_text()) if results.exists() else None
         found = study.run_study(path, tmp_path / folder, 1, (), chosen, before)
         results.write_text(json.dumps(found))
-        return list(found["settings"]), sorted(p.name for p in (tmp_path / folder).iterdir())
+        trained = [path.name for path in (tmp_path / folder).iterdir() if path.is_dir()]
+        return list(found["settings"]), sorted(trained)
 
     assert made("here", "small_tables") == (["base", "small_tables"], ["base", "small_tables"])
     assert made("there") == (["base", "larger", "small_tables"], ["larger"])
     path.write_text(path.read_text().replace("[16]", "[24]"))  # another setting of that name
     assert made("again") == (["base", "larger", "small_tables"], ["larger"])
+    path.write_text(path.read_text().replace("Which?", "Which, then?"))
+    assert made("others", "larger") == (["base", "larger", "small_tables"], [])
     path.write_text(path.read_text().replace('"deals": 2, "against"', '"deals": 3, "against"'))
-    assert made("other", "larger") == (["base", "larger"], ["base", "larger"])
+    with pytest.raises(ValueError, match="another study, whose deals is 2, not 3"):
+        made("other", "larger")
     assert study.main([str(path), "--settings", "largest"]) == 2
     assert "no setting 'largest' (did you mean 'larger'?)" in capsys.readouterr().err
 

@@ -55,12 +55,12 @@ class ActorCritic(nn.Module):
     def logits(self, inputs: Rows) -> torch.Tensor:
         """Logits of the action features, float32 (M, F), for rows (M, inputs)."""
         logits: torch.Tensor = self.actor(columns_of(inputs, 0, self._observed))
-        return logits
+        return logits.float()
 
     def values(self, inputs: Rows) -> torch.Tensor:
         """Values, float32 (M,), for rows (M, inputs)."""
         values: torch.Tensor = self.critic(columns_of(inputs, *self._of_critic))
-        return values[:, 0]
+        return values[:, 0].float()
 
 
 # ---------------------------------------------------------------------------------------------
@@ -353,7 +353,8 @@ class PPO:
             )
             gain = self.tensor(advantages[batch])
             gain = (gain - gain.mean()) / (gain.std(correction=0) + 1e-8)
-            ratio = torch.exp(log_prob - self.tensor(log_probs))
+            log_ratio = log_prob - self.tensor(log_probs)
+            ratio = torch.exp(log_ratio)
             clipped = ratio.clamp(1 - ppo.clip_range, 1 + ppo.clip_range)
             policy_loss = -torch.minimum(gain * ratio, gain * clipped).mean()
             values = self.networks.values(inputs)
@@ -365,7 +366,7 @@ class PPO:
                 "policy_gradient_loss": policy_loss,
                 "value_loss": value_loss,
                 "entropy_loss": -entropy.mean(),
-                "approx_kl": (ratio - 1 - ratio.log()).mean(),
+                "approx_kl": (ratio - 1 - log_ratio).mean(),
                 "clip_fraction": ((ratio - 1).abs() > ppo.clip_range).float().mean(),
             }
             steps.append({name: value.detach() for name, value in found.items()})
@@ -373,7 +374,9 @@ class PPO:
                 break
             self.descend(loss, self.optimizer)
         self.iteration += 1
-        _move(self.average, self.networks, config.ema_decay)
+        # Young averages move faster: else those of short runs would be near the first weights.
+        decay = min(config.ema_decay, self.iteration / (self.iteration + 9))
+        _move(self.average, self.networks, decay)
         _move(self.anchor, self.networks, ppo.kl_decay)
         self.games.follow(self.networks.actor.network)
         names = steps[0] if steps else {}

@@ -4,7 +4,8 @@
 
 Each run ends with its policy against copies of each of some agents, on the same deals at every
 table size. The result is written as JSON. A finished run is not repeated, nor is one that the JSON
-already holds: a study can be made in pieces, also on several machines.
+already holds: a study can be made in pieces, also on several machines. A folder or a JSON of
+another study is refused.
 """
 
 from __future__ import annotations
@@ -111,6 +112,16 @@ def run_one(
     return measured
 
 
+def _check_same(where: str, study: dict[str, Any], found: dict[str, Any]) -> None:
+    """Raise a ValueError where the runs of another study are."""
+    for key, value in study.items():
+        if key != "question" and found.get(key) != value:
+            raise ValueError(
+                f"{where} holds runs of another study, whose {key} is {found.get(key)!r}, "
+                f"not {value!r}: choose another one"
+            )
+
+
 def ranks_against(
     run: Run[Config], agent: AgentLike, against: Sequence[str], deals: int, sizes: Sequence[int]
 ) -> dict[str, dict[str, float]]:
@@ -172,10 +183,16 @@ def run_study(
         "base": study.base,
     }
     known: dict[tuple[str, int], dict[str, Any]] = {}
-    if before and result.items() <= before.items():
+    if before:
+        _check_same("the JSON file", result, before)
         for name, entry in before["settings"].items():
             if name in settings and entry["changes"] == list(settings[name]):
                 known |= {(name, run["seed"]): run for run in entry["runs"]}
+    noted = out / "study.json"
+    if noted.exists():
+        _check_same(str(out), {"cpu_minutes": study.cpu_minutes}, records.read_json(noted))
+    out.mkdir(parents=True, exist_ok=True)
+    write_json(noted, {"cpu_minutes": study.cpu_minutes})
     command_line = records.command_as_typed("training.study", str(path), games_from=games_from)
     wanted = {"base", *(chosen or settings)}
     missing = [key for key in runs if key[0] in wanted and key not in known]

@@ -14,7 +14,7 @@ import logging
 import shutil
 import signal
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
@@ -23,7 +23,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeRemainingColumn
 from torch.utils.tensorboard import SummaryWriter
 
-from card_envs.agents import Agent
+from card_envs.agents import Agent, NetworkAgent
 from card_envs.commands import arguments, running
 from card_envs.contract.game import Game
 from training.games.device import DeviceGames, OnCpu, OnGpu
@@ -33,7 +33,6 @@ from training.ppo import PPO, device_of
 from training.runs import checkpoint
 from training.runs.config import Config
 from training.runs.evaluation import evaluate_learner, plot_learning_curve
-from training.runs.keys import read_yaml
 from training.runs.run import Run, add_run_arguments, run_of, use_threads
 
 logger = logging.getLogger("card_envs")
@@ -64,6 +63,7 @@ def train_or_resume(run: Run[Config], command_line: str) -> Path:
     """The run's policy: trained or resumed, unless the run is finished; ValueError if the folder
     holds another run, or a damaged one."""
     with run.lock():
+        run = run if run.config.rows != "fastest" else _with_rows(run, run.noted("rows", "fastest"))
         resume = run.has_begun()
         if resume and run.is_finished:
             return run.policy_path
@@ -79,7 +79,7 @@ def _train(run: Run[Config], resume: bool, command_line: str, quiet: bool) -> Pa
         run.check_unused()
         if run.config.rows == "fastest":
             of_rows = [_with_rows(run, rows) for rows in ("sparse", "dense", "bfloat16")]
-            run = max(of_rows, key=lambda each: decisions_a_second(each, 1))
+            run = max(of_rows, key=lambda each: decisions_a_second(each, 1, time.perf_counter))
         run.begin(command_line)
     learner, every = make_learner(run), run.config.checkpoint_every
     progress = checkpoint.Progress(next_checkpoint=every)
@@ -139,36 +139,38 @@ def _why_not_on_a_device(config: Config, game: Game, agents: Mapping[str, Agent]
         return f"{game.id} does not write its full state, which the critic sees"
     for name in config.opponents.agents:
         agent = agents[name]
-        if agent.network_kernel is None and agent.kernel is None:
+        if not isinstance(agent, NetworkAgent) and agent.kernel is None:
             return f"{name} is neither scripted nor a network"
-        if agent.network_kernel is not None and agent.view != view:
+        if isinstance(agent, NetworkAgent) and agent.view != view:
             return f"{name} observes in another view than the learner"
     return ""
 
 
-def decisions_a_second(run: Run[Config], iterations: int) -> float:
-    """How many decisions a run learns from in a second of the processor's time.
+def decisions_a_second(
+    run: Run[Config], iterations: int, clock: Callable[[], float] = time.process_time
+) -> float:
+    """How many decisions a run learns from in a second, by default of the processor's time.
 
     Args:
         run: The run; nothing is written.
         iterations: How many are measured, after two that compile.
+        clock: What the seconds are read from.
     """
     learner = make_learner(run)
     learner.begin()
     begin, first = 0.0, 0
     for iteration in range(2 + iterations):
         if iteration == 2:
-            begin, first = time.process_time(), learner.decisions
+            begin, first = clock(), learner.decisions
         learner.collect()
         learner.update()
-    return (learner.decisions - first) / (time.process_time() - begin)
+    return (learner.decisions - first) / (clock() - begin)
 
 
 def lasting(run: Run[Config], cpu_minutes: float) -> Run[Config]:
     """The run with as many decisions as take this long on one core: as noted in its folder if it
     has begun, measured if not."""
-    noted = run.folder / "config.yaml"
-    decisions = read_yaml(noted)["decisions"] if noted.exists() else 0
+    decisions = run.noted("decisions", 0)
     if not decisions:
         use_threads(run.config.threads)
         decisions = round(decisions_a_second(run, 6) * 60 * cpu_minutes)
@@ -201,7 +203,8 @@ class Session:
                 learner.begin()
                 if imitation.decisions:
                     imitate(learner, run.agents[imitation.agent], self._quiet)
-            with SummaryWriter(str(logs)) as writer:
+            # What was logged after the checkpoint is dropped.
+            with SummaryWriter(str(logs), purge_step=learner.decisions + 1) as writer:
                 self._learn(writer)
         except KeyboardInterrupt:
             if self._is_whole and learner.iteration:

@@ -294,7 +294,8 @@ class Config(GameConfig):
     that is a GPU and the opponents do"""
     ema_decay: Annotated[float, Field(ge=0, lt=1)] = 0.0
     """the policy that is evaluated, joins the pool and is exported is an exponential moving average
-    of the learner's weights, with this decay per iteration; 0: the learner itself"""
+    of the learner's weights, with this decay per iteration, or t / (t + 9) after t iterations where
+    that is less; 0: the learner itself"""
     checkpoint_every: Count = 2_000_000
     """learner decisions between two checkpoints"""
     truncation: Literal["bootstrap", "loss", "draw"] = "bootstrap"

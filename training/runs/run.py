@@ -25,7 +25,7 @@ from card_envs.utils.files import followed, left_beside, write_json, write_outpu
 from card_envs.utils.words import counted
 from training.runs import records
 from training.runs.config import Config, GameConfig
-from training.runs.keys import load
+from training.runs.keys import load, read_yaml
 
 logger = logging.getLogger("card_envs")
 
@@ -196,6 +196,11 @@ class Run(Generic[_Config]):
         }
         write_json(self._origin_path, origin)
         self._note([command_line])
+
+    def noted(self, key: str, otherwise: Any) -> Any:
+        """What the folder's configuration says of a key, if there is one."""
+        path = self._config_path
+        return read_yaml(path).get(key, otherwise) if path.exists() else otherwise
 
     def has_begun(self) -> bool:
         """Whether the folder holds this run; ValueError if it is one of another configuration, or
