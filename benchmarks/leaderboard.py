@@ -133,7 +133,7 @@ def tables() -> str:
 
 
 def _cell(cell: dict[str, Any]) -> str:
-    return f"{cell['rank']:+.3f} `{cell['name']}`, {cell['num_players']} players"
+    return f"{with_interval(cell, 'rank')} `{cell['name']}`, {cell['num_players']} players"
 
 
 @running.command("benchmarks.leaderboard")

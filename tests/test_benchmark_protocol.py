@@ -21,9 +21,16 @@ from card_envs.agents import make_agent, policy_path
 from card_envs.agents.identity import hash_of_agent, name_without_folders
 from card_envs.agents.network import NetworkAgent, write_policy
 from card_envs.commands.cli import main
-from card_envs.evaluation import deal_seeds, estimate_mean, play_one_against
+from card_envs.evaluation import claims, deal_seeds, estimate_mean, play_one_against
 from card_envs.evaluation import protocol as protocols
-from card_envs.evaluation.benchmark import MIXED, BenchmarkTables, benchmark, claim
+from card_envs.evaluation.benchmark import (
+    MIXED,
+    BenchmarkTables,
+    _draws,
+    _extreme,
+    benchmark,
+    claim,
+)
 from card_envs.evaluation.claims import first_difference
 from card_envs.evaluation.protocol import Pool, Protocol, hash_of_play
 from card_envs.games import load_game
@@ -40,7 +47,7 @@ TINY_POOLS = {
     GAME.name: Pool(MEMBERS, "0" * 64),
     DUEL.name: Pool(("random", "search:4,policy=random,candidates=2"), "0" * 64),
 }
-TINY = Protocol("ce-1", "draft", 7, 6, 2, TINY_POOLS)
+TINY = Protocol("ce-1", "draft", 7, 6, 8, 2, TINY_POOLS)
 CODE = """
 def first_legal(observation, action_mask):
     return action_mask.argmax(axis=1)
@@ -53,8 +60,8 @@ def folder(tmp_path, monkeypatch):
     declared = tmp_path / "protocols"
     declared.mkdir()
     pools = {GAME.name: {"members": MEMBERS, "play": "0" * 64}}
-    about = {"status": "draft", "seed": 7, "deals": 6, "quick_deals": 2, "pools": pools}
-    (declared / "ce-1.json").write_text(json.dumps(about))
+    numbers = {"seed": 7, "deals": 6, "quick_seed": 8, "quick_deals": 2}
+    (declared / "ce-1.json").write_text(json.dumps({"status": "draft", **numbers, "pools": pools}))
     monkeypatch.setattr(protocols, "FOLDER", declared)
     monkeypatch.chdir(tmp_path)
     Path("mine").mkdir()
@@ -95,11 +102,45 @@ def test_scores_are_those_of_the_tables_played_one_by_one(game):
     assert [row.name for row in result.gains] == [*members]
     assert result.rank.mean == pytest.approx(np.mean([row.rank.mean for row in result.among]))
     assert result.among[0].rank.mean == pytest.approx(0.0)  # among copies of itself
-    data = result.to_json()
-    cells = [c for row in data["among"] for c in row["by_num_players"]]
-    assert data["worst"]["rank"] == min(cell["rank"] for cell in cells)
-    gains = [c for row in data["gains"] for c in row["by_num_players"]]
-    assert data["most_gained"]["rank"] == max(cell["rank"] for cell in gains)
+    assert np.mean(result.by_deal) == pytest.approx(result.rank.mean)
+    assert result.rank == estimate_mean(np.array(result.by_deal))
+    # The rows of the agent among itself are not the worst, nor are they what gains most.
+    for rows, found, extreme in (
+        (result.among, result.worst, min),
+        (result.gains, result.most_gained, max),
+    ):
+        cells = [cell for row in rows[1:] for cell in row.by_num_players.values()]
+        assert found.name != "random"
+        assert found.rank.mean == pytest.approx(extreme(cell.mean for cell in cells))
+        (own,) = (row for row in rows if row.name == found.name)
+        alone = own.by_num_players[found.num_players]
+        assert (found.rank.high - found.rank.low > alone.high - alone.low) == (len(cells) > 1)
+
+
+def test_all_intervals_of_the_extremes_hold_at_once():
+    """At each of k means the chance of an error is a k-th of 5%: so, over many games in which no
+    opponent is better than another, the interval of the worst holds 0."""
+    rng, cells, held = np.random.default_rng(3), 20, 0
+    for _ in range(200):
+        ranks = {str(k): {2: rng.uniform(-1.0, 1.0, 50)} for k in range(cells)}
+        low, high = _extreme(ranks, "", -1.0).rank.interval
+        held += low <= 0.0 <= high
+    assert held >= 184  # 95% less three standard errors
+
+
+def test_the_deals_of_quick_are_others(folder):
+    both = [benchmark(GAME, "random", TINY, quick=quick).by_deal for quick in (False, True)]
+    assert len(both[1]) == TINY.quick_deals
+    assert both[0][: TINY.quick_deals] != both[1]
+
+
+def test_the_draws_of_mixed_tables_are_pinned():
+    """Claims depend on them."""
+    assert _draws(deal_seeds(541, 3), 6, 7).tolist() == [
+        [4, 1, 3, 0, 2, 5, 4],
+        [3, 2, 4, 5, 1, 0, 3],
+        [4, 2, 5, 3, 1, 0, 4],
+    ]
 
 
 def test_members_are_drawn_for_mixed_tables_and_sit_in_the_order_drawn(monkeypatch):
@@ -224,8 +265,21 @@ def test_the_first_difference_of_a_claim_is_named(written, place, value, named, 
     assert named in capsys.readouterr().out
 
 
-def test_another_file_under_the_same_name_is_noticed(written, capsys):
-    write_policy("mine/own.safetensors", network_of(GAME, 2), GAME)
+def test_what_is_wrong_before_the_games_is_found_before_they_are_played(
+    written, monkeypatch, capsys
+):
+    data = json.loads(written.read_text())
+    monkeypatch.setattr(claims, "benchmark", None)
+    for change, named in (
+        ({"status": "frozen"}, "status: claimed 'frozen', played 'draft'"),
+        ({"games": [{**data["games"][0], "pool": ""}]}, "games[0].pool: claimed '', played '0000"),
+        ({"more": 1}, "more: claimed 1, played None"),
+    ):
+        written.write_text(json.dumps({**data, **change}))
+        assert main(["benchmark", "--check", str(written)]) == 1
+        assert named in capsys.readouterr().out
+    written.write_text(json.dumps(data))
+    write_policy("mine/own.safetensors", network_of(GAME, 2), GAME)  # under the same name
     assert main(["benchmark", "--check", str(written)]) == 1
     assert "games[0].sha256: claimed '" in capsys.readouterr().out
 

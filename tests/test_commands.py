@@ -35,6 +35,9 @@ def weights(observation):
 def illegal(observation, action_mask):
     return -1 - action_mask.argmax(axis=1)
 
+def leaves(observation, action_mask):
+    raise SystemExit(0)
+
 def broken(game, seed):
     return {}["weights"]
 
@@ -218,6 +221,7 @@ def test_near_misses_of_keys_are_named(folder, capsys):
             "KeyError: 'weights' (own.py, line 6; raised by the agent 'own.py:fails')",
         ),
         ("own.py:illegal", "the agent 'own.py:illegal' chose the action -"),
+        ("own.py:leaves", "the agent 'own.py:leaves' called sys.exit(0)"),
     ],
 )
 def test_agents_that_fail_end_the_command_with_1(folder, agent, message, capsys, monkeypatch):

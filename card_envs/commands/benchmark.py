@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ from card_envs.commands import arguments, running
 from card_envs.evaluation.benchmark import benchmark, claim
 from card_envs.evaluation.benchmark_display import plot_benchmark, show_benchmark
 from card_envs.evaluation.claims import difference_from_play
+from card_envs.evaluation.deals import made_agent
 from card_envs.evaluation.display import check_display
 from card_envs.evaluation.protocol import Protocol
 from card_envs.games import GAMES, load_game
@@ -33,7 +35,9 @@ def add_benchmark(subparsers: Any) -> None:
     )
     game.completer = lambda **_: [*GAMES, _ALL]
     parser.add_argument("--agent", metavar="X", help=f"the agent: {arguments.AGENTS}")
-    parser.add_argument("--quick", action="store_true", help="few deals, to see how it goes")
+    parser.add_argument(
+        "--quick", action="store_true", help="few deals, other ones, to see how it goes"
+    )
     parser.add_argument(
         "--check",
         type=Path,
@@ -60,6 +64,8 @@ def _run(args: argparse.Namespace) -> int:
     games = [load_game(name) for name in names]
     for game in games:  # before any of them is played
         protocol.pool(game)
+        with ExitStack() as stack:
+            made_agent(args.agent, game, protocol.seed, stack)
     results = [
         benchmark(game, args.agent, protocol, quick=args.quick, progress=True) for game in games
     ]

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from card_envs.contract.game import Game, View, check_is_game
+from card_envs.contract.scene import is_over
 from card_envs.utils.portable import Portable
 
 #: What a ``Follower`` answers in place of an action where it gives up a game.
@@ -172,12 +173,16 @@ def choose(agent: Agent, game: Game, states: NDArray[np.void], i: int = 0) -> in
     """The agent's action for the player to move in ``states[i]``.
 
     Raises:
-        ValueError: It is not legal, or not a single whole number, or the agent is for another game.
+        ValueError: It is not legal, or not a single whole number; the agent is for another game; or
+            there is no player to move.
         GameForfeitedError: It forfeits the game, as a ``FollowingAgent`` may.
     """
     check_is_game(game)
     agent.check_game(game)
-    turn = turn_of(game, game.as_states(states), np.array([i]), agent.view)
+    states = game.as_states(states)
+    if not states["num_players"][i] or is_over(states[i]):
+        raise ValueError(f"states[{i}] is a game that is over, or has not begun")
+    turn = turn_of(game, states, np.array([i]), agent.view)
     return checked_choice(agent, turn, agent.act)
 
 
@@ -202,6 +207,10 @@ def checked_actions(
     """
     try:
         return _checked(agent, turn, act)
+    except SystemExit as left:  # it ends its game, not the program
+        error = RuntimeError(f"the agent {agent.name!r} called sys.exit({left.code!r})")
+        error.add_note(f"raised by the agent {agent.name!r}")
+        raise error from left
     except Exception as error:
         error.add_note(f"raised by the agent {agent.name!r}")  # which the command line shows
         raise

@@ -11,7 +11,7 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -42,6 +42,10 @@ MIXED = "mixed"
 _DIGITS = 6
 
 
+#: Rank rewards, one for each deal, by opponents and number of players.
+_Ranks = dict[str, dict[int, NDArray[np.float64]]]
+
+
 @dataclass(frozen=True)
 class BenchmarkRow:
     """Rank rewards with one kind of opponents.
@@ -65,6 +69,24 @@ class BenchmarkRow:
         return {"name": self.name, **rounded(self.rank), "by_num_players": sizes}
 
 
+class BenchmarkCell(NamedTuple):
+    """The lowest, or the highest, of the rank rewards with each opponent at each table size.
+
+    Attributes:
+        name: The pool's member, or ``MIXED``.
+        num_players: The table size.
+        rank: The rank reward; the intervals of all that it was chosen among hold at once.
+    """
+
+    name: str
+    num_players: int
+    rank: MeanEstimate
+
+    def to_json(self) -> dict[str, Any]:
+        """The cell as JSON data."""
+        return {"name": self.name, "num_players": self.num_players, **rounded(self.rank)}
+
+
 @dataclass(frozen=True)
 class BenchmarkResult:
     """How an agent does in one game of a protocol.
@@ -72,6 +94,9 @@ class BenchmarkResult:
     Attributes:
         about: What was played: the game, the agent's hash, the deals, the pool's play.
         rank: The mean of the agent's rank rewards over ``among``.
+        by_deal: The same on each deal, which makes agents comparable deal by deal.
+        worst: The lowest rank reward of ``among``.
+        most_gained: The highest of ``gains``.
         among: The agent among copies of each member, and at mixed tables.
         gains: Each member among copies of the agent.
         truncated: The share of games that ended at ``max_steps``.
@@ -80,6 +105,9 @@ class BenchmarkResult:
 
     about: Mapping[str, Any]
     rank: MeanEstimate
+    by_deal: tuple[float, ...]
+    worst: BenchmarkCell
+    most_gained: BenchmarkCell
     among: tuple[BenchmarkRow, ...]
     gains: tuple[BenchmarkRow, ...]
     truncated: float
@@ -90,10 +118,11 @@ class BenchmarkResult:
         return {
             **self.about,
             **rounded(self.rank),
-            "worst": _extreme(self.among, -1.0),
-            "most_gained": _extreme(self.gains, 1.0),
+            "worst": self.worst.to_json(),
+            "most_gained": self.most_gained.to_json(),
             "among": [row.to_json() for row in self.among],
             "gains": [row.to_json() for row in self.gains],
+            "by_deal": [round(rank, _DIGITS) + 0.0 for rank in self.by_deal],
             "truncated": round(self.truncated, _DIGITS),
             **_counts(self.programs),
         }
@@ -105,17 +134,35 @@ def rounded(estimate: MeanEstimate) -> dict[str, Any]:
     return MeanEstimate(*values).to_json("rank")  # type: ignore[arg-type]
 
 
-def _extreme(rows: Sequence[BenchmarkRow], sign: float) -> dict[str, Any]:
-    """The lowest or the highest rank reward of all rows and sizes, and where it is."""
-    cells = [(row.name, *cell) for row in rows for cell in row.by_num_players.items()]
-    name, players, rank = max(cells, key=lambda cell: sign * round(cell[2].mean, _DIGITS))
-    return {"name": name, "num_players": players, **rounded(rank)}
+def _extreme(rows: _Ranks, agent: str, sign: float) -> BenchmarkCell:
+    """The lowest or the highest rank reward of all rows and sizes, and where it is. The row of a
+    member of the pool among itself says nothing: it is 0 on every deal."""
+    cells = [
+        (name, players, ranks)
+        for name, sizes in rows.items()
+        if name != agent
+        for players, ranks in sizes.items()
+    ]
+    name, players, ranks = max(cells, key=lambda cell: sign * round(cell[2].mean(), _DIGITS))
+    # Which of them is the most extreme is chance, too: each has a share of the 5% of error.
+    return BenchmarkCell(name, players, estimate_mean(ranks, confidence=1.0 - 0.05 / len(cells)))
 
 
 def _counts(programs: Sequence[ProgramReport]) -> dict[str, Any]:
     keys = ("name", "decisions", "on_fault", *COUNTED)
     counts = [{key: report.to_json()[key] for key in keys} for report in programs]
     return {"programs": counts} if counts else {}
+
+
+def about(protocol: Protocol, game: Game, agent: AgentLike, quick: bool) -> dict[str, Any]:
+    """What of a game's claim is known before it is played."""
+    is_named = isinstance(agent, (str, os.PathLike))
+    return {
+        "game": game.name,
+        "sha256": hash_of_agent(agent_name(agent), game) if is_named else None,
+        "deals": protocol.quick_deals if quick else protocol.deals,
+        "pool": protocol.pool(game).play,
+    }
 
 
 class BenchmarkTables:
@@ -138,23 +185,15 @@ class BenchmarkTables:
         stack: ExitStack,
         quick: bool = False,
     ) -> None:
-        deals = protocol.quick_deals if quick else protocol.deals
         pool = protocol.pool(game)
-        name = agent_name(agent)
-        named = isinstance(agent, (str, os.PathLike))
-        self.about = {
-            "game": game.name,
-            "sha256": hash_of_agent(name, game) if named else None,
-            "deals": deals,
-            "pool": pool.play,
-        }
         self.sizes = range(game.min_players, game.max_players + 1)
         self.members = {
             member: made_agent(member, game, protocol.seed, stack) for member in pool.members
         }
         self._agent = made_agent(agent, game, protocol.seed, stack)
         self._game = game
-        self._seeds = deal_seeds(protocol.seed, deals)
+        deals = (protocol.quick_seed, protocol.quick_deals)
+        self._seeds = deal_seeds(*(deals if quick else (protocol.seed, protocol.deals)))
         self._truncated: list[NDArray[np.bool_]] = []
         self._reports: list[ProgramReport] = []
 
@@ -234,7 +273,7 @@ def benchmark(
         game: The game, or its name.
         agent: The agent, as for ``evaluate``.
         protocol: The protocol; None: the current one.
-        quick: Whether to play few deals, to see how it goes.
+        quick: Whether to play few deals, other ones, to see how it goes.
         progress: Whether to show a progress bar on stderr.
 
     Raises:
@@ -248,8 +287,8 @@ def benchmark(
     protocol = protocol or Protocol.load()
     with ExitStack() as stack:
         tables = BenchmarkTables(protocol, game, agent, stack, quick)
-        among: dict[str, dict[int, NDArray[np.float64]]] = {}
-        gains: dict[str, dict[int, NDArray[np.float64]]] = {}
+        among: _Ranks = {}
+        gains: _Ranks = {}
         cells = [*_cells(tables)]
         for member, players in track(cells, game.title) if progress else cells:
             ranks = tables.among(member, players)
@@ -257,9 +296,14 @@ def benchmark(
             if member != MIXED:  # with two players these are the same games
                 back = -ranks if players == 2 else tables.gained(member, players)
                 gains.setdefault(member, {})[players] = back
+        by_deal = np.mean([_over_sizes(row) for row in among.values()], axis=0)
+        name = agent_name(agent)
         return BenchmarkResult(
-            tables.about,
-            estimate_mean(np.mean([_over_sizes(row) for row in among.values()], axis=0)),
+            about(protocol, game, agent, quick),
+            estimate_mean(by_deal),
+            tuple(by_deal.tolist()),
+            _extreme(among, name, -1.0),
+            _extreme(gains, name, 1.0),
             tuple(_row(*row) for row in among.items()),
             tuple(_row(*row) for row in gains.items()),
             tables.truncated,

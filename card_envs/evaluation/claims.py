@@ -9,7 +9,7 @@ from typing import Any
 
 from card_envs.agents import imports, is_program
 from card_envs.agents.identity import name_without_folders
-from card_envs.evaluation.benchmark import BenchmarkResult, benchmark, claim
+from card_envs.evaluation.benchmark import BenchmarkResult, about, benchmark, claim
 from card_envs.evaluation.protocol import Protocol
 from card_envs.games import load_game
 from card_envs.utils.files import read_regular
@@ -69,6 +69,14 @@ def difference_from_play(path: Path, agent: str | None = None, *, progress: bool
     results: list[BenchmarkResult] = []
     with chdir(path.parent) if agent is None else nullcontext():
         own = name_without_folders(agent or name, games[0])
+        heads = [about(protocol, game, agent or name, claimed["quick"]) for game in games]
+        pairs = zip(heads, claimed["games"], strict=True)
+        difference = first_difference(  # before anything is played
+            {**claimed, "games": [{key: entry.get(key) for key in head} for head, entry in pairs]},
+            {**claim(protocol, own, claimed["quick"], []), "games": heads},
+        )
+        if difference:
+            return difference
         for game in games:
             results.append(
                 benchmark(game, agent or name, protocol, quick=claimed["quick"], progress=progress)

@@ -49,7 +49,8 @@ class Protocol:
         status: ``draft`` or ``frozen``.
         seed: The deals' seed.
         deals: The number of deals at each table; each is played in all cyclic seatings.
-        quick_deals: The same with ``--quick``.
+        quick_seed: That of the deals of ``--quick``: who tries agents out does not see the others.
+        quick_deals: Their number.
         pools: The pools by the games' versioned names.
     """
 
@@ -57,6 +58,7 @@ class Protocol:
     status: str
     seed: int
     deals: int
+    quick_seed: int
     quick_deals: int
     pools: Mapping[str, Pool]
 
@@ -105,7 +107,8 @@ def hash_of_play(protocol: Protocol, game: Game) -> str:
         game: One of its games.
     """
     members = protocol.pool(game).members
-    declared = [protocol.name, protocol.seed, protocol.deals, protocol.quick_deals, *members]
+    numbers = protocol.seed, protocol.deals, protocol.quick_seed, protocol.quick_deals
+    declared = [protocol.name, *numbers, *members]
     sha = hashlib.sha256(json.dumps(declared).encode())
     count = len(members) * _ROUNDS
     indices = np.arange(count)

@@ -32,7 +32,8 @@ _REACH = 12.0
 
 
 class MeanEstimate(NamedTuple):
-    """A mean and its 95% confidence interval, whose ends are None below 5 values."""
+    """A mean and its confidence interval, of 95% unless said otherwise, whose ends are None below 5
+    values."""
 
     mean: float
     low: float | None
@@ -49,9 +50,11 @@ class MeanEstimate(NamedTuple):
 
 
 def estimate_mean(
-    values: NDArray[np.float64], bounds: tuple[float, float] = RANK_BOUNDS
+    values: NDArray[np.float64],
+    bounds: tuple[float, float] = RANK_BOUNDS,
+    confidence: float = 0.95,
 ) -> MeanEstimate:
-    """The mean of independent bounded values and its 95% confidence interval.
+    """The mean of independent bounded values and its confidence interval.
 
     The interval is Student's t with two pseudo-observations, one at each end of the values' range,
     as Agresti and Coull (1998) add successes and failures to a proportion; it is clipped to the
@@ -65,6 +68,8 @@ def estimate_mean(
         values: float64 (N,), at least 1; below 5 there is no interval.
         bounds: The least and the greatest possible value: ``RANK_BOUNDS`` (-1, 1),
             ``WIN_BOUNDS`` (0, 1) or ``DIFFERENCE_BOUNDS`` (-2, 2, of two rank rewards), or others.
+        confidence: How likely the interval is to hold the mean: 0.95, or, where k means are to be
+            held by all of their intervals at once, ``1 - 0.05 / k``.
 
     Raises:
         ValueError: The values are not a row of at least 1, or outside the bounds.
@@ -98,11 +103,12 @@ def estimate_mean(
     total = count + 2.0 * weight
     center = (count * mean + weight * float(added.sum())) / total
     squares = float(((values - center) ** 2).sum() + weight * ((added - center) ** 2).sum())
-    half = student(count - 1) * (squares / (total - 1.0) / total) ** 0.5
+    half = student(count - 1, confidence) * (squares / (total - 1.0) / total) ** 0.5
     return MeanEstimate(mean, max(least, center - half), min(most, center + half))
 
 
 @cache
-def student(degrees: int) -> float:
-    """The 97.5% quantile of Student's t."""
-    return float(import_extra("scipy.stats", "evaluation").t.ppf(0.975, degrees))
+def student(degrees: int, confidence: float = 0.95) -> float:
+    """How far Student's t is from 0 at most, at this confidence."""
+    t = import_extra("scipy.stats", "evaluation").t
+    return float(t.ppf(0.5 + confidence / 2.0, degrees))
