@@ -285,6 +285,19 @@ def test_agents_for_another_game_are_refused(game, tmp_path):
 
 
 @few_games
+def test_agents_are_asked_about_games_that_run(game):
+    agent = make_agent("random", game, seed=1)
+    states = game.new_states(2)  # none of them has begun
+    states[1] = begin(game, game.min_players, 1)[0]
+    while not is_over(states[1]):
+        action = choose(agent, game, states, 1)
+        game.rules.step(states, 1, action)
+    for i in (0, 1):
+        with pytest.raises(ValueError, match=rf"states\[{i}\] is a game that is over, or has not"):
+            choose(agent, game, states, i)
+
+
+@few_games
 def test_networks_check_shapes(game):
     """Kernels would read outside arrays of other shapes."""
     network = network_of(game)
@@ -860,14 +873,20 @@ def test_a_table_says_what_is_wrong_and_changes_nothing():
         (table.step, f"player {table.player} has no agent"),
         (lambda: table.step(-1), "action -1 is not legal here; legal actions"),
         (lambda: table.undo(0), "there is no decision 0"),
-        (lambda: table.forfeit(n), f"player must be from 0 to {n - 1}, got {n}"),
+        (lambda: table.step(0.0), r"action 0\.0 is not legal here; legal actions"),
+        (lambda: table.step([0]), r"action \[0\] is not legal here; legal actions"),
+        (lambda: table.undo(None), "there is no decision None"),
+        (lambda: table.forfeit(n), f"player must be a whole number from 0 to {n - 1}, got {n}"),
+        (lambda: table.forfeit(0.5), r"player must be a whole number .*, got 0\.5"),
         (lambda: table.begin(-1), "seed"),
+        (lambda: card_envs.Table(game.name, "random"), "agents must be a list, with an agent for"),
         (lambda: table.begin(1, [None] * 99), "players"),
         (lambda: table.begin(1, ["nobody"] * n), "there is no agent 'nobody'"),
         (lambda: table.begin(1, actions=[-1]), r"actions\[0\] is -1"),
         (lambda: card_envs.Table("no game", [None] * n), "no game"),
         (lambda: card_envs.Table(game.name, [None] * n, reward="none"), "reward must be"),
     ):
-        with pytest.raises(ValueError, match=message):
+        with pytest.raises((ValueError, TypeError), match=message):
             call()
         assert (table.states.tobytes(), table.history) == before
+        assert not table.is_over

@@ -345,6 +345,54 @@ def test_wrong_call_orders_give_the_stock_wrappers_errors(game, num_players):
     assert unknown[:2] == ("raises", KeyError)
 
 
+@few_games
+def test_a_wrapper_can_end_the_game_of_all(game):
+    """As one with a time limit does, in any environment of PettingZoo."""
+    env = CardEnv(game.name)
+    env.reset(seed=1)
+    env.step(env.legal_actions()[0])
+    selected = env.agent_selection
+    env.truncations = dict.fromkeys(env.agents, True)
+    assert env.last()[3]
+    with pytest.raises(ValueError, match="when an agent is dead, the only valid action is None"):
+        env.step(env.legal_actions()[0])
+    for _ in range(env.num_players):
+        env.step(None)
+    assert env.agents == []
+    assert selected in env.possible_agents
+    env.reset(seed=1)
+    env.step(env.legal_actions()[0])
+    assert env.agent_selection == selected
+
+
+@few_games
+def test_a_changed_reward_is_there_until_the_next_step(game):
+    env = CardEnv(game.name)
+    env.reset(seed=1)
+    env.rewards[env.agent_selection] -= 0.5
+    env.step(env.legal_actions()[0])
+    assert not any(env.rewards.values())
+
+
+def test_checks_hold_where_python_drops_asserts():
+    code = f"""
+from card_envs.envs.aec import CardEnv
+env = CardEnv({FEW_GAMES[0].values[0].name!r})
+env.reset(seed=1)
+for wrong in (4.7, "4", None, [3], 10**6, -1):
+    try:
+        env.step(wrong)
+    except AssertionError as error:
+        print(error)
+try:
+    list(zip(env.agent_iter(), range(3)))
+except AssertionError as error:
+    print(str(error)[:12])
+"""
+    run = subprocess.run([sys.executable, "-O", "-c", code], capture_output=True, text=True)
+    assert run.stdout.splitlines() == ["action is not in action space"] * 6 + ["need to call"]
+
+
 @tables
 def test_agent_iter_plays_a_game_as_the_stock_wrappers_do(game, num_players):
     orders: list[list[Any]] = []
@@ -817,7 +865,9 @@ def test_an_illegal_action_in_a_seat(game):
     with pytest.raises(ValueError, match=f"action {illegal} is not legal .* legal actions:"):
         refusing.step(illegal)
     for wrong in (-1, game.num_actions, 1.0, None):
-        with pytest.raises(ValueError, match=f"actions are from 0 to {game.num_actions - 1}"):
+        with pytest.raises(
+            ValueError, match=f"actions are whole numbers from 0 to {game.num_actions - 1}"
+        ):
             refusing.step(wrong)
     rng = np.random.default_rng(3)
     for _ in range(20):

@@ -608,12 +608,14 @@ def test_self_play_in_kuhn_poker_approaches_an_equilibrium(seed):
     assert exploitability(game, DEALS, policy) < 0.1
 
 
+@pytest.mark.parametrize("hidden", [[], [64, 64]])
 @pytest.mark.parametrize(("rows", "angle"), [("dense", 0.9999), ("bfloat16", 0.98)])
-def test_other_rows_lead_the_same_way(rows, angle):
+def test_other_rows_lead_the_same_way(rows, angle, hidden):
     """Values, log probabilities and the gradient, but for rounding; weights stay float32."""
     found = []
     for form in ("sparse", rows):
-        learner = learner_of(SCRIPTED, "opponents.self=1", f"rows={form}")
+        given = "opponents.self=1", f"rows={form}", f"network.hidden={hidden}"
+        learner = learner_of(SCRIPTED, *given)
         learner.collect()
         inputs, _ = learner.rows(np.arange(64))
         logits, values = learner.networks.logits(inputs), learner.networks.values(inputs)

@@ -141,6 +141,11 @@ def test_what_a_step_gave_stays_as_it_is(game):
     # Nor does the AEC environment within notice: its infos are empty until the end.
     env.reset(seed=2)
     assert all(info == {} for info in env.unwrapped.infos.values())
+    env = make(game, mask="info")
+    _, infos = env.reset(seed=1)
+    for info in infos.values():
+        info["action_mask"][:] = 0
+    assert any(info["action_mask"].any() for info in env.unwrapped.infos.values())
 
 
 @few_games

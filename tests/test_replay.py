@@ -233,13 +233,21 @@ def test_values_are_checked_however_a_replay_is_made(played):
         "actions": (),
     }
     assert not Replay(**values).play()["terminated"]
+    # Numbers of NumPy are those of Python.
+    players = np.int64(values["options"]["num_players"])
+    options = {**values["options"], "num_players": players}
+    entries = (Redraw(np.int8(0), np.uint64(5)), np.int64(3))
+    own = Replay(**{**values, "seed": np.int64(1), "options": options, "actions": entries})
+    plain = Replay(**{**values, "actions": (Redraw(0, 5), 3)})
+    assert own == plain
+    assert own.to_json() == plain.to_json()
     for name, wrong in (
         ("game", 5),
         ("game", env.game.id),
         ("version", None),
         ("options", {}),
         ("seed", 1.0),
-        ("seed", np.int64(1)),
+        ("seed", True),
         ("actions", (0.5,)),
         ("actions", (Redraw(99, 0),)),
     ):

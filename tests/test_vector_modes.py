@@ -256,7 +256,7 @@ def test_a_wrong_action_besides_games_that_are_over_changes_nothing(game):
     running = int(np.argmin(over))
     actions = infos["action_mask"].argmax(axis=1)
     actions[running] = game.num_actions
-    with pytest.raises(ValueError, match="actions are from 0 to"):
+    with pytest.raises(ValueError, match="actions are whole numbers from 0 to"):
         vector.step(actions)
     if not infos["action_mask"][running].all():
         actions[running] = np.argmin(infos["action_mask"][running])

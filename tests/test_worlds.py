@@ -89,9 +89,12 @@ def test_a_world_keeps_the_options_and_cannot_be_saved(game):
     for call in (env.save, env.clone().save, lambda: env.history):
         with pytest.raises(ValueError, match="a world has no history"):
             call()
-    for i in (-1, len(turn)):
+    env.reset(seed=1)  # another game, from its beginning
+    assert env.history == (1, ())
+    assert env.clone().save() == env.save()
+    for i in (-1, len(turn), 0.0):
         for call in (lambda i=i: world(turn, i, 0), lambda i=i: worlds(turn, i, 2, 0)):
-            with pytest.raises(ValueError, match=f"i must be from 0 to {len(turn) - 1}, got"):
+            with pytest.raises(ValueError, match=f"i must be .*from 0 to {len(turn) - 1}, got"):
                 call()
     for call in (lambda: world(turn, 0, 1.5), lambda: worlds(turn, 0, 2, None)):
         with pytest.raises(TypeError, match="seed must be"):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -69,6 +70,8 @@ class Table(BaseTable):
 
 
 def _seated(agents: Sequence[AgentLike | None], game: Game, seed: int) -> list[Agent | None]:
+    if isinstance(agents, (str, os.PathLike)):
+        raise TypeError(f"agents must be a list, with an agent for each seat, got {agents!r}")
     # Agents of the same name must not make the same random choices.
     return [
         None if agent is None else as_agent(agent, game, (seed + k) % 2**64)

@@ -16,6 +16,8 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from card_envs.utils.checks import as_whole_number
+
 #: What ``index``, ``decode`` and JSON call a parameter's value.
 Value: TypeAlias = int | str
 
@@ -337,9 +339,10 @@ class Actions:
     # -----------------------------------------------------------------------------------------
 
     def _at(self, action: int) -> tuple[Action, int]:
-        if not 0 <= action < self.size:
-            raise ValueError(f"actions are from 0 to {self.size - 1}, got {action}")
-        return self._of[action]
+        number = as_whole_number(action)
+        if number is None or not 0 <= number < self.size:
+            raise ValueError(f"actions are whole numbers from 0 to {self.size - 1}, got {action!r}")
+        return self._of[number]
 
     def name(self, action: int) -> str:
         """An action in words.

@@ -22,7 +22,7 @@ from card_envs.contract.scene import mover
 from card_envs.engine.seeds import check_seed
 from card_envs.games import load_game
 from card_envs.render.renderer import TableRenderer
-from card_envs.utils.checks import check_whole_number
+from card_envs.utils.checks import as_whole_number, check_whole_number
 from card_envs.utils.files import write_output
 from card_envs.utils.version import VERSION
 from card_envs.utils.words import counted
@@ -99,20 +99,14 @@ class Replay:
         _check_keys("options", self.options, ["num_players", *(o.name for o in game.options)])
         options = dict(self.options)
         num_players = options.pop("num_players")
-        if type(num_players) is not int:
-            raise ValueError(f"num_players must be a whole number, got {num_players!r}")
-        game.check_num_players(num_players)
+        num_players = game.check_num_players(_whole("num_players", num_players))
         # Plain values of Python, which JSON can hold, in the order in which they are given.
         checked = {"num_players": num_players, **game.check_options(options)}
         object.__setattr__(self, "options", {name: checked[name] for name in self.options})
-        if type(self.seed) is not int:
-            raise ValueError(f"seed must be a whole number, got {self.seed!r}")
-        check_seed(self.seed)
-        for number, action in enumerate(self.actions):
-            if isinstance(action, Redraw):
-                _check_redraw(number, action, num_players)
-            elif type(action) is not int:
-                raise ValueError(f"actions[{number}] must be a whole number, got {action!r}")
+        object.__setattr__(self, "seed", check_seed(_whole("seed", self.seed)))
+        entries = enumerate(self.actions)
+        actions = tuple(_checked_entry(number, entry, num_players) for number, entry in entries)
+        object.__setattr__(self, "actions", actions)
 
     def _load_game(self) -> Game:
         game = load_game(self.game)
@@ -339,16 +333,28 @@ def _entry(number: int, entry: Any) -> Any:
     return Redraw(*numbers)
 
 
-def _check_redraw(number: int, redraw: Redraw, num_players: int) -> None:
-    if type(redraw.player) is not int or not 0 <= redraw.player < num_players:
+def _whole(name: str, value: Any) -> int:
+    number = as_whole_number(value)
+    if number is None:
+        raise ValueError(f"{name} must be a whole number, got {value!r}")
+    return number
+
+
+def _checked_entry(number: int, entry: int | Redraw, num_players: int) -> int | Redraw:
+    """An entry of a history in plain numbers of Python."""
+    if not isinstance(entry, Redraw):
+        return _whole(f"actions[{number}]", entry)
+    player, seed = as_whole_number(entry.player), as_whole_number(entry.seed)
+    if player is None or not 0 <= player < num_players:
         raise ValueError(
             f"actions[{number}]: the player must be from 0 to {num_players - 1}, "
-            f"got {redraw.player!r}"
+            f"got {entry.player!r}"
         )
-    if type(redraw.seed) is not int or not 0 <= redraw.seed < 2**64:
+    if seed is None or not 0 <= seed < 2**64:
         raise ValueError(
-            f"actions[{number}]: the seed must be from 0 to 2**64 - 1, got {redraw.seed!r}"
+            f"actions[{number}]: the seed must be from 0 to 2**64 - 1, got {entry.seed!r}"
         )
+    return Redraw(player, seed)
 
 
 def _check_keys(what: str, found: Mapping[str, Any], expected: list[str]) -> None:

@@ -21,6 +21,7 @@ from card_envs.contract.game import Game
 from card_envs.contract.scene import is_over, mover, places_of
 from card_envs.engine.history import Redraw, Replay
 from card_envs.engine.seeds import check_seed
+from card_envs.utils.checks import as_whole_number, check_whole_number
 from card_envs.utils.portable import Portable
 from card_envs.utils.version import VERSION
 
@@ -176,10 +177,10 @@ class BaseTable(Portable):
                 self.forfeit(self.player)
                 return FORFEIT
         else:
-            legal = self.legal_actions()
-            if action not in legal:
-                raise ValueError(f"action {action} is not legal here; legal actions: {legal}")
-            action = int(action)
+            number, legal = as_whole_number(action), self.legal_actions()
+            if number not in legal:
+                raise ValueError(f"action {action!r} is not legal here; legal actions: {legal}")
+            action = number
         self._tell(self.states, action)
         self.game.rules.step(self.states, 0, action)
         self._entries.append(action)
@@ -199,8 +200,7 @@ class BaseTable(Portable):
             ValueError: The game is over, or there is no such player.
         """
         self._check_running()
-        if not 0 <= player < self.num_players:
-            raise ValueError(f"player must be from 0 to {self.num_players - 1}, got {player}")
+        player = check_whole_number("player", player, 0, self.num_players - 1)
         self.forfeited_by = player
         self.returns[player] += FORFEIT_REWARD
         self._end()
@@ -216,7 +216,8 @@ class BaseTable(Portable):
             ValueError: There is no such decision.
         """
         places = [k for k, entry in enumerate(self._entries) if not isinstance(entry, Redraw)]
-        if not 0 <= decision < len(places):
-            raise ValueError(f"there is no decision {decision}: the game has had {len(places)}")
-        entries = self._entries[: places[decision]]
+        number = as_whole_number(decision)
+        if number is None or not 0 <= number < len(places):
+            raise ValueError(f"there is no decision {decision!r}: the game has had {len(places)}")
+        entries = self._entries[: places[number]]
         self._play_back(self._seed, entries if redraw is None else [*entries, redraw])

@@ -41,6 +41,9 @@ _ARGUMENTS = (
     "render_perspective",
 )
 
+# What PettingZoo's AssertOutOfBoundsWrapper says.
+_NOT_IN_SPACE = "action is not in action space"
+
 
 class CardEnv(OneThread, AECEnv[str, Observation, int]):
     """A card game with players ``player_0`` ... ``player_{n-1}``.
@@ -209,17 +212,20 @@ class CardEnv(OneThread, AECEnv[str, Observation, int]):
         if not now.agents:
             EnvLogger.warn_step_after_terminated_truncated()
             return
-        if now.is_over:
-            assert action is None or self._action_space.contains(action), (
-                "action is not in action space"
-            )
+        agent = now.agent_selection
+        # A wrapper may have ended the game of an agent, such as one with a time limit.
+        if now.is_over or now.terminations[agent] or now.truncations[agent]:
+            if action is not None and not self._action_space.contains(action):
+                raise AssertionError(_NOT_IN_SPACE)
             self._was_dead_step(action)
             return
+        # Raised, not asserted: ``python -O`` drops asserts, and kernels take anything.
         if type(action) is not int:
-            assert self._action_space.contains(action), "action is not in action space"
+            if not self._action_space.contains(action):
+                raise AssertionError(_NOT_IN_SPACE)
             action = int(action)  # type: ignore[arg-type]
-        if not 0 <= action < self._num_actions:  # kernels take anything; python -O drops asserts
-            raise AssertionError("action is not in action space")
+        if not 0 <= action < self._num_actions:
+            raise AssertionError(_NOT_IN_SPACE)
         if self._in_use:  # as ``one_thread_at_a_time`` does, without another call
             raise in_use(self)
         self._in_use = True
@@ -341,7 +347,11 @@ class CardEnv(OneThread, AECEnv[str, Observation, int]):
 
     @property
     def history(self) -> tuple[int, tuple[int | Redraw, ...]]:
-        """The game's seed, and what was done since: actions, and calls of :meth:`determinize`."""
+        """The game's seed, and what was done since: actions, and calls of :meth:`determinize`.
+
+        Raises:
+            ValueError: It is a world, see ``card_envs.envs.world``: it has none.
+        """
         self._check_reset("history")
         return self._ongoing.history
 
@@ -356,9 +366,7 @@ class CardEnv(OneThread, AECEnv[str, Observation, int]):
 
     def action_name(self, action: int) -> str:
         """An action in words."""
-        if not self._action_space.contains(action):
-            raise ValueError(f"actions are from 0 to {self._num_actions - 1}, got {action!r}")
-        return self.game.action_name(int(action))
+        return self.game.action_name(action)
 
     def unflatten(self, observation: NDArray[np.float32]) -> dict[str, NDArray[np.float32]]:
         """The fields of an observation vector by name, as views.

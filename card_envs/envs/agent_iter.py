@@ -21,6 +21,7 @@ class _AgentIterator(AECIterator[str, Any, int]):
     def __next__(self) -> str:
         agent = super().__next__()
         now = self.env._ongoing
-        assert now.has_updated, "need to call step() or reset() in a loop over `agent_iter`"
+        if not now.has_updated:
+            raise AssertionError("need to call step() or reset() in a loop over `agent_iter`")
         now.has_updated = False
         return agent

@@ -210,7 +210,9 @@ class LearnerGames(OneThread):
         outside = (actions < 0) | (actions >= self.game.num_actions)
         if outside.any():
             wrong = actions[outside][0]
-            raise ValueError(f"actions are from 0 to {self.game.num_actions - 1}, got {wrong}")
+            raise ValueError(
+                f"actions are whole numbers from 0 to {self.game.num_actions - 1}, got {wrong}"
+            )
         legal = arena.action_mask[games, actions] != 0
         if not legal.all():
             first = int(np.argmin(legal))

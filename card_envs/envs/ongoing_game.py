@@ -64,7 +64,8 @@ class OngoingGame(Portable):
         self.player_of = {agent: k for k, agent in enumerate(self.possible_agents)}
         #: Of the player to move.
         self.action_mask = np.zeros(game.num_actions, np.int8)
-        self.seed = 0
+        #: None: a world, which begins in the middle of a game.
+        self.seed: int | None = 0
         self.next_seed: int | None = None
         self.actions: list[int | Redraw] = []
         self.has_begun = False
@@ -86,6 +87,8 @@ class OngoingGame(Portable):
     @property
     def history(self) -> tuple[int, tuple[int | Redraw, ...]]:
         """The seed, and what was done since."""
+        if self.seed is None:
+            raise ValueError("a world has no history: it begins in the middle of a game")
         return self.seed, tuple(self.actions)
 
     def lend(self) -> NDArray[np.void]:
@@ -124,7 +127,6 @@ class OngoingGame(Portable):
         self.skip_agent_selection = None
         self.has_begun = True
         self.has_updated = True
-        self.rewards_are_zero = True
         self.is_over = False
         self._given = None
         self.agent_selection = self.possible_agents[int(self.states["current_player"][0])]
@@ -146,9 +148,7 @@ class OngoingGame(Portable):
         self.actions.append(action)
         self.cumulative_rewards[self.agent_selection] = 0.0
         if result < PAID:
-            if not self.rewards_are_zero:
-                self.rewards = dict.fromkeys(self.agents, 0.0)
-                self.rewards_are_zero = True
+            self.rewards = dict.fromkeys(self.agents, 0.0)
             self.agent_selection = self.possible_agents[result]
         else:
             paid = self._rewards_view[: self.num_players].tolist()
@@ -162,7 +162,6 @@ class OngoingGame(Portable):
 
     def _pay(self, rewards: dict[str, float]) -> None:
         self.rewards = rewards
-        self.rewards_are_zero = False
         for agent, reward in rewards.items():
             self.cumulative_rewards[agent] += reward
 
@@ -215,7 +214,7 @@ class OngoingGame(Portable):
     def copy(self) -> OngoingGame:
         """One that shares nothing with it that changes."""
         twin = object.__new__(type(self))
-        twin.__setstate__({name: _copied(value) for name, value in self.__getstate__().items()})
+        twin.__setstate__({name: copied(value) for name, value in self.__getstate__().items()})
         return twin
 
     def __getstate__(self) -> dict[str, Any]:
@@ -233,7 +232,8 @@ class OngoingGame(Portable):
         self._bind(self.game.as_states(np.frombuffer(record, self.game.state_dtype)))
 
 
-def _copied(value: Any) -> Any:
+def copied(value: Any) -> Any:
+    """The same, with nothing in common that changes."""
     if isinstance(value, dict):
-        return {key: _copied(entry) for key, entry in value.items()}
+        return {key: copied(entry) for key, entry in value.items()}
     return value.copy() if isinstance(value, (list, np.ndarray)) else value

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from pettingzoo.utils.env_logger import EnvLogger
 
 from card_envs.envs.aec import CardEnv, Observation
+from card_envs.envs.ongoing_game import copied
 
 if TYPE_CHECKING:
     from card_envs.envs.aec_types import turn_based_aec_to_parallel_wrapper
@@ -116,4 +117,4 @@ class ParallelCardEnv(turn_based_aec_to_parallel_wrapper[str, Observation, int])
         env = self.aec_env
         is_over = any(env.terminations.values()) or any(env.truncations.values())
         active = {} if is_over else {"active_agent": env.agent_selection}
-        return {agent: {**info, **active} for agent, info in env.infos.items()}
+        return {agent: {**copied(info), **active} for agent, info in env.infos.items()}

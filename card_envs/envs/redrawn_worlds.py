@@ -14,22 +14,7 @@ from card_envs.engine.seeds import check_given_seed
 from card_envs.engine.templates import observe_games
 from card_envs.envs.aec import CardEnv
 from card_envs.kernels.rng import mix
-
-
-class WorldEnv(CardEnv):
-    """A running game in a world that :func:`world` made: it has no history, so it cannot be saved.
-
-    Its clones are worlds too.
-    """
-
-    @property
-    def history(self) -> Any:
-        """There is none.
-
-        Raises:
-            ValueError: Always.
-        """
-        raise ValueError("a world has no history: it begins in the middle of a game")
+from card_envs.utils.checks import check_whole_number
 
 
 class WorldBatch(BatchEngine):
@@ -73,7 +58,8 @@ def world(turn: Turn, i: int, seed: int, view: View = View()) -> CardEnv:
     """A game of a turn as a running AEC environment, in a world that its seat thinks possible.
 
     All that the player to move cannot know is redrawn, uniformly over what agrees with their
-    knowledge, future cards included. Its options are those of the game.
+    knowledge, future cards included. Its options are those of the game. It cannot be saved: it has
+    no history until ``reset`` begins another game.
 
     Args:
         turn: The turn.
@@ -86,7 +72,7 @@ def world(turn: Turn, i: int, seed: int, view: View = View()) -> CardEnv:
         TypeError: The seed is not a whole number.
     """
     record, seed = _record(turn, i), check_given_seed(seed)
-    env = WorldEnv(
+    env = CardEnv(
         turn.game.name,
         num_players=int(record["num_players"][0]),
         memory=view.memory,
@@ -99,6 +85,7 @@ def world(turn: Turn, i: int, seed: int, view: View = View()) -> CardEnv:
     player = int(record["current_player"][0])
     now.agent_selection = now.possible_agents[player]
     now.redraw(player, seed)
+    now.seed = None
     return env
 
 
@@ -125,9 +112,7 @@ def worlds(turn: Turn, i: int, n: int, seed: int, view: View = View()) -> WorldB
 
 def _record(turn: Turn, i: int) -> NDArray[np.void]:
     """A copy of a game's record (1,)."""
-    if not 0 <= i < len(turn):
-        raise ValueError(f"i must be from 0 to {len(turn) - 1}, got {i}")
-    index = int(turn.indices[i])
+    index = int(turn.indices[check_whole_number("i", i, 0, len(turn) - 1)])
     return turn.game.as_states(turn.states[index : index + 1]).copy()
 
 

@@ -67,6 +67,9 @@ class SeatEnv(Portable, gymnasium.Env[ObsType, ActType]):
 
     def _begin(self, seed: int | None) -> None:
         """Begin a game; without a seed it has the one that follows that of the game before."""
+        if seed is not None:
+            seed = check_seed(seed)
+        gymnasium.Env.reset(self, seed=seed)  # seeds ``np_random``
         if seed is None and self._has_game:
             self._games.reset_next(self._games.all)
         else:

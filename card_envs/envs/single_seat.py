@@ -135,10 +135,10 @@ class SingleSeatEnv(SeatEnv[Observation, np.int64]):
             ``mask="observation"`` the mask is with the observation.
 
         Raises:
-            ValueError: There are options: a game's are given to the constructor.
+            ValueError, TypeError: The seed is wrong; or there are options: a game's are given to
+                the constructor.
         """
         check_reset_options(options)
-        super().reset(seed=seed)
         self._begin(seed)
         return self._observe()
 
@@ -160,7 +160,9 @@ class SingleSeatEnv(SeatEnv[Observation, np.int64]):
         """
         self._check_running()
         if not self.action_space.contains(action):
-            raise ValueError(f"actions are from 0 to {self.game.num_actions - 1}, got {action!r}")
+            raise ValueError(
+                f"actions are whole numbers from 0 to {self.game.num_actions - 1}, got {action!r}"
+            )
         self._actions[0] = action
         rewards, terminated, truncated = self._games.step(self._actions)
         self._is_over = bool(terminated[0] or truncated[0])
@@ -187,4 +189,4 @@ class SingleSeatEnv(SeatEnv[Observation, np.int64]):
 
     def action_name(self, action: int) -> str:
         """An action in words."""
-        return self.game.action_name(int(action))
+        return self.game.action_name(action)

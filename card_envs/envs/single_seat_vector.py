@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, TypeGuard
 
 import gymnasium
 import numpy as np
@@ -43,8 +43,11 @@ class SingleSeatVectorEnv(Portable, VectorEnv[Observation, NDArray[np.int64], ND
     ``infos["action_mask"]``, int8 (N, A), and ``infos["seat"]``, int64 (N,), belong to the
     observations returned; ``infos["_action_mask"]`` and ``infos["_seat"]``, bool (N,), say which
     games have them. All games have them except after a ``reset`` of some: the rows of the
-    others are then 0, and :meth:`action_masks` returns the masks of all. ``infos["place"]``, int64
-    (N,), and ``infos["_place"]`` are there when games have ended, see ``SingleSeatEnv.step``.
+    others are then 0, and :meth:`action_masks` returns the masks of all.
+
+    When games have ended, ``place``, int64 (N,), and ``_place`` are in ``infos["final_info"]``, or,
+    unless ``autoreset_mode`` is ``SAME_STEP``, in ``infos``; they are in neither if illegal actions
+    ended all of them, see ``SingleSeatEnv.step``.
 
     With ``mask="observation"`` observations are ``{"observation": float32 (N, D), "action_mask":
     int8 (N, A)}``, and there is no mask in ``infos``.
@@ -62,7 +65,8 @@ class SingleSeatVectorEnv(Portable, VectorEnv[Observation, NDArray[np.int64], ND
               their reward is 0. A finished game has an action mask of zeros.
             - ``DISABLED``: by the caller, with ``reset(options={"reset_mask": ...})``. A step in
               which one of the games is over is an error.
-        render_mode: None, ``"ansi"`` or ``"rgb_array"``: a text or a picture of each game.
+        render_mode: None, ``"ansi"``, ``"rgb_array"`` or ``"svg"``: a text or a picture of each
+            game.
         **own_options: The game's own options; all other arguments are those of ``SingleSeatEnv``.
 
     Raises:
@@ -163,8 +167,8 @@ class SingleSeatVectorEnv(Portable, VectorEnv[Observation, NDArray[np.int64], ND
         check_reset_options(options, "reset_mask")
         chosen = self._check_reset_mask(options)
         seeds = self._check_seeds(seed)
-        if not isinstance(seed, (Sequence, np.ndarray)):
-            super().reset(seed=seed)
+        if seed is None or not _is_for_each(seed):
+            super().reset(seed=None if seed is None else check_seed(seed))
         if not chosen.all() and not self._has_game:
             raise gymnasium.error.ResetNeeded("the first reset() must be one of all games")
         games = np.flatnonzero(chosen)
@@ -189,8 +193,8 @@ class SingleSeatVectorEnv(Portable, VectorEnv[Observation, NDArray[np.int64], ND
 
     def _check_seeds(self, seed: int | Sequence[int | None] | None) -> NDArray[np.uint64]:
         """The seed of each game, if it is to begin."""
-        if seed is not None and not isinstance(seed, (Sequence, np.ndarray)):
-            return consecutive_seeds(seed, self.num_envs)
+        if seed is not None and not _is_for_each(seed):
+            return consecutive_seeds(check_seed(seed), self.num_envs)
         seeds: NDArray[np.uint64]
         if self._has_game:
             seeds = next_seeds(self._games.game_seeds)
@@ -309,7 +313,7 @@ class SingleSeatVectorEnv(Portable, VectorEnv[Observation, NDArray[np.int64], ND
 
     def action_name(self, action: int) -> str:
         """An action in words."""
-        return self.game.action_name(int(action))
+        return self.game.action_name(action)
 
     def call(self, name: str, *args: Any, **kwargs: Any) -> tuple[Any, ...]:
         """Call a method of ``SingleSeatEnv``, or get an attribute, in each game.
@@ -398,6 +402,11 @@ class SingleSeatVectorEnv(Portable, VectorEnv[Observation, NDArray[np.int64], ND
             self._renderer.render(arena.states, i, int(seats[i]), arena.view.codes[0])
             for i in range(self.num_envs)
         )
+
+
+def _is_for_each(seed: Any) -> TypeGuard[Sequence[int | None]]:
+    """Whether there is a seed for each game."""
+    return np.ndim(seed) > 0
 
 
 def _with_flags(infos: dict[str, Any], games: NDArray[np.bool_]) -> dict[str, Any]:

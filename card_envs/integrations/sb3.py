@@ -10,12 +10,13 @@ import numpy as np
 from gymnasium import spaces
 from numpy.typing import ArrayLike, NDArray
 
+from card_envs.engine.seeds import check_seed
 from card_envs.engine.templates import NOBODY
 from card_envs.envs.learner_games import LearnerGames
 from card_envs.envs.observation_space import observation_space
 from card_envs.games import load_game
 from card_envs.integrations.sb3_evaluation import DealsEvalCallback, as_agent
-from card_envs.utils.checks import check_actions
+from card_envs.utils.checks import check_actions, check_reset_options
 from card_envs.utils.extras import import_extra
 
 if TYPE_CHECKING:
@@ -60,6 +61,7 @@ class CardVecEnv(VecEnv):
     def __init__(self, games: LearnerGames) -> None:
         self.games = games
         self._attributes: dict[str, list[Any]] = {}  # what set_attr has set
+        self._actions: NDArray[np.int64] | None = None
         super().__init__(
             games.num_envs,
             observation_space(games.game, True, games.arena.observation.dtype),
@@ -83,6 +85,27 @@ class CardVecEnv(VecEnv):
         self._reset_seeds()
         return self._observe(self.games.all)
 
+    def seed(self, seed: int | None = None) -> list[int | None]:
+        """The seed of the next ``reset``, see there; None: one is drawn.
+
+        Returns:
+            That of each game, by Stable-Baselines3's convention.
+
+        Raises:
+            ValueError, TypeError: It is not a whole number in [0, 2**64).
+        """
+        return list(super().seed(None if seed is None else check_seed(seed)))
+
+    def set_options(self, options: Any = None) -> None:
+        """Of ``reset``: there are none.
+
+        Raises:
+            ValueError: There are some.
+        """
+        for of_game in options if isinstance(options, list) else [options]:
+            check_reset_options(of_game)
+        super().set_options(options)
+
     def _observe(self, indices: NDArray[np.int64]) -> NDArray[Any]:
         """What the learner sees in these games."""
         return self.games.arena.observation[indices]
@@ -97,7 +120,10 @@ class CardVecEnv(VecEnv):
 
     def step_wait(self) -> VecEnvStepReturn:
         """Observations, rewards, dones and infos; finished games are reset in the same step."""
-        rewards, terminated, truncated = self.games.step(self._actions)
+        if self._actions is None:
+            raise gymnasium.error.ResetNeeded("step_async() needs to be called before step_wait")
+        actions, self._actions = self._actions, None
+        rewards, terminated, truncated = self.games.step(actions)
         dones = terminated | truncated
         infos: list[dict[str, Any]] = [{} for _ in range(self.num_envs)]
         ended = np.flatnonzero(dones)

@@ -192,7 +192,6 @@ class TextSeatEnv(OneThread, SeatEnv[str, str]):
             of the action that was taken last; -1: none was) and ``message`` (what a wrong answer
             lacked; empty: there was none).
         """
-        super().reset(seed=seed)
         self._begin(seed)
         return self._observe(NO_ACTION, "")
 

@@ -164,6 +164,10 @@ def test_seeds():
     assert (env.reset() == first).all()
     other = make_vec_env(GAME.id, 4, **TABLE)
     assert (other.reset() != first).any()
+    for wrong in (-1, 1.5):
+        with pytest.raises((ValueError, TypeError), match="seed must be"):
+            env.seed(wrong)
+    assert (env.reset() != first).any()
 
 
 def test_attributes_and_methods():
@@ -208,10 +212,16 @@ def test_bad_actions_and_arguments_are_refused():
     with pytest.raises(gymnasium.error.ResetNeeded):
         env.step(np.zeros(2, int))
     env.reset()
+    with pytest.raises(gymnasium.error.ResetNeeded, match="step_async"):
+        env.step_wait()
+    env.set_options()
+    for options in ({"num_players": 2}, [{}, {"num_players": 2}]):
+        with pytest.raises(ValueError, match="takes no options, got 'num_players'"):
+            env.set_options(options)
     for actions in (np.zeros(2), np.zeros(3, int), np.zeros((2, 1), int)):
         with pytest.raises(ValueError, match=r"whole numbers of shape \(2,\)"):
             env.step(actions)
-    with pytest.raises(ValueError, match="actions are from 0 to 96, got 97"):
+    with pytest.raises(ValueError, match="actions are whole numbers from 0 to 96, got 97"):
         env.step(np.full(2, 97))
     with pytest.raises(ValueError, match="is not legal in game 0"):
         env.step(get_action_masks(env).argmin(axis=1))
