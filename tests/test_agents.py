@@ -289,7 +289,7 @@ def test_agents_are_asked_about_games_that_run(game):
     agent = make_agent("random", game, seed=1)
     states = game.new_states(2)  # none of them has begun
     states[1] = begin(game, game.min_players, 1)[0]
-    while not is_over(states[1]):
+    while not is_over(states[1:]):
         action = choose(agent, game, states, 1)
         game.rules.step(states, 1, action)
     for i in (0, 1):
