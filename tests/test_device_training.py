@@ -228,6 +228,9 @@ def test_a_run_on_a_device_learns_and_is_resumed_with_other_games(tmp_path):
     assert len(learner.games.pool) == 2
     first = set(consecutive_seeds(longer.config.seed * 8, 8).tolist())
     assert not first & set(learner.games._seeds.tolist())
+    host = make_learner(tiny_run(SCRIPTED, run.folder, *given[1:], "rollouts=host"))
+    with pytest.raises(ValueError, match=r"played on the device \(cpu\), .* plays .* the host;"):
+        checkpoint.load(longer.checkpoint_path, host)
 
 
 def test_copied_weights_play_on_a_device(tmp_path):

@@ -54,13 +54,11 @@ class ActorCritic(nn.Module):
 
     def logits(self, inputs: Rows) -> torch.Tensor:
         """Logits of the action features, float32 (M, F), for rows (M, inputs)."""
-        logits: torch.Tensor = self.actor(columns_of(inputs, 0, self._observed))
-        return logits.float()
+        return torch.Tensor.float(self.actor(columns_of(inputs, 0, self._observed)))
 
     def values(self, inputs: Rows) -> torch.Tensor:
         """Values, float32 (M,), for rows (M, inputs)."""
-        values: torch.Tensor = self.critic(columns_of(inputs, *self._of_critic))
-        return values[:, 0].float()
+        return torch.Tensor.float(self.critic(columns_of(inputs, *self._of_critic))[:, 0])
 
 
 # ---------------------------------------------------------------------------------------------

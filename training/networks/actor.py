@@ -114,6 +114,8 @@ def sums_over_features(
     found = np.linalg.lstsq(action_features, whole, rcond=None)[0]
     if not np.allclose(action_features @ found, whole, atol=1e-4):
         raise ValueError(
-            "the weights cannot be copied: the logits are not sums over action features"
+            "the policy's logits are not sums over action features, so that its weights cannot be "
+            "copied with network.logits: features; logits: actions takes them, and "
+            "imitation.copy_weights: false imitates it instead"
         )
     return found[:, :-1], found[:, -1]

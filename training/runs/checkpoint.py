@@ -23,9 +23,10 @@ from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save as serialize
 
 from card_envs.utils.files import open_output
+from training.games.device import DeviceGames
 from training.ppo import PPO
 
-FORMAT = "card_envs checkpoint 2"
+FORMAT = "card_envs checkpoint 3"
 _METADATA_KEY = "card_envs"
 _NETWORKS = ("networks", "average", "anchor")
 _Arrays = dict[str, NDArray[Any]]
@@ -53,6 +54,7 @@ def save(path: Path, learner: PPO, progress: Progress) -> None:
     state = {
         "format": FORMAT,
         "sources": learner.games.game.sources,
+        "place": _place(learner),
         "progress": asdict(progress),
         "decisions": learner.decisions,
         "iteration": learner.iteration,
@@ -90,11 +92,22 @@ def load(path: Path, learner: PPO) -> Progress:
         )
     if state["sources"] != learner.games.game.sources:
         raise ValueError(f"{refused}: it was made with other sources of {learner.games.game.id}")
+    if state["place"] != _place(learner):
+        raise ValueError(
+            f"{refused}: its games were played on the {state['place']}, this run plays them on the "
+            f"{_place(learner)}; device and rollouts say where"
+        )
     try:
         _restore(arrays, state, learner)
         return Progress(**state["progress"])
     except (ValueError, KeyError, TypeError, RuntimeError) as error:
         raise ValueError(f"{refused}, it is of another configuration: {error!r}") from None
+
+
+def _place(learner: PPO) -> str:
+    """Where games are played and actions drawn, which decides what there is to restore."""
+    on_device = isinstance(learner.games, DeviceGames)
+    return f"device ({learner.device.type})" if on_device else "host"
 
 
 def _checksum(arrays: _Arrays, state: dict[str, Any]) -> str:
