@@ -365,15 +365,6 @@ def test_a_wrapper_can_end_the_game_of_all(game):
     assert env.agent_selection == selected
 
 
-@few_games
-def test_a_changed_reward_is_there_until_the_next_step(game):
-    env = CardEnv(game.name)
-    env.reset(seed=1)
-    env.rewards[env.agent_selection] -= 0.5
-    env.step(env.legal_actions()[0])
-    assert not any(env.rewards.values())
-
-
 def test_checks_hold_where_python_drops_asserts():
     code = f"""
 from card_envs.envs.aec import CardEnv
