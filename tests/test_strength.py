@@ -512,7 +512,7 @@ def test_study_compares_settings_over_seeds(tmp_path, monkeypatch, capsys):
         another = {**vars(study.records), "identity": lambda name, game: f"another {name}"}
         patch.setattr(study, "records", SimpleNamespace(**another))
         assert study.main(argv) == 2
-        assert "holds runs of another study, whose agents is" in capsys.readouterr().err
+        assert "holds runs of another study: agents differs; choose" in capsys.readouterr().err
         assert read_json(results) == result
         results.unlink()
         assert study.main(argv) == 0
@@ -524,8 +524,8 @@ def test_study_compares_settings_over_seeds(tmp_path, monkeypatch, capsys):
     assert "is of another configuration" in capsys.readouterr().err
     path.write_text(json.dumps({**STUDY, "cpu_minutes": 5}))
     assert study.main(argv) == 2
-    wrong = "holds runs of another study, whose cpu_minutes is None, not 5.0"
-    assert f"{runs} {wrong}" in capsys.readouterr().err
+    wrong = f"{runs} holds runs of another study: cpu_minutes differs; choose another"
+    assert wrong in capsys.readouterr().err
 
 
 @pytest.mark.filterwarnings("ignore:.*found in sys.modules:RuntimeWarning")
@@ -563,7 +563,9 @@ def test_a_study_can_be_made_in_pieces(tmp_path, monkeypatch, capsys):
     path.write_text(path.read_text().replace("Which?", "Which, then?"))
     assert made("others", "larger") == (["base", "larger", "small_tables"], [])
     path.write_text(path.read_text().replace('"deals": 2, "against"', '"deals": 3, "against"'))
-    with pytest.raises(ValueError, match="another study, whose deals is 2, not 3"):
+    with pytest.raises(
+        ValueError, match="JSON file holds runs of another study: deals differs"
+    ):
         made("other", "larger")
     assert study.main([str(path), "--settings", "largest"]) == 2
     assert "no setting 'largest' (did you mean 'larger'?)" in capsys.readouterr().err

@@ -116,10 +116,7 @@ def _check_same(where: str, study: dict[str, Any], found: dict[str, Any]) -> Non
     """Raise a ValueError where the runs of another study are."""
     for key, value in study.items():
         if key != "question" and found.get(key) != value:
-            raise ValueError(
-                f"{where} holds runs of another study, whose {key} is {found.get(key)!r}, "
-                f"not {value!r}: choose another one"
-            )
+            raise ValueError(f"{where} holds runs of another study: {key} differs; choose another")
 
 
 def ranks_against(
