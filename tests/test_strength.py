@@ -563,9 +563,7 @@ def test_a_study_can_be_made_in_pieces(tmp_path, monkeypatch, capsys):
     path.write_text(path.read_text().replace("Which?", "Which, then?"))
     assert made("others", "larger") == (["base", "larger", "small_tables"], [])
     path.write_text(path.read_text().replace('"deals": 2, "against"', '"deals": 3, "against"'))
-    with pytest.raises(
-        ValueError, match="JSON file holds runs of another study: deals differs"
-    ):
+    with pytest.raises(ValueError, match="JSON file holds runs of another study: deals differs"):
         made("other", "larger")
     assert study.main([str(path), "--settings", "largest"]) == 2
     assert "no setting 'largest' (did you mean 'larger'?)" in capsys.readouterr().err
