@@ -387,7 +387,8 @@ class SingleSeatVectorEnv(Portable, VectorEnv[Observation, NDArray[np.int64], ND
 
     def close_extras(self, **kwargs: Any) -> None:
         """End the opponents' programs; called by ``close``."""
-        self._games.close()
+        if hasattr(self, "_games"):  # Gymnasium 1.1 also closes what could not be made
+            self._games.close()
 
     def render(self) -> tuple[Any, ...] | None:
         """All tables, in words or as pictures, by ``render_mode``.
