@@ -77,8 +77,8 @@ MUTANTS = [
     Mutant(
         "statistics: intervals of 90% are called 95%",
         "card_envs/evaluation/statistics.py",
-        ".t.ppf(0.975, degrees)",
-        ".t.ppf(0.95, degrees)",
+        "t.ppf(0.5 + confidence",
+        "t.ppf(0.475 + confidence",
         "tests/test_evaluation.py",
     ),
     Mutant(

@@ -79,7 +79,7 @@ def test_the_share_of_the_best_is_the_ratio_of_those_left_behind():
 @pytest.mark.parametrize("game", GAMES)
 def test_every_agent_is_beside_the_best_with_the_same_partner(game, tmp_path, monkeypatch, capsys):
     pool = Pool(("random", "heuristic"), "")
-    protocol = Protocol("ce-1", "draft", 7, 5, 2, {game.name: pool})
+    protocol = Protocol("ce-1", "draft", 7, 5, 8, 2, {game.name: pool})
     monkeypatch.setattr(Protocol, "load", lambda: protocol)
     monkeypatch.setattr(partners, "OPPONENTS", "heuristic")
     monkeypatch.setattr(partners, "sizes_with_partners", lambda game: [game.partners_from])

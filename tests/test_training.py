@@ -796,7 +796,7 @@ def test_checkpoints_of_other_rules_or_configurations_are_refused(tmp_path, monk
         with pytest.raises(ValueError, match="it is of another configuration"):
             checkpoint.load(run.checkpoint_path, other)
     with monkeypatch.context() as patch:
-        patch.setattr(checkpoint, "FORMAT", "card_envs checkpoint 3")
+        patch.setattr(checkpoint, "FORMAT", "another")
         with pytest.raises(ValueError, match="it is of another version of the trainer, whose runs"):
             checkpoint.load(run.checkpoint_path, make_learner(run))
     monkeypatch.setattr(Game, "sources", "changed")

@@ -366,7 +366,7 @@ def use_results(results: Any) -> list[Any]:
 
 def _benchmark(game: Game) -> Any:
     pool = Pool(("random",), "")
-    protocol = Protocol("ce-1", "draft", 1, 5, 2, {game.name: pool})
+    protocol = Protocol("ce-1", "draft", 1, 5, 2, 2, {game.name: pool})
     return protocol, benchmark(game, "random", protocol, quick=True)
 
 

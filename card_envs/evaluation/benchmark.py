@@ -137,11 +137,9 @@ def rounded(estimate: MeanEstimate) -> dict[str, Any]:
 def _extreme(rows: _Ranks, agent: str, sign: float) -> BenchmarkCell:
     """The lowest or the highest rank reward of all rows and sizes, and where it is. The row of a
     member of the pool among itself says nothing: it is 0 on every deal."""
+    others = {name: sizes for name, sizes in rows.items() if name != agent} or rows
     cells = [
-        (name, players, ranks)
-        for name, sizes in rows.items()
-        if name != agent
-        for players, ranks in sizes.items()
+        (name, players, ranks) for name, sizes in others.items() for players, ranks in sizes.items()
     ]
     name, players, ranks = max(cells, key=lambda cell: sign * round(cell[2].mean(), _DIGITS))
     # Which of them is the most extreme is chance, too: each has a share of the 5% of error.
