@@ -69,9 +69,14 @@ class Table(BaseTable):
                 agent.close()
 
 
-def _seated(agents: Sequence[AgentLike | None], game: Game, seed: int) -> list[Agent | None]:
+def check_are_listed(agents: Any) -> None:
+    """Raise a TypeError for one name or path in place of a list: a text is a sequence, too."""
     if isinstance(agents, (str, os.PathLike)):
         raise TypeError(f"agents must be a list, with an agent for each seat, got {agents!r}")
+
+
+def _seated(agents: Sequence[AgentLike | None], game: Game, seed: int) -> list[Agent | None]:
+    check_are_listed(agents)
     # Agents of the same name must not make the same random choices.
     return [
         None if agent is None else as_agent(agent, game, (seed + k) % 2**64)

@@ -64,6 +64,7 @@ def _run(args: argparse.Namespace) -> int:
     games = [load_game(name) for name in names]
     for game in games:  # before any of them is played
         protocol.pool(game)
+    for game in games[1:]:  # the first is asked for its agent at once
         with ExitStack() as stack:
             made_agent(args.agent, game, protocol.seed, stack)
     results = [

@@ -207,10 +207,6 @@ def checked_actions(
     """
     try:
         return _checked(agent, turn, act)
-    except SystemExit as left:  # it ends its game, not the program
-        error = RuntimeError(f"the agent {agent.name!r} called sys.exit({left.code!r})")
-        error.add_note(f"raised by the agent {agent.name!r}")
-        raise error from left
     except Exception as error:
         error.add_note(f"raised by the agent {agent.name!r}")  # which the command line shows
         raise
@@ -220,7 +216,10 @@ def _checked(
     agent: Agent, turn: Turn, act: Callable[[Turn], NDArray[np.int64]]
 ) -> NDArray[np.int64]:
     legal_actions = turn.action_mask.copy()  # who is asked may write into the turn's
-    array = np.asarray(act(turn))
+    try:
+        array = np.asarray(act(turn))
+    except SystemExit as left:  # it must not end the program
+        raise RuntimeError(f"the agent {agent.name!r} called sys.exit({left.code!r})") from left
     if array.shape != turn.indices.shape or array.dtype.kind not in "iu":
         raise ValueError(
             f"the agent {agent.name!r} must return whole numbers of shape {turn.indices.shape}, "

@@ -73,7 +73,6 @@ class SeatEnv(Portable, gymnasium.Env[ObsType, ActType]):
         if seed is None and self._has_game:
             self._games.reset_next(self._games.all)
         else:
-            seed = check_seed(seed)
             self._has_game = True  # even if an opponent raises an error: the next one follows it
             self._games.reset(seed)
         self._is_over = False

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, TypeGuard
+from typing import Any
 
 import gymnasium
 import numpy as np
@@ -167,8 +167,8 @@ class SingleSeatVectorEnv(Portable, VectorEnv[Observation, NDArray[np.int64], ND
         check_reset_options(options, "reset_mask")
         chosen = self._check_reset_mask(options)
         seeds = self._check_seeds(seed)
-        if seed is None or not _is_for_each(seed):
-            super().reset(seed=None if seed is None else check_seed(seed))
+        if seed is None or isinstance(seed, int | np.integer):
+            super().reset(seed=None if seed is None else int(seed))
         if not chosen.all() and not self._has_game:
             raise gymnasium.error.ResetNeeded("the first reset() must be one of all games")
         games = np.flatnonzero(chosen)
@@ -191,10 +191,10 @@ class SingleSeatVectorEnv(Portable, VectorEnv[Observation, NDArray[np.int64], ND
             raise ValueError(f"{about}, one of them True; all are False")
         return mask
 
-    def _check_seeds(self, seed: int | Sequence[int | None] | None) -> NDArray[np.uint64]:
+    def _check_seeds(self, seed: Any) -> NDArray[np.uint64]:
         """The seed of each game, if it is to begin."""
-        if seed is not None and not _is_for_each(seed):
-            return consecutive_seeds(check_seed(seed), self.num_envs)
+        if seed is not None and np.ndim(seed) == 0:
+            return consecutive_seeds(seed, self.num_envs)
         seeds: NDArray[np.uint64]
         if self._has_game:
             seeds = next_seeds(self._games.game_seeds)
@@ -403,11 +403,6 @@ class SingleSeatVectorEnv(Portable, VectorEnv[Observation, NDArray[np.int64], ND
             self._renderer.render(arena.states, i, int(seats[i]), arena.view.codes[0])
             for i in range(self.num_envs)
         )
-
-
-def _is_for_each(seed: Any) -> TypeGuard[Sequence[int | None]]:
-    """Whether there is a seed for each game."""
-    return np.ndim(seed) > 0
 
 
 def _with_flags(infos: dict[str, Any], games: NDArray[np.bool_]) -> dict[str, Any]:

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from card_envs.agents import Agent, AgentLike, ProgramAgent, as_agent
 from card_envs.agents.programs import ProgramReport
 from card_envs.agents.search.agents import Searcher
+from card_envs.agents.table import check_are_listed
 from card_envs.contract.game import Game
 from card_envs.engine.arena import Arena
 from card_envs.engine.seeds import check_given_seed
@@ -126,8 +127,7 @@ def play_deals(
         TypeError: There is no such option, or something given as an agent is not one.
     """
     game = as_game(game)
-    if isinstance(agents, (str, os.PathLike)):
-        raise TypeError(f"agents must be a list, with an agent for each seat, got {agents!r}")
+    check_are_listed(agents)
     n = game.check_num_players(len(agents))
     checked = check_evaluation_options(game, options or {})
     seeds = np.asarray(seeds)
