@@ -110,7 +110,7 @@ class FollowingAgent(Agent):
     knows only the present position.
     """
 
-    reason: str = ""  #: why it gave up a game last
+    reason: str = ""  #: why it gave up a game last, or could not answer
 
     @abstractmethod
     def follow(self, options: Mapping[str, Any] | None) -> Follower:

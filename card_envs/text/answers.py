@@ -20,6 +20,9 @@ _MARKED = re.compile(r"\[[^\[\]]*\]|\{[^{}]*\}")
 # What stands around words without meaning anything: quotation marks, emphasis, full stops.
 _NOISE = re.compile(r"[^\w\s,;:'-]+|_+")
 _LABELS = {"action", "answer", "move"}
+# Where a clause ends, and what turns the action that is named after it in the same clause down.
+_CLAUSE = re.compile(r"[,.:!?;\n]+")
+_NEGATION = re.compile(r"not|never|no|cannot|without|instead|than|too|\w+n't")
 # Longer answers than this in words, beside any name of an action, are prose.
 _MOST_WORDS = 30
 
@@ -120,29 +123,46 @@ def _understood(answer: str, names: Mapping[int, str]) -> list[int]:
     if not words or len(words) > _MOST_WORDS:
         return []
     number = _number(words[0])
-    if number is not None and number in names:
-        rest = " ".join(words[1:])
-        if not rest or number in meant(rest, names):
-            return [number]
+    if number in names and not words[1:]:
+        return [number]
+    # "2 seals" is not "2 seals, 1 joker", nor another action, of number 2.
+    if in_full := [action for action, name in names.items() if words in _full(name)]:
+        return in_full
+    if number in names and words[1:] in _full(names[number]):
+        return [number]
     actions = meant(" ".join(words), names)
-    if len(actions) > 1:  # of "2 seals" and "2 seals, 1 joker" the first was named in full
-        after_colon = [a for a in actions if _words(names[a].partition(": ")[2]) == words]
-        return after_colon if len(after_colon) == 1 else actions
     if actions or not any(map(str.isalpha, "".join(words))):
         return actions
     pattern = "".join(f" (?:.* )?{_beginning(word)}" for word in words)
     return [a for a, name in names.items() if re.match(pattern, _spaced(name))]
 
 
+def _full(name: str) -> tuple[list[str], list[str]]:
+    """The words of a name, and those after its colon."""
+    return _words(name), _words(name.partition(": ")[2], needs_letters=False)
+
+
 def _named_last(text: str, names: Mapping[int, str]) -> int | None:
-    """The action whose whole name occurs last in a text; of those that end together the longest."""
-    spaced = f" {' '.join(_words(_NOISE.sub(' ', text)))} "
+    """The action whose whole name occurs last in a text; of those that end together the longest.
+
+    None: there is none, or a negation stands before it.
+    """
+    clauses = [_words(_NOISE.sub(" ", clause)) for clause in _CLAUSE.split(text.replace("’", "'"))]
+    spaced = f" {' '.join(word for clause in clauses for word in clause)} "
     found = [
         (place + len(words), len(words), action)
         for action, name in names.items()
         if (place := spaced.rfind(words := f" {' '.join(_words(name))} ")) >= 0
     ]
-    return max(found)[2] if found else None
+    if not found:
+        return None
+    end, length, action = max(found)
+    before = spaced[: end - length].split()
+    for clause in clauses:
+        if len(before) <= len(clause):
+            break
+        before = before[len(clause) :]
+    return None if any(map(_NEGATION.fullmatch, before)) else action
 
 
 def _words(answer: str, needs_letters: bool = True) -> list[str]:
@@ -150,12 +170,12 @@ def _words(answer: str, needs_letters: bool = True) -> list[str]:
     return _WORD.findall(answer.lower()) if has_words else []
 
 
-def _number(word: str) -> int | None:
-    """The number that a word of decimal digits stands for, or None."""
+def _number(word: str) -> int:
+    """The number that a word of decimal digits stands for, or -1."""
     try:
-        return int(word) if word.isdecimal() else None
+        return int(word) if word.isdecimal() else -1
     except ValueError:  # Python limits the digits it converts to thousands; no action has as many
-        return None
+        return -1
 
 
 def _beginning(word: str) -> str:

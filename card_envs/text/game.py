@@ -139,9 +139,11 @@ class TextGame(Portable):
         self.played = played
         num_players, (seed, _) = played.num_players, played.history
         self._streams = np.array([mix(np.uint64(seed))], np.uint64)
-        #: What the others have done since each player's last decision: players, actions in words.
+        #: What has been done since each player's last answer was taken: players, actions in words.
         self._news: list[list[tuple[int, list[str]]]] = [[] for _ in range(num_players)]
         self._is_new = [True] * num_players
+        #: Whether the decision to come is what an answer led to; others are forced or opponents'.
+        self._is_answer = False
         #: Decisions that each player has taken, and their wrong answers.
         self.decisions = [0] * num_players
         self.wrong_answers = [0] * num_players
@@ -181,7 +183,7 @@ class TextGame(Portable):
             last = _FORFEITED.format(self.forfeited_by)
         pieces = [
             first,
-            text_prompt.news(self._news[player]),
+            text_prompt.news(self._news[player], player),
             text_prompt.table(scene, self.game),
             last,
         ]
@@ -239,7 +241,8 @@ class TextGame(Portable):
         return action
 
     def play(self, action: int) -> None:
-        """Take a legal action, and tell the others."""
+        """Take a legal action after an answer, and tell the others."""
+        self._begin_decision()
         self.watch(self.played.states, 0, action)
         self.played.step(action)
         rewards = self.played.states["rewards"][0, : self.played.num_players].tolist()
@@ -247,17 +250,26 @@ class TextGame(Portable):
             self.returns[other] += reward
 
     def watch(self, states: NDArray[np.void], i: int, action: int) -> None:
-        """Tell the others what the player to move in ``states[i]`` is about to do."""
+        """Tell players what the one to move in ``states[i]`` is about to do: the others, and that
+        one too if a forced action is taken without an answer."""
         player = mover(states[i])
         if self.memory == "perfect":
             name = self.game.public_action_name(states, i, action)
-            for other, told in enumerate(self._news):
-                if other == player:
-                    told.clear()
-                elif told and told[-1][0] == player:
-                    told[-1][1].append(name)
+            for reader, told in enumerate(self._news):
+                if reader == player and self._is_answer:
+                    continue
+                did = self._names[action] if reader == player else name
+                if told and told[-1][0] == player:
+                    told[-1][1].append(did)
                 else:
-                    told.append((player, [name]))
+                    told.append((player, [did]))
         self.decisions[player] += 1
-        self._is_new[player] = False
         self._tries_left = self.max_tries
+        self._is_answer = False
+
+    def _begin_decision(self) -> None:
+        """The player to move has read their text, and an action is taken for their answer."""
+        player = self.player
+        self._news[player].clear()
+        self._is_new[player] = False
+        self._is_answer = True

@@ -23,7 +23,7 @@ MOST_TABLE = 10_000
 _QUOTED = 100  # characters of an answer that a message repeats
 _CANDIDATES = 8  # actions that a message names
 _SENTENCES = 300  # its own words
-_NEWS_HEAD = "What the others have done since:"
+_NEWS_HEAD = "What has been done since:"
 _LEFT_OUT = "(the first {} are left out here)"
 _ACTIONS_HEAD = "Your legal actions, by number and in words:"
 _KINDS_HEAD = "Your legal actions, with an example of each kind:"
@@ -32,7 +32,7 @@ _REWARDS = {
     "rank": "at the end of the game +1 for each opponent you are ahead of, 0 for each you are "
     "level with, -1 for each you are behind, divided by the number of opponents",
     "win": "at the end of the game 1, shared by the winners, and 0 for all others",
-    "score": "after each round your points relative to the mean of the table",
+    "score": "after each round, how much better you did in it than the mean of the table, scaled",
 }
 
 
@@ -83,17 +83,19 @@ def instructions(
     return as_ascii("\n\n".join(pieces))
 
 
-def news(turns: Sequence[tuple[int, Sequence[str]]]) -> str:
-    """What others did, turn by turn; the earliest decisions are only counted if it gets too long.
+def news(turns: Sequence[tuple[int, Sequence[str]]], reader: int) -> str:
+    """What was done, turn by turn; the earliest decisions are only counted if it gets too long.
 
     Args:
         turns: Players, and their actions in words.
+        reader: The player who reads it.
     """
     lines: list[str] = []
     room = MOST_NEWS - len(_NEWS_HEAD) - len(_LEFT_OUT) - 20
     left_out = 0
     for player, names in reversed(turns):
-        line = as_ascii(f"Player {player}: {'; '.join(names)}.")
+        who = "You" if player == reader else f"Player {player}"
+        line = as_ascii(f"{who}: {'; '.join(names)}.")
         room -= len(line) + 1
         if room < 0:
             left_out += len(names)

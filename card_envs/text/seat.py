@@ -75,6 +75,7 @@ class _SeatGame(TextGame, Follower):
     """The learner's game in words, which the arena tells of all that is done in it."""
 
     def play(self, action: int) -> None:
+        self._begin_decision()
         self.played.step(action)
 
     def begin(self, states: NDArray[np.void], i: int, players: Sequence[int]) -> None:

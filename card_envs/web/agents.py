@@ -6,6 +6,7 @@ import logging
 import os
 import re
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -28,6 +29,10 @@ _SEARCHES = ("search:64", "search:256")
 _MOST_POLICY_BYTES = 1 << 28
 #: Begins the label of a training run's policy.
 RUN = "run:"
+
+
+class NoAgentError(ValueError):
+    """A label stands for no agent of a game, or for one that cannot be loaded any more."""
 
 
 class AgentMenu:
@@ -56,8 +61,9 @@ class AgentMenu:
     ) -> None:
         self._runs = runs
         self._names: dict[str, dict[str, str]] = {}
-        self._shared: dict[tuple[str, str], Agent] = {}
-        self._advisers: dict[tuple[str, str], Agent] = {}
+        # By game, label and the time at which a run's policy was written.
+        self._shared: dict[tuple[str, str, int], Agent] = {}
+        self._advisers: dict[tuple[str, str, int], Agent] = {}
         files = list(_policy_files(policies))
         folder = shown_name(policies.resolve().name) if policies is not None else ""
         too_long: set[str] = set()
@@ -100,10 +106,17 @@ class AgentMenu:
         return list(self._names[game.name])
 
     def adviser(self, label: str, game: Game) -> Agent:
-        """An agent that is asked for its opinion, made once; errors are those of :meth:`make`."""
-        adviser = self._advisers.get((game.name, label))
+        """An agent that is asked for its opinion, made once; errors are those of :meth:`make`.
+
+        A program that advises has a process of its own, and says nothing rather than anything.
+        """
+        name, written = self._found(label, game)
+        adviser = self._advisers.get((game.name, label, written))
         if adviser is None:
-            adviser = self._advisers.setdefault((game.name, label), self.make(label, game))
+            adviser = self.make(label, game)
+            if isinstance(adviser, ProgramAgent):
+                adviser = make_agent(name, game)
+            adviser = self._advisers.setdefault((game.name, label, written), adviser)
         return adviser
 
     def make(self, label: str, game: Game, seed: int = 0) -> Agent:
@@ -115,39 +128,51 @@ class AgentMenu:
             seed: For agents that choose at random.
 
         Raises:
-            ValueError: There is no such label for this game; the message lists them.
+            NoAgentError: There is no such label for this game; the message lists them. Or its file
+                cannot be read any more, as the log says.
         """
-        name = self._names[game.name].get(label) or self._policy_of_run(label)
-        if name is None:
-            raise ValueError(
-                f"there is no agent {label!r} for {game.id}; "
-                f"the agents are {', '.join(self.labels(game))}"
-            )
-        shared = self._shared.get((game.name, label))
+        name, written = self._found(label, game)
+        key = game.name, label, written
+        shared = self._shared.get(key)
         if shared is not None:
             return shared
-        agent = make_agent(name, game, seed)
+        try:
+            agent = make_agent(name, game, seed)
+        except ValueError as error:
+            logger.warning("%s: %s", label, error)  # pages need not know where files are
+            raise NoAgentError(f"the agent {label!r} cannot be loaded any more") from None
         if type(agent) is NetworkAgent:
             # All tables share it, so the first one's seed must not count; and the first one stays,
             # should two threads have made one.
             draw_seed = 0 if agent.draws else None
             shared = NetworkAgent(agent.network, label, agent.view, draw_seed=draw_seed)
-            return self._shared.setdefault((game.name, label), shared)
+            return self._shared.setdefault(key, shared)
         if isinstance(agent, ProgramAgent):
             # One process for all tables; a game that a person plays goes on without it.
             agent.limits = replace(agent.limits, on_fault="random")
-            return self._shared.setdefault((game.name, label), agent)
+            return self._shared.setdefault(key, agent)
         return agent
 
-    def _policy_of_run(self, label: str) -> str | None:
+    def _found(self, label: str, game: Game) -> tuple[str, int]:
+        """The agent's name, and when it was written if it is a run's policy, else 0."""
+        if name := self._names[game.name].get(label):
+            return name, 0
+        with suppress(OSError):
+            if path := self._policy_of_run(label):
+                return str(path), path.stat().st_mtime_ns
+        raise NoAgentError(
+            f"there is no agent {label!r} for {game.id}; "
+            f"the agents are {', '.join(self.labels(game))}"
+        )
+
+    def _policy_of_run(self, label: str) -> Path | None:
         """The policy file of the run that the label names; None: it names none."""
         if self._runs is None or not label.startswith(RUN):
             return None
         parts = label.removeprefix(RUN).split("/")
         if not all(part and part.strip(".") and not re.search(r"[\\\0]", part) for part in parts):
             return None
-        path = policy_of_run(self._runs.joinpath(*parts))
-        return str(path) if path else None
+        return policy_of_run(self._runs.joinpath(*parts))
 
 
 def policy_of_run(folder: Path) -> Path | None:

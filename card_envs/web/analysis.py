@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from card_envs.agents import Agent, NetworkAgent, Turn
 from card_envs.agents.search.rollouts import Found
-from card_envs.contract.agent import Follower, FollowingAgent, checked_actions, turn_of
+from card_envs.contract.agent import Follower, FollowingAgent, checked_choice, turn_of
 from card_envs.contract.game import Game
 from card_envs.contract.observing import MEMORY_PERFECT
 from card_envs.contract.scene import Scene
@@ -65,7 +65,7 @@ def advise(
         found = asked.search(turn)
         return found.actions
 
-    choice = int(checked_actions(agent, turn, act)[0])
+    choice = checked_choice(agent, turn, act)
     legal = np.flatnonzero(turn.action_mask[0]).tolist()
     opinions: dict[int, dict[str, Any]] = {action: {"action": action} for action in legal}
     if isinstance(agent, NetworkAgent):

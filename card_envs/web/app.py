@@ -21,12 +21,12 @@ from starlette.routing import Mount, Route, WebSocketRoute
 from starlette.staticfiles import StaticFiles
 from starlette.websockets import WebSocket, WebSocketDisconnect, WebSocketState
 
-from card_envs.agents import Agent
+from card_envs.agents import Agent, ProgramAgent
 from card_envs.engine.history import Replay
 from card_envs.games import load_game, load_games
 from card_envs.utils.version import VERSION
 from card_envs.web.about import about, guide
-from card_envs.web.agents import AgentMenu
+from card_envs.web.agents import AgentMenu, NoAgentError
 from card_envs.web.guard import SameOriginMiddleware
 from card_envs.web.kept import KeptTables
 from card_envs.web.messages import (
@@ -54,7 +54,7 @@ from card_envs.web.workers import Workers
 
 _STATIC = Path(__file__).parent / "static"
 _FONTS = Path(__file__).parent.parent / "render" / "fonts"
-_SLOW_PAGE = 10.0  # seconds after which a page that takes no message is left out
+_SLOW_PAGE = 10.0  # seconds after which a page that takes no message is cut off
 _SLOW_REQUEST = 30.0  # seconds after which a request must have come as a whole
 
 _Request = TypeVar("_Request", bound=BaseModel)
@@ -247,9 +247,13 @@ class _Server:
     async def _session(self, name: str) -> Session:
         session = self._tables.get(name)
         if session is None and (kept := self._kept) is not None:
-            table = await self._workers.run(lambda: kept.restore(name, self.menu))
-            with suppress(TooManyError):
+            try:
+                table = await self._workers.run(lambda: kept.restore(name, self.menu))
                 session = self._tables.put(name, table) if table else None
+            except TooManyError as error:
+                raise HTTPException(503, str(error)) from None
+            except NoAgentError:
+                raise HTTPException(503, _NO_AGENT) from None
         if session is None:
             raise HTTPException(404, _GONE)
         return session
@@ -280,11 +284,12 @@ class _Server:
         await page.accept()
         try:
             session = await self._session(name)
-        except HTTPException:
-            await page.close(4404, _GONE)
+        except HTTPException as error:
+            await page.close(4000 + error.status_code, error.detail)
             return
         try:
             async with anyio.create_task_group() as tasks:
+                page.state.talk = tasks.cancel_scope
                 with suppress(WebSocketDisconnect):
                     await self._talk(name, session, page, tasks)
                 tasks.cancel_scope.cancel()
@@ -315,7 +320,7 @@ class _Server:
             except KeyError:
                 await page.close(1003, "messages are texts, this one is of bytes")
                 return
-            if self._tables.get(name) is None:
+            if self._tables.get(name) is not session:
                 # One that was kept is found again by the page's next try.
                 await page.close(4404 if self._kept is None else 1012, _GONE)
                 return
@@ -388,12 +393,16 @@ class _Server:
         table = session.table
         agent = table.table.agents[table.mover] if table.waits_for_agent else None
         await self._tell_all(session, await self._workers.run(table.let_agent_act, agent))
+        if isinstance(agent, ProgramAgent) and agent.reason:
+            told = f"a random action was taken for {agent.name}: {agent.reason}"
+            await self._tell_all(session, Problem(message=told))
 
     async def _adviser(self, label: str, session: Session) -> Agent:
         return await self._workers.run(lambda: self.menu.adviser(label, session.table.game))
 
     async def _tell_all(self, session: Session, message: BaseModel) -> None:
         text = message.model_dump_json()
+        slow = []
         for page in tuple(session.pages):
             with anyio.move_on_after(_SLOW_PAGE) as waiting:
                 # A page that has gone is taken off the table by its own talk.
@@ -401,9 +410,14 @@ class _Server:
                     await page.send_text(text)
             if waiting.cancelled_caught:
                 session.pages.discard(page)
+                slow.append(page)
+        for page in slow:  # the page's next try is welcomed anew
+            page.state.talk.cancel()
 
 
+# WebSockets are closed for a reason of at most 123 bytes.
 _GONE = "there is no such table; it may have been idle for too long"
+_NO_AGENT = "the game is kept, but an agent that sits at it is not offered at present"
 
 
 @contextmanager

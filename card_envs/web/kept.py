@@ -14,7 +14,7 @@ from pydantic import BaseModel, ValidationError
 from card_envs.engine.history import Replay
 from card_envs.games import load_game
 from card_envs.utils.files import read_regular, write_text
-from card_envs.web.agents import AgentMenu
+from card_envs.web.agents import AgentMenu, NoAgentError
 from card_envs.web.starting import seated
 from card_envs.web.table import ViewedTable
 
@@ -71,7 +71,11 @@ class KeptTables:
                 old.unlink(missing_ok=True)
 
     def restore(self, name: str, menu: AgentMenu) -> ViewedTable | None:
-        """The table as it was; None: there is none, or its game or an agent is no longer there."""
+        """The table as it was; None: there is none, or it cannot be read.
+
+        Raises:
+            NoAgentError: An agent of the game is not offered at present.
+        """
         if not _NAME.fullmatch(name):
             return None
         try:
@@ -88,5 +92,7 @@ class KeptTables:
                 is_open=kept.is_open,
                 practice=kept.practice,
             )
+        except NoAgentError:
+            raise
         except (OSError, ValueError, ValidationError):
             return None

@@ -117,6 +117,7 @@ def serve(app: ASGIApp, listener: socket.socket, message_bytes: int) -> None:
         ws_per_message_deflate=False,  # on the same machine it costs more than it saves
         limit_concurrency=most,
         backlog=max(most // 8, 1),  # asyncio accepts this many before any of them is counted
+        timeout_keep_alive=int(_MOST_WAITING),
         timeout_graceful_shutdown=_TO_FINISH,
     )
     for name in ("uvicorn.error", "asyncio"):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
 from collections.abc import Callable
 from concurrent.futures import Executor, ThreadPoolExecutor
@@ -10,9 +11,15 @@ from typing import TypeVar
 
 from card_envs.agents import Agent, ProgramAgent
 
+logger = logging.getLogger("card_envs")
+
 _QUICK = 40
 
 _Result = TypeVar("_Result")
+
+
+class AgentFailedError(ValueError):
+    """The code of an agent has failed, which is no error of the server."""
 
 
 class Workers:
@@ -35,8 +42,19 @@ class Workers:
         Args:
             work: The work.
             agent: Who is asked for it; None: nobody, it is quick.
+
+        Raises:
+            AgentFailedError: An agent's own code has raised what is no ValueError or OSError.
         """
-        return await asyncio.get_running_loop().run_in_executor(self._of(agent), work)
+        try:
+            return await asyncio.get_running_loop().run_in_executor(self._of(agent), work)
+        except (ValueError, OSError):
+            raise
+        except Exception as error:
+            if agent is None:
+                raise
+            logger.warning("%s failed", agent.name, exc_info=True)
+            raise AgentFailedError(f"the agent has failed: {error!r}") from error
 
     def _of(self, agent: Agent | None) -> Executor:
         if isinstance(agent, ProgramAgent):

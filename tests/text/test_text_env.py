@@ -219,7 +219,7 @@ def test_a_text_holds_the_table_and_the_legal_actions(game, num_players, memory)
     for player, text in play(env, 6):
         table = describe(game, env.aec.states, 0, player, MEMORY_MODES.index(memory))
         assert table in text
-        assert memory == "perfect" or "What the others have done" not in text
+        assert memory == "perfect" or "What has been done" not in text
         legal = {action: game.action_name(action) for action in env.aec.legal_actions()}
         *_, listed = text.rpartition("\n\n")
         lines = re.findall(r"^ *(\d+)  (.*?)(?: \(\d+ actions? of this kind\))?$", listed, re.M)
@@ -238,7 +238,7 @@ def test_what_the_others_have_done_since_is_told(game):
     told = 0
     for _ in range(200):
         player, text = env.get_observation()
-        paragraph = text.partition("What the others have done since:")[2].partition("\n\n")[0]
+        paragraph = text.partition("What has been done since:")[2].partition("\n\n")[0]
         lines = re.findall(r"^Player (\d): (.*)\.$", paragraph, re.M)
         flat = [(int(q), name) for q, line in lines for name in line.split("; ")]
         assert flat == news[player]
@@ -411,11 +411,11 @@ def test_every_piece_has_its_bound(game):
 
 def test_what_is_left_out_of_long_news_is_counted():
     few = [(1, ["draw", "discard"]), (2, ["knock"])]
-    head = "What the others have done since:"
-    assert text_prompt.news(few) == f"{head}\nPlayer 1: draw; discard.\nPlayer 2: knock."
-    assert text_prompt.news([]) == ""
+    head = "What has been done since:"
+    assert text_prompt.news(few, 0) == f"{head}\nPlayer 1: draw; discard.\nPlayer 2: knock."
+    assert text_prompt.news([], 0) == ""
     many = [(k % 3, [f"action {k}", "another"]) for k in range(10_000)]
-    text = text_prompt.news(many)
+    text = text_prompt.news(many, 3)
     assert text_prompt.MOST_NEWS - 200 < len(text) <= text_prompt.MOST_NEWS
     lines = text.splitlines()
     (left_out,) = re.fullmatch(
@@ -423,7 +423,7 @@ def test_what_is_left_out_of_long_news_is_counted():
     ).groups()
     assert int(left_out) + 2 * (len(lines) - 2) == 20_000
     assert lines[-1] == "Player 0: action 9999; another."
-    assert text_prompt.news([(1, ["x" * 10_000])]).endswith(
+    assert text_prompt.news([(1, ["x" * 10_000])], 0).endswith(
         "(the first 1 decision are left out here)"
     )
 

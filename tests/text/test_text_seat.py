@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import pickle
+import re
 
 import gymnasium
 import numpy as np
@@ -72,6 +73,13 @@ def test_the_games_are_those_of_the_single_seat(game, num_players, opponents, sk
                 break
 
 
+def told_in(text):
+    """Who did what, by a text's news; the first text's rules come before these."""
+    news = text.partition("What has been done since:\n")[2].partition("\n\n")[0]
+    lines = re.findall(r"^(You|Player \d): (.*)\.$", news, re.M)
+    return [(who, name) for who, names in lines for name in names.split("; ")]
+
+
 class Listener(FollowingAgent, Follower):
     """Plays the first legal action, and writes down what it is told."""
 
@@ -94,6 +102,37 @@ class Listener(FollowingAgent, Follower):
 
     def end(self, states, i, loser=None):
         self.told.append(("end", int(states["steps"][i]), loser))
+
+
+def forced_moves(game, num_players, seed):
+    """How many there are in a game of which the learner reads all that was done since their last
+    answer, and the rules first of all, though these moves are skipped."""
+    options = {"num_players": num_players, "seat": num_players - 1, "max_steps": 150}
+    skipping = TextSeatEnv(game.name, opponents=Listener(), skip_forced=True, **options)
+    words = TextSeatEnv(game.name, opponents=Listener(), **options)
+    text, info = words.reset(seed=seed)
+    shorter, fewer = skipping.reset(seed=seed)
+    is_over, is_first, since, forced = False, True, [], 0
+    while not is_over:
+        since += told_in(text)
+        if len(legal := info["legal_actions"]) > 1:
+            assert legal == fewer["legal_actions"]
+            assert told_in(shorter) == since
+            assert ("## How to answer" in shorter) == is_first
+            is_first, since = False, []
+            shorter, *_, fewer = skipping.step(f"[{legal[-1]}]")
+        else:
+            forced += 1
+            since.append(("You", legal[0]))
+        text, _, terminated, truncated, info = words.step(f"[{legal[-1]}]")
+        is_over = terminated or truncated
+    assert not fewer["legal_actions"]
+    return forced
+
+
+def test_of_skipped_moves_nothing_is_left_out():
+    tables = [table.values for table in TABLES]
+    assert sum(forced_moves(game, num_players, seed=0) for game, num_players in tables) > 20
 
 
 @few_games

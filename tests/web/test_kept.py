@@ -5,9 +5,10 @@ from __future__ import annotations
 import os
 
 import pytest
-from helpers import ALL_GAMES, EACH_GAME, FEW_GAMES
+from helpers import ALL_GAMES, EACH_GAME, FEW_GAMES, network_of
 from visitor import begin, talk, wanted
 
+from card_envs.agents.network import write_policy
 from card_envs.games import load_game
 from card_envs.web.agents import AgentMenu, policy_of_run
 
@@ -69,6 +70,57 @@ def test_what_was_not_kept_is_gone(visit, tmp_path, name):
     assert answer.status_code == 404
 
 
+def test_a_kept_game_waits_for_its_agents_and_for_room(visit, tmp_path):
+    """A page is refused for now (4503), and does not forget it as one that is gone (4404)."""
+    from starlette.websockets import WebSocketDisconnect
+
+    from card_envs.web.sessions import Limits
+
+    policies, kept = tmp_path / "policies", tmp_path / "kept"
+    policies.mkdir()
+    write_policy(policies / "mine.safetensors", network_of(GAME), GAME)
+    name = begin(
+        client := visit(kept=kept, policies=policies),
+        wanted(GAME, GAME.default_players - 1, "mine"),
+    )
+    with talk(client, name) as talking:
+        state = talking.turn(talking.hear("welcome")["state"])
+        talking.ask("look", "frame", step=state["steps"], eyes=0)
+    full = visit(kept=kept, policies=policies, limits=Limits(tables=1))
+    with talk(full, begin(full, wanted(GAME, None))) as other:
+        other.hear("welcome")
+        for client, reason in (
+            (visit(kept=kept), "the game is kept, but an agent that sits at it is not offered"),
+            (full, "there are 1 tables already"),
+        ):
+            with pytest.raises(WebSocketDisconnect) as closed, talk(client, name) as talking:
+                talking.hear("welcome")
+            assert (closed.value.code, closed.value.reason[: len(reason)]) == (4503, reason)
+    with talk(visit(kept=kept, policies=policies), name) as talking:
+        assert talking.hear("welcome")["state"]["steps"] == state["steps"]
+
+
+def test_pages_of_a_table_that_was_forgotten_and_restored_meet_at_one(visit, tmp_path, monkeypatch):
+    from starlette.websockets import WebSocketDisconnect
+
+    from card_envs.web.sessions import Tables
+
+    now = [0.0]
+    monkeypatch.setattr("card_envs.web.app.Tables", lambda limits: Tables(limits, lambda: now[0]))
+    client = visit(kept=tmp_path)
+    name = begin(client, wanted(GAME))
+    with talk(client, name) as old:
+        state = old.turn(old.hear("welcome")["state"])
+        old.ask("look", "frame", step=state["steps"], eyes=0)
+        now[0] = 1e6
+        with talk(client, name) as new:
+            new.hear("welcome")
+            with pytest.raises(WebSocketDisconnect) as closed:
+                old.ask("look", "frame", step=state["steps"], eyes=0)
+            assert closed.value.code == 1012  # the page tries again
+            assert new.ask("look", "frame", step=state["steps"], eyes=0)
+
+
 def test_only_the_newest_games_are_kept(visit, tmp_path):
     from card_envs.web.sessions import Limits
 
@@ -103,7 +155,15 @@ def test_the_policy_of_a_run_is_an_agent(tmp_path):
     for path in (shipped, shipped.with_suffix(".json")):
         (run / path.name).write_bytes(path.read_bytes())
     assert policy_of_run(run) == run / shipped.name
-    assert menu.make("run:group/demo", game).name == "run:group/demo"
+    first = menu.make("run:group/demo", game)
+    assert first.name == "run:group/demo"
+    assert menu.make("run:group/demo", game) is menu.adviser("run:group/demo", game) is first
+    os.utime(run / shipped.name, (1, 1))  # it was written anew
+    assert menu.make("run:group/demo", game) is menu.adviser("run:group/demo", game) is not first
+    (run / shipped.name).write_bytes(b"damaged")
+    with pytest.raises(ValueError, match=r"^the agent 'run:group/demo' cannot be loaded any more$"):
+        menu.make("run:group/demo", game)
+    (run / shipped.name).write_bytes(shipped.read_bytes())
     (tmp_path / "demo").symlink_to(run)
     for label in ("run:../demo", "run:", "run:/", "run:group//demo", f"run:{run}"):
         with pytest.raises(ValueError, match="no agent"):

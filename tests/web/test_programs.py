@@ -83,12 +83,38 @@ def test_all_tables_share_one_process():
 
 
 def test_a_program_that_fails_does_not_end_a_persons_game(visit):
+    """It is told that its decisions are made at random, and it advises nothing."""
     name = program("unknown words")
     client = visit(agents=[name])
-    table = begin(client, wanted(GAME, agent=name))
+    last = GAME.default_players - 1
+    table = begin(client, wanted(GAME, last, name, practice=True))
     with talk(client, table) as page:
-        state = page.turn(page.hear("welcome")["state"])
-        assert state["legal"] or state["is_over"]
+        state = page.hear("welcome")["state"]
+        while not state["legal"]:
+            state = page.hear("state")
+            assert "a random action was taken for cmd:" in page.hear("problem")["message"]
+        for _ in range(2):
+            problem = page.ask("hint", "problem", step=state["steps"], agent=name)
+            assert f"{name} loses the game: " in problem["message"]
+
+
+def test_an_agent_whose_code_fails_is_told(visit, tmp_path, monkeypatch):
+    (tmp_path / "failing.py").write_text(
+        "from card_envs.agents import Agent\n\n\n"
+        "class Failing(Agent):\n"
+        "    name = 'failing'\n\n"
+        "    def act(self, turn):\n"
+        "        return {}['no']\n\n\n"
+        "agent = Failing()\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    client = visit(agents=["failing:agent"])
+    table = begin(client, wanted(GAME, GAME.default_players - 1, "failing:agent"))
+    with talk(client, table) as page:
+        state = page.hear("welcome")["state"]
+        told = "the agent has failed: KeyError('no')"
+        assert page.hear("problem")["message"] == told
+        assert page.ask("look", "frame", step=state["steps"], eyes=0)
 
 
 def test_after_undo_a_program_is_told_the_game_anew(tmp_path):

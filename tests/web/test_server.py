@@ -390,6 +390,38 @@ def test_a_page_that_goes_while_agents_play_is_no_error(visit):
         assert page.hear("welcome")["state"]["legal"]
 
 
+def test_a_page_that_takes_no_message_is_cut_off(visit, monkeypatch):
+    """It is welcomed anew when it tries again; nobody waits for it twice."""
+    monkeypatch.setattr("card_envs.web.app._SLOW_PAGE", 0.05)
+    client = visit()
+    headers = [(b"host", HOST.encode()), (b"origin", ORIGIN["origin"].encode())]
+    last = GAME.default_players - 1
+    table = begin(client, wanted(GAME, seat=last))
+    came, told = ["connect"], []
+
+    async def receive():
+        if not came:
+            await anyio.sleep(60)
+        return {"type": f"websocket.{came.pop(0)}"}
+
+    async def send(message):
+        told.append(json.loads(message.get("text", "{}")).get("type", "accept"))
+        if told[-1] == "state":
+            await anyio.sleep(60)
+
+    path = f"/tables/{table}"
+    scope = {"type": "websocket", "path": path, "raw_path": path.encode(), "headers": headers}
+
+    async def look_on():
+        with anyio.fail_after(30):
+            await client.app({**scope, "query_string": b"", "root_path": ""}, receive, send)
+
+    anyio.run(look_on)
+    assert told == ["accept", "welcome", "state"]
+    with talk(client, table) as page:
+        assert page.turn(page.hear("welcome")["state"])["legal"]
+
+
 # ---------------------------------------------------------------------------------------------
 # Open tables, links and replays
 # ---------------------------------------------------------------------------------------------

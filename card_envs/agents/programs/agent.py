@@ -134,6 +134,7 @@ class ProgramAgent(FollowingAgent):
                 self._stop()
                 raise
             self._in_a_row = 0
+            self.reason = ""
             self._decisions += 1
             return action
 

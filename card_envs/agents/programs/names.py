@@ -10,6 +10,7 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 _PREFIX = "cmd"
+_MOST_MEMORY = 1 << 30  # MiB
 
 #: What a fault costs the program.
 ON_FAULT = ("lose", "random")
@@ -42,8 +43,8 @@ class Limits:
             value = getattr(self, key)
             if not 0.0 < value < math.inf:
                 raise ValueError(f"{key} must be a number greater than 0, got {value}")
-        if self.memory_mb < 0:
-            raise ValueError(f"memory_mb must be at least 0, got {self.memory_mb}")
+        if not 0 <= self.memory_mb <= _MOST_MEMORY:
+            raise ValueError(f"memory_mb must be from 0 to {_MOST_MEMORY}, got {self.memory_mb}")
         if self.on_fault not in ON_FAULT:
             raise ValueError(f"on_fault must be {' or '.join(ON_FAULT)}, got {self.on_fault!r}")
 
@@ -94,7 +95,8 @@ def _value(key: str, text: str) -> Any:
     try:
         return _KEYS[key](text)
     except ValueError:
-        raise ValueError(f"{key} must be a number, got {text!r}") from None
+        kind = "whole number" if _KEYS[key] is int else "number"
+        raise ValueError(f"{key} must be a {kind}, got {text!r}") from None
 
 
 def _check_program(name: str, program: str) -> None:

@@ -24,6 +24,7 @@ _KEPT_OF_ERRORS = 1 << 13
 _LAST_LINES = 20
 _MOST_OF_A_LINE = 500  # characters
 _MOST_ERRORS = 1 << 24  # bytes of standard error while one question waits for its answer
+_MOST_AT_ONCE = 3600.0  # seconds: systems do not wait for months
 _TO_END = 2.0  # seconds for a program to end by itself once its input is at its end
 _TO_BE_KILLED = 3.0  # seconds for its guards to end it, after which they are ended themselves
 
@@ -116,7 +117,7 @@ class Process:
                 left = until - time.monotonic()
                 if left <= 0.0:
                     raise ProgramFault(TOO_SLOW, f"it did not answer within {seconds:.3g} seconds")
-                for key, _ in self._selector.select(left):
+                for key, _ in self._selector.select(min(left, _MOST_AT_ONCE)):
                     if key.fd == self._in:
                         rest = rest[self._write(rest) :]
                         if not rest:

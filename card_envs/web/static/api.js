@@ -15,7 +15,7 @@ export async function ask(path, body = undefined) {
  * The talk with a table, which is taken up again after an interruption.
  *
  * `handlers` maps the types of messages to functions; "lost" tells of an interruption, "gone" of a
- * table that is no longer there.
+ * table that is no longer there, "full" of one that cannot be joined at present.
  */
 export class Talk {
   constructor(table, handlers) {
@@ -39,8 +39,9 @@ export class Talk {
 
   closed(event) {
     if (this.ended) return;
-    if (event.code === 4404 || event.code === 4503) {
-      this.handlers.gone(event.reason);
+    const refused = { 4404: "gone", 4503: "full" }[event.code];
+    if (refused) {
+      this.handlers[refused](event.reason);
       return;
     }
     this.handlers.lost();

@@ -53,7 +53,9 @@ export class TablePage {
       disputes: (message) => this.showDisputes(message),
       rounds: ({ starts }) => { this.rounds = starts; this.transport.draw(); this.transport.update(); },
       problem: ({ message }) => { this.isWaiting = false; this.asked = null; alertUser(message); this.drawAdvicePanel(null); this.refresh(); },
-      lost: () => alertUser("The connection was lost; trying again …"), gone: (reason) => this.gone(reason),
+      lost: () => alertUser("The connection was lost; trying again …"),
+      gone: (reason) => { remember(this.name, null); this.refused("This table is gone", reason); },
+      full: (reason) => this.refused("This table cannot be joined now", reason),
     });
   }
 
@@ -64,9 +66,8 @@ export class TablePage {
     clearTimeout(this.timer);
   }
 
-  gone(reason) {
-    remember(this.name, null);
-    this.parts.board.replaceChildren(h("div", { class: "panel" }, h("h2", {}, "This table is gone"), h("p", {}, `${capitalized(reason)}.`), h("p", {}, h("a", { href: "#" }, "Begin a new game"))));
+  refused(title, reason) {
+    this.parts.board.replaceChildren(h("div", { class: "panel" }, h("h2", {}, title), h("p", {}, `${capitalized(reason)}.`), h("p", {}, h("a", { href: "#" }, "Begin a new game"))));
   }
 
   // ------------------------------------------------------------------------------------------
