@@ -499,6 +499,7 @@ def test_wrong_arguments_of_play_are_named(game, capsys):
         (["--seed", "-1"], "seed must be"),
         (["--option", "reward"], "KEY=VALUE, got 'reward'"),
         (["--option", "max_steps=many"], "max_steps must be a whole number"),
+        (["--option", "max_steps=9", "max_steps=8"], "the option max_steps is given twice"),
         (["--option", "max_steps=0"], "max_steps must be"),
         (["--option", "memory=some"], "memory must be 'perfect' or 'none'"),
         (["--option", "colour=red"], "no option 'colour'; its options are reward, max_steps"),

@@ -514,15 +514,42 @@ def test_deviation_ratings_are_exact(seed):
 
 
 def test_similar_samples_take_few_linear_programs(monkeypatch):
-    """Intervals come from 50 samples; here the first agent is the best in nearly all of them."""
+    """Intervals come from 200 samples; here the first agent is the best in nearly all of them."""
     rng = np.random.default_rng(0)
-    drawn = np.array([0.3, 0.1, 0.0, 0.0])[:, None, None] + rng.choice([-0.5, 0.5], (4, 4, 100))
+    drawn = np.array([0.3, 0.1, 0.0, 0.0])[:, None, None] + rng.choice([-0.3, 0.3], (4, 4, 100))
     solve = Mock(wraps=scipy.optimize.linprog)
     monkeypatch.setattr(scipy.optimize, "linprog", solve)
     estimates = estimate_deviation_ratings(drawn - drawn.transpose(1, 0, 2), rng)
     assert [estimate.mean == 0.0 for estimate in estimates] == [True, False, False, False]
     assert all(estimate.low < estimate.mean < 0.0 for estimate in estimates[1:])
     assert solve.call_count <= 5
+
+
+@pytest.mark.parametrize(("ahead", "deals"), [(0.98, 20), (0.95, 5), (0.55, 50)])
+def test_intervals_of_deviation_ratings_hold(ahead, deals):
+    """Of two agents who are ahead of each other as often as given, over two seatings a deal: also
+    where in most samples all deals are alike, or it is not clear who is better."""
+    rng = np.random.default_rng(1)
+    held = 0
+    for _ in range(60):
+        payoff = np.where(rng.random((deals, 2)) < ahead, 1.0, -1.0).mean(axis=1)
+        payoffs = np.zeros((2, 2, deals))
+        payoffs[0, 1], payoffs[1, 0] = payoff, -payoff
+        weaker = estimate_deviation_ratings(payoffs, rng)[1]
+        held += weaker.low - 1e-9 <= 1.0 - 2.0 * ahead <= weaker.high + 1e-9
+        assert weaker.low < weaker.high
+    assert held >= 54
+
+
+def test_deviation_ratings_of_agents_that_play_alike():
+    """They are level on each deal, and taken for copies."""
+    payoffs = np.zeros((3, 3, 10))
+    payoffs[:2, 2], payoffs[2, :2] = 0.5, -0.5
+    payoffs[:2, 2, 0], payoffs[2, :2, 0] = 0.4, -0.4
+    first, second, third = estimate_deviation_ratings(payoffs, np.random.default_rng(1))
+    assert first == second == (0.0, 0.0, 0.0)
+    assert third.mean == pytest.approx(-0.49)
+    assert third.low < third.mean < third.high < 0.0
 
 
 def test_ten_copies_move_elo_and_no_deviation_rating():
@@ -807,6 +834,8 @@ def test_seeds_and_orders_of_deals_are_checked():
     for wrong in some:
         with pytest.raises(ValueError, match="seeds must be one or more whole numbers"):
             play_deals(SMALL, agents, wrong)
+    with pytest.raises(ValueError, match="seeds must be from 0 to "):
+        play_deals(SMALL, agents, seeds - 1)
     for orders in (np.zeros((40, 2), int), np.tile([0, 1], (39, 1)), np.tile([1, 2], (40, 1))):
         with pytest.raises(ValueError, match="orders must be a permutation of 0 to 1"):
             play_deals(SMALL, agents, seeds, orders=orders)
@@ -815,3 +844,9 @@ def test_seeds_and_orders_of_deals_are_checked():
     for values in (expected, expected[:0, 0, 0]):
         with pytest.raises(ValueError, match="at least 1 value"):
             estimate_mean(values)
+    for confidence in (0.0, 1.0, 95, float("nan")):
+        with pytest.raises(ValueError, match="confidence must be between 0 and 1"):
+            estimate_mean(np.zeros(5), confidence=confidence)
+    values = np.repeat([0.5, 1.0], 8)  # two results are as common as each other
+    mirrored = estimate_mean(-values)
+    assert estimate_mean(values)[1:] == pytest.approx((-mirrored.high, -mirrored.low))

@@ -140,6 +140,31 @@ def test_two_that_write_the_same_file_each_write_all_of_it(tmp_path):
     assert list(tmp_path.iterdir()) == [path]
 
 
+def test_a_new_file_replaces_none_that_has_come_to_be(tmp_path):
+    """Of two that begin together the second one is told where it has been written."""
+    path = tmp_path / "result.json"
+    with (
+        pytest.raises(FileExistsError, match="has been written meanwhile") as error,
+        files.open_output(path, is_new=True) as one,
+    ):
+        one.write(b"one")
+        with files.open_output(path, is_new=True) as other:
+            other.write(b"other")
+    assert path.read_bytes() == b"other"
+    (left,) = {*tmp_path.iterdir()} - {path}
+    assert str(left) in str(error.value)
+    assert left.read_bytes() == b"one"
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no full device")
+@pytest.mark.parametrize("argv", [EVALUATE, TOURNAMENT])
+def test_a_result_that_cannot_be_written_is_shown(argv, capsys):
+    assert main([*argv, "--json", "/dev/full"]) == 2
+    out, error = capsys.readouterr()
+    assert "random" in out
+    assert "No space left" in error
+
+
 def test_a_file_that_cannot_be_written_is_as_it_was(tmp_path, monkeypatch):
     path = tmp_path / "result.json"
     path.write_text("before")

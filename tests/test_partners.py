@@ -11,7 +11,7 @@ from helpers import ALL_GAMES
 from benchmarks import partners
 from benchmarks.tables.__main__ import main as show_tables
 from card_envs.agents import make_agent
-from card_envs.contract.agent import Agent
+from card_envs.contract.agent import FORFEIT, Agent, Follower, FollowingAgent
 from card_envs.contract.game import View
 from card_envs.evaluation import deal_seeds, estimate_mean, play_deals, play_with_partner
 from card_envs.evaluation.protocol import Pool, Protocol
@@ -55,6 +55,54 @@ def test_whoever_is_the_partner_plays_as_given_and_nobody_else(game):
     # All of them play alike, so it is the table of copies.
     copies = play_deals(game, ["heuristic"] * players, SEEDS)
     assert np.array_equal(played.standing, copies.standing)
+
+
+class Following(FollowingAgent, Follower):
+    """Plays the first legal action, or gives up, and notes of how many decisions it was told."""
+
+    def __init__(self, gives_up=False):
+        self.name, self.gives_up = "following", gives_up
+        self.begun = self.watched = self.ended = 0
+
+    def follow(self, options):
+        return self
+
+    def begin(self, states, i, players):
+        self.begun += 1
+
+    def watch(self, states, i, action):
+        self.watched += 1
+
+    def decide(self, turn):
+        return np.full(len(turn), FORFEIT) if self.gives_up else turn.action_mask.argmax(axis=1)
+
+    def end(self, states, i, loser=None):
+        self.ended += 1
+
+
+@pytest.mark.parametrize("game", GAMES)
+def test_partners_and_opponents_that_follow_their_games_are_told_of_them(game):
+    players = game.partners_from
+    partner, opponents = Following(), Following()
+    play_with_partner(game, "heuristic", partner, opponents, players, SEEDS)
+    assert partner.begun == partner.ended == opponents.begun == players * len(SEEDS)
+    assert partner.watched == opponents.watched > 100
+    same = Following()
+    played = play_with_partner(game, same, same, same, players, SEEDS)
+    expected = play_deals(game, [Following()] * players, SEEDS)
+    assert np.array_equal(played.standing, expected.standing)
+
+
+@pytest.mark.parametrize("game", GAMES)
+def test_a_partner_may_give_up(game):
+    """Whose seat it holds then loses, as at other tables; programs are reported."""
+    players = game.partners_from
+    played = play_with_partner(game, "heuristic", Following(True), "random", players, SEEDS)
+    lost = played.standing == -1.0
+    assert lost.sum(axis=-1).max() == 1
+    assert not lost[..., 0].any()
+    played = play_with_partner(game, "heuristic", "cmd:false", "heuristic", players, SEEDS)
+    assert [report.name for report in played.programs] == ["cmd:false"]
 
 
 @pytest.mark.parametrize("game", GAMES)

@@ -667,6 +667,7 @@ def test_wrong_videos_and_pictures(replay_file, tmp_path, capsys):
         (["--svg", svg, "--video", tmp_path / "game.gif"], "not allowed with argument"),
         (["--at", "1"], "--at is for --svg and --png"),
         (["--width", "480"], "--width is for --svg and --png"),
+        (["--theme", "light"], "--theme is for --svg, --png and --video"),
         (["--svg", svg, "--at", "8"], "--at must be from 1 to 7, which is the end, got 8"),
         (["--svg", svg, "--at", "1", "0"], "--at must be from 1 to 7, which is the end, got 0"),
         (["--svg", svg, "--width", "10"], "--width must be from 100 to 10000, got 10"),

@@ -71,12 +71,14 @@ def _run(args: argparse.Namespace) -> int:
         benchmark(game, args.agent, protocol, quick=args.quick, progress=True) for game in games
     ]
     data = claim(protocol, name_without_folders(args.agent, games[0]), args.quick, results)
-    if args.json:  # before anything that may fail, such as a terminal
-        write_json(args.json, data)
-    if args.plot:
-        plot_benchmark(data, args.plot)
     reports = merged(report for result in results for report in result.programs)
-    show_benchmark(data, reports)
+    try:
+        if args.json:
+            write_json(args.json, data)
+        if args.plot:
+            plot_benchmark(data, args.plot)
+    finally:  # what cannot be written is not lost
+        show_benchmark(data, reports)
     running.check_answers(reports)
     return 0
 

@@ -79,11 +79,13 @@ def _run_evaluate(args: argparse.Namespace) -> None:
     check_display()
     result = evaluate(game, args.agents, args.deals, args.seed, options, progress=True)
     data = result.to_json()
-    if args.json:  # before anything that may fail, such as a terminal
-        write_json(args.json, data)
-    if args.plot:
-        plot_evaluation(data, args.plot, f"{game.title}, {result.num_players} players")
-    show_evaluation(data)
+    try:
+        if args.json:
+            write_json(args.json, data)
+        if args.plot:
+            plot_evaluation(data, args.plot, f"{game.title}, {result.num_players} players")
+    finally:  # what cannot be written is not lost
+        show_evaluation(data)
     running.check_answers(result.programs)
 
 
@@ -95,9 +97,11 @@ def _run_tournament(args: argparse.Namespace) -> None:
         game, args.agents, args.players, args.deals, args.seed, options, progress=True
     )
     data = result.to_json()
-    if args.json:
-        write_json(args.json, data)
-    if args.plot:
-        plot_ratings(data, args.plot, f"{game.title}, {args.players} players")
-    show_tournament(data)
+    try:
+        if args.json:
+            write_json(args.json, data)
+        if args.plot:
+            plot_ratings(data, args.plot, f"{game.title}, {args.players} players")
+    finally:  # what cannot be written is not lost
+        show_tournament(data)
     running.check_answers(result.summary.programs)

@@ -90,7 +90,7 @@ def _run_record(args: argparse.Namespace) -> None:
 
     decisions = truncated = forfeited = 0
     with ExitStack() as stack:
-        file = None if args.out is None else stack.enter_context(open_output(args.out))
+        file = None if args.out is None else stack.enter_context(open_output(args.out, is_new=True))
         writer = None if minari is None else stack.enter_context(minari)
         for games in _with_progress(recording):
             decisions += int(games.decisions.sum())
@@ -100,6 +100,8 @@ def _run_record(args: argparse.Namespace) -> None:
                 file.writelines(f"{replay.to_json()}\n".encode() for replay in games.replays())
             if writer is not None:
                 writer.add(games)
+        if writer is None and forfeited == recording.games:
+            raise ValueError("nothing was written: a program forfeited all games")
     # The file itself may be the standard output.
     about = f"{counted(recording.games - forfeited, 'game')} of {game.name}, {decisions} decisions"
     if truncated:

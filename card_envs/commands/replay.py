@@ -70,7 +70,7 @@ def add_replay(subparsers: Any) -> None:
         "--width", type=int, metavar="W", help="for --svg and --png: pixels (default: 960)"
     )
     parser.add_argument(
-        "--theme", choices=THEMES, default=THEMES[0], help="for print: light (default: dark)"
+        "--theme", choices=THEMES, help="of a picture or video; for print: light (default: dark)"
     )
     parser.add_argument(
         "--perspective",
@@ -88,6 +88,9 @@ def _run_replay(args: argparse.Namespace) -> None:
     for name in ("at", "width"):
         if getattr(args, name) and not path:
             raise ValueError(f"--{name} is for --svg and --png")
+    if args.theme and not (path or args.video):
+        raise ValueError("--theme is for --svg, --png and --video")
+    args.theme = args.theme or THEMES[0]
     if args.width is not None and not 100 <= args.width <= 10_000:
         raise ValueError(f"--width must be from 100 to 10000, got {args.width}")
     perspective = int(args.perspective) if str(args.perspective).isdecimal() else args.perspective

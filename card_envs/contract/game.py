@@ -280,6 +280,8 @@ class Game:
             key, separator, value = text.partition("=")
             if not separator:
                 raise ValueError(f"an option is given as KEY=VALUE, got {text!r}")
+            if key in options:
+                raise ValueError(f"the option {key} is given twice")
             options[key] = known[key].parse(value) if key in known else value
         self.split_options(options)
         return options

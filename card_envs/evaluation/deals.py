@@ -135,6 +135,8 @@ def play_deals(
         raise ValueError(
             f"seeds must be one or more whole numbers (deals,), got {seeds.dtype} {seeds.shape}"
         )
+    if seeds.min() < 0:
+        raise ValueError(f"seeds must be from 0 to 2**64 - 1, got {seeds.min()}")
     seeds = seeds.astype(np.uint64)
     orders = np.tile(np.arange(n), (len(seeds), 1)) if orders is None else np.asarray(orders)
     if orders.shape != (len(seeds), n) or (np.sort(orders, axis=1) != np.arange(n)).any():

@@ -11,15 +11,17 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from card_envs.evaluation.statistics import FEWEST_VALUES, MeanEstimate, student
+from card_envs.evaluation.statistics import FEWEST_VALUES, MeanEstimate, estimate_mean
 from card_envs.utils.extras import import_extra
 
 # What the solver's numbers may be off by: less than results of thousands of deals differ.
 _TOLERANCE = 1e-9
 # What shares and payoffs must differ from 0 by for a mixture to be known as the only best one.
 _CLEAR = 1e-6
-# Enough for a standard error.
-_BOOTSTRAPS = 50
+# How far 95% of a normal distribution reach, in standard deviations.
+_NORMAL = 1.959964
+# Enough for the ends of an interval.
+_SAMPLES = 200
 
 
 def deviation_ratings(payoffs: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -111,13 +113,16 @@ def _ratings_against(
 def estimate_deviation_ratings(
     payoffs: NDArray[np.float64], rng: np.random.Generator
 ) -> list[MeanEstimate] | None:
-    """Deviation ratings with 95% intervals: Student's t, with the standard errors of a bootstrap
-    over deals.
+    """Deviation ratings with 95% intervals.
+
+    The payoff of each pair is drawn many times as its own interval has it (:func:`estimate_mean`),
+    the pairs together as they vary over the deals; an interval holds the middle 95% of the ratings.
+    Two agents that are level on every deal are taken for copies.
 
     Args:
-        payoffs: float64 (agents, agents, deals), see :func:`deviation_ratings`, of each deal; NaN
-            where two agents did not meet.
-        rng: The generator of the bootstrap's samples.
+        payoffs: float64 (agents, agents, deals), see :func:`deviation_ratings`, of each deal, from
+            -1 to 1; NaN where two agents did not meet.
+        rng: The generator of the draws.
 
     Returns:
         An estimate of each agent, without an interval below 5 deals; None if two agents did not
@@ -125,17 +130,29 @@ def estimate_deviation_ratings(
     """
     if np.isnan(payoffs).any():
         return None
-    deals = payoffs.shape[-1]
+    count, _, deals = payoffs.shape
     mixtures: list[NDArray[np.bool_]] = []
-    ratings = _ratings(payoffs.mean(axis=-1), mixtures).tolist()
+    ratings = _ratings(payoffs.mean(axis=-1), mixtures)
     if deals < FEWEST_VALUES:
-        return [MeanEstimate(rating, None, None) for rating in ratings]
-    samples = [
-        _ratings(payoffs[..., rng.integers(deals, size=deals)].mean(axis=-1), mixtures)
-        for _ in range(_BOOTSTRAPS)
-    ]
-    half = student(deals - 1) * (deals / (deals - 1)) ** 0.5 * np.std(samples, axis=0, ddof=1)
+        return [MeanEstimate(rating, None, None) for rating in ratings.tolist()]
+    pairs = np.triu_indices(count, 1)
+    values = payoffs[pairs]
+    intervals = np.array([estimate_mean(of_pair).interval for of_pair in values], float)
+    ends = np.where((values == 0.0).all(axis=1, keepdims=True), 0.0, intervals)
+    off = values - values.mean(axis=1, keepdims=True)
+    spread = np.sqrt((off**2).sum(axis=1))
+    varies = spread > _TOLERANCE
+    off[varies] /= spread[varies, None]
+    samples = []
+    for _ in range(_SAMPLES):
+        # Each is standard normal; where no deal differs from another, independent of all else.
+        drawn = np.where(varies, off @ rng.standard_normal(deals), rng.standard_normal(len(values)))
+        sample = np.zeros((count, count))
+        sample[pairs] = (ends.sum(axis=1) + np.diff(ends)[:, 0] * drawn / _NORMAL) / 2.0
+        sample = np.clip(sample, -1.0, 1.0)
+        samples.append(_ratings(sample - sample.T, mixtures))
+    low, high = np.quantile(samples, (0.025, 0.975), axis=0)
     return [
-        MeanEstimate(rating, max(-1.0, rating - h), min(0.0, rating + h))
-        for rating, h in zip(ratings, half.tolist(), strict=True)
+        MeanEstimate(rating, min(least, rating), max(most, rating))
+        for rating, least, most in zip(ratings.tolist(), low.tolist(), high.tolist(), strict=True)
     ]

@@ -28,6 +28,7 @@ _DIGITS = 9
 # than 93%; with more, some are more than 10% wider than Student's t where that holds.
 _WEIGHT = 4.0
 _FEW = 14.0
+_LEVEL = 1e-9
 _REACH = 12.0
 
 
@@ -72,13 +73,16 @@ def estimate_mean(
             held by all of their intervals at once, ``1 - 0.05 / k``.
 
     Raises:
-        ValueError: The values are not a row of at least 1, or outside the bounds.
+        ValueError: The values are not a row of at least 1, or outside the bounds, or the
+            confidence is not between 0 and 1.
         MissingExtraError: scipy is not installed.
     """
     import_extra("scipy.stats", "evaluation")
     least, most = bounds
     if values.ndim != 1 or not len(values):
         raise ValueError(f"at least 1 value (N,) is needed, got the shape {values.shape}")
+    if not 0.0 < confidence < 1.0:
+        raise ValueError(f"confidence must be between 0 and 1, got {confidence}")
     rounded = np.round(values, _DIGITS)
     if not (least <= rounded.min() and rounded.max() <= most):  # nan, too
         raise ValueError(
@@ -91,7 +95,8 @@ def estimate_mean(
         return MeanEstimate(mean, None, None)
     distinct, counts = np.unique(rounded, return_counts=True)
     modes = distinct[counts == counts.max()]
-    middle = float(modes[np.abs(modes - mean).argmin()])  # so that mirrored values are alike
+    apart = np.abs(modes - mean)
+    middle = float(modes[apart <= apart.min() + _LEVEL].mean())  # so that mirrored values are alike
     different = count - int(counts.max())
     weight, reach = 1.0, most - least
     if different:

@@ -283,11 +283,13 @@ def summarize(
 
     Args:
         names: The agents' names.
-        tables: The agents in each table's seats, as indices of ``names``.
+        tables: The agents in each table's seats, as indices of ``names``; at every size, every two
+            agents meet at one of them.
         played: The results of each table, of the same deals.
         seed: The seed of the bootstrap.
 
     Raises:
+        ValueError: Two agents do not meet at a size.
         MissingExtraError: scipy or threadpoolctl is not installed.
     """
     count = len(names)
@@ -298,11 +300,15 @@ def summarize(
     for k, players in enumerate(sizes):
         own = [n for n, table in enumerate(tables) if len(table) == players]
         results = [_of_agents(count, tables[n], played[n]) for n in own]
-        # nan where an agent is not at a table, or two do not meet there
+        # nan where an agent is not at a table
         ranks[k] = np.nanmean([rank for rank, _ in results], axis=0)
         wins[k] = np.nanmean([win for _, win in results], axis=0)
         standings = [(tables[n], played[n].standing) for n in own]
         ahead[k] = _ahead(count, deals, standings)
+        apart = np.argwhere(np.isnan(ahead[k]).any(axis=-1))
+        if len(apart):
+            first, second = (names[index] for index in apart[0])
+            raise ValueError(f"{first} and {second} meet at no table of {players}")
         duels[k] = _ahead(count, deals, [pair for pair in standings if len({*pair[0]}) == 2])
     met = (1.0 + ahead.mean(axis=0)) / 2.0
     rankings = Rankings(count, [(t, p.standing) for t, p in zip(tables, played, strict=True)])
@@ -374,13 +380,11 @@ def _ahead(
 
 def _intervals(met: NDArray[np.float64]) -> NDArray[np.float64] | None:
     """The 95% intervals of how often agents are ahead of each other, from each deal's share (count,
-    count, deals); NaN where two did not meet, None if there are too few deals."""
+    count, deals); None if there are too few deals."""
     count, _, deals = met.shape
     if deals < FEWEST_VALUES:
         return None
-    ends = np.full((count, count, 2), np.nan)
-    ends[np.diag_indices(count)] = 0.5
+    ends = np.full((count, count, 2), 0.5)
     for a, b in permutations(range(count), 2):
-        if not np.isnan(met[a, b]).any():
-            ends[a, b] = estimate_mean(met[a, b], WIN_BOUNDS).interval
+        ends[a, b] = estimate_mean(met[a, b], WIN_BOUNDS).interval
     return ends

@@ -99,7 +99,7 @@ def _open_at_once(path: str, flags: int) -> int:
 
 
 @contextmanager
-def replacement(path: str | Path) -> Iterator[Path]:
+def replacement(path: str | Path, *, is_new: bool = False) -> Iterator[Path]:
     """A path beside a file's: what is written there replaces the file at the end of the block.
 
     If the block fails, the old file is still there and nothing else. Symbolic links are followed,
@@ -107,26 +107,34 @@ def replacement(path: str | Path) -> Iterator[Path]:
 
     Args:
         path: The file; its folder is made if needed.
+        is_new: Whether it must not be there yet.
 
     Yields:
         The new file's path, with the same ending.
 
     Raises:
         OSError: The file cannot be replaced.
+        FileExistsError: The file has come to be; what was written stays beside it.
     """
     path = followed(path)
     path.parent.mkdir(parents=True, exist_ok=True)
     new = path_beside(path)
     try:
         yield new
-        new.replace(path)
+        is_taken = is_new and path.exists()
+        if not is_taken:
+            new.replace(path)
     except BaseException:
         new.unlink(missing_ok=True)
         raise
+    if is_taken:
+        raise FileExistsError(f"{path} has been written meanwhile; what was to go there is {new}")
 
 
 @contextmanager
-def open_output(path: str | Path, *, sync: bool = False) -> Iterator[IO[bytes]]:
+def open_output(
+    path: str | Path, *, sync: bool = False, is_new: bool = False
+) -> Iterator[IO[bytes]]:
     """Open a file that appears, or replaces the old one, once all of it is written.
 
     If that fails, or the program is interrupted, the old file is still there and nothing else.
@@ -136,6 +144,7 @@ def open_output(path: str | Path, *, sync: bool = False) -> Iterator[IO[bytes]]:
         path: The file; its folder is made if needed.
         sync: Whether it is on the disk before it replaces the old one: a crash of the machine then
             loses neither.
+        is_new: As for :func:`replacement`.
 
     Yields:
         The file, open for writing bytes.
@@ -148,7 +157,7 @@ def open_output(path: str | Path, *, sync: bool = False) -> Iterator[IO[bytes]]:
         with path.open("wb") as file:
             yield file
         return
-    with replacement(path) as new, new.open("wb") as file:
+    with replacement(path, is_new=is_new) as new, new.open("wb") as file:
         yield file
         if sync:
             file.flush()

@@ -273,8 +273,9 @@ wrong_names = pytest.mark.parametrize(
         ("cmd,seconds=0:true", "seconds must be a number greater than 0, got 0.0"),
         ("cmd,game_seconds=nan:true", "game_seconds must be a number greater than 0, got nan"),
         ("cmd,start_seconds=inf:true", "start_seconds must be a number greater than 0"),
-        ("cmd,memory_mb=1.5:true", "memory_mb must be a number, got '1.5'"),
-        ("cmd,memory_mb=-1:true", "memory_mb must be at least 0"),
+        ("cmd,memory_mb=1e3:true", "memory_mb must be a whole number, got '1e3'"),
+        ("cmd,memory_mb=-1:true", "memory_mb must be from 0 to 1073741824, got -1"),
+        ("cmd,memory_mb=99999999999999:true", "memory_mb must be from 0 to 1073741824"),
         ("cmd,on_fault=win:true", "on_fault must be lose or random, got 'win'"),
     ],
 )
