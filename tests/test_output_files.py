@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
@@ -143,13 +144,12 @@ def test_two_that_write_the_same_file_each_write_all_of_it(tmp_path):
 def test_a_new_file_replaces_none_that_has_come_to_be(tmp_path):
     """Of two that begin together the second one is told where it has been written."""
     path = tmp_path / "result.json"
-    with (
-        pytest.raises(FileExistsError, match="has been written meanwhile") as error,
-        files.open_output(path, is_new=True) as one,
-    ):
-        one.write(b"one")
-        with files.open_output(path, is_new=True) as other:
-            other.write(b"other")
+    with ExitStack() as second:
+        second.enter_context(files.open_output(path, is_new=True)).write(b"one")
+        with files.open_output(path, is_new=True) as first:
+            first.write(b"other")
+        with pytest.raises(FileExistsError, match="has been written meanwhile") as error:
+            second.close()
     assert path.read_bytes() == b"other"
     (left,) = {*tmp_path.iterdir()} - {path}
     assert str(left) in str(error.value)

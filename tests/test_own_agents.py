@@ -584,6 +584,33 @@ def test_recurrent_modules_and_those_that_do_not_fit(tmp_path):
 
 
 @needs_training
+def test_a_model_that_is_more_than_its_layers_is_refused(tmp_path):
+    """A safetensors file would silently hold another policy."""
+    import gymnasium
+    from sb3_contrib import MaskablePPO
+    from stable_baselines3.common.torch_layers import BaseFeaturesExtractor
+    from torch import nn
+
+    class Negated(nn.Sequential):
+        def forward(self, x):
+            return -super().forward(x)
+
+    class Flipped(BaseFeaturesExtractor):
+        def __init__(self, observation_space):
+            super().__init__(observation_space, D)
+
+        def forward(self, x):
+            return x.flip(1)
+
+    env = gymnasium.make(GAME.gymnasium_id).unwrapped
+    own = MaskablePPO("MlpPolicy", env, policy_kwargs={"features_extractor_class": Flipped})
+    for model in (Negated(nn.Linear(D, A)), nn.Sequential(nn.Flatten(0), nn.Linear(D, A)), own):
+        with pytest.raises(ValueError, match=r"to a file that ends in \.onnx"):
+            card_envs.export_policy(model, GAME, tmp_path / "model.safetensors")
+    assert not list(tmp_path.iterdir())
+
+
+@needs_training
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", ["masked", "dict", "units", "normalized", "dqn", "recurrent"])
 def test_models_of_stable_baselines(kind, tmp_path):

@@ -94,6 +94,7 @@ def _network_of(module: nn.Module) -> Network:
     """A module as a network of NumPy arrays, which are copies."""
     steps: list[Any] = [*_steps(module)]
     linear, between = steps[::2], steps[1::2]
+    other = "any other model can be written to a file that ends in .onnx"
     kinds = {type(step) for step in between}
     if (
         not all(isinstance(step, nn.Linear) and step.bias is not None for step in linear)
@@ -103,15 +104,24 @@ def _network_of(module: nn.Module) -> Network:
     ):
         raise ValueError(
             "a safetensors file holds linear layers with biases, and ReLU or Tanh alone between "
-            "them; any other model can be written to a file that ends in .onnx"
+            f"them; {other}"
         )
     arrays = [
         [x.detach().cpu().numpy().astype(np.float32) for x in (step.weight, step.bias)]
         for step in linear
     ]
-    return Network(
+    network = Network(
         [(weight, bias) for weight, bias in arrays], "tanh" if nn.Tanh in kinds else "relu"
     )
+    # A subclass of torch's classes may compute something else.
+    seen = np.random.default_rng(0).random((16, linear[0].in_features), np.float32)
+    try:
+        with torch.no_grad():
+            logits = copy.deepcopy(module).cpu().float().eval()(torch.from_numpy(seen))
+        np.testing.assert_allclose(logits, network.logits(seen), rtol=1e-3, atol=1e-3)
+    except (AssertionError, RuntimeError):
+        raise ValueError(f"the model computes something else than its layers; {other}") from None
+    return network
 
 
 def _steps(module: nn.Module) -> Iterator[nn.Module]:
@@ -207,7 +217,7 @@ class _Sb3Policy(nn.Module):
         #: Whether the head is all there is to it.
         self.is_head = (
             self._normalize is None and not (self._has_mask or self.states) and self._high is None
-        ) and not [*self.extractor.parameters()]
+        ) and type(self.extractor).__name__ == "FlattenExtractor"
 
     def forward(
         self, observation: Any, action_mask: Any, hidden: Any = None, cell: Any = None

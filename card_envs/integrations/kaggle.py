@@ -11,7 +11,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from card_envs.contract.game import Game
-from card_envs.engine.seeds import check_seed
+from card_envs.engine.seeds import check_given_seed, check_seed
 from card_envs.games import load_game as load_card_game
 from card_envs.integrations.openspiel import CardGame
 from card_envs.integrations.openspiel_state import CardState
@@ -31,6 +31,7 @@ pyspiel: Any = import_extra("pyspiel", "kaggle")
 
 # Any game of OpenSpiel there: what all of them share is taken from it.
 _MODEL = "open_spiel_tic_tac_toe"
+_MOST_SEED = 2**31 - 1  # whole numbers among OpenSpiel's parameters are of 32 bits
 
 
 class _State(CardState):
@@ -67,7 +68,7 @@ def make_env(
     Args:
         game: The game's id or versioned name.
         num_players: Number of players; None: the game's default.
-        configuration: Kaggle's, such as ``{"seed": 42}``: the deal's seed.
+        configuration: Kaggle's, such as ``{"seed": 42}``: the deal's seed, from 0 to 2**31 - 1.
         **options: The game's options.
 
     Raises:
@@ -75,6 +76,9 @@ def make_env(
     """
     card_game = load_card_game(game)
     checked = card_game.check_options(options, ("num_players", "configuration"))
+    seed = (configuration or {}).get("seed")
+    if seed is not None and not 0 <= check_given_seed(seed) <= _MOST_SEED:
+        raise ValueError(f"seed must be from 0 to {_MOST_SEED} here, got {seed}")
     first = _registered(card_game, card_game.check_num_players(num_players), tuple(checked.items()))
     name = first.get_type().short_name
     specification = copy.deepcopy(environments[_MODEL]["specification"])
@@ -104,15 +108,28 @@ def _registered(game: Game, num_players: int, options: tuple[tuple[str, Any], ..
         """What OpenSpiel makes from the name."""
 
         def __init__(self, parameters: Mapping[str, int]) -> None:
-            seed = check_seed(parameters.get("seed", 0))
-            super().__init__(game, num_players, dict(options), None, seed, registered_as)
+            self._seed = check_seed(parameters.get("seed", 0))
+            of_deal = [self._seed], self._seed, registered_as
+            super().__init__(game, num_players, dict(options), *of_deal)
 
         def new_initial_state(self) -> _State:
             return _State(self)
 
+        def __reduce__(self) -> tuple[Any, ...]:
+            return _restored, (game, num_players, options, self._seed)
+
     first = RegisteredGame({})
     pyspiel.register_game(first.get_type(), RegisteredGame)
     return first
+
+
+def _restored(
+    game: Game, num_players: int, options: tuple[tuple[str, Any], ...], seed: int
+) -> CardGame:
+    """A copy of a registered game."""
+    made: Any = type(_registered(game, num_players, options))
+    restored: CardGame = made({"seed": seed})
+    return restored
 
 
 class CardHarness:

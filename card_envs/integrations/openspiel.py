@@ -51,6 +51,8 @@ def load_game(
     checked = card_game.check_options(options, ("num_players", "deals", "seed"))
     seeds = None
     if deals is not None:
+        if not isinstance(deals, Iterable):
+            raise TypeError(f"deals must be None or the seeds of deals, got {deals!r}")
         seeds = [check_seed(deal) for deal in deals]
         if not seeds:
             raise ValueError("deals must be None or the seeds of one deal or more, got none")

@@ -37,6 +37,8 @@ class CardMultiAgentEnv(MultiAgentEnv):  # type: ignore[misc]
 
     Rewards go to all agents in the step that pays them; RLlib adds up what an agent is paid until
     its next observation. An illegal action ends the game, -1 for the offender and 0 for the others.
+    A game that is truncated has paid its standing with ``reward="rank"`` and ``"win"``: it is said
+    to be terminated then, since RLlib would add the value of going on.
 
     Args:
         config: ``{"game": …}``, the game's id or versioned name, and options of ``card_envs.make``
@@ -58,7 +60,17 @@ class CardMultiAgentEnv(MultiAgentEnv):  # type: ignore[misc]
             a: spaces.Dict(_with_rllib_keys(self.env.observation_space(a))) for a in self.agents
         }
         self.action_spaces = {a: self.env.action_space(a) for a in self.agents}
+        self._pays_standing = self.env.options["reward"] != "score"
+        self.render_mode = self.env.render_mode
         super().__init__()
+
+    def render(self) -> Any:
+        """As the AEC environment renders."""
+        return self.env.render()
+
+    def close(self) -> None:
+        """Close the window, if there is one."""
+        self.env.close()
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
@@ -89,6 +101,8 @@ class CardMultiAgentEnv(MultiAgentEnv):  # type: ignore[misc]
         # An illegal action does both, which RLlib knows no case of.
         truncated = self.env.truncations[agent] and not terminated
         over = terminated or truncated
+        if truncated and self._pays_standing:
+            terminated, truncated = True, False
         observers = self.possible_agents if over else [self.env.agent_selection]
         everybody = [*self.possible_agents, "__all__"]
         return (
@@ -126,7 +140,7 @@ def register_game(game: str) -> str:
 
 
 def policy_function(module: Any) -> PolicyFunction:
-    """A trained module as an agent: the most probable action, wherever an agent is expected.
+    """A trained module as an agent: the most probable legal action, wherever one is expected.
 
     Args:
         module: A torch ``RLModule`` that observes as :class:`CardMultiAgentEnv` does, such as
@@ -154,5 +168,6 @@ class _MostProbable:
         with torch.no_grad():
             batch = {key: torch.from_numpy(array) for key, array in seen.items()}
             outputs = self._module.forward_inference({"obs": batch})
-        actions: NDArray[np.int64] = outputs["action_dist_inputs"].argmax(dim=1).numpy()
+        logits = outputs["action_dist_inputs"].cpu().numpy()
+        actions: NDArray[np.int64] = np.where(action_mask, logits, -np.inf).argmax(axis=1)
         return actions

@@ -50,9 +50,14 @@ def as_agent(
             environment, and written if it has none.
 
     Raises:
-        TypeError: The model cannot choose among discrete actions.
+        TypeError: The model cannot choose among discrete actions, or remembers its games.
     """
     policy: Any = model.policy
+    if hasattr(policy, "lstm_actor"):
+        raise TypeError(
+            f"a model that remembers its games, such as {type(model).__name__}, is an agent as a "
+            "file that export_policy writes, which ends in .onnx"
+        )
     can_choose = _takes_masks(model) or any(
         hasattr(policy, name) for name in ("q_net", "get_distribution")
     )
@@ -159,6 +164,7 @@ class DealsEvalCallback(EventCallback):
         self.eval_freq = check_whole_number("eval_freq", eval_freq, 1)
         self.best_model_save_path = best_model_save_path
         self.last_mean_reward = self.best_mean_reward = -np.inf
+        self._game = card_game
         self._table = (game, opponents, deals, seed, options)
         self._view = given_view(memory, features)
         View(**self._view)  # checked now, not at the first evaluation
@@ -167,6 +173,16 @@ class DealsEvalCallback(EventCallback):
             callback_on_new_best.parent = self
 
     def _init_callback(self) -> None:
+        as_agent(self.model, "model", **self._view)
+        seen: Any = self.model.observation_space
+        chosen: Any = self.model.action_space
+        seen = seen["observation"] if isinstance(seen, spaces.Dict) else seen
+        sizes = (*seen.shape, chosen.n)
+        if sizes != (self._game.fields.size, self._game.num_actions):
+            raise ValueError(
+                f"a model for {self._game.id} has observations ({self._game.fields.size},), not "
+                f"stacked, and {self._game.num_actions} actions, got {seen.shape} and {sizes[-1]}"
+            )
         if self.best_model_save_path is not None:
             os.makedirs(self.best_model_save_path, exist_ok=True)
         if self.callback_on_new_best is not None:

@@ -51,7 +51,8 @@ def make_env(game: str, **options: Any) -> PettingZooWrapper:
     - ``"action"``: int64 (P,);
     - ``"reward"``: float32 (P, 1), and ``"done"``, ``"terminated"``, ``"truncated"``: bool (P, 1).
 
-    Random actions (``rand_action``, a rollout without a policy) are legal. When a game is over,
+    Random actions (``rand_action``, a rollout without a policy) are legal, but not those of
+    ``SerialEnv`` and ``ParallelEnv``, which sample without the masks. When a game is over,
     the agent selected has no legal actions: the last ``("next", "players", "action_mask")`` of a
     game must not reach a distribution.
 
@@ -65,6 +66,7 @@ def make_env(game: str, **options: Any) -> PettingZooWrapper:
     Raises:
         ValueError, TypeError: An argument is wrong; the message says what is allowed.
     """
+    _refuse(options, "mask")
     env = CardEnv(game, **options)
     with warnings.catch_warnings():
         # TorchRL warns of every version of PettingZoo but 1.24.3.
@@ -84,7 +86,8 @@ def make_single_seat_env(game: str, num_envs: int | None = None, **options: Any)
     - ``"reward"``: float32 (*B, 1), and ``"done"``, ``"terminated"``, ``"truncated"``: bool
       (*B, 1).
 
-    Random actions are legal. Games are reset one by one, when they end, by TorchRL.
+    Random actions are legal, but for ``SerialEnv`` and ``ParallelEnv``, see :func:`make_env`: give
+    ``num_envs`` instead. Games are reset one by one, when they end, by TorchRL.
 
     Args:
         game: An id of ``card_envs.GAMES``, or a versioned name.
@@ -99,6 +102,7 @@ def make_single_seat_env(game: str, num_envs: int | None = None, **options: Any)
     Raises:
         ValueError, TypeError: An argument is wrong; the message says what is allowed.
     """
+    _refuse(options, "mask", "autoreset_mode")
     env: SingleSeatEnv | SingleSeatVectorEnv
     if num_envs is None:
         env = SingleSeatEnv(game, mask="observation", **options)
@@ -114,3 +118,9 @@ def make_single_seat_env(game: str, num_envs: int | None = None, **options: Any)
             ActionMask(),
         ),
     )
+
+
+def _refuse(options: dict[str, Any], *names: str) -> None:
+    for name in names:
+        if name in options:
+            raise ValueError(f"{name} is not taken here: TorchRL needs one of its values")

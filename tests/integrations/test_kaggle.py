@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import copy
 import importlib
 import os
+import pickle
 import subprocess
 import sys
 
@@ -84,6 +86,28 @@ def test_the_seed_of_the_configuration_is_the_deal():
     assert first(3) == first(3) != first(4)
 
 
+def test_an_environment_deals_the_cards_of_its_seed_in_every_game():
+    env = make_env(GAME.id, configuration={"seed": 42}, **OPTIONS)
+    deals = []
+    for _ in range(2):
+        begin(env)
+        deals.append([seat.observation.observationString for seat in env.state])
+    assert deals[0] == deals[1]
+
+
+def test_copies_of_its_games_hide_what_they_must():
+    env = make_env(GAME.id, configuration={"seed": 42}, **OPTIONS)
+    begin(env)
+    game, state = env.os_game, env.os_state
+    for made in (copy.copy(game), copy.deepcopy(game), pickle.loads(pickle.dumps(game))):
+        assert type(made) is type(game)
+        assert made.get_parameters() == game.get_parameters()
+        assert made.new_initial_state().hides_state_from_agents()
+    for made in (state.clone(), pickle.loads(pickle.dumps(state))):
+        assert made.hides_state_from_agents()
+        assert made.observation_string(0) == state.observation_string(0)
+
+
 def test_table_sizes_and_options_do_not_mix():
     three = make_env(GAME.id, num_players=3, configuration={"seed": 1}, **OPTIONS)
     two = make_env(GAME.id, num_players=2, configuration={"seed": 1}, **OPTIONS)
@@ -159,6 +183,9 @@ def test_models_play_whole_games(monkeypatch):
         ({"num_players": 99}, ValueError, "num_players"),
         ({"no_such_option": 1}, TypeError, "no_such_option"),
         ({"reward": "gold"}, ValueError, "reward"),
+        ({"configuration": {"seed": 2**31}}, ValueError, "seed must be from 0 to 2147483647"),
+        ({"configuration": {"seed": -1}}, ValueError, "seed must be"),
+        ({"configuration": {"seed": 1.5}}, TypeError, "seed must be"),
     ],
 )
 def test_bad_input_is_refused(arguments, error, message):

@@ -13,6 +13,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import ray
+import torch
 from helpers import ALL_GAMES
 from integrations.learners import check_learner
 from integrations.pages import run_page
@@ -133,12 +134,33 @@ def test_agents_observe_in_their_turns_and_get_all_that_they_are_paid(game, opti
             for name, reward in aec.rewards.items():
                 paid[name] += reward
         assert set(observations) == set(env.possible_agents)
-        assert (terminated, truncated) == (
-            {**aec.terminations, "__all__": not aec.truncations[agent]},
-            {**aec.truncations, "__all__": aec.truncations[agent]},
-        )
+        # What has paid its standing is not bootstrapped.
+        is_cut = aec.truncations[agent] and aec.options["reward"] == "score"
+        everybody = [*aec.possible_agents, "__all__"]
+        assert terminated == dict.fromkeys(everybody, not is_cut)
+        assert truncated == dict.fromkeys(everybody, is_cut)
         returns = {name: own.get_return() for name, own in episode.agent_episodes.items()}
         assert returns == pytest.approx({name: paid[name] for name in movers})
+
+
+def test_it_renders_and_closes():
+    env = CardMultiAgentEnv({"game": GAME.id, "render_mode": "ansi"})
+    env.reset(seed=1)
+    assert env.render_mode == "ansi"
+    assert GAME.title in env.render()
+    env.close()
+
+
+def test_a_module_that_masks_nothing_plays_the_best_legal_action():
+    class Unmasked:
+        def forward_inference(self, batch):
+            size = batch["obs"]["action_mask"].shape
+            return {"action_dist_inputs": torch.arange(size[1]).expand(size).float()}
+
+    mask = np.zeros((2, GAME.num_actions), np.int8)
+    mask[0, 3] = mask[0, 1] = mask[1, 0] = 1
+    seen = np.zeros((2, GAME.fields.size), np.float32)
+    assert policy_function(Unmasked())(seen, mask).tolist() == [3, 0]
 
 
 def test_returns_of_sampled_games_are_the_rank_rewards(page):

@@ -11,7 +11,7 @@ import pytest
 import torch
 from helpers import ALL_GAMES, FEW_GAMES, needs_training
 from integrations.pages import run_page
-from sb3_contrib import MaskablePPO
+from sb3_contrib import MaskablePPO, RecurrentPPO
 from sb3_contrib.common.maskable.utils import get_action_masks, is_masking_supported
 from stable_baselines3 import A2C, DQN, PPO, SAC
 from stable_baselines3.common.callbacks import StopTrainingOnRewardThreshold
@@ -436,6 +436,22 @@ def test_callbacks_of_the_callback_can_end_the_training(tmp_path, when):
 def test_the_callbacks_arguments_are_checked_before_training(game, opponents, arguments, message):
     with pytest.raises(ValueError, match=message):
         DealsEvalCallback(game, opponents, **arguments)
+
+
+def test_models_that_cannot_be_evaluated_are_refused_before_training():
+    def env(game=GAME):
+        return DummyVecEnv([lambda: gymnasium.make(game.gymnasium_id).unwrapped])
+
+    other = next(game for game in ALL_GAMES if game.fields.size != GAME.fields.size)
+    recurrent = RecurrentPPO("MlpLstmPolicy", env(), seed=0)
+    for model, error, message in (
+        (recurrent, TypeError, r"RecurrentPPO, is an agent as a file that export_policy writes"),
+        (PPO("MlpPolicy", VecFrameStack(env(), 2)), ValueError, "not stacked"),
+        (PPO("MlpPolicy", env(other)), ValueError, f"a model for {GAME.id} has observations"),
+    ):
+        with pytest.raises(error, match=message):
+            model.learn(64, callback=DealsEvalCallback(GAME.id, ["random"]))
+        assert model.num_timesteps == 0
 
 
 def test_the_extra_is_named_where_sb3_is_missing():

@@ -121,6 +121,11 @@ def test_bad_input_is_refused():
         make_env(GAME.id, num_players=99)
     with pytest.raises(ValueError, match="num_envs"):
         make_single_seat_env(GAME.id, 0)
+    with pytest.raises(ValueError, match="mask is not taken here"):
+        make_env(GAME.id, mask="info")
+    for name in ("mask", "autoreset_mode"):
+        with pytest.raises(ValueError, match=f"{name} is not taken here"):
+            make_single_seat_env(GAME.id, **{name: "info"})
     with pytest.raises(TypeError, match="no_such_option"):
         make_single_seat_env(GAME.id, 2, no_such_option=1)
 
