@@ -100,8 +100,6 @@ def _run_record(args: argparse.Namespace) -> None:
                 file.writelines(f"{replay.to_json()}\n".encode() for replay in games.replays())
             if writer is not None:
                 writer.add(games)
-        if writer is None and forfeited == recording.games:
-            raise ValueError("nothing was written: a program forfeited all games")
     # The file itself may be the standard output.
     about = f"{counted(recording.games - forfeited, 'game')} of {game.name}, {decisions} decisions"
     if truncated:
@@ -109,8 +107,10 @@ def _run_record(args: argparse.Namespace) -> None:
     if forfeited:
         about += f"; {counted(forfeited, 'game')} that a program forfeited left out"
     print(f"{about}.", file=sys.stderr)
-    if args.out is not None:
+    if args.out is not None and forfeited < recording.games:
         print(f"{args.out}: a line of JSON for each game.", file=sys.stderr)
+    elif args.out is not None and args.out.is_file():
+        args.out.unlink()  # another try may write it
     if minari is not None:
         print(
             f"{minari.path}: {counted(minari.episodes, 'episode')} of {args.agents[0]}, "
