@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +13,7 @@ from card_envs.agents.imported import import_named
 from card_envs.contract.game import Game
 from card_envs.evaluation.display import check_picture_name
 from card_envs.games import GAMES, register
-from card_envs.utils.files import followed
+from card_envs.utils.files import followed, write_json
 from card_envs.utils.words import did_you_mean
 
 #: What can be named as an agent, for the help of commands.
@@ -182,6 +182,33 @@ def add_result_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--plot", type=picture_file, metavar="FILE.png", help="draw the result here as well"
     )
+
+
+def give_result(
+    args: argparse.Namespace,
+    data: Any,
+    plot: Callable[[Any, Path], None],
+    show: Callable[[], None],
+) -> None:
+    """Write and draw a result as :func:`add_result_arguments` lets one ask for, and show it, even
+    where it cannot be written.
+
+    Args:
+        args: The arguments.
+        data: What ``--json`` writes, and ``plot`` draws.
+        plot: Draws it in a file.
+        show: Shows it in the terminal.
+
+    Raises:
+        OSError: A file cannot be written.
+    """
+    try:
+        if args.json:
+            write_json(args.json, data)
+        if args.plot:
+            plot(data, args.plot)
+    finally:
+        show()
 
 
 def new_output_file(text: str) -> Path:

@@ -17,7 +17,6 @@ from card_envs.evaluation.deals import made_agent
 from card_envs.evaluation.display import check_display
 from card_envs.evaluation.protocol import Protocol
 from card_envs.games import GAMES, load_game
-from card_envs.utils.files import write_json
 
 _BENCHMARK = "an agent against a fixed pool on fixed deals: a score that others can compare"
 _ALL = "all"
@@ -72,13 +71,7 @@ def _run(args: argparse.Namespace) -> int:
     ]
     data = claim(protocol, name_without_folders(args.agent, games[0]), args.quick, results)
     reports = merged(report for result in results for report in result.programs)
-    try:
-        if args.json:
-            write_json(args.json, data)
-        if args.plot:
-            plot_benchmark(data, args.plot)
-    finally:  # what cannot be written is not lost
-        show_benchmark(data, reports)
+    arguments.give_result(args, data, plot_benchmark, lambda: show_benchmark(data, reports))
     running.check_answers(reports)
     return 0
 

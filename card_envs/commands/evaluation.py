@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from functools import partial
 from typing import Any
 
 from card_envs.commands import arguments, running
@@ -16,7 +17,6 @@ from card_envs.evaluation.display import (
 from card_envs.evaluation.matches import evaluate
 from card_envs.evaluation.tournament import run_tournament
 from card_envs.games import load_game
-from card_envs.utils.files import write_json
 
 _EVALUATE = "how strong the agents of a table are: duplicate deals in all cyclic seatings"
 _TOURNAMENT = "all tables that the agents can form: ratings and pairwise results"
@@ -79,13 +79,8 @@ def _run_evaluate(args: argparse.Namespace) -> None:
     check_display()
     result = evaluate(game, args.agents, args.deals, args.seed, options, progress=True)
     data = result.to_json()
-    try:
-        if args.json:
-            write_json(args.json, data)
-        if args.plot:
-            plot_evaluation(data, args.plot, f"{game.title}, {result.num_players} players")
-    finally:  # what cannot be written is not lost
-        show_evaluation(data)
+    plot = partial(plot_evaluation, title=f"{game.title}, {result.num_players} players")
+    arguments.give_result(args, data, plot, lambda: show_evaluation(data))
     running.check_answers(result.programs)
 
 
@@ -97,11 +92,6 @@ def _run_tournament(args: argparse.Namespace) -> None:
         game, args.agents, args.players, args.deals, args.seed, options, progress=True
     )
     data = result.to_json()
-    try:
-        if args.json:
-            write_json(args.json, data)
-        if args.plot:
-            plot_ratings(data, args.plot, f"{game.title}, {args.players} players")
-    finally:  # what cannot be written is not lost
-        show_tournament(data)
+    plot = partial(plot_ratings, title=f"{game.title}, {args.players} players")
+    arguments.give_result(args, data, plot, lambda: show_tournament(data))
     running.check_answers(result.summary.programs)

@@ -18,6 +18,7 @@ from card_envs.contract.game import Game
 from card_envs.engine.arena import Arena
 from card_envs.engine.seeds import consecutive_seeds, draw_tables, next_seeds
 from card_envs.engine.templates import NOBODY
+from card_envs.envs.options import pays_standing
 from card_envs.utils.checks import check_flag, check_whole_number
 from card_envs.utils.threads import OneThread, one_thread_at_a_time
 
@@ -100,7 +101,7 @@ class LearnerGames(OneThread):
             **checked,
         )
         #: Whether a truncated game pays its standing, which leaves nothing to bootstrap.
-        self.pays_standing = self.arena.options["reward"] != "score"
+        self.pays_standing = pays_standing(self.arena.options["reward"])
         self.all = np.arange(self.num_envs)
         self._is_broken = False  # by an error of an opponent
         #: The learner's seat in each game (N,).

@@ -47,3 +47,9 @@ class EnvOptions(TypedDict, total=False):
     render_perspective: int | str | None
     """Whose view is drawn: None (the agent to move, or the learner), a seat from 0 on, or ``"all"``
     (an open table: as player 0 sees it, with all players' cards face up)."""
+
+
+def pays_standing(reward: str) -> bool:
+    """Whether a game with this option pays its standing when it ends, also where it is truncated,
+    which leaves nothing to bootstrap; else each round pays."""
+    return reward != "score"

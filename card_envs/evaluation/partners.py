@@ -80,7 +80,7 @@ class _OthersFollower(Follower):
             follower.end(states, i, loser)
 
     def decide(self, turn: Turn) -> NDArray[np.int64]:
-        """The actions of whoever is to decide, or ``FORFEIT`` (M,)."""
+        """The actions of the agents whose decisions they are, or ``FORFEIT`` (M,)."""
         others = self._others
         now = turn.states[turn.indices]
         # In seating r the first agent is in seat r.

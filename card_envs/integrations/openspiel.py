@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from card_envs.contract.game import Game, View
 from card_envs.engine.seeds import check_seed, next_seed
+from card_envs.envs.options import pays_standing
 from card_envs.games import load_game as load_card_game
 from card_envs.integrations.openspiel_state import CardObserver, CardState
 from card_envs.utils.extras import import_extra
@@ -87,7 +88,7 @@ class CardGame(pyspiel.Game):  # type: ignore[misc]
             chance_mode=chance.EXPLICIT_STOCHASTIC if deals else chance.SAMPLED_STOCHASTIC,
             information=kinds.Information.IMPERFECT_INFORMATION,
             utility=utility.CONSTANT_SUM if utilities[-1] else utility.ZERO_SUM,
-            reward_model=model.REWARDS if options["reward"] == "score" else model.TERMINAL,
+            reward_model=model.TERMINAL if pays_standing(options["reward"]) else model.REWARDS,
             max_num_players=card_game.max_players,
             min_num_players=card_game.min_players,
             provides_information_state_string=True,

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from card_envs.agents.function import PolicyFunction
 from card_envs.envs.aec import CardEnv
+from card_envs.envs.options import pays_standing
 from card_envs.games import load_game
 from card_envs.utils.extras import import_extra
 
@@ -60,7 +61,7 @@ class CardMultiAgentEnv(MultiAgentEnv):  # type: ignore[misc]
             a: spaces.Dict(_with_rllib_keys(self.env.observation_space(a))) for a in self.agents
         }
         self.action_spaces = {a: self.env.action_space(a) for a in self.agents}
-        self._pays_standing = self.env.options["reward"] != "score"
+        self._pays_standing = pays_standing(self.env.options["reward"])
         self.render_mode = self.env.render_mode
         super().__init__()
 

@@ -241,8 +241,15 @@ class TextGame(Portable):
         return action
 
     def play(self, action: int) -> None:
-        """Take a legal action after an answer, and tell the others."""
-        self._begin_decision()
+        """Take a legal action for the answer of the player to move, who has read their text."""
+        player = self.player
+        self._news[player].clear()
+        self._is_new[player] = False
+        self._is_answer = True
+        self._take(action)
+
+    def _take(self, action: int) -> None:
+        """Take an action, and tell the others."""
         self.watch(self.played.states, 0, action)
         self.played.step(action)
         rewards = self.played.states["rewards"][0, : self.played.num_players].tolist()
@@ -266,10 +273,3 @@ class TextGame(Portable):
         self.decisions[player] += 1
         self._tries_left = self.max_tries
         self._is_answer = False
-
-    def _begin_decision(self) -> None:
-        """The player to move has read their text, and an action is taken for their answer."""
-        player = self.player
-        self._news[player].clear()
-        self._is_new[player] = False
-        self._is_answer = True

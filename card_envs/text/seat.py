@@ -74,8 +74,7 @@ class _Played:
 class _SeatGame(TextGame, Follower):
     """The learner's game in words, which the arena tells of all that is done in it."""
 
-    def play(self, action: int) -> None:
-        self._begin_decision()
+    def _take(self, action: int) -> None:
         self.played.step(action)
 
     def begin(self, states: NDArray[np.void], i: int, players: Sequence[int]) -> None:

@@ -411,7 +411,7 @@ class _Server:
             if waiting.cancelled_caught:
                 session.pages.discard(page)
                 slow.append(page)
-        for page in slow:  # the page's next try is welcomed anew
+        for page in slow:  # the page tries again, and is welcomed
             page.state.talk.cancel()
 
 

@@ -18,10 +18,6 @@ _QUICK = 40
 _Result = TypeVar("_Result")
 
 
-class AgentFailedError(ValueError):
-    """The code of an agent has failed, which is no error of the server."""
-
-
 class Workers:
     """Threads for all work that takes a while, in bounded numbers.
 
@@ -44,7 +40,7 @@ class Workers:
             agent: Who is asked for it; None: nobody, it is quick.
 
         Raises:
-            AgentFailedError: An agent's own code has raised what is no ValueError or OSError.
+            ValueError: An agent's own code has failed with an error of another kind.
         """
         try:
             return await asyncio.get_running_loop().run_in_executor(self._of(agent), work)
@@ -54,7 +50,7 @@ class Workers:
             if agent is None:
                 raise
             logger.warning("%s failed", agent.name, exc_info=True)
-            raise AgentFailedError(f"the agent has failed: {error!r}") from error
+            raise ValueError(f"the agent has failed: {error!r}") from error
 
     def _of(self, agent: Agent | None) -> Executor:
         if isinstance(agent, ProgramAgent):

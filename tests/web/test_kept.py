@@ -158,7 +158,7 @@ def test_the_policy_of_a_run_is_an_agent(tmp_path):
     first = menu.make("run:group/demo", game)
     assert first.name == "run:group/demo"
     assert menu.make("run:group/demo", game) is menu.adviser("run:group/demo", game) is first
-    os.utime(run / shipped.name, (1, 1))  # it was written anew
+    os.utime(run / shipped.name, (1, 1))  # it was written again
     assert menu.make("run:group/demo", game) is menu.adviser("run:group/demo", game) is not first
     (run / shipped.name).write_bytes(b"damaged")
     with pytest.raises(ValueError, match=r"^the agent 'run:group/demo' cannot be loaded any more$"):

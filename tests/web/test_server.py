@@ -391,7 +391,7 @@ def test_a_page_that_goes_while_agents_play_is_no_error(visit):
 
 
 def test_a_page_that_takes_no_message_is_cut_off(visit, monkeypatch):
-    """It is welcomed anew when it tries again; nobody waits for it twice."""
+    """It is welcomed when it tries again; nobody waits for it twice."""
     monkeypatch.setattr("card_envs.web.app._SLOW_PAGE", 0.05)
     client = visit()
     headers = [(b"host", HOST.encode()), (b"origin", ORIGIN["origin"].encode())]
