@@ -152,6 +152,35 @@ def policy(card: dict[str, Any]) -> str:
     )
 
 
+def temperatures(measured: dict[str, Any]) -> str:
+    """Ways to take a policy's actions, and networks' speed, of ``benchmarks.temperatures``."""
+    rows: dict[float, list[str]] = {}
+    header = ["actions"]
+    for row in measured["results"]["temperatures"]:
+        t = row["temperature"]
+        among = f"one among `{row['opponents']}`"
+        header += [] if among in header else [among]
+        cells = rows.setdefault(t, [f"sampled at {t:g}" if t else "most probable"])
+        unfinished = row["truncated"] >= _SHOWN
+        note = f"; {row['truncated']:.1%} unfinished" if unfinished else ""
+        cells.append(with_interval(row, "rank") + note)
+    networks = [
+        [
+            " × ".join(map(str, row["hidden"])),
+            f"{row['weights']:,}",
+            three_digits(row["decisions_per_second"]),
+        ]
+        for row in measured["results"]["networks"]
+    ]
+    return "\n\n".join(
+        [
+            markdown_table(header, [*rows.values()], len(header) - 1),
+            markdown_table(["hidden layers", "weights", "decisions a second"], networks, 2),
+            f"{measured['settings']['deals']} deals at each table size. {origin(measured)}",
+        ]
+    )
+
+
 def search(measured: dict[str, Any]) -> str:
     """The strength and speed of searches that ``benchmarks.search`` writes."""
     rows = []
