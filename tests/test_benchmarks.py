@@ -196,9 +196,9 @@ def check_temperatures(measured):
     if not measured["settings"]["draws"]:  # among itself
         assert rows[0]["rank"] == pytest.approx(0.0, abs=1e-12)
     assert all(row["rank_ci95"][0] <= row["rank"] <= row["rank_ci95"][1] for row in rows)
-    networks = measured["results"]["networks"]
-    most, fewest = (choose(networks, key=lambda row: row["weights"]) for choose in (max, min))
-    assert most["decisions_per_second"] < fewest["decisions_per_second"]
+    for row in measured["results"]["networks"]:
+        assert row["decisions_per_second"] > 0
+        assert row["weights"] > row["hidden"][0] * row["hidden"][1]
 
 
 def check_decision(measured):

@@ -148,8 +148,24 @@ def policy(card: dict[str, Any]) -> str:
         + (f" Unfinished games: {'; '.join(unfinished)}." if unfinished else "")
         + "\n\n"
         f"`{card['name']}`'s last run: {commands}, {card[unit]:,} {unit} in {card['hours']} hours, "
-        f"on {card['machine']}."
+        f"on {card['machine']}." + _curve(card)
     )
+
+
+def _curve(card: dict[str, Any]) -> str:
+    """The evaluations during the run, if the card has them."""
+    entries = card.get("curve", [])
+    if not entries:
+        return ""
+    unit, *keys = entries[0]  # decisions, or iterations of improvement
+    measured = [key for key in keys if f"{key}_ci95" in keys]
+    rows = [
+        [f"{entry[unit]:,}", *(with_interval(entry, key) for key in measured)] for entry in entries
+    ]
+    header = [unit, *(f"among `{key.removeprefix('vs_')}`" for key in measured)]
+    deals = card["config"]["evaluation"]["deals"]
+    about = f"\n\nDuring that run, on {deals} other deals, on average over table sizes:\n\n"
+    return about + markdown_table(header, rows, len(measured))
 
 
 def temperatures(measured: dict[str, Any]) -> str:
