@@ -846,6 +846,15 @@ def test_a_run_without_its_policy_needs_no_more_training(tmp_path, monkeypatch):
     assert contents(run) == before
 
 
+def test_a_policy_whose_checkpoint_is_lost_is_not_trained_over(tmp_path, capsys):
+    run = tiny_run(SMALL, tmp_path / "run", "decisions=64", "checkpoint_every=1000")
+    before = train.train(run, quiet=True).read_bytes()
+    run.checkpoint_path.unlink()
+    assert train.main(["--resume", str(run.folder), "--set", "decisions=128"]) == 2
+    assert "cannot resume from" in capsys.readouterr().err
+    assert run.policy_path.read_bytes() == before
+
+
 def test_a_run_that_was_given_more_decisions_is_not_finished_before_they_are_made(
     tmp_path, monkeypatch
 ):

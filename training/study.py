@@ -170,7 +170,7 @@ def run_study(
     for agent in against:
         make_agent(agent, game)
     low, high = game.check_player_range(base.config.environment.num_players)
-    sizes = range(low, high + 1)  # of all settings, whatever they play in training
+    sizes = range(low, high + 1)  # for all settings, whatever they play in training
     result: dict[str, Any] = {
         "question": study.question,
         "game": game.id,
