@@ -1,5 +1,6 @@
 # Every target works on a fresh clone: .venv is made and filled when it is missing or outdated.
-PYTHON ?= python3.11
+# The first of these that is there.
+PYTHON ?= $(shell for name in python3.11 python3.12 python3.13; do command -v $$name && exit; done; echo python3)
 BIN := .venv/bin
 GAMES := $(notdir $(patsubst %/RULES.md,%,$(wildcard card_envs/games/*/RULES.md)))
 

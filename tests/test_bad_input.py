@@ -20,6 +20,7 @@ from safetensors.numpy import save, save_file
 import card_envs
 from card_envs.agents import (
     Agent,
+    FunctionAgent,
     HeuristicAgent,
     NetworkAgent,
     ProgramAgent,
@@ -161,6 +162,8 @@ def test_unknown_games():
         for wrong, got in ((None, "None"), (3, "3"), (game, game.name)):
             with pytest.raises(TypeError, match=f"a game's name is needed, .*, got {got}"):
                 make(wrong)
+        with pytest.raises(ValueError, match=f"did you mean {game.id!r}"):
+            make(game.gymnasium_id)
 
 
 @few_games
@@ -184,6 +187,11 @@ def test_a_name_in_place_of_a_game(game):
         for wrong in (game.id, None):
             with pytest.raises(TypeError, match=rf"a Game is needed, .*, got {wrong!r}"):
                 call("random", wrong)
+
+
+def test_function_agents_need_a_function():
+    with pytest.raises(TypeError, match=r"function must be a function of .*, got 'last_legal'"):
+        FunctionAgent("mine", "last_legal")
 
 
 @few_games

@@ -16,7 +16,7 @@ from tiny_runs import SCRIPTED, SMALL
 import card_envs
 from benchmarks import report, tables
 from benchmarks.tables.__main__ import main as show_tables
-from card_envs.agents import choose, make_agent
+from card_envs.agents import choose, make_agent, shipped_policies
 from card_envs.games import GAMES, load_game
 from card_envs.kernels.jit import COMPILED
 
@@ -31,6 +31,7 @@ from benchmarks import (
     games,
     rendering,
     search,
+    temperatures,
     throughput,
     training,
     training_speedup,
@@ -43,6 +44,7 @@ BENCHMARKS = {
     "games": games,
     "rendering": rendering,
     "search": search,
+    "temperatures": temperatures,
     "text": in_words,
     "throughput": throughput,
     "training": training,
@@ -184,6 +186,21 @@ def check_games(measured):
         assert sum(row["places"]) == pytest.approx(1.0)
 
 
+def check_temperatures(measured):
+    check_origin(measured, "temperatures")
+    rows = measured["results"]["temperatures"]
+    assert [row["opponents"] for row in rows] == [
+        "ppo",
+        load_game(measured["game"]).default_opponent,
+    ] * (len(rows) // 2)
+    if not measured["settings"]["draws"]:  # among itself
+        assert rows[0]["rank"] == pytest.approx(0.0, abs=1e-12)
+    assert all(row["rank_ci95"][0] <= row["rank"] <= row["rank_ci95"][1] for row in rows)
+    for row in measured["results"]["networks"]:
+        assert row["decisions_per_second"] > 0
+        assert row["weights"] > row["hidden"][0] * row["hidden"][1]
+
+
 def check_decision(measured):
     check_origin(measured, "decision")
     results = measured["results"]
@@ -229,6 +246,7 @@ CHECKS = {
     "games": check_games,
     "rendering": check_rendering,
     "search": check_search,
+    "temperatures": check_temperatures,
     "text": check_text,
     "throughput": check_throughput,
     "training": check_training,
@@ -289,6 +307,16 @@ def test_evaluation_runs(tmp_path):
     ]
     for seats in (1, 2):  # the same network plays the same
         assert len({row["rank"] for row in rows if row["seats"] == seats}) == 1
+
+
+def test_temperatures_runs(tmp_path, capsys):
+    path = tmp_path / "temperatures.json"
+    trained = [game for game in map(load_game, GAMES) if "ppo" in shipped_policies(game)]
+    game = min(trained, key=lambda game: game.num_actions)
+    assert temperatures.main(["--game", game.id, "--deals", "5", "--json", str(path)]) == 0
+    measured = json.loads(path.read_text())
+    check_temperatures(measured)
+    check_shown(measured, path, capsys)
 
 
 def test_games_runs(tmp_path, capsys):
@@ -518,6 +546,7 @@ def test_what_is_no_result_is_not_shown(text, message, tmp_path, capsys):
         ("search", ["--speed"]),
         ("search", ["--speed", "--json", "there is no such file", "--deals", "3"]),
         ("search", ["--speed", "--json", "there is no such file"]),
+        ("temperatures", ["--deals", "1"]),
         ("training", ["--game", "chess"]),
         ("training", ["--decisions", "0"]),
     ],

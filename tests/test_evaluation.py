@@ -841,9 +841,10 @@ def test_seeds_and_orders_of_deals_are_checked():
             play_deals(SMALL, agents, seeds, orders=orders)
     listed = play_deals(SMALL, agents, seeds, orders=[[0, 1]] * 40).rank
     np.testing.assert_array_equal(listed, expected)
-    for values in (expected, expected[:0, 0, 0]):
-        with pytest.raises(ValueError, match="at least 1 value"):
+    for values in (expected, expected[:0, 0, 0], ["0.5"] * 5, 0.5):
+        with pytest.raises(ValueError, match="values must be one or more numbers"):
             estimate_mean(values)
+    assert estimate_mean([0, 1, 0.5, 0, 1]) == estimate_mean(np.array([0.0, 1.0, 0.5, 0.0, 1.0]))
     for confidence in (0.0, 1.0, 95, float("nan")):
         with pytest.raises(ValueError, match="confidence must be between 0 and 1"):
             estimate_mean(np.zeros(5), confidence=confidence)

@@ -1165,6 +1165,8 @@ def test_shipping_puts_strength_on_the_card(tmp_path, monkeypatch, capsys):
     assert (folder / "ppo.safetensors").read_bytes() == run.policy_path.read_bytes()
     card = json.loads((folder / "ppo.json").read_text())
     assert card["commands"] == ["one"]
+    assert card["curve"] == run.progress
+    assert "| 0 | " in TABLES["policies"](card)  # the decisions before the first evaluation
     assert card["strength"]["command"].endswith("ship RUN --deals 2 --seed 5")
     assert "| `ppo` | `ppo_v1` |" in TABLES["policies"](card)
     page = tmp_path / "README.md"

@@ -3,9 +3,10 @@
     python -m training.ship runs/beaver_gang [--quick | --deals N] [--seed S] [--replace]
 
 One policy plays against copies of the heuristic, of random, and of each other policy of the game,
-at every table size. The results go into ``card_envs/policies/<game>/<name>.json`` beside the
-weights; ``python -m benchmarks.tables --readme`` then shows those of ``ppo`` in ``README.md``.
-The policies of a game of another package go into the folder ``policies`` of that package.
+at every table size. The results, and the evaluations during the run, go into
+``card_envs/policies/<game>/<name>.json`` beside the weights; ``python -m benchmarks.tables
+--readme`` then shows those of ``ppo`` in ``README.md``. The policies of a game of another package
+go into the folder ``policies`` of that package.
 """
 
 from __future__ import annotations
@@ -115,6 +116,7 @@ def main(argv: Sequence[str] | None) -> None:
     )
     card = read_json(run.card_path)
     card.pop("finished", None)
+    card["curve"] = run.progress
     card["strength"] = {
         "command": f"python -m training.ship RUN --deals {args.deals} --seed {args.seed}",
         "machine": machine(),

@@ -36,6 +36,7 @@ TABLES: dict[str, Callable[[dict[str, Any]], str]] = {
     "strength": strength.strength,
     "study": learning.study,
     "table_sizes": learning.study,
+    "temperatures": strength.temperatures,
     "text": speed.text,
     "throughput": speed.throughput,
     "training": speed.training,

@@ -148,7 +148,52 @@ def policy(card: dict[str, Any]) -> str:
         + (f" Unfinished games: {'; '.join(unfinished)}." if unfinished else "")
         + "\n\n"
         f"`{card['name']}`'s last run: {commands}, {card[unit]:,} {unit} in {card['hours']} hours, "
-        f"on {card['machine']}."
+        f"on {card['machine']}." + _curve(card)
+    )
+
+
+def _curve(card: dict[str, Any]) -> str:
+    """The evaluations during the run, if the card has them."""
+    entries = card.get("curve", [])
+    if not entries:
+        return ""
+    unit, *keys = entries[0]  # decisions, or iterations of improvement
+    measured = [key for key in keys if f"{key}_ci95" in keys]
+    rows = [
+        [f"{entry[unit]:,}", *(with_interval(entry, key) for key in measured)] for entry in entries
+    ]
+    header = [unit, *(f"among `{key.removeprefix('vs_')}`" for key in measured)]
+    deals = card["config"]["evaluation"]["deals"]
+    about = f"\n\nDuring that run, on {deals} other deals, on average over table sizes:\n\n"
+    return about + markdown_table(header, rows, len(measured))
+
+
+def temperatures(measured: dict[str, Any]) -> str:
+    """Ways to take a policy's actions, and networks' speed, of ``benchmarks.temperatures``."""
+    rows: dict[float, list[str]] = {}
+    header = ["actions"]
+    for row in measured["results"]["temperatures"]:
+        t = row["temperature"]
+        among = f"one among `{row['opponents']}`"
+        header += [] if among in header else [among]
+        cells = rows.setdefault(t, [f"sampled at {t:g}" if t else "most probable"])
+        unfinished = row["truncated"] >= _SHOWN
+        note = f"; {row['truncated']:.1%} unfinished" if unfinished else ""
+        cells.append(with_interval(row, "rank") + note)
+    networks = [
+        [
+            " × ".join(map(str, row["hidden"])),
+            f"{row['weights']:,}",
+            three_digits(row["decisions_per_second"]),
+        ]
+        for row in measured["results"]["networks"]
+    ]
+    return "\n\n".join(
+        [
+            markdown_table(header, [*rows.values()], len(header) - 1),
+            markdown_table(["hidden layers", "weights", "decisions a second"], networks, 2),
+            f"{measured['settings']['deals']} deals at each table size. {origin(measured)}",
+        ]
     )
 
 

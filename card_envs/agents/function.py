@@ -27,6 +27,7 @@ class FunctionAgent(Agent):
 
     Raises:
         ValueError: ``memory`` or ``features`` is not allowed; the message says what is.
+        TypeError: ``function`` cannot be called.
     """
 
     def __init__(
@@ -36,6 +37,10 @@ class FunctionAgent(Agent):
         memory: str = "perfect",
         features: bool = True,
     ) -> None:
+        if not callable(function):
+            raise TypeError(
+                f"function must be a function of observations and masks, got {function!r}"
+            )
         self.name = name
         self.view = View(memory, features)
         self._function = function

@@ -1,8 +1,8 @@
 """Policies of any framework: ONNX files, computed by onnxruntime on one thread.
 
 Inputs are ``observation`` (N, D) and, unless the model does without, ``action_mask`` (N, A). The
-output is (N, A) of floats, logits of which the highest legal one is taken, or (N,) of integers, the
-actions. A recurrent model has a further input ``NAME`` (N, …) for each state and an output
+output is (N, A) of floats, logits, the highest legal one of which is played; or (N,) of integers,
+the actions. A recurrent model has a further input ``NAME`` (N, …) for each state and an output
 ``next_NAME`` of the same shape; states are zero when a game begins. The metadata are those of a
 policy file (``card_envs.agents.network``). Nothing in a file is executed but ONNX's own operators.
 """

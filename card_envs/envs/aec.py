@@ -169,9 +169,7 @@ class CardEnv(OneThread, AECEnv[str, Observation, int]):
             agent: spaces.Discrete(self._num_actions) for agent in self.possible_agents
         }
 
-    # -----------------------------------------------------------------------------------------
     # The AEC interface
-    # -----------------------------------------------------------------------------------------
 
     def observation_space(self, agent: str) -> Any:
         """The agent's observation space: always the same object."""
@@ -192,9 +190,7 @@ class CardEnv(OneThread, AECEnv[str, Observation, int]):
             options: Ignored, as PettingZoo's tests want: a game's options are the constructor's.
         """
         now = self._ongoing
-        if seed is None and now.next_seed is not None:
-            seed = now.next_seed
-        now.begin(check_seed(seed))
+        now.begin(check_seed(now.next_seed if seed is None else seed))
         if self._shows_steps:
             self.render()
 
@@ -328,9 +324,7 @@ class CardEnv(OneThread, AECEnv[str, Observation, int]):
                 raise AttributeError(f"{name} cannot be accessed before reset")
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
-    # -----------------------------------------------------------------------------------------
     # Beyond PettingZoo
-    # -----------------------------------------------------------------------------------------
 
     @property
     def unwrapped(self) -> CardEnv:

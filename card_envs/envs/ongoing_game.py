@@ -218,7 +218,10 @@ class OngoingGame(Portable):
     def copy(self) -> OngoingGame:
         """One that shares nothing with it that changes."""
         twin = object.__new__(type(self))
-        twin.__setstate__({name: copied(value) for name, value in self.__getstate__().items()})
+        state = self.__getstate__()
+        record = state.pop("states")
+        twin.__dict__.update({name: copied(value) for name, value in state.items()})
+        twin._begin_as_copy(record)
         return twin
 
     def __getstate__(self) -> dict[str, Any]:
@@ -230,10 +233,14 @@ class OngoingGame(Portable):
         return state
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        record = bytearray(state.pop("states"))  # an array over it can be written to
+        record = state.pop("states")
         super().__setstate__(state)
+        self._begin_as_copy(record)
+
+    def _begin_as_copy(self, record: bytes) -> None:
         self.has_updated = True  # a copy made in a loop over agent_iter begins a loop of its own
-        self._bind(self.game.as_states(np.frombuffer(record, self.game.state_dtype)))
+        own = bytearray(record)  # an array over it can be written to
+        self._bind(self.game.as_states(np.frombuffer(own, self.game.state_dtype)))
 
 
 def copied(value: Any) -> Any:

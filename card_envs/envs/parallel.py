@@ -97,8 +97,8 @@ class ParallelCardEnv(turn_based_aec_to_parallel_wrapper[str, Observation, int])
             return {}, {}, {}, {}, {}
         if env.agent_selection not in actions:
             raise ValueError(
-                f"{env.agent_selection} is to move, but there are actions of "
-                f"{', '.join(map(str, actions)) or 'nobody'} only"
+                f"{env.agent_selection} is to move, but their action is missing: there are those "
+                f"of {', '.join(map(str, actions)) or 'nobody'}"
             )
         env.step(actions[env.agent_selection])
         observations = {agent: env.observe(agent) for agent in env.agents}

@@ -117,7 +117,7 @@ def _record(turn: Turn, i: int) -> NDArray[np.void]:
 
 
 def _options(game: Game, record: NDArray[np.void]) -> dict[str, Any]:
-    """The game's options, of which its record holds the codes."""
+    """The game's options, decoded from its record."""
     options: dict[str, Any] = {}
     for option in game.options:
         code = int(record["reward_mode" if option.name == "reward" else option.name][0])

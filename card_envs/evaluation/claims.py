@@ -18,7 +18,7 @@ _MOST_BYTES = 2**20
 
 
 def read_claim(path: Path) -> dict[str, Any]:
-    """A claim, as far as it must be read before it is played again.
+    """What of a claim is read before it is played again.
 
     Raises:
         ValueError: It is none, or damaged.

@@ -6,7 +6,7 @@ from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike
 
 from card_envs.utils.extras import import_extra
 
@@ -51,7 +51,7 @@ class MeanEstimate(NamedTuple):
 
 
 def estimate_mean(
-    values: NDArray[np.float64],
+    values: ArrayLike,
     bounds: tuple[float, float] = RANK_BOUNDS,
     confidence: float = 0.95,
 ) -> MeanEstimate:
@@ -66,21 +66,24 @@ def estimate_mean(
     and it is no farther from that value than 1 + (12 / k)**2 times the farthest of them.
 
     Args:
-        values: float64 (N,), at least 1; below 5 there is no interval.
+        values: Numbers (N,), at least 1; below 5 there is no interval.
         bounds: The least and the greatest possible value: ``RANK_BOUNDS`` (-1, 1),
             ``WIN_BOUNDS`` (0, 1) or ``DIFFERENCE_BOUNDS`` (-2, 2, of two rank rewards), or others.
         confidence: How likely the interval is to hold the mean: 0.95, or, where k means are to be
             held by all of their intervals at once, ``1 - 0.05 / k``.
 
     Raises:
-        ValueError: The values are not a row of at least 1, or outside the bounds, or the
+        ValueError: The values are not a row of at least 1 number, or outside the bounds, or the
             confidence is not between 0 and 1.
         MissingExtraError: scipy is not installed.
     """
     import_extra("scipy.stats", "evaluation")
     least, most = bounds
-    if values.ndim != 1 or not len(values):
-        raise ValueError(f"at least 1 value (N,) is needed, got the shape {values.shape}")
+    values = np.asarray(values)
+    if values.ndim != 1 or not len(values) or values.dtype.kind not in "iuf":
+        raise ValueError(
+            f"values must be one or more numbers (N,), got {values.dtype} {values.shape}"
+        )
     if not 0.0 < confidence < 1.0:
         raise ValueError(f"confidence must be between 0 and 1, got {confidence}")
     rounded = np.round(values, _DIGITS)

@@ -93,8 +93,8 @@ class GameRegistry(Mapping[str, tuple[str, ...]]):
         versioned = self[name][-1] if name in self else name
         if versioned not in self._loaders:
             raise ValueError(
-                f"there is no game {name!r}{did_you_mean(name, self)}; the games are "
-                f"{', '.join(self)}, and those of other "
+                f"there is no game {name!r}{did_you_mean(name.removeprefix('card_envs/'), self)}; "
+                f"the games are {', '.join(self)}, and those of other "
                 "packages once they are registered: --games-from MODULE on the command line, "
                 "card_envs.register in Python"
             )

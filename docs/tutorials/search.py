@@ -5,7 +5,7 @@
 A search in 40 lines: try the policy's likeliest actions in worlds that agree with what the player
 knows, let the policy play each world out, take the action that does best. `clone()` copies a game,
 `determinize` redraws in the copy what the player cannot know, and `ppo` plays. The package's own
-[`search:N`](../search.md) is the same idea in compiled code; this one is there to be changed.
+[`search:N`](../search.md) is the same idea in compiled code; this one is yours to change.
 """
 
 # %%
