@@ -429,6 +429,7 @@ def test_wrong_best_responses_name_the_mistake(tmp_path, capsys):
         ([config, "--against", "nobody", "--players", n], "there is no agent 'nobody'"),
         ([*against, str(SMALL.max_players + 1)], f"got num_players={SMALL.max_players + 1}"),
         ([*against, n, "--deals", "1"], "deals must be at least"),
+        ([*against, n, "--search-deals", "100000000"], "--search-deals must be 0, or at least 2"),
         ([*against, n, "--set", "environment.num_players=[2, 2]"], chosen),
         ([*against, n, "--set", "opponents.pool=0.5"], chosen),
         ([*against, n, "--set", "nonsense=1"], "'nonsense'"),
