@@ -8,7 +8,7 @@ from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
-from helpers import ALL_GAMES
+from helpers import ALL_GAMES, needs_training
 
 from card_envs.commands import arguments
 from card_envs.commands.cli import main
@@ -163,6 +163,16 @@ def test_a_result_that_cannot_be_written_is_shown(argv, capsys):
     out, error = capsys.readouterr()
     assert "random" in out
     assert "No space left" in error
+
+
+@needs_training
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no full device")
+def test_the_result_of_a_study_that_cannot_be_written_is_shown(capsys):
+    from training.runs.records import write_or_print
+
+    with pytest.raises(OSError, match="No space left"):
+        write_or_print(Path("/dev/full"), {"gain": 1})
+    assert json.loads(capsys.readouterr().out) == {"gain": 1}
 
 
 def test_a_file_that_cannot_be_written_is_as_it_was(tmp_path, monkeypatch):

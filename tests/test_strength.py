@@ -429,6 +429,7 @@ def test_wrong_best_responses_name_the_mistake(tmp_path, capsys):
         ([config, "--against", "nobody", "--players", n], "there is no agent 'nobody'"),
         ([*against, str(SMALL.max_players + 1)], f"got num_players={SMALL.max_players + 1}"),
         ([*against, n, "--deals", "1"], "deals must be at least"),
+        ([*against, n, "--search-deals", "100000000"], "--search-deals must be 0, or at least 2"),
         ([*against, n, "--set", "environment.num_players=[2, 2]"], chosen),
         ([*against, n, "--set", "opponents.pool=0.5"], chosen),
         ([*against, n, "--set", "nonsense=1"], "'nonsense'"),
@@ -563,8 +564,13 @@ def test_a_study_can_be_made_in_pieces(tmp_path, monkeypatch, capsys):
     path.write_text(path.read_text().replace("Which?", "Which, then?"))
     assert made("others", "larger") == (["base", "larger", "small_tables"], [])
     path.write_text(path.read_text().replace('"deals": 2, "against"', '"deals": 3, "against"'))
+    kept = {**json.loads(results.read_text()), "deals": 3}
     with pytest.raises(ValueError, match="JSON file holds runs of another study: deals differs"):
         made("other", "larger")
+    for damaged, why in ((1, "of another study"), ({**kept, "settings": 1}, "is damaged")):
+        results.write_text(json.dumps(damaged))
+        with pytest.raises(ValueError, match=f"JSON file .*{why}"):
+            made("other", "larger")
     assert study.main([str(path), "--settings", "largest"]) == 2
     assert "no setting 'largest' (did you mean 'larger'?)" in capsys.readouterr().err
 

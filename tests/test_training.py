@@ -199,6 +199,9 @@ def test_the_tables_of_keys_are_the_codes(model, monkeypatch):
         ("seed=!!bool foo", "is not YAML"),
         ("seed=" + 5000 * "[", "is not YAML"),
         ("no_equals_sign", "--set takes KEY=VALUE"),
+        ("ppo..n_steps=1", "--set takes KEY=VALUE"),
+        ("name=a/b", "name: String should match"),
+        ("evaluation.deals=1000000000", "evaluation.deals: Input should be less than"),
         ("decisions.x=1", "'decisions' has no keys of its own"),
         ("seed=[", "is not YAML"),
     ],
@@ -843,6 +846,15 @@ def test_a_run_without_its_policy_needs_no_more_training(tmp_path, monkeypatch):
     assert contents(run) == before
 
 
+def test_a_policy_whose_checkpoint_is_lost_is_not_trained_over(tmp_path, capsys):
+    run = tiny_run(SMALL, tmp_path / "run", "decisions=64", "checkpoint_every=1000")
+    before = train.train(run, quiet=True).read_bytes()
+    run.checkpoint_path.unlink()
+    assert train.main(["--resume", str(run.folder), "--set", "decisions=128"]) == 2
+    assert "cannot resume from" in capsys.readouterr().err
+    assert run.policy_path.read_bytes() == before
+
+
 def test_a_run_that_was_given_more_decisions_is_not_finished_before_they_are_made(
     tmp_path, monkeypatch
 ):
@@ -1013,9 +1025,10 @@ def test_a_run_of_before_its_configuration_was_noted_is_resumed(tmp_path):
     noted = json.loads((run.folder / "agents.json").read_text())
     (run.folder / "agents.json").write_text(json.dumps({k: noted[k] for k in ("game", "agents")}))
     run.check_resumable()
-    (run.folder / "agents.json").write_text("[1]")
-    with pytest.raises(ValueError, match=r"agents\.json is damaged"):
-        run.check_resumable()
+    for damaged in ("[1]", '{"config": 3}'):
+        (run.folder / "agents.json").write_text(damaged)
+        with pytest.raises(ValueError, match=r"agents\.json is damaged"):
+            run.check_resumable()
 
 
 @pytest.mark.parametrize(

@@ -12,13 +12,14 @@ from tiny_runs import SMALL, TINY, policy_file, tiny_run
 
 from card_envs.agents import NetworkAgent, shipped
 from training import ship, train
-from training.ppo import PPO
+from training.networks.sparse import SparseRowsBuffer
+from training.ppo import PPO, Rollout
 from training.runs.run import Run
 from training.train import Session
 
 pytestmark = needs_training
 
-SIGNALS = [signal.SIGINT, signal.SIGTERM]
+SIGNALS = [getattr(signal, n) for n in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, n)]
 
 
 def arguments(tmp_path, **changes):
@@ -69,6 +70,39 @@ def test_an_interrupted_run_leaves_all_it_has_and_resumes_bit_for_bit(
     told = [[{**entry, "seconds": 0} for entry in x.progress] for x in (run, straight)]
     assert told[0] == told[1]
     assert run.is_finished
+
+
+@pytest.mark.parametrize(
+    ("outer", "inner"),
+    [
+        ((Rollout, "arrays"), (SparseRowsBuffer, "clear")),  # a checkpoint, half of it made ready
+        ((Session, "_evaluate"), (Run, "add_progress")),  # an evaluation, noted and not yet counted
+    ],
+)
+def test_what_belongs_together_is_not_interrupted(outer, inner, tmp_path, monkeypatch):
+    straight, run = (tiny_run(SMALL, tmp_path / name) for name in ("straight", "run"))
+    train.train(straight, quiet=True)
+    begin, step, calls = getattr(*outer), getattr(*inner), []
+
+    def begun(self, *args):
+        with monkeypatch.context() as patch:
+            patch.setattr(*inner, interrupted)
+            return begin(self, *args)
+
+    def interrupted(self, *args):
+        step(self, *args)
+        calls.append(args)
+        if len(calls) == 2:
+            signal.raise_signal(signal.SIGINT)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(*outer, begun)
+        with pytest.raises(KeyboardInterrupt):
+            train.train(run, quiet=True)
+    train.train(Run.reopen(run.folder), resume=True, quiet=True)
+    assert run.policy_path.read_bytes() == straight.policy_path.read_bytes()
+    told = [[entry["decisions"] for entry in x.progress] for x in (run, straight)]
+    assert told[0] == told[1]
 
 
 @pytest.mark.parametrize("number", SIGNALS)

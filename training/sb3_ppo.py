@@ -20,7 +20,7 @@ from torch import nn
 from card_envs import export_policy
 from card_envs.agents import make_agent
 from card_envs.commands import arguments, running
-from card_envs.evaluation import evaluate
+from card_envs.evaluation import deal_seeds, evaluate
 from card_envs.evaluation.display import with_interval
 from card_envs.games import load_game
 from card_envs.integrations.sb3 import make_vec_env
@@ -75,6 +75,10 @@ def train(
     return model, speed
 
 
+def _policy_in(folder: str) -> Path:
+    return arguments.output_file(str(Path(folder) / "policy.safetensors"))
+
+
 @running.command("training.sb3_ppo")
 def main(argv: Sequence[str] | None) -> None:
     """The command ``python -m training.sb3_ppo``."""
@@ -86,23 +90,22 @@ def main(argv: Sequence[str] | None) -> None:
     add("--decisions", type=int, default=500_000, metavar="N")
     add("--seed", type=int, default=0, metavar="S")
     add("--deals", type=int, default=500, metavar="N", help="of the evaluation")
-    add("--out", type=Path, default=Path("runs/sb3_ppo"), metavar="DIR")
+    add("--out", type=_policy_in, default="runs/sb3_ppo", metavar="DIR")
     arguments.add_games_argument(parser)
     args = arguments.parse_arguments(parser, argv)
     game = load_game(args.game)
     players = game.check_num_players(args.players)
     opponents = args.opponents or game.default_opponent
     make_agent(opponents, game)
-    if args.decisions < 1 or args.deals < 2 or args.seed < 0:
-        raise ValueError("--decisions must be at least 1, --deals 2, and --seed 0")
+    if args.decisions < 1:
+        raise ValueError(f"--decisions must be at least 1, got {args.decisions}")
+    deal_seeds(args.seed, args.deals)
     use_threads(1)
     model, speed = train(game.id, players, opponents, args.decisions, args.seed)
-    args.out.mkdir(parents=True, exist_ok=True)
-    path = args.out / "policy.safetensors"
-    export_policy(model, game, path)
-    print(f"{model.num_timesteps:,} decisions, {speed:,.0f} a second; the policy is in {path}")
+    export_policy(model, game, args.out)
+    print(f"{model.num_timesteps:,} decisions, {speed:,.0f} a second; the policy is in {args.out}")
     for other in dict.fromkeys((opponents, "random")):
-        table = [str(path), *[other] * (players - 1)]
+        table = [str(args.out), *[other] * (players - 1)]
         rank = evaluate(game.id, table, args.deals, args.seed).agents[0].rank
         print(f"against {other}: rank {with_interval(rank.to_json('rank'), 'rank')}")
 

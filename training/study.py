@@ -26,7 +26,7 @@ from card_envs.evaluation import deal_seeds
 from card_envs.utils.files import write_json
 from card_envs.utils.words import did_you_mean
 from training.runs import evaluation, keys, records
-from training.runs.config import Config
+from training.runs.config import Config, Deals
 from training.runs.run import Run
 from training.runs.tasks import add_jobs_argument, do_calls
 from training.train import lasting, train_or_resume
@@ -45,7 +45,7 @@ class Study(keys.Section):
     cpu_minutes: Annotated[float, Field(gt=0)] | None = None
     """each setting makes as many decisions as take this long, measured at its beginning; null:
     those of the configuration"""
-    deals: Annotated[int, Field(ge=2)] = 500
+    deals: Deals = 500
     """at each table size"""
     against: Annotated[tuple[str, ...], Field(min_length=1)]
     """agents"""
@@ -97,7 +97,7 @@ def run_one(
     how = {"deals": study.deals, "sizes": [*sizes], "agents": agents}
     if finished.exists():
         before = records.read_json(finished)
-        if before["how"] == how:
+        if before.get("how") == how:
             return dict(before["measured"])
     card = records.read_json(run.card_path)
     measured = {
@@ -112,10 +112,10 @@ def run_one(
     return measured
 
 
-def _check_same(where: str, study: dict[str, Any], found: dict[str, Any]) -> None:
+def _check_same(where: str, study: dict[str, Any], found: Any) -> None:
     """Raise a ValueError where the runs of another study are."""
     for key, value in study.items():
-        if key != "question" and found.get(key) != value:
+        if key != "question" and (not isinstance(found, dict) or found.get(key) != value):
             raise ValueError(f"{where} holds runs of another study: {key} differs; choose another")
 
 
@@ -138,7 +138,7 @@ def run_study(
     jobs: int = 1,
     games_from: Sequence[str] = (),
     chosen: Sequence[str] = (),
-    before: dict[str, Any] | None = None,
+    before: Any = None,
 ) -> dict[str, Any]:
     """Train all missing runs of a study's file in a folder, and return what is written as JSON.
 
@@ -170,7 +170,7 @@ def run_study(
     for agent in against:
         make_agent(agent, game)
     low, high = game.check_player_range(base.config.environment.num_players)
-    sizes = range(low, high + 1)  # of all settings, whatever they play in training
+    sizes = range(low, high + 1)  # for all settings, whatever they play in training
     result: dict[str, Any] = {
         "question": study.question,
         "game": game.id,
@@ -180,11 +180,14 @@ def run_study(
         "base": study.base,
     }
     known: dict[tuple[str, int], dict[str, Any]] = {}
-    if before:
+    if before is not None:
         _check_same("the JSON file", result, before)
-        for name, entry in before["settings"].items():
-            if name in settings and entry["changes"] == list(settings[name]):
-                known |= {(name, run["seed"]): run for run in entry["runs"]}
+        try:
+            for name, entry in before["settings"].items():
+                if name in settings and entry["changes"] == list(settings[name]):
+                    known |= {(name, run["seed"]): run for run in entry["runs"]}
+        except (KeyError, TypeError, AttributeError) as error:
+            raise ValueError(f"the JSON file is damaged: {error!r}") from None
     noted = out / "study.json"
     if noted.exists():
         _check_same(str(out), {"cpu_minutes": study.cpu_minutes}, records.read_json(noted))

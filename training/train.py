@@ -84,7 +84,7 @@ def _train(run: Run[Config], resume: bool, command_line: str, quiet: bool) -> Pa
     learner, every = make_learner(run), run.config.checkpoint_every
     progress = checkpoint.Progress(next_checkpoint=every)
     # A run whose checkpoint was lost does not start over, which would cost the rest of it.
-    had_checkpoint = run.is_finished or any(e["decisions"] >= every for e in run.progress)
+    had_checkpoint = run.policy_path.exists() or any(e["decisions"] >= every for e in run.progress)
     is_resumed = resume and (had_checkpoint or run.checkpoint_path.exists())
     if is_resumed:
         progress = checkpoint.load(run.checkpoint_path, learner)
@@ -185,7 +185,7 @@ class Session:
     ) -> None:
         self._run, self._learner, self._progress, self._quiet = run, learner, progress, quiet
         self._begun = time.monotonic() - progress.seconds  # as if it had never been interrupted
-        self._is_whole = True  # not within an iteration
+        self._is_whole = True  # not within what :meth:`_as_a_whole` holds together
 
     @property
     def seconds(self) -> float:
@@ -230,13 +230,11 @@ class Session:
                 if learner.decisions >= self._progress.next_checkpoint:
                     self._save()
                 is_new = learner.iteration and not learner.iteration % every
-                with _interrupts_later():
-                    self._is_whole = False
+                with self._as_a_whole():
                     if is_new:
                         learner.games.add_snapshot(learner.policy())
                     learner.collect()
                     found = learner.update()
-                    self._is_whole = True
                 for tag, value in (*found.items(), ("time/time_elapsed", self.seconds)):
                     writer.add_scalar(tag, value, learner.decisions)
                 bar.update(task, completed=learner.decisions)
@@ -252,9 +250,11 @@ class Session:
             if not key.endswith("_ci95"):
                 tag = f"evaluation/{key.replace('vs_', 'rank_vs_', 1)}"
                 writer.add_scalar(tag, value, decisions)
-        run.add_progress({"decisions": decisions, "seconds": round(self.seconds, 1), **evaluated})
-        while self._progress.next_evaluation <= decisions:
-            self._progress.next_evaluation += run.config.evaluation.every
+        entry = {"decisions": decisions, "seconds": round(self.seconds, 1), **evaluated}
+        with self._as_a_whole():
+            run.add_progress(entry)
+            while self._progress.next_evaluation <= decisions:
+                self._progress.next_evaluation += run.config.evaluation.every
 
     def _save(self) -> None:
         """Write the checkpoint from which ``--resume`` resumes, and the policy so far."""
@@ -265,7 +265,27 @@ class Session:
 
     def _checkpoint(self) -> None:
         self._progress.seconds = self.seconds
-        checkpoint.save(self._run.checkpoint_path, self._learner, self._progress)
+        with self._as_a_whole():  # the rollout is made ready for it
+            checkpoint.save(self._run.checkpoint_path, self._learner, self._progress)
+
+    @contextmanager
+    def _as_a_whole(self) -> Iterator[None]:
+        """What interrupts the process waits for the end of the block, unless it comes twice: what
+        is within is then half done, and cannot be kept."""
+        came: list[int] = []
+
+        def wait(number: int, frame: object) -> None:
+            came.append(number)
+            if len(came) > 1:
+                raise KeyboardInterrupt
+
+        handled = [n for n in running.STOPPING if callable(signal.getsignal(n))]
+        with running.handling(wait, handled):
+            self._is_whole = False
+            yield
+            self._is_whole = True
+        if came:
+            raise KeyboardInterrupt
 
     def _export(self, finished: bool) -> None:
         """Write the policy, its card and the learning curve."""
@@ -281,23 +301,6 @@ class Session:
             decisions=learner.decisions,
             hours=round(self.seconds / 3600, 2),
         )
-
-
-@contextmanager
-def _interrupts_later() -> Iterator[None]:
-    """What interrupts the process waits for the end of the block, unless it comes twice."""
-    came: list[int] = []
-
-    def wait(number: int, frame: object) -> None:
-        came.append(number)
-        if len(came) > 1:
-            raise KeyboardInterrupt
-
-    numbers = (signal.SIGINT, signal.SIGTERM)
-    with running.handling(wait, [n for n in numbers if callable(signal.getsignal(n))]):
-        yield
-    if came:
-        raise KeyboardInterrupt
 
 
 @running.command("training.train")

@@ -24,6 +24,11 @@ from card_envs.utils.extras import MissingExtraError
 
 _PACKAGE = str(Path(__file__).parent.parent)
 
+#: The signals that stop a command; the last is POSIX's.
+STOPPING = [
+    getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)
+]
+
 # After which a lost interrupt is repeated.
 _REPEAT_SECONDS = 0.1
 
@@ -69,9 +74,7 @@ def _stopping_interrupts() -> Iterator[None]:
             repeats.append(threading.Timer(_REPEAT_SECONDS, signal.raise_signal, came[-1:]))
             repeats[-1].start()
 
-    names = ("SIGINT", "SIGTERM", "SIGHUP")  # the last is POSIX's
-    there = [getattr(signal, name, None) for name in names]
-    numbers = [n for n in there if n is not None and signal.getsignal(n) != signal.SIG_IGN]  # nohup
+    numbers = [n for n in STOPPING if signal.getsignal(n) != signal.SIG_IGN]  # nohup
     show, sys.unraisablehook = sys.unraisablehook, repeat_interrupt
     try:
         with handling(interrupt, numbers):

@@ -96,7 +96,12 @@ def test_the_script_leaves_the_models_policy(game, tmp_path, capsys):
     assert (agent.network.act(observation, masks.astype(np.int8)) == expected).all()
     assert sb3_ppo.main([*words, "--opponents", "nobody"]) == 2
     assert "there is no agent 'nobody'" in capsys.readouterr().err
-    assert sb3_ppo.main([*words, "--decisions", "0"]) == 2
+    (tmp_path / "file").touch()
+    for wrong in (["--decisions", "0"], ["--deals", "1"], ["--seed", "-1"]):
+        assert sb3_ppo.main([*words, *wrong]) == 2
+    with pytest.raises(SystemExit):  # nothing is trained for a folder that cannot be written
+        sb3_ppo.main([*words, "--out", str(tmp_path / "file")])
+    assert f"{tmp_path / 'file'} is not a folder" in capsys.readouterr().err
 
 
 # ---------------------------------------------------------------------------------------------

@@ -12,6 +12,7 @@ from pydantic import Field, model_validator
 
 from card_envs.agents import Agent, NetworkAgent
 from card_envs.contract.game import Game, View
+from card_envs.evaluation.deals import MOST_DEALS
 from card_envs.games import load_game
 from training.runs.keys import Section
 
@@ -24,6 +25,7 @@ Weight = Annotated[float, Field(ge=0, le=1e6)]
 Coefficient = Annotated[float, Field(ge=0, le=1e3)]
 Temperature = Annotated[float, Field(gt=0, le=1e3)]
 Count = Annotated[int, Field(ge=1)]
+Deals = Annotated[int, Field(ge=2, le=MOST_DEALS)]
 Width = Annotated[int, Field(ge=1, le=2**16)]
 
 
@@ -189,7 +191,7 @@ class EvaluationSection(Section):
         "heuristic, random; random without a heuristic"
     )
     """the agents: names, or paths of policy files"""
-    deals: Annotated[int, Field(ge=2)] = 100
+    deals: Deals = 100
     """deals at each table size, each in all seatings"""
     players: Annotated[tuple[int, ...], Field(min_length=1)] = _by_game(
         "all table sizes of the game"
@@ -379,8 +381,12 @@ class Config(GameConfig):
         game, network = load_game(self.game), self.network
         state = game.state_fields.size if network.critic != "observation" else 0
         inputs = game.fields.size + state
-        # Sparse rows take 8 bytes for a value that is not 0, which about an eighth are.
-        rollout = (inputs + game.num_actions) * self.environment.num_envs * self.ppo.n_steps
+        # Sparse rows take 8 bytes for a value that is not 0, which about an eighth are; the present
+        # rows are dense, twice, and so are for a moment those of the decisions that are still open.
+        _, seats = game.check_player_range(self.environment.num_players)
+        dense = 4 * (3 + self.opponents.own * (seats - 1))
+        values = (inputs + game.num_actions) * self.environment.num_envs
+        rollout = values * (self.ppo.n_steps + dense)
         sizes = [inputs, *network.hidden, game.num_actions]
         weights = 4 * 4 * 2 * sum(a * b for a, b in pairwise(sizes))  # with gradient and moments
         needed, there = rollout + weights, os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")

@@ -16,6 +16,7 @@ from card_envs.agents.search.agents import Searcher
 from card_envs.contract.game import Game
 from card_envs.evaluation import WIN_BOUNDS, MeanEstimate, deal_seeds, estimate_mean
 from card_envs.evaluation import play_one_against as play
+from card_envs.evaluation.deals import MOST_DEALS
 from card_envs.evaluation.display import short_names, write_picture
 from training.runs.run import Run
 
@@ -71,8 +72,8 @@ def one_against(
 def check_search(name: str, deals: int, game: Game) -> None:
     """Raise a ValueError unless ``--search`` names a search agent, without its policy, and
     ``--search-deals`` are 0 (none) or enough."""
-    if deals != 0 and deals < 2:
-        raise ValueError("--search-deals must be 0 or at least 2")
+    if deals != 0 and not 2 <= deals <= MOST_DEALS:
+        raise ValueError(f"--search-deals must be 0, or at least 2 and at most {MOST_DEALS}")
     if deals and not isinstance(make_agent(name, game), Searcher):
         raise ValueError(f"--search: {name!r} is not a search agent, such as search:64")
     if deals and "policy=" in name:

@@ -110,13 +110,13 @@ def with_overrides(data: dict[str, Any], overrides: Sequence[str]) -> dict[str, 
     data = copy.deepcopy(data)
     for text in overrides:
         key, separator, value = text.partition("=")
-        if not separator or not key:
-            raise ValueError(f"--set takes KEY=VALUE, got {text!r}")
         of_agents = "opponents.agents."  # which are named as they are: paths have dots
         if key.startswith(of_agents):
             parents, last = ["opponents", "agents"], key.removeprefix(of_agents)
         else:
             *parents, last = key.split(".")
+        if not separator or not all([*parents, last]):
+            raise ValueError(f"--set takes KEY=VALUE, got {text!r}")
         section = data
         for parent in parents:
             section = section.setdefault(parent, {})
@@ -143,7 +143,7 @@ _NEEDED = {
     "int_": "a whole number",
     "float_": "a number",
     "bool_": "true or false",
-    "string_": "a text",
+    "string_type": "a text",
     "tuple_": "a list",
     "dict_": "a section of keys and values",
     "model_": "a section of keys and values",

@@ -16,7 +16,7 @@ from typing import Any
 import card_envs
 from card_envs.agents.identity import hash_of_agent
 from card_envs.contract.game import Game
-from card_envs.utils.files import write_json
+from card_envs.utils.files import write_text
 
 _TRAINING = Path(__file__).parent.parent
 _POLICIES = _TRAINING / "policies"
@@ -72,13 +72,18 @@ def read_json(path: Path) -> Any:
     """What a JSON file holds; ValueError if it is not JSON."""
     try:
         return json.loads(path.read_text(encoding="utf-8"))
-    except (json.JSONDecodeError, UnicodeDecodeError) as error:
+    except (ValueError, RecursionError) as error:
         raise ValueError(f"{path} is damaged: {error}") from None
 
 
 def write_or_print(path: Path | None, result: dict[str, Any]) -> None:
-    """Write a command's result as JSON; print it if there is no file."""
+    """Write a command's result as JSON; print it if there is no file, or it cannot be written."""
+    text = json.dumps(result, indent=2)
+    try:
+        if path is not None:
+            write_text(path, f"{text}\n")
+    except OSError:
+        print(text)
+        raise
     if path is None:
-        print(json.dumps(result, indent=2))
-    else:
-        write_json(path, result)
+        print(text)

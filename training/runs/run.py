@@ -223,10 +223,9 @@ class Run(Generic[_Config]):
                 pass
         except OSError as error:
             raise ValueError(f"{self.folder} cannot be written: {error.strerror}") from None
-        noted = records.read_json(self._origin_path) if self._origin_path.exists() else {}
-        if not isinstance(noted, dict):
-            raise ValueError(f"{self._origin_path} is damaged: it holds no JSON object")
-        now = self._fixed_config()
+        noted, now = records.read_json(self._origin_path), self._fixed_config()
+        if not isinstance(noted, dict) or not isinstance(noted.get("config", {}), dict):
+            raise ValueError(f"{self._origin_path} is damaged: it does not say how the run began")
         changed = [
             f"{key}: {json.dumps(now.get(key))} was {json.dumps(value)}"
             for key, value in noted.get("config", {}).items()  # without keys that were added since
@@ -266,7 +265,8 @@ class Run(Generic[_Config]):
     def commands(self) -> list[str]:
         """The commands that began the run, or gave it another length."""
         path = self._commands_path
-        return path.read_text(encoding="utf-8").splitlines() if path.exists() else []
+        text = path.read_text(encoding="utf-8", errors="replace") if path.exists() else ""
+        return text.splitlines()
 
     def note_if_changed(self, command_line: str) -> None:
         """Note the command if it changes the configuration."""
