@@ -1,6 +1,6 @@
 """The compiled rules and the same rules as plain Python: whole games, compared byte by byte.
 
-Run as a script, this file plays every so many of the games and prints a digest of every decision
+Run as a script, this file plays a part of the games and prints a digest of every decision
 as JSON; the test runs it twice, once with ``NUMBA_DISABLE_JIT=1``.
 """
 

@@ -77,7 +77,7 @@ def games(measured: dict[str, Any]) -> str:
             "seatings removes, beyond what as many games of different deals do (below 0: games of "
             "one deal are more alike than those of different ones). Two agents whose "
             f"rank rewards differ by {settings['difference']} are told apart (95% interval, 80% of "
-            "the time) by so many deals, with so many games; without replaying, by so many games. "
+            "the time) by the first number of deals and its games; without replaying, by the last. "
             f"By seat: what copies of `{first['others']}` get, player 0 first.",
             markdown_table(table_header, table, len(table_header) - 1),
             f"The agents against one another at one table, {settings['deals']:,} deals in all "

@@ -37,7 +37,7 @@ class OnCpu:
     device = torch.device("cpu")
 
     def run(self, game: Game, template: Callable[..., None], count: int, *arguments: Any) -> None:
-        """Run a loop over so many games."""
+        """Run a loop over this many games."""
         compile_for(game, template)(*arguments)
 
     def put(self, array: NDArray[Any]) -> Any:
@@ -65,7 +65,7 @@ class OnGpu(OnCpu):
         self._jit = cuda_jit
 
     def run(self, game: Game, template: Callable[..., None], count: int, *arguments: Any) -> None:
-        """Run a loop over so many games."""
+        """Run a loop over this many games."""
         self._jit.compile_for_gpu(game, template)(count, *arguments)
 
     def put(self, array: NDArray[Any]) -> Any:
@@ -286,7 +286,7 @@ class DeviceGames(Games):
 
     def arrays(self) -> dict[str, Any]:
         """The tables, the snapshots and the next seeds, for a checkpoint: a run that is resumed
-        begins its games anew, since what they hold would make a large file."""
+        begins new games, since what they hold would make a large file."""
         seeds = self._place_for_arrays.host(self._arrays["states"])["seed"]
         return {"seeds": next_seeds(np.ascontiguousarray(seeds)), **super().arrays()}
 

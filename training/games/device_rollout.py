@@ -206,7 +206,7 @@ class DeviceRollout:
         self.open.fill_(-1)
 
     def arrays(self) -> dict[str, Any]:
-        """Nothing: the games begin anew when a run is resumed."""
+        """Nothing: the games begin again when a run is resumed."""
         return {}
 
     def restore(self, arrays: dict[str, Any]) -> None:

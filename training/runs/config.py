@@ -173,7 +173,7 @@ class PPOSection(Section):
         return _between(self.learning_rate, self.final_learning_rate, done)
 
     def ent_coef_at(self, done: float, iterations: int) -> float:
-        """The entropy's weight after a share of the training, and so many iterations."""
+        """The entropy's weight after a share of the training and a number of iterations."""
         if self.ent_power is not None:
             return self.ent_coef * float((iterations + 1) ** -self.ent_power)
         return _between(self.ent_coef, self.final_ent_coef, done)

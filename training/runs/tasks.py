@@ -41,8 +41,8 @@ def add_arguments(parser: argparse.ArgumentParser, what: str) -> None:
 
 
 def do_calls(calls: Sequence[Any], text: str, jobs: int) -> list[Any]:
-    """The results of calls (``joblib.delayed``), made by this machine, so many at a time (-1: as
-    many as there are cores), with a progress bar."""
+    """The results of calls (``joblib.delayed``), made by this machine, at most ``jobs`` at a time
+    (-1: as many as there are cores), with a progress bar."""
     return list(track(_pool(jobs)(calls), text, len(calls)))
 
 
