@@ -189,6 +189,20 @@ def test_a_name_in_place_of_a_game(game):
                 call("random", wrong)
 
 
+@few_games
+def test_choose_needs_an_agent_and_records_of_the_game(game):
+    env = card_envs.make(game.name)
+    env.reset(seed=1)
+    for wrong in ("random", lambda observation, action_mask: action_mask.argmax(axis=1)):
+        with pytest.raises(TypeError, match="an Agent is needed, as make_agent makes of a name"):
+            choose(wrong, game, env.states)
+    agent = make_agent("random", game)
+    for states in (env, np.zeros(1, np.int64)):
+        with pytest.raises(ValueError, match=f"states must be records of {game.name}"):
+            choose(agent, game, states)
+    assert env.observe(env.agent_selection)["action_mask"][choose(agent, game, env.states)]
+
+
 def test_function_agents_need_a_function():
     with pytest.raises(TypeError, match=r"function must be a function of .*, got 'last_legal'"):
         FunctionAgent("mine", "last_legal")

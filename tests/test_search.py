@@ -304,7 +304,7 @@ def test_the_path_of_a_policy_may_have_commas(folder, tmp_path, monkeypatch):
         assert agent.policies_hash == of_policy
     with pytest.raises(ValueError, match="the keys of tree are"):
         make_agent(f"search:4,policy={path},candidates=2,method=tree", game)
-    with pytest.raises(ValueError, match="there is no agent 'nowhere'"):
+    with pytest.raises(ValueError, match="policy: there is no agent 'nowhere'"):
         make_agent("search:4,policy=nowhere,threads=3", game)
 
 

@@ -219,6 +219,20 @@ def test_wrong_configurations_name_the_mistake(override, message, capsys, tmp_pa
     assert not (tmp_path / "run").exists()
 
 
+def test_of_many_mistakes_the_first_are_told(tmp_path):
+    path = tmp_path / "tiny.yaml"
+    path.write_text(json.dumps({"game": SMALL.id, **{f"key_{k}": k for k in range(8)}}))
+    with pytest.raises(ValueError, match=r"'key_4'; allowed here are [^;]*; and 3 more mistakes$"):
+        config_module.load(Config, path)
+
+
+def test_a_run_needs_a_folder_that_has_a_name(tmp_path, capsys):
+    path = tmp_path / "tiny.yaml"
+    path.write_text(json.dumps({"game": SMALL.id, **TINY}))
+    assert train.main([str(path), "--out", "/"]) == 2
+    assert "a run needs a folder of its own, got /" in capsys.readouterr().err
+
+
 def test_imitation_needs_its_decisions(capsys, tmp_path):
     path = tmp_path / "tiny.yaml"
     path.write_text(json.dumps({"game": SMALL.id, **TINY}))  # JSON is YAML

@@ -173,12 +173,20 @@ def choose(agent: Agent, game: Game, states: NDArray[np.void], i: int = 0) -> in
     """The agent's action for the player to move in ``states[i]``.
 
     Raises:
-        ValueError: It is not legal, or not a single whole number; the agent is for another game; or
-            there is no player to move.
+        ValueError: It is not legal, or not a single whole number; the agent is for another game, or
+            the states are another game's; or there is no player to move.
+        TypeError: The agent is no ``Agent``, but a name or a function.
         GameForfeitedError: It forfeits the game, as a ``FollowingAgent`` may.
     """
     check_is_game(game)
+    if not isinstance(agent, Agent):
+        raise TypeError(
+            "an Agent is needed, as make_agent makes of a name and FunctionAgent of a function, "
+            f"got {agent!r}"
+        )
     agent.check_game(game)
+    if getattr(states, "dtype", None) != game.state_dtype:
+        raise ValueError(f"states must be records of {game.name}, such as env.states")
     states = game.as_states(states)
     if not states["num_players"][i] or is_over(states[i]):
         raise ValueError(f"states[{i}] is a game that is over, or has not begun")

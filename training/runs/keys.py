@@ -134,9 +134,13 @@ def check(model: type[_Model], data: dict[str, Any], path: str | Path) -> _Model
     try:
         return model.model_validate(data)
     except ValidationError as error:
-        lines = [_explain(entry, model) for entry in error.errors()]
+        first, more = error.errors()[:_MOST_MISTAKES], error.error_count() - _MOST_MISTAKES
+        lines = [_explain(entry, model) for entry in first]
+        lines += [f"and {more} more mistakes"] * (more > 0)
         raise ValueError(f"{path}: " + "; ".join(lines)) from None
 
+
+_MOST_MISTAKES = 5  # told at once: a file of another kind has many
 
 # What is needed, in YAML's words, by how the type of pydantic's error begins.
 _NEEDED = {

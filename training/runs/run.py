@@ -142,6 +142,8 @@ class Run(Generic[_Config]):
     def lock(self) -> Iterator[None]:
         """Lock the folder; ValueError if it belongs to another process, which the message names."""
         folder = followed(self.folder)
+        if not folder.name:
+            raise ValueError(f"a run needs a folder of its own, got {self.folder}")
         folder.parent.mkdir(parents=True, exist_ok=True)
         owner = folder.with_name(f".{folder.name}.pid")
         lock = FileLock(folder.with_name(f".{folder.name}.lock"), is_singleton=True)

@@ -108,7 +108,10 @@ def _policies(
         return proposer, proposer or fallback
     if policy in KINDS:
         return proposer, policy
-    player = make_agent(policy, game)
+    try:
+        player = make_agent(policy, game)
+    except ValueError as error:
+        raise ValueError(f"{name!r}: policy: {error}") from None
     if not isinstance(player, NetworkAgent):
         raise ValueError(f"{name!r}: policy must be a policy, heuristic or random")
     return player, player
