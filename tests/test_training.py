@@ -221,7 +221,7 @@ def test_wrong_configurations_name_the_mistake(override, message, capsys, tmp_pa
 
 def test_of_many_mistakes_the_first_are_told(tmp_path):
     path = tmp_path / "tiny.yaml"
-    path.write_text(json.dumps({"game": SMALL.id, **{f"key_{k}": k for k in range(8)}}))
+    path.write_text(json.dumps({"game": SMALL.id, **TINY, **{f"key_{k}": k for k in range(8)}}))
     with pytest.raises(ValueError, match=r"'key_4'; allowed here are [^;]*; and 3 more mistakes$"):
         config_module.load(Config, path)
 
