@@ -73,9 +73,9 @@ def best_response(measured: dict[str, Any]) -> str:
         [
             f"`{short_names([row['against']])[0]}`",
             str(row["num_players"]),
-            _gain(row),
+            _cell(row, "gain"),
             f"{row['decisions']:,}",
-            *([_gain(row["search"]) if row["search"] else "–"] if searched else []),
+            *([_cell(row["search"], "gain") if row["search"] else "–"] if searched else []),
         ]
         for row in measured["responses"]
     ]
@@ -87,8 +87,9 @@ def best_response(measured: dict[str, Any]) -> str:
     return f"{markdown_table(header, rows, len(header) - 1)}\n\n{note}: `{measured['command']}`."
 
 
-def _gain(row: dict[str, Any]) -> str:
-    shown, unfinished = with_interval(row, "gain"), row.get("truncated", 0.0)
+def _cell(row: dict[str, Any], key: str) -> str:
+    """A mean with its interval, and the share of unfinished games if there are some."""
+    shown, unfinished = with_interval(row, key), row.get("truncated", 0.0)
     return f"{shown}; {unfinished:.1%} unfinished" if unfinished >= _SHOWN else shown
 
 
@@ -177,9 +178,7 @@ def temperatures(measured: dict[str, Any]) -> str:
         among = f"one among `{row['opponents']}`"
         header += [] if among in header else [among]
         cells = rows.setdefault(t, [f"sampled at {t:g}" if t else "most probable"])
-        unfinished = row["truncated"] >= _SHOWN
-        note = f"; {row['truncated']:.1%} unfinished" if unfinished else ""
-        cells.append(with_interval(row, "rank") + note)
+        cells.append(_cell(row, "rank"))
     networks = [
         [
             " × ".join(map(str, row["hidden"])),

@@ -12,6 +12,7 @@ from card_envs.agents import Agent, NetworkAgent
 from card_envs.agents.network import Network
 from card_envs.contract.game import Game, View
 from card_envs.engine.seeds import consecutive_seeds
+from card_envs.envs.options import pays_standing
 from training.games.tables import Tables
 from training.runs.config import EnvironmentSection, PoolSection
 
@@ -58,7 +59,7 @@ class Games:
         self.game = game
         self.with_state = critic != "observation"
         self.truncation = truncation
-        self.pays_standing = self.options["reward"] != "score"
+        self.pays_standing = pays_standing(self.options["reward"])
         self.view: View = view
         self._opponents = opponents
         named = [agents[name] for name in opponents.agents]
