@@ -3,8 +3,9 @@
     python -m benchmarks.pool            # prints the hashes that are not pinned yet
     python -m benchmarks.pool --write    # pins them
 
-The policies of ``training/policies`` are written to ``card_envs/policies/<game>/pool`` in half
-precision. A frozen protocol is never written: what it plays is what results were claimed for.
+The policies that it names by their version, such as ``ppo_v1``, are written to
+``card_envs/policies/<game>/pool`` in half precision. A frozen protocol is never written: what it
+plays is what results were claimed for.
 """
 
 from __future__ import annotations
@@ -16,8 +17,9 @@ import numpy as np
 from safetensors import safe_open
 from safetensors.numpy import save
 
-from card_envs.agents.shipped import pool_folder
+from card_envs.agents.shipped import policies_folder, pool_folder
 from card_envs.commands import arguments, running
+from card_envs.contract.game import Game
 from card_envs.evaluation.protocol import CURRENT, FOLDER, Protocol, hash_of_play
 from card_envs.games import load_game
 from card_envs.utils.files import write_json, write_output
@@ -31,6 +33,12 @@ def halved(policy: Path) -> bytes:
         names = sorted(file.keys())
         tensors = {name: file.get_tensor(name).astype(np.float16) for name in names}
         return save(tensors, file.metadata())
+
+
+def versions(game: Game) -> dict[str, Path]:
+    """The files of all versions of the game's ``ppo``; the newest is the shipped one."""
+    earlier = {path.stem: path for path in map(Path, predecessors(game))}
+    return {**earlier, f"ppo_v{len(earlier) + 1}": policies_folder(game) / "ppo.safetensors"}
 
 
 @running.command("benchmarks.pool")
@@ -47,9 +55,9 @@ def main(argv: Sequence[str] | None) -> int:
     changed = 0
     for name in track([*protocol.pools], "games"):
         game = load_game(name)
-        for policy in map(Path, predecessors(game)):
-            if args.write and policy.stem in protocol.pool(game).members:
-                write_output(pool_folder(game) / policy.name, halved(policy))
+        for version, policy in versions(game).items():
+            if args.write and version in protocol.pool(game).members:
+                write_output(pool_folder(game) / f"{version}.safetensors", halved(policy))
         play = hash_of_play(protocol, game)
         if play != protocol.pool(game).play:
             changed += 1

@@ -17,7 +17,8 @@ from safetensors import safe_open
 from safetensors.numpy import load_file, save_file
 
 from benchmarks import leaderboard
-from card_envs.agents import make_agent, policy_path
+from benchmarks.pool import halved, versions
+from card_envs.agents import make_agent, policy_path, shipped_policies
 from card_envs.agents.identity import hash_of_agent, name_without_folders
 from card_envs.agents.network import NetworkAgent, write_policy
 from card_envs.commands.cli import main
@@ -344,8 +345,7 @@ POOLS = [pytest.param(load_game(name), id=name) for name in CE_1.pools]
 @pytest.mark.parametrize("game", POOLS)
 def test_the_pool_plays_as_it_is_pinned(game):
     """If it does not, some of the rules, the heuristic, the search or a policy plays otherwise than
-    it did. While the protocol is a draft, ``python -m benchmarks.pool --write`` pins the new play;
-    once it is frozen, results of that name were claimed: the new play takes a protocol ce-2."""
+    it did. Results of that protocol's name were claimed: the new play takes a protocol ce-2."""
     assert hash_of_play(CE_1, game) == CE_1.pool(game).play
 
 
@@ -353,7 +353,8 @@ def test_the_pool_plays_as_it_is_pinned(game):
 def test_the_pool_comes_with_the_package(game):
     members = CE_1.pool(game).members
     assert len({*members}) == len(members) >= 5
-    assert {"random", "ppo"} <= {*members}
+    assert {"random", "heuristic"} <= {*members}
+    assert not {*members} & {*shipped_policies(game)}  # which may be replaced
     for name in members:
         make_agent(name, game)
         path = policy_path(name, game)
@@ -362,13 +363,22 @@ def test_the_pool_comes_with_the_package(game):
 
 
 @pytest.mark.parametrize("game", POOLS)
+def test_the_policies_of_the_pool_are_versions_in_half_precision(game):
+    files = {name: policy_path(name, game) for name in CE_1.pool(game).members}
+    policies = {name: path.read_bytes() for name, path in files.items() if path is not None}
+    assert len(policies) >= 3
+    assert policies == {name: halved(versions(game)[name]) for name in policies}
+
+
+@pytest.mark.parametrize("game", POOLS)
 def test_two_members_at_least_are_held_out(game):
-    """No configuration names them; and to the shipped policy, the search is new."""
+    """No configuration names them, nor the shipped policy that one of them is; and to that, the
+    search is new."""
     members, configs = CE_1.pool(game).members, [*(ROOT / "configs").rglob("*.yaml")]
     named = " ".join(path.read_text(encoding="utf-8") for path in configs)
     held_out = {m for m in members if not re.search(rf"\b{re.escape(m)}\b", named)}
     assert "heuristic" not in held_out
-    assert held_out == {"ppo_v1", "ppo_v2", members[-1]}
+    assert held_out - {[*versions(game)][-1]} == {"ppo_v1", "ppo_v2", members[-1]}
     card = policy_path("ppo", game).with_suffix(".json").read_text(encoding="utf-8")
     assert "heuristic" in card
     assert members[-1].startswith("search:")

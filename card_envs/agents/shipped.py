@@ -1,6 +1,6 @@
 """Policies by name: those that come with a game, in ``card_envs/policies/<id>`` for the games of
-this package, in the folder ``policies`` of its own package for any other; those that they have
-replaced, in the folder ``pool`` there, in half precision; files and runs by path.
+this package, in the folder ``policies`` of its own package for any other; their versions, in
+half precision, in the folder ``pool`` there; files and runs by path.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ def policies_folder(game: Game) -> Path:
 
 
 def pool_folder(game: Game) -> Path:
-    """The folder of the policies that the shipped ones have replaced, such as ``ppo_v1``: opponents
-    of benchmarks."""
+    """The folder of the versions of shipped policies, such as ``ppo_v1``, that are opponents of
+    benchmarks."""
     return policies_folder(game) / "pool"
 
 
@@ -38,8 +38,9 @@ def shipped_policies(game: Game) -> list[str]:
 
 
 def policy_path(name: str, game: Game) -> Path | None:
-    """The file of the policy of that name, which comes with the game or preceded such a one; the
-    file at that path; or the newest policy of the training run in that folder. None: none of these.
+    """The file of the policy of that name, which comes with the game or is a version of such a one;
+    the file at that path; or the newest policy of the training run in that folder. None: none of
+    these.
 
     Raises:
         ValueError: It is the folder of a run that has no policy yet.
@@ -47,9 +48,9 @@ def policy_path(name: str, game: Game) -> Path | None:
     if name in shipped_policies(game):
         return policies_folder(game) / f"{name}.safetensors"
     if name.isidentifier() and is_of_this_package(game):
-        before = pool_folder(game) / f"{name}.safetensors"
-        if os.path.isfile(before):  # Path's own raises for long names
-            return before
+        version = pool_folder(game) / f"{name}.safetensors"
+        if os.path.isfile(version):  # Path's own raises for long names
+            return version
     if os.path.isfile(os.path.join(name, _CONFIG)):
         return _policy_of_run(Path(name))
     return Path(name) if os.path.isfile(name) else None
