@@ -18,11 +18,10 @@ from typing import Any
 
 from card_envs.agents.identity import hash_of_agent
 from card_envs.commands import arguments, running
-from card_envs.evaluation.benchmark import BenchmarkTables, rounded
+from card_envs.evaluation.benchmark import BenchmarkTables
 from card_envs.evaluation.claims import difference_from_play, first_difference, read_claim
 from card_envs.evaluation.display import with_interval
-from card_envs.evaluation.protocol import Protocol
-from card_envs.evaluation.statistics import estimate_mean
+from card_envs.evaluation.protocol import CURRENT, Protocol
 from card_envs.games import load_game
 from card_envs.utils.markdown import markdown_table
 
@@ -86,15 +85,15 @@ class Entry:
             return difference_from_play(Path(_CLAIM), self.claim["agent"], progress=True)
 
     def difference_at_a_table(self, result: dict[str, Any]) -> str:
-        """Play a single table of a game again: with the fewest players, among the second member of
-        the pool. The first difference in words, or ""."""
+        """Play a table of a game again: with the fewest players, among the last member of the
+        pool. The first difference in words, or ""."""
         game = load_game(result["game"])
         with chdir(self.folder), ExitStack() as stack:
             protocol = Protocol.load(self.claim["protocol"])
             tables = BenchmarkTables(protocol, game, self.claim["agent"], stack)
-            member = [*tables.members][1]
-            ranks = tables.among(member, game.min_players)
-        played = {"num_players": game.min_players, **rounded(estimate_mean(ranks))}
+            member = [*tables.members][-1]
+            table = tables.among(member, game.min_players)
+        played = {"num_players": game.min_players, **table.to_json()}
         (row,) = (row for row in result["among"] if row["name"] == member)
         return first_difference(row["by_num_players"][0], played)
 
@@ -111,11 +110,12 @@ def entries() -> Iterator[Entry]:
 
 def tables() -> str:
     """The leaderboard in Markdown: a table for each game, of the entries that are current."""
-    found = [(entry, result) for entry in entries() for result in entry.claim["games"]]
+    own = [entry for entry in entries() if entry.claim["protocol"] == CURRENT]
+    found = [(entry, result) for entry in own for result in entry.claim["games"]]
     found = [(entry, result) for entry, result in found if entry.is_current(result)]
     sections = []
     for name in Protocol.load().pools:
-        own = [(entry, result) for entry, result in found if result["game"] == name]
+        of_game = [(entry, result) for entry, result in found if result["game"] == name]
         rows = [
             [
                 f"`{entry.folder.name}`",
@@ -124,7 +124,7 @@ def tables() -> str:
                 _cell(result["most_gained"]),
                 entry.method,
             ]
-            for entry, result in sorted(own, key=lambda pair: -float(pair[1]["rank"]))
+            for entry, result in sorted(of_game, key=lambda pair: -float(pair[1]["rank"]))
         ]
         header = ["entry", "rank reward", "worst, among", "most gained from it, by", "method"]
         shown = markdown_table(header, rows) if rows else "No entries yet."

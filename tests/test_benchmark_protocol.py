@@ -7,7 +7,6 @@ import re
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
-from types import SimpleNamespace
 
 import jsonschema
 import numpy as np
@@ -21,12 +20,14 @@ from benchmarks.pool import halved, versions
 from card_envs.agents import make_agent, policy_path, shipped_policies
 from card_envs.agents.identity import hash_of_agent, name_without_folders
 from card_envs.agents.network import NetworkAgent, write_policy
+from card_envs.agents.search.names import is_search, policies_of
 from card_envs.commands.cli import main
 from card_envs.evaluation import claims, deal_seeds, estimate_mean, play_one_against
 from card_envs.evaluation import protocol as protocols
 from card_envs.evaluation.benchmark import (
     MIXED,
     BenchmarkTables,
+    TableResult,
     _draws,
     _extreme,
     benchmark,
@@ -96,7 +97,8 @@ def test_scores_are_those_of_the_tables_played_one_by_one(game):
                 ranks = [played[n].rank[..., 0].mean(axis=1) for n in sizes]
                 assert [*row.by_num_players] == [*sizes]
                 for n, rank in zip(sizes, ranks, strict=True):
-                    assert row.by_num_players[n] == pytest.approx(estimate_mean(rank))
+                    assert row.by_num_players[n].ranks == pytest.approx(rank)
+                    assert row.by_num_players[n].truncated == played[n].truncated.mean()
                 assert row.rank == pytest.approx(estimate_mean(np.mean(ranks, axis=0)))
     members = TINY.pool(game).members
     assert [row.name for row in result.among] == [*members, *[MIXED] * (game is GAME)]
@@ -110,12 +112,24 @@ def test_scores_are_those_of_the_tables_played_one_by_one(game):
         (result.among, result.worst, min),
         (result.gains, result.most_gained, max),
     ):
-        cells = [cell for row in rows[1:] for cell in row.by_num_players.values()]
+        tables = [table for row in rows[1:] for table in row.by_num_players.values()]
+        cells = [estimate_mean(table.ranks) for table in tables]
         assert found.name != "random"
         assert found.rank.mean == pytest.approx(extreme(cell.mean for cell in cells))
         (own,) = (row for row in rows if row.name == found.name)
-        alone = own.by_num_players[found.num_players]
+        alone = estimate_mean(own.by_num_players[found.num_players].ranks)
         assert (found.rank.high - found.rank.low > alone.high - alone.low) == (len(cells) > 1)
+
+
+def test_a_member_that_the_agent_is_in_another_precision_is_not_the_worst(folder):
+    """Nor what gains most, whatever its name."""
+    Path("half.safetensors").write_bytes(halved(Path("mine/own.safetensors")))
+    write_policy("other.safetensors", network_of(GAME, 2), GAME)
+    members = "half.safetensors", "other.safetensors"
+    protocol = replace(TINY, pools={GAME.name: Pool(members, "")})
+    result = benchmark(GAME, "mine/own.safetensors", protocol)
+    assert result.worst.name in (members[1], MIXED)
+    assert result.most_gained.name == members[1]
 
 
 def test_all_intervals_of_the_extremes_hold_at_once():
@@ -123,8 +137,8 @@ def test_all_intervals_of_the_extremes_hold_at_once():
     opponent is better than another, the interval of the worst holds 0."""
     rng, cells, held = np.random.default_rng(3), 20, 0
     for _ in range(200):
-        ranks = {str(k): {2: rng.uniform(-1.0, 1.0, 50)} for k in range(cells)}
-        low, high = _extreme(ranks, "", -1.0).rank.interval
+        ranks = {str(k): {2: TableResult(rng.uniform(-1, 1, 50), 0.0)} for k in range(cells)}
+        low, high = _extreme(ranks, (), -1.0).rank.interval
         held += low <= 0.0 <= high
     assert held >= 184  # 95% less three standard errors
 
@@ -151,7 +165,7 @@ def test_members_are_drawn_for_mixed_tables_and_sit_in_the_order_drawn(monkeypat
     def play(table, seeds, orders):
         for order in orders:
             tables.append([table[k] for k in np.argsort(order)])  # by seat
-        return SimpleNamespace(rank=np.zeros((len(orders), len(table), len(table))))
+        return TableResult(np.zeros(len(orders)), 0.0)
 
     with ExitStack() as stack:
         played = BenchmarkTables(TINY, GAME, "random", stack)
@@ -241,7 +255,9 @@ def test_a_claim_that_holds_is_found_to_hold(written, monkeypatch, capsys):
     assert main(["benchmark", "--check", str(written)]) == 0
     assert capsys.readouterr().out.endswith(f"\n{written}: the claim holds\n")
     monkeypatch.chdir(written.parent)
-    assert main(["benchmark", "--check", written.name, "--agent", "own.safetensors"]) == 0
+    Path("again.safetensors").write_bytes(Path("own.safetensors").read_bytes())
+    for same in ("own.safetensors", "again.safetensors"):
+        assert main(["benchmark", "--check", written.name, "--agent", same]) == 0
 
 
 @pytest.mark.parametrize(
@@ -354,8 +370,9 @@ def test_the_pool_comes_with_the_package(game):
     members = CE_1.pool(game).members
     assert len({*members}) == len(members) >= 5
     assert {"random", "heuristic"} <= {*members}
-    assert not {*members} & {*shipped_policies(game)}  # which may be replaced
     for name in members:
+        policies = policies_of(name, game) if is_search(name) else (name,)
+        assert not {*policies} & {*shipped_policies(game)}  # which may be replaced
         make_agent(name, game)
         path = policy_path(name, game)
         assert path is None or path.is_relative_to(ROOT / "card_envs")
@@ -372,17 +389,12 @@ def test_the_policies_of_the_pool_are_versions_in_half_precision(game):
 
 @pytest.mark.parametrize("game", POOLS)
 def test_two_members_at_least_are_held_out(game):
-    """No configuration names them, nor the shipped policy that one of them is; and to that, the
-    search is new."""
+    """No configuration names them, nor the shipped policy that the newest of them is."""
     members, configs = CE_1.pool(game).members, [*(ROOT / "configs").rglob("*.yaml")]
     named = " ".join(path.read_text(encoding="utf-8") for path in configs)
     held_out = {m for m in members if not re.search(rf"\b{re.escape(m)}\b", named)}
     assert "heuristic" not in held_out
-    assert held_out - {[*versions(game)][-1]} == {"ppo_v1", "ppo_v2", members[-1]}
-    card = policy_path("ppo", game).with_suffix(".json").read_text(encoding="utf-8")
-    assert "heuristic" in card
-    assert members[-1].startswith("search:")
-    assert "search:" not in card
+    assert {"ppo_v1", "ppo_v2"} <= held_out
 
 
 def test_another_member_deal_or_action_is_another_hash(tmp_path):
@@ -490,6 +502,11 @@ def test_an_entry_that_was_played_against_other_opponents_is_not_shown(entry):
     change(
         protocols.FOLDER / "ce-1.json", pools={GAME.name: {"members": MEMBERS, "play": "1" * 64}}
     )
+    assert "No entries yet." in leaderboard.tables()
+
+
+def test_an_entry_of_an_earlier_protocol_is_not_shown(entry, monkeypatch):
+    monkeypatch.setattr(leaderboard, "CURRENT", "ce-2")
     assert "No entries yet." in leaderboard.tables()
 
 

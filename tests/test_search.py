@@ -25,6 +25,7 @@ from helpers import (
 from hidden import redrawn
 
 from card_envs.agents import NetworkAgent, SearchAgent, TreeSearchAgent, make_agent
+from card_envs.agents.identity import hash_of_agent, name_without_folders
 from card_envs.agents.network import Network, write_policy
 from card_envs.agents.search.halving import count_worlds, decide, keep_best, standard_error
 from card_envs.agents.search.tree import (
@@ -279,6 +280,7 @@ def test_names(game):
         "search:4",
         "search:4,policy=random,candidates=all,horizon=game,caution=0.5,threads=1",
         f"search:8,policy={kind},candidates=2",
+        *["search:4,policy=random,proposer=heuristic"] * (kind == "heuristic"),
         f"search:8,method=tree,policy={kind},exploration=1.5,horizon=game",
     ):
         agent = make_agent(name, game, seed=3)
@@ -286,6 +288,49 @@ def test_names(game):
         states = begin(game, game.min_players, seed=1)
         (action,) = chosen_by(agent, game, states)
         assert mask_of(game, states)[action]
+
+
+@few_games
+def test_who_proposes_can_be_named(game, tmp_path):
+    """Apart from who plays the rollouts."""
+    paths = [str(tmp_path / name) for name in ("own,1.safetensors", "other.safetensors")]
+    for k, path in enumerate(paths):
+        write_policy(path, network_of(game, seed=k), game)
+    own, other = (NetworkAgent.from_file(path, game) for path in paths)
+    shared = {"rollouts": 4, "caution": 1e9}  # what is proposed is done
+    for name, agent in (
+        (
+            f"policy={paths[1]},proposer={paths[0]}",
+            SearchAgent(game, policy=other, proposer=own, **shared),
+        ),
+        (f"policy={paths[1]}", SearchAgent(game, policy=other, proposer=other, **shared)),
+        *[("policy=random,proposer=heuristic", SearchAgent(game, policy="random", **shared))]
+        * (game.heuristic is not None),
+    ):
+        named = make_agent(f"search:4,{name},caution=1e9", game)
+        for states in positions_in(game, 3):
+            assert chosen_by(named, game, states) == chosen_by(agent, game, states)
+    hashes = {
+        hash_of_agent(f"search:4,policy={paths[1]}{more}", game)
+        for more in ("", f",proposer={paths[0]}", f",proposer={paths[1]}")
+    }
+    assert len(hashes) == 2
+    name = f"search:4,policy={paths[1]},worlds=0,proposer={paths[0]}"
+    expected = "search:4,policy=other.safetensors,worlds=0,proposer=own,1.safetensors"
+    assert name_without_folders(name, game) == expected
+
+
+def test_wrong_proposers_are_named():
+    for game in ALL_GAMES:
+        for proposer, message in (
+            ("random", "proposer must be a policy or heuristic"),
+            ("nobody", "proposer: there is no agent 'nobody'"),
+            *[("heuristic", "has no heuristic that could propose")] * (game.heuristic is None),
+        ):
+            with pytest.raises(ValueError, match=message):
+                make_agent(f"search:4,policy=random,proposer={proposer}", game)
+        with pytest.raises(ValueError, match="the keys of tree are"):
+            make_agent("search:4,method=tree,policy=random,proposer=heuristic", game)
 
 
 @pytest.mark.parametrize("folder", ["a,b", "threads=2,seed=1", ",policy=random"])
@@ -296,12 +341,12 @@ def test_the_path_of_a_policy_may_have_commas(folder, tmp_path, monkeypatch):
     for k, path in enumerate(("plain.safetensors", f"{folder}/p,1.safetensors")):
         write_policy(path, network_of(game, seed=k), game)
     path = f"{folder}/p,1.safetensors"
-    other = make_agent("search:4,policy=plain.safetensors", game).policies_hash
-    of_policy = make_agent(f"search:4,policy={tmp_path / path}", game).policies_hash
+    other = hash_of_agent("search:4,policy=plain.safetensors", game)
+    of_policy = hash_of_agent(f"search:4,policy={tmp_path / path}", game)
     assert of_policy != other
-    for more in ("", ",candidates=2,threads=1"):
-        agent = make_agent(f"search:4,policy={path}{more}", game)
-        assert agent.policies_hash == of_policy
+    for more in ("", ",candidates=2,threads=1", f",proposer={path},worlds=0"):
+        make_agent(f"search:4,policy={path}{more}", game)
+        assert hash_of_agent(f"search:4,policy={path}{more}", game) == of_policy
     with pytest.raises(ValueError, match="the keys of tree are"):
         make_agent(f"search:4,policy={path},candidates=2,method=tree", game)
     with pytest.raises(ValueError, match="policy: there is no agent 'nowhere'"):
@@ -317,7 +362,7 @@ def test_the_path_of_a_policy_may_have_commas(folder, tmp_path, monkeypatch):
         ("search:many", "rollouts must be a whole number, got 'many'"),
         (
             "search:8,depth=3",
-            "the keys of halving are method, policy, candidates, worlds, horizon, caution",
+            "the keys of halving are method, policy, proposer, candidates, worlds, horizon, caut",
         ),
         ("search:8,method=tree,caution=1", "the keys of tree are method, policy, horizon, expl"),
         ("search:8,method=beam", "method must be halving or tree, got 'beam'"),

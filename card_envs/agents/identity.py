@@ -8,29 +8,25 @@ import os
 import re
 from pathlib import Path
 
-from card_envs.agents import make_agent, policy_path
+from card_envs.agents import policy_path
 from card_envs.agents.imported import is_imported
 from card_envs.agents.programs import is_program
 from card_envs.agents.programs.names import read_name
-from card_envs.agents.search.agents import Searcher
-from card_envs.agents.search.names import is_search
+from card_envs.agents.search.names import POLICIES, is_search, policies_of, words_of
 from card_envs.contract.game import Game
 from card_envs.utils.files import hash_of
 
 
 def hash_of_agent(name: str, game: Game) -> str | None:
     """The SHA-256 of the file of the agent of that name: of a policy's, of the Python file that is
-    imported, or of the files that a program's command names (of one file, as ``sha256sum`` prints
-    it). Of a search, that of its policies. None where no file is named, as for ``heuristic``.
+    imported, of the files that a program's command names, or of those of a search's policies, who
+    proposes before who plays the rollouts. Of one file it is as ``sha256sum`` prints it, of several
+    as ``hash_of`` makes it. None where no file is named, as for ``heuristic``.
 
     Raises:
         ValueError: The name of a program or a search cannot be read.
         OSError: A file cannot be read.
     """
-    if is_search(name):
-        searcher = make_agent(name, game)
-        assert isinstance(searcher, Searcher)
-        return searcher.policies_hash
     files = _files_of(name, game)
     if len(files) == 1:
         return hashlib.sha256(files[0].read_bytes()).hexdigest()
@@ -38,6 +34,9 @@ def hash_of_agent(name: str, game: Game) -> str | None:
 
 
 def _files_of(name: str, game: Game) -> list[Path]:
+    if is_search(name):
+        policies = [policy for policy in policies_of(name, game) if policy is not None]
+        return [path for policy in dict.fromkeys(policies) for path in _files_of(policy, game)]
     if is_program(name):
         return [Path(word) for word in read_name(name)[0] if os.path.isfile(word)]
     if is_imported(name):
@@ -55,7 +54,8 @@ def name_without_folders(name: str, game: Game) -> str:
     if is_program(name):
         return name
     if is_search(name):
-        return re.sub(r"policy=.*[/\\]", "policy=", name)
+        own = f"^({'|'.join(POLICIES)})=.*" + r"[/\\]"
+        return ",".join(re.sub(own, r"\1=", word) for word in words_of(name))
     if is_imported(name):
         where, _, thing = name.rpartition(":")
         return f"{os.path.basename(where)}:{thing}"

@@ -42,7 +42,7 @@ def imports(name: str) -> bool:
     What reads names from elsewhere, such as a configuration, asks this first.
     """
     words = [] if is_program(name) else [name, *name.split(",")]
-    return any(is_imported(word.removeprefix("policy=")) for word in words)
+    return any(is_imported(re.sub("^(policy|proposer)=", "", word)) for word in words)
 
 
 def import_named(where: str) -> ModuleType:

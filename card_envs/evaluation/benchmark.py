@@ -8,7 +8,7 @@ on the same duplicate deals, in all cyclic seatings.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -16,13 +16,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from card_envs.agents import Agent, AgentLike
+from card_envs.agents import Agent, AgentLike, NetworkAgent
 from card_envs.agents.identity import hash_of_agent
 from card_envs.agents.programs import ProgramReport
 from card_envs.agents.programs.reports import COUNTED, merged
 from card_envs.contract.game import Game
 from card_envs.evaluation.deals import (
-    MatchResults,
     agent_name,
     as_game,
     deal_seeds,
@@ -42,8 +41,25 @@ MIXED = "mixed"
 _DIGITS = 6
 
 
-#: Rank rewards, one for each deal, by opponents and number of players.
-_Ranks = dict[str, dict[int, NDArray[np.float64]]]
+class TableResult(NamedTuple):
+    """What was played at a table.
+
+    Attributes:
+        ranks: The first agent's rank rewards, one for each deal.
+        truncated: The share of games that ended at ``max_steps``.
+    """
+
+    ranks: NDArray[np.float64]
+    truncated: float
+
+    def to_json(self) -> dict[str, Any]:
+        """The result as claims have it."""
+        share = round(self.truncated, _DIGITS)
+        return {**rounded(estimate_mean(self.ranks)), "truncated": share}
+
+
+#: By opponents and number of players.
+_Results = dict[str, dict[int, TableResult]]
 
 
 @dataclass(frozen=True)
@@ -53,18 +69,18 @@ class BenchmarkRow:
     Attributes:
         name: The pool's member, or ``MIXED``.
         rank: The mean over table sizes.
-        by_num_players: The rank reward at each table size.
+        by_num_players: The result at each table size.
     """
 
     name: str
     rank: MeanEstimate
-    by_num_players: Mapping[int, MeanEstimate]
+    by_num_players: Mapping[int, TableResult]
 
     def to_json(self) -> dict[str, Any]:
         """The row as JSON data."""
         sizes = [
-            {"num_players": players, **rounded(rank)}
-            for players, rank in self.by_num_players.items()
+            {"num_players": players, **result.to_json()}
+            for players, result in self.by_num_players.items()
         ]
         return {"name": self.name, **rounded(self.rank), "by_num_players": sizes}
 
@@ -134,12 +150,14 @@ def rounded(estimate: MeanEstimate) -> dict[str, Any]:
     return MeanEstimate(*values).to_json("rank")  # type: ignore[arg-type]
 
 
-def _extreme(rows: _Ranks, agent: str, sign: float) -> BenchmarkCell:
-    """The lowest or the highest rank reward of all rows and sizes, and where it is. The row of a
-    member of the pool among itself says nothing: it is 0 on every deal."""
-    others = {name: sizes for name, sizes in rows.items() if name != agent} or rows
+def _extreme(rows: _Results, own: Collection[str], sign: float) -> BenchmarkCell:
+    """The lowest or the highest rank reward of all rows and sizes, and where it is. The rows of
+    members of the pool that the agent itself is say nothing, and do not count."""
+    others = {name: sizes for name, sizes in rows.items() if name not in own} or rows
     cells = [
-        (name, players, ranks) for name, sizes in others.items() for players, ranks in sizes.items()
+        (name, players, result.ranks)
+        for name, sizes in others.items()
+        for players, result in sizes.items()
     ]
     name, players, ranks = max(cells, key=lambda cell: sign * round(cell[2].mean(), _DIGITS))
     # Which of them is the most extreme is chance, too: each has a share of the 5% of error.
@@ -164,8 +182,7 @@ def about(protocol: Protocol, game: Game, agent: AgentLike, quick: bool) -> dict
 
 
 class BenchmarkTables:
-    """The tables of a protocol for one game and one agent; a table's results are rank rewards, one
-    for each deal.
+    """The tables of a protocol for one game and one agent.
 
     Args:
         protocol: The protocol.
@@ -189,6 +206,12 @@ class BenchmarkTables:
             member: made_agent(member, game, protocol.seed, stack) for member in pool.members
         }
         self._agent = made_agent(agent, game, protocol.seed, stack)
+        #: The members that the agent itself is: by name, or by its weights in half precision.
+        self.own = {
+            name
+            for name, member in self.members.items()
+            if name == agent_name(agent) or _are_one_policy(self._agent, member)
+        }
         self._game = game
         deals = (protocol.quick_seed, protocol.quick_deals)
         self._seeds = deal_seeds(*(deals if quick else (protocol.seed, protocol.deals)))
@@ -205,24 +228,25 @@ class BenchmarkTables:
         """The reports on programs so far."""
         return merged(self._reports)
 
-    def among(self, member: str, players: int) -> NDArray[np.float64]:
+    def among(self, member: str, players: int) -> TableResult:
         """The agent among copies of a member of the pool, or at mixed tables (``MIXED``)."""
         if member == MIXED:
             return self._mixed(players)
         table = [self._agent, *[self.members[member]] * (players - 1)]
-        return self._first(self._play(table, self._seeds))
+        return self._play(table, self._seeds)
 
-    def gained(self, member: str, players: int) -> NDArray[np.float64]:
+    def gained(self, member: str, players: int) -> TableResult:
         """A member of the pool among copies of the agent."""
         table = [self.members[member], *[self._agent] * (players - 1)]
-        return self._first(self._play(table, self._seeds))
+        return self._play(table, self._seeds)
 
-    def _mixed(self, players: int) -> NDArray[np.float64]:
+    def _mixed(self, players: int) -> TableResult:
         """The agent with members that are drawn for each deal, without replacement while there are
         enough, and sit to the agent's left in the order in which they were drawn."""
         drawn = _draws(self._seeds, len(self.members), players - 1)
         in_order = np.sort(drawn, axis=1)  # of the pool
         ranks = np.zeros(len(self._seeds))
+        truncated = 0.0
         names = list(self.members)
         for chosen in np.unique(in_order, axis=0):
             deals = np.flatnonzero((in_order == chosen).all(axis=1))
@@ -230,23 +254,39 @@ class BenchmarkTables:
             seats = 1 + np.argsort(drawn[deals], axis=1, kind="stable")
             orders = np.hstack([np.zeros((len(deals), 1), np.int64), seats])
             table = [self._agent, *(self.members[names[k]] for k in chosen)]
-            ranks[deals] = self._first(self._play(table, self._seeds[deals], orders))
-        return ranks
+            result = self._play(table, self._seeds[deals], orders)
+            ranks[deals] = result.ranks
+            truncated += result.truncated * len(deals)
+        return TableResult(ranks, truncated / len(ranks))
 
     def _play(
         self,
         table: Sequence[Agent],
         seeds: NDArray[np.uint64],
         orders: NDArray[np.int64] | None = None,
-    ) -> MatchResults:
+    ) -> TableResult:
         played = play_deals(self._game, table, seeds, orders=orders)
         self._truncated.append(played.truncated.ravel())
         self._reports += played.programs
-        return played
+        ranks = np.asarray(played.rank[..., 0].mean(axis=1))
+        return TableResult(ranks, float(played.truncated.mean()))
 
-    @staticmethod
-    def _first(played: MatchResults) -> NDArray[np.float64]:
-        return np.asarray(played.rank[..., 0].mean(axis=1))
+
+def _are_one_policy(one: Agent, other: Agent) -> bool:
+    """Whether two agents are policies whose weights are the same in half precision."""
+    if not (isinstance(one, NetworkAgent) and isinstance(other, NetworkAgent)):
+        return False
+    layers = one.network.layers, other.network.layers
+    return (
+        (one.view, one.draws, one.network.activation)
+        == (other.view, other.draws, other.network.activation)
+        and len(layers[0]) == len(layers[1])
+        and all(
+            np.array_equal(np.float16(a), np.float16(b))
+            for pair in zip(*layers, strict=True)
+            for a, b in zip(*pair, strict=True)
+        )
+    )
 
 
 def _draws(seeds: NDArray[np.uint64], members: int, count: int) -> NDArray[np.int64]:
@@ -285,23 +325,23 @@ def benchmark(
     protocol = protocol or Protocol.load()
     with ExitStack() as stack:
         tables = BenchmarkTables(protocol, game, agent, stack, quick)
-        among: _Ranks = {}
-        gains: _Ranks = {}
+        among: _Results = {}
+        gains: _Results = {}
         cells = [*_cells(tables)]
         for member, players in track(cells, game.title) if progress else cells:
-            ranks = tables.among(member, players)
-            among.setdefault(member, {})[players] = ranks
+            result = tables.among(member, players)
+            among.setdefault(member, {})[players] = result
             if member != MIXED:  # with two players these are the same games
-                back = -ranks if players == 2 else tables.gained(member, players)
-                gains.setdefault(member, {})[players] = back
+                back = result._replace(ranks=-result.ranks)
+                gain = back if players == 2 else tables.gained(member, players)
+                gains.setdefault(member, {})[players] = gain
         by_deal = np.mean([_over_sizes(row) for row in among.values()], axis=0)
-        name = agent_name(agent)
         return BenchmarkResult(
             about(protocol, game, agent, quick),
             estimate_mean(by_deal),
             tuple(by_deal.tolist()),
-            _extreme(among, name, -1.0),
-            _extreme(gains, name, 1.0),
+            _extreme(among, tables.own, -1.0),
+            _extreme(gains, tables.own, 1.0),
             tuple(_row(*row) for row in among.items()),
             tuple(_row(*row) for row in gains.items()),
             tables.truncated,
@@ -317,13 +357,12 @@ def _cells(tables: BenchmarkTables) -> Iterator[tuple[str, int]]:
                 yield member, players
 
 
-def _over_sizes(ranks: Mapping[int, NDArray[np.float64]]) -> NDArray[np.float64]:
-    return np.asarray(np.mean([*ranks.values()], axis=0))
+def _over_sizes(results: Mapping[int, TableResult]) -> NDArray[np.float64]:
+    return np.asarray(np.mean([result.ranks for result in results.values()], axis=0))
 
 
-def _row(name: str, ranks: Mapping[int, NDArray[np.float64]]) -> BenchmarkRow:
-    sizes = {players: estimate_mean(of_deals) for players, of_deals in ranks.items()}
-    return BenchmarkRow(name, estimate_mean(_over_sizes(ranks)), sizes)
+def _row(name: str, results: Mapping[int, TableResult]) -> BenchmarkRow:
+    return BenchmarkRow(name, estimate_mean(_over_sizes(results)), results)
 
 
 def claim(

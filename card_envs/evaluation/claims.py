@@ -47,7 +47,7 @@ def difference_from_play(path: Path, agent: str | None = None, *, progress: bool
 
     Args:
         path: The claim.
-        agent: The agent; None: as the claim says.
+        agent: The agent, which may have been given another name since; None: as the claim says.
         progress: Whether to show a progress bar on stderr.
 
     Returns:
@@ -68,7 +68,7 @@ def difference_from_play(path: Path, agent: str | None = None, *, progress: bool
     games = [load_game(entry["game"]) for entry in claimed["games"]]
     results: list[BenchmarkResult] = []
     with chdir(path.parent) if agent is None else nullcontext():
-        own = name_without_folders(agent or name, games[0])
+        own = name if agent is not None else name_without_folders(name, games[0])
         heads = [about(protocol, game, agent or name, claimed["quick"]) for game in games]
         pairs = zip(heads, claimed["games"], strict=True)
         difference = first_difference(  # before anything is played

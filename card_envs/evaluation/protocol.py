@@ -24,7 +24,7 @@ FOLDER = Path(__file__).parent
 #: The protocol of the command.
 CURRENT = "ce-1"
 
-_ROUNDS = 2  # games of each table whose play is hashed
+_ROUNDS = 10  # games of each table whose play is hashed
 
 
 @dataclass(frozen=True)
@@ -97,7 +97,8 @@ class Protocol:
 
 
 def hash_of_play(protocol: Protocol, game: Game) -> str:
-    """A SHA-256 of what the protocol says of a game, and of games between the pool's members.
+    """A SHA-256 of what the protocol says of a game, of the game's default options, with which it
+    is played, and of games between the pool's members.
 
     At each table size every member is in every seat of some games. A change of a policy, the
     heuristic, the search or the rules changes the actions of some of them, and so the hash.
@@ -108,7 +109,7 @@ def hash_of_play(protocol: Protocol, game: Game) -> str:
     """
     members = protocol.pool(game).members
     numbers = protocol.seed, protocol.deals, protocol.quick_seed, protocol.quick_deals
-    declared = [protocol.name, *numbers, *members]
+    declared = [protocol.name, *numbers, *members, game.check_options({})]
     sha = hashlib.sha256(json.dumps(declared).encode())
     count = len(members) * _ROUNDS
     indices = np.arange(count)

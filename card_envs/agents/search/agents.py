@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import threading
 from abc import abstractmethod
 from collections import deque
@@ -121,13 +120,6 @@ class Searcher(Agent):
         self._threads = check_whole_number("threads", threads, 1, available)
         #: int64 (3,): worlds drawn, decisions taken in them, and network evaluations, so far.
         self.work = np.zeros(NUM_COUNTS, np.int64)
-
-    @property
-    def policies_hash(self) -> str:
-        """SHA-256 of its policies: their weights, whether they sample, and their views."""
-        policy = self._policy
-        arrays = policy.weights, policy.layouts, policy.views
-        return hashlib.sha256(b"".join(array.tobytes() for array in arrays)).hexdigest()
 
     def check_game(self, game: Game) -> None:
         """Raise a ValueError if it searches another game."""

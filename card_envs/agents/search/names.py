@@ -16,14 +16,25 @@ METHODS = ("halving", "tree")
 
 _PREFIX = "search:"
 
-_KEYS = ("method", "policy", "candidates", "worlds", "horizon", "caution", "exploration", "threads")
+#: The keys that name policies.
+POLICIES = ("policy", "proposer")
+_KEYS = (
+    "method",
+    *POLICIES,
+    "candidates",
+    "worlds",
+    "horizon",
+    "caution",
+    "exploration",
+    "threads",
+)
 _READERS: dict[str, tuple[str, Callable[[str], Any]]] = {
     "horizon": ("a name", str),
     "candidates": ("a whole number or 'all'", lambda text: None if text == "all" else int(text)),
     "caution": ("a number", float),
     "exploration": ("a number", float),
 }
-_HALVING_ONLY, _TREE_ONLY = ("candidates", "worlds", "caution"), ("exploration",)
+_HALVING_ONLY, _TREE_ONLY = ("proposer", "candidates", "worlds", "caution"), ("exploration",)
 
 
 def is_search(name: str) -> bool:
@@ -37,14 +48,15 @@ def make_search_agent(
     """The search agent of a name such as ``"search:64"`` or ``"search:256,policy=heuristic"``.
 
     The number of rollouts may be followed by ``method`` (``halving``: ``SearchAgent``, or ``tree``:
-    ``TreeSearchAgent``) and their arguments ``policy``, ``candidates`` (a number or ``all``),
-    ``worlds``, ``horizon``, ``caution``, ``exploration`` and ``threads``. The path of a policy file
-    may have commas.
+    ``TreeSearchAgent``) and their arguments ``policy``, ``proposer``, ``candidates`` (a number or
+    ``all``), ``worlds``, ``horizon``, ``caution``, ``exploration`` and ``threads``. The path of a
+    policy file may have commas.
 
     A policy proposes and plays the rollouts: the one that ``policy`` names, or the game's shipped
     ``ppo``. With ``policy=heuristic`` and ``policy=random`` these play the rollouts, and ``ppo``
     proposes if there is one. Where no policy is named or shipped the heuristic plays them, or
-    random if there is none.
+    random if there is none. ``proposer`` names another policy that proposes; with
+    ``proposer=heuristic`` its action is proposed, and then the legal ones in their order.
 
     Args:
         name: The name.
@@ -55,7 +67,49 @@ def make_search_agent(
     Raises:
         ValueError: The name cannot be read; the message says what is allowed.
     """
-    rollouts, *words = _words(name.removeprefix(_PREFIX))
+    method, rollouts, given = _read(name)
+    first, played = policies_of(name, game)
+    policy = played if played in KINDS else _network(name, "policy", played, game, make_agent)
+    if first == "heuristic" and game.heuristic is None:
+        raise ValueError(f"{name!r}: {game.id} has no heuristic that could propose")
+    proposer = None
+    if first == played and isinstance(policy, NetworkAgent):
+        proposer = policy
+    elif first is not None and first != "heuristic":
+        proposer = _network(name, "proposer", first, game, make_agent)
+    options: dict[str, Any] = {}
+    for key, text in {"rollouts": rollouts, **given}.items():
+        if key in POLICIES:
+            continue
+        kind, read = _READERS.get(key, ("a whole number", int))
+        try:
+            options[key] = read(text)
+        except ValueError:
+            raise ValueError(f"{name!r}: {key} must be {kind}, got {text!r}") from None
+    if method == "tree":
+        return TreeSearchAgent(game, name, policy=policy, seed=seed, **options)
+    return SearchAgent(game, name, policy=policy, proposer=proposer, seed=seed, **options)
+
+
+def policies_of(name: str, game: Game) -> tuple[str | None, str]:
+    """The names of who proposes and of who plays the rollouts of a search.
+
+    Who proposes is None where all legal actions are tried in their order, and for a tree.
+
+    Raises:
+        ValueError: The name cannot be read; the message says what is allowed.
+    """
+    method, _, given = _read(name)
+    shipped = "ppo" if "ppo" in shipped_policies(game) else None
+    scripted = None if game.heuristic is None else "heuristic"
+    policy = given.get("policy", shipped or scripted or "random")
+    proposer = given.get("proposer", (shipped or scripted) if policy in KINDS else policy)
+    return None if method == "tree" else proposer, policy
+
+
+def _read(name: str) -> tuple[str, str, dict[str, str]]:
+    """The method, the number of rollouts and the other words of a name."""
+    first, *words = words_of(name)
     given = dict(word.partition("=")[::2] for word in words)
     method = given.pop("method", METHODS[0])
     if method not in METHODS:
@@ -69,49 +123,34 @@ def make_search_agent(
             f"{name!r}: search:N may be followed by KEY=VALUE, separated by commas, each key once; "
             f"the keys of {method} are {', '.join(keys)}"
         )
-    proposer, policy = _policies(name, game, given.pop("policy", None), make_agent)
-    options: dict[str, Any] = {}
-    for key, text in {"rollouts": rollouts, **given}.items():
-        kind, read = _READERS.get(key, ("a whole number", int))
-        try:
-            options[key] = read(text)
-        except ValueError:
-            raise ValueError(f"{name!r}: {key} must be {kind}, got {text!r}") from None
-    if method == "tree":
-        return TreeSearchAgent(game, name, policy=policy, seed=seed, **options)
-    return SearchAgent(game, name, policy=policy, proposer=proposer, seed=seed, **options)
+    return method, first.removeprefix(_PREFIX), given
 
 
-def _words(text: str) -> list[str]:
-    """The words between commas, except for commas in the path of a policy file.
+def words_of(name: str) -> list[str]:
+    """The words of a name between commas, except for commas in the paths of policy files.
 
     The longest path that names a file counts: a folder may be called ``seed=1,threads=2``.
     """
-    words = text.split(",")
-    for start, word in enumerate(words):
-        if word.startswith("policy="):
-            for end in range(len(words), start + 1, -1):
-                joined = ",".join(words[start:end])
-                if os.path.isfile(joined.removeprefix("policy=")):
-                    return [*words[:start], joined, *words[end:]]
+    rest, words = name.split(","), []
+    while rest:
+        key, _, start = rest[0].partition("=")
+        ends = range(len(rest), 1, -1) if key in POLICIES else ()
+        paths = ((end, ",".join([start, *rest[1:end]])) for end in ends)
+        end = next((end for end, path in paths if os.path.isfile(path)), 1)
+        words.append(",".join(rest[:end]))
+        rest = rest[end:]
     return words
 
 
-def _policies(
-    name: str, game: Game, policy: str | None, make_agent: Callable[[str, Game], Agent]
-) -> tuple[NetworkAgent | None, NetworkAgent | str]:
-    """The proposer, and the policy of the rollouts."""
-    shipped = make_agent("ppo", game) if "ppo" in shipped_policies(game) else None
-    proposer = shipped if isinstance(shipped, NetworkAgent) else None
-    if policy is None:
-        fallback = "random" if game.heuristic is None else "heuristic"
-        return proposer, proposer or fallback
-    if policy in KINDS:
-        return proposer, policy
+def _network(
+    name: str, key: str, policy: str, game: Game, make_agent: Callable[[str, Game], Agent]
+) -> NetworkAgent:
+    """The policy that a key of the name names."""
     try:
-        player = make_agent(policy, game)
+        agent = make_agent(policy, game)
     except ValueError as error:
-        raise ValueError(f"{name!r}: policy: {error}") from None
-    if not isinstance(player, NetworkAgent):
-        raise ValueError(f"{name!r}: policy must be a policy, heuristic or random")
-    return player, player
+        raise ValueError(f"{name!r}: {key}: {error}") from None
+    if not isinstance(agent, NetworkAgent):
+        others = ", heuristic or random" if key == "policy" else " or heuristic"
+        raise ValueError(f"{name!r}: {key} must be a policy{others}")
+    return agent
