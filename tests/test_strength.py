@@ -7,6 +7,7 @@ import re
 import runpy
 import sys
 from itertools import combinations
+from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
@@ -307,6 +308,10 @@ def test_cards_say_how_the_policies_were_made(game):
         assert {"decisions", "hours", "machine", "versions", "strength"} <= set(card)
         assert card["commands"][0].startswith("python -m training.train ")
         assert re.fullmatch("[0-9a-f]{7,}", card["commit"])
+        if "curve" in card and name in shipped_policies(game):
+            path = Path("configs", "policies", f"{game.id}.yaml")
+            assert load(Config, ROOT / path) == config
+            assert card["commands"] == [f"python -m training.train {path.as_posix()}"]
 
 
 # ---------------------------------------------------------------------------------------------
