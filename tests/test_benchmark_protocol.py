@@ -303,7 +303,8 @@ def test_what_is_wrong_before_the_games_is_found_before_they_are_played(
 
 def test_claims_that_name_code_do_not_run_it(written, capsys):
     data = json.loads(written.read_text())
-    for name in ("cmd:touch it", "own.py:first_legal", "search:4,policy=own.py:first_legal"):
+    searches = (f"search:4,{key}=own.py:first_legal" for key in ("policy", "proposer"))
+    for name in ("cmd:touch it", "own.py:first_legal", *searches):
         written.write_text(json.dumps({**data, "agent": name}))
         assert main(["benchmark", "--check", str(written)]) == 2
         assert "runs code: give it with --agent if you trust it" in capsys.readouterr().err
@@ -389,12 +390,16 @@ def test_the_policies_of_the_pool_are_versions_in_half_precision(game):
 
 @pytest.mark.parametrize("game", POOLS)
 def test_two_members_at_least_are_held_out(game):
-    """No configuration names them, nor the shipped policy that the newest of them is."""
+    """No configuration names them; and to the shipped policy, the search is new."""
     members, configs = CE_1.pool(game).members, [*(ROOT / "configs").rglob("*.yaml")]
     named = " ".join(path.read_text(encoding="utf-8") for path in configs)
     held_out = {m for m in members if not re.search(rf"\b{re.escape(m)}\b", named)}
     assert "heuristic" not in held_out
-    assert {"ppo_v1", "ppo_v2"} <= held_out
+    assert held_out == {"ppo_v1", "ppo_v2", members[-1]}
+    card = policy_path("ppo", game).with_suffix(".json").read_text(encoding="utf-8")
+    assert "heuristic" in card
+    assert members[-1].startswith("search:")
+    assert "search:" not in card
 
 
 def test_another_member_deal_or_action_is_another_hash(tmp_path):

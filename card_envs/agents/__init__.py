@@ -62,8 +62,8 @@ _MAY_HOLD_CODE = (".pt", ".pth", ".zip", ".pkl", ".pickle", ".joblib", ".ckpt")
 
 
 def agent_names(game: Game) -> list[str]:
-    """The agents that come with this game, by name. ``make_agent`` also takes the
-    versions of policies (``ppo_v1``), paths, searches, programs and code."""
+    """The agents that come with this game, by name. ``make_agent`` also takes the versions
+    of policies (``ppo_v1``), paths, searches, programs and code."""
     check_is_game(game)
     return ["random", *["heuristic"] * (game.heuristic is not None), *shipped_policies(game)]
 

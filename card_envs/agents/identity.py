@@ -12,7 +12,7 @@ from card_envs.agents import policy_path
 from card_envs.agents.imported import is_imported
 from card_envs.agents.programs import is_program
 from card_envs.agents.programs.names import read_name
-from card_envs.agents.search.names import POLICIES, is_search, policies_of, words_of
+from card_envs.agents.search.names import is_search, policies_of, policy_in, words_of
 from card_envs.contract.game import Game
 from card_envs.utils.files import hash_of
 
@@ -54,8 +54,9 @@ def name_without_folders(name: str, game: Game) -> str:
     if is_program(name):
         return name
     if is_search(name):
-        own = f"^({'|'.join(POLICIES)})=.*" + r"[/\\]"
-        return ",".join(re.sub(own, r"\1=", word) for word in words_of(name))
+        return ",".join(
+            re.sub(r"=.*[/\\]", "=", word) if policy_in(word) else word for word in words_of(name)
+        )
     if is_imported(name):
         where, _, thing = name.rpartition(":")
         return f"{os.path.basename(where)}:{thing}"

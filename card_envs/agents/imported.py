@@ -23,6 +23,7 @@ from typing import Any
 
 from card_envs.agents.function import FunctionAgent
 from card_envs.agents.programs import is_program
+from card_envs.agents.search.names import policy_in
 from card_envs.contract.agent import Agent
 from card_envs.contract.game import Game
 from card_envs.utils.words import did_you_mean
@@ -42,7 +43,7 @@ def imports(name: str) -> bool:
     What reads names from elsewhere, such as a configuration, asks this first.
     """
     words = [] if is_program(name) else [name, *name.split(",")]
-    return any(is_imported(re.sub("^(policy|proposer)=", "", word)) for word in words)
+    return any(is_imported(policy_in(word) or word) for word in words)
 
 
 def import_named(where: str) -> ModuleType:

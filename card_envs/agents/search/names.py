@@ -16,11 +16,11 @@ METHODS = ("halving", "tree")
 
 _PREFIX = "search:"
 
-#: The keys that name policies.
-POLICIES = ("policy", "proposer")
+# The keys that name policies.
+_POLICIES = ("policy", "proposer")
 _KEYS = (
     "method",
-    *POLICIES,
+    *_POLICIES,
     "candidates",
     "worlds",
     "horizon",
@@ -79,7 +79,7 @@ def make_search_agent(
         proposer = _network(name, "proposer", first, game, make_agent)
     options: dict[str, Any] = {}
     for key, text in {"rollouts": rollouts, **given}.items():
-        if key in POLICIES:
+        if key in _POLICIES:
             continue
         kind, read = _READERS.get(key, ("a whole number", int))
         try:
@@ -126,6 +126,12 @@ def _read(name: str) -> tuple[str, str, dict[str, str]]:
     return method, first.removeprefix(_PREFIX), given
 
 
+def policy_in(word: str) -> str:
+    """The policy that a word of a name such as ``policy=heuristic`` names; "" if it names none."""
+    key, _, policy = word.partition("=")
+    return policy if key in _POLICIES else ""
+
+
 def words_of(name: str) -> list[str]:
     """The words of a name between commas, except for commas in the paths of policy files.
 
@@ -134,7 +140,7 @@ def words_of(name: str) -> list[str]:
     rest, words = name.split(","), []
     while rest:
         key, _, start = rest[0].partition("=")
-        ends = range(len(rest), 1, -1) if key in POLICIES else ()
+        ends = range(len(rest), 1, -1) if key in _POLICIES else ()
         paths = ((end, ",".join([start, *rest[1:end]])) for end in ends)
         end = next((end for end, path in paths if os.path.isfile(path)), 1)
         words.append(",".join(rest[:end]))
