@@ -74,8 +74,9 @@ def test_own_games_come_first_and_the_others_lie_in_blocks():
     for block in tables.blocks:
         num_players = set(tables.num_players[block].tolist())
         (row,) = {tuple(row) for row in tables.seating[block].tolist()}
-        assert len(num_players) == 1
-        assert row[: num_players.pop()].count(LEARNER) == 1
+        (players,) = num_players
+        assert row[:players].count(LEARNER) == 1
+        assert set(row[players:]) <= {LEARNER}  # nobody sits in absent seats
 
 
 def test_a_block_is_redrawn_when_no_game_plays_its_old_table():
@@ -94,16 +95,17 @@ def test_a_block_is_redrawn_when_no_game_plays_its_old_table():
 
 @pytest.mark.parametrize("same_agent", [0.0, 0.4])
 def test_tables_are_drawn_in_the_configured_proportions(same_agent):
-    tables = tables_of(4000, 0, 1)
+    tables = tables_of(16_000, 0, 1)
     tables.redraw([3, 2, 5], [1, 2, 3], same_agent)
-    others = np.sort(tables.seating, axis=1)[:, 1:]  # the learner is 0, and always there
+    full = tables.seating[tables.num_players == tables.num_players.max()]
+    others = np.sort(full, axis=1)[:, 2:]  # the learner is 0, in its seat and in an absent one
     shares = np.bincount(others.ravel(), minlength=4) / others.size
     assert shares == pytest.approx([0.0, 0.3, 0.2, 0.5], abs=0.02)
     have_one = (others == others[:, :1]).all(axis=1)
-    by_chance = 0.3**4 + 0.2**4 + 0.5**4
+    by_chance = 0.3**3 + 0.2**3 + 0.5**3
     assert have_one.mean() == pytest.approx(same_agent + (1 - same_agent) * by_chance, abs=0.03)
     assert (tables.num_players == 2).mean() == pytest.approx(0.75, abs=0.03)
-    seats = np.argmin(tables.seating, axis=1)
+    seats = np.argmin(tables.seating, axis=1)  # the first one is the learner's own
     for players in (2, 4):
         counts = np.bincount(seats[tables.num_players == players])
         assert counts / counts.sum() == pytest.approx(np.full(players, 1 / players), abs=0.05)
@@ -641,3 +643,17 @@ def test_the_fastest_rows_are_measured_once(tmp_path, monkeypatch):
     assert Run.reopen(run.folder).config.rows == chosen
     longer = tiny_run(SCRIPTED, run.folder, "rows=fastest", "decisions=1200")
     assert train.train_or_resume(longer, "") == run.policy_path
+
+
+def test_how_long_a_run_lasts_is_measured_with_its_fastest_rows(tmp_path, monkeypatch):
+    speeds = {"sparse": 1.0, "dense": 3.0, "bfloat16": 2.0}
+    measured = []
+
+    def speed(run, *arguments):
+        measured.append(run.config.rows)
+        return speeds[run.config.rows]
+
+    monkeypatch.setattr(train, "decisions_a_second", speed)
+    run = train.lasting(tiny_run(SCRIPTED, tmp_path / "run", "rows=fastest"), 2.0)
+    assert (run.config.rows, run.config.decisions) == ("dense", 360)
+    assert measured == [*speeds, "dense"]

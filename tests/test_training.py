@@ -17,11 +17,20 @@ import pytest
 import torch
 from helpers import ALL_GAMES, EACH_GAME, SHIPPED, kit_of, table_sizes
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
-from tiny_runs import SCRIPTED, SMALL, TINY, policy_file, tiny_config, tiny_run
+from tiny_runs import (
+    SCRIPTED,
+    SMALL,
+    TINY,
+    policy_file,
+    random_network,
+    tiny_config,
+    tiny_run,
+)
 
 import training
 from benchmarks.tables import TABLES, committed, readme
 from card_envs.agents import NetworkAgent, choose, make_agent, shipped
+from card_envs.agents.network import write_policy
 from card_envs.contract.agent import turn_of
 from card_envs.contract.game import Game, View
 from card_envs.envs.aec import CardEnv
@@ -30,6 +39,7 @@ from training import ship, train
 from training.imitation import Teacher, imitate
 from training.improvement.config import ImprovementConfig
 from training.networks.sparse import SparseRows
+from training.ppo import PPO
 from training.runs import checkpoint
 from training.runs import keys as config_module
 from training.runs import run as run_module
@@ -248,9 +258,19 @@ def test_a_config_plays_itself_unless_it_names_others():
     for given, own in {**opponents, "{pool: 1, self: 0.5}": 0.5}.items():
         config = tiny_config(SMALL, f"opponents={given}")
         assert config.opponents.own == own
+        # Where some are named nobody else takes a seat.
+        pool, agents = config.opponents.pool, config.opponents.agents
+        named = (pool > 0, *agents) if own < 1 else None
+        assert named in (None, (True,), (False, "random"))
         assert config.model_dump(mode="json")["opponents"]["self"] == own
         again = config_module.check(Config, config.model_dump(mode="json"), "again")
         assert again == config
+
+
+def test_by_default_the_other_seats_are_the_pools_and_those_of_the_games_agents():
+    for game, agents in ((SCRIPTED, {"heuristic": 0.4, "random": 0.1}), (SMALL, {"random": 0.5})):
+        opponents = tiny_config(game, "opponents={self: 0.5}").opponents
+        assert (opponents.pool, opponents.agents) == (0.5, agents)
 
 
 def test_a_policy_file_can_be_named_by_set(tmp_path):
@@ -480,6 +500,17 @@ def test_weights_that_cannot_be_copied_are_refused(overrides, message, tmp_path)
         tiny_run(SMALL, HERE, *begin, *overrides)
     with pytest.raises(ValueError, match=r"imitation\.temperature: 'random' is not a policy"):
         tiny_run(SMALL, HERE, "imitation={agent: random, decisions: 1, temperature: 2}")
+
+
+def test_weights_of_which_logits_are_no_sums_leave_no_folder(tmp_path):
+    network = random_network(SCRIPTED)
+    weight = network.layers[-1][0]
+    weight[:] = np.random.default_rng(0).random(weight.shape)
+    path = tmp_path / "other.safetensors"
+    write_policy(path, network, SCRIPTED, View())
+    tiny_run(SCRIPTED, HERE, *copying(str(path)), "network={hidden: [16], logits: actions}")
+    with pytest.raises(ValueError, match="logits are not sums over action features"):
+        tiny_run(SCRIPTED, HERE, *copying(str(path)))
 
 
 def test_what_is_imitated_of_a_policy_are_its_probabilities(tmp_path):
@@ -778,9 +809,72 @@ def test_a_run_without_a_checkpoint_starts_over(tmp_path, monkeypatch):
     assert len([*(run.folder / "tensorboard").iterdir()]) == 1
 
 
+def test_a_run_that_was_killed_at_its_first_checkpoint_starts_over(tmp_path, monkeypatch):
+    """When its evaluation there is written already."""
+    overrides = ["decisions=128", "checkpoint_every=64", "evaluation.every=64"]
+    straight = tiny_run(SMALL, tmp_path / "straight", *overrides)
+    train.train(straight, quiet=True)
+    run = tiny_run(SMALL, tmp_path / "run", *overrides)
+
+    def kill(*args):
+        raise RuntimeError("the power is off")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(checkpoint, "save", kill)
+        with pytest.raises(RuntimeError, match="power"):
+            train.train(run, command_line="begun", quiet=True)
+    assert [entry["decisions"] for entry in run.progress] == [0, 64]
+    assert train.main(["--resume", str(run.folder)]) == 0
+    assert contents(run)[:2] == contents(straight)[:2]
+
+
+def test_an_evaluation_that_was_due_is_made_once(tmp_path, monkeypatch):
+    """Also where a run is killed behind it that was interrupted before it."""
+    run = tiny_run(SMALL, tmp_path / "run", "decisions=192", "checkpoint_every=1000")
+    evaluate = Session._evaluate
+
+    def interrupt(self, writer):
+        if self._learner.decisions == 128:
+            raise KeyboardInterrupt
+        evaluate(self, writer)
+
+    def kill(self, writer):
+        evaluate(self, writer)
+        if self._learner.decisions == 128:
+            raise RuntimeError("the power is off")
+
+    for instead, error in ((interrupt, KeyboardInterrupt), (kill, RuntimeError)):
+        with monkeypatch.context() as patch:
+            patch.setattr(Session, "_evaluate", instead)
+            with pytest.raises(error):
+                train.train(run, resume=run.checkpoint_path.exists(), quiet=True)
+    assert [entry["decisions"] for entry in run.progress] == [0, 64, 128]
+    train.train(run, resume=True, quiet=True)
+    assert [entry["decisions"] for entry in run.progress] == [0, 64, 128, 192]
+
+
+def test_weights_that_are_no_numbers_are_not_saved(tmp_path, monkeypatch, capsys):
+    run = tiny_run(SMALL, tmp_path / "run", "decisions=128", "checkpoint_every=64")
+    update = PPO.update
+
+    def break_down(self):
+        found = update(self)
+        if self.decisions == 128:
+            with torch.no_grad():
+                self.networks.actor.linear[0].bias[0] = torch.nan
+        return found
+
+    with monkeypatch.context() as patch:
+        patch.setattr(PPO, "update", break_down)
+        with pytest.raises(ValueError, match=r"after 128 decisions weights are infinite or not a "):
+            train.train(run, quiet=True)
+    assert train.main(["--resume", str(run.folder)]) == 0
+    assert run.is_finished
+
+
 def test_damaged_checkpoints_are_refused(tmp_path, capsys):
     run = tiny_run(SMALL, tmp_path / "run", "decisions=64")
-    train.train(run, quiet=True)
+    policy = train.train(run, quiet=True).read_bytes()
     run.policy_path.unlink()
     whole = run.checkpoint_path.read_bytes()
 
@@ -797,8 +891,10 @@ def test_damaged_checkpoints_are_refused(tmp_path, capsys):
         assert f"cannot resume from {run.checkpoint_path}, it is damaged" in error
         assert not run.policy_path.exists()
     run.checkpoint_path.unlink()
+    run.policy_path.write_bytes(policy)  # without it the run would start over
     assert train.main(["--resume", str(run.folder)]) == 2
     assert f"cannot resume from {run.checkpoint_path}: No such file" in capsys.readouterr().err
+    run.policy_path.unlink()
     run.checkpoint_path.write_bytes(whole)
     assert train.main(["--resume", str(run.folder)]) == 0
     assert train.main(["--resume", str(tmp_path / "nowhere")]) == 2
@@ -1106,6 +1202,8 @@ def test_another_number_of_threads_is_told_in_one_line(tmp_path, monkeypatch, ca
     train.train(fixed, quiet=True)
     monkeypatch.setattr(run_module, "_DEFAULT_THREADS", 3)
     train.train(Run.reopen(fixed.folder, ["decisions=128"]), resume=True, quiet=True)
+    use_threads(3)  # of another run
+    train.train_or_resume(Run.reopen(fixed.folder), "")
     assert len(caplog.records) == 1
     use_threads(1)
 
@@ -1198,6 +1296,8 @@ def test_shipping_puts_strength_on_the_card(tmp_path, monkeypatch, capsys):
         (*table, players) for table in tables for players in table_sizes(SMALL)
     ]
     assert all(row["truncated"] == 0 for row in rows)
+    with pytest.raises(TypeError, match="houses"):  # the run's rules are those that are measured
+        ship.strength(SMALL, "ppo", 2, 5, {"houses": 9})
     first = (folder / "ppo.json").read_bytes()
     capsys.readouterr()
     assert ship.main([one, "--deals", "3"]) == 2

@@ -54,6 +54,7 @@ def imitate(learner: PPO, agent: Agent, quiet: bool = False) -> None:
                 targets = teacher.targets(inputs, legal, rollout.decided(rows)[0])
                 loss = loss - (targets.to(learned.device) * learned).sum(dim=1).mean()
             learner.descend(loss, optimizer)
+        games.follow(actor.network)
     learner.settle()
 
 

@@ -12,7 +12,7 @@ go into the folder ``policies`` of that package.
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -35,9 +35,11 @@ from training.runs.run import Run
 DEALS, QUICK_DEALS = 2000, 100
 
 
-def strength(game: Game, policy: str, deals: int, seed: int) -> dict[str, Any]:
+def strength(
+    game: Game, policy: str, deals: int, seed: int, rules: Mapping[str, Any] | None = None
+) -> dict[str, Any]:
     """A policy, a name or a file, against the game's other agents, and its heuristic against
-    random, on this many deals at each table size.
+    random, on this many deals at each table size, by the default rules or others.
 
     Returns:
         ``results``: rank reward, share of victories and share of truncated games at every table
@@ -48,7 +50,7 @@ def strength(game: Game, policy: str, deals: int, seed: int) -> dict[str, Any]:
     results, means = [], []
     for one, rest in track(pairs, "opponents", len(pairs)):
         about = {"name": Path(one).stem, "opponents": rest}
-        rows, mean = against(game, one, rest, sizes, seeds)
+        rows, mean = against(game, one, rest, sizes, seeds, rules)
         results += [{**about, **row} for row in rows]
         means.append({**about, **mean.to_json("rank")})
     return {"results": results, "means": means}
@@ -122,7 +124,7 @@ def main(argv: Sequence[str] | None) -> None:
         "machine": machine(),
         "deals": args.deals,
         "seed": args.seed,
-        **strength(game, policy, args.deals, args.seed),
+        **strength(game, policy, args.deals, args.seed, run.rules),
     }
     shipped.parent.mkdir(parents=True, exist_ok=True)
     write_output(shipped, run.policy_path.read_bytes())

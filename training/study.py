@@ -81,13 +81,14 @@ def run_one(
     The game is there so that a process that does not know it yet learns of it.
 
     Returns:
-        ``decisions``, ``hours``, ``cpu_minutes`` (of this process), ``machine``, ``deals``, and
-        ``against``: for each agent the rank reward at every table size.
+        ``decisions``, ``hours``, ``cpu_minutes`` (None if this process has not made the whole run),
+        ``machine``, ``deals``, and ``against``: for each agent the rank reward at every table size.
 
     Raises:
         ValueError: The folder holds another run, or a damaged one.
     """
     finished, run = folder / "measured.json", Run(config, folder)
+    has_begun = run.noted("decisions", 0) > 0
     if study.cpu_minutes is not None:
         run = lasting(run, study.cpu_minutes)
     begin = time.process_time()
@@ -103,7 +104,7 @@ def run_one(
     measured = {
         "decisions": card["decisions"],
         "hours": card["hours"],
-        "cpu_minutes": round(used / 60, 1),
+        "cpu_minutes": None if has_begun else round(used / 60, 1),
         "machine": card["machine"],
         "deals": study.deals,
         "against": ranks_against(run, str(policy), study.against, study.deals, sizes),

@@ -18,6 +18,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeRemainingColumn
@@ -63,7 +64,8 @@ def train_or_resume(run: Run[Config], command_line: str) -> Path:
     """The run's policy: trained or resumed, unless the run is finished; ValueError if the folder
     holds another run, or a damaged one."""
     with run.lock():
-        run = run if run.config.rows != "fastest" else _with_rows(run, run.noted("rows", "fastest"))
+        run = _with_chosen_rows(run)
+        use_threads(run.config.threads)
         resume = run.has_begun()
         if resume and run.is_finished:
             return run.policy_path
@@ -77,28 +79,39 @@ def _train(run: Run[Config], resume: bool, command_line: str, quiet: bool) -> Pa
         run.check_resumable()
     else:
         run.check_unused()
-        if run.config.rows == "fastest":
-            of_rows = [_with_rows(run, rows) for rows in ("sparse", "dense", "bfloat16")]
-            run = max(of_rows, key=lambda each: decisions_a_second(each, 1, time.perf_counter))
+        run = _with_chosen_rows(run)
         run.begin(command_line)
-    learner, every = make_learner(run), run.config.checkpoint_every
-    progress = checkpoint.Progress(next_checkpoint=every)
-    # A run whose checkpoint was lost does not start over, which would cost the rest of it.
-    had_checkpoint = run.policy_path.exists() or any(e["decisions"] >= every for e in run.progress)
-    is_resumed = resume and (had_checkpoint or run.checkpoint_path.exists())
+    learner = make_learner(run)
+    progress = checkpoint.Progress(next_checkpoint=run.config.checkpoint_every)
+    # A run whose checkpoint was lost does not start over, which would cost the rest of it: there is
+    # a policy from the first checkpoint on.
+    is_resumed = resume and (run.policy_path.exists() or run.checkpoint_path.exists())
     if is_resumed:
         progress = checkpoint.load(run.checkpoint_path, learner)
         if learner.decisions >= run.config.decisions and run.is_finished:
             raise ValueError(f"the run in {run.folder} is finished: {learner.decisions} decisions")
     if resume:
-        run.forget_after(learner.decisions if is_resumed else -1)
+        # An evaluation that is still due is made again.
+        run.forget_after(progress.next_evaluation - 1 if is_resumed else -1)
         run.note_if_changed(command_line)
     Session(run, learner, progress, quiet).run_to_the_end(is_resumed)
     return run.policy_path
 
 
-def _with_rows(run: Run[Config], rows: str) -> Run[Config]:
-    return Run(run.config.model_copy(update={"rows": rows}), run.folder)
+def _with(run: Run[Config], **changes: Any) -> Run[Config]:
+    return Run(run.config.model_copy(update=changes), run.folder)
+
+
+def _with_chosen_rows(run: Run[Config]) -> Run[Config]:
+    """The run with the fastest rows, if that is what it asks for: as noted in its folder if it has
+    begun, measured if not."""
+    if run.config.rows != "fastest":
+        return run
+    if (rows := run.noted("rows", "fastest")) != "fastest":
+        return _with(run, rows=rows)
+    use_threads(run.config.threads)
+    of_rows = [_with(run, rows=each) for each in ("sparse", "dense", "bfloat16")]
+    return max(of_rows, key=lambda each: decisions_a_second(each, 1, time.perf_counter))
 
 
 def make_learner(run: Run[Config]) -> PPO:
@@ -170,11 +183,11 @@ def decisions_a_second(
 def lasting(run: Run[Config], cpu_minutes: float) -> Run[Config]:
     """The run with as many decisions as take this long on one core: as noted in its folder if it
     has begun, measured if not."""
-    decisions = run.noted("decisions", 0)
+    run, decisions = _with_chosen_rows(run), run.noted("decisions", 0)
     if not decisions:
         use_threads(run.config.threads)
         decisions = round(decisions_a_second(run, 6) * 60 * cpu_minutes)
-    return Run(run.config.model_copy(update={"decisions": decisions}), run.folder)
+    return _with(run, decisions=decisions)
 
 
 class Session:
@@ -211,7 +224,7 @@ class Session:
                 self._save()
                 kept = f"{run.policy_path} is the policy after {learner.decisions} decisions; "
                 logger.warning("%s--resume %s goes on from there", kept, run.folder)
-            elif not run.checkpoint_path.exists():
+            elif not learner.iteration:
                 logger.warning("there is nothing to keep: no update has been made yet")
             raise
         self._export(finished=True)

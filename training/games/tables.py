@@ -71,6 +71,7 @@ class Tables:
             if self.rng.random() < same_agent:
                 drawn[:] = drawn[0]
             drawn[self.rng.integers(num_players)] = LEARNER
+            drawn[num_players:] = LEARNER  # nobody's networks are asked for absent seats
             self.num_players[block], self.seating[block] = num_players, drawn
             self.is_present[block] = False
 

@@ -77,7 +77,8 @@ def fit_policy(
         The network of the epoch with the greatest gain on what was held out (the network itself if
         there was none), and what there is to know: ``gain``, ``gain_held_out``: by how much the
         policy's expected reward rises, for each of the labels' positions; ``gain_greedy``: the same
-        of its likeliest actions, held out; ``kl``: the divergence; ``epoch``: the epoch; 0: none.
+        of its likeliest actions, held out; ``kl``: the divergence; ``epoch``: the epoch, or 0 if
+        there was none, and then beside it only ``gain_held_out``.
     """
     rng = np.random.default_rng(seed)
     actor = Actor.of(network, game)

@@ -97,7 +97,7 @@ def label_positions(
     config, how = run.config, run.config.labels
     rng = np.random.default_rng([config.seed, iteration, shard])
     seed = int(rng.integers(2**31))
-    # Each game's table is redrawn when it ends.
+    # Each game has a new table when it is reset.
     opponents = PoolSection.model_validate(
         {**config.opponents.model_dump(), "self": 0, "block_size": 1}
     )

@@ -42,7 +42,16 @@ class Progress:
 
 
 def save(path: Path, learner: PPO, progress: Progress) -> None:
-    """Write a checkpoint atomically: at any moment a whole one exists, the new or the old."""
+    """Write a checkpoint atomically: at any moment a whole one exists, the new or the old.
+
+    Raises:
+        ValueError: Weights are no finite numbers any more.
+    """
+    if not all(torch.isfinite(weight).all() for weight in learner.networks.parameters()):
+        raise ValueError(
+            f"after {learner.decisions} decisions weights are infinite or not a number, so {path} "
+            "stays as it was; a lower ppo.learning_rate may help"
+        )
     nested = {
         "generator": learner.generator.get_state().numpy(),
         "optimizer": {str(k): own for k, own in learner.optimizer.state_dict()["state"].items()},

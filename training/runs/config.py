@@ -14,8 +14,10 @@ from card_envs.agents import Agent, NetworkAgent
 from card_envs.contract.game import Game, View
 from card_envs.evaluation.deals import MOST_DEALS
 from card_envs.games import load_game
+from training.networks.actor import features_of, sums_over_features
 from training.runs.keys import Section
 
+_WHO_PLAYS = {"pool", "agents"}  # the keys of `opponents` that say it
 # Names of files in a run's folder, and of agents that are not policies.
 _TAKEN_NAMES = ("random", "heuristic", "agents", "checkpoint", "measured")
 
@@ -50,10 +52,10 @@ class EnvironmentSection(Section):
 class OpponentsSection(Section):
     """Which agents hold the other seats; weights are relative to each other."""
 
-    pool: Weight = 0.5
+    pool: Weight = _by_game("0 where `agents` are given, 0.5 otherwise")
     """weight of the opponent pool: snapshots of the learner's past"""
     agents: dict[str, Weight] = _by_game(
-        "heuristic: 0.4, random: 0.1; random: 0.5 without a heuristic"
+        "none where `pool` is given; heuristic: 0.4, random: 0.1; random: 0.5 without a heuristic"
     )
     """weights of other agents, by name or path of a policy file"""
     same_agent: Share = 0.0
@@ -137,7 +139,7 @@ class PPOSection(Section):
     learning_rate: Rate = 5e-4
     """initial learning rate"""
     final_learning_rate: Share | None = None
-    """final learning rate, reached linearly; null: constant"""
+    """learning rate of the last update, reached linearly; null: constant"""
     gamma: Rate = 1.0
     """discount factor"""
     gae_lambda: Share = 0.95
@@ -252,6 +254,8 @@ class GameConfig(Section):
         for name, defaults in _defaults_of(load_game(data["game"])).items():
             section = data.get(name, {})
             if name in cls.model_fields and isinstance(section, dict):
+                if name == "opponents" and _WHO_PLAYS & set(section):
+                    defaults = {"pool": 0.0, "agents": {}}  # nobody but those that are named
                 filled[name] = {**defaults, **section}
         return filled
 
@@ -287,9 +291,9 @@ class Config(GameConfig):
     device: Literal["auto", "cpu", "cuda"] = "auto"
     """what computes the networks; auto: a GPU where torch can use one"""
     rows: Literal["sparse", "dense", "bfloat16", "fastest"] = "sparse"
-    """how the networks are given their inputs on a CPU: by what is not zero, or as dense rows, in
-    float32 or bfloat16 (weights stay float32); fastest: what a measurement at the start finds, and
-    writes into the run's configuration"""
+    """how the networks are given their inputs: by what is not zero (dense on a GPU), or as dense
+    rows, in float32 or bfloat16 (weights stay float32); fastest: what a measurement at the start
+    finds, and writes into the run's configuration"""
     rollouts: Literal["auto", "host", "device"] = "auto"
     """where games are played: `host`: on the CPU; `device`: where the networks are, with dense rows
     and without waiting for the CPU, which scripted opponents and networks allow; auto: there, if
@@ -328,7 +332,7 @@ class Config(GameConfig):
             raise ValueError(f"{given}: without imitation.decisions nothing is imitated")
         if not isinstance(opponents, dict):
             return data
-        own = 0.0 if {"pool", "agents"} & set(opponents) else 1.0
+        own = 0.0 if _WHO_PLAYS & set(opponents) else 1.0
         return {**data, "opponents": {"self": own, **opponents}}
 
     @model_validator(mode="after")
@@ -373,6 +377,8 @@ class Config(GameConfig):
                     f"imitation.copy_weights: {about} observes with {agent.view}, the learner with "
                     f"{view}; {instead}"
                 )
+            features = features_of(load_game(self.game), self.network.logits)
+            sums_over_features(*agent.network.layers[-1], features)
 
     def _check_memory(self) -> None:
         """What the rollout and the networks take at least must fit into the machine's memory."""
@@ -400,9 +406,10 @@ class Config(GameConfig):
 def _defaults_of(game: Game) -> dict[str, dict[str, Any]]:
     """The sections' defaults that depend on the game."""
     scripted = ["heuristic"] if game.heuristic is not None else []
+    agents = {"heuristic": 0.4, "random": 0.1} if scripted else {"random": 0.5}
     return {
         "environment": {"num_players": (game.min_players, game.max_players)},
-        "opponents": {"agents": {"heuristic": 0.4, "random": 0.1} if scripted else {"random": 0.5}},
+        "opponents": {"pool": 0.5, "agents": agents},
         "imitation": {"agent": game.default_opponent},
         "evaluation": {
             "against": (*scripted, "random"),
