@@ -32,6 +32,7 @@ from person import PlayingPerson, story_of
 
 import card_envs
 from card_envs.agents import RandomAgent, agent_names, choose
+from card_envs.agents.shipped import policy_versions
 from card_envs.commands.cli import main
 from card_envs.commands.play import _explain, _seat_opponents
 from card_envs.commands.running import run as run_command
@@ -113,7 +114,8 @@ def test_info_tells_options_actions_observation_and_agents(game, named_by, capsy
     players = f"{game.min_players} to {game.max_players}"
     assert re.search(f"^players +{players}$", out, re.MULTILINE)
     assert re.search(f"^actions +{game.num_actions}$", out, re.MULTILINE)
-    assert re.search(f"^agents +{', '.join(agent_names(game))}$", out, re.MULTILINE)
+    agents = [*agent_names(game), *policy_versions(game)]
+    assert re.search(f"^agents +{', '.join(agents)}$", out, re.MULTILINE)
     for group, actions in game.actions.groups(range(game.num_actions)).items():
         index = f"{actions[0]}-{actions[-1]}" if len(actions) > 1 else f"{actions[0]}"
         assert re.search(rf"^{index} +{re.escape(group)}$", out, re.MULTILINE)

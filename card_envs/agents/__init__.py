@@ -15,7 +15,7 @@ from card_envs.agents.programs import ProgramAgent, is_program
 from card_envs.agents.scripted import HeuristicAgent, RandomAgent
 from card_envs.agents.search.agents import SearchAgent, TreeSearchAgent
 from card_envs.agents.search.names import is_search, make_search_agent
-from card_envs.agents.shipped import policy_path, shipped_policies
+from card_envs.agents.shipped import policy_path, policy_versions, shipped_policies
 from card_envs.contract.agent import (
     FORFEIT,
     Agent,
@@ -118,7 +118,7 @@ def make_agent(name: str | os.PathLike[str], game: Game, seed: int = 0) -> Agent
 
 def _no_agent(name: str, game: Game) -> str:
     """What was tried for a name that stands for nothing."""
-    names = agent_names(game)
+    names = [*agent_names(game), *policy_versions(game)]
     if os.path.isdir(name):
         why = ": that folder holds no training run, which has a config.yaml"
     elif os.sep in name or name.endswith((".safetensors", ".onnx")):

@@ -37,6 +37,13 @@ def shipped_policies(game: Game) -> list[str]:
     return sorted(path.stem for path in policies_folder(game).glob("*.safetensors"))
 
 
+def policy_versions(game: Game) -> list[str]:
+    """The names of these versions, such as ``ppo_v1``."""
+    if not is_of_this_package(game):
+        return []
+    return sorted(path.stem for path in pool_folder(game).glob("*.safetensors"))
+
+
 def policy_path(name: str, game: Game) -> Path | None:
     """The file of the policy of that name, which comes with the game or is a version of such a one;
     the file at that path; or the newest policy of the training run in that folder. None: none of

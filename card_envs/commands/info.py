@@ -7,6 +7,7 @@ import json
 from typing import Any
 
 from card_envs.agents import agent_names, shipped_policies
+from card_envs.agents.shipped import policy_versions
 from card_envs.commands.arguments import add_game_argument
 from card_envs.contract.description import describe_game
 from card_envs.contract.game import VIEW_OPTIONS, Game
@@ -60,7 +61,7 @@ def _describe_game(game: Game) -> str:
         ["players", f"{game.min_players} to {game.max_players}"],
         ["actions", str(game.num_actions)],
         ["observation", f"{game.fields.size} values from 0 to 1"],
-        ["agents", ", ".join(agent_names(game))],
+        ["agents", ", ".join([*agent_names(game), *policy_versions(game)])],
         ["PettingZoo", f'card_envs.make("{game.id}", num_players={game.max_players})'],
         ["Gymnasium", f'gymnasium.make("{game.gymnasium_id}")'],
     ]

@@ -2,7 +2,7 @@
 """
 # Train your first agent
 
-From a configuration to an agent that plays, in ten minutes: most of them are the training. You need
+From a configuration to an agent that plays, in a few minutes: most of them are the training. You need
 a [clone](../../README.md) with what `make demo` installs, and no GPU.
 """
 
@@ -96,7 +96,7 @@ The same on the command line, for all agents at one table:
 ## See it play
 
 Your agent is player 0, the others are scripted. It looks better in the browser:
-`card-envs serve --runs runs --open` puts the policies of runs at a table, where you can play with
+`card-envs serve --runs runs` puts the policies of runs at a table, where you can play with
 them and see what they think of their actions.
 """
 

@@ -57,7 +57,7 @@ class OpponentsSection(Section):
     agents: dict[str, Weight] = _by_game(
         "none where `pool` is given; heuristic: 0.4, random: 0.1; random: 0.5 without a heuristic"
     )
-    """weights of other agents, by name or path of a policy file"""
+    """weights of other agents, by any name that an agent has"""
     same_agent: Share = 0.0
     """share of tables at which one agent holds all other seats, as in evaluations"""
 
