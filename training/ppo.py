@@ -398,12 +398,10 @@ class PPO:
         return self._inputs(inputs), self._legal(legal)
 
     def _inputs(self, rows: Rows) -> Rows:
-        if not isinstance(rows, SparseRows):
-            return rows
         return rows_on(self.device, rows, self._dtype)
 
     def _legal(self, rows: Rows) -> Rows:
-        return rows if not isinstance(rows, SparseRows) else rows_on(self.device, rows)
+        return rows_on(self.device, rows)
 
     def tensor(self, array: NDArray[Any] | torch.Tensor) -> torch.Tensor:
         """What a rollout gave, where the networks are."""

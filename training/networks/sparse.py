@@ -100,9 +100,10 @@ class SparseRows:
 Rows = SparseRows | torch.Tensor
 
 
-def rows_on(device: torch.device, rows: SparseRows, dtype: torch.dtype | None = None) -> Rows:
-    """The rows as networks on a device take them: sparse on a CPU unless there is a ``dtype``."""
-    if dtype is None and device.type == "cpu":
+def rows_on(device: torch.device, rows: Rows, dtype: torch.dtype | None = None) -> Rows:
+    """The rows as networks on a device take them: sparse on a CPU unless there is a ``dtype``.
+    Those of games that are played there are dense, and there already."""
+    if not isinstance(rows, SparseRows) or (dtype is None and device.type == "cpu"):
         return rows
     return rows.to_dense().to(device, dtype or torch.float32)
 
