@@ -267,7 +267,7 @@ def test_a_claim_that_holds_is_found_to_hold(written, monkeypatch, capsys):
         (("gains", 1, "by_num_players", 0, "rank"), 9, "games[0].gains[1].by_num_players[0].rank"),
         (("among", 2, "name"), "x", "games[0].among[2].name: claimed 'x', played 'mixed'"),
         (("sha256",), None, "games[0].sha256: claimed None, played '"),
-        (("more",), 1, "games[0].more: claimed 1, played None"),
+        (("more",), 1, "games[0].more: claimed 1, played nothing"),
     ],
 )
 def test_the_first_difference_of_a_claim_is_named(written, place, value, named, capsys):
@@ -290,11 +290,23 @@ def test_what_is_wrong_before_the_games_is_found_before_they_are_played(
     for change, named in (
         ({"status": "frozen"}, "status: claimed 'frozen', played 'draft'"),
         ({"games": [{**data["games"][0], "pool": ""}]}, "games[0].pool: claimed '', played '0000"),
-        ({"more": 1}, "more: claimed 1, played None"),
+        ({"more": None}, "more: claimed None, played nothing"),
     ):
         written.write_text(json.dumps({**data, **change}))
         assert main(["benchmark", "--check", str(written)]) == 1
         assert named in capsys.readouterr().out
+    hashed = data["games"][0]
+    unhashed = {key: value for key, value in hashed.items() if key != "sha256"}
+    written.write_text(json.dumps({**data, "games": [unhashed]}))
+    assert main(["benchmark", "--check", str(written)]) == 1
+    assert "games[0].sha256: claimed nothing, played '" in capsys.readouterr().out
+    for agent, why in (
+        ("heuristc", "there is no agent 'heuristc'"),
+        ("no.module:here", "No module named 'no'"),
+        ("search:4,policy=no.module:here", "No module named 'no'"),
+    ):
+        assert main(["benchmark", "--check", str(written), "--agent", agent]) == 2
+        assert why in capsys.readouterr().err
     written.write_text(json.dumps(data))
     write_policy("mine/own.safetensors", network_of(GAME, 2), GAME)  # under the same name
     assert main(["benchmark", "--check", str(written)]) == 1
@@ -323,7 +335,7 @@ def test_claims_that_name_code_do_not_run_it(written, capsys):
         ([GAME.id[:-1], "--agent", "random"], f"(did you mean {GAME.id!r}?)"),
         ([GAME.id, "--agnt", "random"], "(did you mean '--agent'?)"),
         ([DUEL.id, "--agent", "random"], f"ce-1 has no opponents for {DUEL.name}; its games are "),
-        (["--check", "none.json"], "none.json is no regular file"),
+        (["--check", "none.json"], "none.json: No such file"),
         (["--check", "own.py"], "own.py is no JSON"),
         (["--check", "list.json"], "list.json is no claim, which card-envs benchmark --json "),
         (["--check", "old.json"], "there is no protocol 'ce-0' (did you mean 'ce-1'?)"),
@@ -347,7 +359,8 @@ def test_what_is_wrong_is_said_in_one_line(folder, argv, message, capsys):
 def test_differences_are_found_in_what_is_missing_and_in_what_is_longer():
     assert first_difference({"a": [1, {"b": 2}]}, {"a": [1, {"b": 2}]}) == ""
     assert first_difference({"a": [1]}, {"a": [1, 2]}) == "a: claimed [1], played [1, 2]"
-    assert first_difference({}, {"a": 1}) == "a: claimed None, played 1"
+    assert first_difference({}, {"a": None}) == "a: claimed nothing, played None"
+    assert first_difference({"a": True}, {"a": 1}) == "a: claimed True, played 1"
     assert first_difference(1, 1.0) == ""
 
 

@@ -516,6 +516,9 @@ def test_without_a_file_the_results_are_printed(capsys, monkeypatch):
         ("{", "is damaged"),
         ("[]", "neither a benchmark nor training.study or training.best_response wrote this"),
         ('{"benchmark": "chess"}', "neither a benchmark nor"),
+        ('{"benchmark": ["games"]}', "neither a benchmark nor"),
+        ('{"benchmark": "strength"}', "is damaged, or of another version"),
+        ('{"question": 1}', "is damaged, or of another version"),
     ],
 )
 def test_what_is_no_result_is_not_shown(text, message, tmp_path, capsys):

@@ -285,6 +285,46 @@ def test_a_configuration_imports_nothing_unasked(trap, section, tmp_path, monkey
     assert f"{trap}:plays" in config.opponents.agents
 
 
+@pytest.mark.parametrize(
+    ("value", "kind"),
+    [
+        ("!!set {trap_module.py:plays: null}", "set"),
+        ("[!!binary dHJhcF9tb2R1bGUucHk6cGxheXM=]", "binary"),
+        ("!!pairs [trap_module.py:plays: 1]", "pairs"),
+        ("!!omap [trap_module.py:plays: 1]", "omap"),
+    ],
+)
+def test_a_configuration_holds_nothing_that_could_hide_code(trap, value, kind, tmp_path):
+    from training.runs.config import Config
+    from training.runs.keys import load
+
+    path = tmp_path / "config.yaml"
+    path.write_text(f"game: {GAME.name}\ndecisions: 10\nevaluation: {{against: {value}}}\n")
+    with pytest.raises(ValueError, match=f"a value of the kind '{kind}' is not supported"):
+        load(Config, path, [])
+
+
+@pytest.mark.parametrize(
+    "change", ["evaluation.against=[trap_module.py:plays]", "opponents.agents.trap_module:plays=1"]
+)
+def test_a_study_imports_nothing_unasked(trap, change, tmp_path):
+    import yaml
+
+    from training.study import run_study
+
+    path = tmp_path / "study.yaml"
+    study = {
+        "question": "Which?",
+        "seeds": [0],
+        "against": ["random"],
+        "base": {"game": GAME.name, "decisions": 10},
+        "settings": {"other": [change]},
+    }
+    path.write_text(yaml.safe_dump(study))
+    with pytest.raises(ValueError, match=r"names code, .*CARD_ENVS_IMPORT_AGENTS=1"):
+        run_study(path, tmp_path / "runs", 1)
+
+
 # ---------------------------------------------------------------------------------------------
 # Policies by path
 # ---------------------------------------------------------------------------------------------
@@ -477,7 +517,14 @@ def test_weights_in_other_files_are_not_read(model, tmp_path, monkeypatch):
     import onnx
     from onnx.external_data_helper import convert_model_to_external_data
 
-    secret = onnx.load_model_from_string(linear(np.arange(A)))
+    whole = onnx_model(
+        [("MatMul", ["observation", "weight"], ["logits"], {})],
+        [("logits", "FLOAT", ["n", A])],
+        [("observation", "FLOAT", ["n", D])],
+        constants={"weight": np.ones((D, A), np.float32)},
+    )
+    model(whole, "whole.onnx")
+    secret = onnx.load_model_from_string(whole)
     convert_model_to_external_data(secret, location="weights.bin", size_threshold=0)
     onnx.save_model(secret, tmp_path / "model.onnx")
     assert (tmp_path / "weights.bin").exists()

@@ -1024,6 +1024,33 @@ def test_damaged_files_of_a_run_are_named(tmp_path):
         assert not run.is_finished
 
 
+def test_files_of_a_run_that_hold_other_things_are_refused(tmp_path, capsys):
+    run = tiny_run(SMALL, tmp_path / "run", "decisions=64")
+    train.train(run, quiet=True)
+    progress, origin = run.progress_path.read_text(), run.folder / "agents.json"
+    begun = json.loads(origin.read_text())
+    for file, text in (
+        (run.progress_path, '{"iteration": 1}\n'),
+        (run.progress_path, "[" * 100_000 + "\n"),
+        (origin, json.dumps({**begun, "threads": "two"})),
+    ):
+        before = file.read_text()
+        file.write_text(text)
+        assert train.main(["--resume", str(run.folder), "--set", "decisions=128"]) == 2
+        assert f"{file} is damaged" in capsys.readouterr().err
+        file.write_text(before)
+    assert run.progress_path.read_text() == progress
+
+
+def test_an_agent_that_forfeits_is_not_imitated(tmp_path, capsys):
+    path = tmp_path / "config.yaml"
+    given = "imitation={agent: 'cmd:cat', decisions: 64}"
+    path.write_text(json.dumps({"game": SMALL.id, **TINY}))
+    out = str(tmp_path / "run")
+    assert train.main([str(path), "--out", out, "--set", given]) == 2
+    assert "imitation.agent: 'cmd:cat' forfeits, which is no move" in capsys.readouterr().err
+
+
 def test_a_run_that_ended_while_it_began_is_begun_again(tmp_path, monkeypatch):
     run = tiny_run(SMALL, tmp_path / "run", "decisions=64")
 

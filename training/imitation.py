@@ -84,7 +84,10 @@ class Teacher:
             turn = Turn(games.game, arena.states, games.all, *seen)
         else:
             turn = turn_of(games.game, arena.states, games.all, self._agent.view)
-        return checked_actions(self._agent, turn, self._agent.act)
+        actions = checked_actions(self._agent, turn, self._agent.act)
+        if (actions < 0).any():
+            raise ValueError(f"imitation.agent: {self._agent.name!r} forfeits, which is no move")
+        return actions
 
     def targets(self, inputs: Rows, legal: Rows, actions: NDArray[np.int64]) -> torch.Tensor:
         """What is learned (M, actions): the probability with which it takes each action, or the

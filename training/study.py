@@ -42,7 +42,7 @@ class Study(keys.Section):
     """above the table"""
     seeds: Annotated[tuple[int, ...], Field(min_length=1)]
     """of the runs"""
-    cpu_minutes: Annotated[float, Field(gt=0)] | None = None
+    cpu_minutes: Annotated[float, Field(ge=0.001, le=1e5)] | None = None
     """each setting makes as many decisions as take this long, measured at its beginning; null:
     those of the configuration"""
     deals: Deals = 500
@@ -98,7 +98,7 @@ def run_one(
     how = {"deals": study.deals, "sizes": [*sizes], "agents": agents}
     if finished.exists():
         before = records.read_json(finished)
-        if before.get("how") == how:
+        if isinstance(before, dict) and before.get("how") == how:
             return dict(before["measured"])
     card = records.read_json(run.card_path)
     measured = {
@@ -164,6 +164,7 @@ def run_study(
     for name, changes in settings.items():
         for seed in study.seeds:
             data = keys.with_overrides(study.base, [*changes, f"seed={seed}"])
+            keys.refuse_code(data, path)  # which was a part of a text until now
             config = keys.check(Config, data, f"{path}, {name}")
             runs[name, seed] = Run(config, out / name / str(seed))
     base = runs["base", study.seeds[0]]

@@ -186,7 +186,7 @@ def lasting(run: Run[Config], cpu_minutes: float) -> Run[Config]:
     run, decisions = _with_chosen_rows(run), run.noted("decisions", 0)
     if not decisions:
         use_threads(run.config.threads)
-        decisions = round(decisions_a_second(run, 6) * 60 * cpu_minutes)
+        decisions = max(1, round(decisions_a_second(run, 6) * 60 * cpu_minutes))
     return _with(run, decisions=decisions)
 
 

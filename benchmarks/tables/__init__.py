@@ -54,8 +54,8 @@ def kind_of(measured: Any) -> str:
         for kind, key in (("best_response", "responses"), ("study", "question")):
             if key in measured:
                 return kind
-        if measured.get("benchmark") in TABLES:
-            return str(measured["benchmark"])
+        if isinstance(benchmark := measured.get("benchmark"), str) and benchmark in TABLES:
+            return benchmark
     raise ValueError("neither a benchmark nor training.study or training.best_response wrote this")
 
 

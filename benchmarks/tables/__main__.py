@@ -32,6 +32,8 @@ def main(argv: Sequence[str] | None) -> None:
             print(TABLES[kind_of(measured)](measured), end="\n\n")
         except ValueError as error:
             raise ValueError(f"{path}: {error}") from None
+        except (AttributeError, LookupError, TypeError) as error:
+            raise ValueError(f"{path} is damaged, or of another version: {error!r}") from None
 
 
 if __name__ == "__main__":

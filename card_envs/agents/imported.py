@@ -23,7 +23,7 @@ from typing import Any
 
 from card_envs.agents.function import FunctionAgent
 from card_envs.agents.programs import is_program
-from card_envs.agents.search.names import policy_in
+from card_envs.agents.search.names import is_search, policy_in
 from card_envs.contract.agent import Agent
 from card_envs.contract.game import Game
 from card_envs.utils.words import did_you_mean
@@ -34,7 +34,7 @@ _NAME = re.compile(rf"(?P<where>.+\.py|{_WORD}(\.{_WORD})*):(?P<thing>{_WORD}(\.
 
 def is_imported(name: str) -> bool:
     """Whether a name stands for a thing in a module or in a Python file."""
-    return _NAME.fullmatch(name) is not None and not is_program(name)
+    return _NAME.fullmatch(name) is not None and not is_program(name) and not is_search(name)
 
 
 def imports(name: str) -> bool:

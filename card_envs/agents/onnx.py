@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import json
 import logging
+import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -48,6 +49,10 @@ class OnnxModel:
         options = runtime.SessionOptions()
         options.intra_op_num_threads = options.inter_op_num_threads = 1
         options.log_severity_level = 4  # errors are raised
+        # Weights in other files are looked for where none are: they would be no part of its hash.
+        options.add_session_config_entry(
+            "session.model_external_initializers_file_folder_path", os.devnull
+        )
         try:
             self._session = runtime.InferenceSession(data, options, ["CPUExecutionProvider"])
         except Exception as error:  # of many classes

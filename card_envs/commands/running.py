@@ -171,7 +171,8 @@ def _in_words(error: Exception, agents: list[str]) -> str:
     inner = frames[asked[-1] :] if asked else []
     own = [frame for frame in inner if not frame.filename.startswith(_PACKAGE)]
     if not own:
-        return text
+        # What cannot be called at all has no frame of its own.
+        return f"{text} ({agents[0]})" if isinstance(error, TypeError) else text
     return f"{type(error).__name__}: {text} ({place_in(own)}; {agents[0]})"
 
 

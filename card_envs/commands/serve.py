@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import argparse
+import logging
 import socket
+import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +13,8 @@ import platformdirs
 
 from card_envs.commands.arguments import AGENTS
 from card_envs.utils.extras import import_extra
+
+logger = logging.getLogger("card_envs")
 
 _LIBRARIES = ("pydantic", "yaml", "starlette", "uvicorn", "websockets")
 
@@ -58,7 +62,6 @@ def add_serve(commands: Any) -> None:
         "--tables",
         type=Path,
         metavar="DIR",
-        default=Path(platformdirs.user_cache_dir("card_envs", appauthor=False)) / "tables",
         help="keep unfinished games in this folder (default: in the user's cache folder)",
     )
     parser.add_argument(
@@ -83,7 +86,7 @@ def _serve(args: argparse.Namespace) -> None:
         policies=args.policies,
         agents=tuple(args.agent),
         runs=args.runs,
-        kept=args.tables,
+        kept=_tables(args.tables),
         is_open=args.open,
     )
     app = create_app(settings)
@@ -96,6 +99,22 @@ def _serve(args: argparse.Namespace) -> None:
         serve(app, listener, settings.limits.message_bytes)
 
 
+def _tables(given: Path | None) -> Path:
+    """The folder of unfinished games; an OSError if the one that was given cannot be written."""
+    own = Path(platformdirs.user_cache_dir("card_envs", appauthor=False)) / "tables"
+    folder = given or own
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder):
+            pass
+    except OSError as error:
+        why = f"--tables: {folder} cannot be written: {error.strerror}"
+        if given is not None:
+            raise OSError(why) from None
+        logger.warning("unfinished games will not be kept: %s", why)
+    return folder
+
+
 def _listening(host: str, port: int) -> socket.socket:
     """A socket that listens; an address that is not there or taken is an OSError."""
     try:
@@ -103,5 +122,6 @@ def _listening(host: str, port: int) -> socket.socket:
             host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
         )[0]
         return socket.create_server(address[:2], family=family, reuse_port=False)
-    except OSError as error:
-        raise OSError(f"cannot listen to {host}, port {port}: {error.strerror}") from None
+    except (OSError, UnicodeError) as error:
+        why = getattr(error, "strerror", None) or "this is no address"
+        raise OSError(f"cannot listen to {host}, port {port}: {why}") from None

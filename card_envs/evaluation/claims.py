@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
-from contextlib import chdir, nullcontext
+from collections.abc import Iterable
+from contextlib import ExitStack, chdir, nullcontext
 from pathlib import Path
 from typing import Any
 
 from card_envs.agents import imports, is_program
 from card_envs.agents.identity import name_without_folders
 from card_envs.evaluation.benchmark import BenchmarkResult, about, benchmark, claim
+from card_envs.evaluation.deals import made_agent
 from card_envs.evaluation.protocol import Protocol
 from card_envs.games import load_game
 from card_envs.utils.files import read_regular
@@ -24,9 +26,10 @@ def read_claim(path: Path) -> dict[str, Any]:
         ValueError: It is none, or damaged.
         OSError: It cannot be read.
     """
+    text = read_regular(path, _MOST_BYTES)
     try:
-        data = json.loads(read_regular(path, _MOST_BYTES))
-    except (UnicodeDecodeError, json.JSONDecodeError, RecursionError) as error:
+        data = json.loads(text)
+    except (ValueError, RecursionError) as error:  # JSON's and Unicode's are ValueErrors
         raise ValueError(f"{path} is no JSON: {error}") from None
     kinds = {"protocol": str, "agent": str, "quick": bool, "games": list}
     if (
@@ -68,11 +71,14 @@ def difference_from_play(path: Path, agent: str | None = None, *, progress: bool
     games = [load_game(entry["game"]) for entry in claimed["games"]]
     results: list[BenchmarkResult] = []
     with chdir(path.parent) if agent is None else nullcontext():
+        for game in games:
+            with ExitStack() as stack:
+                made_agent(agent or name, game, protocol.seed, stack)
         own = name if agent is not None else name_without_folders(name, games[0])
         heads = [about(protocol, game, agent or name, claimed["quick"]) for game in games]
         pairs = zip(heads, claimed["games"], strict=True)
         difference = first_difference(  # before anything is played
-            {**claimed, "games": [{key: entry.get(key) for key in head} for head, entry in pairs]},
+            {**claimed, "games": [_part(entry, head) for head, entry in pairs]},
             {**claim(protocol, own, claimed["quick"], []), "games": heads},
         )
         if difference:
@@ -89,15 +95,31 @@ def difference_from_play(path: Path, agent: str | None = None, *, progress: bool
     return ""
 
 
+def _part(entry: dict[str, Any], keys: Iterable[str]) -> dict[str, Any]:
+    return {key: entry[key] for key in keys if key in entry}
+
+
+class _Nothing:
+    def __repr__(self) -> str:
+        return "nothing"
+
+
+_NOTHING = _Nothing()  # in the place of a key that is not there: null is something
+
+
 def first_difference(claimed: Any, played: Any, place: str = "") -> str:
     """Where two JSON values differ, and how, in words; "" if they are equal."""
     if isinstance(claimed, dict) and isinstance(played, dict):
         keys = [*played, *(key for key in claimed if key not in played)]
-        pairs = [(f"{place}.{key}".lstrip("."), claimed.get(key), played.get(key)) for key in keys]
+        pairs = [
+            (f"{place}.{key}".lstrip("."), claimed.get(key, _NOTHING), played.get(key, _NOTHING))
+            for key in keys
+        ]
     elif isinstance(claimed, list) and isinstance(played, list) and len(claimed) == len(played):
         pairs = [
             (f"{place}[{k}]", *pair) for k, pair in enumerate(zip(claimed, played, strict=True))
         ]
     else:
-        return "" if claimed == played else f"{place}: claimed {claimed!r}, played {played!r}"
+        is_same = claimed == played and isinstance(claimed, bool) == isinstance(played, bool)
+        return "" if is_same else f"{place}: claimed {claimed!r}, played {played!r}"
     return next(filter(None, (first_difference(a, b, where) for where, a, b in pairs)), "")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import json
 import os
@@ -86,6 +87,8 @@ def read_regular(path: str | Path, most: int) -> bytes:
         ValueError: It is no regular file, or it has more bytes.
         OSError: It cannot be read, or not without waiting.
     """
+    if not os.path.lexists(path):
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(path))
     if is_regular(path, most):
         with open(path, "rb", opener=_open_at_once) as file:
             data = file.read(most + 1)  # what the system makes up as it is read has no size

@@ -64,6 +64,7 @@ class ImprovementConfig(GameConfig):
     """A run of expert iteration."""
 
     LENGTH = "iterations"
+    LOGGED = ("iteration", "seconds")
 
     agent: str
     """the initial policy: a name, or the path of a policy file"""

@@ -92,7 +92,14 @@ def load(path: Path, learner: PPO) -> Progress:
             raise ValueError("the checksum is wrong")
     except OSError as error:
         raise ValueError(f"{refused}: {error}") from None
-    except (SafetensorError, ValueError, KeyError, TypeError, AttributeError) as error:
+    except (
+        SafetensorError,
+        ValueError,
+        KeyError,
+        TypeError,
+        AttributeError,
+        RecursionError,
+    ) as error:
         raise ValueError(f"{refused}, it is damaged: {error!r}") from None
     if state["format"] != FORMAT:
         raise ValueError(

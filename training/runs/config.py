@@ -213,9 +213,11 @@ class GameConfig(Section):
 
     Attributes:
         LENGTH: The key that may change when a run is resumed.
+        LOGGED: What a line of its progress.jsonl has at least.
     """
 
     LENGTH: ClassVar[str]
+    LOGGED: ClassVar[tuple[str, ...]]
 
     game: str
     """the game's id"""
@@ -285,6 +287,7 @@ class Config(GameConfig):
     """A training run."""
 
     LENGTH = "decisions"
+    LOGGED = ("decisions",)
 
     decisions: Annotated[int, Field(ge=0)]
     """learner decisions in all; 0: imitation alone"""

@@ -60,13 +60,19 @@ def read_yaml(path: str | Path) -> dict[str, Any]:
         raise ValueError(f"cannot read the configuration {path}: {reason}") from None
     if not isinstance(data, dict):
         raise ValueError(f"{path} must be a mapping of keys to values")
+    refuse_code(data, path)
+    return data
+
+
+def refuse_code(data: dict[str, Any], path: str | Path) -> None:
+    """Raise a ValueError if plain data from a file name code to be imported, unless that is
+    allowed."""
     code = None if os.environ.get(MAY_IMPORT) == "1" else _code_in(data)
     if code is not None:
         raise ValueError(
             f"{path} names code, {code}: if you know what it does, allow its import with the "
             f"environment variable {MAY_IMPORT}=1, or name it on the command line"
         )
-    return data
 
 
 def _code_in(data: Any) -> str | None:
@@ -79,8 +85,15 @@ def _code_in(data: Any) -> str | None:
 
 
 class _Loader(yaml.SafeLoader):
-    """Plain data without aliases, which could stand for far more than the file holds, and without
-    keys that are given twice."""
+    """Plain data: texts, numbers, lists and mappings of them, without aliases, which could stand
+    for far more than the file holds, and without keys that are given twice."""
+
+    def construct_object(self, node: Any, deep: bool = False) -> Any:
+        # What reads the data looks into nothing else: sets or bytes could hide a name of code.
+        kind = node.tag.rpartition(":")[2]
+        if kind not in ("str", "int", "float", "bool", "null", "seq", "map"):
+            raise yaml.YAMLError(f"a value of the kind {kind!r} is not supported")
+        return super().construct_object(node, deep)
 
     def construct_mapping(self, node: Any, deep: bool = False) -> dict[Any, Any]:
         keys = [self.construct_object(key, deep=deep) for key, _ in node.value]

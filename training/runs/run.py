@@ -226,7 +226,12 @@ class Run(Generic[_Config]):
         except OSError as error:
             raise ValueError(f"{self.folder} cannot be written: {error.strerror}") from None
         noted, now = records.read_json(self._origin_path), self._fixed_config()
-        if not isinstance(noted, dict) or not isinstance(noted.get("config", {}), dict):
+        threads = torch.get_num_threads()
+        if (
+            not isinstance(noted, dict)
+            or not isinstance(noted.get("config", {}), dict)
+            or type(noted.get("threads", threads)) is not int
+        ):
             raise ValueError(f"{self._origin_path} is damaged: it does not say how the run began")
         changed = [
             f"{key}: {json.dumps(now.get(key))} was {json.dumps(value)}"
@@ -243,7 +248,6 @@ class Run(Generic[_Config]):
             raise ValueError(f"{about} agents under the same names")
         if noted.get("game") != self.game.sources:
             raise ValueError(f"{about} sources of {self.game.id}")
-        threads = torch.get_num_threads()
         if noted.get("threads", threads) != threads:
             logger.warning(
                 "the run in %s began with %s of torch and resumes with %d, so it will differ from "
@@ -297,12 +301,12 @@ class Run(Generic[_Config]):
         try:
             *lines, last = path.read_text(encoding="utf-8").split("\n")
             entries = [json.loads(line) for line in lines]
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise ValueError(f"{path} is damaged: {error}") from None
         if last:  # its writer was interrupted
             logger.warning("ignoring the last line of %s, which is not complete", path)
         for number, entry in enumerate(entries, 1):
-            if not _is_evaluation(entry, entries[0]):
+            if not _is_evaluation(entry, entries[0], self.config.LOGGED):
                 raise ValueError(f"{path} is damaged: line {number} is no evaluation")
         return entries
 
@@ -320,10 +324,10 @@ class Run(Generic[_Config]):
         write_output(self.progress_path, lines.encode())
 
 
-def _is_evaluation(entry: Any, first: Any) -> bool:
+def _is_evaluation(entry: Any, first: Any, needed: Sequence[str]) -> bool:
     """Whether a line of progress.jsonl is one: numbers, and intervals of two numbers, with the keys
-    that the first one shows all to have."""
-    if not isinstance(entry, dict) or not {"decisions", "iteration"} & entry.keys():
+    that are needed, and those that the first one shows all to have."""
+    if not isinstance(entry, dict) or not set(needed) <= entry.keys():
         return False
     for key, value in entry.items():
         is_interval = key.endswith("_ci95")
