@@ -198,6 +198,16 @@ def test_an_agent_that_cannot_be_made_ends_a_command_with_status_1(code, capsys,
     assert "Traceback" in capsys.readouterr().err
 
 
+def test_a_function_of_other_arguments_is_named(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "one.py").write_text("def act(observation): ...\n")
+    command = ["evaluate", GAME.id, "--agents", "one.py:act", *["random"] * (N - 1)]
+    assert cli.main(command) == 1
+    error = capsys.readouterr().err
+    assert "act() takes 1 positional argument but 2 were given" in error
+    assert "the agent 'one.py:act'" in error
+
+
 def test_opponents_of_a_class_have_seeds_of_their_own(code):
     env = SingleSeatEnv(GAME.name, num_players=N, opponents=[f"{code}:Mine"] * (N - 1))
     assert [agent.seed for agent in env._games.arena.agents[1:]] == list(range(N - 1))

@@ -58,7 +58,8 @@ def make_model(
         gamma=1.0,
         ent_coef=0.01,
         policy_kwargs={"net_arch": [*hidden], "activation_fn": nn.ReLU},
-        seed=seed * NUM_ENVS,  # game i has this plus i: runs play other deals
+        # Game i has this plus i, so that runs play other deals; NumPy's seeds end at 2**32.
+        seed=seed * NUM_ENVS % 2**32,
         device="cpu",
     )
 
