@@ -96,21 +96,23 @@ def study(measured: dict[str, Any]) -> str:
     """The settings that ``training.study`` compares; ranges are over seeds if there are several."""
     agents = list(measured["settings"]["base"]["runs"][0]["against"])
     per_time = measured.get("cpu_minutes")  # then settings differ in how many decisions they make
-    header = ["setting", "changes", *["decisions"] * bool(per_time)]
+    of_time = ["decisions", "CPU minutes"] if per_time else []
+    header = ["setting", "changes", *of_time]
     header += [f"against `{name}`" for name in short_names(agents)]
     rows = []
     if against := measured["imitated_against"]:
         cells = [f"{np.mean(list(against[agent].values())):+z.3f}" for agent in agents]
         itself = f"`{short_names([measured['imitated']])[0]}` itself"
-        rows = [[itself, "", *[""] * bool(per_time), *cells]]
+        rows = [[itself, "", *[""] * len(of_time), *cells]]
     for name, setting in measured["settings"].items():
         changes = ", ".join(f"`{without_folders(change)}`" for change in setting["changes"])
         cells = [
             spread(np.mean(list(run["against"][agent].values())) for run in setting["runs"])
             for agent in agents
         ]
-        decisions = np.mean([run["decisions"] for run in setting["runs"]])
-        rows.append([name, changes, *[f"{decisions:,.0f}"] * bool(per_time), *cells])
+        means = (("decisions", ",.0f"), ("cpu_minutes", ".1f")) if per_time else ()
+        learned = [_mean(setting["runs"], key, style) for key, style in means]
+        rows.append([name, changes, *learned, *cells])
     runs = measured["settings"]["base"]["runs"]
     seeds = f"{len(runs)} seeds (lowest … highest seed)" if len(runs) > 1 else "one seed"
     took = (
