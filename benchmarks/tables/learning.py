@@ -96,7 +96,9 @@ def study(measured: dict[str, Any]) -> str:
     """The settings that ``training.study`` compares; ranges are over seeds if there are several."""
     agents = list(measured["settings"]["base"]["runs"][0]["against"])
     per_time = measured.get("cpu_minutes")  # then settings differ in how many decisions they make
-    of_time = ["decisions", "CPU minutes"] if per_time else []
+    of_time = {}
+    if per_time:
+        of_time = {"decisions": ("decisions", ",.0f"), "CPU minutes": ("cpu_minutes", ".1f")}
     header = ["setting", "changes", *of_time]
     header += [f"against `{name}`" for name in short_names(agents)]
     rows = []
@@ -110,8 +112,7 @@ def study(measured: dict[str, Any]) -> str:
             spread(np.mean(list(run["against"][agent].values())) for run in setting["runs"])
             for agent in agents
         ]
-        means = (("decisions", ",.0f"), ("cpu_minutes", ".1f")) if per_time else ()
-        learned = [_mean(setting["runs"], key, style) for key, style in means]
+        learned = [_mean(setting["runs"], key, style) for key, style in of_time.values()]
         rows.append([name, changes, *learned, *cells])
     runs = measured["settings"]["base"]["runs"]
     seeds = f"{len(runs)} seeds (lowest … highest seed)" if len(runs) > 1 else "one seed"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +12,7 @@ from card_envs.commands import arguments, running
 from card_envs.evaluation.benchmark import benchmark, claim
 from card_envs.evaluation.benchmark_display import plot_benchmark, show_benchmark
 from card_envs.evaluation.claims import difference_from_play
-from card_envs.evaluation.deals import made_agent
+from card_envs.evaluation.deals import check_agent
 from card_envs.evaluation.display import check_display
 from card_envs.evaluation.protocol import Protocol
 from card_envs.games import GAMES, load_game
@@ -63,9 +62,7 @@ def _run(args: argparse.Namespace) -> int:
     games = [load_game(name) for name in names]
     for game in games:  # before any of them is played
         protocol.pool(game)
-    for game in games[1:]:  # the first is asked for its agent at once
-        with ExitStack() as stack:
-            made_agent(args.agent, game, protocol.seed, stack)
+    check_agent(args.agent, games[1:], protocol.seed)  # the first is asked for its agent at once
     results = [
         benchmark(game, args.agent, protocol, quick=args.quick, progress=True) for game in games
     ]

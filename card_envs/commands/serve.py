@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import logging
 import socket
-import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +12,7 @@ import platformdirs
 
 from card_envs.commands.arguments import AGENTS
 from card_envs.utils.extras import import_extra
+from card_envs.utils.files import check_writable
 
 logger = logging.getLogger("card_envs")
 
@@ -105,8 +105,7 @@ def _tables(given: Path | None) -> Path:
     folder = given or own
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        with tempfile.TemporaryFile(dir=folder):
-            pass
+        check_writable(folder)
     except OSError as error:
         why = f"--tables: {folder} cannot be written: {error.strerror}"
         if given is not None:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
-from contextlib import ExitStack, chdir, nullcontext
+from contextlib import chdir, nullcontext
 from pathlib import Path
 from typing import Any
 
 from card_envs.agents import imports, is_program
 from card_envs.agents.identity import name_without_folders
 from card_envs.evaluation.benchmark import BenchmarkResult, about, benchmark, claim
-from card_envs.evaluation.deals import made_agent
+from card_envs.evaluation.deals import check_agent
 from card_envs.evaluation.protocol import Protocol
 from card_envs.games import load_game
 from card_envs.utils.files import read_regular
@@ -71,9 +71,7 @@ def difference_from_play(path: Path, agent: str | None = None, *, progress: bool
     games = [load_game(entry["game"]) for entry in claimed["games"]]
     results: list[BenchmarkResult] = []
     with chdir(path.parent) if agent is None else nullcontext():
-        for game in games:
-            with ExitStack() as stack:
-                made_agent(agent or name, game, protocol.seed, stack)
+        check_agent(agent or name, games, protocol.seed)
         own = name if agent is not None else name_without_folders(name, games[0])
         heads = [about(protocol, game, agent or name, claimed["quick"]) for game in games]
         pairs = zip(heads, claimed["games"], strict=True)

@@ -262,6 +262,13 @@ def made_agent(agent: AgentLike, game: Game, seed: int, stack: ExitStack) -> Age
     return made
 
 
+def check_agent(agent: AgentLike, games: Iterable[Game], seed: int) -> None:
+    """Make the agent for each game and close it again, so that an error comes before any play."""
+    for game in games:
+        with ExitStack() as stack:
+            made_agent(agent, game, seed, stack)
+
+
 def distinct_agents(
     game: Game, agents: Sequence[AgentLike], seed: int, stack: ExitStack
 ) -> tuple[list[Agent], NDArray[np.int64]]:

@@ -9,6 +9,7 @@ import os
 import re
 import secrets
 import stat
+import tempfile
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -99,6 +100,12 @@ def read_regular(path: str | Path, most: int) -> bytes:
 
 def _open_at_once(path: str, flags: int) -> int:
     return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
+
+
+def check_writable(folder: str | Path) -> None:
+    """Raise an OSError if no file can be written in a folder that exists."""
+    with tempfile.TemporaryFile(dir=folder):
+        pass
 
 
 @contextmanager

@@ -103,7 +103,6 @@ def test_it_ends_in_time_whatever_it_waits_for(serve):
     assert not [line for line in lines if not line.startswith("Compiling ")]
 
 
-@pytest.mark.skipif(os.name != "posix", reason="a limit that POSIX systems have")
 def test_a_folder_of_games_that_cannot_be_written_is_refused(tmp_path, capsys):
     file = tmp_path / "file"
     file.write_text("")
@@ -112,6 +111,7 @@ def test_a_folder_of_games_that_cannot_be_written_is_refused(tmp_path, capsys):
         assert f"--tables: {folder} cannot be written: " in capsys.readouterr().err
 
 
+@pytest.mark.skipif(os.name != "posix", reason="a limit that POSIX systems have")
 def test_idle_connections_use_up_neither_files_nor_the_log(serve):
     process, address = serve(files=160)
     host, port = address[len("http://") : -1].split(":")

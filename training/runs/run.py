@@ -7,7 +7,6 @@ import json
 import logging
 import os
 import platform
-import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -21,7 +20,14 @@ from card_envs.agents import NetworkAgent, make_agent
 from card_envs.agents.network import Network, write_policy
 from card_envs.commands import arguments
 from card_envs.games import load_game
-from card_envs.utils.files import followed, left_beside, write_json, write_output, write_text
+from card_envs.utils.files import (
+    check_writable,
+    followed,
+    left_beside,
+    write_json,
+    write_output,
+    write_text,
+)
 from card_envs.utils.words import counted
 from training.runs import records
 from training.runs.config import Config, GameConfig
@@ -221,8 +227,7 @@ class Run(Generic[_Config]):
         names, or another configuration, or if its folder cannot be written; warn if it will not be
         the same bit for bit."""
         try:
-            with tempfile.TemporaryFile(dir=self.folder):
-                pass
+            check_writable(self.folder)
         except OSError as error:
             raise ValueError(f"{self.folder} cannot be written: {error.strerror}") from None
         noted, now = records.read_json(self._origin_path), self._fixed_config()
