@@ -119,13 +119,12 @@ def make_learner(run: Run[Config]) -> PPO:
     not available."""
     config, game, agents = run.config, run.game, run.agents
     network = config.network
-    games = config.environment, config.opponents, agents, config.seed, network.critic
+    given = config.environment, config.opponents, agents, config.seed
+    games = *given, network.critic, config.truncation
     if _plays_on_device(run):
         place = OnGpu() if device_of(config).type == "cuda" else OnCpu()
-        return PPO(game, DeviceGames(place, game, *games, config.truncation), config)
-    playout = network.critic_playout
-    on_host = SelfPlayGames(game, *games, config.truncation, with_playout=playout)
-    return PPO(game, on_host, config)
+        return PPO(game, DeviceGames(place, game, *games), config)
+    return PPO(game, SelfPlayGames(game, *games, network.critic_playout), config)
 
 
 def _plays_on_device(run: Run[Config]) -> bool:

@@ -24,7 +24,6 @@ from card_envs.engine.templates import (
     decide_and_restart,
     observe_games,
     reset_games,
-    write_full_states,
     write_states,
 )
 from training.games.games import TRIES, Games
@@ -96,8 +95,7 @@ class DeviceGames(Games):
     Attributes:
         observation: uint8 (N, D), in units of ``scale``, of the player to move.
         state: uint8 (N, S), the full state as that player's critic sees it; S is 0 without one.
-        scale: float32 (inputs,), what units are divided by.
-        inputs: D + S.
+        scale: float32 (D + S,), what units are divided by.
         action_mask: int8 (N, A).
         players: int64 (N,), the player to move.
         waiting: int64 (N,), which agent that is.
@@ -112,7 +110,6 @@ class DeviceGames(Games):
         self._encoded = game.encode_options(self.options)
         fields = [game.fields, game.state_fields] if self.with_state else [game.fields]
         self.scale = torch.from_numpy(np.concatenate([f.scale for f in fields])).to(place.device)
-        self.inputs = len(self.scale)
         self._arrays: dict[str, Any] = {
             "indices": place.put(self.all),
             "states": place.put(game.new_states(count)),
@@ -270,19 +267,10 @@ class DeviceGames(Games):
             seats: int64 (M, 2), each seat of each game, by its place in ``games``.
             inputs: float32 (M, D + S).
         """
-        game = self.game
-        states = game.as_states(self._place_for_arrays.host(self._arrays["last_states"])[games])
-        seats = np.argwhere(np.arange(game.max_players) < states["num_players"][:, None])
-        observation = np.zeros((len(seats), game.fields.size), np.float32)
-        for row, (i, player) in zip(observation, seats.tolist(), strict=True):
-            game.observe(states, i, player, *self.view.codes, row)
-        seen = [observation]
-        if self.with_state:
-            seen.append(np.zeros((len(seats), game.state_fields.size), np.float32))
-            places = np.ascontiguousarray(seats.T)
-            write_full_states(game, states, places[0], places[1], seen[1])
-        inputs = torch.from_numpy(np.concatenate(seen, axis=1))
-        return seats, inputs.to(self._place_for_arrays.device)
+        place = self._place_for_arrays
+        states = self.game.as_states(place.host(self._arrays["last_states"]))
+        seats, inputs = self._last_inputs_of(states, games)
+        return seats, torch.from_numpy(inputs).to(place.device)
 
     def arrays(self) -> dict[str, Any]:
         """The tables, the snapshots and the next seeds, for a checkpoint: a run that is resumed

@@ -135,7 +135,7 @@ class DeviceRollout:
         """Add to what a truncated game paid the value of its end; of two in a rollout, which a game
         with few decisions may have, to the later one's alone."""
         games = self._games
-        if games.truncation != "bootstrap" or games.pays_standing:
+        if not games.bootstraps:
             return
         rounds = torch.arange(1, self._rounds + 1, device=self._cut.device)[:, None]
         last: NDArray[np.int64] = (self._cut * rounds).amax(dim=0).cpu().numpy()

@@ -1,4 +1,4 @@
-"""``Games``: what the learner's games are played with, wherever that is: tables and opponents."""
+"""``Games``: what is the same wherever games are played: tables, opponents, critics' inputs."""
 
 from __future__ import annotations
 
@@ -12,12 +12,15 @@ from card_envs.agents import Agent, NetworkAgent
 from card_envs.agents.network import Network
 from card_envs.contract.game import Game, View
 from card_envs.engine.seeds import consecutive_seeds
+from card_envs.engine.templates import compile_for, play_out, write_full_states
 from card_envs.envs.options import pays_standing
 from training.games.tables import Tables
 from training.runs.config import EnvironmentSection, PoolSection
 
 #: Games in a row that may end before the learner's first decision.
 TRIES = 1000
+
+_Indices = NDArray[np.int64]
 
 
 class Games:
@@ -30,6 +33,7 @@ class Games:
         seed: Of seeds and tables.
         critic: What the critic sees, see ``NetworkSection.critic``.
         truncation: What a truncated game pays, see ``Config.truncation``.
+        with_playout: Whether the critic also sees a playout, see ``NetworkSection.critic_playout``.
 
     Attributes:
         agents: All agents: the learner, None, comes first; then those that ``opponents`` names, and
@@ -37,7 +41,9 @@ class Games:
         tables: Who sits where.
         options: The game's options, all of them.
         with_state: Whether the critic sees the full state.
+        inputs: How many values players and their critics see, the observation first.
         pays_standing: Whether a truncated game pays for the standing then, as a finished one does.
+        bootstraps: Whether its value is bootstrapped.
     """
 
     def __init__(
@@ -49,6 +55,7 @@ class Games:
         seed: int,
         critic: str = "observation",
         truncation: str = "bootstrap",
+        with_playout: bool = False,
     ) -> None:
         given, view = game.split_options(environment.options)
         self.options = game.check_options(given)
@@ -58,8 +65,18 @@ class Games:
         count = environment.num_envs
         self.game = game
         self.with_state = critic != "observation"
+        self._with_seat = self.with_state and game.write_state is None
+        self._play_out = compile_for(game, play_out) if with_playout else None
+        self._scratch = game.new_states(1)
+        self.inputs = (
+            game.fields.size
+            + self.with_state * game.state_fields.size
+            + self._with_seat * game.max_players
+            + with_playout
+        )
         self.truncation = truncation
         self.pays_standing = pays_standing(self.options["reward"])
+        self.bootstraps = truncation == "bootstrap" and not self.pays_standing
         self.view: View = view
         self._opponents = opponents
         named = [agents[name] for name in opponents.agents]
@@ -182,6 +199,34 @@ class Games:
         of_block = float((tables.shares / (1.0 + share * (tables.sizes - 1))).sum())
         own = section.own if tables.blocks else 1.0
         return own + (1.0 - own) * of_block
+
+    def _inputs_of(
+        self, states: Any, games: _Indices, players: _Indices, observation: NDArray[np.float32]
+    ) -> NDArray[np.float32]:
+        """What players and their critics see of some games, float32 (M, inputs)."""
+        seen = [observation]
+        if self.with_state:
+            state = np.empty((len(games), self.game.state_fields.size), np.float32)
+            write_full_states(self.game, states, games, players, state)
+            seen.append(state)
+        if self._with_seat:
+            seen.append(np.eye(self.game.max_players, dtype=np.float32)[players])
+        if self._play_out is not None:
+            reward = np.empty((len(games), 1), np.float32)
+            self._play_out(states, games, players, self._scratch, reward[:, 0])
+            seen.append(reward)
+        return np.concatenate(seen, axis=1)
+
+    def _last_inputs_of(self, states: Any, games: _Indices) -> tuple[_Indices, NDArray[np.float32]]:
+        """What all seats of some games see at their end: int64 (M, 2), the place in ``games`` and
+        the seat, and float32 (M, inputs)."""
+        is_seat = np.arange(self.game.max_players) < states["num_players"][games][:, None]
+        seats = np.argwhere(is_seat)
+        indices, players = games[seats[:, 0]], np.ascontiguousarray(seats[:, 1])
+        observation = np.zeros((len(seats), self.game.fields.size), np.float32)
+        for row, i, player in zip(observation, indices.tolist(), players.tolist(), strict=True):
+            self.game.observe(states, i, player, *self.view.codes, row)
+        return seats, self._inputs_of(states, indices, players, observation)
 
     def raise_stuck(self, forfeits: bool) -> None:
         """Raise that games end without a decision of the learner, and why."""

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from card_envs.contract.game import Game
 from card_envs.engine.arena import Arena
 from card_envs.engine.seeds import next_seeds
-from card_envs.engine.templates import NOBODY, compile_for, play_out, write_full_states
+from card_envs.engine.templates import NOBODY
 from training.games.games import TRIES, Games
 
 _Indices = NDArray[np.int64]
@@ -43,31 +43,19 @@ class SelfPlayGames(Games):
     are reset in the same step.
 
     Args:
-        with_playout: Whether the critic also sees a playout, see ``critic_playout``.
+        game: The game.
         All others are those of :class:`Games`.
 
     Attributes:
         players: int64 (N,), the player to move in each game.
-        inputs: What a row of :meth:`observe` holds, the observation first.
     """
 
-    def __init__(
-        self, game: Game, *arguments: Any, with_playout: bool = False, **more: Any
-    ) -> None:
+    def __init__(self, game: Game, *arguments: Any, **more: Any) -> None:
         super().__init__(game, *arguments, **more)
         count = len(self.all)
         self.arena = Arena(game, count, [], view=self.view, skip_forced=True, **self.options)
         self.arena.agents = self.agents
         self.players = np.zeros(count, np.int64)
-        self._with_seat = self.with_state and game.write_state is None
-        self._play_out = compile_for(game, play_out) if with_playout else None
-        self._scratch = game.new_states(1)
-        self.inputs = (
-            game.fields.size
-            + self.with_state * game.state_fields.size
-            + self._with_seat * game.max_players
-            + with_playout
-        )
 
     @property
     def seating(self) -> NDArray[np.int64]:
@@ -99,7 +87,8 @@ class SelfPlayGames(Games):
     def observe(self) -> NDArray[np.float32]:
         """What the players to move and their critics see, float32 (N, inputs); the legal actions
         are ``arena.action_mask`` (N, A)."""
-        return self._inputs_of(self.all, self.players, self.arena.observation)
+        arena = self.arena
+        return self._inputs_of(arena.states, self.all, self.players, arena.observation)
 
     def step(self, actions: NDArray[np.int64]) -> Outcome:
         """Take the learner's actions (N,), and play on to its next decision in every game."""
@@ -113,9 +102,11 @@ class SelfPlayGames(Games):
             if self.pays_standing:
                 rewards[cut] = 0.0
             rewards[cut] += -1.0 if self.truncation == "loss" else 0.0
-        if self.truncation != "bootstrap" or self.pays_standing:
+        if not self.bootstraps:
             cut = cut[:0]
-        last = self._last_inputs(cut)
+        last = np.zeros((len(cut), self.game.max_players, self.inputs), np.float32)
+        seats, inputs = self._last_inputs_of(arena.states, cut)
+        last[seats[:, 0], seats[:, 1]] = inputs
         self._seeds[ended] = next_seeds(self._seeds[ended])
         self._start(ended)
         return Outcome(rewards, ended, cut, last)
@@ -133,31 +124,3 @@ class SelfPlayGames(Games):
                 return
             self._seeds[games] = next_seeds(self._seeds[games])
         self.raise_stuck(forfeits=bool((self.arena.forfeited[games] != NOBODY).any()))
-
-    def _last_inputs(self, games: _Indices) -> NDArray[np.float32]:
-        seats = self.game.max_players
-        last = np.zeros((len(games), seats, self.inputs), np.float32)
-        for player in range(seats if len(games) else 0):
-            there = np.flatnonzero(self.arena.states["num_players"][games] > player)
-            observation = np.zeros((len(there), self.game.fields.size), np.float32)
-            for row, i in zip(observation, games[there].tolist(), strict=True):
-                self.game.observe(self.arena.states, i, player, *self.view.codes, row)
-            players = np.full(len(there), player)
-            last[there, player] = self._inputs_of(games[there], players, observation)
-        return last
-
-    def _inputs_of(
-        self, games: _Indices, players: _Indices, observation: NDArray[np.float32]
-    ) -> NDArray[np.float32]:
-        seen = [observation]
-        if self.with_state:
-            state = np.empty((len(games), self.game.state_fields.size), np.float32)
-            write_full_states(self.game, self.arena.states, games, players, state)
-            seen.append(state)
-        if self._with_seat:
-            seen.append(np.eye(self.game.max_players, dtype=np.float32)[players])
-        if self._play_out is not None:
-            reward = np.empty((len(games), 1), np.float32)
-            self._play_out(self.arena.states, games, players, self._scratch, reward[:, 0])
-            seen.append(reward)
-        return np.concatenate(seen, axis=1)
