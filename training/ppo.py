@@ -9,7 +9,7 @@ ask for dense ones, in float32 or bfloat16.
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from itertools import pairwise
 from typing import Any
 
@@ -22,7 +22,7 @@ from card_envs.agents.network import Network
 from card_envs.contract.game import Game
 from card_envs.kernels.jit import jit
 from training.games.device import DeviceGames
-from training.games.device_rollout import DeviceRollout
+from training.games.device_rollout import Choice, DeviceRollout, Values
 from training.games.selfplay import SelfPlayGames
 from training.networks.actor import Actor, features_of
 from training.networks.layers import perceptron
@@ -66,11 +66,6 @@ class ActorCritic(nn.Module):
 # ---------------------------------------------------------------------------------------------
 
 
-#: Chooses actions (M,) from what a rollout keeps, and says their log probabilities (M,).
-Choice = Callable[[Rows, Rows], tuple[torch.Tensor, torch.Tensor]]
-#: Values (M,) of inputs (M, D).
-Values = Callable[[Rows], torch.Tensor]
-
 _DECISION = np.dtype(
     [
         ("action", np.int64),
@@ -93,7 +88,6 @@ class Rollout:
         size: Number of decisions so far, K.
         open: int64 (N, P), each seat's open decision in each game; -1: it has none.
         decisions: records (K or more,), see ``_DECISION``.
-        inputs, legal: sparse rows (K, inputs) and (K, A).
     """
 
     def __init__(self, games: SelfPlayGames, config: Config) -> None:
@@ -150,30 +144,28 @@ class Rollout:
         self.begin()
         carried = self.size
         for _ in range(self._ppo.n_steps):
-            seen = self.observe(games.observe(), games.arena.action_mask)
-            actions, log_probs = (chosen.cpu().numpy() for chosen in choose(*seen))
-            self.decide(games.players, actions, log_probs)
+            inputs = self._rows["inputs"].append(games.observe())
+            legal = self._rows["legal"].append(games.arena.action_mask)
+            actions, log_probs = (chosen.cpu().numpy() for chosen in choose(inputs, legal))
+            self._decide(games.players, actions, log_probs)
             outcome = games.step(actions)
             rewards = outcome.rewards
             if len(outcome.truncated):
                 last = SparseRows.of(outcome.last.reshape(-1, games.inputs))
                 of_seats = values(last).cpu().numpy().reshape(outcome.last.shape[:2])
                 rewards[outcome.truncated] += self._ppo.gamma * of_seats
-            self.pay(rewards)
-            self.end(outcome.ended)
+            is_open = self.open >= 0  # a seat that has not decided yet gets nothing
+            self.decisions["reward"][self.open[is_open]] += rewards[is_open]
+            last_ones = self.open[outcome.ended]
+            self.decisions["is_last"][last_ones[last_ones >= 0]] = True
+            self.open[outcome.ended] = -1
         # In large batches, since nothing changes the weights within a rollout.
         for first in range(carried, self.size, self._ppo.batch_size):
             part = slice(first, min(first + self._ppo.batch_size, self.size))
             self.decisions["value"][part] = values(self.inputs.take(part)).cpu().numpy()
         return self.size - carried
 
-    def observe(
-        self, inputs: NDArray[np.float32], action_masks: NDArray[np.int8]
-    ) -> tuple[SparseRows, SparseRows]:
-        """Keep what the next decisions are made from; returns it as sparse rows."""
-        return self._rows["inputs"].append(inputs), self._rows["legal"].append(action_masks)
-
-    def decide(
+    def _decide(
         self, players: NDArray[np.int64], actions: NDArray[np.int64], log_probs: NDArray[np.float32]
     ) -> None:
         """Keep a decision of one player in each game, (N,) each."""
@@ -185,17 +177,6 @@ class Rollout:
         decided = self.decisions[self.size : self.size + len(players)]
         decided["action"], decided["log_prob"], decided["reward"] = actions, log_probs, 0.0
         self.size += len(players)
-
-    def pay(self, rewards: NDArray[np.float64]) -> None:
-        """Pay what the seats have got (N, P); a seat that has not decided yet gets nothing."""
-        is_open = self.open >= 0
-        self.decisions["reward"][self.open[is_open]] += rewards[is_open]
-
-    def end(self, games: NDArray[np.int64]) -> None:
-        """The games are over."""
-        decisions = self.open[games]
-        self.decisions["is_last"][decisions[decisions >= 0]] = True
-        self.open[games] = -1
 
     def advantages(self, gamma: float, lam: float) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
         """Generalized advantage estimation along each seat's own decisions.
@@ -268,11 +249,8 @@ class PPO:
         self.generator.manual_seed(config.seed)
         torch.manual_seed(config.seed)  # initial weights
         self.networks = ActorCritic(game, games.inputs, config).to(self.device)
-        self.features = rows_on(
-            self.device,
-            SparseRows.of(self.networks.actor.action_features),
-            torch.float32 if on_device else None,
-        )
+        features = SparseRows.of(self.networks.actor.action_features)
+        self.features = rows_on(self.device, features, torch.float32 if on_device else None)
         self.optimizer = torch.optim.Adam(
             self.networks.parameters(), lr=config.ppo.learning_rate, eps=1e-5, fused=True
         )
@@ -281,9 +259,8 @@ class PPO:
         self.decisions = self.iteration = 0
         self.rollout: Rollout | DeviceRollout
         if isinstance(games, DeviceGames):
-            of_ppo = config.ppo.n_steps, config.ppo.gamma
             dtype = self._dtype or torch.float32
-            self.rollout = DeviceRollout(games, *of_ppo, dtype, self.generator)
+            self.rollout = DeviceRollout(games, config.ppo, dtype, self.generator)
         else:
             self.rollout = Rollout(games, config)
 
@@ -312,13 +289,14 @@ class PPO:
 
     def draw(self, inputs: Rows, legal: Rows) -> tuple[torch.Tensor, torch.Tensor]:
         """The policy's actions (M,), drawn, and their log probabilities."""
-        logits = self.networks.logits(self._inputs(inputs))
+        inputs, legal = self._placed(inputs, legal)
+        logits = self.networks.logits(inputs)
         device = self.generator.device
         numbers = torch.rand(len(logits), generator=self.generator, device=device).to(self.device)
-        return draw_actions(logits, self.features, self._legal(legal), numbers)
+        return draw_actions(logits, self.features, legal, numbers)
 
     def _values(self, inputs: Rows) -> torch.Tensor:
-        return self.networks.values(self._inputs(inputs))
+        return self.networks.values(rows_on(self.device, inputs, self._dtype))
 
     def update(self) -> dict[str, float]:
         """Improve the networks on the rollout's complete decisions.
@@ -342,12 +320,9 @@ class PPO:
             if ppo.kl_coef:
                 with torch.no_grad():
                     anchor = self.anchor.logits(inputs)
+            logits = self.networks.logits(inputs)
             log_prob, entropy, divergence = evaluate_actions(
-                self.networks.logits(inputs),
-                self.features,
-                legal,
-                self.tensor(actions),
-                anchor,
+                logits, self.features, legal, self.tensor(actions), anchor
             )
             gain = self.tensor(advantages[batch])
             gain = (gain - gain.mean()) / (gain.std(correction=0) + 1e-8)
@@ -394,20 +369,14 @@ class PPO:
 
     def rows(self, places: Any) -> tuple[Rows, Rows]:
         """Inputs and action masks of some of the rollout's decisions."""
-        inputs, legal = self.rollout.rows(places)
-        return self._inputs(inputs), self._legal(legal)
+        return self._placed(*self.rollout.rows(places))
 
-    def _inputs(self, rows: Rows) -> Rows:
-        return rows_on(self.device, rows, self._dtype)
-
-    def _legal(self, rows: Rows) -> Rows:
-        return rows_on(self.device, rows)
+    def _placed(self, inputs: Rows, legal: Rows) -> tuple[Rows, Rows]:
+        return rows_on(self.device, inputs, self._dtype), rows_on(self.device, legal)
 
     def tensor(self, array: NDArray[Any] | torch.Tensor) -> torch.Tensor:
         """What a rollout gave, where the networks are."""
-        if isinstance(array, torch.Tensor):
-            return array
-        return torch.from_numpy(array).to(self.device)
+        return torch.as_tensor(array, device=self.device)
 
     def minibatches(self, size: int, epochs: int | None = None) -> Iterator[Any]:
         """Random minibatches (B,) of ``size`` decisions, epoch after epoch: int64, as the rollout
@@ -419,9 +388,8 @@ class PPO:
         count = max(1, (size + batch_size // 2) // batch_size)
         edges = [*range(0, count * batch_size, batch_size), size]
         for _ in range(epochs or self.config.ppo.n_epochs):
-            order: Any = torch.randperm(
-                size, generator=self.generator, device=self.generator.device
-            )
+            generator = self.generator
+            order: Any = torch.randperm(size, generator=generator, device=generator.device)
             order = order.numpy() if isinstance(self.rollout, Rollout) else order
             for first, stop in pairwise(edges):
                 if first < stop:

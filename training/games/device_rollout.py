@@ -17,13 +17,15 @@ from numpy.typing import NDArray
 
 from training.games.device import DeviceGames
 from training.games.tables import LEARNER
+from training.networks.sparse import Rows
+from training.runs.config import PPOSection
 
 _BATCH = 2**16  #: decisions that are valued at once
 
-#: Draws actions (N,) for inputs (N, D + S) and action masks (N, A), with their log probabilities.
-Choice = Callable[[torch.Tensor, torch.Tensor], tuple[torch.Tensor, torch.Tensor]]
+#: Chooses actions (M,) for inputs (M, D + S) and action masks (M, A); gives log probabilities, too.
+Choice = Callable[[Rows, Rows], tuple[torch.Tensor, torch.Tensor]]
 #: Values (M,) of inputs (M, D + S).
-Values = Callable[[torch.Tensor], torch.Tensor]
+Values = Callable[[Rows], torch.Tensor]
 
 
 class DeviceRollout:
@@ -31,8 +33,7 @@ class DeviceRollout:
 
     Args:
         games: The games.
-        n_steps: About how many decisions of the learner it has of each game.
-        gamma: The discount factor.
+        ppo: The section of the configuration.
         dtype: What networks take.
         generator: Of what opponents draw.
 
@@ -44,17 +45,12 @@ class DeviceRollout:
     """
 
     def __init__(
-        self,
-        games: DeviceGames,
-        n_steps: int,
-        gamma: float,
-        dtype: torch.dtype,
-        generator: torch.Generator,
+        self, games: DeviceGames, ppo: PPOSection, dtype: torch.dtype, generator: torch.Generator
     ) -> None:
-        self._games, self._gamma, self._dtype, self._generator = games, gamma, dtype, generator
+        self._games, self._gamma, self._dtype, self._generator = games, ppo.gamma, dtype, generator
         count, seats = games.tables.seating.shape
         # In blocks opponents decide in some of them.
-        self._rounds = round(n_steps / games.own_decisions)
+        self._rounds = round(ppo.n_steps / games.own_decisions)
         self._seats, device = seats, games.scale.device
         slots, rounds = seats + self._rounds, self._rounds
 
