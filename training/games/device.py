@@ -27,7 +27,7 @@ from card_envs.engine.templates import (
     write_states,
 )
 from training.games.games import TRIES, Games
-from training.networks.legal_actions import BELOW_ONE, ILLEGAL
+from training.networks.legal_actions import ILLEGAL, drawn
 
 
 class OnCpu:
@@ -149,14 +149,11 @@ class DeviceGames(Games):
         return seating
 
     def _start_all(self) -> None:
-        arrays, place = self._arrays, self._place_for_arrays
         self._tensors["seating"].copy_(self._tensors["tables"])
         self._tensors["is_present"].fill_(True)
-        given = place.put(self._seeds), arrays["num_players"], self._encoded
-        place.run(
-            self.game, reset_games, len(self.all), arrays["states"], arrays["indices"], *given
-        )
-        arrays["streams"] = place.put(next_seeds(self._seeds))
+        seeds, streams = map(self._place_for_arrays.put, (self._seeds, next_seeds(self._seeds)))
+        self._run(reset_games, "states", "indices", seeds, "num_players", self._encoded)
+        self._arrays["streams"] = streams
         self._tensors["actions"].fill_(-1)
         self._advance()
         self.check()
@@ -208,31 +205,18 @@ class DeviceGames(Games):
         self._advance()
 
     def _advance(self) -> None:
-        arrays = self._arrays
-        place, count = self._place_for_arrays, len(self.all)
-        place.run(
-            self.game,
-            decide_and_restart,
-            count,
-            *(arrays[n] for n in ("states", "actions", "tables", "num_players", "is_present")),
-            arrays["seating"],
-            arrays["kernels"],
-            self._encoded,
-            arrays["streams"],
-            TRIES,
-            *(arrays[n] for n in ("rewards", "ended", "cut", "last_states", "waiting", "players")),
-            arrays["action_mask"],
-        )
-        self._observe()
-
-    def _observe(self) -> None:
-        arrays, place = self._arrays, self._place_for_arrays
-        seen = arrays["observation"], arrays["action_mask"]
-        given = arrays["states"], *self.view.codes, *seen
-        place.run(self.game, observe_games, len(self.all), *given)
+        tables = "tables", "num_players", "is_present", "seating"
+        how = "kernels", self._encoded, "streams", TRIES
+        found = "rewards", "ended", "cut", "last_states", "waiting", "players", "action_mask"
+        self._run(decide_and_restart, "states", "actions", *tables, *how, *found)
+        self._run(observe_games, "states", *self.view.codes, "observation", "action_mask")
         if self.with_state:
-            of_states = (arrays[name] for name in ("states", "indices", "players", "state"))
-            place.run(self.game, write_states, len(self.all), *of_states)
+            self._run(write_states, "states", "indices", "players", "state")
+
+    def _run(self, template: Callable[..., None], *arguments: Any) -> None:
+        """Run a loop over all games; arrays are given by their names."""
+        given = (self._arrays[each] if isinstance(each, str) else each for each in arguments)
+        self._place_for_arrays.run(self.game, template, len(self.all), *given)
 
     def _choose(
         self,
@@ -251,9 +235,8 @@ class DeviceGames(Games):
         logits = logits.masked_fill(self.action_mask[games] == 0, ILLEGAL)
         if not agent.draws:
             return logits.argmax(dim=1)
-        sums = torch.softmax(logits, dim=1).cumsum(dim=1)
-        numbers = torch.rand(len(games), 1, generator=generator, device=logits.device)
-        return torch.searchsorted(sums, numbers * (sums[:, -1:] * BELOW_ONE), right=True)[:, 0]
+        numbers = torch.rand(len(games), generator=generator, device=logits.device)
+        return drawn(torch.softmax(logits, dim=1), numbers)[:, 0]
 
     def check(self) -> None:
         """Wait for the device; ValueError if a game found nobody to ask."""

@@ -16,7 +16,7 @@ from training.networks.sparse import Rows, SparseRows, as_dense
 # The logit of an illegal action, whose probability is then exactly 0.
 ILLEGAL = -1e8
 # Below 1 by more than rounding: a draw must not end up beyond the last legal action.
-BELOW_ONE = 1.0 - 2.0**-20
+_BELOW_ONE = 1.0 - 2.0**-20
 
 
 def log_probabilities(logits: torch.Tensor, features: Rows, legal: Rows) -> torch.Tensor:
@@ -26,6 +26,12 @@ def log_probabilities(logits: torch.Tensor, features: Rows, legal: Rows) -> torc
     """
     of_actions = logits @ as_dense(features).t()
     return torch.log_softmax(of_actions.masked_fill(as_dense(legal) == 0, ILLEGAL), dim=1)
+
+
+def drawn(probs: torch.Tensor, numbers: torch.Tensor) -> torch.Tensor:
+    """What is drawn from probabilities (M, actions) with numbers (M,) in [0, 1): int64 (M, 1)."""
+    sums = probs.cumsum(dim=1)
+    return torch.searchsorted(sums, numbers[:, None] * (sums[:, -1:] * _BELOW_ONE), right=True)
 
 
 def draw_actions(
@@ -45,9 +51,7 @@ def draw_actions(
     """
     if not isinstance(features, SparseRows) or not isinstance(legal, SparseRows):
         log_probs = log_probabilities(logits, features, legal)
-        sums = log_probs.exp().cumsum(dim=1)
-        places = numbers[:, None] * (sums[:, -1:] * BELOW_ONE)
-        actions = torch.searchsorted(sums, places, right=True)
+        actions = drawn(log_probs.exp(), numbers)
         return actions[:, 0], log_probs.gather(1, actions)[:, 0]
     chosen, log_prob = torch.empty(len(legal), dtype=torch.int64), torch.empty(len(legal))
     room = np.empty((2, legal.size), np.float32)
