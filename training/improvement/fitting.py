@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -23,30 +22,34 @@ def log_probs_of(actor: Actor, observation: SparseRows, action_mask: torch.Tenso
     return log_probabilities(actor(observation), features, action_mask)
 
 
-class _Batches:
-    """Labels as the fit takes them."""
+class _Judge:
+    """Labels, and how much better than the policy before another one is by them."""
 
-    def __init__(self, labels: Labels, game: Game, actor: Actor) -> None:
+    def __init__(self, labels: Labels, game: Game, before: Actor) -> None:
         self._observation = SparseRows.of(labels.observation / game.fields.scale)
         self._action_mask = torch.from_numpy(labels.action_mask)
         self._labels = labels
+        self.chunks = _chunks(np.arange(len(labels)), 4096)  #: all rows
         with torch.no_grad():
-            chunks = [
-                log_probs_of(actor, self._observation.take(rows), self._action_mask[rows])
-                for rows in _chunks(np.arange(len(labels)), 4096)
-            ]
-        self._before = torch.cat(chunks)
+            self._before = torch.cat([self._log_probs(before, rows) for rows in self.chunks])
 
-    def take(self, rows: Any) -> tuple[SparseRows, torch.Tensor, torch.Tensor, torch.Tensor]:
-        """Observations, masks, advantages (M, A) and the policy before's log probabilities."""
-        before = self._before[rows]
+    def _log_probs(self, actor: Actor, rows: Any) -> torch.Tensor:
+        return log_probs_of(actor, self._observation.take(rows), self._action_mask[rows])
+
+    def evaluate(self, actor: Actor, rows: Any) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+        """By how much the expected advantage rises, the KL divergence, and by how much the
+        advantage of the likeliest action rises, each (M,)."""
+        now, before = self._log_probs(actor, rows), self._before[rows]
         advantages = _advantages(self._labels, rows, before)
-        return self._observation.take(rows), self._action_mask[rows], advantages, before
+        gain = ((now.exp() - before.exp()) * advantages).sum(dim=1)
+        kl = (before.exp() * (before - now)).sum(dim=1)
+        chosen, old = now.argmax(dim=1, keepdim=True), before.argmax(dim=1, keepdim=True)
+        greedy = advantages.gather(1, chosen) - advantages.gather(1, old)
+        return gain, kl, greedy[:, 0]
 
 
-def _chunks(rows: Any, size: int) -> Iterator[Any]:
-    for start in range(0, len(rows), size):
-        yield rows[start : start + size]
+def _chunks(rows: Any, size: int) -> list[Any]:
+    return np.split(rows, range(size, len(rows), size))
 
 
 def _advantages(labels: Labels, rows: Any, before: torch.Tensor) -> torch.Tensor:
@@ -83,44 +86,24 @@ def fit_policy(
     rng = np.random.default_rng(seed)
     actor = Actor.of(network, game)
     optimizer = torch.optim.Adam(actor.parameters(), lr=fit.learning_rate)
-    given, judged = _Batches(labels, game, actor), _Batches(held_out, game, actor)
+    given, judged = _Judge(labels, game, actor), _Judge(held_out, game, actor)
     steps = fit.epochs * -(-len(labels) // fit.batch_size)
     schedule = torch.optim.lr_scheduler.LinearLR(optimizer, 1.0, 0.0, steps)
     best, best_network = {"epoch": 0, "gain_held_out": 0.0}, network
     for epoch in range(1, fit.epochs + 1):
         total = 0.0
         for rows in _chunks(rng.permutation(len(labels)), fit.batch_size):
-            gain, kl, _ = _evaluate(actor, *given.take(rows))
+            gain, kl, _ = given.evaluate(actor, rows)
             optimizer.zero_grad()
             (fit.kl_coef * kl - gain).mean().backward()
             optimizer.step()
             schedule.step()
             total += float(gain.detach().sum())
         with torch.no_grad():
-            parts = [
-                torch.stack(_evaluate(actor, *judged.take(rows)))
-                for rows in _chunks(np.arange(len(held_out)), 4096)
-            ]
+            parts = [torch.stack(judged.evaluate(actor, rows)) for rows in judged.chunks]
         gain, kl, greedy = torch.cat(parts, dim=1).mean(dim=1).tolist()
         if gain > best["gain_held_out"]:
             best_network = actor.network()
             best = {"epoch": epoch, "gain": total / len(labels), "gain_held_out": gain}
             best |= {"gain_greedy": greedy, "kl": kl}
     return best_network, best
-
-
-def _evaluate(
-    actor: Actor,
-    observation: SparseRows,
-    action_mask: torch.Tensor,
-    advantages: torch.Tensor,
-    before: torch.Tensor,
-) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
-    """By how much the expected advantage rises, the KL divergence, and by how much the advantage of
-    the likeliest action rises, each (M,)."""
-    now = log_probs_of(actor, observation, action_mask)
-    gain = ((now.exp() - before.exp()) * advantages).sum(dim=1)
-    kl = (before.exp() * (before - now)).sum(dim=1)
-    chosen, old = now.argmax(dim=1, keepdim=True), before.argmax(dim=1, keepdim=True)
-    greedy = advantages.gather(1, chosen) - advantages.gather(1, old)
-    return gain, kl, greedy[:, 0]
