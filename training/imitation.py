@@ -9,7 +9,7 @@ from torch import nn
 
 from card_envs.agents import Agent, NetworkAgent
 from card_envs.agents.network import Network
-from card_envs.contract.agent import Turn, checked_actions, turn_of
+from card_envs.contract.agent import checked_actions, turn_of
 from card_envs.utils.progress import track
 from training.games.device import DeviceGames
 from training.games.selfplay import SelfPlayGames
@@ -79,9 +79,7 @@ class Teacher:
         """Its actions (N,) for the learner's decisions."""
         games, arena = self._games, self._games.arena
         if self._agent.view == arena.view:
-            # Copies: what the learner is taught with must not change.
-            seen = arena.observation.copy(), arena.action_mask.copy()
-            turn = Turn(games.game, arena.states, games.all, *seen)
+            turn = games.turn(games.all)
         else:
             turn = turn_of(games.game, arena.states, games.all, self._agent.view)
         actions = checked_actions(self._agent, turn, self._agent.act)

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from card_envs.contract.agent import Turn
 from card_envs.contract.game import Game
 from card_envs.engine.arena import Arena
 from card_envs.engine.seeds import next_seeds
@@ -89,6 +90,12 @@ class SelfPlayGames(Games):
         are ``arena.action_mask`` (N, A)."""
         arena = self.arena
         return self._inputs_of(arena.states, self.all, self.players, arena.observation)
+
+    def turn(self, games: _Indices) -> Turn:
+        """The learner's decision in some games, with copies of what it observes."""
+        arena = self.arena
+        seen = arena.observation[games], arena.action_mask[games]
+        return Turn(self.game, arena.states, games, *seen)
 
     def step(self, actions: NDArray[np.int64]) -> Outcome:
         """Take the learner's actions (N,), and play on to its next decision in every game."""

@@ -17,7 +17,6 @@ from numpy.typing import NDArray
 
 from card_envs.agents import NetworkAgent, SearchAgent
 from card_envs.agents.search.agents import SearchFollower
-from card_envs.contract.agent import Turn
 from card_envs.utils.files import open_output
 from training.games.selfplay import SelfPlayGames
 from training.improvement.config import ImprovementConfig
@@ -137,24 +136,18 @@ def label_positions(
                     f"actions a probability of at least {how.min_probability}"
                 )
         is_drawn = rng.random(len(games.all)) < how.drawn
-        turn = _turn(games, games.all)
+        turn = games.turn(games.all)
         games.step(np.where(is_drawn, drawing.act(turn), likeliest.act(turn)))
         games.redraw()
         step += 1
     return join_labels(found)
 
 
-def _turn(games: SelfPlayGames, indices: _Indices) -> Turn:
-    arena = games.arena
-    seen = arena.observation[indices], arena.action_mask[indices]
-    return Turn(games.game, arena.states, indices, *seen)
-
-
 def _label(
     games: SelfPlayGames, follower: SearchFollower, indices: _Indices, candidates: int, wanted: int
 ) -> Labels:
     """Labels of some games' positions, as many as are wanted, where several actions were tried."""
-    turn = _turn(games, indices)
+    turn = games.turn(indices)
     found = follower.search(turn)
     chosen = np.flatnonzero((found.visits > 0).sum(axis=1) > 1)[:wanted]
     actions = found.candidates(candidates)[chosen]
