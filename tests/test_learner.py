@@ -155,9 +155,10 @@ def test_the_present_policy_stands_for_the_pool_until_there_is_a_snapshot():
         assert (weight == other).all()
         assert (weight != old).any()
     learner.games.add_snapshot(learner.policy())
-    assert len(learner.games.pool) == 1
+    (place,) = learner.games.pool
     learner.update()
-    assert learner.games.pool[0].network.layers[0][0].shape == stands.layers[0][0].shape
+    snapshot = learner.games.agents[place].network
+    assert snapshot.layers[0][0].shape == stands.layers[0][0].shape
 
 
 def test_all_table_sizes_are_played_by_their_weights():
@@ -181,7 +182,7 @@ def test_the_learner_and_its_snapshots_observe_in_the_view_of_the_configuration(
     games = games_of(SCRIPTED, options, "opponents={pool: 1, agents: {}}")
     assert games.view == View(memory, features)
     games.add_snapshot(random_network(SCRIPTED))
-    assert [agent.view for agent in games.pool] == [games.view]
+    assert [games.agents[k].view for k in games.pool] == [games.view]
     for _ in range(10):
         turn = turn_of(SCRIPTED, games.arena.states, games.all, games.view)
         assert (games.observe()[:, : SCRIPTED.fields.size] == turn.observation).all()

@@ -191,7 +191,7 @@ class DeviceGames(Games):
     def follow(self, policy: Any) -> None:
         """The learner's policy has changed: what stands for the pool changes with it."""
         super().follow(policy)
-        if self._has_pool and not self._pool:
+        if self._has_pool and not self.pool:
             self._find_whom_to_ask()
 
     def step(self, actions: torch.Tensor, generator: torch.Generator) -> None:

@@ -38,6 +38,7 @@ class Games:
     Attributes:
         agents: All agents: the learner, None, comes first; then those that ``opponents`` names, and
             snapshots.
+        pool: Where the snapshots of the learner's past are among the agents.
         tables: Who sits where.
         options: The game's options, all of them.
         with_state: Whether the critic sees the full state.
@@ -93,7 +94,7 @@ class Games:
         )
         self.all = np.arange(count)
         self._seeds = consecutive_seeds(seed * count, count)
-        self._pool: list[int] = []  # the snapshots' places among the agents
+        self.pool: list[int] = []
 
     @property
     def seating(self) -> NDArray[np.int64]:
@@ -105,17 +106,11 @@ class Games:
 
     def redraw(self) -> None:
         """Draw new tables for the blocks of which all games play their present one."""
-        pool = (self._pool or [self._first_snapshot]) if self._has_pool else []
+        pool = (self.pool or [self._first_snapshot]) if self._has_pool else []
         of_pool = [self._opponents.pool / max(len(pool), 1)] * len(pool)
         weights = [*self._opponents.agents.values(), *of_pool]
         agents = [*range(1, self._first_snapshot), *pool]
         self.tables.redraw(weights, agents, self._opponents.same_agent)
-
-    @property
-    def pool(self) -> list[NetworkAgent]:
-        """The snapshots of the learner's past."""
-        agents = self.agents
-        return [agent for k in self._pool if isinstance(agent := agents[k], NetworkAgent)]
 
     @property
     def _has_pool(self) -> bool:
@@ -131,7 +126,7 @@ class Games:
 
     def follow(self, policy: Callable[[], Network]) -> None:
         """The learner's policy has changed: what stands for the pool changes with it."""
-        if self._has_pool and not self._pool:
+        if self._has_pool and not self.pool:
             self.agents[self._first_snapshot] = self._snapshot(policy())
 
     def add_snapshot(self, network: Network) -> None:
@@ -139,15 +134,15 @@ class Games:
         blocks."""
         if self._has_pool:
             place = self._place(network)
-            if len(self._pool) < self._opponents.pool_size:
-                self._pool.append(place)
+            if len(self.pool) < self._opponents.pool_size:
+                self.pool.append(place)
             else:
-                self._pool[self.tables.rng.integers(len(self._pool))] = place
+                self.pool[self.tables.rng.integers(len(self.pool))] = place
         self.redraw()
 
     def _place(self, network: Network) -> int:
         """Put a snapshot where no game needs the agent any more; returns where."""
-        used = {*self.seating.flat, *self.tables.seating.flat, *self._pool}
+        used = {*self.seating.flat, *self.tables.seating.flat, *self.pool}
         agents = self.agents
         free = (k for k in range(self._first_snapshot, len(agents)) if k not in used)
         place = next(free, len(agents))
@@ -168,7 +163,7 @@ class Games:
                 for name, array in zip(("weight", "bias"), layer, strict=True)
             }
         return {
-            "pool": np.array(self._pool, np.int64),
+            "pool": np.array(self.pool, np.int64),
             "tables": self.tables.arrays(),
             "snapshots": snapshots,
         }
@@ -177,7 +172,7 @@ class Games:
         """Bring the games to what :meth:`arrays` gave; snapshots have this activation."""
         for name, array in arrays["tables"].items():
             getattr(self.tables, name)[:] = array
-        self._pool = arrays["pool"].tolist()
+        self.pool = arrays["pool"].tolist()
         snapshots = arrays.get("snapshots", {})
         del self.agents[self._first_snapshot :]
         for k in range(len(snapshots)):
