@@ -14,7 +14,7 @@ import logging
 import shutil
 import signal
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
@@ -24,9 +24,8 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeRemainingColumn
 from torch.utils.tensorboard import SummaryWriter
 
-from card_envs.agents import Agent, NetworkAgent
+from card_envs.agents import NetworkAgent
 from card_envs.commands import arguments, running
-from card_envs.contract.game import Game
 from training.games.device import DeviceGames, OnCpu, OnGpu
 from training.games.selfplay import SelfPlayGames
 from training.imitation import imitate
@@ -117,9 +116,8 @@ def _with_chosen_rows(run: Run[Config]) -> Run[Config]:
 def make_learner(run: Run[Config]) -> PPO:
     """The learner that a run's configuration describes, with its games; ValueError if its device is
     not available."""
-    config, game, agents = run.config, run.game, run.agents
-    network = config.network
-    given = config.environment, config.opponents, agents, config.seed
+    config, game, network = run.config, run.game, run.config.network
+    given = config.environment, config.opponents, run.agents, config.seed
     games = *given, network.critic, config.truncation
     if _plays_on_device(run):
         place = OnGpu() if device_of(config).type == "cuda" else OnCpu()
@@ -131,7 +129,7 @@ def _plays_on_device(run: Run[Config]) -> bool:
     """Whether games are played where the networks are; ValueError if that is asked for and cannot
     be, or if the device is not available."""
     config, is_gpu = run.config, device_of(run.config).type == "cuda"
-    refused = _why_not_on_a_device(config, run.game, run.agents)
+    refused = _why_not_on_a_device(run)
     if is_gpu and not find_spec("numba_cuda"):
         refused = "the extra cuda is not installed"
     if config.rollouts == "device" and refused:
@@ -139,21 +137,20 @@ def _plays_on_device(run: Run[Config]) -> bool:
     return config.rollouts == "device" or (config.rollouts == "auto" and is_gpu and not refused)
 
 
-def _why_not_on_a_device(config: Config, game: Game, agents: Mapping[str, Agent]) -> str:
+def _why_not_on_a_device(run: Run[Config]) -> str:
     """Why games cannot be played there; empty: they can."""
-    network, imitation = config.network, config.imitation
-    view = game.split_options(config.environment.options)[1]
+    network, imitation = run.config.network, run.config.imitation
     if imitation.decisions and not imitation.copy_weights:
         return "imitation without copy_weights asks an agent"
     if network.critic_playout:
         return "network.critic_playout is computed by the CPU"
-    if network.critic != "observation" and game.write_state is None:
-        return f"{game.id} does not write its full state, which the critic sees"
-    for name in config.opponents.agents:
-        agent = agents[name]
+    if network.critic != "observation" and run.game.write_state is None:
+        return f"{run.game.id} does not write its full state, which the critic sees"
+    for name in run.config.opponents.agents:
+        agent = run.agents[name]
         if not isinstance(agent, NetworkAgent) and agent.kernel is None:
             return f"{name} is neither scripted nor a network"
-        if isinstance(agent, NetworkAgent) and agent.view != view:
+        if isinstance(agent, NetworkAgent) and agent.view != run.view:
             return f"{name} observes in another view than the learner"
     return ""
 

@@ -19,12 +19,12 @@ from card_envs.contract.game import Game
 from card_envs.utils.files import write_text
 
 _TRAINING = Path(__file__).parent.parent
-_POLICIES = _TRAINING / "policies"
 
 
 def predecessors(game: Game) -> list[str]:
     """The files of the game's earlier policies, as paths from the current folder."""
-    return [os.path.relpath(path) for path in sorted((_POLICIES / game.id).glob("*.safetensors"))]
+    folder = _TRAINING / "policies" / game.id
+    return [os.path.relpath(path) for path in sorted(folder.glob("*.safetensors"))]
 
 
 def command_as_typed(module: str, *words: str, games_from: Sequence[str] = ()) -> str:
