@@ -102,12 +102,12 @@ class Draws:
 def learned_from(learner: PPO, gamma: float, lam: float) -> np.ndarray:
     """What there is to learn from, a row (6,) a decision, in an order of its own."""
     rollout = learner.rollout
-    places, advantages = rollout.advantages(gamma, lam)
+    places, advantages, returns = rollout.advantages(gamma, lam)
     inputs, legal = learner.rows(places)
     if isinstance(rollout, Rollout):
         inputs, legal = (torch.as_tensor(rows.to_dense()) for rows in (inputs, legal))
     weights = [torch.sin(torch.arange(rows.shape[1]) + 1.0) for rows in (inputs, legal)]
-    columns = [*rollout.decided(places), rollout.values_of(places), advantages]
+    columns = [*rollout.decided(places), returns, advantages]
     columns += [
         rows.double() @ w.double() for rows, w in zip((inputs, legal), weights, strict=True)
     ]
@@ -195,7 +195,7 @@ def test_only_the_learners_decisions_are_learned_from():
         assert learner.decisions - before == pytest.approx(200 * 20, rel=0.1)
         rollout, games = learner.rollout, learner.games
         assert isinstance(rollout, DeviceRollout)
-        places, _ = rollout.advantages(1.0, 0.95)
+        places, *_ = rollout.advantages(1.0, 0.95)
         assert rollout.is_own.view(-1)[places].all()
         in_blocks = (places % 200) >= 100
         assert 0.15 < in_blocks.float().mean() < 0.45

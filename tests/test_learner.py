@@ -334,7 +334,7 @@ def test_advantages_are_those_of_games_played_one_by_one(game, reward, truncatio
     carried = np.empty((0, 2), np.int64)
     for iteration in range(3 if game is SCRIPTED else 2):
         learner.collect()
-        complete, advantages = rollout.advantages(gamma, lam)
+        complete, advantages, _ = rollout.advantages(gamma, lam)
         # Each game's decisions by their number within the game's slot, carried ones first.
         first = rollout.size - count * steps
         numbers = np.empty((rollout.size, 2), np.int64)
@@ -394,7 +394,7 @@ def dense_update(learner: PPO) -> list[torch.Tensor]:
     config, rollout, game = learner.config.ppo, learner.rollout, learner.games.game
     networks = copy.deepcopy(learner.networks)
     optimizer = torch.optim.Adam(networks.parameters(), lr=config.learning_rate, eps=1e-5)
-    complete, advantages = rollout.advantages(config.gamma, config.gae_lambda)
+    complete, advantages, _ = rollout.advantages(config.gamma, config.gae_lambda)
     inputs = rollout.inputs.to_dense()[complete]
     legal = rollout.legal.to_dense()[complete] > 0
     actions, old = (

@@ -39,8 +39,8 @@ def imitate(learner: PPO, agent: Agent, quiet: bool = False) -> None:
         # On a device weights are copied, so that the learner plays as the agent does.
         learner.collect(teacher.choose if teacher else learner.draw)
         rollout = learner.rollout
-        complete, advantages = rollout.advantages(config.ppo.gamma, config.ppo.gae_lambda)
-        returns = learner.tensor(advantages + rollout.values_of(complete))
+        complete, _, returns = rollout.advantages(config.ppo.gamma, config.ppo.gae_lambda)
+        returns = learner.tensor(returns)
         for group in optimizer.param_groups:
             group["lr"] = imitation.learning_rate * (1.0 - iteration / iterations)
         for batch in learner.minibatches(len(complete), epochs=1):

@@ -178,25 +178,22 @@ class Rollout:
         decided["action"], decided["log_prob"], decided["reward"] = actions, log_probs, 0.0
         self.size += len(players)
 
-    def advantages(self, gamma: float, lam: float) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
+    def advantages(self, gamma: float, lam: float) -> tuple[Any, Any, Any]:
         """Generalized advantage estimation along each seat's own decisions.
 
         Returns:
             complete: int64 (M,), the decisions that are not open.
             advantages: float32 (M,).
+            returns: float32 (M,), advantages plus values: what the critic learns.
         """
         decisions, out = self.decisions[: self.size], np.zeros(self.size, np.float32)
         _estimate(decisions, gamma, lam, out)
         complete = np.flatnonzero((decisions["following"] >= 0) | decisions["is_last"])
-        return complete, out[complete]
+        return complete, out[complete], out[complete] + decisions["value"][complete]
 
     def rows(self, places: Any) -> tuple[SparseRows, SparseRows]:
         """Inputs and action masks of some decisions."""
         return self.inputs.take(places), self.legal.take(places)
-
-    def values_of(self, places: Any) -> Any:
-        """The values (M,) that some decisions had."""
-        return self.decisions["value"][places]
 
     def decided(self, places: Any) -> tuple[Any, Any]:
         """The actions (M,) of some decisions, and their log probabilities."""
@@ -309,8 +306,7 @@ class PPO:
         learning_rate, ent_coef = ppo.learning_rate_at(done), ppo.ent_coef_at(done, self.iteration)
         for group in self.optimizer.param_groups:
             group["lr"] = learning_rate
-        complete, advantages = rollout.advantages(ppo.gamma, ppo.gae_lambda)
-        returns = advantages + rollout.values_of(complete)
+        complete, advantages, returns = rollout.advantages(ppo.gamma, ppo.gae_lambda)
         steps: list[dict[str, torch.Tensor]] = []
         for batch in self.minibatches(len(complete)):
             rows = complete[batch]

@@ -144,12 +144,13 @@ class DeviceRollout:
 
     # -- What is learned from -----------------------------------------------------------------
 
-    def advantages(self, gamma: float, lam: float) -> tuple[torch.Tensor, torch.Tensor]:
+    def advantages(self, gamma: float, lam: float) -> tuple[Any, Any, Any]:
         """Generalized advantage estimation along each seat's own decisions.
 
         Returns:
             complete: int64 (M,), the places of the learner's decisions that are not open.
             advantages: float32 (M,).
+            returns: float32 (M,), advantages plus values: what the critic learns.
         """
         seats, out = self._seats, torch.zeros_like(self.value)
         complete = torch.zeros_like(self.is_own)
@@ -179,11 +180,8 @@ class DeviceRollout:
         paid = paid + self._carried_reward
         out[:seats] = gain(torch.t, slice(seats))
         places = complete.view(-1).nonzero()[:, 0]
-        return places, out.view(-1)[places]
-
-    def values_of(self, places: Any) -> Any:
-        """The values (M,) that some decisions had."""
-        return self.value.view(-1)[places]
+        found = out.view(-1)[places]
+        return places, found, found + self.value.view(-1)[places]
 
     def decided(self, places: Any) -> tuple[Any, Any]:
         """The actions (M,) of some decisions, and their log probabilities."""

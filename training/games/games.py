@@ -22,6 +22,8 @@ TRIES = 1000
 
 _Indices = NDArray[np.int64]
 
+_TABLES = ("num_players", "seating", "is_present")
+
 
 class Games:
     """``num_envs`` games, who sits where in them, and the pool of snapshots.
@@ -164,7 +166,8 @@ class Games:
             }
         return {
             "pool": np.array(self.pool, np.int64),
-            "tables": self.tables.arrays(),
+            # Beside them a checkpoint has the state of ``tables.rng``.
+            "tables": {name: getattr(self.tables, name) for name in _TABLES},
             "snapshots": snapshots,
         }
 

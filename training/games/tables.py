@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -74,7 +73,3 @@ class Tables:
             drawn[num_players:] = LEARNER  # nobody's networks are asked for absent seats
             self.num_players[block], self.seating[block] = num_players, drawn
             self.is_present[block] = False
-
-    def arrays(self) -> dict[str, NDArray[Any]]:
-        """The tables, for a checkpoint; beside them it needs the state of ``rng``."""
-        return {name: getattr(self, name) for name in ("num_players", "seating", "is_present")}
