@@ -112,8 +112,9 @@ class SelfPlayGames(Games):
         if not self.bootstraps:
             cut = cut[:0]
         last = np.zeros((len(cut), self.game.max_players, self.inputs), np.float32)
-        seats, inputs = self._last_inputs_of(arena.states, cut)
-        last[seats[:, 0], seats[:, 1]] = inputs
+        if len(cut):
+            seats, inputs = self._last_inputs_of(arena.states, cut)
+            last[seats[:, 0], seats[:, 1]] = inputs
         self._seeds[ended] = next_seeds(self._seeds[ended])
         self._start(ended)
         return Outcome(rewards, ended, cut, last)
