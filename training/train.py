@@ -108,7 +108,6 @@ def _with_chosen_rows(run: Run[Config]) -> Run[Config]:
         return run
     if (rows := run.noted("rows", "fastest")) != "fastest":
         return _with(run, rows=rows)
-    use_threads(run.config.threads)
     of_rows = [_with(run, rows=each) for each in ("sparse", "dense", "bfloat16")]
     return max(of_rows, key=lambda each: decisions_a_second(each, 1, time.perf_counter))
 
@@ -165,6 +164,7 @@ def decisions_a_second(
         iterations: How many are measured, after two that compile.
         clock: What the seconds are read from.
     """
+    use_threads(run.config.threads)
     learner = make_learner(run)
     learner.begin()
     begin, first = 0.0, 0
@@ -181,7 +181,6 @@ def lasting(run: Run[Config], cpu_minutes: float) -> Run[Config]:
     has begun, measured if not."""
     run, decisions = _with_chosen_rows(run), run.noted("decisions", 0)
     if not decisions:
-        use_threads(run.config.threads)
         decisions = max(1, round(decisions_a_second(run, 6) * 60 * cpu_minutes))
     return _with(run, decisions=decisions)
 

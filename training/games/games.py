@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from card_envs.agents import Agent, NetworkAgent
 from card_envs.agents.network import Network
-from card_envs.contract.game import Game, View
+from card_envs.contract.game import Game
 from card_envs.engine.seeds import consecutive_seeds
 from card_envs.engine.templates import compile_for, play_out, write_full_states
 from card_envs.envs.options import pays_standing
@@ -43,6 +43,7 @@ class Games:
         pool: Where the snapshots of the learner's past are among the agents.
         tables: Who sits where.
         options: The game's options, all of them.
+        view: How the learner observes.
         with_state: Whether the critic sees the full state.
         inputs: How many values players and their critics see, the observation first.
         pays_standing: Whether a truncated game pays for the standing then, as a finished one does.
@@ -60,8 +61,7 @@ class Games:
         truncation: str = "bootstrap",
         with_playout: bool = False,
     ) -> None:
-        given, view = game.split_options(environment.options)
-        self.options = game.check_options(given)
+        self.options, self.view = game.split_options(environment.options)
         low, high = game.check_player_range(environment.num_players)
         sizes = range(low, high + 1)
         weights = np.array(environment.table_weights or (1.0,) * len(sizes))
@@ -80,7 +80,6 @@ class Games:
         self.truncation = truncation
         self.pays_standing = pays_standing(self.options["reward"])
         self.bootstraps = truncation == "bootstrap" and not self.pays_standing
-        self.view: View = view
         self._opponents = opponents
         named = [agents[name] for name in opponents.agents]
         self.agents: list[Agent | None] = [None, *named]
