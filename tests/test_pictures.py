@@ -490,7 +490,8 @@ except card_envs.utils.extras.MissingExtraError as error:
         text=True,
         env={**os.environ, "PYTHONPATH": path},
     )
-    assert run.stdout == "PIL is not installed: pip install 'card_envs[render]'\n", run.stderr
+    ways = "pip install 'card_envs[render]', or in a clone pip install -e '.[render]'"
+    assert run.stdout == f"PIL is not installed: {ways}\n", run.stderr
 
 
 def test_a_missing_window_library_is_named(monkeypatch):

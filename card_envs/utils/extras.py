@@ -30,5 +30,7 @@ def import_extra(module: str, extra: str) -> Any:
         if (error.name or "").partition(".")[0] != library:
             raise
         raise MissingExtraError(
-            f"{library} is not installed: pip install 'card_envs[{extra}]'", name=library
+            f"{library} is not installed: pip install 'card_envs[{extra}]', "
+            f"or in a clone pip install -e '.[{extra}]'",
+            name=library,
         ) from None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass, field
@@ -51,6 +52,8 @@ from card_envs.web.sessions import Limits, Session, Tables, TooManyError
 from card_envs.web.starting import begin_again, begin_table
 from card_envs.web.table import ViewedTable
 from card_envs.web.workers import Workers
+
+logger = logging.getLogger("card_envs.web")
 
 _STATIC = Path(__file__).parent / "static"
 _FONTS = Path(__file__).parent.parent / "render" / "fonts"
@@ -259,11 +262,13 @@ class _Server:
         return session
 
     async def _keep(self, session: Session) -> None:
-        """Write the game of a person down; if there is no room on the disk, it goes on without."""
+        """Write the game of a person down; if the disk takes nothing more, it goes on without."""
         table = session.table
         if (kept := self._kept) is not None and table.kind == "play":
-            with suppress(OSError):
+            try:
                 await self._workers.run(lambda: kept.keep(session.name, table))
+            except OSError as error:
+                logger.warning("games cannot be written down, and end with the server: %s", error)
 
     def _check_room(self) -> None:
         try:

@@ -120,7 +120,7 @@ def serve(app: ASGIApp, listener: socket.socket, message_bytes: int) -> None:
         timeout_keep_alive=int(_MOST_WAITING),
         timeout_graceful_shutdown=_TO_FINISH,
     )
-    for name in ("uvicorn.error", "asyncio"):
+    for name in ("uvicorn.error", "asyncio", "card_envs.web"):
         logging.getLogger(name).addFilter(OnceAMinute())
     if hasattr(socket, "TCP_USER_TIMEOUT"):
         milliseconds = int(1000 * _MOST_UNHEARD)

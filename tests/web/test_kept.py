@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 
 import pytest
@@ -11,6 +12,7 @@ from visitor import begin, talk, wanted
 from card_envs.agents.network import write_policy
 from card_envs.games import load_game
 from card_envs.web.agents import AgentMenu, policy_of_run
+from card_envs.web.kept import KeptTables
 
 each_game = pytest.mark.parametrize("game", EACH_GAME)
 few_games = pytest.mark.parametrize("game", FEW_GAMES)
@@ -59,6 +61,20 @@ def test_what_is_kept_is_the_users_alone_and_goes_when_the_game_is_over(visit, t
         assert state["is_over"]
         talking.ask("look", "frame", step=state["steps"], eyes=0)
     assert not list(folder.iterdir())
+
+
+def test_a_game_goes_on_where_it_cannot_be_written_down_and_the_server_says_so(
+    visit, tmp_path, monkeypatch, caplog
+):
+    def is_full(*_):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(KeptTables, "keep", is_full)
+    client = visit(kept=tmp_path)
+    with talk(client, begin(client, wanted(GAME))) as talking:
+        _play(talking, talking.hear("welcome")["state"], 2)
+    assert "games cannot be written down, and end with the server: [Errno 28]" in caplog.text
+    assert not list(tmp_path.iterdir())
 
 
 @pytest.mark.parametrize("name", ["..%2Fsecret", "a" * 22, "damaged" + "x" * 15])
