@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
@@ -456,8 +457,6 @@ def test_a_table_of_each_entry_is_played_again(path):
     """One of its tables for each game: all of them take minutes, ``python -m
     benchmarks.leaderboard NAME``."""
     entry = leaderboard.Entry.read(path)
-    schema = {"$ref": "#/$defs/benchmark", "$defs": SCHEMA["$defs"]}
-    jsonschema.Draft202012Validator(schema).validate(entry.claim)
     for result in entry.claim["games"]:
         if entry.is_current(result):
             assert entry.difference_at_a_table(result) == ""
@@ -489,6 +488,15 @@ def test_entries_are_shown_checked_and_played(entry, capsys):
     assert "there is no entry yours; the entries are mine" in capsys.readouterr().err
 
 
+def claim_of(entry):
+    return entry / "claim.json"
+
+
+def change_result(entry, **keys):
+    data = json.loads(claim_of(entry).read_text())
+    change(claim_of(entry), games=[{**data["games"][0], **keys}])
+
+
 def change(file, **keys):
     file.write_text(json.dumps({**json.loads(file.read_text()), **keys}))
 
@@ -502,12 +510,30 @@ def change(file, **keys):
         (lambda entry: change(entry / "claim.json", games=[]), "is no claim"),
         (
             lambda entry: write_policy(entry / "own.safetensors", network_of(GAME, 2), GAME),
-            "claim.json is of another own.safetensors",
+            "was played by another own.safetensors: its SHA-256 is ",
         ),
         (
             lambda entry: change(protocols.FOLDER / "ce-1.json", status="frozen"),
-            "ce-1 has been frozen since",
+            "than those of ce-1, which has been frozen since",
         ),
+        (lambda entry: change_result(entry, rank=0.5), "rank is not the mean over by_deal"),
+        (lambda entry: change_result(entry, rank=float("nan")), "NaN is no number of JSON"),
+        (lambda entry: change_result(entry, rank="much"), "claim.json: games[0].rank: 'much' is"),
+        (lambda entry: change_result(entry, deals=5), "must have 6 deals, as many by_deal"),
+        (lambda entry: change_result(entry, worst={}), "games[0].worst: 'name' is a required"),
+        (lambda entry: change_result(entry, sha256=None), "its SHA-256 is "),
+        (lambda entry: change(entry / "claim.json", agent="nobody"), "there is no agent 'nobody'"),
+        (
+            lambda entry: change(entry / "claim.json", agent="cmd:true"),
+            "'cmd:true' names no file beside the claim",
+        ),
+        (
+            lambda entry: change(
+                entry / "claim.json", games=2 * json.loads(claim_of(entry).read_text())["games"]
+            ),
+            "has a game twice",
+        ),
+        (lambda entry: entry.rename("-h"), "an entry's name has small letters, digits, and _ . -"),
     ],
 )
 def test_what_is_wrong_with_an_entry_is_said(entry, harm, message, capsys):
@@ -529,8 +555,52 @@ def test_an_entry_of_an_earlier_protocol_is_not_shown(entry, monkeypatch):
 
 
 def test_a_claim_of_an_entry_that_does_not_hold_is_found(entry, capsys):
-    claimed = json.loads((entry / "claim.json").read_text())
-    claimed["games"][0]["rank"] = 0.9
-    change(entry / "claim.json", games=claimed["games"])
+    change_result(entry, truncated=0.9)
     assert leaderboard.main(["mine"]) == 1
-    assert "mine: games[0].rank: claimed 0.9, played " in capsys.readouterr().out
+    assert "mine: games[0].truncated: claimed 0.9, played " in capsys.readouterr().out
+
+
+def test_an_entry_is_played_on_other_deals_where_it_may_score_less(entry, monkeypatch, capsys):
+    assert leaderboard.main(["mine", "--seed", "5"]) == 0
+    (result,) = json.loads(claim_of(entry).read_text())["games"]
+    other = benchmark(GAME, "mine/own.safetensors", replace(TINY, seed=5)).rank
+    assert other.mean != pytest.approx(result["rank"])
+    out = capsys.readouterr().out
+    assert f"mine: {GAME.name}: {result['rank']:+.3f} (" in out
+    assert f"as claimed, {other.mean:+.3f} (" in out
+    assert "less" not in out
+    # As if it had been chosen for the deals of the claim.
+    change_result(entry, rank=0.9, by_deal=[0.9] * 6, rank_ci95=[0.85, 0.95])
+    monkeypatch.setattr(leaderboard, "difference_from_play", lambda *_, **__: "")
+    assert leaderboard.main(["mine", "--seed", "5"]) == 1
+    assert "on deals of the seed 5: less" in capsys.readouterr().out
+    with pytest.raises(SystemExit):
+        leaderboard.main(["--seed", "5"])
+    assert "give their names" in capsys.readouterr().err
+
+
+def test_the_form_of_an_entry_is_checked_without_its_code(entry, monkeypatch, capsys):
+    monkeypatch.syspath_prepend(entry)
+    (entry / "package").mkdir()
+    (entry / "package" / "__init__.py").write_text("print('run')")
+    (entry / "package" / "code.py").write_text(CODE)
+    sha256 = hash_of_agent("package.code:first_legal", GAME)
+    assert sha256 == hash_of_agent("mine/package/code.py:first_legal", GAME)
+    assert hash_of_agent("package.nothing.here:first_legal", GAME) is None
+    change(entry / "claim.json", agent="package.code:first_legal")
+    change_result(entry, sha256=sha256)
+    assert leaderboard.main([]) == 0
+    assert "run" not in capsys.readouterr().out
+
+
+def test_entries_show_how_far_they_are_behind_and_no_markup(entry):
+    shutil.copytree(entry, entry.with_name("yours"))
+    claimed = json.loads(claim_of(entry).read_text())["games"][0]
+    by_deal = [rank - 0.25 for rank in claimed["by_deal"]]
+    change_result(entry, rank=claimed["rank"] - 0.25, by_deal=by_deal)
+    (entry / "method.txt").write_text("A | <script>")
+    first, second = leaderboard.tables().split("\n")[-2:]
+    assert first.startswith("| `yours` | ")
+    assert "| – |" in first
+    assert "| +0.250 (" in second
+    assert second.endswith("| A &#124; &lt;script&gt; |")

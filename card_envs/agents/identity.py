@@ -6,6 +6,7 @@ import hashlib
 import importlib.util
 import os
 import re
+from importlib.machinery import PathFinder
 from pathlib import Path
 
 from card_envs.agents import policy_path
@@ -43,10 +44,22 @@ def _files_of(name: str, game: Game) -> list[Path]:
         where = name.rpartition(":")[0]
         if where.endswith(".py"):
             return [Path(where)]
-        spec = importlib.util.find_spec(where)
-        return [Path(spec.origin)] if spec is not None and spec.origin is not None else []
+        source = _source_of(where)
+        return [] if source is None else [source]
     path = policy_path(name, game)
     return [] if path is None else [path]
+
+
+def _source_of(module: str) -> Path | None:
+    """The file of a module, found without importing the packages that it lies in."""
+    first, *rest = module.split(".")
+    spec = importlib.util.find_spec(first)
+    for depth in range(len(rest)):
+        if spec is None or spec.submodule_search_locations is None:
+            return None
+        name = ".".join([first, *rest[: depth + 1]])
+        spec = PathFinder.find_spec(name, spec.submodule_search_locations)
+    return None if spec is None or not spec.has_location else Path(str(spec.origin))
 
 
 def name_without_folders(name: str, game: Game) -> str:

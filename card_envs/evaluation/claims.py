@@ -28,7 +28,7 @@ def read_claim(path: Path) -> dict[str, Any]:
     """
     text = read_regular(path, _MOST_BYTES)
     try:
-        data = json.loads(text)
+        data = json.loads(text, parse_constant=_refuse)
     except (ValueError, RecursionError) as error:  # JSON's and Unicode's are ValueErrors
         raise ValueError(f"{path} is no JSON: {error}") from None
     kinds = {"protocol": str, "agent": str, "quick": bool, "games": list}
@@ -40,6 +40,10 @@ def read_claim(path: Path) -> dict[str, Any]:
     ):
         raise ValueError(f"{path} is no claim, which card-envs benchmark --json writes")
     return data
+
+
+def _refuse(constant: str) -> None:
+    raise ValueError(f"{constant} is no number of JSON")
 
 
 def difference_from_play(path: Path, agent: str | None = None, *, progress: bool = False) -> str:
