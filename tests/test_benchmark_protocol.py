@@ -257,8 +257,12 @@ def test_a_claim_that_holds_is_found_to_hold(written, monkeypatch, capsys):
     assert capsys.readouterr().out.endswith(f"\n{written}: the claim holds\n")
     monkeypatch.chdir(written.parent)
     Path("again.safetensors").write_bytes(Path("own.safetensors").read_bytes())
-    for same in ("own.safetensors", "again.safetensors"):
+    for same, whose in (
+        ("own.safetensors", ""),
+        ("again.safetensors", " for again.safetensors, which it calls own.safetensors"),
+    ):
         assert main(["benchmark", "--check", written.name, "--agent", same]) == 0
+        assert capsys.readouterr().out == f"{written.name}: the claim holds{whose}\n"
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from card_envs.agents.programs.reports import merged
 from card_envs.commands import arguments, running
 from card_envs.evaluation.benchmark import benchmark, claim
 from card_envs.evaluation.benchmark_display import plot_benchmark, show_benchmark
-from card_envs.evaluation.claims import difference_from_play
+from card_envs.evaluation.claims import difference_from_play, read_claim
 from card_envs.evaluation.deals import check_agent
 from card_envs.evaluation.display import check_display
 from card_envs.evaluation.protocol import Protocol
@@ -75,5 +75,7 @@ def _run(args: argparse.Namespace) -> int:
 
 def _check(path: Path, agent: str | None) -> int:
     difference = difference_from_play(path, agent, progress=True)
-    print(f"{path}: {difference or 'the claim holds'}")
+    name = read_claim(path)["agent"]
+    whose = f" for {agent}, which it calls {name}" if agent not in (None, name) else ""
+    print(f"{path}: {difference or f'the claim holds{whose}'}")
     return 1 if difference else 0

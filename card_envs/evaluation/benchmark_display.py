@@ -91,7 +91,7 @@ def plot_benchmark(claim: Mapping[str, Any], picture: str | Path) -> None:
     figures = import_extra("matplotlib.figure", "evaluation")
     results = claim["games"]
     most = max(len(result["among"]) for result in results)
-    figure = figures.Figure(figsize=(5 * len(results), 2.0 + 0.5 * most), layout="constrained")
+    figure = figures.Figure(figsize=(1 + 5 * len(results), 2.0 + 0.5 * most), layout="constrained")
     for axes, result in zip(
         figure.subplots(1, len(results), squeeze=False)[0], results, strict=True
     ):
@@ -107,10 +107,10 @@ def plot_benchmark(claim: Mapping[str, Any], picture: str | Path) -> None:
             ends = [row["rank_ci95"] or [row["rank"]] * 2 for row in rows]
             errors = [[abs(end[k] - r) for end, r in zip(ends, ranks, strict=True)] for k in (0, 1)]
             axes.errorbar(ranks, places, xerr=errors, fmt=marker, capsize=3, label=label)
-        axes.set_yticks(range(len(names)), names)
+        axes.set_yticks(range(len(names)), [name.replace(",", ",\n") for name in names])
         axes.set_ylim(len(names) - 0.5, -0.5)
         axes.set_xlabel("rank reward, mean over table sizes (95% interval)")
         axes.set_title(f"{load_game(result['game']).title}: {result['rank']:+.3f}")
     figure.suptitle(f"{claim['agent']} at {claim['protocol']}{', quick' * claim['quick']}")
-    figure.legend(*axes.get_legend_handles_labels(), loc="outside lower center", ncols=2)
+    figure.legend(*axes.get_legend_handles_labels(), loc="outside lower center")
     write_picture(figure, picture)
