@@ -486,6 +486,24 @@ def test_jobs_change_nothing(tmp_path):
     assert found[0] == found[1]
 
 
+def test_code_may_sit_among_the_opponents_in_each_process(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "code.py").write_text(
+        "from card_envs.agents import Agent\n\n\n"
+        "class First(Agent):\n"
+        "    def __init__(self, game, seed=0): self.name = 'first'\n"
+        "    def act(self, turn): return turn.action_mask.argmax(axis=1)\n"
+    )
+    change = "opponents={pool: 0, agents: {'code.py:First': 1}}"
+    found = []
+    for jobs in (1, 2):
+        folder = tmp_path / str(jobs)
+        folder.mkdir()
+        run = tiny_run(SMALL, folder, change, "iterations=1")
+        found.append(improve.improve(run, jobs=jobs, quiet=True).read_bytes())
+    assert found[0] == found[1]
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [

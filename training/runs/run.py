@@ -16,7 +16,7 @@ import torch
 import yaml
 from filelock import FileLock, Timeout
 
-from card_envs.agents import NetworkAgent, make_agent
+from card_envs.agents import NetworkAgent, imports, make_agent
 from card_envs.agents.network import Network, write_policy
 from card_envs.commands import arguments
 from card_envs.games import load_game
@@ -80,6 +80,16 @@ class Run(Generic[_Config]):
         self._origin_path = folder / "agents.json"
         self._config_path = folder / "config.yaml"
         self._commands_path = folder / "command.txt"
+
+    def __getstate__(self) -> dict[str, Any]:
+        # Another process imports an agent's code itself: it does not know the module.
+        kept = {name: agent for name, agent in self.agents.items() if not imports(name)}
+        return {**vars(self), "agents": kept}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state)
+        for name in self.identities.keys() - self.agents.keys():
+            self.agents[name] = make_agent(name, self.game)
 
     @classmethod
     def reopen(
