@@ -16,7 +16,7 @@ from helpers import ALL_GAMES, SHIPPED, table_sizes
 from tiny_runs import SCRIPTED, SMALL, TINY, policy_file, random_network
 
 from benchmarks import all_agents, report, strength
-from benchmarks.tables import TABLES
+from benchmarks.tables import TABLES, learning
 from benchmarks.tables.learning import without_folders
 from card_envs.agents import make_agent, policy_path, shipped_policies
 from card_envs.agents.network import write_policy
@@ -563,7 +563,13 @@ def test_a_study_can_be_made_in_pieces(tmp_path, monkeypatch, capsys):
         return list(found["settings"]), sorted(trained)
 
     assert made("here", "small_tables") == (["base", "small_tables"], ["base", "small_tables"])
+    assert "processor" not in learning.study(json.loads(results.read_text()))
+    card["machine"] = "another, 2 cores"
     assert made("there") == (["base", "larger", "small_tables"], ["larger"])
+    _, table, *_ = learning.study(json.loads(results.read_text())).split("\n\n")
+    rows = [[cell.strip() for cell in line.split("|")] for line in table.split("\n")]
+    place = rows[0].index("processor")
+    assert [row[place] for row in rows[2:]] == ["this one", "another", "this one"]
     path.write_text(path.read_text().replace("[16]", "[24]"))  # another setting of that name
     assert made("again") == (["base", "larger", "small_tables"], ["larger"])
     path.write_text(path.read_text().replace("Which?", "Which, then?"))

@@ -99,28 +99,33 @@ def study(measured: dict[str, Any]) -> str:
     of_time = {}
     if per_time:
         of_time = {"decisions": ("decisions", ",.0f"), "CPU minutes": ("cpu_minutes", ".1f")}
-    header = ["setting", "changes", *of_time]
+    machines = {run["machine"] for s in measured["settings"].values() for run in s["runs"]}
+    processor = ["processor"] if len(machines) > 1 else []  # a study may travel
+    header = ["setting", "changes", *processor, *of_time]
     header += [f"against `{name}`" for name in short_names(agents)]
     rows = []
     if against := measured["imitated_against"]:
         cells = [f"{np.mean(list(against[agent].values())):+z.3f}" for agent in agents]
         itself = f"`{short_names([measured['imitated']])[0]}` itself"
-        rows = [[itself, "", *[""] * len(of_time), *cells]]
+        rows = [[itself, "", *[""] * len([*processor, *of_time]), *cells]]
     for name, setting in measured["settings"].items():
         changes = ", ".join(f"`{without_folders(change)}`" for change in setting["changes"])
         cells = [
             spread(np.mean(list(run["against"][agent].values())) for run in setting["runs"])
             for agent in agents
         ]
-        learned = [_mean(setting["runs"], key, style) for key, style in of_time.values()]
+        learned = sorted({run["machine"].partition(",")[0] for run in setting["runs"]})
+        learned = [", ".join(learned)] if processor else []
+        learned += [_mean(setting["runs"], key, style) for key, style in of_time.values()]
         rows.append([name, changes, *learned, *cells])
     runs = measured["settings"]["base"]["runs"]
     seeds = f"{len(runs)} seeds (lowest … highest seed)" if len(runs) > 1 else "one seed"
     took = (
         f"{per_time:g} minutes of one core" if per_time else f"{runs[0]['decisions']:,} decisions"
     )
+    table = markdown_table(header, rows, len(header) - 2 - len(processor))
     return (
-        f"{measured['question']}\n\n{markdown_table(header, rows, len(header) - 2)}\n\n"
+        f"{measured['question']}\n\n{table}\n\n"
         f"{_by_size(measured, agents)}"
         f"Rank reward of one against copies of the other, the mean over table sizes and {seeds}, "
         f"{measured['deals']} deals in all seatings at each size. The base makes "
