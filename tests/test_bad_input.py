@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import pickle
 from fractions import Fraction
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from types import SimpleNamespace
@@ -14,7 +15,7 @@ import gymnasium
 import numba
 import numpy as np
 import pytest
-from helpers import EACH_GAME, FEW_GAMES, module_of, snapshot
+from helpers import EACH_GAME, FEW_GAMES, begin, module_of, snapshot
 from safetensors.numpy import save, save_file
 
 import card_envs
@@ -39,6 +40,7 @@ from card_envs.agents.network import FORMAT, METADATA_KEY
 from card_envs.contract.game import VIEW_OPTIONS, Game, View
 from card_envs.envs.single_seat import SingleSeatEnv
 from card_envs.envs.single_seat_vector import SingleSeatVectorEnv
+from card_envs.evaluation.deals import check_evaluation_options
 from card_envs.text.seat import TextSeatEnv
 from card_envs.utils.extras import MissingExtraError
 
@@ -72,6 +74,10 @@ def test_wrong_numbers_of_players(game, make):
         with pytest.raises(ValueError, match=f"num_players|{low} to {high} players") as error:
             make(game, num_players=wrong)
         assert repr(wrong) in str(error.value) or isinstance(wrong, list)
+    for wrong in (wrong for wrong in NOT_NUMBERS if not isinstance(wrong, list)):
+        with pytest.raises(ValueError, match=f"a whole number from {low} to {high}, got ") as error:
+            make(game, num_players=wrong)
+        assert "pair" not in str(error.value)
     with pytest.raises(ValueError, match=f"{game.id} is for {low} to {high} players, got .*=1000"):
         make(game, num_players=1000)
     make(game, num_players=np.int64(low))
@@ -91,9 +97,18 @@ def test_wrong_ranges_of_players(game):
                 make(game, num_players=(high, low))
         with pytest.raises(ValueError, match="a number or a pair"):
             make(game, num_players=(low, low, high))
+        for wrong in (range(low, high), np.array([low, high])):
+            with pytest.raises(ValueError, match=r"also take a pair \(low, high\)"):
+                make(game, num_players=wrong)
     for make in (MAKERS["env"], MAKERS["make"]):
-        with pytest.raises(ValueError, match=f"{low} to {high} players"):
-            make(game, num_players=(low, high))
+        for wrong in ((low, high), [low, high], range(low, high), np.array([low, high])):
+            with pytest.raises(
+                ValueError, match=f"a whole number from {low} to {high}, got .*;"
+            ) as error:
+                make(game, num_players=wrong)
+            assert "make_vec and gymnasium.make also take a pair (low, high)" in str(error.value)
+    for make in (MAKERS["make_vec"], MAKERS["gymnasium"]):  # as the error says
+        make(game, num_players=(low, high))
 
 
 @makers
@@ -119,6 +134,24 @@ def test_wrong_options(game, make):
                 make(game, **{option.name: value})
             assert option.allowed in str(error.value)
             assert repr(value) in str(error.value)
+
+
+@few_games
+def test_options_must_be_a_mapping(game):
+    for wrong in ("max_steps=5", ["max_steps=5"], [("max_steps", 5)], "reward=win"):
+        for check in (game.check_options, partial(check_evaluation_options, game)):
+            with pytest.raises(TypeError, match=r"options must be a mapping .*, got") as error:
+                check(wrong)
+            assert repr(wrong) in str(error.value)
+
+
+@each_game
+def test_scenes_are_of_a_players_seat(game):
+    n = game.min_players
+    states = begin(game, n, 1)
+    for wrong in (n, 9, -1, None, "0", 1.0, True):
+        with pytest.raises(ValueError, match=f"player must be a whole number from 0 to {n - 1}, "):
+            game.scene(states, 0, wrong, 0, False)
 
 
 @few_games
@@ -284,9 +317,31 @@ def test_wrong_sizes_of_the_batch(game):
             ValueError, match=f"num_threads must be a whole number from 1 to {threads}, got"
         ):
             card_envs.make_vec(game.name, 2, num_threads=wrong)
+    with pytest.raises(ValueError, match=f"; {threads} is the number of this machine's cores"):
+        card_envs.make_vec(game.name, 2, num_threads=threads + 1)
     for wrong in ("no", 0, None):
         with pytest.raises(ValueError, match=f"copy must be True or False, got {wrong!r}"):
             card_envs.make_vec(game.name, 2, copy=wrong)
+
+
+@few_games
+def test_more_games_than_there_is_memory_for(game, monkeypatch):
+    makers = (
+        lambda count: card_envs.make_vec(game.name, count),
+        lambda count: SingleSeatVectorEnv(game.name, count),
+    )
+    for make in makers:
+        for count in (10**9, 10**20):
+            with pytest.raises(MemoryError, match=f"num_envs={count}: there is not enough memory"):
+                make(count)
+
+    def without_memory(game, count):
+        raise MemoryError("Unable to allocate 30 GiB")
+
+    monkeypatch.setattr(Game, "new_states", without_memory)
+    for make in makers:
+        with pytest.raises(MemoryError, match=r"^num_envs=7: there is not enough memory for this"):
+            make(7)
 
 
 @few_games

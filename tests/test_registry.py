@@ -370,6 +370,8 @@ def test_what_a_games_author_gives_must_fit_together(game):
             {"default_players": game.max_players + 1},
             f"default_players must be from {game.min_players}",
         ),
+        ({"scene": None}, "scene must be a function, got None"),
+        ({"observe": "observe"}, "observe must be a function, got 'observe'"),
         ({"own_options": (*game.own_options, one)}, r"reset takes \d+ arguments, but is given \d+"),
         ({"own_options": (*game.own_options, reward)}, "there is already an option 'reward'"),
         ({"own_options": (one, one)}, "there is already an option 'one'"),

@@ -47,6 +47,9 @@ class Turn(Portable):
     def __len__(self) -> int:
         return len(self.indices)
 
+    def __repr__(self) -> str:
+        return f"Turn({self.game.name!r}, games={len(self)})"
+
 
 class Agent(Portable, ABC):
     """Chooses actions for the players to move in any number of games.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import wraps
 from inspect import signature
 from pkgutil import resolve_name
 from types import ModuleType
@@ -24,7 +25,7 @@ from card_envs.contract.outcome import common_dtype
 from card_envs.contract.style import Style
 from card_envs.kernels.code_cache import cache_folder
 from card_envs.kernels.jit import COMPILED, jit, package_of
-from card_envs.utils.checks import as_whole_number
+from card_envs.utils.checks import as_whole_number, check_whole_number
 from card_envs.utils.names import DEFAULT_MAX_STEPS as DEFAULT_MAX_STEPS
 from card_envs.utils.names import gymnasium_id, gymnasium_text_id
 from card_envs.utils.portable import own_copy
@@ -46,6 +47,30 @@ def check_is_game(game: Any) -> None:
         raise TypeError(
             f"a Game is needed, such as card_envs.load_game('beaver_gang'), got {game!r}"
         )
+
+
+def repr_of(owner: object, game: Game, options: Mapping[str, Any], **arguments: Any) -> str:
+    """What ``repr`` gives of games under way: their class, the game, and what is not a default."""
+    changed = {
+        option.name: options[option.name]
+        for option in game.options
+        if options[option.name] != option.default
+    }
+    given = [f"{name}={value!r}" for name, value in {**arguments, **changed}.items()]
+    return f"{type(owner).__name__}({', '.join([repr(game.name), *given])})"
+
+
+def _for_players(scene: Callable[..., Scene]) -> Callable[..., Scene]:
+    """The function ``scene``, with a check of the player: kernels would read beyond the table."""
+
+    @wraps(scene)
+    def checked(
+        states: NDArray[np.void], i: int, player: int, memory: int, is_open: bool = False, /
+    ) -> Scene:
+        check_whole_number("player", player, 0, int(states["num_players"][i]) - 1)
+        return scene(states, i, player, memory, is_open)
+
+    return checked
 
 
 @jit
@@ -89,7 +114,7 @@ class Game:
     observe: Callable[..., None]
     #: ``scene(states, i, player, memory, is_open)``: the table as data, as a player may know it;
     #: ``memory`` is ``MEMORY_PERFECT`` or ``MEMORY_NONE``; with ``is_open`` all players' cards
-    #: are face up.
+    #: are face up. A ValueError if there is no such player.
     scene: Callable[[NDArray[np.void], int, int, int, bool], Scene]
     #: ``public_action_name(states, i, action)``: a legal action of the player to move in words, as
     #: the others learn it. Default: its name, for games whose actions hide nothing.
@@ -129,6 +154,10 @@ class Game:
             if getattr(self, name) in (None, 0):
                 object.__setattr__(self, name, default)
         self._check()
+        object.__setattr__(self, "scene", _for_players(self.scene))
+
+    def __repr__(self) -> str:
+        return f"Game({self.name!r})"
 
     def __reduce__(self) -> tuple[Any, ...]:
         # A game travels as its name, so that whatever holds one can be copied and pickled. The
@@ -142,6 +171,11 @@ class Game:
                 f"{self.id}: a game is for 2 to {MOST_PLAYERS} players, "
                 f"got {self.min_players} to {self.max_players}"
             )
+        for name in ("observe", "scene"):
+            if not callable(getattr(self, name)):
+                raise ValueError(
+                    f"{self.id}: {name} must be a function, got {getattr(self, name)!r}"
+                )
         if not self.min_players <= self.default_players <= self.max_players:
             raise ValueError(
                 f"{self.id}: default_players must be from {self.min_players} to "
@@ -233,9 +267,15 @@ class Game:
             arguments: Names of other arguments, for the error message.
 
         Raises:
-            TypeError: There is no such option; the message says what there is.
+            TypeError: They are no mapping, or there is no such option; the message says what there
+                is.
             ValueError: A value is not allowed; the message says what is.
         """
+        if not isinstance(options, Mapping):
+            raise TypeError(
+                f"options must be a mapping of names to values, such as {{'max_steps': 1000}}, "
+                f"got {options!r}"
+            )
         known = {option.name: option for option in self.options}
         for name in options:
             if name not in known:
@@ -290,16 +330,21 @@ class Game:
         """A number of players; None is the default.
 
         Raises:
-            ValueError: The game does not allow this number; the message names the range.
+            ValueError: It is no whole number, or the game does not allow it; the message names the
+                range.
         """
         if num_players is None:
             return self.default_players
         number = as_whole_number(num_players)
-        if number is None or not self.min_players <= number <= self.max_players:
-            raise ValueError(
-                f"{self.id} is for {self.min_players} to {self.max_players} players, "
-                f"got num_players={num_players!r}"
-            )
+        about = f"{self.id} is for {self.min_players} to {self.max_players} players"
+        if number is None:
+            about += f": num_players must be a whole number from {self.min_players} to "
+            about += f"{self.max_players}, got {num_players!r}"
+            if isinstance(num_players, (tuple, list, range, np.ndarray)):
+                about += "; make_vec and gymnasium.make also take a pair (low, high)"
+            raise ValueError(about)
+        if not self.min_players <= number <= self.max_players:
+            raise ValueError(f"{about}, got num_players={num_players!r}")
         return number
 
     def check_player_range(self, num_players: Any) -> tuple[int, int]:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from card_envs.contract.fields import check_observation_dtype
-from card_envs.contract.game import Game, View
+from card_envs.contract.game import Game, View, repr_of
 from card_envs.engine.seeds import consecutive_seeds, draw_tables, next_seeds
 from card_envs.engine.templates import (
     compile_for,
@@ -21,7 +21,7 @@ from card_envs.engine.templates import (
     write_full_states,
 )
 from card_envs.kernels.jit import COMPILED
-from card_envs.utils.checks import check_actions, check_flag, check_whole_number
+from card_envs.utils.checks import check_actions, check_flag, check_whole_number, memory_for
 from card_envs.utils.threads import OneThread, one_thread_at_a_time
 
 #: Observations (N, D) of either ``observation_dtype``.
@@ -73,6 +73,7 @@ class BatchEngine(OneThread):
 
     Raises:
         ValueError, TypeError: An argument or an option is wrong; the message says what is allowed.
+        MemoryError: There is not enough memory for this many games.
     """
 
     def __init__(
@@ -91,14 +92,24 @@ class BatchEngine(OneThread):
         self.game = game
         self.num_envs = check_whole_number("num_envs", num_envs, 1)
         threads = numba.config.NUMBA_NUM_THREADS  # type: ignore[attr-defined]
-        self.num_threads = check_whole_number("num_threads", num_threads, 1, threads)
+        why = f"; {threads} is the number of this machine's cores, or NUMBA_NUM_THREADS"
+        self.num_threads = check_whole_number("num_threads", num_threads, 1, threads, why=why)
         self.player_range = game.check_player_range(num_players)
         self.options = game.check_options(options, _ARGUMENTS)
         self.view = View(memory, features)
         self._encoded = game.encode_options(options)
         self._copy = check_flag("copy", copy)
         self._ready = False
-        self._allocate(check_observation_dtype(observation_dtype))
+        dtype = check_observation_dtype(observation_dtype)
+        with memory_for(self.num_envs):
+            self._allocate(dtype)
+
+    def __repr__(self) -> str:
+        low, high = self.player_range
+        num_players = low if low == high else (low, high)
+        return repr_of(
+            self, self.game, self.options, num_envs=self.num_envs, num_players=num_players
+        )
 
     def _allocate(self, dtype: np.dtype[Any]) -> None:
         game, zeros = self.game, self._zeros

@@ -19,7 +19,7 @@ from card_envs.engine.arena import Arena
 from card_envs.engine.seeds import consecutive_seeds, draw_tables, next_seeds
 from card_envs.engine.templates import NOBODY
 from card_envs.envs.options import pays_standing
-from card_envs.utils.checks import check_flag, check_whole_number
+from card_envs.utils.checks import check_flag, check_whole_number, memory_for
 from card_envs.utils.threads import OneThread, one_thread_at_a_time
 
 #: Games in a row that may end before the learner's first decision.
@@ -64,6 +64,7 @@ class LearnerGames(OneThread):
 
     Raises:
         ValueError, TypeError: An argument is wrong; the message says what is allowed.
+        MemoryError: There is not enough memory for this many games.
     """
 
     def __init__(
@@ -91,15 +92,16 @@ class LearnerGames(OneThread):
         self._seat = self._check_seat(seat)
         self._per_seat = isinstance(opponents, Sequence) and not isinstance(opponents, str)
         agents: list[Agent | None] = [None, *self._make_opponents(opponents)]
-        self.arena = Arena(
-            game,
-            self.num_envs,
-            agents,
-            view=view,
-            skip_forced=check_flag("skip_forced", skip_forced),
-            observation_dtype=observation_dtype,
-            **checked,
-        )
+        with memory_for(self.num_envs):
+            self.arena = Arena(
+                game,
+                self.num_envs,
+                agents,
+                view=view,
+                skip_forced=check_flag("skip_forced", skip_forced),
+                observation_dtype=observation_dtype,
+                **checked,
+            )
         #: Whether a truncated game pays its standing, which leaves nothing to bootstrap.
         self.pays_standing = pays_standing(self.arena.options["reward"])
         self.all = np.arange(self.num_envs)

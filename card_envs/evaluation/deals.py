@@ -237,11 +237,11 @@ def check_evaluation_options(game: Game, options: Mapping[str, Any]) -> dict[str
 
     Raises:
         ValueError: A value is not allowed, or ``reward`` is given.
-        TypeError: There is no such option.
+        TypeError: They are no mapping, or there is no such option.
     """
+    checked = game.check_options(options)
     if "reward" in options:
         raise ValueError("option reward: an evaluation reports rank, win and score at once")
-    checked = game.check_options(options)
     del checked["reward"]
     return checked
 

@@ -4,9 +4,14 @@ from __future__ import annotations
 
 import math
 import operator
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
+
+# More games than any machine has the memory for.
+_MOST_ENVS = 10**9 - 1
 
 
 def as_whole_number(value: Any) -> int | None:
@@ -19,8 +24,10 @@ def as_whole_number(value: Any) -> int | None:
         return None
 
 
-def check_whole_number(name: str, value: Any, low: int, high: int | None = None) -> int:
-    """A whole number, Python's or NumPy's, as Python's own.
+def check_whole_number(
+    name: str, value: Any, low: int, high: int | None = None, *, why: str = ""
+) -> int:
+    """A whole number, Python's or NumPy's, as Python's own; ``why`` explains the range.
 
     Raises:
         ValueError: It is none, or not from ``low`` to ``high``; the message names the range.
@@ -28,7 +35,7 @@ def check_whole_number(name: str, value: Any, low: int, high: int | None = None)
     number = as_whole_number(value)
     if number is None or number < low or (high is not None and number > high):
         allowed = f"of at least {low}" if high is None else f"from {low} to {high}"
-        raise ValueError(f"{name} must be a whole number {allowed}, got {value!r}")
+        raise ValueError(f"{name} must be a whole number {allowed}, got {value!r}{why}")
     return number
 
 
@@ -50,6 +57,23 @@ def check_number(name: str, value: Any, low: float = -math.inf, high: float = ma
     else:
         allowed = f"at least {low:g}" if math.isinf(high) else f"from {low:g} to {high:g}"
     raise ValueError(f"{name} must be {allowed}, got {value!r}")
+
+
+@contextmanager
+def memory_for(num_envs: int) -> Iterator[None]:
+    """Within it, arrays for this many games are made.
+
+    Raises:
+        MemoryError: There is not enough memory; the message names ``num_envs``.
+    """
+    try:
+        if num_envs > _MOST_ENVS:  # for sizes beyond 64 bits NumPy has another error
+            raise MemoryError
+        yield
+    except MemoryError:
+        raise MemoryError(
+            f"num_envs={num_envs}: there is not enough memory for this many games"
+        ) from None
 
 
 def check_actions(array: Any, count: int) -> None:
