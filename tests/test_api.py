@@ -40,9 +40,11 @@ from pettingzoo.utils.env_logger import EnvLogger
 
 import card_envs
 from card_envs.agents import RandomAgent, agent_names, make_agent
+from card_envs.contract.agent import turn_of
 from card_envs.contract.game import Game
 from card_envs.engine.seeds import next_seed, next_seeds, players_of, random_action
 from card_envs.envs.aec import CardEnv
+from card_envs.envs.parallel import ParallelCardEnv
 from card_envs.envs.single_seat import SingleSeatEnv
 from card_envs.envs.single_seat_vector import SingleSeatVectorEnv
 from card_envs.render.text import describe
@@ -196,6 +198,14 @@ def outcome(call: Any, *args: Any) -> tuple[Any, ...]:
     return (*result, messages)
 
 
+def naming(stock: tuple[Any, ...], action: Any, game: Game) -> tuple[Any, ...]:
+    """What the stock wrappers say of an action outside the space, and then which ones there are."""
+    if stock[2] != "action is not in action space":
+        return stock
+    about = f"got {action!r} ({type(action).__name__}); actions are whole numbers from 0 to "
+    return (*stock[:2], f"{stock[2]}: {about}{game.num_actions - 1}", stock[3])
+
+
 def comparable(value: Any) -> Any:
     if isinstance(value, np.ndarray) and value.dtype == object:
         return [comparable(entry) for entry in value]
@@ -261,7 +271,7 @@ def test_env_is_what_the_stock_wrappers_make_of_raw_env(game, num_players, caplo
                     raised, stock = outcome(env.step, wrong), outcome(wrapped.step, wrong)
                     if stock[1] is OverflowError:  # early Gymnasium, of numbers beyond 64 bits
                         stock = ("raises", AssertionError, "action is not in action space", [])
-                    assert raised == stock
+                    assert raised == naming(stock, wrong, game)
                     assert raised[:2] == ("raises", AssertionError)
                     assert_alike(env, wrapped)
                 action = draw_legal(rng, mask)
@@ -272,8 +282,13 @@ def test_env_is_what_the_stock_wrappers_make_of_raw_env(game, num_players, caplo
                     caplog.clear()
                 if number % 3 == 0:
                     action = np.int64(action)
-                result = outcome(env.step, action)
-                assert result == outcome(wrapped.step, action)
+                result, stock = outcome(env.step, action), outcome(wrapped.step, action)
+                if offender:
+                    first_sentence = stock[-1][0].partition("\n")[0]
+                    about = f"Action {action} ({game.action_name(action)}) is not legal for "
+                    about += f"{offender}; legal actions: {np.flatnonzero(mask).tolist()}"
+                    stock = (*stock[:-1], [first_sentence + about])
+                assert result == stock
                 number += 1
             if offender:
                 assert [record.levelname for record in caplog.records] == ["WARNING"] * 2
@@ -286,7 +301,7 @@ def test_env_is_what_the_stock_wrappers_make_of_raw_env(game, num_players, caplo
                 assert_alike(env, wrapped, bool(offender))
                 for wrong in (0, 10**6, "x"):
                     raised = outcome(env.step, wrong)
-                    assert raised == outcome(wrapped.step, wrong)
+                    assert raised == naming(outcome(wrapped.step, wrong), wrong, game)
                     assert raised[0] == "raises"
                 env.step(None)
                 wrapped.step(None)
@@ -343,6 +358,30 @@ def test_wrong_call_orders_give_the_stock_wrappers_errors(game, num_players):
     unknown = outcome(env.observe, "player_99")
     assert unknown == outcome(wrapped.observe, "player_99")
     assert unknown[:2] == ("raises", KeyError)
+    for space in (env.action_space, env.observation_space):
+        assert outcome(space, "player_99") == unknown
+        assert outcome(space, 0) == outcome(env.observe, 0)
+
+
+@few_games
+def test_what_is_shown_of_games_is_short(game):
+    low, high = game.min_players, game.max_players
+    parallel = ParallelCardEnv(game.name, num_players=high, reward="win")
+    batch = card_envs.make_vec(game.name, 3, (low, low))
+    env = CardEnv(game.name, num_players=low, max_steps=77)
+    env.reset(seed=1)
+    turn = turn_of(game, env.states, np.array([0]), env.view)
+    assert repr(game) == f"Game({game.name!r})"
+    assert repr(turn) == f"Turn({game.name!r}, games=1)"
+    assert repr(env) == f"CardEnv({game.name!r}, num_players={low}, max_steps=77)"
+    assert str(env) == game.name
+    assert repr(parallel) == f"ParallelCardEnv({game.name!r}, num_players={high}, reward='win')"
+    assert repr(batch) == f"BatchEngine({game.name!r}, num_envs=3, num_players={low})"
+    if low < high:
+        batch = card_envs.make_vec(game.name, 3, (low, high))
+        assert f"num_players=({low}, {high})" in repr(batch)
+    seat = SingleSeatEnv(game.name, reward="score")
+    assert repr(seat) == f"SingleSeatEnv({game.name!r}, reward='score')"
 
 
 @few_games
@@ -374,7 +413,7 @@ for wrong in (4.7, "4", None, [3], 10**6, -1):
     try:
         env.step(wrong)
     except AssertionError as error:
-        print(error)
+        print(str(error).partition(":")[0])
 try:
     list(zip(env.agent_iter(), range(3)))
 except AssertionError as error:

@@ -160,6 +160,9 @@ def test_the_active_agents_action_is_needed_and_checked(game):
     for actions, named in ((others, next(iter(others))), ({}, "nobody")):
         with pytest.raises(ValueError, match=f"{mover} is to move, but .* of .*{named}"):
             env.step(actions)
+    for wrong in (None, 3, [3]):
+        with pytest.raises(TypeError, match=rf"actions must be a dict such as {{'{mover}': 0}}, "):
+            env.step(wrong)
     for wrong in (None, -1, game.num_actions):
         with pytest.raises(AssertionError, match="action is not in action space"):
             env.step({mover: wrong})

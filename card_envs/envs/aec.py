@@ -10,7 +10,7 @@ from gymnasium import spaces
 from numpy.typing import NDArray
 from pettingzoo.utils.env_logger import EnvLogger
 
-from card_envs.contract.game import DEFAULT_MAX_STEPS, Game, View
+from card_envs.contract.game import DEFAULT_MAX_STEPS, Game, View, repr_of
 from card_envs.contract.scene import mover
 from card_envs.engine.history import Redraw, Replay
 from card_envs.engine.seeds import check_given_seed, check_seed
@@ -18,6 +18,7 @@ from card_envs.engine.templates import write_full_states
 from card_envs.envs.agent_iter import AgentIterable
 from card_envs.envs.observation_space import is_mask_in_info, observation_space
 from card_envs.envs.ongoing_game import OngoingGame, of_the_game
+from card_envs.envs.wrong_actions import not_in_space, not_legal, warn_of_illegal_move
 from card_envs.games import load_game
 from card_envs.render.renderer import FPS, TableRenderer
 from card_envs.utils.threads import OneThread, in_use, one_thread_at_a_time
@@ -40,9 +41,6 @@ _ARGUMENTS = (
     "render_mode",
     "render_perspective",
 )
-
-# What PettingZoo's AssertOutOfBoundsWrapper says.
-_NOT_IN_SPACE = "action is not in action space"
 
 
 class CardEnv(OneThread, AECEnv[str, Observation, int]):
@@ -173,10 +171,12 @@ class CardEnv(OneThread, AECEnv[str, Observation, int]):
 
     def observation_space(self, agent: str) -> Any:
         """The agent's observation space: always the same object."""
+        self._player_of(agent)  # a KeyError that names the agents
         return self.observation_spaces[agent]
 
     def action_space(self, agent: str) -> spaces.Discrete:
         """The agent's action space: always the same object."""
+        self._player_of(agent)
         return self.action_spaces[agent]
 
     @one_thread_at_a_time
@@ -212,16 +212,16 @@ class CardEnv(OneThread, AECEnv[str, Observation, int]):
         # A wrapper may have ended the game of an agent, such as one with a time limit.
         if now.is_over or now.terminations[agent] or now.truncations[agent]:
             if action is not None and not self._action_space.contains(action):
-                raise AssertionError(_NOT_IN_SPACE)
+                raise not_in_space(action, self._num_actions)
             self._was_dead_step(action)
             return
         # Raised, not asserted: ``python -O`` drops asserts, and kernels take anything.
         if type(action) is not int:
             if not self._action_space.contains(action):
-                raise AssertionError(_NOT_IN_SPACE)
+                raise not_in_space(action, self._num_actions)
             action = int(action)  # type: ignore[arg-type]
         if not 0 <= action < self._num_actions:
-            raise AssertionError(_NOT_IN_SPACE)
+            raise not_in_space(action, self._num_actions)
         if self._in_use:  # as ``one_thread_at_a_time`` does, without another call
             raise in_use(self)
         self._in_use = True
@@ -236,13 +236,10 @@ class CardEnv(OneThread, AECEnv[str, Observation, int]):
 
     def _refuse(self, action: int) -> None:
         """An action in the space that the rules do not allow."""
+        about = not_legal(self.game, action, self.agent_selection, self.legal_actions())
         if self.on_illegal == "raise":
-            legal = self.legal_actions()
-            raise ValueError(
-                f"action {action} ({self.action_name(action)}) is not legal for "
-                f"{self.agent_selection}; legal actions: {legal}"
-            )
-        EnvLogger.warn_on_illegal_move()
+            raise ValueError(about)
+        warn_of_illegal_move(about)
         self._ongoing.lose()
 
     def observe(self, agent: str) -> Observation:
@@ -323,6 +320,9 @@ class CardEnv(OneThread, AECEnv[str, Observation, int]):
             if hasattr(type(self), name):
                 raise AttributeError(f"{name} cannot be accessed before reset")
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+
+    def __repr__(self) -> str:
+        return repr_of(self, self.game, self.options, num_players=self.num_players)
 
     # Beyond PettingZoo
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from pettingzoo.utils.env_logger import EnvLogger
 
+from card_envs.contract.game import repr_of
 from card_envs.envs.aec import CardEnv, Observation
 from card_envs.envs.ongoing_game import copied
 
@@ -89,12 +90,17 @@ class ParallelCardEnv(turn_based_aec_to_parallel_wrapper[str, Observation, int])
         Raises:
             ValueError: The active agent's action is missing, or it is illegal with
                 ``on_illegal="raise"``.
+            TypeError: The actions are not in a dict.
         """
         env = self.aec_env
         if not hasattr(env, "agents"):
             EnvLogger.error_step_before_reset()
         if not env.agents:
             return {}, {}, {}, {}, {}
+        if not isinstance(actions, Mapping):
+            raise TypeError(
+                f"actions must be a dict such as {{{env.agent_selection!r}: 0}}, got {actions!r}"
+            )
         if env.agent_selection not in actions:
             raise ValueError(
                 f"{env.agent_selection} is to move, but their action is missing: there are those "
@@ -109,6 +115,10 @@ class ParallelCardEnv(turn_based_aec_to_parallel_wrapper[str, Observation, int])
         ):
             env.step(None)
         return observations, rewards, terminations, truncations, infos
+
+    def __repr__(self) -> str:
+        env = self.aec_env
+        return repr_of(self, env.game, env.options, num_players=env.num_players)
 
     def _repr_svg_(self) -> str | None:
         return self.aec_env._repr_svg_()

@@ -7,7 +7,7 @@ from typing import Any
 import gymnasium
 from gymnasium.core import ActType, ObsType
 
-from card_envs.contract.game import Game
+from card_envs.contract.game import Game, repr_of
 from card_envs.engine.seeds import check_seed
 from card_envs.envs.learner_games import LearnerGames
 from card_envs.render.renderer import FPS, TableRenderer
@@ -60,6 +60,9 @@ class SeatEnv(Portable, gymnasium.Env[ObsType, ActType]):
         """The learner's seat in the current game."""
         self._check_reset("seat")
         return int(self._games.learner_seats[0])
+
+    def __repr__(self) -> str:
+        return repr_of(self, self.game, self._games.arena.options)
 
     def _check_reset(self, attribute: str) -> None:
         if not self._has_game:
