@@ -220,6 +220,13 @@ def test_a_picture_of_any_size(game):
     assert picture.draw(scene, game.style, 700).pixels().shape[1] == 700
     with pytest.raises(ValueError, match="theme must be 'dark' or 'light', got 'grey'"):
         picture.draw(scene, game.style, theme="grey")
+    for wrong in (0, -5, 5.5, "480", None):
+        with pytest.raises(ValueError, match="width must be a whole number of at least 1, got"):
+            picture.draw(scene, game.style, wrong)
+        with pytest.raises(ValueError, match="width must be a whole number of at least 1, got"):
+            picture.strip([scene], [""], game.style, wrong)
+    with pytest.raises(ValueError, match="height must be a whole number of at least 1, got 0"):
+        picture.draw(scene, game.style, 480, 0)
 
 
 @each_game

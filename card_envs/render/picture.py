@@ -15,6 +15,7 @@ from card_envs.contract.style import Style
 from card_envs.render import layout, raster, svg, text
 from card_envs.render.colours import Look, look_of
 from card_envs.render.drawing import Drawing, Rect, boxed, column, flow, wrapped
+from card_envs.utils.checks import check_whole_number
 
 #: Pixels of the pictures of environments, windows and videos.
 WIDTH, HEIGHT = 960, 720
@@ -86,14 +87,16 @@ def draw(
         caption: A line below the table, such as the move before it.
 
     Raises:
-        ValueError: There is no such theme.
+        ValueError: There is no such theme, or a size is no whole number of at least 1.
         MissingExtraError: fontTools, of the extra ``render``, is not installed.
     """
     look = look_of(style, theme)
+    width = check_whole_number("width", width, 1)
     if height is None:
         drawing = layout.page(scene, look, width, grids=scene.grids, caption=caption)
         height = round(width * drawing.height / drawing.width)
     else:
+        height = check_whole_number("height", height, 1)
         ratio = height / width
         drawing = _framed(scene, look, ratio, caption, *_fit([(scene, caption)], look, ratio))
     return Picture(drawing, width, height, look.ground, (scene,))
@@ -172,6 +175,7 @@ def strip(
         ValueError, MissingExtraError: As for :func:`draw`.
     """
     look = look_of(style, theme)
+    width = check_whole_number("width", width, 1)
     tallest = max(layout.page(scene, look, _STRIP, is_brief=True).height for scene in scenes)
     tables = [
         column(

@@ -31,7 +31,10 @@ def rules_in_words(game: Game) -> str:
     Raises:
         FileNotFoundError: The game's package has no RULES.md.
     """
-    introduction, *sections = _HEADING.split(rules_file(game).read_text(encoding="utf-8"))
+    file = rules_file(game)
+    if not file.is_file():
+        raise FileNotFoundError(f"the game in words needs its rules, but there is no {file}")
+    introduction, *sections = _HEADING.split(file.read_text(encoding="utf-8"))
     parts = [introduction, *(part for part in sections if _NUMBERED.search(part))]
     return as_ascii(_plain("## ".join(parts)).strip())
 

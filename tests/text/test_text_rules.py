@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import re
 
 import pytest
@@ -24,6 +25,14 @@ def test_every_rule_is_there_once_and_whole(game):
         first_paragraph = rule.partition("\n\n")[0]
         wanted = re.findall(r"[A-Za-z]+", as_ascii(first_paragraph.replace("player_", "player ")))
         assert " ".join(wanted) in " ".join(words)
+
+
+@each_game
+def test_a_game_without_rules_cannot_be_told(game, monkeypatch, tmp_path):
+    monkeypatch.setattr("card_envs.text.rules.rules_file", lambda game: tmp_path / "RULES.md")
+    untold = dataclasses.replace(game)  # whose rules have not been read
+    with pytest.raises(FileNotFoundError, match=r"needs its rules, but there is no .*RULES\.md"):
+        rules_in_words(untold)
 
 
 @each_game
