@@ -27,12 +27,15 @@ else:
 __all__ = ["CardVecEnv", "DealsEvalCallback", "as_agent", "make_vec_env"]
 
 
-def make_vec_env(game: str, num_envs: int, **arguments: Any) -> CardVecEnv:
+def make_vec_env(
+    game: str, num_envs: int, *, seed: int | None = None, **arguments: Any
+) -> CardVecEnv:
     """``num_envs`` games with the learner in one seat each, in one compiled loop.
 
     Args:
         game: The game's id or versioned name.
         num_envs: Number of games.
+        seed: That of the first ``reset``, as :meth:`CardVecEnv.seed` sets it; None: it is drawn.
         **arguments: ``num_players``, ``opponents``, ``seat``, ``skip_forced``, ``on_illegal``,
             ``observation_dtype``, ``reward``, ``max_steps``, ``memory``, ``features`` and the
             game's own options, as for ``card_envs.envs.single_seat.SingleSeatEnv``.
@@ -40,7 +43,10 @@ def make_vec_env(game: str, num_envs: int, **arguments: Any) -> CardVecEnv:
     Raises:
         ValueError, TypeError: An argument is wrong; the message says what is allowed.
     """
-    return CardVecEnv(LearnerGames(load_game(game), num_envs, **arguments))
+    envs = CardVecEnv(LearnerGames(load_game(game), num_envs, **arguments))
+    if seed is not None:
+        envs.seed(seed)
+    return envs
 
 
 #: What ``set_attr`` refuses.

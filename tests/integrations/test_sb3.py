@@ -169,9 +169,14 @@ def test_seeds():
     assert (env.reset() == first).all()
     other = make_vec_env(GAME.id, 4, **TABLE)
     assert (other.reset() != first).any()
+    other = make_vec_env(GAME.id, 4, seed=3, **TABLE)
+    assert (other.reset() == first).all()
+    assert (other.reset() != first).any()
     for wrong in (-1, 1.5):
         with pytest.raises((ValueError, TypeError), match="seed must be"):
             env.seed(wrong)
+        with pytest.raises((ValueError, TypeError), match="seed must be"):
+            make_vec_env(GAME.id, 4, seed=wrong, **TABLE)
     assert (env.reset() != first).any()
 
 
