@@ -6,8 +6,9 @@ import re
 from pathlib import Path
 
 import pytest
-from helpers import ALL_GAMES, kit_of
+from helpers import ALL_GAMES, MEMORY_MODES, kit_of
 
+from card_envs.contract.game import View
 from card_envs.games import folder_of
 
 ROOT = Path(__file__).parent.parent
@@ -63,6 +64,15 @@ def test_a_game_of_another_package_needs_no_others():
 def test_larger_games_are_laid_out_alike(game):
     if kit_of(game).is_own:
         assert files_of(folder_of(game)) >= set(re.findall(r"`(\w+\.py)`", MORE_FILES))
+
+
+def test_the_codes_of_a_view_are_those_that_the_steps_say():
+    memory, features = re.search(
+        r"`memory` as (.*?), and `features` as (.*?)\.", TEXT, re.DOTALL
+    ).groups()
+    codes = dict(map(reversed, re.findall(r"(\d) for `\"(\w+)\"`", memory)))
+    assert {mode: str(View(mode).codes[0]) for mode in MEMORY_MODES} == codes
+    assert [str(View(features=value).codes[1]) for value in (True, False)] == features.split(" or ")
 
 
 def test_the_commands_that_are_named_exist():
