@@ -203,9 +203,6 @@ def test_unknown_games():
 def test_a_name_in_place_of_a_game(game):
     path = policy_path("ppo", game)
     calls = [
-        make_agent,
-        as_agent,
-        lambda _, wrong: agent_names(wrong),
         lambda _, wrong: shipped_policies(wrong),
         lambda _, wrong: RandomAgent(wrong),
         lambda _, wrong: HeuristicAgent(wrong),
@@ -220,6 +217,11 @@ def test_a_name_in_place_of_a_game(game):
         for wrong in (game.id, None):
             with pytest.raises(TypeError, match=rf"a Game is needed, .*, got {wrong!r}"):
                 call("random", wrong)
+    for call in (make_agent, as_agent, lambda _, wrong: agent_names(wrong)):  # which take names
+        with pytest.raises(TypeError, match=r"a game's name is needed, .*, got None"):
+            call("random", None)
+        with pytest.raises(ValueError, match="there is no game 'ludo'"):
+            call("random", "ludo")
 
 
 @few_games

@@ -16,7 +16,15 @@ from helpers import ALL_GAMES, begin, kit_of, needs_training, network_of
 from onnx_models import counting, onnx_model
 
 import card_envs
-from card_envs.agents import Agent, FunctionAgent, as_agent, choose, imports, make_agent
+from card_envs.agents import (
+    Agent,
+    FunctionAgent,
+    agent_names,
+    as_agent,
+    choose,
+    imports,
+    make_agent,
+)
 from card_envs.agents.network import METADATA_KEY, NetworkAgent, metadata_of, write_policy
 from card_envs.agents.onnx import OnnxAgent, RecurrentOnnxAgent
 from card_envs.commands import cli
@@ -223,6 +231,57 @@ def test_near_misses_are_named(tmp_path):
         with pytest.raises(ValueError, match="there is no agent") as error:
             make_agent(name, GAME)
         assert hint in str(error.value)
+
+
+def test_the_name_that_was_given_is_in_errors(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "named.py").write_text(
+        "from card_envs.agents import Agent\n\n\n"
+        "class Mine(Agent):\n    name = 'its own'\n\n"
+        "    def __init__(self, game, seed): ...\n\n"
+        "    def act(self, turn):\n        return turn.indices * 0 - 7\n\n\n"
+        "class Fixed(Mine):\n    name = property(lambda self: 'fixed')\n"
+    )
+    for name, shown in (("named.py:Mine", "named.py:Mine"), ("named.py:Fixed", "fixed")):
+        with pytest.raises(ValueError, match=f"the agent {shown!r} chose the action -7"):
+            ranks(name)
+
+
+def test_callables_are_called_as_their_class():
+    assert as_agent(partial(last_legal), GAME).name == "partial"
+    assert evaluate(GAME, [partial(last_legal)] * N, deals=2).agents[0].name == "partial"
+
+
+def test_games_are_given_by_name():
+    game = ALL_GAMES[0]
+    assert make_agent("random", game.id).name == as_agent("random", game.name).name == "random"
+    assert agent_names(game.id) == agent_names(game)
+    assert as_agent(lambda game, seed: partial(last_legal, game), game.id)._function.args == (game,)
+
+
+@needs_training
+def test_models_are_told_how_to_become_agents(tmp_path, monkeypatch):
+    from torch import nn
+
+    class Predicts:
+        def predict(self, observation): ...
+
+    class Playing(Agent, nn.Module):
+        name = "plays"
+        act = None
+
+    module, model = nn.Linear(D, A), Predicts()
+    for thing in (module, nn.Linear, model, lambda game, seed: module):
+        with pytest.raises(TypeError, match=r"is a model: card_envs\.export_policy\(model, game, "):
+            as_agent(thing, GAME)
+    assert as_agent(Playing(), GAME).name == "plays"
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "nets.py").write_text(
+        "from torch import nn\nclass Net(nn.Module): ...\nnet = Net()\n"
+    )
+    for name in ("nets.py:Net", "nets.py:net"):
+        with pytest.raises(ValueError, match=f"'{name}': Net is a model: .*export_policy"):
+            make_agent(name, GAME)
 
 
 # ---------------------------------------------------------------------------------------------

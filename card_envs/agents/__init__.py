@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from card_envs.agents.function import FunctionAgent
-from card_envs.agents.imported import agent_of, imported_agent, imports, is_imported
+from card_envs.agents.imported import agent_of, imported_agent, imports, is_imported, own_name
 from card_envs.agents.network import NetworkAgent
 from card_envs.agents.onnx import onnx_agent
 from card_envs.agents.programs import ProgramAgent, is_program
@@ -25,8 +25,9 @@ from card_envs.contract.agent import (
     Turn,
     choose,
 )
-from card_envs.contract.game import Game, check_is_game
+from card_envs.contract.game import Game
 from card_envs.engine.seeds import check_given_seed
+from card_envs.games import as_game
 from card_envs.utils.words import did_you_mean
 
 __all__ = [
@@ -61,14 +62,14 @@ AgentLike = str | os.PathLike[str] | Agent | Callable[..., Any]
 _MAY_HOLD_CODE = (".pt", ".pth", ".zip", ".pkl", ".pickle", ".joblib", ".ckpt")
 
 
-def agent_names(game: Game) -> list[str]:
+def agent_names(game: Game | str) -> list[str]:
     """The agents that come with this game, by name. ``make_agent`` also takes the versions
     of policies (``ppo_v1``), paths, searches, programs and code."""
-    check_is_game(game)
+    game = as_game(game)
     return ["random", *["heuristic"] * (game.heuristic is not None), *shipped_policies(game)]
 
 
-def make_agent(name: str | os.PathLike[str], game: Game, seed: int = 0) -> Agent:
+def make_agent(name: str | os.PathLike[str], game: Game | str, seed: int = 0) -> Agent:
     """The agent of that name for a game.
 
     Args:
@@ -77,20 +78,20 @@ def make_agent(name: str | os.PathLike[str], game: Game, seed: int = 0) -> Agent
             (see ``card_envs.agents.search.names``), ``module:thing`` or ``file.py:thing``, which is
             imported (see ``card_envs.agents.imported``), or ``cmd:PROGRAM ARGS`` (see
             ``ProgramAgent``).
-        game: The game that it plays.
+        game: The game that it plays, or its name.
         seed: For agents that choose at random.
 
     Raises:
-        ValueError: There is no such agent for this game, the name of a search or a program cannot
-            be read, there is no such program, the thing cannot be imported or makes no agent, or
-            the policy file is damaged or made for another game or observation.
+        ValueError: There is no such game, or no such agent for it, the name of a search or a
+            program cannot be read, there is no such program, the thing cannot be imported or makes
+            no agent, or the policy file is damaged or made for another game or observation.
         TypeError: It is neither a name nor a path, the seed is not a whole number, or ``game`` is
-            not a ``Game``.
+            neither a ``Game`` nor a name.
         MissingExtraError: An ONNX file needs onnxruntime.
     """
     if not isinstance(name, (str, os.PathLike)):
         raise TypeError(f"an agent's name or the path of a policy file is needed, got {name!r}")
-    check_is_game(game)
+    game = as_game(game)
     name = os.fsdecode(name)
     seed = check_given_seed(seed)
     if name == "random":
@@ -132,20 +133,20 @@ def _no_agent(name: str, game: Game) -> str:
     )
 
 
-def as_agent(agent: AgentLike, game: Game, seed: int = 0) -> Agent:
+def as_agent(agent: AgentLike, game: Game | str, seed: int = 0) -> Agent:
     """An agent from a name, a path, an agent, what makes one, or a function that plays.
 
     Args:
         agent: As for :func:`make_agent`, or what ``module:thing`` may name: an agent, a class or a
             function of ``game`` that makes one, or a function of observations and masks.
-        game: The game that it plays.
+        game: The game that it plays, or its name.
         seed: For agents that are made here and choose at random.
 
     Raises:
         ValueError: As for ``make_agent``, or it is an agent for another game.
-        TypeError: It is none of these, or ``game`` is not a ``Game``.
+        TypeError: It is none of these, or ``game`` is neither a ``Game`` nor a name.
     """
-    check_is_game(game)
+    game = as_game(game)
     if isinstance(agent, (str, os.PathLike)):
         return make_agent(agent, game, seed)
-    return agent_of(agent, game, seed, getattr(agent, "__name__", "function"))
+    return agent_of(agent, game, seed, own_name(agent))

@@ -17,6 +17,7 @@ import sys
 import traceback
 import zlib
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -102,12 +103,21 @@ def imported_agent(name: str, game: Game, seed: int) -> Agent:
             if not hasattr(thing, part):
                 raise ValueError(f"{where} has no {path}{did_you_mean(part, dir(thing))}")
             thing = getattr(thing, part)
-        return agent_of(thing, game, seed, name)
+        agent = agent_of(thing, game, seed, name)
     except (ValueError, TypeError) as error:
         named = ValueError(f"{name!r}: {error}")
         for note in getattr(error, "__notes__", ()):
             named.add_note(note)
         raise named from error
+    if agent is not thing:
+        with suppress(AttributeError):  # of a class whose name is fixed
+            agent.name = name
+    return agent
+
+
+def own_name(thing: object) -> str:
+    """What an object of Python that is no ``Agent`` is called: what its code or class is."""
+    return str(getattr(thing, "__name__", type(thing).__name__))
 
 
 def agent_of(thing: object, game: Game, seed: int, name: str) -> Agent:
@@ -124,6 +134,7 @@ def agent_of(thing: object, game: Game, seed: int, name: str) -> Agent:
         TypeError: It is none of these.
     """
     made: Any = thing
+    _check_is_no_model(thing)
     if _makes_agents(thing):
         try:
             made = made(game, seed=seed)
@@ -136,6 +147,7 @@ def agent_of(thing: object, game: Game, seed: int, name: str) -> Agent:
             )
             failed.add_note(f"raised by the agent {name!r}")  # which the command line shows
             raise failed from error
+        _check_is_no_model(made)
     if isinstance(made, Agent):
         made.check_game(game)
         if not hasattr(made, "name"):
@@ -148,6 +160,20 @@ def agent_of(thing: object, game: Game, seed: int, name: str) -> Agent:
         "function of game that makes one, or a function of observations and masks, got "
         f"{type(made).__name__}"
     )
+
+
+def _check_is_no_model(thing: object) -> None:
+    """Raise a TypeError for a torch module and for what predicts but cannot be called."""
+    kind = thing if isinstance(thing, type) else type(thing)
+    module = getattr(sys.modules.get("torch.nn"), "Module", ())
+    is_model = issubclass(kind, module) or (hasattr(thing, "predict") and not callable(thing))
+    if is_model and not issubclass(kind, Agent):
+        raise TypeError(
+            f"{kind.__name__} is a model: card_envs.export_policy(model, game, 'policy.onnx') "
+            "writes it as a policy file, which is an agent; so is "
+            "card_envs.integrations.sb3.as_agent(model) of one of Stable-Baselines3, and a "
+            "function of observations and masks that asks it"
+        )
 
 
 def place_in(frames: Sequence[traceback.FrameSummary]) -> str:

@@ -18,7 +18,8 @@ from card_envs.engine.history import Replay
 from card_envs.engine.seat_decisions import count_decisions, write_decisions
 from card_envs.engine.seeds import check_given_seed, draw_tables
 from card_envs.engine.templates import NOBODY, compile_for, reset_games
-from card_envs.evaluation.deals import as_game, distinct_agents
+from card_envs.evaluation.deals import distinct_agents
+from card_envs.games import as_game
 from card_envs.kernels.rng import mix
 from card_envs.utils.checks import check_whole_number
 from card_envs.utils.version import VERSION

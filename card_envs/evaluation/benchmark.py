@@ -23,13 +23,13 @@ from card_envs.agents.programs.reports import COUNTED, merged
 from card_envs.contract.game import Game
 from card_envs.evaluation.deals import (
     agent_name,
-    as_game,
     deal_seeds,
     made_agent,
     play_deals,
 )
 from card_envs.evaluation.protocol import Protocol
 from card_envs.evaluation.statistics import MeanEstimate, estimate_mean
+from card_envs.games import as_game
 from card_envs.kernels.rng import mix
 from card_envs.utils.extras import import_extra
 from card_envs.utils.progress import track

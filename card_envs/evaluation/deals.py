@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from card_envs.agents import Agent, AgentLike, ProgramAgent, as_agent
+from card_envs.agents.imported import own_name
 from card_envs.agents.programs import ProgramReport
 from card_envs.agents.search.agents import Searcher
 from card_envs.agents.table import check_are_listed
@@ -23,7 +24,7 @@ from card_envs.contract.game import Game
 from card_envs.engine.arena import Arena
 from card_envs.engine.seeds import check_given_seed
 from card_envs.engine.templates import NOBODY
-from card_envs.games import load_game
+from card_envs.games import as_game
 from card_envs.kernels.rng import mix
 from card_envs.utils.progress import track
 
@@ -227,11 +228,6 @@ def play_one_against(
             yield players, play_deals(game, [one, *[rest] * (players - 1)], seeds, options)
 
 
-def as_game(game: Game | str) -> Game:
-    """A game, or the game of that name; ValueError if there is none."""
-    return game if isinstance(game, Game) else load_game(game)
-
-
 def check_evaluation_options(game: Game, options: Mapping[str, Any]) -> dict[str, Any]:
     """The game's options except ``reward``, with defaults filled in.
 
@@ -250,8 +246,7 @@ def agent_name(agent: AgentLike) -> str:
     """An agent's name in results: the name given, or its own."""
     if isinstance(agent, (str, os.PathLike)):
         return os.fspath(agent)
-    own = agent.name if isinstance(agent, Agent) else getattr(agent, "__name__", "function")
-    return str(own)
+    return agent.name if isinstance(agent, Agent) else own_name(agent)
 
 
 def made_agent(agent: AgentLike, game: Game, seed: int, stack: ExitStack) -> Agent:

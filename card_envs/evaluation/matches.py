@@ -11,12 +11,12 @@ from card_envs.agents.programs import ProgramReport
 from card_envs.contract.game import Game
 from card_envs.evaluation.deals import (
     agent_name,
-    as_game,
     check_evaluation_options,
     deal_seeds,
     play_deals,
 )
 from card_envs.evaluation.statistics import WIN_BOUNDS, MeanEstimate, estimate_mean
+from card_envs.games import as_game
 from card_envs.utils.extras import import_extra
 
 

@@ -26,7 +26,6 @@ from card_envs.contract.game import Game
 from card_envs.evaluation.deals import (
     MatchResults,
     agent_name,
-    as_game,
     check_evaluation_options,
     deal_seeds,
     made_agent,
@@ -42,6 +41,7 @@ from card_envs.evaluation.statistics import (
     MeanEstimate,
     estimate_mean,
 )
+from card_envs.games import as_game
 from card_envs.utils.extras import import_extra
 from card_envs.utils.progress import track
 

@@ -123,6 +123,13 @@ def load_game(name: str) -> Game:
     return GAMES.load(name)
 
 
+def as_game(game: Game | str) -> Game:
+    """A game, or the game of that name; errors are those of :func:`load_game`."""
+    from card_envs.contract.game import Game
+
+    return game if isinstance(game, Game) else load_game(game)
+
+
 def folder_of(game: Game) -> Path:
     """The folder of the game's package."""
     return Path(str(game.rules.__file__)).parent
