@@ -37,6 +37,7 @@ from card_envs.agents import (
     shipped_policies,
 )
 from card_envs.agents.network import FORMAT, METADATA_KEY
+from card_envs.contract.agent import turn_of
 from card_envs.contract.game import VIEW_OPTIONS, Game, View
 from card_envs.envs.single_seat import SingleSeatEnv
 from card_envs.envs.single_seat_vector import SingleSeatVectorEnv
@@ -235,6 +236,8 @@ def test_choose_needs_an_agent_and_records_of_the_game(game):
     for states in (env, np.zeros(1, np.int64)):
         with pytest.raises(ValueError, match=f"states must be records of {game.name}"):
             choose(agent, game, states)
+        with pytest.raises(ValueError, match=f"states must be records of {game.name}"):
+            turn_of(game, states, np.array([0]), View())
     assert env.observe(env.agent_selection)["action_mask"][choose(agent, game, env.states)]
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from helpers import FEW_GAMES, is_over, positions_of, stacked
+from helpers import FEW_GAMES, begin, is_over, mask_of, positions_of, stacked
 from hidden import redrawn
 
 from card_envs.agents import Agent, as_agent
@@ -98,6 +98,23 @@ def test_a_world_keeps_the_options_and_cannot_be_saved(game):
                 call()
     for call in (lambda: world(turn, 0, 1.5), lambda: worlds(turn, 0, 2, None)):
         with pytest.raises(TypeError, match="seed must be"):
+            call()
+    for n in (0, 2.0):
+        with pytest.raises(ValueError, match=f"n must be a whole number of at least 1, got {n}"):
+            worlds(turn, 0, n, 1)
+    for wrong in (env, {}):
+        for call in (lambda w=wrong: world(w, 0, 1), lambda w=wrong: worlds(w, 0, 2, 1)):
+            with pytest.raises(TypeError, match=r"a Turn is needed, such as turn_of\(game, "):
+                call()
+
+
+@few_games
+def test_a_game_that_is_over_has_no_worlds(game):
+    states = begin(game, game.min_players, seed=1, max_steps=1)
+    game.rules.step(states, 0, int(np.flatnonzero(mask_of(game, states))[0]))
+    turn = turn_of(game, states, np.array([0]), View())
+    for call in (lambda: world(turn, 0, 1), lambda: worlds(turn, 0, 2, 1)):
+        with pytest.raises(ValueError, match="game 0 of the turn is over"):
             call()
 
 

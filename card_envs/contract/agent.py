@@ -161,7 +161,12 @@ class Followers:
 
 
 def turn_of(game: Game, states: NDArray[np.void], indices: NDArray[np.int64], view: View) -> Turn:
-    """The turn of the players to move in the games ``indices``, observed in a view."""
+    """The turn of the players to move in the games ``indices``, observed in a view.
+
+    Raises:
+        ValueError: The states are another game's.
+    """
+    _check_are_of(game, states)
     observation = np.zeros((len(indices), game.fields.size), np.float32)
     action_mask = np.zeros((len(indices), game.num_actions), np.int8)
     for j, i in enumerate(indices):
@@ -170,6 +175,11 @@ def turn_of(game: Game, states: NDArray[np.void], indices: NDArray[np.int64], vi
         game.observe(states, i, player, *view.codes, observation[j])
         game.rules.legal_action_mask(states, i, action_mask[j])
     return Turn(game, states, indices, observation, action_mask)
+
+
+def _check_are_of(game: Game, states: Any) -> None:
+    if getattr(states, "dtype", None) != game.state_dtype:
+        raise ValueError(f"states must be records of {game.name}, such as env.states")
 
 
 def choose(agent: Agent, game: Game, states: NDArray[np.void], i: int = 0) -> int:
@@ -188,8 +198,7 @@ def choose(agent: Agent, game: Game, states: NDArray[np.void], i: int = 0) -> in
             f"got {agent!r}"
         )
     agent.check_game(game)
-    if getattr(states, "dtype", None) != game.state_dtype:
-        raise ValueError(f"states must be records of {game.name}, such as env.states")
+    _check_are_of(game, states)
     states = game.as_states(states)
     if not states["num_players"][i] or is_over(states[i]):
         raise ValueError(f"states[{i}] is a game that is over, or has not begun")

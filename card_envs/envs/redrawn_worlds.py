@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from card_envs.contract.agent import Turn
 from card_envs.contract.game import Game, View
+from card_envs.contract.scene import is_over
 from card_envs.engine.batch import BatchEngine
 from card_envs.engine.seeds import check_given_seed
 from card_envs.engine.templates import observe_games
@@ -68,8 +69,8 @@ def world(turn: Turn, i: int, seed: int, view: View = View()) -> CardEnv:
         view: How the environment observes.
 
     Raises:
-        ValueError: There is no such game, or the seed is out of range.
-        TypeError: The seed is not a whole number.
+        ValueError: There is no such game, it is over, or the seed is out of range.
+        TypeError: The seed is not a whole number, or ``turn`` is not a ``Turn``.
     """
     record, seed = _record(turn, i), check_given_seed(seed)
     env = CardEnv(
@@ -104,15 +105,23 @@ def worlds(turn: Turn, i: int, n: int, seed: int, view: View = View()) -> WorldB
         view: How the batch observes.
 
     Raises:
-        ValueError: There is no such game, or a number is out of range.
-        TypeError: The seed is not a whole number.
+        ValueError: There is no such game, it is over, or a number is out of range.
+        TypeError: The seed is not a whole number, or ``turn`` is not a ``Turn``.
     """
+    n = check_whole_number("n", n, 1)
     return WorldBatch(turn, i, n, check_given_seed(seed), view)
 
 
 def _record(turn: Turn, i: int) -> NDArray[np.void]:
     """A copy of a game's record (1,)."""
+    if not isinstance(turn, Turn):
+        raise TypeError(
+            "a Turn is needed, such as turn_of(game, states, indices, view), got "
+            f"{type(turn).__name__}"
+        )
     index = int(turn.indices[check_whole_number("i", i, 0, len(turn) - 1)])
+    if is_over(turn.states[index]):
+        raise ValueError(f"game {i} of the turn is over")
     return turn.game.as_states(turn.states[index : index + 1]).copy()
 
 
