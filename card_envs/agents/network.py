@@ -240,29 +240,37 @@ def _layers(
     depth = sum(name.endswith(".weight") for name in tensors) - 1
     names = [*(f"hidden.{k}" for k in range(depth)), "action"]
     size = game.fields.size
+    about = (
+        f"it does not fit {game.name} ({size} observation values and {game.num_actions} actions)"
+    )
     layers = []
     for name in names:
         weight, bias = (_widened(tensors.pop(f"{name}.{kind}", None)) for kind in _KINDS)
-        if (
-            weight is None
-            or bias is None
-            or weight.ndim != 2
-            or weight.shape[1] != size
-            or bias.shape != weight.shape[:1]
-            or weight.dtype != np.float32
-            or bias.dtype != np.float32
-            or not (np.isfinite(weight).all() and np.isfinite(bias).all())
-        ):
-            raise ValueError(
-                f"layer {name!r} is missing, does not fit or is not of finite float32 or float16; "
-                f"{game.name} has {game.fields.size} observation values and {game.num_actions} "
-                "actions"
-            )
+        wrong = _fault_of(weight, bias, size)
+        if weight is None or bias is None or wrong is not None:
+            raise ValueError(f"{about}: layer {name!r} {wrong}")
         size = weight.shape[0]
         layers.append((weight, bias))
-    if tensors or size != game.num_actions:
-        raise ValueError(f"it does not fit {game.name}: {game.num_actions} actions expected")
+    if tensors:
+        raise ValueError(f"{about}: there is no place for {', '.join(tensors)}")
+    if size != game.num_actions:
+        raise ValueError(f"{about}: it chooses among {size} actions")
     return layers
+
+
+def _fault_of(weight: NDArray[Any] | None, bias: NDArray[Any] | None, size: int) -> str | None:
+    """What is wrong with a layer that is given ``size`` values; None: nothing."""
+    if weight is None or bias is None:
+        return "is missing"
+    if weight.ndim != 2 or bias.shape != weight.shape[:1]:
+        return f"needs a weight (out, in) and a bias (out,), got {weight.shape} and {bias.shape}"
+    if weight.shape[1] != size:
+        return f"takes {weight.shape[1]} values, and is given {size}"
+    if not weight.dtype == bias.dtype == np.float32:
+        return f"must be of float32 or float16, got {weight.dtype} and {bias.dtype}"
+    if not (np.isfinite(weight).all() and np.isfinite(bias).all()):
+        return "is not finite: it has NaN or infinite values"
+    return None
 
 
 def _widened(tensor: NDArray[Any] | None) -> NDArray[Any] | None:

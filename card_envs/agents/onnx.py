@@ -26,8 +26,13 @@ from card_envs.utils.extras import import_extra
 
 logger = logging.getLogger("card_envs")
 
+#: How many games models are tried on.
+TRIED = (1, 2, 3)
+
 #: What the output that holds a state's next value begins with.
 NEXT = "next_"
+
+FREE = "the batch size N must be free"
 
 _States = dict[str, NDArray[Any]]
 _DTYPES = {"float": "float32", "double": "float64"}  # ONNX's names that are not NumPy's
@@ -56,6 +61,11 @@ class OnnxModel:
         try:
             self._session = runtime.InferenceSession(data, options, ["CPUExecutionProvider"])
         except Exception as error:  # of many classes
+            if os.path.join(os.devnull, "") in str(error):
+                raise ValueError(
+                    "its weights are in another file; they must be inside, as torch.onnx.export(…, "
+                    "external_data=False) writes them"
+                ) from None
             raise ValueError(_brief(error)) from None
         self._data = data
         self._dtypes = {
@@ -80,7 +90,7 @@ class OnnxModel:
         return None if text is None else json.loads(text)
 
     def check(self, game: Game) -> None:
-        """Raise a ValueError unless it plays the game, in two games at once."""
+        """Raise a ValueError unless it plays the game, in any number of games at once."""
         about = f"{game.fields.size} observation values and {game.num_actions} actions"
         try:
             if "observation" not in self._dtypes:
@@ -92,22 +102,41 @@ class OnnxModel:
                     f"it must have one output beside {NEXT}NAME for each further input NAME; its "
                     f"inputs are {', '.join(self._dtypes)}, its outputs {', '.join(self._outputs)}"
                 )
-            self.act(
-                np.zeros((2, game.fields.size), np.float32),
-                np.ones((2, game.num_actions), np.int8),
-                {name: np.zeros((2, *shape), np.float32) for name, shape in self.states.items()},
-            )
+            for put in self._session.get_inputs():
+                if put.shape and isinstance(put.shape[0], int):
+                    raise ValueError(f"{FREE}, but the input '{put.name}' is of {put.shape}")
+            failed = {n: error for n in TRIED if (error := self._failure_of(game, n)) is not None}
+            if len(failed) == len(TRIED):
+                raise failed[1]
+            if failed:
+                n, error = next(iter(failed.items()))
+                raise ValueError(f"{FREE}, but N = {n} fails: {error}")
         except Exception as error:  # onnxruntime's are of many classes
             raise ValueError(f"it does not fit {game.name} ({about}): {_brief(error)}") from None
 
-    def act(
-        self, observation: NDArray[np.float32], action_mask: NDArray[np.int8], states: _States
-    ) -> tuple[NDArray[np.int64], _States]:
-        """Actions (M,) for observations (M, D) and masks (M, A), and the next states (M, …).
+    def _failure_of(self, game: Game, n: int) -> Exception | None:
+        """The error of ``n`` games at once; None: there is none."""
+        states = {name: np.zeros((n, *shape), np.float32) for name, shape in self.states.items()}
+        try:
+            _, following = self._run(
+                np.zeros((n, game.fields.size), np.float32),
+                np.ones((n, game.num_actions), np.int8),
+                states,
+            )
+            for name, before in states.items():
+                if following[name].shape != before.shape:
+                    raise ValueError(
+                        f"the output {NEXT}{name} must be {before.shape}, got "
+                        f"{following[name].shape}"
+                    )
+        except Exception as error:  # onnxruntime's are of many classes
+            return error
+        return None
 
-        Raises:
-            ValueError: The model's output has another shape.
-        """
+    def _run(
+        self, observation: NDArray[np.float32], action_mask: NDArray[np.int8], states: _States
+    ) -> tuple[NDArray[Any], _States]:
+        """The output, logits (M, A) or actions (M,), and the next states (M, …)."""
         given: _States = {"observation": observation, "action_mask": action_mask, **states}
         found = self._session.run(
             self._outputs,
@@ -116,15 +145,29 @@ class OnnxModel:
         results: _States = dict(zip(self._outputs, found, strict=True))
         following = {name: results.pop(NEXT + name) for name in states}
         (output,) = results.values()
-        if output.dtype.kind in "iu" and output.shape == action_mask.shape[:1]:
-            return output.astype(np.int64), following
-        if output.dtype.kind != "f" or output.shape != action_mask.shape:
+        is_actions = output.dtype.kind in "iu" and output.shape == action_mask.shape[:1]
+        if not is_actions and (output.dtype.kind != "f" or output.shape != action_mask.shape):
             raise ValueError(
                 f"the output must be floats {action_mask.shape} or integers "
                 f"{action_mask.shape[:1]}, got {output.dtype} {output.shape}"
             )
-        # NaN and -inf are as low as can be, but legal.
-        scores = np.where(action_mask, np.fmax(output, np.finfo(output.dtype).min), -np.inf)
+        return output, following
+
+    def act(
+        self, observation: NDArray[np.float32], action_mask: NDArray[np.int8], states: _States
+    ) -> tuple[NDArray[np.int64], _States]:
+        """Actions (M,) for observations (M, D) and masks (M, A), and the next states (M, …).
+
+        Raises:
+            ValueError: The model's output has another shape, or NaN where an action is legal.
+        """
+        output, following = self._run(observation, action_mask, states)
+        if output.ndim == 1:
+            return output.astype(np.int64), following
+        # -inf is as low as can be, but legal; what illegal actions have does not matter.
+        scores = np.where(action_mask, np.maximum(output, np.finfo(output.dtype).min), -np.inf)
+        if np.isnan(scores).any():
+            raise ValueError("the model's output has NaN where a legal action's logit should be")
         return scores.argmax(axis=1), following
 
 
