@@ -705,6 +705,73 @@ def test_any_module_becomes_onnx(tmp_path):
 
 
 @needs_training
+def test_weights_of_all_precisions_are_exported(tmp_path):
+    import torch
+    from torch import nn
+
+    module = nn.Sequential(nn.Linear(D, A)).bfloat16()
+    expected = None
+    for kind, ending in (
+        (torch.bfloat16, "safetensors"),
+        (torch.float64, "safetensors"),
+        (torch.float64, "onnx"),
+    ):
+        path = tmp_path / f"policy.{ending}"
+        card_envs.export_policy(module.to(kind), GAME, path)
+        expected = expected or played(path)
+        assert played(path) == expected
+        assert module[0].weight.dtype == kind
+
+
+@needs_training
+@pytest.mark.filterwarnings("ignore:.torch.jit:DeprecationWarning")
+def test_modules_that_do_not_fit_are_refused_before_they_are_written(tmp_path, capfd):
+    import torch
+    from torch import nn
+
+    class Returns(nn.Module):
+        def __init__(self, rows):
+            super().__init__()
+            self.linear, self.rows = nn.Linear(D, A), rows
+
+        def forward(self, observation):
+            return self.linear(observation).reshape(*self.rows)
+
+    class Branches(nn.Module):
+        def forward(self, observation, action_mask):
+            return action_mask * (1.0 if observation.sum().item() > 0 else 2.0)
+
+    diverged, averaged = nn.Linear(D, A), nn.Sequential(nn.BatchNorm1d(D), nn.Linear(D, A))
+    diverged.weight.data[0, 0] = np.nan
+    averaged[0].running_mean[0] = np.nan
+    wanted = rf"given observation \(1, {D}\) in float32 it must return logits \(1, {A}\) or integ"
+    for module, error, message in (
+        (nn.Linear(4 * D, A), ValueError, rf"{wanted}.*, but fails: .*cannot be multiplied"),
+        (nn.Linear(D, A + 1), ValueError, rf"{wanted}.*, but returns \(1, {A + 1}\)"),
+        (Returns((2, A)), ValueError, "the batch size N must be free, but N = 1 fails: given"),
+        (Returns((-1,)), ValueError, rf"returns \({A},\)"),
+        (diverged, ValueError, "weights are not finite: weight"),
+        (averaged, ValueError, r"weights are not finite: 0\.running_mean"),
+        (Branches(), ValueError, "torch cannot write this model as ONNX: "),
+        (torch.jit.trace(nn.Linear(D, A), torch.zeros(2, D)), TypeError, "takes the eager module"),
+        (torch.compile(nn.Linear(D, A)), TypeError, "takes the eager module, .*OptimizedModule"),
+    ):
+        with pytest.raises(error, match=message):
+            card_envs.export_policy(module, GAME, tmp_path / "wrong.onnx")
+    with pytest.raises(TypeError, match=r"a tuple is needed for 'hidden', such as \(64,\), got 8"):
+        card_envs.export_policy(nn.Linear(D, A), GAME, tmp_path / "x.onnx", states={"hidden": 8})
+    for module, message in (
+        (nn.Linear(4 * D, A), f"layer 'action' takes {4 * D} values, and is given {D}"),
+        (diverged, "layer 'action' is not finite"),
+        (nn.Linear(D, A + 1), f"it chooses among {A + 1} actions"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            card_envs.export_policy(module, GAME, tmp_path / "wrong.safetensors")
+    assert not list(tmp_path.iterdir())
+    assert capfd.readouterr() == ("", "")
+
+
+@needs_training
 @pytest.mark.slow
 def test_recurrent_modules_and_those_that_do_not_fit(tmp_path):
     from torch import nn
@@ -726,7 +793,7 @@ def test_recurrent_modules_and_those_that_do_not_fit(tmp_path):
     before = path.read_bytes()
     with pytest.raises(ValueError, match=f"does not fit {GAME.name}"):
         card_envs.export_policy(Recurrent(A + 1), GAME, path, states={"hidden": (8,)})
-    with pytest.raises(ValueError, match="torch cannot write this model as ONNX"):
+    with pytest.raises(ValueError, match=r"but fails: TypeError: .*'hidden'"):
         card_envs.export_policy(Recurrent(A), GAME, path)
     assert path.read_bytes() == before
 
@@ -809,5 +876,6 @@ def test_models_of_stable_baselines(kind, tmp_path):
         card_envs.export_policy(model, GAME, tmp_path / "model.safetensors")
         assert played(tmp_path / "model.safetensors") == expected
     else:
-        with pytest.raises(ValueError, match=r"can be written to a file that ends in \.onnx"):
+        beside = {"dict": "the mask", "units": "observations in", "normalized": "its VecNormalize"}
+        with pytest.raises(ValueError, match=rf"cannot hold {beside[kind]}.*ends in \.onnx"):
             card_envs.export_policy(model, GAME, tmp_path / "model.safetensors")

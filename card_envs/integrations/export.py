@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import copy
+import io
 import logging
 import os
 import warnings
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from dataclasses import replace
 from inspect import signature
 from pathlib import Path
@@ -15,16 +17,16 @@ from typing import Any
 import numpy as np
 import torch
 from torch import nn
+from torch.utils._pytree import tree_leaves
 
 from card_envs.agents.network import METADATA_KEY, Network, metadata_of, write_policy
-from card_envs.agents.onnx import NEXT, OnnxModel
+from card_envs.agents.onnx import FREE, NEXT, TRIED, OnnxModel
 from card_envs.contract.game import Game, View
-from card_envs.evaluation.deals import as_game
+from card_envs.games import as_game
 from card_envs.utils.extras import MissingExtraError
 from card_envs.utils.files import write_output
 
-# It tells at each export that torchvision is not installed.
-logging.getLogger("torch.onnx._internal.exporter._registration").setLevel(logging.ERROR)
+_OTHERS = "any other model can be written to a file that ends in .onnx"
 
 
 def export_policy(
@@ -47,36 +49,46 @@ def export_policy(
             RecurrentPPO, DQN), with its VecNormalize; an ``RLModule`` of RLlib; or a torch module:
             ``module(observation)`` or ``module(observation, action_mask, *states)`` for float32
             (N, D) and int8 (N, A) returns logits (N, A) or integers (N,), and after them the next
-            states, if it is recurrent. It is not changed.
+            states, if it is recurrent. It is computed in float32, and is not changed.
         game: The game that it plays, or its name.
         path: Its ending names the form: ``.safetensors`` or ``.onnx``.
         memory: What the model was trained to observe: ``"perfect"`` recall, or ``"none"``; None:
-            what a Stable-Baselines3 model's environment shows, else perfect recall.
+            what a Stable-Baselines3 model's environment shows, else perfect recall, with a warning
+            for such a model.
         features: Whether derived fields were written in training, or left 0; None: likewise, else
             written.
         states: Of a recurrent module, the name and the shape of each state without the batch, such
             as ``{"hidden": (64,)}``; they begin at zero.
 
     Raises:
-        ValueError: The model does not fit the game or the form that the ending names, or there is
-            no such form.
-        TypeError: It is no such model.
+        ValueError: The model does not fit the game or the form that the ending names, its weights
+            are not finite, it observes in another view than the given one, or there is no such
+            form.
+        TypeError: It is no such model, or the shape of a state is no tuple.
         MissingExtraError: Something that writing ONNX needs is not installed.
         OSError: The file cannot be written.
     """
     game, path, states = as_game(game), Path(path), dict(states or {})
-    module, view = model, View()
+    for name, shape in states.items():
+        if not isinstance(shape, (tuple, list)):
+            raise TypeError(f"states: a tuple is needed for {name!r}, such as (64,), got {shape!r}")
+    module, view = model, View(**given_view(memory, features))
     if hasattr(model, "policy") and hasattr(model, "get_vec_normalize_env"):
-        module, view = _Sb3Policy(model), view_of(model)
+        module, view = _Sb3Policy(model), view_of(model, memory, features)
         states = module.states
-        module = module.head if module.is_head else module
+        module = module if module.beside else module.head
     elif hasattr(model, "forward_inference"):
         module = _RllibPolicy(model)
     if not isinstance(module, nn.Module):
         raise TypeError(
             f"export_policy takes a torch module or a model, got {type(model).__name__}"
         )
-    view = replace(view, **given_view(memory, features))
+    for part in module.modules():
+        if isinstance(part, torch.jit.ScriptModule) or hasattr(part, "_orig_mod"):
+            raise TypeError(
+                "export_policy takes the eager module, not what torch.jit or torch.compile made of "
+                f"it, got {type(part).__name__}"
+            )
     if path.suffix == ".safetensors":
         write_policy(path, _network_of(module), game, view)
     elif path.suffix == ".onnx":
@@ -92,9 +104,10 @@ def export_policy(
 
 def _network_of(module: nn.Module) -> Network:
     """A module as a network of NumPy arrays, which are copies."""
+    if isinstance(module, _Sb3Policy):
+        raise ValueError(f"a safetensors file cannot hold {module.beside}; {_OTHERS}")
     steps: list[Any] = [*_steps(module)]
     linear, between = steps[::2], steps[1::2]
-    other = "any other model can be written to a file that ends in .onnx"
     kinds = {type(step) for step in between}
     if (
         not all(isinstance(step, nn.Linear) and step.bias is not None for step in linear)
@@ -104,10 +117,10 @@ def _network_of(module: nn.Module) -> Network:
     ):
         raise ValueError(
             "a safetensors file holds linear layers with biases, and ReLU or Tanh alone between "
-            f"them; {other}"
+            f"them; {_OTHERS}"
         )
     arrays = [
-        [x.detach().cpu().numpy().astype(np.float32) for x in (step.weight, step.bias)]
+        [x.detach().cpu().float().numpy().copy() for x in (step.weight, step.bias)]
         for step in linear
     ]
     network = Network(
@@ -120,7 +133,7 @@ def _network_of(module: nn.Module) -> Network:
             logits = copy.deepcopy(module).cpu().float().eval()(torch.from_numpy(seen))
         np.testing.assert_allclose(logits, network.logits(seen), rtol=1e-3, atol=1e-3)
     except (AssertionError, RuntimeError):
-        raise ValueError(f"the model computes something else than its layers; {other}") from None
+        raise ValueError(f"the model computes something else than its layers; {_OTHERS}") from None
     return network
 
 
@@ -137,17 +150,12 @@ def _onnx_of(
     module: nn.Module, game: Game, view: View, states: Mapping[str, tuple[int, ...]]
 ) -> bytes:
     """A module as an ONNX file that fits the game."""
-    module = copy.deepcopy(module).cpu().eval()
-    inputs = {
-        "observation": torch.zeros(2, game.fields.size),
-        "action_mask": torch.ones(2, game.num_actions, dtype=torch.int8),
-        **{name: torch.zeros(2, *shape) for name, shape in states.items()},
-    }
-    if not states and len(signature(module.forward).parameters) == 1:
-        del inputs["action_mask"]
+    module = copy.deepcopy(module).cpu().float().eval()
+    _check_plays(module, game, states)
+    _check_is_finite(module)
+    inputs = _inputs_of(module, game, states, 2)
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # torch warns of itself
+        with _silenced():
             program: Any = torch.onnx.export(
                 module,
                 tuple(inputs.values()),
@@ -172,6 +180,76 @@ def _onnx_of(
     return data
 
 
+def _inputs_of(
+    module: nn.Module, game: Game, states: Mapping[str, tuple[int, ...]], n: int
+) -> dict[str, torch.Tensor]:
+    """What a module is called with for ``n`` games."""
+    inputs = {
+        "observation": torch.zeros(n, game.fields.size),
+        "action_mask": torch.ones(n, game.num_actions, dtype=torch.int8),
+        **{name: torch.zeros(n, *shape) for name, shape in states.items()},
+    }
+    if not states and len(signature(module.forward).parameters) == 1:
+        del inputs["action_mask"]
+    return inputs
+
+
+def _check_plays(module: nn.Module, game: Game, states: Mapping[str, tuple[int, ...]]) -> None:
+    """Raise a ValueError unless a module plays the game, in any number of games at once."""
+    faults = [(n, _fault_of(module, game, states, n)) for n in TRIED]
+    wrong = [(n, fault) for n, fault in faults if fault is not None]
+    if wrong:
+        n, fault = wrong[0]
+        size = f"{FREE}, but N = {n} fails: " if len(wrong) < len(TRIED) else ""
+        raise ValueError(f"the model does not fit {game.name}: {size}{fault}")
+
+
+def _fault_of(
+    module: nn.Module, game: Game, states: Mapping[str, tuple[int, ...]], n: int
+) -> str | None:
+    """What is wrong with what a module returns for ``n`` games; None: nothing."""
+    inputs = _inputs_of(module, game, states, n)
+    following = [tuple(inputs[name].shape) for name in states]
+    logits = (n, game.num_actions)
+    try:
+        with torch.no_grad():
+            found = [tuple(x.shape) for x in tree_leaves(module(*inputs.values()))]
+    except Exception as error:  # of many classes
+        got = f"fails: {type(error).__name__}: {error}"
+    else:
+        if found in ([logits, *following], [(n,), *following]):
+            return None
+        got = f"returns {', '.join(map(str, found))}"
+    given = ", ".join(f"{name} {tuple(x.shape)}" for name, x in inputs.items())
+    wanted = [f"logits {logits} or integers ({n},)"]
+    wanted += [f"{NEXT}{name} {shape}" for name, shape in zip(states, following, strict=True)]
+    return f"given {given} in float32 it must return {', '.join(wanted)}, but {got}"
+
+
+def _check_is_finite(module: nn.Module) -> None:
+    broken = [name for name, x in module.named_parameters() if not x.isfinite().all()]
+    broken += [name for name, x in module.named_buffers() if x.isnan().any()]  # masks have -inf
+    if broken:
+        raise ValueError(f"the model's weights are not finite: {', '.join(broken)}")
+
+
+@contextmanager
+def _silenced() -> Iterator[None]:
+    """Without what torch tells of an export, whose errors are raised."""
+    before = logging.root.manager.disable
+    logging.disable()
+    try:
+        with (
+            warnings.catch_warnings(),
+            redirect_stdout(io.StringIO()),
+            redirect_stderr(io.StringIO()),
+        ):
+            warnings.simplefilter("ignore")
+            yield
+    finally:
+        logging.disable(before)
+
+
 # ---------------------------------------------------------------------------------------------
 # Models of libraries
 # ---------------------------------------------------------------------------------------------
@@ -183,11 +261,32 @@ def given_view(memory: str | None, features: bool | None) -> dict[str, Any]:
     return {name: value for name, value in view.items() if value is not None}
 
 
-def view_of(model: Any) -> View:
-    """How the environment of a model of Stable-Baselines3 lets it observe."""
+def view_of(model: Any, memory: str | None, features: bool | None) -> View:
+    """How a model of Stable-Baselines3 observes: as its environment shows, else as is given, else
+    with perfect recall and features, with a warning.
+
+    Raises:
+        ValueError: What is given is not allowed, or not what its environment shows.
+    """
+    given = given_view(memory, features)
+    view = View(**given)
     env = model.get_env()
-    views = env.get_attr("view") if env is not None and env.has_attr("view") else [View()]
-    return views[0] if isinstance(views[0], View) else View()
+    shown = env.get_attr("view")[0] if env is not None and env.has_attr("view") else None
+    if isinstance(shown, View):
+        if replace(shown, **given) != shown:
+            raise ValueError(
+                f"the model's environment shows memory={shown.memory!r} and "
+                f"features={shown.features}, but the arguments are memory={memory!r} and "
+                f"features={features}"
+            )
+        return shown
+    if len(given) < 2:
+        warnings.warn(
+            f"the model has no environment that tells its view: memory={view.memory!r} and "
+            f"features={view.features} are assumed; give memory and features as in training",
+            stacklevel=3,
+        )
+    return view
 
 
 class _Sb3Policy(nn.Module):
@@ -214,10 +313,16 @@ class _Sb3Policy(nn.Module):
         self._has_mask = hasattr(seen, "spaces")
         box = seen["observation"] if self._has_mask else seen
         self._high = torch.from_numpy(box.high) if box.dtype == np.uint8 else None
-        #: Whether the head is all there is to it.
-        self.is_head = (
-            self._normalize is None and not (self._has_mask or self.states) and self._high is None
-        ) and type(self.extractor).__name__ == "FlattenExtractor"
+        kind = type(self.extractor).__name__
+        steps = {
+            "its VecNormalize": self._normalize is not None,
+            "the mask in its observation": self._has_mask,
+            "its LSTM": self.lstm is not None,
+            "observations in whole units": self._high is not None,
+            f"its {kind}": kind != "FlattenExtractor",
+        }
+        #: What there is beside the head, in words.
+        self.beside = ", ".join(step for step, is_there in steps.items() if is_there)
 
     def forward(
         self, observation: Any, action_mask: Any, hidden: Any = None, cell: Any = None

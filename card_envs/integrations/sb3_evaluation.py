@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from inspect import signature
 from typing import TYPE_CHECKING, Any
 
@@ -45,11 +44,12 @@ def as_agent(
         model: The model.
         name: What to call it in results.
         memory: What the model was trained to observe: ``"perfect"`` recall, or ``"none"``; None:
-            what its environment shows, and perfect recall if it has none.
+            what its environment shows, and perfect recall, with a warning, if it has none.
         features: Whether derived fields were written in training, or left 0; None: as in its
-            environment, and written if it has none.
+            environment, and written, with a warning, if it has none.
 
     Raises:
+        ValueError: ``memory`` or ``features`` is not allowed, or not what its environment shows.
         TypeError: The model cannot choose among discrete actions, or remembers its games.
     """
     policy: Any = model.policy
@@ -70,7 +70,7 @@ def as_agent(
         raise TypeError(
             f"a model must observe a Box, or a Dict with the mask, got {model.observation_space}"
         )
-    view = replace(view_of(model), **given_view(memory, features))
+    view = view_of(model, memory, features)
     return FunctionAgent(name, _BestLegal(model), view.memory, view.features)
 
 

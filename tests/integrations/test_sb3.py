@@ -289,7 +289,7 @@ def test_models_play_whole_games_without_an_illegal_action(algorithm):
 
 @pytest.mark.parametrize("num_envs", [1, 8])
 def test_a_models_view_is_its_agents(num_envs, tmp_path):
-    """That of its environment, unless it has none, or another one is asked for."""
+    """That of its environment; one that has none is assumed to have seen all, with a warning."""
     view = View("none", False)
     options = {**TABLE, "memory": "none", "features": False}
     if num_envs == 1:
@@ -298,11 +298,20 @@ def test_a_models_view_is_its_agents(num_envs, tmp_path):
         env = VecNormalize(make_vec_env(GAME.id, num_envs, **options))
     model = MaskablePPO("MlpPolicy", env, **TINY)
     assert as_agent(model).view == view
-    assert as_agent(model, features=True).view == View("none", True)
-    assert as_agent(model, memory="perfect").view == View("perfect", False)
+    assert as_agent(model, memory="none", features=False).view == view
+    for wrong in ({"features": True}, {"memory": "perfect"}):
+        for call in (
+            lambda given=wrong: as_agent(model, **given),
+            lambda given=wrong: export_policy(model, GAME, tmp_path / "wrong.onnx", **given),
+        ):
+            with pytest.raises(ValueError, match=r"shows memory='none' and features=False, but"):
+                call()
     model.save(tmp_path / "model")
     alone = MaskablePPO.load(tmp_path / "model")
-    assert as_agent(alone).view == View()
+    with pytest.warns(UserWarning, match="memory='perfect' and features=True are assumed"):
+        assert as_agent(alone).view == View()
+    with pytest.warns(UserWarning, match="memory='none' and features=True are assumed"):
+        export_policy(alone, GAME, tmp_path / "alone.safetensors", memory="none")
     assert as_agent(alone, memory="none", features=False).view == view
 
 
