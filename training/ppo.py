@@ -256,8 +256,9 @@ class PPO:
         self.decisions = self.iteration = 0
         self.rollout: Rollout | DeviceRollout
         if isinstance(games, DeviceGames):
+            of_ppo = config.ppo.n_steps, config.ppo.gamma
             dtype = self._dtype or torch.float32
-            self.rollout = DeviceRollout(games, config.ppo, dtype, self.generator)
+            self.rollout = DeviceRollout(games, *of_ppo, dtype, self.generator)
         else:
             self.rollout = Rollout(games, config)
 

@@ -18,7 +18,6 @@ from numpy.typing import NDArray
 from training.games.device import DeviceGames
 from training.games.tables import LEARNER
 from training.networks.sparse import Rows
-from training.runs.config import PPOSection
 
 _BATCH = 2**16  #: decisions that are valued at once
 
@@ -33,7 +32,8 @@ class DeviceRollout:
 
     Args:
         games: The games.
-        ppo: The section of the configuration.
+        n_steps: About how many decisions of the learner it has of each game.
+        gamma: The discount factor.
         dtype: What networks take.
         generator: Of what opponents draw.
 
@@ -45,12 +45,17 @@ class DeviceRollout:
     """
 
     def __init__(
-        self, games: DeviceGames, ppo: PPOSection, dtype: torch.dtype, generator: torch.Generator
+        self,
+        games: DeviceGames,
+        n_steps: int,
+        gamma: float,
+        dtype: torch.dtype,
+        generator: torch.Generator,
     ) -> None:
-        self._games, self._gamma, self._dtype, self._generator = games, ppo.gamma, dtype, generator
+        self._games, self._gamma, self._dtype, self._generator = games, gamma, dtype, generator
         count, seats = games.tables.seating.shape
         # In blocks opponents decide in some of them.
-        self._rounds = round(ppo.n_steps / games.own_decisions)
+        self._rounds = round(n_steps / games.own_decisions)
         self._seats, device = seats, games.scale.device
         slots, rounds = seats + self._rounds, self._rounds
 
