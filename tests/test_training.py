@@ -91,6 +91,15 @@ def test_a_training_runs_configuration_is_read_in_few_files():
     assert all(f"`{name}`" in text for name in found), found
 
 
+def test_configurations_are_read_without_torch():
+    """The site lists their keys, and its environment has no torch."""
+    code = (
+        "import sys; sys.modules['torch'] = None; "
+        "import benchmarks.leaderboard, benchmarks.tables, training.improvement.config"
+    )
+    subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=True)
+
+
 CONFIGS = sorted((ROOT / "configs").glob("*.yaml"))
 
 

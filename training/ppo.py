@@ -24,7 +24,8 @@ from card_envs.kernels.jit import jit
 from training.games.device import DeviceGames
 from training.games.device_rollout import Choice, DeviceRollout, Values
 from training.games.selfplay import SelfPlayGames
-from training.networks.actor import Actor, features_of
+from training.networks.actor import Actor
+from training.networks.last_layer import features_of
 from training.networks.layers import perceptron
 from training.networks.legal_actions import draw_actions, evaluate_actions
 from training.networks.sparse import Rows, SparseRows, SparseRowsBuffer, columns_of, rows_on

@@ -14,7 +14,7 @@ from card_envs.agents import Agent, NetworkAgent
 from card_envs.contract.game import Game, View
 from card_envs.evaluation.deals import MOST_DEALS
 from card_envs.games import load_game
-from training.networks.actor import features_of, sums_over_features
+from training.networks.last_layer import features_of, sums_over_features
 from training.runs.keys import Section
 
 _WHO_PLAYS = {"pool", "agents"}  # the keys of `opponents` that say it
