@@ -486,15 +486,15 @@ def test_jobs_change_nothing(tmp_path):
     assert found[0] == found[1]
 
 
-def test_code_may_sit_among_the_opponents_in_each_process(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "code.py").write_text(
+def test_code_may_sit_among_the_opponents_in_each_process(tmp_path):
+    code = tmp_path / "code.py"  # as a whole: the processes may have another current folder
+    code.write_text(
         "from card_envs.agents import Agent\n\n\n"
         "class First(Agent):\n"
         "    def __init__(self, game, seed=0): self.name = 'first'\n"
         "    def act(self, turn): return turn.action_mask.argmax(axis=1)\n"
     )
-    change = "opponents={pool: 0, agents: {'code.py:First': 1}}"
+    change = f"opponents={{pool: 0, agents: {{'{code}:First': 1}}}}"
     found = []
     for jobs in (1, 2):
         folder = tmp_path / str(jobs)
