@@ -26,7 +26,7 @@ import numpy as np
 from card_envs.agents import imports, is_program, make_agent
 from card_envs.agents.identity import hash_of_agent
 from card_envs.commands import arguments, running
-from card_envs.evaluation import estimate_mean
+from card_envs.evaluation import DIFFERENCE_BOUNDS, estimate_mean
 from card_envs.evaluation.benchmark import BenchmarkTables, benchmark, rounded
 from card_envs.evaluation.claims import difference_from_play, first_difference, read_claim
 from card_envs.evaluation.display import with_interval
@@ -97,8 +97,8 @@ class Entry:
 
     def _check(self, result: dict[str, Any], protocol: Protocol) -> None:
         """Raise a ValueError if a game's scores cannot be those of the agent in the folder."""
-        name, by_deal = result["game"], result["by_deal"]
-        if protocol.status == "frozen" and not self.is_current(result):
+        name, by_deal, is_current = result["game"], result["by_deal"], self.is_current(result)
+        if protocol.status == "frozen" and not is_current:
             raise ValueError(
                 f"{name} was played against other opponents than those of {protocol.name}, which "
                 "has been frozen since, or it names others"
@@ -115,7 +115,7 @@ class Entry:
                 make_agent(agent, game)
         if sha256 is None and runs_code:
             raise ValueError(f"{agent!r} names no file beside the claim that could be hashed")
-        if sha256 != result["sha256"] and self.is_current(result):
+        if sha256 != result["sha256"] and is_current:
             raise ValueError(
                 f"{name} was played by another {agent}: its SHA-256 is {sha256}, not "
                 f"{result['sha256']}"
@@ -206,7 +206,7 @@ def _behind(first: dict[str, Any], result: dict[str, Any]) -> str:
     if result is first:
         return "–"
     differences = np.subtract(first["by_deal"], result["by_deal"])
-    return with_interval(rounded(estimate_mean(differences, bounds=(-2.0, 2.0))), "rank")
+    return with_interval(rounded(estimate_mean(differences, DIFFERENCE_BOUNDS)), "rank")
 
 
 def _cell(cell: dict[str, Any]) -> str:
@@ -238,11 +238,10 @@ def main(argv: Sequence[str] | None) -> int:
             continue
         for claimed, other in known[name].on_other_deals(args.seed):
             is_less = other["rank_ci95"][1] < claimed["rank_ci95"][0]
+            found = ": less, so that it may know the deals of the claim" if is_less else ""
             print(
                 f"{name}: {claimed['game']}: {with_interval(claimed, 'rank')} as claimed, "
-                f"{with_interval(other, 'rank')} on deals of the seed {args.seed}"
-                + is_less
-                * ": less, so that it may know the deals of the claim"
+                f"{with_interval(other, 'rank')} on deals of the seed {args.seed}{found}"
             )
             status |= is_less
     if not args.names:

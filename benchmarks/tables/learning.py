@@ -114,10 +114,10 @@ def study(measured: dict[str, Any]) -> str:
             spread(np.mean(list(run["against"][agent].values())) for run in setting["runs"])
             for agent in agents
         ]
-        learned = sorted({run["machine"].partition(",")[0] for run in setting["runs"]})
-        learned = [", ".join(learned)] if processor else []
-        learned += [_mean(setting["runs"], key, style) for key, style in of_time.values()]
-        rows.append([name, changes, *learned, *cells])
+        learned = [_mean(setting["runs"], key, style) for key, style in of_time.values()]
+        used = sorted({run["machine"].partition(",")[0] for run in setting["runs"]})
+        where = [", ".join(used)] if processor else []
+        rows.append([name, changes, *where, *learned, *cells])
     runs = measured["settings"]["base"]["runs"]
     seeds = f"{len(runs)} seeds (lowest … highest seed)" if len(runs) > 1 else "one seed"
     took = (
