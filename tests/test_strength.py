@@ -586,6 +586,16 @@ def test_a_study_can_be_made_in_pieces(tmp_path, monkeypatch, capsys):
     assert "no setting 'largest' (did you mean 'larger'?)" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("jobs", ["0", "-2", "many"])
+def test_a_wrong_number_of_jobs_leaves_no_folder(jobs, tmp_path, capsys):
+    (tmp_path / "mine.yaml").write_text(json.dumps(STUDY))
+    runs = tmp_path / "runs"
+    with pytest.raises(SystemExit, match="2"):
+        study.main([str(tmp_path / "mine.yaml"), "--out", str(runs), "--jobs", jobs])
+    assert f"--jobs: must be -1 or at least 1, got '{jobs}'" in capsys.readouterr().err
+    assert not runs.exists()
+
+
 def test_a_study_can_say_how_much_time_a_run_takes(tmp_path):
     """The number of decisions follows from it once, when the run begins."""
     base = {**STUDY["base"], "imitation": {}, "decisions": 1}

@@ -26,11 +26,23 @@ _SECONDS_TO_CONNECT = 10
 _SECONDS_TO_REPORT = 60
 _SECONDS_TO_GIVE_UP = 1800
 
+_JOBS = "must be -1 or at least 1"
+
 
 def add_jobs_argument(parser: argparse.ArgumentParser, what: str) -> None:
     """Add ``--jobs``; ``what`` is done in parallel, for its help."""
     about = f"{what} at a time (default: as many as there are cores)"
-    parser.add_argument("--jobs", type=int, default=-1, metavar="N", help=about)
+    parser.add_argument("--jobs", type=_number_of_jobs, default=-1, metavar="N", help=about)
+
+
+def _number_of_jobs(text: str) -> int:
+    """The type of ``--jobs``: a wrong number must not leave a folder."""
+    try:
+        jobs = int(text)
+        _check_jobs(jobs)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{_JOBS}, got {text!r}") from None
+    return jobs
 
 
 def add_arguments(parser: argparse.ArgumentParser, what: str) -> None:
@@ -46,15 +58,20 @@ def do_calls(calls: Sequence[Any], text: str, jobs: int) -> list[Any]:
     return list(track(_pool(jobs)(calls), text, len(calls)))
 
 
-def _pool(jobs: int) -> joblib.Parallel:
+def _check_jobs(jobs: int) -> None:
+    """Raise a ValueError unless so many tasks can be done at a time."""
     if jobs < 1 and jobs != -1:
-        raise ValueError(f"jobs must be -1 or at least 1, got {jobs}")
+        raise ValueError(f"jobs {_JOBS}, got {jobs}")
+
+
+def _pool(jobs: int) -> joblib.Parallel:
+    _check_jobs(jobs)
     return joblib.Parallel(n_jobs=jobs, return_as="generator")
 
 
 def check_backend(jobs: int, backend: str) -> None:
     """Raise a ValueError if ``jobs`` is wrong, or Ray is asked for and missing."""
-    _pool(jobs)
+    _check_jobs(jobs)
     if backend == "ray":
         _import_ray()
 
