@@ -99,6 +99,23 @@ def test_numbers_and_names():
     assert CARDS.cards("1 bear, 1 fox") == {"bear": 1, "fox": 1}
 
 
+def test_a_name_for_others_has_players_by_number():
+    """A seat that an action points at is counted from the player to move; readers know numbers."""
+    seats = Parameter(range(1, 4), ["the next player", "the one across", "the last player"])
+    points = (Target("row", seat="seat", slot="slot"),)
+    actions = Actions(
+        Action("pass", "pass"),
+        Action("take", "take {slot} of {seat}", seat=seats, slot=2, points=points),
+    )
+    action = actions.index("take", seat=2, slot=1)
+    assert actions.name(action) == "take 1 of the one across"
+    assert actions.name_at(action, 1, 4) == "take 1 of player 3"
+    assert actions.name_at(action, 3, 4) == "take 1 of player 1"
+    assert actions.name_at(actions.index("pass"), 3, 4) == "pass"
+    with pytest.raises(ValueError, match="actions are whole numbers"):
+        actions.name_at(actions.size, 0, 4)
+
+
 def test_groups_and_the_table():
     assert SOME.groups([0, 4, 5, 6, 17, 20]) == {
         "play ...": [0],

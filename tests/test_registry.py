@@ -334,7 +334,7 @@ def test_a_game_with_nothing_but_its_rules_is_complete(game):
     assert small.default_opponent == "random"
     states = begin(game, game.min_players, 1)
     action = int(mask_of(game, states).argmax())
-    assert small.public_action_name(states, 0, action) == game.action_name(action)
+    assert small.public_action_name(states, 0, action) == game.action_name_at(states, 0, action)
     full = state_of(small, states)
     units_of(full, small.state_fields.scale)
     left_out = {"rng", "seed", "rewards", "reward_mode", "max_steps"}

@@ -141,7 +141,7 @@ def _moments(
     for number, (_, action) in enumerate(replay.steps(states), 1):
         yield _moment(renderer, states, move)
         player = mover(states[0])
-        name = game.action_name(action)
+        name = game.action_name_at(states, 0, action)
         if perspective not in (None, "all", player):
             name = game.public_action_name(states, 0, action)
         move = f"Decision {number}, player_{player}: {name}."

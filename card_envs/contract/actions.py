@@ -353,6 +353,21 @@ class Actions:
         self._at(action)
         return self.names[action]
 
+    def name_at(self, action: int, player: int, num_players: int) -> str:
+        """An action of this player in words, as they are told to others: with players by number
+        where its name counts seats from the player.
+
+        Raises:
+            ValueError: There is no such action.
+        """
+        kind, number = self._at(action)
+        words, values = kind.words_of(number), kind.values(number)
+        for target in kind.points:
+            if isinstance(target.seat, str):
+                seat = (player + int(values[target.seat])) % num_players
+                words[target.seat] = f"player {seat}"
+        return kind.words.format(**words)
+
     def index(self, kind: str, /, **parameters: Any) -> int:
         """The action of a kind with these values.
 

@@ -117,7 +117,7 @@ class Game:
     #: are face up. A ValueError if there is no such player.
     scene: Callable[[NDArray[np.void], int, int, int, bool], Scene]
     #: ``public_action_name(states, i, action)``: a legal action of the player to move in words, as
-    #: the others learn it. Default: its name, for games whose actions hide nothing.
+    #: the others learn it. Default: ``action_name_at``, for games whose actions hide nothing.
     public_action_name: Callable[[NDArray[np.void], int, int], str] = None  # type: ignore[assignment]
     own_options: tuple[Option, ...] = ()
     default_players: int = 0  #: default: 4, or the nearest number that the game allows
@@ -146,7 +146,7 @@ class Game:
     def __post_init__(self) -> None:
         defaults = {
             "default_players": min(max(_USUAL_PLAYERS, self.min_players), self.max_players),
-            "public_action_name": lambda states, i, action: self.action_name(action),
+            "public_action_name": self.action_name_at,
             "state_fields": byte_fields(self.state_dtype),
             "style": Style(),
         }
@@ -219,6 +219,12 @@ class Game:
             ValueError: There is no such action.
         """
         return self.actions.name(action)
+
+    def action_name_at(self, states: NDArray[np.void], i: int, action: int) -> str:
+        """An action of the player to move in words, with other players by number
+        (``Actions.name_at``)."""
+        s = states[i]
+        return self.actions.name_at(action, int(s["current_player"]), int(s["num_players"]))
 
     @property
     def action_features(self) -> NDArray[np.float32]:

@@ -85,7 +85,7 @@ def advise(
         step=step,
         agent=label,
         choice=choice,
-        opinions=[_opinion(game, scene, opinion) for opinion in shown],
+        opinions=[_opinion(game, states, scene, opinion) for opinion in shown],
         others=len(legal) - len(shown),
     )
 
@@ -105,9 +105,11 @@ def _searching_follower(agent: Agent) -> Follower | None:
     return follower if isinstance(follower, _Searcher) else None
 
 
-def _opinion(game: Game, scene: Scene, opinion: dict[str, Any]) -> Opinion:
+def _opinion(
+    game: Game, states: NDArray[np.void], scene: Scene, opinion: dict[str, Any]
+) -> Opinion:
     action = opinion["action"]
-    words, needed = game.action_name(action), needs(scene, game.actions, action)
+    words, needed = game.action_name_at(states, 0, action), needs(scene, game.actions, action)
     return Opinion(words=words, needs=needed, **opinion)
 
 

@@ -46,12 +46,13 @@ _Eyes = int | Literal["all", "mover"]
 
 @dataclass(frozen=True)
 class _Words:
-    """A decision in words: as its player knows it, and as the others learn it; and what it pointed
-    at, if it hides nothing."""
+    """A decision in words: as its player knows it, and as the others learn it; whether it hides
+    nothing, and what it pointed at then."""
 
     player: int
     own: str
     public: str
+    hides_nothing: bool = False
     touched: tuple[str, ...] = ()
 
 
@@ -179,7 +180,8 @@ class ViewedTable:
         scene = self.game.scene(states, 0, observer, MEMORY_PERFECT, eyes == "all")
         told = None
         if decision is not None and self.is_revealed:
-            told = Decision(player=player, action=decision, words=self.game.action_name(decision))
+            words = self.game.action_name_at(states, 0, decision)
+            told = Decision(player=player, action=decision, words=words)
         return Frame(
             step=step,
             scene=scene,
@@ -219,7 +221,7 @@ class ViewedTable:
         actions = self.game.actions
         return LegalAction(
             action=action,
-            words=actions.name(action),
+            words=self.game.action_name_at(self.table.states, 0, action),
             group=actions.group(action),
             needs=needs(scene, actions, action),
         )
@@ -325,14 +327,25 @@ class ViewedTable:
         return self.state()
 
     def _note(self, states: NDArray[np.void], action: int) -> None:
-        own = self.game.action_name(action)
+        own = self.game.action_name_at(states, 0, action)
         public = self.game.public_action_name(states, 0, action)
-        self._moves.append(_Words(mover(states[0]), own, public))
+        hides_nothing = own == public
+        if not hides_nothing and self._says_all(states, public):
+            own = public
+        self._moves.append(_Words(mover(states[0]), own, public, hides_nothing))
+
+    def _says_all(self, states: NDArray[np.void], public: str) -> bool:
+        """Whether the player to move, of all that they can choose from, can only have done this."""
+        mask = np.zeros(self.game.num_actions, np.int8)
+        self.game.rules.legal_action_mask(states, 0, mask)
+        legal = np.flatnonzero(mask).tolist()
+        names = [self.game.public_action_name(states, 0, action) for action in legal]
+        return len(legal) > 1 and names.count(public) == 1
 
     def _note_touched(self, step: int, states: NDArray[np.void], action: int) -> None:
         """What the decision pointed at, with the record as it was then."""
         move = self._moves[step]
-        if move.own == move.public and not move.touched:
+        if move.hides_nothing and not move.touched:
             scene = self.game.scene(states, 0, move.player, MEMORY_PERFECT, False)
             touched = tuple(needs(scene, self.game.actions, action))
             self._moves[step] = replace(move, touched=touched)

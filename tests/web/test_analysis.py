@@ -73,7 +73,7 @@ def test_an_advice_has_the_choice_first_then_the_likeliest():
     shares = [opinion.probability for opinion in advice.opinions]
     assert shares == sorted(shares, reverse=True)
     assert len(advice.opinions) + advice.others == len(env.legal_actions())
-    assert all(o.words == GAME.action_name(o.action) for o in advice.opinions)
+    assert all(o.words == GAME.action_name_at(env.states, 0, o.action) for o in advice.opinions)
     assert all(o.value is None for o in advice.opinions)
 
 

@@ -117,6 +117,21 @@ def test_what_another_player_does_is_told_as_the_seat_learns_it(game):
     assert told
 
 
+@each_game
+def test_ones_own_decision_is_told_twice_only_where_the_others_learn_less(game):
+    """Words for all that could mean nothing else stand alone."""
+    for table in tables_of(game):
+        if table.mover != table.seat:
+            continue
+        states, legal = table.table.states, table.table.legal_actions()
+        names = [game.public_action_name(states, 0, action) for action in legal]
+        own, public = game.action_name_at(states, 0, legal[0]), names[0]
+        is_all = own == public or (len(legal) > 1 and names.count(public) == 1)
+        table._note(states, legal[0])
+        words = table.visible_words(table.steps - 1, table.seat).words
+        assert words == (public if is_all else f"{public} ({own})")
+
+
 def test_the_private_words_of_a_decision_are_for_its_player_and_for_the_end():
     """A player who gives a card away knows which one."""
     table = table_at(EACH_GAME[0].values[0], 0, 0, 0)

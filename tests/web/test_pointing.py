@@ -64,7 +64,7 @@ def test_the_page_is_told_what_each_legal_action_needs(game):
     told = ViewedTable(table, "play", table.player, nobody).state()
     assert [entry.action for entry in told.legal] == table.legal_actions()
     for entry in told.legal:
-        assert entry.words == game.action_name(entry.action)
+        assert entry.words == game.action_name_at(table.states, 0, entry.action)
         assert entry.group == game.actions.group(entry.action)
         assert entry.needs == needs(told.frame.scene, game.actions, entry.action)
 

@@ -77,6 +77,13 @@ def test_action_names_follow_the_table_of_actions():
     assert {action: ACTIONS.name(action) for action in range(97)} == expected
 
 
+def test_others_learn_by_number_with_whom_cards_are_swapped():
+    states = GAME.new_states(1)
+    states["num_players"], states["current_player"] = 4, 2
+    action = ACTIONS.index("swap", slot=1, seat=2, other_slot=3)
+    assert GAME.public_action_name(states, 0, action) == "swap slot 1 with slot 3 of player 0"
+
+
 def test_last_turns_in_words():
     expected = ["no turn yet"]
     expected += [f"took the discard into slot {slot}" for slot in range(4)]
