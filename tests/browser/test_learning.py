@@ -234,3 +234,21 @@ def test_a_game_of_a_recording_and_a_moment_of_it(visit, serve, tmp_path, is_dat
     if jump.count():
         jump.select_option(index=1)
         wait_for_step(other, 0)
+
+
+def test_a_tip_says_what_the_coach_has_not_said_and_covers_no_question(visit, serve):
+    """An action's tip is no repetition, and lies below its button."""
+    page = visit(serve())
+    begin(page, GAME, practice=True)
+    settle(page)
+    page.keyboard.press("1")
+    page.keyboard.press("ArrowUp")
+    page.keyboard.press("1")
+    button = page.locator(f"{TURN} > .choices > button").first
+    assert not page.locator("#tip:visible").count()  # the coach has said it
+    assert button.get_attribute("aria-describedby") is None
+    button.evaluate("button => { button.dataset.tip = 'knock'; button.blur(); button.focus(); }")
+    tip = page.locator("#tip:visible")
+    tip.wait_for()
+    assert not tip.inner_text().startswith("You may")
+    assert tip.bounding_box()["y"] > button.bounding_box()["y"]

@@ -19,13 +19,14 @@ class Guide {
   }
 
   /**
-   * The paragraphs that explain a decision, an action or a counter.
+   * The paragraphs that explain a decision, an action or a counter, in the order of what they explain.
    *
    * A paragraph does if a clause begins with a phrase of its comment, such as `<!-- for: draw; peek at -->`.
    */
   rulesFor(...words) {
     const clauses = words.flatMap((each) => each.toLowerCase().split(/[:;,.]/)).map((clause) => ` ${clause.trim().replace(/^or /, "")} `);
-    return this.blocks.filter(({ phrases }) => phrases?.some((phrase) => clauses.some((clause) => clause.startsWith(` ${phrase} `))));
+    const place = ({ phrases = [] }) => clauses.findIndex((clause) => phrases.some((phrase) => clause.startsWith(` ${phrase} `)));
+    return this.blocks.filter((block) => place(block) >= 0).sort((a, b) => place(a) - place(b));
   }
 
   /** What a table says of a card. */
@@ -49,7 +50,7 @@ class Guide {
       const [head, ...body] = block.rows;
       return h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": plain(head.join(", ")) || "Table" },
         h("table", { class: "grid" },
-          h("thead", {}, h("tr", {}, head.map((cell) => (cell ? h("th", { scope: "col" }, inline(cell)) : h("td"))))),
+          h("thead", {}, h("tr", {}, head.map((cell) => (cell ? h("th", { scope: "col", class: "words" }, inline(cell)) : h("td"))))),
           h("tbody", {}, body.map(([first, ...cells]) => h("tr", {}, h("th", { scope: "row" }, inline(first)), cells.map((cell) => h("td", { class: "words" }, inline(cell))))))));
     });
   }
@@ -68,7 +69,7 @@ export function beginningOf({ text }) {
   return sentences.slice(0, sentences[0].endsWith("**") ? 3 : 2).join(" ");
 }
 
-const plain = (text) => text.replace(/\[([^\]]*)\]\([^)]*\)/g, "$1").replace(/[*`]/g, "").trim();
+export const plain = (text) => text.replace(/\[([^\]]*)\]\([^)]*\)/g, "$1").replace(/[*`]/g, "").trim();
 
 function blocksOf(markdown) {
   const blocks = [];

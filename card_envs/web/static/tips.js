@@ -25,9 +25,13 @@ export function letExplain(root, explain) {
     if (!target?.isConnected) return;
     bubble.textContent = explain(target);
     bubble.hidden = !bubble.textContent;
+    if (bubble.hidden) return;
     const [box, size] = [target.getBoundingClientRect(), bubble.getBoundingClientRect()];
     const x = Math.min(Math.max(box.x + box.width / 2 - size.width / 2, 4), document.documentElement.clientWidth - size.width - 4);
-    const y = box.y > size.height + 10 ? box.y - size.height - 6 : box.bottom + 6;
+    const [above, below] = [box.y - size.height - 6, box.bottom + 6];
+    // Above a button stands what is asked.
+    const isBelow = above < 4 || (target.dataset.action && below + size.height < innerHeight);
+    const y = isBelow ? below : above;
     bubble.style.setProperty("--x", `${x}px`);
     bubble.style.setProperty("--y", `${y}px`);
     target.setAttribute("aria-describedby", "tip");

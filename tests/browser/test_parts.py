@@ -1,0 +1,34 @@
+"""Single modules of the page, with data that no game has to produce first."""
+
+from __future__ import annotations
+
+import pytest
+
+
+@pytest.fixture
+def run(visit, serve):
+    """Runs the body of a function in the page; ``load`` imports one of its modules."""
+    page = visit(serve())
+
+    def evaluate(body):
+        return page.evaluate(
+            "async () => { const load = (name) => import(`/static/${name}.js`);" + body + "}"
+        )
+
+    return evaluate
+
+
+def test_rules_come_in_the_order_of_what_is_asked_and_heads_stand_above_their_words(run):
+    found = run(
+        """
+        const { guideOf } = await load("guide");
+        const text = "# G\\n\\nPass or take.\\n<!-- for: pass -->\\n\\n" +
+          "Steal.\\n<!-- for: steal -->\\n\\n| card | power |\\n| --- | --- |\\n| a | b |\\n";
+        window.fetch = async () => ({ ok: true, text: async () => text });
+        const guide = await guideOf({ id: "g" });
+        const heads = guide.draw().flatMap((each) => [...each.querySelectorAll("th[scope=col]")]);
+        return [...guide.rulesFor("Your turn: steal a card, or pass.").map((rule) => rule.text),
+          heads.every((head) => head.className === "words")];
+        """
+    )
+    assert found == ["Steal.", "Pass or take.", True]
