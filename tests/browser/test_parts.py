@@ -18,6 +18,27 @@ def run(visit, serve):
     return evaluate
 
 
+def test_many_actions_that_fit_are_counted_and_the_last_one_left_is_the_main_one(run):
+    found = run(
+        """
+        const { Pointing } = await load("pointing");
+        const { drawChoices } = await load("choices");
+        const legal = Array.from({ length: 20 }, (_, k) => (
+          { action: k, words: `take ${k}`, group: "take #", needs: { row: 1, [`card ${k}`]: 1 } }));
+        const pointing = new Pointing(legal);
+        const drawn = () => drawChoices(pointing, { onact() {}, onclear() {} });
+        const buttons = () => [...drawn().querySelectorAll(":scope > button[data-action]")];
+        pointing.set("row", 1);
+        const many = [buttons().length, drawn().querySelector(".hint").textContent];
+        pointing.clear();
+        pointing.set("card 3", 1);
+        const [one] = buttons();
+        return [...many, one.textContent, one.className, pointing.settled.action];
+        """
+    )
+    assert found == [0, "20 actions fit: point at more cards.", "Take 3", "main", 3]
+
+
 def test_rules_come_in_the_order_of_what_is_asked_and_heads_stand_above_their_words(run):
     found = run(
         """

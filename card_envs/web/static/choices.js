@@ -19,12 +19,13 @@ export function drawChoices(pointing, { onact, onclear }) {
   const isPointed = pointing.chosen.size > 0;
   if (total <= FEW && !isPointed) return h("div", { class: "choices" }, meant.map((entry) => button(entry, total === 1)));
   // What nothing on the table stands for, such as passing, is always there.
-  const shown = isPointed ? meant.slice(0, FEW) : meant.filter(({ needs }) => !needs.size).slice(0, FEW);
-  const ready = pointing.complete;
+  const ready = pointing.settled;
+  const isMany = isPointed && meant.length > FEW;
+  const shown = isMany ? meant.filter((entry) => entry === ready) : isPointed ? meant : meant.filter(({ needs }) => !needs.size).slice(0, FEW);
   return h("div", { class: "choices" },
     shown.map((entry) => button(entry, entry === ready)),
+    isMany ? h("span", { class: "hint" }, `${meant.length - shown.length} ${ready ? "more " : ""}actions fit: point at more cards.`) : null,
     isPointed ? h("button", { type: "button", class: "quiet", data: { key: "clear" }, onclick: onclear }, "Clear") : null,
-    isPointed && meant.length > FEW ? h("span", { class: "hint" }, `and ${meant.length - FEW} more: point at more cards`) : null,
     isPointed ? null : h("span", { class: "hint" }, "Point at cards and piles, or choose from the list."),
     total > FEW ? drawList(pointing, button) : null,
   );

@@ -33,6 +33,12 @@ export class Pointing {
     return this.chosen.size && ready.length === 1 ? ready[0] : null;
   }
 
+  /** The action that is complete, or the only one that is still meant; null: more has to be pointed at. */
+  get settled() {
+    const { meant } = this;
+    return this.complete ?? (this.chosen.size && meant.length === 1 ? meant[0] : null);
+  }
+
   /** Whether pointing at this, once more than now, leaves any action. */
   canAdd(key) {
     const more = new Map(this.chosen).set(key, (this.chosen.get(key) ?? 0) + 1);

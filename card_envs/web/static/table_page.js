@@ -376,7 +376,7 @@ export class TablePage {
 
   /** Play what has been pointed at, if that is one action; whether it was. */
   playComplete() {
-    const ready = this.pointing?.complete;
+    const ready = this.pointing?.settled;
     if (ready) this.act(ready.action);
     return Boolean(ready);
   }
