@@ -18,6 +18,25 @@ def run(visit, serve):
     return evaluate
 
 
+def test_the_end_of_the_game_names_the_winners_and_nothing_is_a_number(run):
+    """A total of 0 is written, and only the cards that nobody has are a dot."""
+    words = run(
+        """
+        const { drawRoundEnd } = await load("round_end");
+        const results = [{ title: "hand 1", head: ["", "fox", "total"], rows: [["you", 0, 0]] }];
+        const said = (standing) => drawRoundEnd(
+          results, { scene: { seats: [{ player: 0, label: "you", zones: [] }], standing },
+          leaders: [0] }, { faces: { fox: { colour: "#123456" } } }, null);
+        const place = (label, place) => ({ label, place });
+        const ends = [[], [place("you", 1), place("player 1", 2)],
+          [place("player 1", 1), place("player 2", 1), place("you", 3)], [place("player 1", 1)]];
+        return [...ends.map((end) => said(end).querySelector(".leader").textContent),
+          [...said([]).querySelectorAll("tbody td")].map((cell) => cell.textContent).join()];
+        """
+    )
+    assert words == ["You lead.", "You win.", "Player 1 and player 2 win.", "Player 1 wins.", "·,0"]
+
+
 def test_many_actions_that_fit_are_counted_and_the_last_one_left_is_the_main_one(run):
     found = run(
         """

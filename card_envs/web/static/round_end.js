@@ -20,8 +20,9 @@ export function newResults(before, after) {
  */
 export function drawRoundEnd(results, frame, style, oncontinue) {
   const { scene, leaders } = frame;
-  const ahead = scene.seats.filter(({ player }) => leaders.includes(player)).map(({ label }) => label);
-  const verb = ahead.length > 1 || ahead[0] === "you" ? "lead" : "leads";
+  const winners = scene.standing.filter(({ place }) => place === 1).map(({ label }) => label);
+  const ahead = winners.length ? winners : scene.seats.filter(({ player }) => leaders.includes(player)).map(({ label }) => label);
+  const verb = `${winners.length ? "win" : "lead"}${ahead.length > 1 || ahead[0] === "you" ? "" : "s"}`;
   const slots = new Set(scene.seats.flatMap(({ zones }) => zones).filter(({ layout }) => layout === "slots").flatMap(({ name, cards }) => cards.map((_, k) => `${name} ${k}`)));
   const isCard = (name) => name in style.faces;
   return h("div", { class: "round-end" },
@@ -31,7 +32,7 @@ export function drawRoundEnd(results, frame, style, oncontinue) {
         h("tbody", {}, grid.rows.map(([first, ...cells]) => h("tr", {}, h("th", { scope: "row" }, `${first}`.trim()),
           cells.map((cell, k) => {
             const isSlot = slots.has(grid.head[k + 1]) && isCard(`${cell}`);
-            return h("td", {}, isSlot ? [card(style, `${cell}`), h("span", { class: "unseen" }, `${cell}`)] : cell === 0 ? "·" : `${cell}`);
+            return h("td", {}, isSlot ? [card(style, `${cell}`), h("span", { class: "unseen" }, `${cell}`)] : cell === 0 && isCard(grid.head[k + 1]) ? "·" : `${cell}`);
           }))))))]),
     ahead.length ? h("p", { class: "leader" }, `${capitalized(ahead.join(" and "))} ${verb}.`) : null,
     oncontinue ? h("button", { type: "button", class: "main", data: { key: "continue" }, onclick: oncontinue }, "Continue") : null);
