@@ -252,3 +252,31 @@ def test_a_tip_says_what_the_coach_has_not_said_and_covers_no_question(visit, se
     tip.wait_for()
     assert not tip.inner_text().startswith("You may")
     assert tip.bounding_box()["y"] > button.bounding_box()["y"]
+
+
+def test_a_slow_answer_is_announced(visit, serve):
+    """The first move of a game may compile its rules, for which the page has to wait."""
+    page = visit(serve())
+
+    def hold(socket):
+        server = socket.connect_to_server()
+        socket.on_message(lambda _: None)  # nothing that is said reaches the server
+        server.on_message(lambda message: socket.send(message))
+
+    page.route_web_socket(re.compile("/tables/"), hold)
+    begin(page, GAME)
+    settle(page)
+    page.locator(BUTTONS).first.evaluate("button => button.click()")
+    page.locator(".decide .waiting", has_text="Waiting for the server").wait_for()
+
+
+@pytest.mark.parametrize("size", ["desktop", "phone"])
+def test_the_pictures_of_games_stay_in_their_tiles(visit, serve, size):
+    page = visit(serve(), size)
+    outside = page.locator(".tile .card").evaluate_all(
+        "all => all.filter((card) => {"
+        "  const [a, b] = [card, card.closest('.tile')].map((e) => e.getBoundingClientRect());"
+        "  return a.left < b.left || a.right > b.right || a.top < b.top || a.bottom > b.bottom;"
+        "}).length"
+    )
+    assert not outside

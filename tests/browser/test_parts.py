@@ -72,3 +72,21 @@ def test_rules_come_in_the_order_of_what_is_asked_and_heads_stand_above_their_wo
         """
     )
     assert found == ["Steal.", "Pass or take.", True]
+
+
+def test_signs_of_the_table_in_words_are_explained_only_if_they_are_drawn(run):
+    found = run(
+        """
+        const { drawKnown } = await load("scene");
+        const legend = [["?", "unknown to you"], ["*", "known to its owner"]];
+        const signs = (marks) => {
+          const panel = document.createElement("section");
+          const zones = [{ cards: [{ marks }] }];
+          const scene = { notes: [], grids: [], seats: [], zones, legend };
+          drawKnown(panel, { scene, words: "" }, { faces: {} }, []);
+          return [...panel.querySelectorAll("dt")].map((sign) => sign.textContent).join("");
+        };
+        return [signs("*"), signs("?*")];
+        """
+    )
+    assert found == ["*", "?*"]

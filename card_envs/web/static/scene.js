@@ -198,8 +198,10 @@ function drawHead(name, style) {
   return symbol ? [h("span", { class: "symbol short", "aria-hidden": "true", title: name }, symbol), h("span", { class: "long" }, name)] : name;
 }
 
-/** What the signs mean. */
+/** What the signs mean, but for those of the table in words that are drawn here: none, and a face-down card. */
 function drawLegend(scene) {
-  const signs = scene.legend.filter(([sign]) => sign !== ".");
+  const cards = [scene, ...scene.seats].flatMap(({ zones }) => zones).flatMap((zone) => zone.cards);
+  const isDrawn = (sign) => sign === "." || (sign === "?" && !cards.some(({ marks }) => marks.includes(sign)));
+  const signs = scene.legend.filter(([sign]) => !isDrawn(sign));
   return signs.length ? h("dl", { class: "legend" }, signs.map(([sign, meaning]) => h("div", {}, h("dt", {}, sign), h("dd", {}, meaning)))) : null;
 }

@@ -306,6 +306,7 @@ export class TablePage {
     const { decision } = this.frame;
     return [
       scene.prompt ? h("p", { class: "prompt" }, scene.prompt) : null,
+      this.isWaiting ? h("p", { class: "note waiting" }, "Waiting for the server … Where a game is used for the first time, this takes up to a minute.") : null,
       this.pointing && this.isOn("coach") ? drawCoach(this) : null,
       decision ? h("p", { class: "decision" }, "Decided here: ", h("b", {}, decision.words)) : null,
       this.pointing ? drawChoices(this.pointing, { onact: (action) => this.act(action), onclear: () => this.clear() }) : null,
