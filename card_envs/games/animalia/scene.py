@@ -324,7 +324,8 @@ def _last_season(s: Any, player: int, remembers: bool) -> Grid:
 def _totals(s: Any) -> list[str]:
     """AN-19: points, and what decides between players who are level."""
     return [
-        f"{points_of(s, q)}, at most {counted(max(s['medals'][q]), 'medal')} of one family"
+        f"{counted(int(points_of(s, q)), 'point')}, "
+        f"{counted(int(max(s['medals'][q])), 'medal')} of the best family"
         for q in range(s["num_players"])
     ]
 

@@ -316,10 +316,12 @@ def _turn(s: Any, observer: int) -> str:
         if mover == observer and s["hand_size"][mover] == s["hand"][mover, JOKER]:
             return "pass; the joker alone cannot lead"
         return "lead with any set"
+    last_set = int(s["last_set"])
+    beat = f"beat {_animals(int(LAY_ANIMAL[last_set]), int(LAY_SIZE[last_set]))}"
     if may_ask(s, mover):
         senior = label_of(int(s["partner"][mover]), observer)
-        return f"beat the last set, ask {senior} for help, or pass"
-    return "beat the last set, or pass"
+        return f"{beat}, ask {senior} for help, or pass"
+    return f"{beat}, or pass"
 
 
 def _answer(s: Any, observer: int) -> str:

@@ -234,33 +234,33 @@ def rest(table):
 
 
 @pytest.mark.parametrize(
-    ("last", "cards", "note"),
+    ("last", "cards", "played", "note"),
     [
-        ("OOOOOJ", "5 orcas, 1 joker", "counts as 6 orcas; nothing beats it"),
-        ("EQJ", "1 elephant, 1 mosquito, 1 joker",
+        ("OOOOOJ", "5 orcas, 1 joker", "6 orcas", "counts as 6 orcas; nothing beats it"),
+        ("EQJ", "1 elephant, 1 mosquito, 1 joker", "3 elephants",
          "counts as 3 elephants; beaten by 4 elephants or 3 mice"),
-        ("QJ", "1 mosquito, 1 joker",
+        ("QJ", "1 mosquito, 1 joker", "2 mosquitoes",
          "counts as 2 mosquitoes; beaten by 2 hedgehogs, 2 fish, 2 mice or 3 mosquitoes"),
-        ("HH", "2 hedgehogs", "beaten by 2 foxes or 3 hedgehogs"),
+        ("HH", "2 hedgehogs", "2 hedgehogs", "beaten by 2 foxes or 3 hedgehogs"),
     ],
 )  # fmt: skip
-def test_the_last_set_is_told_with_what_beats_it(last, cards, note):
+def test_the_last_set_is_told_with_what_beats_it(last, cards, played, note):
     table = Table.lay_out("CF", "CM", "CI", "CL", last=last, owner=3, passed=(0,), player=1)
     for player, whose in ((1, "of player 3"), (3, "yours")):
         (zone,) = scene_of(table, player).zones
         assert (zone.name, cards_in(zone), zone.note) == ("last set", last, f"{whose}; {note}")
         text = " ".join(told(table, player).split())
         assert f" Last set: {cards} ({whose}; {note}). " in text
-    assert scene_of(table, 1).prompt == "Your turn: beat the last set, or pass."
-    assert scene_of(table, 3).prompt == "Player 1 is to beat the last set, or pass."
+    assert scene_of(table, 1).prompt == f"Your turn: beat {played}, or pass."
+    assert scene_of(table, 3).prompt == f"Player 1 is to beat {played}, or pass."
 
 
 def test_what_a_senior_can_do_is_told():
     """They cannot ask; nor can a junior whose senior is out."""
     table = Table.lay_out("C", "", "HF", "OOI", last="MM", owner=3, hand_number=2, player=0)
-    assert told(table, 0).endswith("\n\nYour turn: beat the last set, or pass.")
+    assert told(table, 0).endswith("\n\nYour turn: beat 2 mice, or pass.")
     table = Table.lay_out("", "CC", "HF", "OOI", last="MM", owner=1, hand_number=2)
-    assert told(table, 2).endswith("\n\nYour turn: beat the last set, or pass.")
+    assert told(table, 2).endswith("\n\nYour turn: beat 2 mice, or pass.")
 
 
 def test_the_simple_game_and_a_request_are_told():
@@ -268,10 +268,10 @@ def test_the_simple_game_and_a_request_are_told():
     simple = "The simple game: no partners, and lions and hedgehogs do not count."
     assert simple in scene_of(table, 1).notes
     table = laid_out(trick="IP")
-    asking = "Your turn: beat the last set, ask player 0 for help, or pass."
+    asking = "Your turn: beat 2 mice, ask player 0 for help, or pass."
     assert scene_of(table, 2).prompt == asking
     assert scene_of(table, 0).prompt == (
-        "Player 2 is to beat the last set, ask you for help, or pass."
+        "Player 2 is to beat 2 mice, ask you for help, or pass."
     )
     table.play(ask("H"))
     ends = "cards that complete the set, or refuse: pass."
