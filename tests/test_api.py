@@ -404,6 +404,20 @@ def test_a_wrapper_can_end_the_game_of_all(game):
     assert env.agent_selection == selected
 
 
+@few_games
+def test_rewards_that_a_wrapper_has_changed_are_of_one_step(game):
+    """As of one that shapes them, in the dict or by another dict."""
+    env = CardEnv(game.name)
+    for seed in range(2):
+        env.reset(seed=seed)
+        if seed:
+            env.rewards = dict.fromkeys(env.agents, 1.0)
+        else:
+            env.rewards[env.agents[0]] += 0.5
+        env.step(env.legal_actions()[0])
+        assert env.rewards == dict.fromkeys(env.agents, 0.0)
+
+
 def test_checks_hold_where_python_drops_asserts():
     code = f"""
 from card_envs.envs.aec import CardEnv

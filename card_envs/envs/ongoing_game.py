@@ -127,7 +127,6 @@ class OngoingGame(Portable):
         self.skip_agent_selection = None
         self.has_begun = True
         self.has_updated = True
-        self.rewards_are_zero = True
         self.is_over = False
         self._given = None
         self.agent_selection = self.possible_agents[int(self.states["current_player"][0])]
@@ -149,9 +148,8 @@ class OngoingGame(Portable):
         self.actions.append(action)
         self.cumulative_rewards[self.agent_selection] = 0.0
         if result < PAID:
-            if not self.rewards_are_zero:
+            if any(self.rewards.values()):  # the last step's, or what a wrapper has put there
                 self.rewards = dict.fromkeys(self.agents, 0.0)
-                self.rewards_are_zero = True
             self.agent_selection = self.possible_agents[result]
         else:
             paid = self._rewards_view[: self.num_players].tolist()
@@ -165,7 +163,6 @@ class OngoingGame(Portable):
 
     def _pay(self, rewards: dict[str, float]) -> None:
         self.rewards = rewards
-        self.rewards_are_zero = False
         for agent, reward in rewards.items():
             self.cumulative_rewards[agent] += reward
 
