@@ -593,6 +593,30 @@ def test_everything_that_holds_a_game_can_be_copied_and_pickled(game):
     assert_twins_are_alike(batch, action_mask.argmax(axis=1))
 
 
+class CountingEnv(CardEnv):
+    """What a user adds to the environment."""
+
+    def __init__(self, game: str) -> None:
+        super().__init__(game)
+        self.counts = [0]
+
+
+@few_games
+def test_a_deep_copy_shares_nothing_that_changes(game):
+    env = CountingEnv(game.name)
+    env.reset(seed=6)
+    agent = env.agent_selection
+    env.action_space(agent).seed(1)
+    expected = [copy.deepcopy(env).action_space(agent).sample() for _ in range(2)]
+    twin = copy.deepcopy(env)
+    twin.counts[0] += 1
+    assert env.counts == [0]
+    assert [twin.action_space(agent).sample(), env.action_space(agent).sample()] == expected
+    first, second = copy.deepcopy([env, env])
+    assert first is second
+    assert first.states.tobytes() == env.states.tobytes()
+
+
 def assert_twins_are_alike(env: Any, actions: Any) -> None:
     copied, pickled = copy.deepcopy(env), pickle.loads(pickle.dumps(env))
     expected = comparable(copied.step(actions))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from typing import TYPE_CHECKING, Any
 
 import gymnasium
@@ -159,13 +160,9 @@ class CardEnv(OneThread, AECEnv[str, Observation, int]):
 
     def _make_spaces(self) -> None:
         """Spaces of each agent's own."""
-        self.observation_spaces = {
-            agent: observation_space(self.game, self._mask_in_info)
-            for agent in self.possible_agents
-        }
-        self.action_spaces: dict[str, spaces.Discrete] = {
-            agent: spaces.Discrete(self._num_actions) for agent in self.possible_agents
-        }
+        agents, in_info, count = self.possible_agents, self._mask_in_info, self._num_actions
+        self.observation_spaces = {a: observation_space(self.game, in_info) for a in agents}
+        self.action_spaces: dict[str, spaces.Discrete] = {a: spaces.Discrete(count) for a in agents}
 
     # The AEC interface
 
@@ -392,9 +389,10 @@ class CardEnv(OneThread, AECEnv[str, Observation, int]):
         self._ongoing.redraw(player, seed)
 
     def clone(self) -> CardEnv:
-        """A copy of the running game, for search: it shares nothing but the spaces.
+        """A fast copy of the running game, for search.
 
-        With ``render_mode="human"`` it shows its table only when :meth:`render` is called.
+        It shares the spaces and what a subclass adds, which ``copy.deepcopy`` copies too. With
+        ``render_mode="human"`` it shows its table only when :meth:`render` is called.
         """
         twin = object.__new__(type(self))
         twin.__dict__.update(self.__dict__)
@@ -408,7 +406,10 @@ class CardEnv(OneThread, AECEnv[str, Observation, int]):
         return self.clone()
 
     def __deepcopy__(self, memo: dict[int, Any]) -> CardEnv:
-        return self.clone()
+        twin = memo[id(self)] = self.clone()
+        for name in twin.__dict__.keys() - {"_ongoing", "_renderer"}:  # which are its own
+            twin.__dict__[name] = copy.deepcopy(twin.__dict__[name], memo)
+        return twin
 
     def save(self) -> bytes:
         """The game's history for :meth:`load`: one line of UTF-8 JSON, the same as a replay file.
