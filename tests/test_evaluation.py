@@ -19,8 +19,10 @@ from tiny_runs import SCRIPTED, SMALL, policy_file
 
 import card_envs.evaluation.display as display
 from card_envs.agents import FunctionAgent, RandomAgent, choose, make_agent, shipped_policies
+from card_envs.agents.table import Table
 from card_envs.commands import arguments, running
 from card_envs.commands.evaluation import add_evaluate, add_tournament
+from card_envs.datasets import Recording
 from card_envs.envs.aec import CardEnv
 from card_envs.evaluation import (
     deal_seeds,
@@ -631,6 +633,22 @@ def test_wrong_tournaments_name_the_mistake(capsys):
         words = ["--agents", *agents, "--players", str(SMALL.min_players)]
         assert tournament_module.main([SMALL.id, *words]) == 2
         assert message in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("agent", ["random", Path("policy.onnx"), lambda *seen: None])
+@pytest.mark.parametrize(
+    "play",
+    [
+        lambda agents: evaluate(SMALL, agents, 2),
+        lambda agents: run_tournament(SMALL, agents, SMALL.min_players, 2),
+        lambda agents: Recording(SMALL, agents, 2),
+        lambda agents: Table(SMALL.name, agents),
+    ],
+    ids=["evaluate", "tournament", "recording", "table"],
+)
+def test_one_agent_in_place_of_a_list_is_refused(play, agent):
+    with pytest.raises(TypeError, match=r"agents must be a list.*, got "):
+        play(agent)
 
 
 def test_the_commands_can_be_added_to_a_program(capsys):

@@ -69,10 +69,12 @@ class Table(BaseTable):
                 agent.close()
 
 
-def check_are_listed(agents: Any) -> None:
-    """Raise a TypeError for one name or path in place of a list: a text is a sequence, too."""
-    if isinstance(agents, (str, os.PathLike)):
-        raise TypeError(f"agents must be a list, with an agent for each seat, got {agents!r}")
+def check_are_listed(
+    agents: Any, must: str = "agents must be a list, with an agent for each seat"
+) -> None:
+    """Raise a TypeError for one agent in place of a list: a name is a sequence, too."""
+    if isinstance(agents, (str, os.PathLike)) or not isinstance(agents, Iterable):
+        raise TypeError(f"{must}, got {agents!r}")
 
 
 def _seated(agents: Sequence[AgentLike | None], game: Game, seed: int) -> list[Agent | None]:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from card_envs.agents import AgentLike, ProgramAgent
 from card_envs.agents.programs import ProgramReport
+from card_envs.agents.table import check_are_listed
 from card_envs.contract.game import Game, View
 from card_envs.engine.arena import Arena
 from card_envs.engine.history import Replay
@@ -178,8 +179,8 @@ class Recording:
     Raises:
         ValueError: An agent, a number or an option is wrong; or, while playing, an agent's action
             is illegal.
-        TypeError: There is no such option, something given as an agent is not one, or the seed is
-            not a whole number.
+        TypeError: There is no such option, ``agents`` is no list, something in it is no agent, or
+            the seed is not a whole number.
     """
 
     def __init__(
@@ -191,6 +192,7 @@ class Recording:
         options: Mapping[str, Any] | None = None,
     ) -> None:
         self.game = as_game(game)
+        check_are_listed(agents)
         self.num_players = self.game.check_num_players(len(agents))
         self.options = self.game.check_options(options or {})
         self.games = check_whole_number("games", games, 1)

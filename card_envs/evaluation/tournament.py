@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 
 from card_envs.agents import AgentLike
 from card_envs.agents.programs import ProgramReport, merged
+from card_envs.agents.table import check_are_listed
 from card_envs.contract.game import Game
 from card_envs.evaluation.deals import (
     MatchResults,
@@ -255,6 +256,7 @@ def run_tournament(
         import_extra(module, "evaluation")
     game = as_game(game)
     players = game.check_num_players(players)
+    check_are_listed(agents, "agents must be a list")
     names = [agent_name(agent) for agent in agents]
     check_entrants(names)
     checked = check_evaluation_options(game, options or {})

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from card_envs import agents
 from card_envs.agents import AgentLike, FunctionAgent
+from card_envs.agents.table import check_are_listed
 from card_envs.contract.game import View
 from card_envs.evaluation import deal_seeds, evaluate
 from card_envs.evaluation.deals import check_evaluation_options
@@ -50,8 +51,13 @@ def as_agent(
 
     Raises:
         ValueError: ``memory`` or ``features`` is not allowed, or not what its environment shows.
-        TypeError: The model cannot choose among discrete actions, or remembers its games.
+        TypeError: It is no model; or it cannot choose among discrete actions, or remembers its
+            games.
     """
+    if not hasattr(model, "policy"):
+        raise TypeError(
+            f"a model is needed, such as MaskablePPO.load(path) or PPO.load(path), got {model!r}"
+        )
     policy: Any = model.policy
     if hasattr(policy, "lstm_actor"):
         raise TypeError(
@@ -154,6 +160,7 @@ class DealsEvalCallback(EventCallback):
         super().__init__(callback_after_eval)
         # A mistake must not come up after the first steps of training.
         card_game = load_game(game)
+        check_are_listed(opponents, "opponents must be a list, with an agent for each other seat")
         card_game.check_num_players(1 + len(opponents))
         for opponent in opponents:
             made = agents.as_agent(opponent, card_game)

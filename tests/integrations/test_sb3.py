@@ -287,6 +287,12 @@ def test_models_play_whole_games_without_an_illegal_action(algorithm):
     assert (second != best).all()
 
 
+@pytest.mark.parametrize("model", ["model.zip", MaskablePPO])
+def test_what_is_no_model_is_no_agent(model):
+    with pytest.raises(TypeError, match=r"a model is needed, such as MaskablePPO\.load"):
+        as_agent(model)
+
+
 @pytest.mark.parametrize("num_envs", [1, 8])
 def test_a_models_view_is_its_agents(num_envs, tmp_path):
     """That of its environment; one that has none is assumed to have seen all, with a warning."""
@@ -446,6 +452,7 @@ def test_callbacks_of_the_callback_can_end_the_training(tmp_path, when):
         ),
         ("chess", ["random"], {}, "there is no game 'chess'"),
         (GAME.id, ["nobody"], {}, "there is no agent 'nobody'"),
+        (GAME.id, "random", {}, "opponents must be a list, with an agent for each other seat"),
         (GAME.id, ["random"] * 99, {}, f"is for {GAME.min_players} to {GAME.max_players} players"),
         (GAME.id, ["random"], {"deals": 1}, "deals must be at least 2"),
         (GAME.id, ["random"], {"options": {"reward": "rank"}}, "option reward"),
@@ -453,7 +460,7 @@ def test_callbacks_of_the_callback_can_end_the_training(tmp_path, when):
     ],
 )
 def test_the_callbacks_arguments_are_checked_before_training(game, opponents, arguments, message):
-    with pytest.raises(ValueError, match=message):
+    with pytest.raises((ValueError, TypeError), match=message):
         DealsEvalCallback(game, opponents, **arguments)
 
 
