@@ -175,6 +175,7 @@ def test_files_of_the_same_name_are_different_modules(code, tmp_path):
         ("own_code.py:makes_none", "got NoneType"),
         ("own_code.py:fails", "calling fails(game, seed=0) failed: KeyError: 'weights'"),
         ("own_code.py:needs_more", "calling needs_more(game, seed=0) failed: TypeError: "),
+        ("own_code.py", "say what plays in this file, as own_code.py:THING"),
         ("none.py:x", "there is no file none.py"),
         ("no_such.module:x", "importing no_such.module failed: ModuleNotFoundError: "),
         ("broken.py:x", "importing broken.py failed: SyntaxError: "),

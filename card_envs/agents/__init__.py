@@ -104,6 +104,8 @@ def make_agent(name: str | os.PathLike[str], game: Game | str, seed: int = 0) ->
         return ProgramAgent(name, game, seed)
     if is_imported(name):
         return imported_agent(name, game, seed)
+    if name.endswith(".py"):
+        raise ValueError(f"{name!r}: say what plays in this file, as {name}:THING")
     path = policy_path(name, game)
     if name.endswith(_MAY_HOLD_CODE):
         raise ValueError(
