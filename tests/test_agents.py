@@ -314,6 +314,9 @@ def test_networks_check_shapes(game):
     ):
         with pytest.raises(ValueError, match=r"observations \(M, "):
             network.act(observation, mask)
+    for asked in (network.logits, lambda units: network.act(units, masks)):
+        with pytest.raises(ValueError, match="uint8 are whole units: .* divided by"):
+            asked(rows.astype(np.uint8))
     (weight, bias), last = network.layers
     for layers, message in (
         ([(weight, bias), (np.zeros((outputs, 3), np.float32), last[1])], "the last gives 16"),

@@ -74,7 +74,12 @@ class Network:
         return Network([*hidden, (weight * factor, bias * factor)], self.activation)
 
     def logits(self, observation: NDArray[np.float32]) -> NDArray[np.float32]:
-        """Unmasked logits (M, A) for observations (M, D)."""
+        """Unmasked logits (M, A) for observations (M, D).
+
+        Raises:
+            ValueError: The observations are whole units, which ``game.fields.scale`` divides.
+        """
+        _check_are_scaled(observation)
         x = observation
         for weight, bias in self._transposed[:-1]:
             x = x @ weight
@@ -108,8 +113,9 @@ class Network:
             steps: whole numbers (M,), the decisions that each game has taken; None: 0.
 
         Raises:
-            ValueError: The shapes are not those of the network.
+            ValueError: The shapes are not those of the network; or as for :meth:`logits`.
         """
+        _check_are_scaled(observation)
         inputs, outputs = self.sizes
         count = len(observation)
         if observation.shape != (count, inputs) or action_mask.shape != (count, outputs):
@@ -129,6 +135,14 @@ class Network:
         scratch = make_scratch(layout[None])  # not kept: threads may share the network
         return act_on_observations(
             weights, layout, observation, action_mask, steps, streams, scratch
+        )
+
+
+def _check_are_scaled(observation: NDArray[Any]) -> None:
+    if observation.dtype.kind != "f":
+        raise ValueError(
+            f"observations of {observation.dtype} are whole units: a network takes them as float32, "
+            "divided by game.fields.scale"
         )
 
 
