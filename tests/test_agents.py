@@ -315,7 +315,7 @@ def test_networks_check_shapes(game):
         with pytest.raises(ValueError, match=r"observations \(M, "):
             network.act(observation, mask)
     for asked in (network.logits, lambda units: network.act(units, masks)):
-        with pytest.raises(ValueError, match="uint8 are whole units: .* divided by"):
+        with pytest.raises(ValueError, match="uint8 are whole units"):
             asked(rows.astype(np.uint8))
     (weight, bias), last = network.layers
     for layers, message in (

@@ -16,10 +16,12 @@ ROOT = Path(__file__).parents[2]
 
 #: The tables of a result, by its kind: the module of ``benchmarks`` or ``training`` that wrote it;
 #: ``policies``: the model cards that ``training.ship`` has written; ``recipe``: studies that begin
-#: with random weights; ``table_sizes``: those that train at some table sizes only.
+#: with random weights, ``best_recipes`` the longer ones of the best settings; ``table_sizes``:
+#: those that train at some table sizes only.
 TABLES: dict[str, Callable[[dict[str, Any]], str]] = {
     "algorithms": learning.algorithms,
     "all_agents": strength.all_agents,
+    "best_recipes": learning.study,
     "best_response": strength.best_response,
     "coverage": intervals.coverage,
     "decision": speed.decision,

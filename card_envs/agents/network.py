@@ -141,7 +141,7 @@ class Network:
 def _check_are_scaled(observation: NDArray[Any]) -> None:
     if observation.dtype.kind != "f":
         raise ValueError(
-            f"observations of {observation.dtype} are whole units: a network takes them as float32, "
+            f"observations of {observation.dtype} are whole units: a network takes float32, these "
             "divided by game.fields.scale"
         )
 
