@@ -61,13 +61,13 @@ def with_round(text: str, game: Game) -> str:
 
 
 def _moves(told: list[tuple[Scene, str]], asked: set[str]) -> str:
-    """A line for each turn. What a player is asked is told once (``asked``: what has been); players
-    who do the same one after the other share a line."""
+    """A line for each turn. What a player is asked is told once (``asked``: what has been, without
+    players and counts of cards); players who do the same one after the other share a line."""
     turns: list[tuple[list[int], list[str], list[str]]] = []
     for player, decisions in groupby(told, key=lambda decision: decision[0].observer):
         lines, names, is_new = [], [], False
         for scene, name in decisions:
-            question = re.sub(r"player \d+", "", scene.prompt.partition(". ")[0])
+            question = re.sub(r"player \d+|(?<!the )\d+ [a-z ]+", "", scene.prompt.partition(". ")[0])
             is_new |= question not in asked
             lines.append(f"`{name}`" if question in asked else f"*{scene.prompt}* `{name}`")
             names.append(name)

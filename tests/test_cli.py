@@ -571,7 +571,7 @@ def test_replay_shows_every_table_and_action(game, capsys, tmp_path):
         player = env.possible_agents.index(env.agent_selection)
         for text in (
             describe(env.game, env.states, 0, player),
-            f"Decision {number}, player_{player}: {env.action_name(action)}.",
+            f"Decision {number}, player_{player}: {env.game.action_name_at(env.states, 0, action)}.",
         ):
             assert text in out[position:]
             position = out.index(text, position) + len(text)
