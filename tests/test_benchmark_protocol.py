@@ -456,6 +456,7 @@ ENTRIES = [
 ]
 
 
+@pytest.mark.slow  # its pool searches, which is compiled for each game
 @pytest.mark.parametrize("path", ENTRIES)
 def test_a_table_of_each_entry_is_played_again(path):
     """One of its tables for each game: all of them take minutes, ``python -m

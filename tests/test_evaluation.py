@@ -554,6 +554,7 @@ def test_deviation_ratings_of_agents_that_play_alike():
     assert third.low < third.mean < third.high < 0.0
 
 
+@pytest.mark.slow
 def test_ten_copies_move_elo_and_no_deviation_rating():
     """In a game of rock, paper and scissors, played by the standings of one deal after another."""
 

@@ -633,6 +633,7 @@ def test_other_rows_lead_the_same_way(rows, angle, hidden):
         assert torch.equal(own, expected) == (rows == "sparse")
 
 
+@pytest.mark.slow
 def test_the_fastest_rows_are_measured_once(tmp_path, monkeypatch):
     run = tiny_run(SCRIPTED, tmp_path / "run", "rows=fastest", "decisions=600")
     train.train(run, quiet=True)

@@ -127,6 +127,7 @@ def test_finished_tables_are_not_played_again(played, measured_with, monkeypatch
     files[5].unlink()
 
 
+@pytest.mark.slow
 def test_any_number_of_jobs_gives_the_same_bytes(played, measured_with, tmp_path):
     status, path = measured_with(tmp_path, "--jobs", "2")
     assert status == 0

@@ -77,6 +77,7 @@ def test_it_plays_on_where_it_arrives(game, name):
         assert handed == shared == before
 
 
+@pytest.mark.slow
 def test_joblib_takes_it_to_other_processes():
     """Arrays are read-only mappings of files there."""
     names = names_of(GAME)
