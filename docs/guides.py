@@ -33,6 +33,9 @@ PLACE = re.compile(r"^<!-- (?:moves (\d+)-(\d+)|result (\d+)) -->$", re.MULTILIN
 #: Where the site shows a picture: the table before a move, or all cards.
 PICTURE = re.compile(r"^<!-- (?:table (\d+)|cards) -->$", re.MULTILINE)
 
+# What the same question names each time: players, and counts of cards.
+_NAMED = re.compile(r"player \d+|(?<!the )\d+ [a-z ]+")
+
 _CARDS_IN_A_ROW = {"animalia": 7}
 
 
@@ -67,7 +70,7 @@ def _moves(told: list[tuple[Scene, str]], asked: set[str]) -> str:
     for player, decisions in groupby(told, key=lambda decision: decision[0].observer):
         lines, names, is_new = [], [], False
         for scene, name in decisions:
-            question = re.sub(r"player \d+|(?<!the )\d+ [a-z ]+", "", scene.prompt.partition(". ")[0])
+            question = _NAMED.sub("", scene.prompt.partition(". ")[0])
             is_new |= question not in asked
             lines.append(f"`{name}`" if question in asked else f"*{scene.prompt}* `{name}`")
             names.append(name)

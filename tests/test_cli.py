@@ -569,9 +569,10 @@ def test_replay_shows_every_table_and_action(game, capsys, tmp_path):
     position = 0
     for number, (env, action) in enumerate(replayed(Replay.load(replay_file)), 1):
         player = env.possible_agents.index(env.agent_selection)
+        name = env.game.action_name_at(env.states, 0, action)
         for text in (
             describe(env.game, env.states, 0, player),
-            f"Decision {number}, player_{player}: {env.game.action_name_at(env.states, 0, action)}.",
+            f"Decision {number}, player_{player}: {name}.",
         ):
             assert text in out[position:]
             position = out.index(text, position) + len(text)
