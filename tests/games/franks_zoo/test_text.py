@@ -270,7 +270,7 @@ def test_the_simple_game_and_a_request_are_told():
     table = laid_out(trick="IP")
     asking = "Your turn: beat 2 mice, ask player 0 for help, or pass."
     assert scene_of(table, 2).prompt == asking
-    assert scene_of(table, 0).prompt == ("Player 2 is to beat 2 mice, ask you for help, or pass.")
+    assert scene_of(table, 0).prompt == "Player 2 is to beat 2 mice, ask you for help, or pass."
     table.play(ask("H"))
     ends = "cards that complete the set, or refuse: pass."
     assert scene_of(table, 0).prompt == f"Your turn: help player 2 with {ends}"
