@@ -109,6 +109,23 @@ def test_a_card_is_explained_on_hover_and_touch(visit, serve):
     phone.locator(tip).wait_for()
 
 
+def test_a_tip_stays_where_a_table_is_drawn_anew_and_goes_where_it_is_scrolled(visit, serve):
+    tip = "#tip:visible"
+    phone = visit(serve(), "phone")
+    begin(phone, GAME)
+    settle(phone)
+    place = phone.locator(".seat:not(.own) .place").first
+    drawn = place.element_handle()
+    place.tap()
+    phone.locator(tip).wait_for()
+    phone.keyboard.press("c")  # the coach, which is further down
+    phone.wait_for_function("drawn => !drawn.isConnected", arg=drawn)
+    phone.evaluate("() => dispatchEvent(new Event('scroll'))")
+    assert phone.locator(tip).count()
+    phone.evaluate("() => scrollBy(0, scrollY ? -20 : 20)")
+    phone.locator(tip).wait_for(state="hidden")
+
+
 @pytest.mark.parametrize("size", ["desktop", "phone"])
 def test_the_end_of_a_round_pauses_and_shows_the_results(visit, serve, screenshot, size):
     page = visit(serve(), size, settings={"pause": True})

@@ -37,8 +37,13 @@ export function letExplain(root, explain) {
     target.setAttribute("aria-describedby", "tip");
     [shown, top, isTouched] = [target, box.y, byFinger];
   };
-  // A scroll that was over when the words came is told late.
-  const onscroll = () => { if (!shown || shown.getBoundingClientRect().y !== top) hide(); };
+  const onscroll = () => {
+    // What was explained may have been drawn anew, and a scroll that was over by then is told late.
+    const isThere = (element) => element.getBoundingClientRect().y === top;
+    const isSame = (element) => element.dataset.tip === shown.dataset.tip && isThere(element);
+    if (shown && !shown.isConnected) shown = [...root.querySelectorAll("[data-tip]")].find(isSame);
+    if (!shown || !isThere(shown)) hide();
+  };
   const tipped = (event) => event.target.closest?.("[data-tip]");
   root.addEventListener("pointerover", (event) => {
     if (event.pointerType === "touch" || isTouched || tipped(event) === shown) return;
