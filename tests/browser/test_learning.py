@@ -105,6 +105,7 @@ def test_a_card_is_explained_on_hover_and_touch(visit, serve):
     phone = visit(serve(), "phone")
     begin(phone, GAME)
     settle(phone)
+    phone.wait_for_load_state("networkidle")  # the guide draws the table once more
     phone.locator(".seat:not(.own) .place").first.tap()
     phone.locator(tip).wait_for()
 
