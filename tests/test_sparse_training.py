@@ -7,7 +7,8 @@ from tiny_runs import SCRIPTED, SMALL
 from torch import nn
 from torch.distributions import Categorical, kl_divergence
 
-from training.networks.layers import InputLayer, Linear
+from training.networks import layers
+from training.networks.layers import InputLayer, Linear, OutputLayer
 from training.networks.legal_actions import draw_actions, evaluate_actions
 from training.networks.sparse import SparseRows, SparseRowsBuffer, as_dense
 
@@ -36,6 +37,7 @@ def test_sparse_rows_hold_the_matrix(dense):
     assert len(rows) == len(dense)
     assert (rows.to_dense().numpy() == dense).all()
     assert (as_dense(rows) == as_dense(torch.from_numpy(dense))).all()
+    assert (rows.to_dense(torch.bfloat16) == torch.from_numpy(dense).bfloat16()).all()
     assert (rows.transposed.to_dense().numpy() == dense.T).all()
     order = np.random.default_rng(1).permutation(len(dense))[: len(dense) // 2 + 1]
     assert (rows.take(order).to_dense().numpy() == dense[order]).all()
@@ -46,6 +48,15 @@ def test_sparse_rows_hold_the_matrix(dense):
         assert (columns.transposed.to_dense().numpy() == dense[:, start:end].T).all()
     inner = rows.between(first, stop).between(0, stop - first)
     assert (inner.to_dense().numpy() == dense[:, first:stop]).all()
+
+
+def test_bfloat16_rows_are_rounded_as_torch_rounds():
+    halfway = (np.arange(1, 64, dtype=np.uint32) << 23 | 0x8000).view(np.float32)  # to even: down
+    around = [np.nextafter(halfway, 0), halfway, np.nextafter(halfway, np.inf), 3 * halfway]
+    dense = np.concatenate([*around, [np.finfo(np.float32).max]]).astype(np.float32)
+    dense = np.stack([dense, -dense])
+    expected = torch.from_numpy(dense).bfloat16()
+    assert (SparseRows.of(dense).to_dense(torch.bfloat16) == expected).all()
 
 
 def test_a_buffer_grows_and_is_used_again():
@@ -85,20 +96,49 @@ def test_input_layer_is_a_linear_layer(dense, outputs):
             assert torch.allclose(parameter.grad.double(), gradient, atol=1e-5), name
 
 
+@pytest.mark.parametrize("has_faster_onednn", [True, False])
+@pytest.mark.parametrize("outputs", [1, 17])
 @pytest.mark.parametrize("size", [1, 2, 50])
-def test_linear_layer_by_onednn_is_torchs(size):
+def test_linear_layer_is_torchs(size, outputs, has_faster_onednn, monkeypatch):
+    monkeypatch.setattr(layers, "_has_faster_onednn", lambda: has_faster_onednn)
     torch.manual_seed(0)
-    layer = Linear(31, 17)
-    reference = nn.Linear(31, 17)
+    layer = Linear(31, outputs)
+    reference = nn.Linear(31, outputs)
     reference.load_state_dict(layer.state_dict())
     results = []
     for x in (layer, reference):
         inputs = torch.linspace(-1, 1, size * 31).reshape(size, 31).requires_grad_()
-        outputs = x(inputs)
-        (outputs**2).sum().backward()
-        results.append((outputs, inputs.grad, x.weight.grad, x.bias.grad))
+        outcome = x(inputs)
+        (outcome**2).sum().backward()
+        results.append((outcome, inputs.grad, x.weight.grad, x.bias.grad))
     for own, expected in zip(*results, strict=True):
         assert torch.allclose(own, expected, atol=1e-4)
+
+
+@pytest.mark.parametrize("outputs", [1, 17])
+def test_what_the_last_layer_gives_is_not_rounded(outputs):
+    """Of bfloat16 activations: its factors may be, which is all that changes."""
+    torch.manual_seed(0)
+    layer, reference = OutputLayer(31, outputs), nn.Linear(31, outputs)
+    reference.load_state_dict(layer.state_dict())
+    slopes = torch.randn(50, outputs)
+    inputs = torch.randn(50, 31).bfloat16().requires_grad_()
+    exact = inputs.detach().float().requires_grad_()
+    found, expected = layer(inputs), reference(exact)
+    found.backward(slopes)
+    expected.backward(slopes)
+    assert found.dtype == torch.float32 and inputs.grad.dtype == torch.bfloat16
+    assert (found != found.bfloat16()).any()
+    # Factors are rounded by at most one part in 256.
+    most = exact.detach().abs() @ layer.weight.abs().t() / 128
+    assert ((found - expected).abs() <= most).all()
+    for name, parameter in layer.named_parameters():
+        of_factors = slopes.abs().t() @ exact.detach().abs() / 128
+        error = (parameter.grad - reference.get_parameter(name).grad).abs()
+        assert (error <= (of_factors if name == "weight" else 1e-5)).all(), name
+    error = (inputs.grad.float() - exact.grad).abs()
+    assert (error <= slopes.abs() @ layer.weight.abs() / 64).all()
+    assert torch.get_float32_matmul_precision() == "highest"
 
 
 def random_masks(size, actions, share, seed=0):

@@ -44,6 +44,16 @@ def expand(begins, ends, columns, first, values, out):
 
 
 @jit
+def expand_rounded(begins, ends, columns, first, bits, out):
+    """The same with values that are the bits of float32, rounded to those of bfloat16."""
+    for i in range(len(begins)):
+        for place in range(begins[i], ends[i]):
+            value = np.int64(bits[place])
+            # To the nearest one, and from halfway to the even one.
+            out[i, columns[place] - first] = (value + 0x7FFF + ((value >> 16) & 1)) >> 16
+
+
+@jit
 def find_column(begins, ends, columns, column, out):
     """The place in each row of its first column that is not below ``column``."""
     for i in range(len(begins)):

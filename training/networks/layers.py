@@ -6,8 +6,10 @@ is learned, and what the last layer gives, stays float32.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from functools import partial
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from functools import cache, partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -21,28 +23,67 @@ _ACTIVATIONS: dict[str, Any] = {"relu": partial(nn.ReLU, inplace=True), "tanh": 
 
 
 class Linear(nn.Linear):
-    """A linear layer, by oneDNN on a CPU.
+    """A linear layer, by the faster of torch's libraries on a CPU.
 
-    By default torch multiplies float32 matrices with MKL, which on other than Intel's processors
-    does not use their widest instructions: that takes twice as long.
+    By default torch multiplies float32 matrices with MKL. On Intel's processors that is faster than
+    oneDNN; on others it does not use their widest instructions, and takes twice as long.
     """
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         """Of the activations' dtype, (M, outputs), for activations (M, inputs)."""
         if x.dtype != self.weight.dtype:
             return nn.functional.linear(x, self.weight.to(x.dtype), self.bias.to(x.dtype))
-        if x.device.type == "cpu" and torch.backends.mkldnn.is_available():
+        if x.device.type == "cpu" and self.out_features > 1 and _has_faster_onednn():
             dense: torch.Tensor = nn.functional.linear(x.to_mkldnn(), self.weight, self.bias)
             return dense.to_dense()
         return super().forward(x)
 
 
 class OutputLayer(Linear):
-    """A linear layer that computes in float32, whatever it is given."""
+    """A linear layer that gives float32, whatever it is given."""
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         """float32 (M, outputs) for activations (M, inputs)."""
+        if x.dtype == torch.bfloat16 and x.device.type == "cpu" and self.out_features > 1:
+            product: torch.Tensor = _RoundedProduct.apply(x, self.weight, self.bias)  # type: ignore[no-untyped-call]
+            return product
         return super().forward(x.float())
+
+
+class _RoundedProduct(torch.autograd.Function):
+    """A linear layer of bfloat16 activations on a CPU: factors are rounded, sums are float32."""
+
+    @staticmethod
+    def forward(
+        ctx: Any, x: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor
+    ) -> torch.Tensor:
+        ctx.save_for_backward(x, weight)
+        with _rounded():
+            return nn.functional.linear(x.float(), weight, bias)
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: torch.Tensor) -> Any:
+        (gradient,), (x, weight) = gradients, ctx.saved_tensors
+        with _rounded():
+            return (gradient @ weight).to(x.dtype), gradient.t() @ x.float(), gradient.sum(dim=0)
+
+
+@contextmanager
+def _rounded() -> Iterator[None]:
+    """Let a CPU round the factors of float32 matrices to bfloat16."""
+    before = torch.get_float32_matmul_precision()
+    torch.set_float32_matmul_precision("medium")
+    try:
+        yield
+    finally:
+        torch.set_float32_matmul_precision(before)
+
+
+@cache
+def _has_faster_onednn() -> bool:
+    about = Path("/proc/cpuinfo")
+    is_intel = about.is_file() and "GenuineIntel" in about.read_text()
+    return torch.backends.mkldnn.is_available() and not is_intel
 
 
 class InputLayer(Linear):

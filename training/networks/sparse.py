@@ -85,10 +85,14 @@ class SparseRows:
         kernels.multiply(*self._arguments, matrix, bias, out.numpy())
         return out
 
-    def to_dense(self) -> torch.Tensor:
-        """The matrix: float32 (M, size)."""
-        out = torch.zeros(len(self), self.size)
-        kernels.expand(*self._arguments, out.numpy())
+    def to_dense(self, dtype: torch.dtype = torch.float32) -> torch.Tensor:
+        """The matrix: float32 or bfloat16 (M, size)."""
+        out = torch.zeros(len(self), self.size, dtype=dtype)
+        if dtype == torch.bfloat16:
+            bits = self.values.view(np.uint32)
+            kernels.expand_rounded(*self._arguments[:-1], bits, out.view(torch.uint16).numpy())
+        else:
+            kernels.expand(*self._arguments, out.numpy())
         return out
 
     @property
@@ -105,7 +109,7 @@ def rows_on(device: torch.device, rows: Rows, dtype: torch.dtype | None = None) 
     Those of games that are played there are dense, and there already."""
     if not isinstance(rows, SparseRows) or (dtype is None and device.type == "cpu"):
         return rows
-    return rows.to_dense().to(device, dtype or torch.float32)
+    return rows.to_dense(dtype or torch.float32).to(device)
 
 
 def columns_of(rows: Rows, first: int, stop: int) -> Rows:
