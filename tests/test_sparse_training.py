@@ -127,7 +127,8 @@ def test_what_the_last_layer_gives_is_not_rounded(outputs):
     found, expected = layer(inputs), reference(exact)
     found.backward(slopes)
     expected.backward(slopes)
-    assert found.dtype == torch.float32 and inputs.grad.dtype == torch.bfloat16
+    assert found.dtype == torch.float32
+    assert inputs.grad.dtype == torch.bfloat16
     assert (found != found.bfloat16()).any()
     # Factors are rounded by at most one part in 256.
     most = exact.detach().abs() @ layer.weight.abs().t() / 128
