@@ -14,7 +14,7 @@ class Face:
         symbol: An emoji of the font in ``fonts/``, or a few letters.
         colour: The card's colour as ``"#rrggbb"``, dark enough for white text.
         label: What is written on the card; None: the card's name.
-        badge: A second symbol, in the corner; empty: none.
+        badge: A second symbol, or a few letters, in the corner; empty: none.
     """
 
     symbol: str

@@ -66,8 +66,8 @@ def _front(
     parts: list[tuple[float, float, Part]] = []
     x, y, share = width / 2, room / 2, 0.62
     if face.badge and lettering.parts:
-        x, y, share = width * 0.4, room * 0.56, 0.5
-        parts.append(_centred(face.badge, colour, width * 0.77, room * 0.24, width * 0.3))
+        x, y, share = width * 0.37, room * 0.58, 0.48
+        parts.append(_centred(face.badge, colour, width * 0.78, room * 0.45, width * 0.3))
     elif face.badge:
         y, share = height * 0.31, 0.56
         parts.append(_centred(face.badge, colour, width / 2, height * 0.76, width * 0.46))

@@ -1,7 +1,7 @@
 """What the cards of Swim for Your Life look like in pictures."""
 
 from card_envs.contract import Face, Style
-from card_envs.games.swim_for_your_life.cards import ANIMAL_NAMES
+from card_envs.games.swim_for_your_life.cards import ANIMAL_NAMES, VALUES
 
 _SYMBOLS = "🦒🐻🦡🐐🐑🐶🐇🐷🐱🐭"
 _COLOURS = (
@@ -20,7 +20,9 @@ _COLOURS = (
 STYLE = Style(
     table="#1f5f7a",
     faces={
-        name: Face(symbol, colour)
-        for name, symbol, colour in zip(ANIMAL_NAMES, _SYMBOLS, _COLOURS, strict=True)
+        name: Face(symbol, colour, badge=str(value))
+        for name, symbol, colour, value in zip(
+            ANIMAL_NAMES, _SYMBOLS, _COLOURS, VALUES, strict=True
+        )
     },
 )
