@@ -36,7 +36,8 @@ _GUIDES = "images/games"
 #: Files of the repository that a page of the site includes as a whole.
 _PAGES = {"CHANGELOG.md": "changelog.md"}
 _RULES = re.compile(r"card_envs/games/(\w+)/(?:RULES|GUIDE)\.md")
-_LINK = re.compile(r"(!?)(\[[^\]]*\]\()(\.\.?/[^)\s#]+)(#[^)\s]*)?\)")
+#: A relative one: of a target that is not an address or an anchor.
+_LINK = re.compile(r"(!?)(\[[^\]]*\]\()(?!\w+:)([^)\s#]+)(#[^)\s]*)?\)")
 
 
 def on_files(files: Any, *, config: Any, **_: Any) -> Any:

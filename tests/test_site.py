@@ -12,6 +12,7 @@ import sys
 import tomllib
 from itertools import pairwise
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from helpers import EACH_GAME, kit_of
@@ -156,6 +157,25 @@ def test_a_page_shows_the_tables_of_all_results(hooks):
             assert f"\n### {tables.title_of(game)}\n\n{table}\n" in page
     with pytest.raises(ValueError, match="no committed results of 'nothing'"):
         hooks.with_tables("[Shown on the site: nothing](index.md)")
+
+
+def test_links_lead_to_pages_of_the_site_or_to_the_repository(hooks):
+    repository = "https://example.org/cards"
+    config = SimpleNamespace(docs_dir=str(DOCS), repo_url=repository)
+    page = SimpleNamespace(file=SimpleNamespace(src_uri="index.md"))
+    targets = {
+        "tutorials/ppo.py": "tutorials/ppo.md",
+        "./tutorials/ppo.py#more": "tutorials/ppo.md#more",
+        "../CHANGELOG.md": "changelog.md",
+        "../Makefile": f"{repository}/blob/main/Makefile",
+        "../tests": f"{repository}/tree/main/tests",
+        "api/aec.md": "api/aec.md",
+        "#here": "#here",
+        "https://example.org/x": "https://example.org/x",
+    }
+    for target, expected in targets.items():
+        shown = hooks.on_page_markdown(f"[x]({target})", page=page, config=config)
+        assert shown == f"[x]({expected})"
 
 
 def test_every_picture_that_pages_show_of_results_is_drawn(hooks, tmp_path, monkeypatch):
