@@ -145,6 +145,20 @@ def test_one_against_copies_of_another():
         assert (played.standing == expected.standing).all()
 
 
+def test_what_one_cannot_play_against_is_said_at_once():
+    right = {"agent": "random", "others": "random", "sizes": [2], "seeds": deal_seeds(2, 4)}
+    for key, wrong, message in (
+        ("agent", "nobody", "there is no agent 'nobody'"),
+        ("others", "nobody", "there is no agent 'nobody'"),
+        ("sizes", [2, 1], "got num_players=1"),
+        ("sizes", ["2"], "num_players must be a whole number"),
+        ("seeds", [0.5], "seeds must be one or more whole numbers"),
+        ("options", {"reward": "win"}, "option reward"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            play_one_against(SMALL, **{**right, key: wrong})
+
+
 class Counting(RandomAgent):
     """It counts how often it is asked, and for how many games."""
 
@@ -636,20 +650,33 @@ def test_wrong_tournaments_name_the_mistake(capsys):
         assert message in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("agent", ["random", Path("policy.onnx"), lambda *seen: None])
+TABLES = {
+    "evaluate": lambda agents: evaluate(SMALL, agents, 2),
+    "recording": lambda agents: Recording(SMALL, agents, 2),
+    "table": lambda agents: Table(SMALL.name, agents),
+}
+PLAYS = {
+    **TABLES,
+    "tournament": lambda agents: run_tournament(SMALL, agents, SMALL.min_players, 2),
+}
+
+
 @pytest.mark.parametrize(
-    "play",
-    [
-        lambda agents: evaluate(SMALL, agents, 2),
-        lambda agents: run_tournament(SMALL, agents, SMALL.min_players, 2),
-        lambda agents: Recording(SMALL, agents, 2),
-        lambda agents: Table(SMALL.name, agents),
-    ],
-    ids=["evaluate", "tournament", "recording", "table"],
+    "agents",
+    ["random", Path("policy.onnx"), lambda *seen: None, {"random": 1}, iter(["random", "mine"])],
 )
-def test_one_agent_in_place_of_a_list_is_refused(play, agent):
+@pytest.mark.parametrize("play", PLAYS.values(), ids=PLAYS)
+def test_what_is_no_list_of_agents_is_refused(play, agents):
     with pytest.raises(TypeError, match=r"agents must be a list.*, got "):
-        play(agent)
+        play(agents)
+
+
+@pytest.mark.parametrize("play", TABLES.values(), ids=TABLES)
+def test_a_table_needs_an_agent_for_each_player(play):
+    allowed = f"{SMALL.id} is for {SMALL.min_players} to {SMALL.max_players} players"
+    for count, got in ((0, "0 agents"), (1, "1 agent"), (9, "9 agents")):
+        with pytest.raises(ValueError, match=f"{allowed}, with an agent for each, got {got}$"):
+            play(["random"] * count)
 
 
 def test_the_commands_can_be_added_to_a_program(capsys):
@@ -855,11 +882,13 @@ def test_seeds_and_orders_of_deals_are_checked():
             play_deals(SMALL, agents, wrong)
     with pytest.raises(ValueError, match="seeds must be from 0 to "):
         play_deals(SMALL, agents, seeds - 1)
-    for orders in (np.zeros((40, 2), int), np.tile([0, 1], (39, 1)), np.tile([1, 2], (40, 1))):
+    right = np.tile([0, 1], (40, 1))
+    for orders in (0 * right, right[1:], right + 1, right.astype(float)):
         with pytest.raises(ValueError, match="orders must be a permutation of 0 to 1"):
             play_deals(SMALL, agents, seeds, orders=orders)
-    listed = play_deals(SMALL, agents, seeds, orders=[[0, 1]] * 40).rank
-    np.testing.assert_array_equal(listed, expected)
+    for orders in (right.tolist(), right.astype(np.uint64)):
+        played = play_deals(SMALL, agents, seeds, orders=orders).rank
+        np.testing.assert_array_equal(played, expected)
     for values in (expected, expected[:0, 0, 0], ["0.5"] * 5, 0.5):
         with pytest.raises(ValueError, match="values must be one or more numbers"):
             estimate_mean(values)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from card_envs.agents import AgentLike, as_agent
@@ -13,6 +13,7 @@ from card_envs.engine.history import Redraw
 from card_envs.engine.seeds import check_seed
 from card_envs.engine.table import BaseTable
 from card_envs.games import load_game
+from card_envs.utils.words import counted
 
 
 class Table(BaseTable):
@@ -69,16 +70,31 @@ class Table(BaseTable):
                 agent.close()
 
 
-def check_are_listed(
-    agents: Any, must: str = "agents must be a list, with an agent for each seat"
-) -> None:
-    """Raise a TypeError for one agent in place of a list: a name is a sequence, too."""
-    if isinstance(agents, (str, os.PathLike)) or not isinstance(agents, Iterable):
+def check_table(agents: Sequence[Any], game: Game) -> int:
+    """The number of players of a table, whose agents these are.
+
+    Raises:
+        ValueError: The game is for fewer players, or for more.
+        TypeError: They are not listed.
+    """
+    check_are_listed(agents, "agents must be a list, with an agent for each seat")
+    if not game.min_players <= len(agents) <= game.max_players:
+        raise ValueError(
+            f"{game.id} is for {game.min_players} to {game.max_players} players, with an agent for "
+            f"each, got {counted(len(agents), 'agent')}"
+        )
+    return len(agents)
+
+
+def check_are_listed(agents: Any, must: str) -> None:
+    """Raise a TypeError for what is no list, such as one agent: a name is a sequence, too."""
+    is_one = isinstance(agents, (str, os.PathLike))
+    if is_one or isinstance(agents, Mapping) or not hasattr(agents, "__getitem__"):
         raise TypeError(f"{must}, got {agents!r}")
 
 
 def _seated(agents: Sequence[AgentLike | None], game: Game, seed: int) -> list[Agent | None]:
-    check_are_listed(agents)
+    check_table(agents, game)
     # Agents of the same name must not make the same random choices.
     return [
         None if agent is None else as_agent(agent, game, (seed + k) % 2**64)

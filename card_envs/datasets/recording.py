@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from card_envs.agents import AgentLike, ProgramAgent
 from card_envs.agents.programs import ProgramReport
-from card_envs.agents.table import check_are_listed
+from card_envs.agents.table import check_table
 from card_envs.contract.game import Game, View
 from card_envs.engine.arena import Arena
 from card_envs.engine.history import Replay
@@ -192,8 +192,7 @@ class Recording:
         options: Mapping[str, Any] | None = None,
     ) -> None:
         self.game = as_game(game)
-        check_are_listed(agents)
-        self.num_players = self.game.check_num_players(len(agents))
+        self.num_players = check_table(agents, self.game)
         self.options = self.game.check_options(options or {})
         self.games = check_whole_number("games", games, 1)
         self.seed = check_given_seed(seed)

@@ -13,13 +13,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from card_envs.agents import Agent, AgentLike, ProgramAgent, as_agent
 from card_envs.agents.imported import own_name
 from card_envs.agents.programs import ProgramReport
 from card_envs.agents.search.agents import Searcher
-from card_envs.agents.table import check_are_listed
+from card_envs.agents.table import check_table
 from card_envs.contract.game import Game
 from card_envs.engine.arena import Arena
 from card_envs.engine.seeds import check_given_seed
@@ -128,23 +128,29 @@ def play_deals(
         TypeError: There is no such option, or something given as an agent is not one.
     """
     game = as_game(game)
-    check_are_listed(agents)
-    n = game.check_num_players(len(agents))
+    n = check_table(agents, game)
     checked = check_evaluation_options(game, options or {})
-    seeds = np.asarray(seeds)
-    if seeds.ndim != 1 or seeds.dtype.kind not in "iu" or not len(seeds):
-        raise ValueError(
-            f"seeds must be one or more whole numbers (deals,), got {seeds.dtype} {seeds.shape}"
-        )
-    if seeds.min() < 0:
-        raise ValueError(f"seeds must be from 0 to 2**64 - 1, got {seeds.min()}")
-    seeds = seeds.astype(np.uint64)
+    seeds = _check_seeds(seeds)
     orders = np.tile(np.arange(n), (len(seeds), 1)) if orders is None else np.asarray(orders)
-    if orders.shape != (len(seeds), n) or (np.sort(orders, axis=1) != np.arange(n)).any():
+    is_whole = orders.shape == (len(seeds), n) and orders.dtype.kind in "iu"
+    if not is_whole or (np.sort(orders, axis=1) != np.arange(n)).any():
         raise ValueError(f"orders must be a permutation of 0 to {n - 1} for each deal")
+    orders = orders.astype(np.int64)  # seats cannot be counted in uint64
     with ExitStack() as stack:
         distinct, index_of = distinct_agents(game, agents, agent_seed, stack)
         return _play_deals(game, distinct, index_of, seeds, checked, orders, progress)
+
+
+def _check_seeds(seeds: ArrayLike) -> NDArray[np.uint64]:
+    """The seeds of deals; a ValueError unless they are such."""
+    given = np.asarray(seeds)
+    if given.ndim != 1 or given.dtype.kind not in "iu" or not len(given):
+        raise ValueError(
+            f"seeds must be one or more whole numbers (deals,), got {given.dtype} {given.shape}"
+        )
+    if given.min() < 0:
+        raise ValueError(f"seeds must be from 0 to 2**64 - 1, got {given.min()}")
+    return given.astype(np.uint64)
 
 
 def _play_deals(
@@ -215,17 +221,26 @@ def play_one_against(
         options: The game's options except ``reward``.
         agent_seed: As for :func:`play_deals`.
 
-    Yields:
-        Each number of players with its results.
+    Returns:
+        Each number of players with its results, as they are played.
 
     Raises:
         ValueError, TypeError: As for :func:`play_deals`.
     """
     game = as_game(game)
-    with ExitStack() as stack:
-        one, rest = (made_agent(entry, game, agent_seed, stack) for entry in (agent, others))
-        for players in sizes:
-            yield players, play_deals(game, [one, *[rest] * (players - 1)], seeds, options)
+    counts = [game.check_num_players(players) for players in sizes]
+    checked = check_evaluation_options(game, options or {})
+    checked_seeds = _check_seeds(seeds)
+    with ExitStack() as making:
+        one, rest = (made_agent(entry, game, agent_seed, making) for entry in (agent, others))
+        made = making.pop_all()
+
+    def play() -> Iterator[tuple[int, MatchResults]]:
+        with made:
+            for n in counts:
+                yield n, play_deals(game, [one, *[rest] * (n - 1)], checked_seeds, checked)
+
+    return play()  # so that what is wrong is said before it is iterated over
 
 
 def check_evaluation_options(game: Game, options: Mapping[str, Any]) -> dict[str, Any]:
