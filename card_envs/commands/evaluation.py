@@ -21,11 +21,8 @@ from card_envs.games import load_game
 _EVALUATE = "how strong the agents of a table are: duplicate deals in all cyclic seatings"
 _TOURNAMENT = "all tables that the agents can form: ratings and pairwise results"
 
-#: A command's subparsers, as ``ArgumentParser.add_subparsers`` returns them.
-Subparsers = Any
 
-
-def add_evaluate(subparsers: Subparsers) -> None:
+def add_evaluate(subparsers: Any) -> None:
     """Add the command ``evaluate`` to a program.
 
     The parsed arguments hold ``run``: ``run(args)`` carries out the command. Errors are reported,
@@ -41,7 +38,7 @@ def add_evaluate(subparsers: Subparsers) -> None:
     parser.set_defaults(run=_run_evaluate)
 
 
-def add_tournament(subparsers: Subparsers) -> None:
+def add_tournament(subparsers: Any) -> None:
     """Add the command ``tournament`` to a program, as :func:`add_evaluate` does.
 
     Args:

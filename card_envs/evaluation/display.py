@@ -211,9 +211,9 @@ def plot_ratings(result: Mapping[str, Any], picture: str | Path, title: str) -> 
     left.set_ylim(len(rows) - 0.5, -0.5)  # the strongest at the top
     has_intervals = any(row["rating_ci95"] for row in rows)
     left.set_xlabel(f"rating (Elo scale{', 95% interval' if has_intervals else ''})")
-    pairwise = np.array(result["pairwise"])[np.ix_(order, order)]
+    pairwise = np.array(result["pairwise"], float)[np.ix_(order, order)]
     texts = pairwise_cells(result, ".2f")
-    draw_matrix(right, names, pairwise, 0.0, 1.0, [[texts[a][b] for b in order] for a in order])
+    _draw_shares(right, names, pairwise, [[texts[a][b] for b in order] for a in order])
     right.set_title("row ahead of column", fontsize="medium")
     figure.suptitle(title)
     write_picture(figure, picture)
@@ -239,32 +239,17 @@ def rating_limits(rows: Sequence[Mapping[str, Any]]) -> tuple[float, float] | No
     return None if all(low <= row["rating"] <= high for row in rows) else (low, high)
 
 
-def draw_matrix(
-    axes: Any,
-    names: Sequence[str],
-    cells: NDArray[Any],
-    low: float,
-    high: float,
-    texts: Sequence[Sequence[str]],
+def _draw_shares(
+    axes: Any, names: Sequence[str], shares: NDArray[np.float64], texts: Sequence[Sequence[str]]
 ) -> None:
-    """Draw a value for each pair of agents, in colors from red to green.
-
-    Args:
-        axes: matplotlib's.
-        names: The agents.
-        cells: (agents, agents); the diagonal is left empty.
-        low: The value of the deepest red.
-        high: The value of the deepest green.
-        texts: What is written into each.
-    """
-    cells = cells.astype(np.float64)
-    np.fill_diagonal(cells, np.nan)
-    axes.imshow(cells, cmap="RdYlGn", vmin=low, vmax=high)
-    middle, reach = (low + high) / 2, (high - low) / 2
+    """Draw a share and its text for each pair of agents, in colors from red to green; the diagonal
+    is left empty."""
+    np.fill_diagonal(shares, np.nan)
+    axes.imshow(shares, cmap="RdYlGn", vmin=0.0, vmax=1.0)
     for a in range(len(names)):
         for b in range(len(names)):
             if a != b:
-                is_dark = abs(cells[a, b] - middle) > 0.75 * reach
+                is_dark = abs(shares[a, b] - 0.5) > 0.375
                 color = "white" if is_dark else "black"
                 two_lines = "\n" in texts[a][b]
                 axes.text(

@@ -11,12 +11,11 @@ import numpy as np
 from gymnasium import spaces
 from numpy.typing import NDArray
 
-from card_envs import agents
 from card_envs.agents import AgentLike, FunctionAgent
 from card_envs.agents.table import check_are_listed
 from card_envs.contract.game import View
 from card_envs.evaluation import deal_seeds, evaluate
-from card_envs.evaluation.deals import check_evaluation_options
+from card_envs.evaluation.deals import check_agent, check_evaluation_options
 from card_envs.games import load_game
 from card_envs.integrations.export import given_view, view_of
 from card_envs.utils.checks import check_whole_number
@@ -163,9 +162,7 @@ class DealsEvalCallback(EventCallback):
         check_are_listed(opponents, "opponents must be a list, with an agent for each other seat")
         card_game.check_num_players(1 + len(opponents))
         for opponent in opponents:
-            made = agents.as_agent(opponent, card_game)
-            if made is not opponent:
-                made.close()
+            check_agent(opponent, [card_game], 0)
         check_evaluation_options(card_game, options or {})
         deal_seeds(seed, deals)
         self.eval_freq = check_whole_number("eval_freq", eval_freq, 1)
