@@ -309,6 +309,21 @@ def test_summaries_are_means_over_tables_then_over_table_sizes():
     assert display.rating_interval({"rating_ci95": [-3.2, None]}) == "-3 … open"
 
 
+def test_what_cannot_be_summarized_is_refused():
+    standing = np.tile([1.0, 0.0], (2, 1, 1))
+    played, other = (
+        MatchResults(standing[:deals], standing[:deals], np.zeros((deals, 1), bool))
+        for deals in (2, 1)
+    )
+    for results in ([], [played], [played, other]):
+        with pytest.raises(ValueError, match="played must be the results of all tables"):
+            summarize(["a", "b"], [(0, 1), (1, 0)], results)
+    with pytest.raises(ValueError, match="played must be the results of all tables"):
+        summarize(["a", "b"], [], [])
+    with pytest.raises(ValueError, match="a and c meet at no table of 2"):
+        summarize(["a", "b", "c"], [(0, 1)], [played])
+
+
 def test_a_rating_that_says_little_leaves_the_others_their_room():
     known = [
         {"rating": 0.0, "rating_ci95": [-40.0, 50.0]},
@@ -491,8 +506,11 @@ def test_deviation_ratings():
     # Two are level: the mixture is the one against which the third gets least.
     level = np.array([[0.0, 0.0, 0.5], [0.0, 0.0, 0.25], [-0.5, -0.25, 0.0]])
     assert deviation_ratings(level).tolist() == pytest.approx([0.0, 0.0, -0.5])
-    with pytest.raises(ValueError, match="antisymmetric"):
-        deviation_ratings(np.ones((2, 2)))
+    assert deviation_ratings(ahead.tolist()).tolist() == deviation_ratings(ahead).tolist()
+    infinite = np.array([[0.0, np.inf], [-np.inf, 0.0]])
+    for wrong in (np.ones((2, 2)), np.zeros((2, 3)), np.zeros(2), infinite, infinite * np.nan):
+        with pytest.raises(ValueError, match="antisymmetric matrix of finite numbers"):
+            deviation_ratings(wrong)
 
 
 @pytest.mark.parametrize("seed", range(20))

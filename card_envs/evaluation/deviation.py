@@ -9,7 +9,7 @@ already. Elo's ratings, which are fitted to how often each table was played, hav
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from card_envs.evaluation.statistics import FEWEST_VALUES, MeanEstimate, estimate_mean
 from card_envs.utils.extras import import_extra
@@ -24,27 +24,28 @@ _NORMAL = 1.959964
 _SAMPLES = 200
 
 
-def deviation_ratings(payoffs: NDArray[np.float64]) -> NDArray[np.float64]:
+def deviation_ratings(payoffs: ArrayLike) -> NDArray[np.float64]:
     """The deviation rating of each agent.
 
     Among all mixtures of agents, one is found against which the best agent gets as little as
     possible, then the next best, and so on; an agent's rating is what it gets against that mixture.
 
     Args:
-        payoffs: float64 (agents, agents), what the row's agent gets from the column's; the other
+        payoffs: Numbers (agents, agents), what the row's agent gets from the column's; the other
             gets the opposite.
 
     Returns:
         float64 (agents,), at most 0, which those of the mixture have.
 
     Raises:
-        ValueError: The payoffs are not square and antisymmetric.
+        ValueError: The payoffs are not finite, square and antisymmetric.
         MissingExtraError: scipy is not installed.
     """
-    count = len(payoffs)
-    if payoffs.shape != (count, count) or not np.allclose(payoffs, -payoffs.T, equal_nan=False):
-        raise ValueError("payoffs must be a square antisymmetric matrix")
-    return _ratings(payoffs, [])
+    matrix = np.asarray(payoffs, np.float64)
+    is_finite = matrix.ndim == 2 and np.isfinite(matrix).all()
+    if not is_finite or matrix.shape != matrix.T.shape or not np.allclose(matrix, -matrix.T):
+        raise ValueError("payoffs must be a square antisymmetric matrix of finite numbers")
+    return _ratings(matrix, [])
 
 
 def _ratings(

@@ -291,20 +291,22 @@ def summarize(
         seed: The seed of the bootstrap.
 
     Raises:
-        ValueError: Two agents do not meet at a size.
+        ValueError: Two agents do not meet at a size, or the results are not of these tables and of
+            the same deals.
         MissingExtraError: scipy or threadpoolctl is not installed.
     """
     count = len(names)
     sizes = sorted({len(table) for table in tables})
-    deals = len(played[0].standing)
+    numbers = {len(result.standing) for result in played}
+    if len(tables) != len(played) or len(numbers) != 1:
+        raise ValueError(
+            "played must be the results of all tables, of one at least, and of the same deals"
+        )
+    (deals,) = numbers
     ranks, wins = np.full((2, len(sizes), count, deals), np.nan)
     ahead, duels = np.full((2, len(sizes), count, count, deals), np.nan)
     for k, players in enumerate(sizes):
         own = [n for n, table in enumerate(tables) if len(table) == players]
-        results = [_of_agents(count, tables[n], played[n]) for n in own]
-        # nan where an agent is not at a table
-        ranks[k] = np.nanmean([rank for rank, _ in results], axis=0)
-        wins[k] = np.nanmean([win for _, win in results], axis=0)
         standings = [(tables[n], played[n].standing) for n in own]
         ahead[k] = _ahead(count, deals, standings)
         apart = np.argwhere(np.isnan(ahead[k]).any(axis=-1))
@@ -312,6 +314,10 @@ def summarize(
             first, second = (names[index] for index in apart[0])
             raise ValueError(f"{first} and {second} meet at no table of {players}")
         duels[k] = _ahead(count, deals, [pair for pair in standings if len({*pair[0]}) == 2])
+        results = [_of_agents(count, tables[n], played[n]) for n in own]
+        # nan where an agent is not at a table
+        ranks[k] = np.nanmean([rank for rank, _ in results], axis=0)
+        wins[k] = np.nanmean([win for _, win in results], axis=0)
     met = (1.0 + ahead.mean(axis=0)) / 2.0
     rankings = Rankings(count, [(t, p.standing) for t, p in zip(tables, played, strict=True)])
     # Several threads sum in an order of their own.
