@@ -12,9 +12,9 @@ take turns, rollout by rollout.
 
 from __future__ import annotations
 
-import statistics
 import time
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -33,7 +33,6 @@ from torch import nn
 from benchmarks import report, training_speedup
 from benchmarks.training_worker import learner_of, take_turn
 from card_envs.commands import arguments, running
-from training.ppo import PPO
 from training.runs.config import Config
 from training.runs.keys import load
 
@@ -49,7 +48,6 @@ PACKAGES = (
 CONFIGS = Path(__file__).parent.parent / "configs"
 NUM_ENVS, N_STEPS = 1024, 16
 OURS, YARDSTICK = "card_envs", "connect_four_v3"
-STAGES = ("collecting", "whole")
 
 
 class BothSidesEnv(gymnasium.Env[NDArray[Any], int]):
@@ -87,41 +85,6 @@ class BothSidesEnv(gymnasium.Env[NDArray[Any], int]):
         return np.asarray(seen["observation"])
 
 
-class Trainer:
-    """The speed of each of a learner's rollouts in learner decisions a second."""
-
-    def __init__(self) -> None:
-        self.collecting: list[float] = []
-        self.whole: list[float] = []
-
-    def turn(self) -> dict[str, float]:
-        """Collect one rollout and update the model with it, as for ``take_turn``."""
-        raise NotImplementedError
-
-    def iterate(self) -> None:
-        """A turn whose speed is kept."""
-        turn = self.turn()
-        self.whole.append(turn["decisions"] / turn["whole"])
-        self.collecting.append(turn["decisions"] / turn["collecting"])
-
-    def forget(self) -> None:
-        """Drop the measurements so far."""
-        self.collecting.clear()
-        self.whole.clear()
-
-
-class OurTrainer(Trainer):
-    """Our learner, with a pool of snapshots that is full from the beginning."""
-
-    def __init__(self, config: Config) -> None:
-        super().__init__()
-        self._learner: PPO = learner_of(config)
-
-    def turn(self) -> dict[str, float]:
-        """As for ``Trainer``."""
-        return take_turn(self._learner)
-
-
 class Stopwatch(BaseCallback):
     """Seconds spent in collecting the last rollout."""
 
@@ -133,23 +96,6 @@ class Stopwatch(BaseCallback):
 
     def _on_rollout_end(self) -> None:
         self.collecting = time.perf_counter() - self._begun
-
-
-class SB3Trainer(Trainer):
-    """A model of Stable-Baselines3."""
-
-    def __init__(self, model: MaskablePPO) -> None:
-        super().__init__()
-        self._model = model
-        self._size = model.n_steps * model.n_envs
-        self._stopwatch = Stopwatch()
-
-    def turn(self) -> dict[str, float]:
-        """As for ``Trainer``."""
-        begun = time.perf_counter()
-        self._model.learn(self._size, callback=self._stopwatch, reset_num_timesteps=False)
-        whole = time.perf_counter() - begun
-        return {"decisions": self._size, "collecting": self._stopwatch.collecting, "whole": whole}
 
 
 def make_config(game_id: str, num_envs: int, n_steps: int) -> Config:
@@ -168,8 +114,8 @@ def make_config(game_id: str, num_envs: int, n_steps: int) -> Config:
     )
 
 
-def yardstick_trainer(config: Config) -> SB3Trainer:
-    """SB3's learner in one game of Connect Four, with rollouts of the same size."""
+def yardstick(config: Config) -> training_speedup.Turn:
+    """The turns of SB3's learner in one game of Connect Four, with rollouts of the same size."""
     ppo = config.ppo
 
     def make() -> gymnasium.Env[Any, Any]:
@@ -195,7 +141,15 @@ def yardstick_trainer(config: Config) -> SB3Trainer:
         seed=config.seed,
         device=config.device,
     )
-    return SB3Trainer(model)
+    size, stopwatch = model.n_steps * model.n_envs, Stopwatch()
+
+    def turn() -> dict[str, float]:
+        begun = time.perf_counter()
+        model.learn(size, callback=stopwatch, reset_num_timesteps=False)
+        whole = time.perf_counter() - begun
+        return {"decisions": size, "collecting": stopwatch.collecting, "whole": whole}
+
+    return turn
 
 
 def measure(game_id: str, decisions: int, num_envs: int, n_steps: int) -> dict[str, Any]:
@@ -214,21 +168,10 @@ def measure(game_id: str, decisions: int, num_envs: int, n_steps: int) -> dict[s
         ValueError: The game has no configuration.
     """
     config = make_config(game_id, num_envs, n_steps)
-    trainers: dict[str, Trainer] = {OURS: OurTrainer(config), YARDSTICK: yardstick_trainer(config)}
-    for trainer in trainers.values():
-        trainer.iterate()  # compiles, and fills the games with snapshots
-        trainer.forget()
+    ours: training_speedup.Turn = partial(take_turn, learner_of(config))
+    turns = {OURS: ours, YARDSTICK: yardstick(config)}
     rollouts = -(-decisions // (num_envs * n_steps))
-    for _ in range(rollouts):
-        for trainer in trainers.values():
-            trainer.iterate()
-    speeds = {
-        name: {
-            "collecting": statistics.median(trainer.collecting),
-            "whole": statistics.median(trainer.whole),
-        }
-        for name, trainer in trainers.items()
-    }
+    results = training_speedup.compare(turns, rollouts)
     arguments = ["--game", game_id, "--decisions", str(decisions)]
     if (num_envs, n_steps) != (NUM_ENVS, N_STEPS):
         arguments += ["--num-envs", str(num_envs), "--n-steps", str(n_steps)]
@@ -246,15 +189,7 @@ def measure(game_id: str, decisions: int, num_envs: int, n_steps: int) -> dict[s
                 mode="json", include={"environment", "opponents", "network", "ppo"}
             ),
         },
-        {
-            "decisions_per_second": {
-                name: {stage: round(value) for stage, value in speed.items()}
-                for name, speed in speeds.items()
-            },
-            "ratios": {
-                stage: round(speeds[OURS][stage] / speeds[YARDSTICK][stage], 2) for stage in STAGES
-            },
-        },
+        results,
     )
 
 

@@ -1,4 +1,4 @@
-"""Learner decisions a second of this checkout and of another one, by this one's configurations.
+"""Trainings that take turns: this checkout and another one, by this one's configurations.
 
 ``python -m benchmarks.training --against DIR``; each checkout runs its own modules in a process of
 its own, on one core, and they take turns, rollout by rollout.
@@ -11,6 +11,7 @@ import os
 import statistics
 import subprocess
 import sys
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -29,8 +30,44 @@ OVERRIDES = ["device=cpu", "threads=1", "imitation={}"]
 _THREADS = ("NUMBA_NUM_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 
 
+#: Makes a rollout and an update, and returns the ``decisions`` and the seconds of each stage.
+Turn = Callable[[], dict[str, float]]
+
+
+def compare(turns: Mapping[str, Turn], rollouts: int) -> dict[str, Any]:
+    """Learner decisions a second of two trainings that take turns: medians over rollouts.
+
+    The first turns, which compile and fill the games with snapshots, are left out.
+
+    Args:
+        turns: Those of the two, by name.
+        rollouts: How many turns of each are measured.
+
+    Returns:
+        ``decisions_per_second`` by name and stage, and ``ratios`` by stage: the first's speed
+        divided by the second's.
+    """
+    speeds: dict[str, list[dict[str, float]]] = {name: [] for name in turns}
+    for _ in range(1 + rollouts):
+        for name, turn in turns.items():
+            told = turn()
+            speeds[name].append({stage: told["decisions"] / told[stage] for stage in STAGES})
+    medians = {
+        name: {stage: statistics.median(speed[stage] for speed in found[1:]) for stage in STAGES}
+        for name, found in speeds.items()
+    }
+    first, second = medians.values()
+    return {
+        "decisions_per_second": {
+            name: {stage: round(value) for stage, value in speed.items()}
+            for name, speed in medians.items()
+        },
+        "ratios": {stage: round(first[stage] / second[stage], 2) for stage in STAGES},
+    }
+
+
 class Worker:
-    """A checkout's process, and the speed of each of its turns in learner decisions a second.
+    """A checkout's process.
 
     Args:
         checkout: The checkout's folder.
@@ -51,7 +88,6 @@ class Worker:
             env=environment,
         )
         self._checkout = checkout
-        self.speeds: dict[str, list[float]] = {stage: [] for stage in STAGES}
 
     def __enter__(self) -> Worker:
         return self
@@ -84,12 +120,6 @@ class Worker:
         told: dict[str, float] = json.loads(line)
         return told
 
-    def measured_turn(self) -> None:
-        """A turn whose speed is kept."""
-        told = self.turn()
-        for stage in STAGES:
-            self.speeds[stage].append(told["decisions"] / told[stage])
-
 
 def measure(game_id: str, decisions: int, against: Path) -> dict[str, Any]:
     """Measure both checkouts.
@@ -116,15 +146,7 @@ def measure(game_id: str, decisions: int, against: Path) -> dict[str, Any]:
         Worker(ROOT, path, OVERRIDES) as new,
         Worker(against.resolve(), path, OVERRIDES) as old,
     ):
-        for worker in (new, old):
-            worker.turn()  # compiles, and fills the games with snapshots
-        for _ in range(rollouts):
-            for worker in (new, old):
-                worker.measured_turn()
-    medians = {
-        name: {stage: statistics.median(worker.speeds[stage]) for stage in STAGES}
-        for name, worker in ((NEW, new), (OLD, old))
-    }
+        results = compare({NEW: new.turn, OLD: old.turn}, rollouts)
     return report.document(
         "training",
         game_id,
@@ -137,13 +159,5 @@ def measure(game_id: str, decisions: int, against: Path) -> dict[str, Any]:
                 mode="json", include={"environment", "opponents", "network", "ppo"}
             ),
         },
-        {
-            "decisions_per_second": {
-                name: {stage: round(value) for stage, value in speed.items()}
-                for name, speed in medians.items()
-            },
-            "ratios": {
-                stage: round(medians[NEW][stage] / medians[OLD][stage], 2) for stage in STAGES
-            },
-        },
+        results,
     )
