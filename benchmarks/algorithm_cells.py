@@ -22,10 +22,10 @@ from typing import Annotated, Any, Self
 from pydantic import Field, field_validator, model_validator
 
 from benchmarks.learners.arguments import MAX_STEPS
-from card_envs.agents import make_agent
 from card_envs.agents.identity import hash_of_agent
 from card_envs.contract.game import Game
 from card_envs.evaluation import deal_seeds
+from card_envs.evaluation.deals import check_agent
 from card_envs.games import load_game
 from training.runs.evaluation import against
 from training.runs.keys import Section
@@ -283,10 +283,6 @@ def _seconds_of_children() -> float:
 
 def check_agents(comparison: Comparison) -> None:
     """Raise a ValueError if an agent is none, which must not come up after hours."""
-    for name in comparison.games:
-        game = load_game(name)
-        for agent in comparison.against:
-            make_agent(agent, game)
-        for method in comparison.methods.values():
-            for agent in method.configs.values() if method.command is None else ():
-                make_agent(agent, game)
+    methods = [method for method in comparison.methods.values() if method.command is None]
+    for agent in (*comparison.against, *(name for m in methods for name in m.configs.values())):
+        check_agent(agent, map(load_game, comparison.games), 0)

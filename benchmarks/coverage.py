@@ -28,8 +28,8 @@ from card_envs.evaluation import (
     estimate_mean,
     play_one_against,
 )
+from card_envs.evaluation.statistics import student
 from card_envs.games import GAMES, load_game
-from card_envs.utils.extras import import_extra
 from card_envs.utils.progress import track
 
 PACKAGES = ("numba", "numpy", "scipy")
@@ -185,8 +185,8 @@ def simulate(case: Case, deals: int, simulations: int, seed: int) -> dict[str, A
     ends = np.array([_interval(case, row) for row in rows])
     means = rows @ case.values / deals
     errors = np.sqrt(np.maximum(rows @ case.values**2 / deals - means**2, 0.0) / (deals - 1))
-    half = import_extra("scipy.stats", "evaluation").t.ppf(0.975, deals - 1) * errors
-    student = np.stack([means - half, means + half], axis=1)
+    half = student(deals - 1) * errors
+    of_student = np.stack([means - half, means + half], axis=1)
     low, high = case.bounds
     outside = (ends[:, 0] < low) | (ends[:, 1] > high)
     empty = ends[:, 0] >= ends[:, 1]
@@ -194,7 +194,7 @@ def simulate(case: Case, deals: int, simulations: int, seed: int) -> dict[str, A
         "deals": deals,
         "coverage": _coverage(ends, case.mean, repeats),
         "width": float(np.average(ends[:, 1] - ends[:, 0], weights=repeats)),
-        "student_coverage": _coverage(student, case.mean, repeats),
+        "student_coverage": _coverage(of_student, case.mean, repeats),
         "student_width": float(np.average(2.0 * half, weights=repeats)),
         "outside": int(repeats[outside].sum()),
         "empty": int(repeats[empty].sum()),

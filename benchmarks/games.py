@@ -124,6 +124,7 @@ def luck(
     """
     rank = play_deals(game, [name, *[others] * (num_players - 1)], seeds).rank[..., 0]
     of_game, of_deal = float(rank.var(ddof=1)), float(rank.mean(axis=1).var(ddof=1))
+    deals = math.ceil(_SHOWN * of_deal / DIFFERENCE**2)
     by_seat = play_deals(game, [others] * num_players, seeds).rank[:, 0].mean(axis=0)
     return {
         "agent": name,
@@ -132,8 +133,8 @@ def luck(
         "rank": float(rank.mean()),
         "deviation": math.sqrt(of_game),
         "explained": 1.0 - num_players * of_deal / of_game if of_game else None,
-        "deals": math.ceil(_SHOWN * of_deal / DIFFERENCE**2),
-        "games_of_deals": num_players * math.ceil(_SHOWN * of_deal / DIFFERENCE**2),
+        "deals": deals,
+        "games_of_deals": num_players * deals,
         "games": math.ceil(_SHOWN * of_game / DIFFERENCE**2),
         "by_seat": by_seat.tolist(),
     }

@@ -25,16 +25,11 @@ from safetensors.numpy import load_file, save
 
 import card_envs
 from benchmarks import report
-from card_envs.agents import (
-    Agent,
-    NetworkAgent,
-    make_agent,
-    policy_path,
-    shipped_policies,
-)
+from card_envs.agents import NetworkAgent, policy_path, shipped_policies
 from card_envs.commands import arguments, running
 from card_envs.contract.game import Game
 from card_envs.evaluation import MatchResults, deal_seeds, play_deals, random_orders, summarize
+from card_envs.evaluation.deals import check_agent
 from card_envs.evaluation.tournament import check_entrants, tables_of
 from card_envs.games import load_game
 from card_envs.utils.files import hash_of, write_output
@@ -55,25 +50,19 @@ def play_table(
         deals: How many deals.
         seed: The deals' seed.
     """
-    agents: dict[str, Agent] = {}
+    agents: dict[str, NetworkAgent] = {}
     with TemporaryDirectory() as folder:
-        for name in names:
-            if name in policies:
-                file = Path(folder, "policy.safetensors")
-                file.write_bytes(policies[name])
-                agents[name] = NetworkAgent.from_file(file, game, name=name, draw_seed=seed)
-            else:
-                agents[name] = make_agent(name, game, seed=seed)
-    try:
-        return play_deals(
-            game,
-            [agents[name] for name in names],
-            deal_seeds(seed, deals),
-            orders=random_orders(seed, deals, len(names)),
-        )
-    finally:
-        for agent in agents.values():
-            agent.close()
+        file = Path(folder, "policy.safetensors")
+        for name in policies.keys() & {*names}:
+            file.write_bytes(policies[name])
+            agents[name] = NetworkAgent.from_file(file, game, name=name, draw_seed=seed)
+    return play_deals(
+        game,
+        [agents.get(name, name) for name in names],
+        deal_seeds(seed, deals),
+        orders=random_orders(seed, deals, len(names)),
+        agent_seed=seed,
+    )
 
 
 class Cache:
@@ -195,7 +184,7 @@ def play_tables(
     check_entrants(names)
     deal_seeds(seed, deals)
     for name in names:
-        make_agent(name, game)
+        check_agent(name, [game], seed)
     paths = {name: policy_path(name, game) for name in names}
     policies = {name: path.read_bytes() for name, path in paths.items() if path is not None}
     finished = Cache(matches.cache, game, names, deals, seed)
