@@ -297,6 +297,7 @@ class Session:
         self._end = time.monotonic() + seconds
         self._seconds = seconds
         self.rows: dict[str, list[Row]] = {}
+        self._name = load(Config, config, changes).name  # a mistake must not cost minutes
         self._run_folder = out.with_name(f"{out.name}_{config.stem}")
 
     def run(self, stages: Sequence[str]) -> None:
@@ -361,8 +362,7 @@ class Session:
             except subprocess.TimeoutExpired:
                 process.kill()
         self._keep()
-        name = load(Config, self._config).name
-        card = run / f"{name}.json"
+        card = run / f"{self._name}.json"
         if not card.exists():
             self._add("train", {"result": "no policy: there was no time for an update"})
             return
@@ -377,9 +377,8 @@ class Session:
 
     def _keep(self) -> None:
         """Copy the policy so far, and write the run's folder as an archive in parts."""
-        name = load(Config, self._config).name
         for suffix in (".safetensors", ".json"):
-            policy = self._run_folder / f"{name}{suffix}"
+            policy = self._run_folder / f"{self._name}{suffix}"
             if policy.exists():
                 write_output(self._out / policy.name, policy.read_bytes())
         stream = io.BytesIO()
@@ -460,7 +459,6 @@ def main(argv: Sequence[str] | None) -> None:
         return
     if not 0 < args.minutes < float("inf"):
         raise ValueError(f"--minutes must be above 0, got {args.minutes}")
-    load(Config, args.config, args.set)  # a mistake must not cost minutes
     session = Session(args.out, args.config, args.set, 60 * args.minutes, args.tiny)
     session.run(args.only)
     print(f"All results are in {args.out / 'gpu.json'}.")

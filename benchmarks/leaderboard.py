@@ -26,6 +26,7 @@ import numpy as np
 from card_envs.agents import imports, is_program, make_agent
 from card_envs.agents.identity import hash_of_agent
 from card_envs.commands import arguments, running
+from card_envs.engine.seeds import check_given_seed
 from card_envs.evaluation import DIFFERENCE_BOUNDS, estimate_mean
 from card_envs.evaluation.benchmark import BenchmarkTables, benchmark, rounded
 from card_envs.evaluation.claims import difference_from_play, first_difference, read_claim
@@ -223,6 +224,8 @@ def main(argv: Sequence[str] | None) -> int:
     args = parser.parse_args(argv)
     if args.seed is not None and not args.names:
         parser.error("--seed N is of entries that are played: give their names")
+    if args.seed is not None:
+        check_given_seed(args.seed)  # before the claims are played, for minutes
     known = {entry.folder.name: entry for entry in entries()}
     missing = [name for name in args.names if name not in known]
     if missing:

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from benchmarks import report
 from card_envs.agents.identity import name_without_folders
 from card_envs.commands import arguments, running
-from card_envs.evaluation.deals import deal_seeds
+from card_envs.evaluation.deals import check_agent, deal_seeds
 from card_envs.evaluation.partners import play_with_partner, sizes_with_partners
 from card_envs.evaluation.protocol import Protocol
 from card_envs.evaluation.statistics import MeanEstimate, estimate_mean
@@ -45,6 +45,8 @@ def measure(game_id: str, agents: Sequence[str], deals: int) -> dict[str, Any]:
     seed = protocol.seed
     seeds = deal_seeds(seed, deals)
     agents = agents or members
+    for agent in agents:
+        check_agent(agent, [game], seed)
     ranks, truncated = {}, []
     cells = [(agent, partner) for agent in agents for partner in members]
     for agent, partner in track(cells, game.title):

@@ -6,7 +6,9 @@ import argparse
 import datetime
 import os
 import platform
+import shlex
 from collections.abc import Callable, Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -120,8 +122,8 @@ def finish(args: argparse.Namespace, measure: Callable[[], dict[str, Any]]) -> N
         OSError: The file cannot be written.
     """
     measured = measure()
+    words = [*pairwise(shlex.split(measured["command"]))]
     for module in args.games_from:
-        words = f" --games-from {module}"
-        if words not in measured["command"]:  # what is measured again has them
-            measured["command"] += words
+        if ("--games-from", module) not in words:  # what is measured again has them
+            measured["command"] += f" --games-from {module}"
     write_or_print(args.json, measured)

@@ -363,8 +363,8 @@ def _earlier(path: Path | None) -> dict[str, Any]:
     """The document whose speed is to be measured."""
     if path is None or not path.exists():
         raise ValueError("--speed needs --json FILE, a file that benchmarks.search has written")
-    measured: dict[str, Any] = read_json(path)
-    if measured.get("benchmark") != "search":
+    measured = read_json(path)
+    if not isinstance(measured, dict) or measured.get("benchmark") != "search":
         raise ValueError(f"--json: {path} is no result of benchmarks.search")
     return measured
 

@@ -204,8 +204,8 @@ def main(argv: Sequence[str] | None) -> int:
     parser.add_argument("--decisions", type=int, default=10**8, metavar="N", help="default: 10^8")
     parser.add_argument("--seed", type=int, default=0, metavar="S", help="default: 0")
     args = report.parse_arguments(parser, argv, of_one_game=False)
-    if args.decisions < 1:
-        raise ValueError(f"--decisions must be at least 1, got {args.decisions}")
+    if args.decisions < 1 or args.seed < 0:
+        raise ValueError("--decisions must be at least 1, and --seed at least 0")
     games = [load_game(game_id) for game_id in GAMES]
     violations = 0
 

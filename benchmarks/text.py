@@ -25,7 +25,8 @@ def _play_text(game: Game, num_players: int, lengths: dict[str, list[int]]) -> C
     """A game of ``TextEnv`` by the scripted players' actions, read and answered in words."""
     env = card_envs.make_text(game.name, num_players=num_players)
     heuristic = game.heuristic
-    assert heuristic is not None
+    if heuristic is None:
+        raise ValueError(f"{game.id} has no heuristic, whose actions are told in words")
     seeds = iter(range(10**9))
 
     def play() -> int:

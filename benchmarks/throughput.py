@@ -9,7 +9,6 @@ repetition, so that other load on the machine affects them alike.
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
 import random
@@ -306,35 +305,18 @@ def measure(
     )
 
 
-def add_case_arguments(parser: argparse.ArgumentParser, batches: Sequence[int]) -> None:
-    """Add how long and how often each case is measured, and the sizes of the batches.
-
-    Args:
-        parser: The command's.
-        batches: The default sizes.
-    """
-    parser.add_argument(
-        "--seconds", type=float, default=2.0, help="of one repetition of one case; default: 2"
-    )
-    parser.add_argument("--repetitions", type=int, default=5, help="default: 5")
-    parser.add_argument(
-        "--games",
-        type=int,
-        nargs="+",
-        default=batches,
-        metavar="N",
-        help="sizes of the batches; default: " + " ".join(map(str, batches)),
-    )
-
-
 @running.command("benchmarks.throughput")
 def main(argv: Sequence[str] | None) -> None:
     """The command ``python -m benchmarks.throughput``."""
     parser = arguments.module_parser("benchmarks.throughput", __doc__)
-    add_case_arguments(parser, BATCHES)
+    add = parser.add_argument
+    add("--seconds", type=float, default=2.0, help="of one repetition of one case; default: 2")
+    add("--repetitions", type=int, default=5, help="default: 5")
+    about = f"sizes of the batches; default: {' '.join(map(str, BATCHES))}"
+    add("--games", type=int, nargs="+", default=BATCHES, metavar="N", help=about)
     args = report.parse_arguments(parser, argv)
-    if args.repetitions < 1:
-        raise ValueError("--repetitions must be at least 1")
+    if min(args.repetitions, *args.games) < 1:
+        raise ValueError("--repetitions and --games must be at least 1")
     if not 0 < args.seconds < float("inf"):
         raise ValueError(f"--seconds must be above 0, got {args.seconds}")
     report.finish(

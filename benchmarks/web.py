@@ -144,6 +144,9 @@ def _measure_load(game: str, games: int, think: float, seconds: float) -> dict[s
             return measured, *await counted
 
         measured, actions, used = asyncio.run(play())
+    if len(measured.turn) < 2:
+        errors = "; ".join(measured.errors[:3]) or "no errors"
+        raise ValueError(f"{games} people at a time had too few turns to measure: {errors}")
     return {
         "games": games,
         "think_seconds": think,

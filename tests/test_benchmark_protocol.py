@@ -582,6 +582,9 @@ def test_an_entry_is_played_on_other_deals_where_it_may_score_less(entry, monkey
     with pytest.raises(SystemExit):
         leaderboard.main(["--seed", "5"])
     assert "give their names" in capsys.readouterr().err
+    monkeypatch.setattr(leaderboard, "difference_from_play", None)  # nothing is played before
+    assert leaderboard.main(["mine", "--seed", "-1"]) == 2
+    assert "seed must be from 0 to" in capsys.readouterr().err
 
 
 def test_the_form_of_an_entry_is_checked_without_its_code(entry, monkeypatch, capsys):

@@ -6,6 +6,8 @@ import json
 import os
 import re
 import sys
+from contextlib import nullcontext
+from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -266,6 +268,21 @@ def test_web_runs(tmp_path, capsys, monkeypatch):
     check_shown(measured, path, capsys)
 
 
+def test_people_who_cannot_play_say_why(monkeypatch):
+    begun = []
+
+    def begin(address, game):
+        begun.append(game)
+        if len(begun) > 1:
+            raise OSError("no more tables")
+
+    monkeypatch.setattr(web, "_BEGINNING", 0.0)
+    monkeypatch.setattr(web, "server", lambda: nullcontext(("http://nowhere", os.getpid())))
+    monkeypatch.setattr(web, "_begin", begin)
+    with pytest.raises(ValueError, match="too few turns to measure: OSError: no more tables"):
+        web._measure_load(SMALL.id, 1, 0.0, 0.1)
+
+
 @slow_as_python
 @pytest.mark.slow
 def test_text_runs(tmp_path, capsys):
@@ -480,6 +497,27 @@ def test_a_checkout_in_which_training_fails_is_named(tmp_path, monkeypatch):
         training_speedup.measure(next(iter(GAMES)), 1, tmp_path)
 
 
+def test_trainings_are_compared_by_their_medians_without_the_first_turns():
+    seconds = {"new": [99.0, 1.0, 2.0, 4.0], "old": [1.0, 4.0, 8.0, 8.0]}
+    took = {name: iter(found) for name, found in seconds.items()}
+    order = []
+
+    def turn(name):
+        order.append(name)
+        whole = next(took[name])
+        return {"decisions": 80, "collecting": whole / 2, "whole": whole}
+
+    turns = {name: partial(turn, name) for name in seconds}
+    assert training_speedup.compare(turns, 3) == {
+        "decisions_per_second": {
+            "new": {"collecting": 80, "whole": 40},
+            "old": {"collecting": 20, "whole": 10},
+        },
+        "ratios": {"collecting": 4.0, "whole": 4.0},
+    }
+    assert order == ["new", "old"] * 4
+
+
 def test_both_sides_plays_whole_games():
     env = training.BothSidesEnv(training.connect_four_v3.env())
     observation, _ = env.reset(seed=1)
@@ -510,6 +548,14 @@ def test_without_a_file_the_results_are_printed(capsys, monkeypatch):
     assert json.loads(capsys.readouterr().out) == {"command": command, "benchmark": "games"}
 
 
+def test_the_command_names_the_modules_of_its_games_once():
+    """Also one whose name begins another's."""
+    args = SimpleNamespace(json=None, games_from=["kuhn", "kuhn_poker"])
+    measured = {"command": "python -m benchmarks.search --games-from kuhn_poker"}
+    report.finish(args, lambda: measured)
+    assert measured["command"].endswith(".search --games-from kuhn_poker --games-from kuhn")
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [
@@ -530,11 +576,20 @@ def test_what_is_no_result_is_not_shown(text, message, tmp_path, capsys):
     assert message in error
 
 
+@pytest.mark.parametrize("text", ["[]", "3", "{}"])
+def test_only_what_searches_have_written_is_measured_again(text, tmp_path, capsys):
+    path = tmp_path / "search.json"
+    path.write_text(text)
+    assert search.main(["--speed", "--json", str(path)]) == 2
+    assert f"--json: {path} is no result of benchmarks.search" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     ("benchmark", "arguments"),
     [
         ("throughput", ["--game", "chess"]),
         ("throughput", ["--repetitions", "0"]),
+        ("throughput", ["--games", "64", "0"]),
         ("throughput", ["--seconds", "0"]),
         ("throughput", ["--seconds", "nan"]),
         ("rendering", ["--pictures", "1"]),
@@ -542,6 +597,7 @@ def test_what_is_no_result_is_not_shown(text, message, tmp_path, capsys):
         ("decision", ["--repetitions", "0"]),
         ("games", ["--games", "1"]),
         ("text", ["--seconds", "nan"]),
+        ("text", ["--game", SMALL.id, "--games-from", SMALL.package]),
         ("search", ["--deals", "1"]),
         ("search", ["--table", "two", "search:4"]),
         ("search", ["--table", "2", "random"]),

@@ -151,3 +151,6 @@ def test_every_agent_is_beside_the_best_with_the_same_partner(game, tmp_path, mo
     assert shown.count("| the best |") == 2
     assert partners.main(["--game", WITHOUT.id]) == 2
     assert "has no opponents for" in capsys.readouterr().err
+    monkeypatch.setattr(partners, "play_with_partner", None)  # nothing is played before
+    assert partners.main(["--game", game.id, "--agents", "random", "nobody"]) == 2
+    assert "there is no agent 'nobody'" in capsys.readouterr().err

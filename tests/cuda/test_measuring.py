@@ -15,6 +15,8 @@ pytest.importorskip("pydantic")
 
 from tiny_runs import SCRIPTED
 
+from benchmarks import gpu
+
 ROOT = Path(__file__).parents[2]
 MOST_BYTES = 16_000_000
 
@@ -76,3 +78,12 @@ def test_everything_is_measured_and_kept(tmp_path, config):
     assert results["train"][0]["decisions"] > trained
     assert progress(tmp_path / "moved_little")[: len(before)] == before  # with the seconds it took
     assert "equality" not in results
+
+
+def test_the_policy_is_kept_under_the_name_that_the_changes_give_it(tmp_path, config):
+    out, run = tmp_path / "out", tmp_path / "out_little"
+    for folder in (out, run):
+        folder.mkdir()
+    (run / "mine.safetensors").write_bytes(b"weights")
+    gpu.Session(out, config, ["name=mine"], 60.0, tiny=True)._keep()
+    assert (out / "mine.safetensors").read_bytes() == b"weights"
