@@ -668,7 +668,7 @@ def error_of(arguments, capsys):
     ("agents", "more", "message"),
     [
         (["nobody"] * GAME.min_players, [], "there is no agent 'nobody'"),
-        (["random"] * (GAME.max_players + 1), [], "players, got num_players="),
+        (["random"] * (GAME.max_players + 1), [], "players, with an agent for each, got"),
         (None, ["--games", 0], "at least 1, got 0"),
         (None, ["--seed", -1], "seed must be from 0"),
         (None, ["--option", "colour=red"], "no option 'colour'"),
