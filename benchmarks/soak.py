@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from benchmarks import report
 from card_envs.commands import arguments, running
 from card_envs.contract.game import Game, View
-from card_envs.engine.seeds import next_seed, players_of, random_action
+from card_envs.engine.seeds import check_given_seed, next_seed, players_of, random_action
 from card_envs.engine.templates import compile_for, reset_games
 from card_envs.games import GAMES, load_game
 from card_envs.utils.progress import track
@@ -204,8 +204,9 @@ def main(argv: Sequence[str] | None) -> int:
     parser.add_argument("--decisions", type=int, default=10**8, metavar="N", help="default: 10^8")
     parser.add_argument("--seed", type=int, default=0, metavar="S", help="default: 0")
     args = report.parse_arguments(parser, argv, of_one_game=False)
-    if args.decisions < 1 or args.seed < 0:
-        raise ValueError("--decisions must be at least 1, and --seed at least 0")
+    if args.decisions < 1:
+        raise ValueError(f"--decisions must be at least 1, got {args.decisions}")
+    check_given_seed(args.seed)
     games = [load_game(game_id) for game_id in GAMES]
     violations = 0
 

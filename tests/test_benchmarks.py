@@ -33,6 +33,7 @@ from benchmarks import (
     games,
     rendering,
     search,
+    soak,
     temperatures,
     throughput,
     training,
@@ -605,13 +606,15 @@ def test_only_what_searches_have_written_is_measured_again(text, tmp_path, capsy
         ("search", ["--speed"]),
         ("search", ["--speed", "--json", "there is no such file", "--deals", "3"]),
         ("search", ["--speed", "--json", "there is no such file"]),
+        ("soak", ["--decisions", "0"]),
+        ("soak", ["--seed", "-1"]),
         ("temperatures", ["--deals", "1"]),
         ("training", ["--game", "chess"]),
         ("training", ["--decisions", "0"]),
     ],
 )
 def test_wrong_arguments_give_one_line(benchmark, arguments, capsys):
-    assert BENCHMARKS[benchmark].main(arguments) == 2
+    assert {**BENCHMARKS, "soak": soak}[benchmark].main(arguments) == 2
     error = capsys.readouterr().err
     assert error.startswith(f"benchmarks.{benchmark}: error: ")
     assert error.count("\n") == 1

@@ -33,7 +33,7 @@ class Linear(nn.Linear):
         """Of the activations' dtype, (M, outputs), for activations (M, inputs)."""
         if x.dtype != self.weight.dtype:
             return nn.functional.linear(x, self.weight.to(x.dtype), self.bias.to(x.dtype))
-        if x.device.type == "cpu" and self.out_features > 1 and _has_faster_onednn():
+        if x.device.type == "cpu" and _has_faster_onednn():
             dense: torch.Tensor = nn.functional.linear(x.to_mkldnn(), self.weight, self.bias)
             return dense.to_dense()
         return super().forward(x)
@@ -44,6 +44,7 @@ class OutputLayer(Linear):
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         """float32 (M, outputs) for activations (M, inputs)."""
+        # One output alone, a value, is faster in float32.
         if x.dtype == torch.bfloat16 and x.device.type == "cpu" and self.out_features > 1:
             product: torch.Tensor = _RoundedProduct.apply(x, self.weight, self.bias)  # type: ignore[no-untyped-call]
             return product
