@@ -115,11 +115,14 @@ def share_of_best(
         best: Those of the best agent on the same deals.
 
     Returns:
-        The ratio of the means with the interval of its linearization; the values (deals,) whose
-        mean it is; and their bounds.
+        The ratio of the means, 1 if both are 0, with the interval of its linearization; the values
+        (deals,) whose mean it is; and their bounds.
     """
     ahead, most = (1.0 + own) / 2.0, (1.0 + best) / 2.0
     mean = float(most.mean())
+    if mean == 0.0:
+        values, bounds = np.ones(len(own)), (0.0, 1.0)
+        return estimate_mean(values, bounds), values, bounds
     ratio = float(ahead.mean()) / mean
     values = ratio + (ahead - ratio * most) / mean
     bounds = (ratio - ratio / mean, ratio + 1.0 / mean)

@@ -27,8 +27,8 @@ from card_envs.evaluation import claims, deal_seeds, estimate_mean, play_one_aga
 from card_envs.evaluation import protocol as protocols
 from card_envs.evaluation.benchmark import (
     MIXED,
+    BenchmarkTableResult,
     BenchmarkTables,
-    TableResult,
     _draws,
     _extreme,
     benchmark,
@@ -122,6 +122,13 @@ def test_scores_are_those_of_the_tables_played_one_by_one(game):
         assert (found.rank.high - found.rank.low > alone.high - alone.low) == (len(cells) > 1)
 
 
+def test_a_protocol_may_be_named(folder):
+    by_name = benchmark(GAME, "random", "ce-1", quick=True)
+    assert by_name.to_json() == benchmark(GAME, "random", quick=True).to_json()
+    with pytest.raises(ValueError, match="there is no protocol 'ce-7'"):
+        benchmark(GAME, "random", "ce-7", quick=True)
+
+
 def test_a_member_that_the_agent_is_in_another_precision_is_not_the_worst(folder):
     """Nor what gains most, whatever its name."""
     Path("half.safetensors").write_bytes(halved(Path("mine/own.safetensors")))
@@ -138,7 +145,9 @@ def test_all_intervals_of_the_extremes_hold_at_once():
     opponent is better than another, the interval of the worst holds 0."""
     rng, cells, held = np.random.default_rng(3), 20, 0
     for _ in range(200):
-        ranks = {str(k): {2: TableResult(rng.uniform(-1, 1, 50), 0.0)} for k in range(cells)}
+        ranks = {
+            str(k): {2: BenchmarkTableResult(rng.uniform(-1, 1, 50), 0.0)} for k in range(cells)
+        }
         low, high = _extreme(ranks, (), -1.0).rank.interval
         held += low <= 0.0 <= high
     assert held >= 184  # 95% less three standard errors
@@ -166,7 +175,7 @@ def test_members_are_drawn_for_mixed_tables_and_sit_in_the_order_drawn(monkeypat
     def play(table, seeds, orders):
         for order in orders:
             tables.append([table[k] for k in np.argsort(order)])  # by seat
-        return TableResult(np.zeros(len(orders)), 0.0)
+        return BenchmarkTableResult(np.zeros(len(orders)), 0.0)
 
     with ExitStack() as stack:
         played = BenchmarkTables(TINY, GAME, "random", stack)

@@ -124,6 +124,13 @@ def test_the_share_of_the_best_is_the_ratio_of_those_left_behind():
     assert values == pytest.approx(np.ones(5))
 
 
+def test_where_even_the_best_is_always_last_all_reach_what_can_be_reached():
+    last = np.full(5, -1.0)
+    share, values, _ = partners.share_of_best(last, last)
+    assert share.mean == 1.0
+    assert (values == 1.0).all()
+
+
 @pytest.mark.parametrize("game", GAMES)
 def test_every_agent_is_beside_the_best_with_the_same_partner(game, tmp_path, monkeypatch, capsys):
     pool = Pool(("random", "heuristic"), "")

@@ -84,6 +84,12 @@ def test_an_agent_may_sit_at_a_table_more_than_once():
     assert (high - low < 30).all()
 
 
+@pytest.mark.parametrize("table", [(0, 2), (-1, 1)])
+def test_agents_out_of_range_are_refused(table):
+    with pytest.raises(ValueError, match=r"agents must be from 0 to 1, got (2|-1)"):
+        Rankings(2, [(table, np.zeros((5, 1, 2)))])
+
+
 def test_tables_of_several_sizes_are_rated_together():
     rng = np.random.default_rng(3)
     strengths = np.array([0.0, 0.6, 1.1])

@@ -27,7 +27,7 @@ from card_envs.evaluation.deals import (
     made_agent,
     play_deals,
 )
-from card_envs.evaluation.protocol import Protocol
+from card_envs.evaluation.protocol import CURRENT, Protocol
 from card_envs.evaluation.statistics import MeanEstimate, estimate_mean
 from card_envs.games import as_game
 from card_envs.kernels.rng import mix
@@ -41,7 +41,7 @@ MIXED = "mixed"
 _DIGITS = 6
 
 
-class TableResult(NamedTuple):
+class BenchmarkTableResult(NamedTuple):
     """What was played at a table.
 
     Attributes:
@@ -59,7 +59,7 @@ class TableResult(NamedTuple):
 
 
 #: By opponents and number of players.
-_Results = dict[str, dict[int, TableResult]]
+_Results = dict[str, dict[int, BenchmarkTableResult]]
 
 
 @dataclass(frozen=True)
@@ -74,7 +74,7 @@ class BenchmarkRow:
 
     name: str
     rank: MeanEstimate
-    by_num_players: Mapping[int, TableResult]
+    by_num_players: Mapping[int, BenchmarkTableResult]
 
     def to_json(self) -> dict[str, Any]:
         """The row as JSON data."""
@@ -228,19 +228,19 @@ class BenchmarkTables:
         """The reports on programs so far."""
         return merged(self._reports)
 
-    def among(self, member: str, players: int) -> TableResult:
+    def among(self, member: str, players: int) -> BenchmarkTableResult:
         """The agent among copies of a member of the pool, or at mixed tables (``MIXED``)."""
         if member == MIXED:
             return self._mixed(players)
         table = [self._agent, *[self.members[member]] * (players - 1)]
         return self._play(table, self._seeds)
 
-    def gained(self, member: str, players: int) -> TableResult:
+    def gained(self, member: str, players: int) -> BenchmarkTableResult:
         """A member of the pool among copies of the agent."""
         table = [self.members[member], *[self._agent] * (players - 1)]
         return self._play(table, self._seeds)
 
-    def _mixed(self, players: int) -> TableResult:
+    def _mixed(self, players: int) -> BenchmarkTableResult:
         """The agent with members that are drawn for each deal, without replacement while there are
         enough, and sit to the agent's left in the order in which they were drawn."""
         drawn = _draws(self._seeds, len(self.members), players - 1)
@@ -257,19 +257,19 @@ class BenchmarkTables:
             result = self._play(table, self._seeds[deals], orders)
             ranks[deals] = result.ranks
             truncated += result.truncated * len(deals)
-        return TableResult(ranks, truncated / len(ranks))
+        return BenchmarkTableResult(ranks, truncated / len(ranks))
 
     def _play(
         self,
         table: Sequence[Agent],
         seeds: NDArray[np.uint64],
         orders: NDArray[np.int64] | None = None,
-    ) -> TableResult:
+    ) -> BenchmarkTableResult:
         played = play_deals(self._game, table, seeds, orders=orders)
         self._truncated.append(played.truncated.ravel())
         self._reports += played.programs
         ranks = np.asarray(played.rank[..., 0].mean(axis=1))
-        return TableResult(ranks, float(played.truncated.mean()))
+        return BenchmarkTableResult(ranks, float(played.truncated.mean()))
 
 
 def _are_one_policy(one: Agent, other: Agent) -> bool:
@@ -300,7 +300,7 @@ def _draws(seeds: NDArray[np.uint64], members: int, count: int) -> NDArray[np.in
 def benchmark(
     game: Game | str,
     agent: AgentLike,
-    protocol: Protocol | None = None,
+    protocol: Protocol | str | None = None,
     *,
     quick: bool = False,
     progress: bool = False,
@@ -310,19 +310,20 @@ def benchmark(
     Args:
         game: The game, or its name.
         agent: The agent, as for ``evaluate``.
-        protocol: The protocol; None: the current one.
+        protocol: The protocol, or its name; None: the current one.
         quick: Whether to play few deals, other ones, to see how it goes.
         progress: Whether to show a progress bar on stderr.
 
     Raises:
-        ValueError: The protocol lacks the game, or as for ``evaluate``.
+        ValueError: There is no such protocol, it lacks the game, or as for ``evaluate``.
         TypeError: As for ``evaluate``.
         OSError: The agent's file cannot be read.
         MissingExtraError: scipy, or rich for a progress bar, is not installed.
     """
     import_extra("scipy.stats", "evaluation")  # missed before the games, not after them
     game = as_game(game)
-    protocol = protocol or Protocol.load()
+    if not isinstance(protocol, Protocol):
+        protocol = Protocol.load(protocol or CURRENT)
     with ExitStack() as stack:
         tables = BenchmarkTables(protocol, game, agent, stack, quick)
         among: _Results = {}
@@ -357,11 +358,11 @@ def _cells(tables: BenchmarkTables) -> Iterator[tuple[str, int]]:
                 yield member, players
 
 
-def _over_sizes(results: Mapping[int, TableResult]) -> NDArray[np.float64]:
+def _over_sizes(results: Mapping[int, BenchmarkTableResult]) -> NDArray[np.float64]:
     return np.asarray(np.mean([result.ranks for result in results.values()], axis=0))
 
 
-def _row(name: str, results: Mapping[int, TableResult]) -> BenchmarkRow:
+def _row(name: str, results: Mapping[int, BenchmarkTableResult]) -> BenchmarkRow:
     return BenchmarkRow(name, estimate_mean(_over_sizes(results)), results)
 
 

@@ -59,7 +59,8 @@ class Rankings:
             deal.
 
     Raises:
-        ValueError: There are no tables, more than 15 agents, or different numbers of deals.
+        ValueError: There are no tables, more than 15 agents, an agent out of range, or different
+            numbers of deals.
     """
 
     def __init__(
@@ -69,6 +70,9 @@ class Rankings:
     ) -> None:
         if num_agents > MAX_AGENTS:
             raise ValueError(f"at most {MAX_AGENTS} agents can be rated, got {num_agents}")
+        for agent in (agent for agents, _ in tables for agent in agents):
+            if not 0 <= agent < num_agents:
+                raise ValueError(f"agents must be from 0 to {num_agents - 1}, got {agent}")
         if len({standing.shape[0] for _, standing in tables}) != 1:
             raise ValueError("tables with the same number of deals are needed")
         self.num_agents = num_agents

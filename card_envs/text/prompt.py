@@ -80,7 +80,7 @@ def instructions(
             ]
         ),
     ]
-    return as_ascii("\n\n".join(pieces))
+    return "\n\n".join(map(as_ascii, pieces))
 
 
 def news(turns: Sequence[tuple[int, Sequence[str]]], reader: int) -> str:

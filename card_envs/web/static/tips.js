@@ -41,7 +41,10 @@ export function letExplain(root, explain) {
     // What was explained may have been drawn anew, and a scroll that was over by then is told late.
     const isThere = (element) => element.getBoundingClientRect().y === top;
     const isSame = (element) => element.dataset.tip === shown.dataset.tip && isThere(element);
-    if (shown && !shown.isConnected) shown = [...root.querySelectorAll("[data-tip]")].find(isSame);
+    if (shown && !shown.isConnected) {
+      shown = [...root.querySelectorAll("[data-tip]")].find(isSame);
+      shown?.setAttribute("aria-describedby", "tip");
+    }
     if (!shown || !isThere(shown)) hide();
   };
   const tipped = (event) => event.target.closest?.("[data-tip]");
