@@ -460,8 +460,8 @@ EACH_GAME = [pytest.param(game, id=game.id) for game in ALL_GAMES]
 #: Compiling a search, or loops for threads, takes longer than compiling the rules: `make test` does
 #: it for these games, `make test-slow` for all.
 SEARCHED = {ALL_GAMES[0], min(ALL_GAMES, key=lambda game: game.num_actions)}
-#: Every game once, of which `make test` plays only these two: for tests that search, and for tests
-#: of what knows nothing of the game that it works on.
+#: Every game once, of which `make test` plays only these two: for tests that search, for tests of
+#: what knows nothing of the game that it works on, and for those that take seconds for a game.
 FEW_GAMES = [
     pytest.param(game, id=game.id, marks=() if game in SEARCHED else pytest.mark.slow)
     for game in ALL_GAMES
@@ -491,6 +491,15 @@ TABLES = [
     )
     for game in ALL_GAMES
     for n in table_sizes(game)
+]
+#: The same tables, of which `make test` plays only those of the two games of ``FEW_GAMES``.
+FEW_TABLES = [
+    pytest.param(
+        *param.values,
+        id=param.id,
+        marks=param.marks if param.values[0] in SEARCHED else pytest.mark.slow,
+    )
+    for param in TABLES
 ]
 #: The package's own games with a policy: its card and results are published in the repository.
 SHIPPED = [

@@ -535,7 +535,7 @@ def test_the_kernel_is_the_network(game, activation, hidden):
 
 
 @pytest.mark.parametrize("hidden", [[], [16, 9]])
-@each_game
+@few_games
 def test_a_network_makes_no_difference_between_values_and_their_units(game, hidden):
     weights, layout = network_of(game, 1, hidden).kernel
     turn, scale = first_of(turn_in(game), 30), game.fields.scale
@@ -618,7 +618,7 @@ class AskedPolicy(NetworkAgent):
         return super().act(turn)
 
 
-@each_game
+@few_games
 def test_draws_that_follow_from_the_position(game, tmp_path):
     """The same action asked alone, with others, from units, in the loop; as often as it should."""
     path = tmp_path / "policy.safetensors"

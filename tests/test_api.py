@@ -24,6 +24,7 @@ from helpers import (
     ALL_GAMES,
     EACH_GAME,
     FEW_GAMES,
+    FEW_TABLES,
     SEARCHED,
     TABLES,
     agents_of,
@@ -50,6 +51,7 @@ from card_envs.envs.single_seat_vector import SingleSeatVectorEnv
 from card_envs.render.text import describe
 
 tables = pytest.mark.parametrize(("game", "num_players"), TABLES)
+few_tables = pytest.mark.parametrize(("game", "num_players"), FEW_TABLES)
 each_game = pytest.mark.parametrize("game", EACH_GAME)
 few_games = pytest.mark.parametrize("game", FEW_GAMES)
 both_constructors = pytest.mark.parametrize("constructor", ["env", "raw_env"])
@@ -94,7 +96,7 @@ def test_pettingzoo_seed(game, num_players, constructor):
     pettingzoo.test.seed_test(lambda: make(num_players=num_players), num_cycles=50)
 
 
-@tables
+@few_tables
 def test_pettingzoo_render(game, num_players, monkeypatch):
     monkeypatch.setenv("SDL_VIDEODRIVER", "dummy")
     monkeypatch.setattr("card_envs.render.renderer.FPS", 1000)  # a window waits between pictures
@@ -250,7 +252,7 @@ def assert_alike(env: CardEnv, wrapped: Any, ended_illegally: bool = False) -> N
 WRONG_ACTIONS = (None, -1, 10**6, 10**30, 0.5, "0", np.int64(-3), np.array([1, 2]))
 
 
-@tables
+@few_tables
 def test_env_is_what_the_stock_wrappers_make_of_raw_env(game, num_players, caplog):
     rng = np.random.default_rng(num_players)
     endings = {"illegal": 0, "natural": 0}

@@ -12,11 +12,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from helpers import EACH_GAME
+from helpers import EACH_GAME, FEW_GAMES
 
 from card_envs.kernels import code_cache, jit
 
 each_game = pytest.mark.parametrize("game", EACH_GAME)
+few_games = pytest.mark.parametrize("game", FEW_GAMES)
 
 
 def name_for(package: Path) -> str:
@@ -31,7 +32,7 @@ def _names_as_before():
     code_cache.cache_folder.cache_clear()
 
 
-@each_game
+@few_games
 def test_the_folders_name_follows_every_byte_of_the_sources(game, tmp_path, monkeypatch):
     """Of the game's own and of all rooms with kernels; nothing else changes it."""
     own = jit.package_of(game.rules.__name__)
@@ -98,6 +99,7 @@ def test_the_name_of_the_sources_is_the_folders(game):
     assert game.sources == code_cache.cache_folder(package).name
 
 
+@pytest.mark.slow
 def test_a_changed_function_in_another_file_is_noticed(tmp_path):
     """What Numba's own cache does not notice: the file of a function that is called changed."""
     package = tmp_path / "some_game"
@@ -493,6 +495,7 @@ print(two(20), compiled(), time.monotonic() - begun < 20)
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not hasattr(signal, "SIGSTOP"), reason="a system that cannot stop processes")
 def test_a_stopped_process_is_not_waited_for_long(slow_game):
     """It is named, once; what the others compile for themselves is there for those that follow."""

@@ -62,7 +62,9 @@ GAMES = [
 
 
 @pytest.mark.parametrize("game", GAMES)
-@pytest.mark.parametrize("options", [{"reward": "score"}, {"max_steps": 40}])
+@pytest.mark.parametrize(
+    "options", [{"max_steps": 40}, pytest.param({"reward": "score"}, marks=pytest.mark.slow)]
+)
 def test_the_same_actions_make_the_same_games(game, options):
     given = {**kit_of(game).short_options, **options}
     host, device = learners(game, f"environment.options={given}")

@@ -559,6 +559,7 @@ def test_similar_samples_take_few_linear_programs(monkeypatch):
     assert solve.call_count <= 5
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("ahead", "deals"), [(0.98, 20), (0.95, 5), (0.55, 50)])
 def test_intervals_of_deviation_ratings_hold(ahead, deals):
     """Of two agents who are ahead of each other as often as given, over two seatings a deal: also

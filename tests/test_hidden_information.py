@@ -9,6 +9,8 @@ import pytest
 from helpers import (
     ALL_GAMES,
     EACH_GAME,
+    FEW_GAMES,
+    FEW_TABLES,
     MEMORY_MODES,
     TABLES,
     agents_of,
@@ -44,6 +46,7 @@ from card_envs.contract.agent import turn_of
 
 memory_modes = pytest.mark.parametrize("memory", MEMORY_MODES)
 tables = pytest.mark.parametrize(("game", "num_players"), TABLES)
+few_tables = pytest.mark.parametrize(("game", "num_players"), FEW_TABLES)
 WITH_SMALL_POSITIONS = [
     param for param in EACH_GAME if any(kit_of(*param.values).small_positions())
 ]
@@ -164,7 +167,7 @@ def test_rendering_shows_no_more_than_the_observation(game, num_players, memory)
     assert changed > 3
 
 
-@pytest.mark.parametrize("game", EACH_GAME)
+@pytest.mark.parametrize("game", FEW_GAMES)
 def test_the_table_in_words_tells_what_is_observed(game):
     check_table_tells_what_is_observed(game, game.max_players, game.observe)
 
@@ -174,7 +177,7 @@ def test_the_table_in_words_tells_what_is_observed(game):
 # ---------------------------------------------------------------------------------------------
 
 
-@tables
+@few_tables
 def test_every_hidden_card_is_redrawn_and_no_other(game, num_players):
     checked = []
     running = []

@@ -64,7 +64,7 @@ def picture_of(env, player, is_open=False):
     return framed(env.game.scene(env.states, 0, player, 0, is_open), env.game.style)
 
 
-@each_game
+@few_games
 def test_a_picture_of_every_position(game):
     for env in positions(game, 8):
         image = picture_of(env, 0)

@@ -12,6 +12,8 @@ import numpy as np
 import pytest
 from helpers import (
     EACH_GAME,
+    FEW_GAMES,
+    FEW_TABLES,
     MEMORY_MODES,
     TABLES,
     UNIFORM,
@@ -39,13 +41,15 @@ from hypothesis import strategies as st
 from card_envs.contract.game import DEFAULT_MAX_STEPS, Game
 
 tables = pytest.mark.parametrize(("game", "num_players"), TABLES)
+few_tables = pytest.mark.parametrize(("game", "num_players"), FEW_TABLES)
 each_game = pytest.mark.parametrize("game", EACH_GAME)
+few_games = pytest.mark.parametrize("game", FEW_GAMES)
 
 seeds = st.integers(0, 2**64 - 1)
 player_seeds = st.integers(0, 10_000)
 
 
-@tables
+@few_tables
 def test_walks_come_into_all_kinds_of_situations(game, num_players):
     """What the other tests rely on: much happens in them, and some games end early."""
     kit = kit_of(game)
@@ -322,7 +326,7 @@ def positions_for_all_values(game: Game) -> Iterator[tuple[int, np.ndarray]]:
     yield from kit.special_positions()
 
 
-@each_game
+@few_games
 def test_every_observation_value_is_used(game):
     """No value is the same in all positions of all tables: it would be forgotten or useless."""
     lowest = np.full(game.fields.size, np.inf)

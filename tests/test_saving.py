@@ -14,6 +14,7 @@ import pytest
 from helpers import (
     EACH_GAME,
     FEW_GAMES,
+    FEW_TABLES,
     TABLES,
     UNIFORM,
     Habits,
@@ -33,6 +34,7 @@ from card_envs.engine.history import Redraw, Replay, _digest
 from card_envs.envs.aec import CardEnv
 
 tables = pytest.mark.parametrize(("game", "num_players"), TABLES)
+few_tables = pytest.mark.parametrize(("game", "num_players"), FEW_TABLES)
 each_game = pytest.mark.parametrize("game", EACH_GAME)
 few_games = pytest.mark.parametrize("game", FEW_GAMES)
 
@@ -77,7 +79,7 @@ def sealed(data: dict[str, Any] | bytes) -> bytes:
 # ---------------------------------------------------------------------------------------------
 
 
-@tables
+@few_tables
 def test_copies_go_on_from_everywhere(game, num_players):
     """In mid game, when it is over, between the dead steps, after them, after an illegal action."""
     for number, options in enumerate(option_sets(game, most=6, views=True)):
@@ -203,7 +205,7 @@ def assert_same_game(env: CardEnv, other: CardEnv) -> None:
     assert other.history == env.history
 
 
-@tables
+@few_tables
 def test_a_saved_game_continues_with_its_own_players_and_options(game, num_players):
     """In an environment without a game, with a game that is over, and of another table."""
     other_size = next((n for n in table_sizes(game) if n != num_players), num_players)

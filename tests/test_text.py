@@ -9,6 +9,7 @@ import re
 import pytest
 from helpers import (
     EACH_GAME,
+    FEW_TABLES,
     MEMORY_MODES,
     TABLES,
     begin,
@@ -34,6 +35,7 @@ from card_envs.utils.words import (
 
 each_game = pytest.mark.parametrize("game", EACH_GAME)
 tables = pytest.mark.parametrize(("game", "num_players"), TABLES)
+few_tables = pytest.mark.parametrize(("game", "num_players"), FEW_TABLES)
 memory_modes = pytest.mark.parametrize("memory", MEMORY_MODES)
 PLAIN = re.compile("[a-z0-9 ,:'-]+")
 
@@ -104,7 +106,7 @@ def test_a_scene_is_plain_and_complete_data(game, num_players, memory):
         assert all(scene.notes)
 
 
-@tables
+@few_tables
 def test_the_one_who_is_to_move_is_asked_and_the_others_read_who_it_is(game, num_players):
     for states in walk(game, num_players, 4, decisions=60):
         if is_over(states):

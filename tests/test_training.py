@@ -685,7 +685,7 @@ def contents(run: Run) -> tuple[bytes, list, dict]:
     return run.policy_path.read_bytes(), progress, card
 
 
-@pytest.mark.parametrize("saves", [2, 3])
+@pytest.mark.parametrize("saves", [pytest.param(2, marks=pytest.mark.slow), 3])
 @pytest.mark.parametrize(
     ("game", "overrides"),
     [

@@ -41,7 +41,9 @@ def interrupted_in(monkeypatch, owner, name, number, times=1):
     monkeypatch.setattr(owner, name, called)
 
 
-@pytest.mark.parametrize("number", SIGNALS)
+@pytest.mark.parametrize(
+    "number", [SIGNALS[0], *(pytest.param(n, marks=pytest.mark.slow) for n in SIGNALS[1:])]
+)
 @pytest.mark.parametrize(
     ("owner", "name"), [(PPO, "update"), (PPO, "collect"), (Session, "_evaluate")]
 )

@@ -46,7 +46,13 @@ def pages(tmp_path, monkeypatch):
     return importlib.import_module("tutorial_pages")
 
 
-@pytest.mark.parametrize("name", SMALL)
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=[pytest.mark.slow] * (name in ("paper_figure", "search")))
+        for name in SMALL
+    ],
+)
 def test_it_runs_and_its_recorded_output_is_of_the_same_cells(name, pages, tmp_path):
     script = FOLDER / f"{name}.py"
     outputs = pages.run(script, _PPO if name == "ppo" else (), SMALL[name])

@@ -343,7 +343,7 @@ def test_seats_at_one_table_are_games_of_their_own(listen):
 # ---------------------------------------------------------------------------------------------
 
 
-@each_game
+@few_games
 def test_every_action_can_be_given_by_number_by_words_and_in_structured_form(game):
     legal = range(game.num_actions)
     for action, words in enumerate(game.actions.names):

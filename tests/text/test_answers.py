@@ -6,12 +6,13 @@ import json
 import time
 
 import pytest
-from helpers import EACH_GAME
+from helpers import EACH_GAME, FEW_GAMES
 
 from card_envs.contract.actions import Action, Actions
 from card_envs.text.answers import meant, read_answer
 
 each_game = pytest.mark.parametrize("game", EACH_GAME)
+few_games = pytest.mark.parametrize("game", FEW_GAMES)
 
 NAMES = {
     0: "take the discard into slot 0",
@@ -131,7 +132,7 @@ def test_the_answer_is_told_as_it_was_found():
     assert read_answer("x\nknock", NAMES)[0] == "knock"
 
 
-@each_game
+@few_games
 def test_every_action_is_understood_by_its_number_by_its_words_and_in_structured_form(game):
     names = {action: game.action_name(action) for action in range(game.num_actions)}
     step = -(-len(names) // 100)

@@ -6,7 +6,15 @@ from collections import Counter
 
 import numpy as np
 import pytest
-from helpers import TABLES, copy_of, is_over, kit_of, mask_of, observation_of, positions_of
+from helpers import (
+    FEW_TABLES,
+    copy_of,
+    is_over,
+    kit_of,
+    mask_of,
+    observation_of,
+    positions_of,
+)
 
 from card_envs.render.text import describe
 
@@ -46,7 +54,7 @@ def changes_in(game, num_players):
                     yield names, text_of(game, changed, player) != text
 
 
-@pytest.mark.parametrize(("game", "num_players"), TABLES)
+@pytest.mark.parametrize(("game", "num_players"), FEW_TABLES)
 def test_what_changes_an_observation_changes_the_text(game, num_players):
     """Mostly: some entries of a record follow from others, which the text shows in their place."""
     found, told = Counter(), Counter()

@@ -9,7 +9,7 @@ import re
 
 import numpy as np
 import pytest
-from helpers import EACH_GAME, FEW_GAMES, MEMORY_MODES, TABLES, Habits, kit_of
+from helpers import EACH_GAME, FEW_GAMES, FEW_TABLES, MEMORY_MODES, TABLES, Habits, kit_of
 
 import card_envs
 from card_envs.render.text import describe
@@ -21,6 +21,7 @@ from card_envs.text.rules import rules_in_words
 each_game = pytest.mark.parametrize("game", EACH_GAME)
 few_games = pytest.mark.parametrize("game", FEW_GAMES)
 tables = pytest.mark.parametrize(("game", "num_players"), TABLES)
+few_tables = pytest.mark.parametrize(("game", "num_players"), FEW_TABLES)
 memory_modes = pytest.mark.parametrize("memory", MEMORY_MODES)
 
 STEPS = 60
@@ -50,7 +51,7 @@ def play(env, seed, decisions=STEPS):
 # ---------------------------------------------------------------------------------------------
 
 
-@tables
+@few_tables
 def test_a_game_is_played_with_the_calls_of_textarena(game, num_players):
     env = text_env(game)
     env.reset(num_players=num_players, seed=5)
@@ -172,7 +173,7 @@ def test_calls_in_the_wrong_order_and_wrong_arguments(game):
 
 
 @memory_modes
-@each_game
+@few_games
 def test_first_texts_hold_rules_options_and_how_to_answer_and_none_the_seed(game, memory):
     seed = 9_876_543_210_123
     env = text_env(game, seed, num_players=game.max_players, memory=memory)
@@ -374,7 +375,7 @@ def test_wrong_answers_give_a_random_action(game):
 
 
 @memory_modes
-@tables
+@few_tables
 def test_texts_keep_to_their_bounds(game, num_players, memory):
     env = text_env(game, 1, num_players=num_players, memory=memory)
     total = 0

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from gymnasium.utils.env_checker import check_env
 from gymnasium.vector import AutoresetMode
-from helpers import FEW_GAMES, TABLES, kit_of
+from helpers import FEW_GAMES, FEW_TABLES, TABLES, kit_of
 from travellers import plain
 
 from card_envs.agents import FollowingAgent, make_agent
@@ -21,6 +21,7 @@ from card_envs.text.seat import TextSeatEnv
 
 few_games = pytest.mark.parametrize("game", FEW_GAMES)
 tables = pytest.mark.parametrize(("game", "num_players"), TABLES)
+few_tables = pytest.mark.parametrize(("game", "num_players"), FEW_TABLES)
 
 
 @pytest.mark.filterwarnings("ignore:.*is out of date.*:DeprecationWarning")
@@ -39,7 +40,7 @@ def test_gymnasiums_checker(game):
 @pytest.mark.parametrize(
     "opponents", [None, pytest.param("random", marks=pytest.mark.slow), "mixed"]
 )
-@tables
+@few_tables
 def test_the_games_are_those_of_the_single_seat(game, num_players, opponents, skip_forced):
     if opponents == "mixed":
         opponents = [["random", game.default_opponent][k % 2] for k in range(num_players - 1)]

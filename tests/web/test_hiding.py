@@ -11,7 +11,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from helpers import EACH_GAME, SEARCHED, Habits, kit_of
+from helpers import EACH_GAME, FEW_GAMES, SEARCHED, Habits, kit_of
 from visitor import begin, talk, wanted
 
 from card_envs.agents import RandomAgent, agent_names, make_agent
@@ -20,6 +20,7 @@ from card_envs.engine.table import BaseTable
 from card_envs.web.table import ViewedTable, _Words
 
 each_game = pytest.mark.parametrize("game", EACH_GAME)
+few_games = pytest.mark.parametrize("game", FEW_GAMES)
 SEEDS = 2
 STEPS = 40
 
@@ -80,7 +81,7 @@ def test_messages_are_the_same_in_every_world_that_the_seat_holds_possible(game)
     assert has_secrets
 
 
-@each_game
+@few_games
 def test_hints_are_the_same_in_every_world_that_the_seat_holds_possible(game):
     names = [name for name in agent_names(game) if name != "random"]
     names += ["search:8"] * (game in SEARCHED)
@@ -117,7 +118,7 @@ def test_what_another_player_does_is_told_as_the_seat_learns_it(game):
     assert told
 
 
-@each_game
+@few_games
 def test_ones_own_decision_is_told_twice_only_where_the_others_learn_less(game):
     """Words for all that could mean nothing else stand alone."""
     for table in tables_of(game):
@@ -150,7 +151,7 @@ def test_the_private_words_of_a_decision_are_for_its_player_and_for_the_end():
     assert revealed.visible_words(1, 0).words == "give a card"
 
 
-@each_game
+@few_games
 def test_looking_back_is_through_the_same_eyes(game):
     for table in list(tables_of(game))[3:9]:
         for step in {0, table.steps // 2}:
@@ -160,7 +161,7 @@ def test_looking_back_is_through_the_same_eyes(game):
             assert frames[0].decision is None
 
 
-@each_game
+@few_games
 def test_seed_and_history_stay_on_the_server_until_the_end(client, game):
     table = begin(client, wanted(game, practice=True, options=kit_of(game).short_options))
     with talk(client, table) as page:
@@ -217,7 +218,7 @@ def test_a_watched_game_is_seen_through_one_seats_eyes_until_the_end(client, gam
 # ---------------------------------------------------------------------------------------------
 
 
-@each_game
+@few_games
 def test_undo_shows_what_was_seen_and_redraws_the_rest(game):
     undone = 0
     for table in tables_of(game, practice=True):
@@ -264,7 +265,7 @@ def test_undo_is_for_practice_alone_and_needs_a_decision():
         table.undo()
 
 
-@each_game
+@few_games
 def test_a_game_with_undone_decisions_can_be_replayed(game):
     table = table_at(game, 0, 1, 6, practice=True)
     while not table.is_over:

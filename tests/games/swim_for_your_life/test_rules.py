@@ -21,7 +21,7 @@ from games.swim_for_your_life.table import (
     exchange,
     in_order,
 )
-from helpers import check_invariants, copy_of, each_size
+from helpers import check_invariants, copy_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from table import chi_square, played, played_by_hand
@@ -1349,7 +1349,9 @@ def random_game(num_players, seed, decisions, **options):
 @pytest.mark.rule("SW-11")
 @pytest.mark.rule("SW-13")
 @pytest.mark.rule("SW-14")
-@pytest.mark.parametrize("num_players", each_size(2, 5))
+@pytest.mark.parametrize(
+    "num_players", [2, *(pytest.param(n, marks=pytest.mark.slow) for n in (3, 4, 5))]
+)
 def test_whole_games_are_played_as_by_hand(num_players):
     """Every card, who knows what, lives and rewards, after every decision of random play."""
     decisions = Counter()
