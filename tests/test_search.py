@@ -381,8 +381,9 @@ def test_the_path_of_a_policy_may_have_commas(folder, tmp_path, monkeypatch):
 )
 def test_wrong_names(name, message):
     game = ALL_GAMES[0]
-    with pytest.raises(ValueError, match=message):
+    with pytest.raises(ValueError, match=message) as error:
         make_agent(name, game)
+    assert str(error.value).startswith(f"{name!r}: ")  # of several agents of a command
 
 
 @pytest.mark.parametrize(
@@ -401,8 +402,13 @@ def test_wrong_names(name, message):
         ({"unfinished": None}, "unfinished must be a finite number, got None"),
         ({"unfinished": math.inf}, "unfinished must be a finite number, got inf"),
         ({"halving": "no"}, "halving must be True or False, got 'no'"),
-        ({"policy": None}, "policy must be a policy, 'heuristic' or 'random', got None"),
-        ({"proposer": "ppo"}, "proposer must be a policy or None, got 'ppo'"),
+        (
+            {"policy": "ppo"},
+            r"policy must be a NetworkAgent, as make_agent\('ppo', game\) makes one",
+        ),
+        ({"policy": None}, "one, 'heuristic' or 'random', got None"),
+        ({"policy": ["random"]}, r"one, 'heuristic' or 'random', got \['random'\]"),
+        ({"proposer": "ppo"}, "proposer must be a NetworkAgent, .*, or None, got 'ppo'"),
     ],
 )
 def test_wrong_arguments(options, message):

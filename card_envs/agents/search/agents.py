@@ -36,6 +36,8 @@ _MOST_ROLLOUTS = 1_000_000
 #: Who may play rollouts besides policies.
 KINDS = {"random": RANDOM, "heuristic": HEURISTIC}
 
+_A_POLICY = "a NetworkAgent, as make_agent('ppo', game) makes one"
+
 # Found by trying: with 1, search:64 is weaker than ppo in Beaver Gang with four players. Where
 # worlds are weighed, errors are larger, and 2 takes a seventh of the gain in Frank's Zoo.
 _CAUTION = 2.0
@@ -78,8 +80,8 @@ class Searcher(Agent):
         unfinished: float = 0.0,
     ) -> None:
         check_is_game(game)
-        if not isinstance(policy, NetworkAgent) and policy not in KINDS:
-            raise ValueError(f"policy must be a policy, 'heuristic' or 'random', got {policy!r}")
+        if not isinstance(policy, NetworkAgent) and policy not in tuple(KINDS):
+            raise ValueError(f"policy must be {_A_POLICY}, 'heuristic' or 'random', got {policy!r}")
         if policy == "heuristic" and game.heuristic is None:
             raise ValueError(f"{game.id} has no heuristic for rollouts")
         if horizon is None:
@@ -89,7 +91,7 @@ class Searcher(Agent):
         if horizon == "round" and game.outlook is None:
             raise ValueError(f"{game.id} has no rounds: horizon must be 'game'")
         if not (proposer is None or isinstance(proposer, NetworkAgent)):
-            raise ValueError(f"proposer must be a policy or None, got {proposer!r}")
+            raise ValueError(f"proposer must be {_A_POLICY}, or None, got {proposer!r}")
         for agent in (policy, proposer):
             if isinstance(agent, NetworkAgent):
                 agent.check_game(game)
@@ -347,7 +349,7 @@ class SearchFollower(Follower):
 
     def decide(self, turn: Turn) -> NDArray[np.int64]:
         """Legal actions (M,)."""
-        return self.search(turn)[0]
+        return self.search(turn).actions
 
     def search(self, turn: Turn) -> Found:
         """Like ``SearchAgent.search``, in worlds weighted by what others have done."""

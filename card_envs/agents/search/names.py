@@ -86,9 +86,12 @@ def make_search_agent(
             options[key] = read(text)
         except ValueError:
             raise ValueError(f"{name!r}: {key} must be {kind}, got {text!r}") from None
-    if method == "tree":
-        return TreeSearchAgent(game, name, policy=policy, seed=seed, **options)
-    return SearchAgent(game, name, policy=policy, proposer=proposer, seed=seed, **options)
+    try:
+        if method == "tree":
+            return TreeSearchAgent(game, name, policy=policy, seed=seed, **options)
+        return SearchAgent(game, name, policy=policy, proposer=proposer, seed=seed, **options)
+    except ValueError as error:
+        raise ValueError(f"{name!r}: {error}") from None
 
 
 def policies_of(name: str, game: Game) -> tuple[str | None, str]:
