@@ -2,11 +2,10 @@
 
 A policy file holds a multilayer perceptron: tensors ``hidden.K.weight`` (out, in) and
 ``hidden.K.bias`` for K = 0, 1, ..., then ``action.weight`` and ``action.bias``, of float32, or of
-float16, which is computed with as float32. Its metadata hold,
-as JSON under the key ``card_envs``: the format, the game, the activation, the fingerprint of the
-observation's layout (``Fields.fingerprint``), the view that it was made for (``memory``,
-``features``), and whether the policy samples its actions (``draws``; false if it is
-missing). Nothing in it is ever executed.
+float16, which is computed with as float32. Its metadata hold, as JSON under the key ``card_envs``:
+the format, the game, the activation, the fingerprint of the observation's layout
+(``Fields.fingerprint``), the view that it was made for (``memory``, ``features``), and whether the
+policy samples its actions (``draws``; false if it is missing). Nothing in it is ever executed.
 """
 
 from __future__ import annotations
@@ -207,7 +206,8 @@ def write_policy(
     for name, (weight, bias) in zip(names, network.layers, strict=True):
         tensors[f"{name}.weight"] = np.ascontiguousarray(weight)
         tensors[f"{name}.bias"] = np.ascontiguousarray(bias)
-    _layers(dict(tensors), game)
+    _check_fits(network, game, "it")
+    _check_is_finite(network)
     write_output(path, save(tensors, metadata_of(game, network.activation, view, draws)))
 
 
@@ -220,7 +220,9 @@ def _read(path: Path, game: Game) -> tuple[Network, View, bool]:
         raise ValueError(f"{path} is not a policy file, or it is damaged: {error}") from None
     view = view_in(metadata, path, game)
     try:
-        network = Network(_layers(tensors, game), metadata.get("activation", ""))
+        network = Network(_layers(tensors), metadata.get("activation", ""))
+        _check_fits(network, game, "it")
+        _check_is_finite(network)
     except ValueError as error:
         raise ValueError(f"{path}: {error}") from None
     draws = metadata.get("draws", False)
@@ -248,43 +250,35 @@ def view_in(metadata: Any, path: Path, game: Game) -> View:
         raise ValueError(f"{path}: {error}") from None
 
 
-def _layers(
-    tensors: dict[str, NDArray[np.float32]], game: Game
-) -> list[tuple[NDArray[np.float32], NDArray[np.float32]]]:
+def _layers(tensors: dict[str, NDArray[Any]]) -> list[tuple[NDArray[Any], NDArray[Any]]]:
+    """Weight and bias of each layer, in their order."""
     depth = sum(name.endswith(".weight") for name in tensors) - 1
-    names = [*(f"hidden.{k}" for k in range(depth)), "action"]
-    size = game.fields.size
-    about = (
-        f"it does not fit {game.name} ({size} observation values and {game.num_actions} actions)"
-    )
     layers = []
-    for name in names:
+    for name in [*(f"hidden.{k}" for k in range(depth)), "action"]:
         weight, bias = (_widened(tensors.pop(f"{name}.{kind}", None)) for kind in _KINDS)
-        wrong = _fault_of(weight, bias, size)
-        if weight is None or bias is None or wrong is not None:
-            raise ValueError(f"{about}: layer {name!r} {wrong}")
-        size = weight.shape[0]
+        if weight is None or bias is None:
+            raise ValueError(f"layer {name!r} needs a weight and a bias")
         layers.append((weight, bias))
     if tensors:
-        raise ValueError(f"{about}: there is no place for {', '.join(tensors)}")
-    if size != game.num_actions:
-        raise ValueError(f"{about}: it chooses among {size} actions")
+        raise ValueError(f"there is no place for {', '.join(tensors)}")
     return layers
 
 
-def _fault_of(weight: NDArray[Any] | None, bias: NDArray[Any] | None, size: int) -> str | None:
-    """What is wrong with a layer that is given ``size`` values; None: nothing."""
-    if weight is None or bias is None:
-        return "is missing"
-    if weight.ndim != 2 or bias.shape != weight.shape[:1]:
-        return f"needs a weight (out, in) and a bias (out,), got {weight.shape} and {bias.shape}"
-    if weight.shape[1] != size:
-        return f"takes {weight.shape[1]} values, and is given {size}"
-    if not weight.dtype == bias.dtype == np.float32:
-        return f"must be of float32 or float16, got {weight.dtype} and {bias.dtype}"
-    if not (np.isfinite(weight).all() and np.isfinite(bias).all()):
-        return "is not finite: it has NaN or infinite values"
-    return None
+def _check_fits(network: Network, game: Game, name: str) -> None:
+    """Raise a ValueError unless it takes the game's observations and chooses among its actions."""
+    inputs, outputs = network.sizes
+    if (inputs, outputs) != (game.fields.size, game.num_actions):
+        raise ValueError(
+            f"{name} does not fit {game.name} ({game.fields.size} observation values and "
+            f"{game.num_actions} actions): it takes {inputs} values and chooses among {outputs} "
+            "actions"
+        )
+
+
+def _check_is_finite(network: Network) -> None:
+    for k, layer in enumerate(network.layers):
+        if not all(np.isfinite(tensor).all() for tensor in layer):
+            raise ValueError(f"layer {k} is not finite: it has NaN or infinite values")
 
 
 def _widened(tensor: NDArray[Any] | None) -> NDArray[Any] | None:
@@ -367,12 +361,7 @@ class NetworkAgent(Agent):
         """Raise a ValueError if its file is for another game, or its network does not fit."""
         if self._game_name not in (None, game.name):
             raise ValueError(f"{self.name} is a policy for {self._game_name}, not for {game.name}")
-        inputs, outputs = self.network.sizes
-        if (inputs, outputs) != (game.fields.size, game.num_actions):
-            raise ValueError(
-                f"the network of {self.name} takes {inputs} values and chooses among {outputs} "
-                f"actions; {game.name} has {game.fields.size} and {game.num_actions}"
-            )
+        _check_fits(self.network, game, f"the network of {self.name}")
 
     @property
     def network_kernel(self) -> tuple[NDArray[np.float32], NDArray[np.int64]] | None:
