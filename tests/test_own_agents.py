@@ -698,6 +698,11 @@ def test_any_module_becomes_onnx(tmp_path):
         def forward(self, observation, action_mask):
             return action_mask.float().argmax(dim=1)
 
+    class Scaled(nn.Linear):
+        def forward(self, observation, *, scale=2.0):
+            return super().forward(observation) * scale
+
+    card_envs.export_policy(Scaled(D, A), GAME, tmp_path / "scaled.onnx")
     path = tmp_path / "first.onnx"
     card_envs.export_policy(FirstLegal(), GAME, path, memory="none")
     assert played(path) == positions()[1].argmax(axis=1).tolist()
@@ -768,6 +773,9 @@ def test_modules_that_do_not_fit_are_refused_before_they_are_written(tmp_path, c
     ):
         with pytest.raises(ValueError, match=message):
             card_envs.export_policy(module, GAME, tmp_path / "wrong.safetensors")
+    path = tmp_path / "x.safetensors"
+    with pytest.raises(ValueError, match="the model takes no states, got hidden"):
+        card_envs.export_policy(nn.Linear(D, A), GAME, path, states={"hidden": (8,)})
     assert not list(tmp_path.iterdir())
     assert capfd.readouterr() == ("", "")
 

@@ -90,7 +90,10 @@ def export_policy(
                 f"it, got {type(part).__name__}"
             )
     if path.suffix == ".safetensors":
-        write_policy(path, _network_of(module), game, view)
+        network = _network_of(module)
+        if states:
+            raise ValueError(f"the model takes no states, got {', '.join(states)}")
+        write_policy(path, network, game, view)
     elif path.suffix == ".onnx":
         write_output(path, _onnx_of(module, game, view, states))
     else:
@@ -189,7 +192,8 @@ def _inputs_of(
         "action_mask": torch.ones(n, game.num_actions, dtype=torch.int8),
         **{name: torch.zeros(n, *shape) for name, shape in states.items()},
     }
-    if not states and len(signature(module.forward).parameters) == 1:
+    parameters = signature(module.forward).parameters.values()
+    if not states and sum(p.kind is not p.KEYWORD_ONLY for p in parameters) == 1:
         del inputs["action_mask"]
     return inputs
 
