@@ -609,6 +609,9 @@ def test_the_search_must_be_of_the_game():
     [batch] = Recording(GAME, ["random"] * GAME.min_players, 1)
     with pytest.raises(ValueError, match=f"searches {game.name}, not {GAME.name}"):
         next(search_decisions(batch, make_agent("search:8,policy=random", game)))
+    for wrong in ("search:8", make_agent("search:8,method=tree,policy=random", GAME)):
+        with pytest.raises(TypeError, match="a SearchAgent is needed, as make_agent"):
+            next(search_decisions(batch, wrong))
 
 
 SAMPLES = sorted((ROOT / "docs" / "samples").glob("*.zip"))

@@ -54,7 +54,12 @@ def search_decisions(games: RecordedGames, agent: SearchAgent) -> Iterator[Searc
 
     Raises:
         ValueError: It searches another game.
+        TypeError: It is no ``SearchAgent``, but a name or a tree search.
     """
+    if not isinstance(agent, SearchAgent):
+        raise TypeError(
+            f"a SearchAgent is needed, as make_agent('search:64', game) makes one, got {agent!r}"
+        )
     game = games.game
     agent.check_game(game)
     states = games.begin()
