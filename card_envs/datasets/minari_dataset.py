@@ -110,13 +110,14 @@ class MinariWriter:
             shutil.rmtree(self._building, ignore_errors=True)
 
     def _finish(self) -> None:
-        if self._dataset is None and self._forfeited == self._recording.games:
-            raise ValueError("no Minari dataset was written: a program forfeited all games")
         if self._dataset is None:
-            raise ValueError(
-                f"no Minari dataset was written: all games ended before the first decision of "
-                f"{self._agents[0]}: max_steps={self._recording.options['max_steps']} is too small"
+            why = (
+                "a program forfeited all games"
+                if self._forfeited == self._recording.games
+                else f"all games ended before the first decision of {self._agents[0]}: "
+                f"max_steps={self._recording.options['max_steps']} is too small"
             )
+            raise ValueError(f"no Minari dataset was written: {why}")
         storage = self._dataset.storage
         about = {**storage.metadata["card_envs"], "sha256": self.sha256}
         storage.update_metadata({"card_envs": about})
