@@ -212,6 +212,7 @@ class TextEnv(OneThread):
         Raises:
             RuntimeError: There is no game.
         """
+        self._check_reset("close")
         return self.rewards
 
     def _check_reset(self, what: str) -> None:

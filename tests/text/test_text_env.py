@@ -143,6 +143,8 @@ def test_calls_in_the_wrong_order_and_wrong_arguments(game):
     ):
         with pytest.raises(RuntimeError, match=r"reset\(\) needs to be called before"):
             call()
+    with pytest.raises(RuntimeError, match="before close"):
+        env.close()
     low, high = game.min_players, game.max_players
     for wrong in (low - 1, high + 1, "4", 2.5, True):
         with pytest.raises(ValueError, match=f"{low} to {high} players"):
