@@ -136,10 +136,9 @@ def _fit(shown: Sequence[tuple[Scene, str]], look: Look, ratio: float) -> tuple[
     """The least width at which tables fit into a frame, and how many of their grids do."""
 
     def fits(width: int) -> bool:
-        grids = [(scene, scene.grids[:count], text) for scene, text in shown]
         drawings = (
-            layout.page(scene, look, width, grids=known, caption=text)
-            for scene, known, text in grids
+            layout.page(scene, look, width, grids=scene.grids[:count], caption=caption)
+            for scene, caption in shown
         )
         return all(
             drawing.width <= width + 1 and drawing.height <= width * ratio + 1

@@ -12,6 +12,7 @@ from card_envs.contract.game import Game
 from card_envs.contract.scene import Scene
 from card_envs.render import picture, text
 from card_envs.render.window import Window
+from card_envs.utils.checks import as_whole_number
 from card_envs.utils.extras import MissingExtraError
 
 #: Pictures a second, in windows and videos.
@@ -55,11 +56,8 @@ class TableRenderer:
     def check_num_players(self, num_players: int) -> None:
         """Raise a ValueError if the perspective is not a seat at a table of this size."""
         perspective = self._perspective
-        is_seat = (
-            isinstance(perspective, (int, np.integer))
-            and not isinstance(perspective, bool)
-            and 0 <= perspective < num_players
-        )
+        seat = as_whole_number(perspective)
+        is_seat = seat is not None and 0 <= seat < num_players
         if perspective is not None and not is_seat and perspective != _ALL:
             raise ValueError(
                 f"render_perspective must be None, 'all' or a seat from 0 to {num_players - 1}, "
