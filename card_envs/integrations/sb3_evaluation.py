@@ -119,8 +119,8 @@ class DealsEvalCallback(EventCallback):
 
     Logs ``eval/rank`` (the mean rank reward, from -1 to +1), ``eval/rank_low``, ``eval/rank_high``
     (its 95% interval, from 5 deals on) and ``eval/win``. ``last_mean_reward`` and
-    ``best_mean_reward`` are rank
-    rewards: StopTrainingOnRewardThreshold and its like can be the callbacks.
+    ``best_mean_reward`` are rank rewards: StopTrainingOnRewardThreshold and its like can be the
+    callbacks.
 
     Args:
         game: The game's id or versioned name.
