@@ -143,12 +143,13 @@ class HiddenCards:
         is: from a place to an animal that it gives away, from an animal to a place that gets it."""
         came_from: dict[tuple[str, int], tuple[str, int]] = {}
         reached = [start]
-        for node in reached:
-            kind, number = node
+        gives, gets = self.held.tolist(), self.room.T.tolist()
+        for kind, number in reached:
+            node = kind, number
             if kind == "place":
-                following = [("animal", int(a)) for a in np.flatnonzero(self.held[number])]
+                following = [("animal", a) for a, count in enumerate(gives[number]) if count]
             else:
-                following = [("place", int(p)) for p in np.flatnonzero(self.room[:, number])]
+                following = [("place", p) for p, count in enumerate(gets[number]) if count]
             for other in following:
                 # The card itself must not go back where it came from.
                 if other not in came_from and other != start and (node, other) != (start, goal):
