@@ -49,6 +49,7 @@ from card_envs.contract.game import Game, View
 from card_envs.engine.arena import Arena
 from card_envs.engine.history import Replay
 from card_envs.engine.seeds import next_seeds, random_action
+from card_envs.engine.table import BaseTable
 from card_envs.engine.templates import NOBODY
 from card_envs.envs.learner_games import LearnerGames
 from card_envs.envs.single_seat import SingleSeatEnv
@@ -820,6 +821,22 @@ def test_an_agent_that_is_given_twice_follows_for_both_seats(game):
 
 
 @few_games
+def test_who_follows_at_a_table_is_told_of_a_game_that_is_given_to_its_end(game):
+    n = game.min_players
+    table = BaseTable(game, [None] * n, seed=1, max_steps=6)
+    while not table.is_over:
+        table.step(table.legal_actions()[0])
+    agent, (seed, actions) = FirstLegal(), table.history
+    table.begin(seed, [agent] * n, actions[:-1])
+    assert agent.listener.told[0] == [*actions[:-1]]
+    assert agent.listener.ended == []
+    table.begin(seed, actions=actions)
+    assert agent.listener.seats == {0: list(range(n))}
+    assert agent.listener.told[0] == [*actions]
+    assert agent.listener.ended == [(0, None)]
+
+
+@few_games
 def test_a_policy_that_comes_out_of_a_pickle_plays_on(game):
     """Also where its arrays are read-only, as in another process."""
     agent = NetworkAgent(network_of(game, activation="relu"), "policy", seed=3)
@@ -871,7 +888,8 @@ def test_a_table_says_what_is_wrong_and_changes_nothing():
     game = EACH_GAME[0].values[0]
     n = game.min_players
     table = card_envs.Table(game.name, [None] * n, seed=1)
-    before = table.states.tobytes(), table.history
+    stranger = HeuristicAgent(EACH_GAME[1].values[0])
+    before = table.states.tobytes(), table.history, table.num_players, table.agents
     for call, message in (
         (table.step, f"player {table.player} has no agent"),
         (lambda: table.step(-1), "action -1 is not legal here; legal actions"),
@@ -885,11 +903,13 @@ def test_a_table_says_what_is_wrong_and_changes_nothing():
         (lambda: card_envs.Table(game.name, "random"), "agents must be a list, with an agent for"),
         (lambda: table.begin(1, [None] * 99), "players"),
         (lambda: table.begin(1, ["nobody"] * n), "there is no agent 'nobody'"),
-        (lambda: table.begin(1, actions=[-1]), r"actions\[0\] is -1"),
+        (lambda: table.begin(1, [stranger] + [None] * n), "plays"),
+        (lambda: table.begin(1, [None] * (n + 1), [-1]), r"actions\[0\] is -1"),
         (lambda: card_envs.Table("no game", [None] * n), "no game"),
         (lambda: card_envs.Table(game.name, [None] * n, reward="none"), "reward must be"),
     ):
         with pytest.raises((ValueError, TypeError), match=message):
             call()
-        assert (table.states.tobytes(), table.history) == before
+        now = table.states.tobytes(), table.history, table.num_players, table.agents
+        assert now == before
         assert not table.is_over

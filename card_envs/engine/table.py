@@ -69,40 +69,36 @@ class BaseTable(Portable):
             actions: What has been done in the game already, such as those of a ``Replay``.
 
         Raises:
-            ValueError, TypeError: As above, or an action is not legal.
+            ValueError, TypeError: As above, or an action is not legal; nothing has changed.
         """
-        seed = check_seed(seed)
-        if agents is not None:
-            self._seat(agents)
-        self._play_back(seed, actions)
-
-    def _seat(self, agents: Sequence[Agent | None]) -> None:
-        self.num_players = self.game.check_num_players(len(agents))
-        for agent in agents:
+        seated = self.agents if agents is None else tuple(agents)
+        num_players = self.game.check_num_players(len(seated))
+        for agent in seated:
             if agent is not None:
                 agent.check_game(self.game)
+        options = {"num_players": num_players, **self.options}
+        replay = Replay(self.game.name, VERSION, options, check_seed(seed), tuple(actions))
+        replay.play()  # which checks every action
+        self.num_players = num_players
         #: By seat.
-        self.agents = tuple(agents)
-        self._following = self._followers.seated(agents)
-
-    def _play_back(self, seed: int, entries: Iterable[int | Redraw]) -> None:
-        """Play a history from its beginning, and tell those that follow about it."""
-        options = {"num_players": self.num_players, **self.options}
-        replay = Replay(self.game.name, VERSION, options, seed, tuple(entries))
+        self.agents: tuple[Agent | None, ...] = seated
+        self._following = self._followers.seated(seated)
         states = replay.begin()
-        returns = np.zeros(self.num_players)
+        returns = np.zeros(num_players)
         for follower, players in self._following:
             follower.begin(states, 0, players)
         for _, action in replay.steps(states):
-            returns += states["rewards"][0, : self.num_players]
+            returns += states["rewards"][0, :num_players]
             self._tell(states, action)
-        self._seed, self._entries = seed, list(replay.actions)
+        self._seed, self._entries = replay.seed, list(replay.actions)
         #: The game's record (1,).
         self.states: NDArray[np.void] = states
         #: What each player has been paid so far, float64 (num_players,).
-        self.returns: NDArray[np.float64] = returns + states["rewards"][0, : self.num_players]
+        self.returns: NDArray[np.float64] = returns + states["rewards"][0, :num_players]
         #: The player who gave up the game; None: nobody did.
         self.forfeited_by: int | None = None
+        if self.is_over:
+            self._end()
 
     def _tell(self, states: NDArray[np.void], action: int) -> None:
         """The player to move is about to take an action."""
@@ -220,4 +216,4 @@ class BaseTable(Portable):
         if number is None or not 0 <= number < len(places):
             raise ValueError(f"there is no decision {decision!r}: the game has had {len(places)}")
         entries = self._entries[: places[number]]
-        self._play_back(self._seed, entries if redraw is None else [*entries, redraw])
+        self.begin(self._seed, actions=entries if redraw is None else [*entries, redraw])
