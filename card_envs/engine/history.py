@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from card_envs.contract.game import Game
 from card_envs.contract.observing import MEMORY_PERFECT
-from card_envs.contract.scene import mover
+from card_envs.contract.scene import is_over, mover
 from card_envs.engine.seeds import check_seed
 from card_envs.games import load_game
 from card_envs.render.renderer import TableRenderer
@@ -269,25 +269,21 @@ class Replay:
         Raises:
             ValueError: An action is not legal, or it comes after the end of the game.
         """
-        rules = self._load_game().rules
+        game = self._load_game()
         states = self.begin() if states is None else states
+        action_mask = np.zeros(game.num_actions, np.int8)
         for number, entry in enumerate(self.actions):
             if isinstance(entry, Redraw):
-                rules.determinize(states, 0, entry.player, np.uint64(entry.seed))
+                game.rules.determinize(states, 0, entry.player, np.uint64(entry.seed))
                 continue
-            self._check_action(number, entry, states)
+            if is_over(states[0]):
+                raise ValueError(f"actions[{number}] comes after the end of the game")
+            game.rules.legal_action_mask(states, 0, action_mask)
+            if not 0 <= entry < game.num_actions or not action_mask[entry]:
+                legal = np.flatnonzero(action_mask).tolist()
+                raise ValueError(f"actions[{number}] is {entry}; legal actions there: {legal}")
             yield states, entry
-            rules.step(states, 0, entry)
-
-    def _check_action(self, number: int, action: int, states: NDArray[np.void]) -> None:
-        if states["terminated"][0] or states["truncated"][0]:
-            raise ValueError(f"actions[{number}] comes after the end of the game")
-        game = self._load_game()
-        action_mask = np.zeros(game.num_actions, np.int8)
-        game.rules.legal_action_mask(states, 0, action_mask)
-        if not 0 <= action < game.num_actions or not action_mask[action]:
-            legal = np.flatnonzero(action_mask).tolist()
-            raise ValueError(f"actions[{number}] is {action}; legal actions there: {legal}")
+            game.rules.step(states, 0, entry)
 
     def play(self) -> NDArray[np.void]:
         """The game's record (1,) after all of its actions.
