@@ -109,6 +109,20 @@ def test_a_world_keeps_the_options_and_cannot_be_saved(game):
 
 
 @few_games
+def test_one_thread_at_a_time_draws_worlds(game, monkeypatch):
+    batch, determinize = worlds(turn_in(game)[0], 0, 2, 1), game.rules.determinize
+    is_locked = []
+
+    def watched(*arguments):
+        is_locked.append(batch._in_use)
+        determinize(*arguments)
+
+    monkeypatch.setattr(game.rules, "determinize", watched)
+    batch.reset(2)
+    assert is_locked == [True, True]
+
+
+@few_games
 def test_a_game_that_is_over_has_no_worlds(game):
     states = begin(game, game.min_players, seed=1, max_steps=1)
     game.rules.step(states, 0, int(np.flatnonzero(mask_of(game, states))[0]))

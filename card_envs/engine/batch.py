@@ -182,14 +182,17 @@ class BatchEngine(OneThread):
             action_mask: int8 (N, A), 1 for each legal action.
         """
         goes_on = seed is None and self._ready
-        seeds = self._next_seeds() if goes_on else consecutive_seeds(seed, self.num_envs)
+        self._begin(self._next_seeds() if goes_on else consecutive_seeds(seed, self.num_envs))
+        self._observe()
+        self._ready = True
+        return self._give(self._observation), self._give(self._action_mask)
+
+    def _begin(self, seeds: NDArray[np.uint64]) -> None:
+        """Deal the games with these seeds."""
         counts = np.empty(self.num_envs, np.int64)
         draw_tables(seeds, *self.player_range, counts, np.empty_like(counts))
         tables = map(self._placed, (self._all, seeds, counts))
         self._run(reset_games, self._states, *tables, self._encoded)
-        self._observe()
-        self._ready = True
-        return self._give(self._observation), self._give(self._action_mask)
 
     def _next_seeds(self) -> NDArray[np.uint64]:
         seeds: NDArray[np.uint64] = next_seeds(np.array(self._states["seed"]))

@@ -12,7 +12,6 @@ from card_envs.contract.game import Game, View
 from card_envs.contract.scene import is_over
 from card_envs.engine.batch import BatchEngine
 from card_envs.engine.seeds import check_given_seed
-from card_envs.engine.templates import observe_games
 from card_envs.envs.aec import CardEnv
 from card_envs.kernels.rng import mix
 from card_envs.utils.checks import check_whole_number
@@ -31,18 +30,12 @@ class WorldBatch(BatchEngine):
         self._record = record
         self.reset(seed)
 
-    def reset(self, seed: int | None = None) -> tuple[Any, NDArray[np.int8]]:
-        """Draw worlds; as the batch's own ``reset``, with games in the middle."""
-        super().reset(seed)
-        seeds = self.game_seeds.copy()
+    def _begin(self, seeds: NDArray[np.uint64]) -> None:
+        """Draw the worlds with these seeds."""
         self._states[:] = self._record
         player = int(self._record["current_player"][0])
         for k in range(self.num_envs):
             self.game.rules.determinize(self._states, k, player, np.uint64(mix(seeds[k])))
-        self._run(
-            observe_games, self._states, *self.view.codes, self._observation, self._action_mask
-        )
-        return self._give(self._observation), self._give(self._action_mask)
 
     @property
     def observation(self) -> Any:
