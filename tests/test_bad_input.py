@@ -96,8 +96,9 @@ def test_wrong_ranges_of_players(game):
         if low < high:
             with pytest.raises(ValueError, match=f"{high} is greater than {low}"):
                 make(game, num_players=(high, low))
-        with pytest.raises(ValueError, match="a number or a pair"):
-            make(game, num_players=(low, low, high))
+        for wrong in ((low, low, high), (low, None), [None, high]):
+            with pytest.raises(ValueError, match="a number or a pair"):
+                make(game, num_players=wrong)
         for wrong in (range(low, high), np.array([low, high])):
             with pytest.raises(ValueError, match=r"also take a pair \(low, high\)"):
                 make(game, num_players=wrong)

@@ -105,7 +105,7 @@ class Parameter:
 
 @dataclass(frozen=True)
 class Target:
-    """Something on the table that an action points at, by the names of ``render.scene``.
+    """Something on the table that an action points at, by the names of ``contract.scene``.
 
     Args:
         zone: The zone's name, perhaps with parameters: ``"row {row}"``. Empty: any zone that holds

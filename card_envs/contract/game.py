@@ -360,7 +360,7 @@ class Game:
             ValueError: It is neither a number nor a pair, or the game does not allow it.
         """
         if isinstance(num_players, (tuple, list)):
-            if len(num_players) != 2:
+            if len(num_players) != 2 or None in num_players:
                 raise ValueError(
                     f"num_players must be a number or a pair (low, high), got {num_players!r}"
                 )

@@ -133,16 +133,20 @@ VIEW_OPTIONS = (
 )
 
 
-#: Arguments of the environments, whose names no option of a game may have.
+#: Arguments of environments, arenas and tables, whose names no option of a game may have.
 ENVIRONMENT_ARGUMENTS = frozenset(
     [
+        "agents",
+        "arguments",
         "autoreset_mode",
         "copy",
         "device",
         "game",
+        "keep_histories",
         "mask",
         "max_tries",
         "num_envs",
+        "num_games",
         "num_players",
         "num_threads",
         "observation_dtype",
@@ -151,6 +155,8 @@ ENVIRONMENT_ARGUMENTS = frozenset(
         "render_mode",
         "render_perspective",
         "seat",
+        "seed",
         "skip_forced",
+        "view",
     ]
 )
