@@ -74,8 +74,7 @@ def random_action(streams, i, action_mask, count):
 
 def consecutive_seeds(seed: int | None, count: int) -> NDArray[np.uint64]:
     """The seeds ``seed``, ``seed + 1``, ... of a batch's games, modulo 2**64."""
-    with np.errstate(over="ignore"):
-        return np.uint64(check_seed(seed)) + np.arange(count, dtype=np.uint64)
+    return np.uint64(check_seed(seed)) + np.arange(count, dtype=np.uint64)
 
 
 def check_seed(seed: Any) -> int:
