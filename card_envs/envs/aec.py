@@ -17,7 +17,7 @@ from card_envs.engine.history import Redraw, Replay
 from card_envs.engine.seeds import check_given_seed, check_seed
 from card_envs.engine.templates import write_full_states
 from card_envs.envs.agent_iter import AgentIterable
-from card_envs.envs.observation_space import is_mask_in_info, observation_space
+from card_envs.envs.observation_space import Observation, is_mask_in_info, observation_space
 from card_envs.envs.ongoing_game import OngoingGame, of_the_game
 from card_envs.envs.wrong_actions import not_in_space, not_legal, warn_of_illegal_move
 from card_envs.games import load_game
@@ -28,9 +28,6 @@ if TYPE_CHECKING:
     from card_envs.envs.aec_types import AECEnv
 else:
     from pettingzoo.utils.env import AECEnv
-
-# A dict of observation and mask, or the observation alone: an option that no type can follow.
-Observation = Any
 
 # What the environment takes besides the game's options.
 _ARGUMENTS = (

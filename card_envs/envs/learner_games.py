@@ -19,7 +19,7 @@ from card_envs.engine.arena import Arena
 from card_envs.engine.seeds import consecutive_seeds, draw_tables, next_seeds
 from card_envs.engine.templates import NOBODY
 from card_envs.envs.options import pays_standing
-from card_envs.utils.checks import check_flag, check_whole_number, memory_for
+from card_envs.utils.checks import as_whole_number, check_flag, check_whole_number, memory_for
 from card_envs.utils.threads import OneThread, one_thread_at_a_time
 
 #: Games in a row that may end before the learner's first decision.
@@ -129,12 +129,10 @@ class LearnerGames(OneThread):
         return agents
 
     def _check_seat(self, seat: int | None) -> int | None:
-        low = self.player_range[0]
-        if seat is not None and (
-            isinstance(seat, bool) or not isinstance(seat, (int, np.integer)) or not 0 <= seat < low
-        ):
+        number, low = as_whole_number(seat), self.player_range[0]
+        if seat is not None and (number is None or not 0 <= number < low):
             raise ValueError(f"seat must be None or from 0 to {low - 1}, got {seat!r}")
-        return None if seat is None else int(seat)
+        return number
 
     @one_thread_at_a_time
     def reset(self, seed: int | None) -> None:

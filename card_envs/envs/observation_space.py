@@ -10,6 +10,9 @@ from gymnasium import spaces
 from card_envs.contract.fields import check_observation_dtype
 from card_envs.contract.game import Game
 
+# A dict of observation and mask, or the observation alone: an option that no type can follow.
+Observation = Any
+
 
 def is_mask_in_info(mask: Any) -> bool:
     """Whether the option ``mask`` is ``"info"``.

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from card_envs.contract.agent import FORFEIT_REWARD
 from card_envs.contract.game import Game, View
+from card_envs.contract.scene import places_of
 from card_envs.engine.history import Redraw
 from card_envs.engine.seeds import next_seed
 from card_envs.engine.templates import OVER, PAID, compile_for, step_and_observe
@@ -170,9 +171,8 @@ class OngoingGame(Portable):
         state = self.states[0]
         self.terminations = dict.fromkeys(self.agents, bool(state["terminated"]))
         self.truncations = dict.fromkeys(self.agents, bool(state["truncated"]))
-        standing = state["standing"][: self.num_players]
-        for player, agent in enumerate(self.agents):
-            self.infos[agent] = {"place": 1 + int((standing > standing[player]).sum())}
+        for agent, place in zip(self.agents, places_of(state), strict=True):
+            self.infos[agent] = {"place": place}
         self._end()
 
     def lose(self) -> None:

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 from pettingzoo.utils.env_logger import EnvLogger
 
 from card_envs.contract.game import repr_of
-from card_envs.envs.aec import CardEnv, Observation
+from card_envs.envs.aec import CardEnv
+from card_envs.envs.observation_space import Observation
 from card_envs.envs.ongoing_game import copied
 
 if TYPE_CHECKING:

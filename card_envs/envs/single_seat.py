@@ -11,13 +11,10 @@ from numpy.typing import NDArray
 
 from card_envs.agents import AgentLike
 from card_envs.contract.game import DEFAULT_MAX_STEPS, View
-from card_envs.envs.observation_space import is_mask_in_info, observation_space
+from card_envs.envs.observation_space import Observation, is_mask_in_info, observation_space
 from card_envs.envs.seat import SeatEnv
 from card_envs.games import load_game
 from card_envs.utils.checks import check_reset_options
-
-# The observation alone, or a dict with the mask: an option that no type can follow.
-Observation = Any
 
 
 class SingleSeatEnv(SeatEnv[Observation, np.int64]):

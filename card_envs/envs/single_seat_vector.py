@@ -16,8 +16,7 @@ from card_envs.agents import AgentLike
 from card_envs.contract.game import DEFAULT_MAX_STEPS
 from card_envs.engine.seeds import check_seed, consecutive_seeds, next_seeds
 from card_envs.envs.learner_games import LearnerGames
-from card_envs.envs.observation_space import is_mask_in_info, observation_space
-from card_envs.envs.single_seat import Observation
+from card_envs.envs.observation_space import Observation, is_mask_in_info, observation_space
 from card_envs.games import load_game
 from card_envs.render.renderer import FPS, TableRenderer
 from card_envs.utils.checks import check_actions, check_reset_options
