@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from unittest.mock import Mock
+
 import numpy as np
 import pytest
 from helpers import ALL_GAMES, begin, copy_of, is_over, kit_of, mask_of
@@ -175,7 +177,7 @@ def test_a_follower_remembers_what_others_did_in_the_round(game):
 
     def search_after(turn, past):
         asked.append(past)
-        return (turn.action_mask.argmax(axis=1),)
+        return Mock(actions=turn.action_mask.argmax(axis=1))
 
     agent.search_after = search_after
     compared = 0
@@ -288,7 +290,8 @@ def test_what_was_before_a_game_was_redrawn_is_forgotten(game):
     """As when a person at the table takes a decision back: the cards are others now."""
     agent = searcher(game)
     asked = []
-    agent.search_after = lambda turn, past: asked.append(past) or (turn.action_mask.argmax(axis=1),)
+    found = Mock(actions=np.zeros(1, np.int64))
+    agent.search_after = lambda turn, past: asked.append(past) or found
     states, past = next(
         (states, past)
         for states, past in course_of(game, game.min_players, 0)
