@@ -779,38 +779,45 @@ def test_weights_that_overflow_play_legal_actions(game, tmp_path):
 def test_policy_files_of_wrong_shapes(game, tmp_path):
     path = tmp_path / "policy.safetensors"
     size, actions = game.fields.size, game.num_actions
-    changes: list[dict[str, Any]] = [
-        {"hidden.0.weight": np.zeros((8, size + 1), np.float32)},
-        {"hidden.0.weight": np.zeros((9, size), np.float32)},
-        {"hidden.0.weight": np.zeros((8, size), np.float64)},
-        {"hidden.0.weight": np.zeros((8, size), np.int32)},
-        {"hidden.0.weight": np.zeros((8, size, 1), np.float32)},
-        {"hidden.0.weight": np.zeros((0, size), np.float32)},
-        {"hidden.0.bias": np.zeros(9, np.float32)},
-        {"hidden.0.bias": np.zeros((8, 1), np.float32)},
-        {"action.weight": np.zeros((actions, 9), np.float32)},
-        {"action.weight": np.zeros((actions + 1, 8), np.float32)},
-        {"action.bias": np.zeros(actions + 1, np.float32)},
-        {"action.weight": None},
-        {"action.bias": None},
-        {"hidden.0.weight": None},
-        {"hidden.0.bias": None},
-        {"more": np.zeros(3, np.float32)},
-        {"hidden.2.weight": np.zeros((8, 8), np.float32), "hidden.2.bias": np.zeros(8, np.float32)},
-        dict.fromkeys(tensors_of(game)),
-        {
-            "action.weight": np.zeros((actions + 1, 8), np.float32),
-            "action.bias": np.zeros(actions + 1, np.float32),
-        },
+    float32 = partial(np.zeros, dtype=np.float32)
+    misfit, shapes = (
+        f"it does not fit {game.name} .*",
+        "layer {}: a weight .* and a bias .* are needed",
+    )
+    wrong: list[tuple[dict[str, Any], str]] = [
+        ({"hidden.0.weight": float32((8, size + 1))}, f"{misfit} takes {size + 1} values"),
+        ({"hidden.0.weight": float32((9, size))}, shapes.format(0)),
+        ({"hidden.0.weight": np.zeros((8, size))}, "layer 0: float32 is needed, got float64"),
+        ({"hidden.0.weight": np.zeros((8, size), np.int32)}, "layer 0: float32 .*, got int32"),
+        ({"hidden.0.weight": float32((8, size, 1))}, shapes.format(0)),
+        ({"hidden.0.weight": float32((0, size))}, shapes.format(0)),
+        ({"hidden.0.bias": float32(9)}, shapes.format(0)),
+        ({"hidden.0.bias": float32((8, 1))}, shapes.format(0)),
+        ({"action.weight": float32((actions, 9))}, "layer 1 takes 9 values, the last gives 8"),
+        ({"action.weight": float32((actions + 1, 8))}, shapes.format(1)),
+        ({"action.bias": float32(actions + 1)}, shapes.format(1)),
+        ({"action.weight": None}, "layer 'action' needs a weight and a bias"),
+        ({"action.bias": None}, "layer 'action' needs a weight and a bias"),
+        ({"hidden.0.weight": None}, "there is no place for hidden.0.bias"),
+        ({"hidden.0.bias": None}, "layer 'hidden.0' needs a weight and a bias"),
+        ({"more": float32(3)}, "there is no place for more"),
+        (
+            {"hidden.2.weight": float32((8, 8)), "hidden.2.bias": float32(8)},
+            "layer 'hidden.1' needs a weight and a bias",
+        ),
+        # Early safetensors cannot read a file without any tensor.
+        (dict.fromkeys(tensors_of(game)), "layer 'action' needs|is not a policy file"),
+        (
+            {"action.weight": float32((actions + 1, 8)), "action.bias": float32(actions + 1)},
+            f"{misfit} chooses among {actions + 1} actions",
+        ),
     ]
     for poison in (np.nan, np.inf, -np.inf):
         for name in tensors_of(game):
             tensor = tensors_of(game)[name]
             tensor.flat[-1] = poison
-            changes.append({name: tensor})
-    for change in changes:
+            wrong.append(({name: tensor}, f"layer {int('action' in name)} is not finite"))
+    for change, message in wrong:
         tensors = {k: v for k, v in {**tensors_of(game), **change}.items() if v is not None}
         save_file(tensors, path, metadata_of(game))
-        # Early safetensors cannot read a file without any tensor.
-        about = "layer |no place for|does not fit" if tensors else "layer |is not a policy file"
-        assert_refused(path, game, f"{path}.*({about})")
+        assert_refused(path, game, f"{path}.*({message})")

@@ -767,9 +767,9 @@ def test_modules_that_do_not_fit_are_refused_before_they_are_written(tmp_path, c
     with pytest.raises(TypeError, match=r"a tuple is needed for 'hidden', such as \(64,\), got 8"):
         card_envs.export_policy(nn.Linear(D, A), GAME, tmp_path / "x.onnx", states={"hidden": 8})
     for module, message in (
-        (nn.Linear(4 * D, A), f"does not fit {GAME.name} .*: it takes {4 * D} values"),
+        (nn.Linear(4 * D, A), f"it does not fit {GAME.name} .*: it takes {4 * D} values"),
         (diverged, "layer 0 is not finite"),
-        (nn.Linear(D, A + 1), f"chooses among {A + 1} actions"),
+        (nn.Linear(D, A + 1), f"it takes {D} values and chooses among {A + 1} actions"),
     ):
         with pytest.raises(ValueError, match=message):
             card_envs.export_policy(module, GAME, tmp_path / "wrong.safetensors")

@@ -49,6 +49,7 @@ few_games = pytest.mark.parametrize("game", FEW_GAMES)
 WITH_OUTLOOK = [param for param in EACH_GAME if param.values[0].outlook is not None]
 slow_as_python = pytest.mark.skipif(not COMPILED, reason="takes too long as plain Python")
 ROLLOUTS = 16 if COMPILED else 4
+A_POLICY = r"a NetworkAgent, as make_agent\('ppo', game\) makes one"
 
 
 def agents_of(game, **options):
@@ -402,13 +403,13 @@ def test_wrong_names(name, message):
         ({"unfinished": None}, "unfinished must be a finite number, got None"),
         ({"unfinished": math.inf}, "unfinished must be a finite number, got inf"),
         ({"halving": "no"}, "halving must be True or False, got 'no'"),
+        ({"policy": "ppo"}, f"policy must be {A_POLICY}, 'heuristic' or 'random', got 'ppo'"),
+        ({"policy": None}, f"policy must be {A_POLICY}, 'heuristic' or 'random', got None"),
         (
-            {"policy": "ppo"},
-            r"policy must be a NetworkAgent, as make_agent\('ppo', game\) makes one",
+            {"policy": ["random"]},
+            rf"policy must be {A_POLICY}, 'heuristic' or 'random', got \['random'\]",
         ),
-        ({"policy": None}, "one, 'heuristic' or 'random', got None"),
-        ({"policy": ["random"]}, r"one, 'heuristic' or 'random', got \['random'\]"),
-        ({"proposer": "ppo"}, "proposer must be a NetworkAgent, .*, or None, got 'ppo'"),
+        ({"proposer": "ppo"}, f"proposer must be {A_POLICY}, or None, got 'ppo'"),
     ],
 )
 def test_wrong_arguments(options, message):

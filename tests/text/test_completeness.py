@@ -6,15 +6,7 @@ from collections import Counter
 
 import numpy as np
 import pytest
-from helpers import (
-    FEW_TABLES,
-    copy_of,
-    is_over,
-    kit_of,
-    mask_of,
-    observation_of,
-    positions_of,
-)
+from helpers import FEW_TABLES, copy_of, is_over, kit_of, mask_of, observation_of, positions_of
 
 from card_envs.render.text import describe
 

@@ -80,6 +80,7 @@ class Searcher(Agent):
         unfinished: float = 0.0,
     ) -> None:
         check_is_game(game)
+        # A tuple, for what is wrong may have no hash.
         if not isinstance(policy, NetworkAgent) and policy not in tuple(KINDS):
             raise ValueError(f"policy must be {_A_POLICY}, 'heuristic' or 'random', got {policy!r}")
         if policy == "heuristic" and game.heuristic is None:
