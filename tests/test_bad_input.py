@@ -15,7 +15,7 @@ import gymnasium
 import numba
 import numpy as np
 import pytest
-from helpers import EACH_GAME, FEW_GAMES, begin, module_of, snapshot
+from helpers import EACH_GAME, FEW_GAMES, begin, module_of, network_of, snapshot
 from safetensors.numpy import save, save_file
 
 import card_envs
@@ -212,6 +212,7 @@ def test_a_name_in_place_of_a_game(game):
         lambda _, wrong: TreeSearchAgent(wrong),
         lambda name, wrong: ProgramAgent(f"cmd:{name}", wrong),
         lambda name, wrong: choose(make_agent(name, game), wrong, game.new_states(1)),
+        lambda name, wrong: network.write_policy(name, network_of(game), wrong),
     ]
     if path is not None:
         calls.append(lambda _, wrong: NetworkAgent.from_file(path, wrong))
@@ -707,6 +708,8 @@ class Bomb:
 @few_games
 def test_foreign_and_damaged_policy_files(game, tmp_path):
     path = tmp_path / "policy.safetensors"
+    with pytest.raises(ValueError, match=f"there is no file {path}$"):
+        NetworkAgent.from_file(path, game)
     right = save(tensors_of(game), metadata_of(game))
     contents = {
         "empty": b"",
@@ -787,8 +790,8 @@ def test_policy_files_of_wrong_shapes(game, tmp_path):
     wrong: list[tuple[dict[str, Any], str]] = [
         ({"hidden.0.weight": float32((8, size + 1))}, f"{misfit} takes {size + 1} values"),
         ({"hidden.0.weight": float32((9, size))}, shapes.format(0)),
-        ({"hidden.0.weight": np.zeros((8, size))}, "layer 0: float32 is needed, got float64"),
-        ({"hidden.0.weight": np.zeros((8, size), np.int32)}, "layer 0: float32 .*, got int32"),
+        ({"hidden.0.weight": np.zeros((8, size))}, "float32 or float16 is needed, got float64"),
+        ({"hidden.0.weight": np.zeros((8, size), np.int32)}, "hidden.0.weight: .*, got int32"),
         ({"hidden.0.weight": float32((8, size, 1))}, shapes.format(0)),
         ({"hidden.0.weight": float32((0, size))}, shapes.format(0)),
         ({"hidden.0.bias": float32(9)}, shapes.format(0)),
@@ -821,3 +824,5 @@ def test_policy_files_of_wrong_shapes(game, tmp_path):
         tensors = {k: v for k, v in {**tensors_of(game), **change}.items() if v is not None}
         save_file(tensors, path, metadata_of(game))
         assert_refused(path, game, f"{path}.*({message})")
+    with pytest.raises(ValueError, match="layer 0: float32 is needed, got float64 and float32"):
+        network.Network([(np.zeros((actions, size)), float32(actions))], "relu")

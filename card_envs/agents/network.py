@@ -198,8 +198,10 @@ def write_policy(
 
     Raises:
         ValueError: The weights do not fit the game.
+        TypeError: ``game`` is not a ``Game``.
         OSError: The file cannot be written.
     """
+    check_is_game(game)
     depth = len(network.layers) - 1
     names = [*(f"hidden.{k}" for k in range(depth)), "action"]
     tensors = {}
@@ -216,6 +218,8 @@ def _read(path: Path, game: Game) -> tuple[Network, View, bool]:
         with safe_open(path, framework="numpy") as file:
             metadata = json.loads((file.metadata() or {}).get(METADATA_KEY, "{}"))
             tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+    except FileNotFoundError:
+        raise ValueError(f"there is no file {path}") from None
     except _READING_ERRORS as error:
         raise ValueError(f"{path} is not a policy file, or it is damaged: {error}") from None
     view = view_in(metadata, path, game)
@@ -252,10 +256,14 @@ def view_in(metadata: Any, path: Path, game: Game) -> View:
 
 def _layers(tensors: dict[str, NDArray[Any]]) -> list[tuple[NDArray[Any], NDArray[Any]]]:
     """Weight and bias of each layer, in their order."""
+    for name, tensor in tensors.items():
+        if tensor.dtype not in (np.float16, np.float32):
+            raise ValueError(f"{name}: float32 or float16 is needed, got {tensor.dtype}")
+        tensors[name] = tensor.astype(np.float32, copy=False)
     depth = sum(name.endswith(".weight") for name in tensors) - 1
     layers = []
     for name in [*(f"hidden.{k}" for k in range(depth)), "action"]:
-        weight, bias = (_widened(tensors.pop(f"{name}.{kind}", None)) for kind in _KINDS)
+        weight, bias = (tensors.pop(f"{name}.{kind}", None) for kind in _KINDS)
         if weight is None or bias is None:
             raise ValueError(f"layer {name!r} needs a weight and a bias")
         layers.append((weight, bias))
@@ -279,12 +287,6 @@ def _check_is_finite(network: Network) -> None:
     for k, layer in enumerate(network.layers):
         if not all(np.isfinite(tensor).all() for tensor in layer):
             raise ValueError(f"layer {k} is not finite: it has NaN or infinite values")
-
-
-def _widened(tensor: NDArray[Any] | None) -> NDArray[Any] | None:
-    if tensor is None or tensor.dtype != np.float16:
-        return tensor
-    return tensor.astype(np.float32)
 
 
 class NetworkAgent(Agent):
@@ -346,7 +348,7 @@ class NetworkAgent(Agent):
             draw_seed: The ``draw_seed`` of a policy that samples its actions.
 
         Raises:
-            ValueError: The file is damaged, or it does not fit the game.
+            ValueError: There is no such file, it is damaged, or it does not fit the game.
         """
         check_is_game(game)
         network, view, draws = _read(Path(path), game)
