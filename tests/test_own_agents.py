@@ -698,16 +698,37 @@ def test_any_module_becomes_onnx(tmp_path):
         def forward(self, observation, action_mask):
             return action_mask.float().argmax(dim=1)
 
-    class Scaled(nn.Linear):
-        def forward(self, observation, *, scale=2.0):
-            return super().forward(observation) * scale
-
-    card_envs.export_policy(Scaled(D, A), GAME, tmp_path / "scaled.onnx")
     path = tmp_path / "first.onnx"
     card_envs.export_policy(FirstLegal(), GAME, path, memory="none")
     assert played(path) == positions()[1].argmax(axis=1).tolist()
     assert make_agent(path, GAME).view == View("none", True)
     assert torch.is_grad_enabled()
+
+
+@needs_training
+def test_nothing_but_a_mask_takes_the_place_of_a_default(tmp_path):
+    import torch
+    from torch import nn
+
+    class ByKeyword(nn.Linear):
+        def forward(self, observation, *, sign=-1.0):
+            return super().forward(observation) * sign
+
+    class ByPlace(nn.Linear):
+        def forward(self, observation, sign=-1.0, **others):
+            return super().forward(observation) * sign
+
+    class Masked(nn.Linear):
+        def forward(self, observation, legal_mask=None):
+            return super().forward(observation) * -legal_mask
+
+    observation, mask = positions()
+    for module in (ByKeyword(D, A), ByPlace(D, A), Masked(D, A)):
+        path = tmp_path / "policy.onnx"
+        card_envs.export_policy(module, GAME, path)
+        logits = -nn.functional.linear(torch.from_numpy(observation), module.weight, module.bias)
+        expected = np.where(mask, logits.detach().numpy(), -np.inf).argmax(axis=1)
+        assert played(path) == expected.tolist()
 
 
 @needs_training

@@ -49,7 +49,8 @@ def export_policy(
             RecurrentPPO, DQN), with its VecNormalize; an ``RLModule`` of RLlib; or a torch module:
             ``module(observation)`` or ``module(observation, action_mask, *states)`` for float32
             (N, D) and int8 (N, A) returns logits (N, A) or integers (N,), and after them the next
-            states, if it is recurrent. It is computed in float32, and is not changed.
+            states, if it is recurrent. A second argument that has a default, and no "mask" in its
+            name, keeps it. It is computed in float32, and is not changed.
         game: The game that it plays, or its name.
         path: Its ending names the form: ``.safetensors`` or ``.onnx``.
         memory: What the model was trained to observe: ``"perfect"`` recall, or ``"none"``; None:
@@ -192,10 +193,16 @@ def _inputs_of(
         "action_mask": torch.ones(n, game.num_actions, dtype=torch.int8),
         **{name: torch.zeros(n, *shape) for name, shape in states.items()},
     }
-    parameters = signature(module.forward).parameters.values()
-    if not states and sum(p.kind is not p.KEYWORD_ONLY for p in parameters) == 1:
+    if not states and not _takes_mask(module):
         del inputs["action_mask"]
     return inputs
+
+
+def _takes_mask(module: nn.Module) -> bool:
+    """Whether its second argument is one: it has no default, or is called a mask."""
+    parameters = signature(module.forward).parameters.values()
+    given = [p for p in parameters if p.kind not in (p.KEYWORD_ONLY, p.VAR_KEYWORD)]
+    return len(given) > 1 and (given[1].default is given[1].empty or "mask" in given[1].name)
 
 
 def _check_plays(module: nn.Module, game: Game, states: Mapping[str, tuple[int, ...]]) -> None:
