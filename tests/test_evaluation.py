@@ -895,12 +895,16 @@ def test_seeds_and_orders_of_deals_are_checked():
     expected = play_deals(SMALL, agents, seeds.astype(np.uint64)).rank
     for dtype in (np.int32, np.uint32, np.int64):
         np.testing.assert_array_equal(play_deals(SMALL, agents, seeds.astype(dtype)).rank, expected)
-    some = [seeds.astype(np.float64), seeds.astype(object), seeds.reshape(2, 20), seeds[:0]]
-    for wrong in some:
+    large = np.array([2**63, 1], np.uint64)
+    np.testing.assert_array_equal(
+        play_deals(SMALL, agents, large.tolist()).rank, play_deals(SMALL, agents, large).rank
+    )
+    for wrong in (seeds.astype(np.float64), [0.5], [True], seeds.reshape(2, 20), seeds[:0]):
         with pytest.raises(ValueError, match="seeds must be one or more whole numbers"):
             play_deals(SMALL, agents, wrong)
-    with pytest.raises(ValueError, match="seeds must be from 0 to "):
-        play_deals(SMALL, agents, seeds - 1)
+    for wrong, got in ((seeds - 1, -1), ([1, 2**64], 2**64)):
+        with pytest.raises(ValueError, match=rf"seeds must be from 0 to 2\*\*64 - 1, got {got}"):
+            play_deals(SMALL, agents, wrong)
     right = np.tile([0, 1], (40, 1))
     for orders in (0 * right, right[1:], right + 1, right.astype(float)):
         with pytest.raises(ValueError, match="orders must be a permutation of 0 to 1"):

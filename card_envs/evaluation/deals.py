@@ -26,6 +26,7 @@ from card_envs.engine.seeds import check_given_seed
 from card_envs.engine.templates import NOBODY
 from card_envs.games import as_game
 from card_envs.kernels.rng import mix
+from card_envs.utils.checks import as_whole_number
 from card_envs.utils.progress import track
 
 #: The most deals of a match: all of its results are kept.
@@ -143,13 +144,14 @@ def play_deals(
 
 def _check_seeds(seeds: ArrayLike) -> NDArray[np.uint64]:
     """The seeds of deals; a ValueError unless they are such."""
-    given = np.asarray(seeds)
-    if given.ndim != 1 or given.dtype.kind not in "iu" or not len(given):
+    given = np.array(seeds, object)  # a list of large numbers would become one of floats
+    if given.ndim != 1 or not len(given) or any(as_whole_number(seed) is None for seed in given):
         raise ValueError(
-            f"seeds must be one or more whole numbers (deals,), got {given.dtype} {given.shape}"
+            f"seeds must be one or more whole numbers (deals,), got {given.shape}: {given!r:.60}"
         )
-    if given.min() < 0:
-        raise ValueError(f"seeds must be from 0 to 2**64 - 1, got {given.min()}")
+    for wrong in (given.min(), given.max()):
+        if not 0 <= wrong < 2**64:
+            raise ValueError(f"seeds must be from 0 to 2**64 - 1, got {wrong}")
     return given.astype(np.uint64)
 
 
