@@ -386,7 +386,8 @@ def wrong_actions(game: Game, mask: np.ndarray) -> dict[str, list[Any]]:
             legal.astype(object),
             np.append(legal, 0),
         ],
-        "actions are whole numbers from|is not legal in game 3": [*one_wrong, huge],
+        "actions are whole numbers from|is not legal in game 3": one_wrong,
+        f"actions must be whole numbers below .*, got {2**64 - 1}": [huge],
     }
 
 

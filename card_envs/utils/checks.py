@@ -80,13 +80,15 @@ def check_actions(array: Any, count: int) -> None:
     """Check an array with one action for each of ``count`` games.
 
     Raises:
-        ValueError: It has another shape, or does not hold whole numbers.
+        ValueError: It has another shape, or does not hold whole numbers below 2**63.
     """
     if tuple(array.shape) != (count,) or array.dtype.kind not in "iu":
         raise ValueError(
             f"actions must be whole numbers of shape ({count},), "
             f"got {array.dtype} of shape {tuple(array.shape)}"
         )
+    if array.dtype == np.uint64 and isinstance(array, np.ndarray) and (array >= 2**63).any():
+        raise ValueError(f"actions must be whole numbers below 2**63, got {array.max()}")
 
 
 def check_reset_options(options: dict[str, Any] | None, *allowed: str) -> None:
