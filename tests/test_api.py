@@ -49,6 +49,7 @@ from card_envs.envs.parallel import ParallelCardEnv
 from card_envs.envs.single_seat import SingleSeatEnv
 from card_envs.envs.single_seat_vector import SingleSeatVectorEnv
 from card_envs.render.text import describe
+from card_envs.text.seat import TextSeatEnv
 
 tables = pytest.mark.parametrize(("game", "num_players"), TABLES)
 few_tables = pytest.mark.parametrize(("game", "num_players"), FEW_TABLES)
@@ -902,6 +903,7 @@ def test_options_of_a_reset_are_refused(game):
     for env in (
         SingleSeatEnv(game.name),
         SingleSeatVectorEnv(game.name, 2),
+        TextSeatEnv(game.name),
     ):
         with pytest.raises(ValueError, match=r"reset\(\) takes .*, got 'num_players'"):
             env.reset(options={"num_players": 3})

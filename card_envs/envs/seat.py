@@ -11,6 +11,7 @@ from card_envs.contract.game import Game, repr_of
 from card_envs.engine.seeds import check_seed
 from card_envs.envs.learner_games import LearnerGames
 from card_envs.render.renderer import FPS, TableRenderer
+from card_envs.utils.checks import check_reset_options
 from card_envs.utils.portable import Portable
 
 
@@ -68,8 +69,9 @@ class SeatEnv(Portable, gymnasium.Env[ObsType, ActType]):
         if not self._has_game:
             raise AttributeError(f"{attribute} cannot be accessed before reset")
 
-    def _begin(self, seed: int | None) -> None:
+    def _begin(self, seed: int | None, options: dict[str, Any] | None) -> None:
         """Begin a game; without a seed it has the one that follows that of the game before."""
+        check_reset_options(options)
         if seed is not None:
             seed = check_seed(seed)
         gymnasium.Env.reset(self, seed=seed)  # seeds ``np_random``

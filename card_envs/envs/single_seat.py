@@ -14,7 +14,6 @@ from card_envs.contract.game import DEFAULT_MAX_STEPS, View
 from card_envs.envs.observation_space import Observation, is_mask_in_info, observation_space
 from card_envs.envs.seat import SeatEnv
 from card_envs.games import load_game
-from card_envs.utils.checks import check_reset_options
 
 
 class SingleSeatEnv(SeatEnv[Observation, np.int64]):
@@ -135,8 +134,7 @@ class SingleSeatEnv(SeatEnv[Observation, np.int64]):
             ValueError, TypeError: The seed is wrong; or there are options: a game's are given to
                 the constructor.
         """
-        check_reset_options(options)
-        self._begin(seed)
+        self._begin(seed, options)
         return self._observe()
 
     def step(self, action: np.int64 | int) -> tuple[Observation, float, bool, bool, dict[str, Any]]:

@@ -191,8 +191,11 @@ class TextSeatEnv(OneThread, SeatEnv[str, str]):
             The text, and ``info``: ``seat``, ``legal_actions`` (in words), ``action`` (the number
             of the action that was taken last; -1: none was) and ``message`` (what a wrong answer
             lacked; empty: there was none).
+
+        Raises:
+            ValueError, TypeError: As for ``SingleSeatEnv.reset``.
         """
-        self._begin(seed)
+        self._begin(seed, options)
         return self._observe(NO_ACTION, "")
 
     @one_thread_at_a_time
