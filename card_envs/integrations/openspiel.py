@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from card_envs.contract.game import Game, View
-from card_envs.engine.seeds import check_seed, next_seed
+from card_envs.engine.seeds import check_given_seed, check_seed, next_seed
 from card_envs.envs.options import pays_standing
 from card_envs.games import load_game as load_card_game
 from card_envs.integrations.openspiel_state import CardObserver, CardState
@@ -54,7 +54,7 @@ def load_game(
     if deals is not None:
         if not isinstance(deals, Iterable):
             raise TypeError(f"deals must be None or the seeds of deals, got {deals!r}")
-        seeds = [check_seed(deal) for deal in deals]
+        seeds = [check_given_seed(deal) for deal in deals]
         if not seeds:
             raise ValueError("deals must be None or the seeds of one deal or more, got none")
         if seed is not None:

@@ -309,6 +309,7 @@ def test_games_are_described_by_their_options():
         ({"memory": "none"}, TypeError, "option of an observer"),
         ({"deals": []}, ValueError, "one deal or more"),
         ({"deals": [1.5]}, TypeError, "whole number"),
+        ({"deals": [None]}, TypeError, "whole number"),
         ({"deals": [-1]}, ValueError, "from 0 to"),
         ({"deals": [1], "seed": 1}, ValueError, "not both"),
         ({"seed": "x"}, TypeError, "whole number"),
