@@ -45,7 +45,7 @@ class OnCpu:
 
     def tensor(self, array: Any) -> torch.Tensor:
         """A tensor of the same memory."""
-        return torch.from_numpy(array)
+        return torch.as_tensor(array, device=self.device)
 
     def host(self, array: Any) -> NDArray[Any]:
         """A copy on the CPU."""
@@ -70,10 +70,6 @@ class OnGpu(OnCpu):
     def put(self, array: NDArray[Any]) -> Any:
         """A copy for the kernels; a matrix is in Fortran order."""
         return self._jit.cuda.to_device(super().put(array))
-
-    def tensor(self, array: Any) -> torch.Tensor:
-        """A tensor of the same memory."""
-        return torch.as_tensor(array, device=self.device)
 
     def host(self, array: Any) -> NDArray[Any]:
         """A copy on the CPU."""
@@ -159,11 +155,14 @@ class DeviceGames(Games):
         self.check()
 
     def redraw(self) -> None:
-        """Draw new tables for the blocks of which all games play their present one, and find out
-        whom to ask where."""
+        """Draw new tables for the blocks of which all games play their present one."""
         if self.tables.blocks:
             self.tables.is_present[:] = self._tensors["is_present"].cpu().numpy()
         super().redraw()
+        self._send_tables()
+
+    def _send_tables(self) -> None:
+        """Copy the tables to the device, and find out whom to ask where."""
         for name, array in (
             ("tables", self.tables.seating),
             ("num_players", self.tables.num_players),
@@ -266,7 +265,5 @@ class DeviceGames(Games):
         super().restore(arrays, activation)
         self._seeds[:] = arrays["seeds"]
         self.tables.is_present[:] = True
-        self._tensors["tables"].copy_(torch.from_numpy(self.tables.seating))
-        self._tensors["num_players"].copy_(torch.from_numpy(self.tables.num_players))
-        self._find_whom_to_ask()
+        self._send_tables()
         self._start_all()
