@@ -238,7 +238,7 @@ class PPO:
         ValueError: The device is not available.
     """
 
-    def __init__(self, game: Game, games: SelfPlayGames | DeviceGames, config: Config) -> None:
+    def __init__(self, games: SelfPlayGames | DeviceGames, config: Config) -> None:
         self.config, self.games = config, games
         self.device = device_of(config)
         self._dtype = {"dense": torch.float32, "bfloat16": torch.bfloat16}.get(config.rows)
@@ -246,7 +246,7 @@ class PPO:
         self.generator = torch.Generator(self.device if on_device else "cpu")
         self.generator.manual_seed(config.seed)
         torch.manual_seed(config.seed)  # initial weights
-        self.networks = ActorCritic(game, games.inputs, config).to(self.device)
+        self.networks = ActorCritic(games.game, games.inputs, config).to(self.device)
         features = SparseRows.of(self.networks.actor.action_features)
         self.features = rows_on(self.device, features, torch.float32 if on_device else None)
         self.optimizer = torch.optim.Adam(

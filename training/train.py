@@ -115,13 +115,13 @@ def _with_chosen_rows(run: Run[Config]) -> Run[Config]:
 def make_learner(run: Run[Config]) -> PPO:
     """The learner that a run's configuration describes, with its games; ValueError if its device is
     not available."""
-    config, game, network = run.config, run.game, run.config.network
-    given = config.environment, config.opponents, run.agents, config.seed
-    games = *given, network.critic, config.truncation
+    config, network = run.config, run.config.network
+    given = run.game, config.environment, config.opponents, run.agents, config.seed
+    how = *given, network.critic, config.truncation
     if _plays_on_device(run):
         place = OnGpu() if device_of(config).type == "cuda" else OnCpu()
-        return PPO(game, DeviceGames(place, game, *games), config)
-    return PPO(game, SelfPlayGames(game, *games, network.critic_playout), config)
+        return PPO(DeviceGames(place, *how), config)
+    return PPO(SelfPlayGames(*how, network.critic_playout), config)
 
 
 def _plays_on_device(run: Run[Config]) -> bool:
