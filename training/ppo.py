@@ -198,9 +198,7 @@ class Rollout:
 
     def decided(self, places: Any) -> tuple[Any, Any]:
         """The actions (M,) of some decisions, and their log probabilities."""
-        names = ("action", "log_prob")
-        action, log_prob = (np.ascontiguousarray(self.decisions[name][places]) for name in names)
-        return action, log_prob
+        return self.decisions["action"][places], self.decisions["log_prob"][places]
 
     def forget(self) -> None:
         """Nothing that was decided before is learned from."""

@@ -76,8 +76,8 @@ def evaluate_actions(
     ``anchor`` are the logits of other distributions, float32 (M, F); without it divergences are 0.
     """
     if isinstance(features, SparseRows) and isinstance(legal, SparseRows):
-        evaluated: tuple[torch.Tensor, ...] = _evaluate(logits, features, legal, chosen, anchor)
-        return evaluated[0], evaluated[1], evaluated[2]
+        log_prob, entropy, divergence = _evaluate(logits, features, legal, chosen, anchor)
+        return log_prob, entropy, divergence
     log_probs = log_probabilities(logits, features, legal)
     entropy = -(log_probs.exp() * log_probs).sum(dim=1)
     divergence = torch.zeros_like(entropy)
