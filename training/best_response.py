@@ -21,13 +21,15 @@ from typing import Any
 import joblib
 
 from card_envs.agents import NetworkAgent, make_agent, policy_path, shipped_policies
+from card_envs.agents.search.agents import Searcher
 from card_envs.commands import arguments, running
 from card_envs.contract.game import Game
 from card_envs.evaluation import deal_seeds
+from card_envs.evaluation.deals import MOST_DEALS
 from card_envs.games import load_game
 from training.runs import keys, records
 from training.runs.config import Config, PoolSection
-from training.runs.evaluation import check_search, one_against
+from training.runs.evaluation import one_against
 from training.runs.run import Run, add_set_argument
 from training.runs.tasks import add_jobs_argument, do_calls
 from training.train import train_or_resume
@@ -110,7 +112,7 @@ def respond(
         ValueError: The folder holds another run, or a damaged one.
     """
     run = Run(config, folder)
-    ((against, _),) = config.opponents.agents.items()
+    [against] = config.opponents.agents
     players: Any = config.environment.num_players
 
     def gain(agent: str, deals: int) -> dict[str, Any]:
@@ -146,7 +148,7 @@ def measure(args: argparse.Namespace) -> dict[str, Any]:
     against = args.against or [game.default_opponent, *records.predecessors(game)[-1:], *shipped]
     sizes = args.players or sorted({game.min_players, game.default_players})
     deal_seeds(args.seed, args.deals)
-    check_search(args.search, args.search_deals, game)
+    _check_search(args.search, args.search_deals, game)
     out = args.out or Path("runs") / f"response_{args.config.stem}"
     how = {name: getattr(args, name) for name in ("deals", "search", "search_deals", "seed")}
     command_line = records.command_as_typed(
@@ -172,6 +174,19 @@ def measure(args: argparse.Namespace) -> dict[str, Any]:
         **how,
         "responses": do_calls(calls, "responses", args.jobs),
     }
+
+
+def _check_search(name: str, deals: int, game: Game) -> None:
+    """Raise a ValueError unless ``--search`` names a search agent, without its policy, and
+    ``--search-deals`` are 0 (none) or enough."""
+    if deals == 0:
+        return
+    if not 2 <= deals <= MOST_DEALS:
+        raise ValueError(f"--search-deals must be 0, or at least 2 and at most {MOST_DEALS}")
+    if not isinstance(make_agent(name, game), Searcher):
+        raise ValueError(f"--search: {name!r} is not a search agent, such as search:64")
+    if "policy=" in name:
+        raise ValueError(f"--search: {name!r} names a policy; here it is that which is measured")
 
 
 @running.command("training.best_response")

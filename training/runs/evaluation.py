@@ -11,12 +11,10 @@ import numpy as np
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
-from card_envs.agents import Agent, AgentLike, make_agent
-from card_envs.agents.search.agents import Searcher
+from card_envs.agents import Agent, AgentLike
 from card_envs.contract.game import Game
 from card_envs.evaluation import WIN_BOUNDS, MeanEstimate, deal_seeds, estimate_mean
 from card_envs.evaluation import play_one_against as play
-from card_envs.evaluation.deals import MOST_DEALS
 from card_envs.evaluation.display import short_names, write_picture
 from training.runs.run import Run
 
@@ -67,17 +65,6 @@ def one_against(
     seeds = deal_seeds(seed, deals)
     [row], _ = against(game, agent, others, [num_players], seeds, options, seed)
     return {key: row[key] for key in ("rank", "rank_ci95", "truncated")}
-
-
-def check_search(name: str, deals: int, game: Game) -> None:
-    """Raise a ValueError unless ``--search`` names a search agent, without its policy, and
-    ``--search-deals`` are 0 (none) or enough."""
-    if deals != 0 and not 2 <= deals <= MOST_DEALS:
-        raise ValueError(f"--search-deals must be 0, or at least 2 and at most {MOST_DEALS}")
-    if deals and not isinstance(make_agent(name, game), Searcher):
-        raise ValueError(f"--search: {name!r} is not a search agent, such as search:64")
-    if deals and "policy=" in name:
-        raise ValueError(f"--search: {name!r} names a policy; here it is that which is measured")
 
 
 def evaluate_learner(run: Run[Any], learner: Agent) -> dict[str, Any]:
