@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import zipfile
 import zlib
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -34,7 +34,7 @@ _STRIDE = 8
 # Steps of all games after which there must be a label.
 _MOST_STEPS = 1000
 
-# So many worlds are weighed for each that is played in.
+# Worlds that are weighed for each one that is played in.
 _WEIGHED = 4
 
 # What reading a damaged file of arrays may raise.
@@ -67,14 +67,14 @@ class Labels:
 
 def join_labels(shards: list[Labels]) -> Labels:
     """The labels of several shards, in their order."""
-    names = [field.name for field in fields(Labels)]
-    return Labels(*(np.concatenate([getattr(x, name) for x in shards]) for name in names))
+    arrays = zip(*(vars(shard).values() for shard in shards), strict=True)
+    return Labels(*map(np.concatenate, arrays))
 
 
 def write_labels(path: Path, labels: Labels) -> None:
     """Write a shard atomically."""
     with open_output(path) as file:
-        np.savez_compressed(file, **{f.name: getattr(labels, f.name) for f in fields(Labels)})
+        np.savez_compressed(file, **vars(labels))
 
 
 def read_labels(path: Path) -> Labels:

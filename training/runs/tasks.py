@@ -59,7 +59,7 @@ def do_calls(calls: Sequence[Any], text: str, jobs: int) -> list[Any]:
 
 
 def _check_jobs(jobs: int) -> None:
-    """Raise a ValueError unless so many tasks can be done at a time."""
+    """Raise a ValueError unless this many tasks can be done at a time."""
     if jobs < 1 and jobs != -1:
         raise ValueError(f"jobs {_JOBS}, got {jobs}")
 
