@@ -170,7 +170,7 @@ def measure(args: argparse.Namespace) -> dict[str, Any]:
     return {
         "game": game.id,
         "command": command_line,
-        "versions": records.versions(("numba", "numpy", "torch")),
+        "versions": records.versions(),
         **how,
         "responses": do_calls(calls, "responses", args.jobs),
     }

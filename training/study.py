@@ -212,7 +212,7 @@ def run_study(
     return {
         **result,
         "command": command_line,
-        "versions": records.versions(("numba", "numpy", "torch")),
+        "versions": records.versions(),
         "imitated": imitated,
         "imitated_against": imitated and ranks_against(base, imitated, against, study.deals, sizes),
         "settings": {

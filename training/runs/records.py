@@ -56,8 +56,9 @@ def commit_of(checkout: Path = _TRAINING) -> str | None:
         return None
 
 
-def versions(packages: Sequence[str]) -> dict[str, str]:
-    """The versions of card_envs and of other packages."""
+def versions(packages: Sequence[str] = ("numba", "numpy", "torch")) -> dict[str, str]:
+    """The versions of card_envs and of other packages, by default those that training's results
+    depend on."""
     others = {package: version(package) for package in packages}
     return {"card_envs": card_envs.__version__, **others}
 

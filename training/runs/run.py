@@ -133,7 +133,6 @@ class Run(Generic[_Config]):
         """
         config, progress = self.config, self.progress
         threads = counted(torch.get_num_threads(), "thread")
-        packages = records.versions(("numpy", "numba", "torch"))
         card = {
             "name": config.name,
             "game": self.game.name,
@@ -148,7 +147,7 @@ class Run(Generic[_Config]):
             "finished": finished,
             **own,
             "machine": f"{records.machine()}; {threads}, {device}",
-            "versions": {"python": platform.python_version(), **packages},
+            "versions": {"python": platform.python_version(), **records.versions()},
             "last_evaluation": progress[-1] if progress else None,
         }
         write_policy(self.policy_path, network, self.game, self.view, config.draws)
