@@ -64,9 +64,7 @@ def _advantages(labels: Labels, rows: Any, before: torch.Tensor) -> torch.Tensor
     mean = (shares * values).sum(dim=1, keepdim=True) / shares.sum(dim=1, keepdim=True)
     ahead = values - mean
     worst = ahead.masked_fill(~is_tried, torch.inf).amin(dim=1, keepdim=True)
-    advantages = worst.expand(before.shape).clone()
-    # One column more takes what has no action.
-    advantages = torch.cat([advantages, worst], dim=1)
+    advantages = worst.repeat(1, before.shape[1] + 1)  # the last takes what has no action
     advantages.scatter_(1, actions.masked_fill(~is_tried, before.shape[1]), ahead)
     return advantages[:, :-1]
 
