@@ -172,6 +172,8 @@ def test_the_tables_of_keys_are_the_codes(model, monkeypatch):
         ("decisions=1.5", "decisions: a whole number is needed, got 1.5"),
         ("decisions=true", "decisions: true and false are not allowed here, got true"),
         ("opponents.same_agent=false", "same_agent: true and false are not allowed here, got fal"),
+        ("network.hidden=[64, true]", "network.hidden: true and false are not allowed here, got"),
+        ("opponents.agents.random=true", "opponents.agents: true and false are not allowed here,"),
         ("network.hidden=64", "network.hidden: a list is needed, got 64"),
         ("evaluation.against=ppo", "evaluation.against: a list is needed, got 'ppo'"),
         ("ppo.gamma=much", "ppo.gamma: a number is needed, got 'much'"),

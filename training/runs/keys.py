@@ -34,10 +34,15 @@ class Section(BaseModel):
     @field_validator("*", mode="before")
     @classmethod
     def _is_no_flag_unless_wanted(cls, value: Any, info: ValidationInfo) -> Any:
-        """Reject true and false, which pydantic takes for 1 and 0."""
+        """Reject true and false, also in lists and mappings: pydantic takes them for 1 and 0."""
         annotation = cls.model_fields[str(info.field_name)].annotation
-        if isinstance(value, bool) and bool not in (annotation, *get_args(annotation)):
-            raise ValueError(f"true and false are not allowed here, got {str(value).lower()}")
+        wanted = annotation, *get_args(annotation)
+        entries = value if isinstance(value, list) else [value]
+        if isinstance(value, dict) and get_origin(annotation) is dict:
+            entries = list(value.values())
+        flags = [str(entry).lower() for entry in entries if isinstance(entry, bool)]
+        if flags and bool not in wanted and Any not in wanted:
+            raise ValueError(f"true and false are not allowed here, got {flags[0]}")
         return value
 
 
