@@ -30,6 +30,8 @@ FORMAT = "card_envs checkpoint 3"
 _METADATA_KEY = "card_envs"
 _NETWORKS = ("networks", "average", "anchor")
 _Arrays = dict[str, NDArray[Any]]
+# What reading a damaged file may raise, besides an OSError.
+_DAMAGE = SafetensorError, ValueError, KeyError, TypeError, AttributeError, RecursionError
 
 
 @dataclass
@@ -92,14 +94,7 @@ def load(path: Path, learner: PPO) -> Progress:
             raise ValueError("the checksum is wrong")
     except OSError as error:
         raise ValueError(f"{refused}: {error}") from None
-    except (
-        SafetensorError,
-        ValueError,
-        KeyError,
-        TypeError,
-        AttributeError,
-        RecursionError,
-    ) as error:
+    except _DAMAGE as error:
         raise ValueError(f"{refused}, it is damaged: {error!r}") from None
     if state["format"] != FORMAT:
         raise ValueError(
