@@ -612,6 +612,18 @@ def test_a_study_can_say_how_much_time_a_run_takes(tmp_path):
     assert results[0] == results[1]
 
 
+def test_a_study_does_not_know_how_long_a_run_took_that_was_there(tmp_path):
+    """Also one of imitation alone, whose decisions are none."""
+    path, base = tmp_path / "mine.yaml", {**STUDY["base"], "decisions": 0}
+    path.write_text(json.dumps({**STUDY, "base": base, "settings": {}, "seeds": [1]}))
+    for _ in range(2):
+        result = study.run_study(path, tmp_path / "runs", 1)
+        (run,) = result["settings"]["base"]["runs"]
+        (tmp_path / "runs" / "base" / "1" / "measured.json").unlink()
+    assert run["decisions"] == 0
+    assert run["cpu_minutes"] is None
+
+
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [

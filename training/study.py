@@ -88,7 +88,7 @@ def run_one(
         ValueError: The folder holds another run, or a damaged one.
     """
     finished, run = folder / "measured.json", Run(config, folder)
-    has_begun = run.noted("decisions", 0) > 0
+    has_begun = run.noted("decisions", None) is not None
     if study.cpu_minutes is not None:
         run = lasting(run, study.cpu_minutes)
     begin = time.process_time()
