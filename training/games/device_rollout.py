@@ -150,13 +150,8 @@ class DeviceRollout:
     # -- What is learned from -----------------------------------------------------------------
 
     def advantages(self, gamma: float, lam: float) -> tuple[Any, Any, Any]:
-        """Generalized advantage estimation along each seat's own decisions.
-
-        Returns:
-            complete: int64 (M,), the places of the learner's decisions that are not open.
-            advantages: float32 (M,).
-            returns: float32 (M,), advantages plus values: what the critic learns.
-        """
+        """As ``training.ppo.Rollout.advantages``, of the learner's decisions, by their places among
+        all slots' decisions."""
         seats, out = self._seats, torch.zeros_like(self.value)
         complete = torch.zeros_like(self.is_own)
         # Of each seat, at the present place of the walk from the end: what was paid since, the
