@@ -72,7 +72,14 @@ def test_the_same_actions_make_the_same_games(game, options):
     ended = cut = 0
     for step in range(150):
         units = torch.cat([ours.observation, ours.state], dim=1) / ours.scale
-        assert units.numpy() == pytest.approx(theirs.observe(), abs=1e-6), f"step {step}"
+        np.testing.assert_allclose(
+            units.numpy(),
+            theirs.observe(),
+            rtol=0,
+            atol=1e-6,
+            equal_nan=False,
+            err_msg=f"step {step}",
+        )
         mask = theirs.arena.action_mask
         assert (ours.action_mask.numpy() == mask).all()
         assert (ours.players.numpy() == theirs.players).all()
@@ -130,7 +137,7 @@ def test_the_same_decisions_have_the_same_advantages(truncation, options, critic
         for gamma, lam in ((1.0, 0.9), (0.9, 1.0), (0.95, 0.0)):
             expected, found = (learned_from(learner, gamma, lam) for learner in (host, device))
             assert found.shape == expected.shape
-            assert found == pytest.approx(expected, abs=1e-4)
+            np.testing.assert_allclose(found, expected, rtol=0, atol=1e-4, equal_nan=False)
         rollout = device.rollout
         assert isinstance(rollout, DeviceRollout)
         assert ((rollout.open >= 0).numpy() == (host.rollout.open >= 0)).all()
