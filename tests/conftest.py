@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import helpers  # before any test's module: it loads the kits, which may import it
@@ -33,3 +34,16 @@ def _empty_warning_queue():
     EnvLogger.flush()
     yield
     EnvLogger.flush()
+
+
+@pytest.fixture(autouse=True)
+def _empty_learning_curves(monkeypatch):
+    """Files of pictures with nothing in them: to draw it would take half of a tiny run."""
+    if evaluation := sys.modules.get("training.runs.evaluation"):
+        write_picture = evaluation.write_picture
+
+        def write_empty_picture(figure, picture):
+            figure.clear()
+            write_picture(figure, picture)
+
+        monkeypatch.setattr(evaluation, "write_picture", write_empty_picture)

@@ -35,6 +35,7 @@ from card_envs.contract.agent import turn_of
 from card_envs.contract.game import Game, View
 from card_envs.envs.aec import CardEnv
 from card_envs.evaluation import estimate_mean
+from card_envs.evaluation.display import write_picture
 from training import ship, train
 from training.imitation import Teacher, imitate
 from training.improvement.config import ImprovementConfig
@@ -609,7 +610,8 @@ def test_a_run_that_starts_with_imitation_says_so_and_resumes_without(tmp_path, 
 # ---------------------------------------------------------------------------------------------
 
 
-def test_training_leaves_all_that_it_promises(tmp_path, capsys):
+def test_training_leaves_all_that_it_promises(tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr("training.runs.evaluation.write_picture", write_picture)  # drawn for once
     config = tmp_path / "tiny.yaml"
     config.write_text(json.dumps({"game": SCRIPTED.id, **TINY}))
     out = tmp_path / "run"
@@ -1142,27 +1144,23 @@ def test_a_run_whose_files_names_are_too_long_does_not_begin(tmp_path, capsys):
     assert not (tmp_path / "run").exists()
 
 
-@pytest.mark.parametrize(
-    ("old", "new", "message"),
-    [
-        ("seed: 0", "seed: 1", "seed: 1 was 0"),
-        ("n_epochs: 1", "n_epochs: 2", "ppo.n_epochs: 2 was 1"),
-        ("reward: score", "reward: win", 'environment.options: {"reward": "win"} was'),
-    ],
-)
-def test_an_edited_configuration_is_not_resumed(old, new, message, tmp_path, capsys):
+def test_an_edited_configuration_is_not_resumed(tmp_path, capsys):
     run = tiny_run(SMALL, tmp_path / "run", "decisions=64")
     train.train(run, quiet=True)
     config = run.folder / "config.yaml"
-    text = config.read_text()
-    assert old in text
-    config.write_text(text.replace(old, new))
-    before = run.checkpoint_path.read_bytes()
-    assert train.main(["--resume", str(run.folder), "--set", "decisions=128"]) == 2
-    error = capsys.readouterr().err
-    assert message in error
-    assert "of a resumed run decisions can be changed, and nothing else" in error
-    assert run.checkpoint_path.read_bytes() == before
+    text, before = config.read_text(), run.checkpoint_path.read_bytes()
+    for old, new, message in (
+        ("seed: 0", "seed: 1", "seed: 1 was 0"),
+        ("n_epochs: 1", "n_epochs: 2", "ppo.n_epochs: 2 was 1"),
+        ("reward: score", "reward: win", 'environment.options: {"reward": "win"} was'),
+    ):
+        assert old in text
+        config.write_text(text.replace(old, new))
+        assert train.main(["--resume", str(run.folder), "--set", "decisions=128"]) == 2
+        error = capsys.readouterr().err
+        assert message in error
+        assert "of a resumed run decisions can be changed, and nothing else" in error
+        assert run.checkpoint_path.read_bytes() == before
     config.write_text(text)
     assert train.main(["--resume", str(run.folder), "--set", "decisions=128"]) == 0
 
