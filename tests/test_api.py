@@ -456,7 +456,7 @@ def test_agent_iter_plays_a_game_as_the_stock_wrappers_do(game, num_players):
     assert [entry[0] for entry in orders[0][-num_players:]] == agents_of(game, num_players)
 
 
-@tables
+@few_tables
 def test_raw_env_refuses_an_illegal_action_and_nothing_changes(game, num_players):
     env = module_of(game).raw_env(num_players=num_players)
     rng = np.random.default_rng(num_players)

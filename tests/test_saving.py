@@ -367,7 +367,7 @@ class Target:
         return str(error.value)
 
 
-@tables
+@few_tables
 def test_every_damaged_byte_and_every_cut_is_noticed(game, num_players):
     env = mid_game(game, num_players)
     env.determinize("player_0", 5)

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 from gymnasium.vector import AutoresetMode, SyncVectorEnv
 from gymnasium.wrappers import vector as wrappers
-from helpers import ALL_GAMES, EACH_GAME, FEW_GAMES, kit_of, mean_length
+from helpers import FEW_GAMES, SEARCHED, kit_of, mean_length
 
 from card_envs.contract.game import Game
 from card_envs.envs.single_seat import SingleSeatEnv
@@ -22,7 +22,6 @@ from card_envs.envs.single_seat_vector import SingleSeatVectorEnv
 
 COUNT = 4
 
-each_game = pytest.mark.parametrize("game", EACH_GAME)
 few_games = pytest.mark.parametrize("game", FEW_GAMES)
 each_mode = pytest.mark.parametrize("mode", list(AutoresetMode), ids=lambda mode: mode.name)
 each_mask = pytest.mark.parametrize("mask", ["info", "observation"])
@@ -418,24 +417,25 @@ WRAPPERS = {
         for mode in modes
     ],
 )
-def test_gymnasiums_wrappers_do_as_with_gymnasiums_vector(name, mode):
+@few_games
+def test_gymnasiums_wrappers_do_as_with_gymnasiums_vector(game, name, mode):
     wrap, _, mask = WRAPPERS[name]
     ended = 0
-    for game in ALL_GAMES:
-        vector, expected = pair_of(game, mode, mask=mask, **settings_of(game)[0])
-        rng = np.random.default_rng(4)
-        wrapped, wrapped_expected = wrap(vector), wrap(expected)
-        assert_same(wrapped.reset(seed=2), wrapped_expected.reset(seed=2))
-        for _ in range(40):
-            actions = draw_legal(rng, vector.action_masks())
-            result, other = wrapped.step(actions), wrapped_expected.step(actions)
-            for infos in (result[-1], other[-1]):
-                if "episode" in infos:
-                    assert infos["episode"].pop("t").shape == (COUNT,)  # measured time
-                    ended += 1
-            assert_same(result, other)
-            over = result[2] | result[3]
-            if mode == AutoresetMode.DISABLED and over.any():
-                for env in (wrapped, wrapped_expected):
-                    env.reset(options={"reset_mask": over.copy()})
-    assert ended > 10 or name != "RecordEpisodeStatistics"
+    vector, expected = pair_of(game, mode, mask=mask, **settings_of(game)[0])
+    rng = np.random.default_rng(4)
+    wrapped, wrapped_expected = wrap(vector), wrap(expected)
+    assert_same(wrapped.reset(seed=2), wrapped_expected.reset(seed=2))
+    for _ in range(40):
+        actions = draw_legal(rng, vector.action_masks())
+        result, other = wrapped.step(actions), wrapped_expected.step(actions)
+        for infos in (result[-1], other[-1]):
+            if "episode" in infos:
+                assert infos["episode"].pop("t").shape == (COUNT,)  # measured time
+                ended += 1
+        assert_same(result, other)
+        over = result[2] | result[3]
+        if mode == AutoresetMode.DISABLED and over.any():
+            for env in (wrapped, wrapped_expected):
+                env.reset(options={"reset_mask": over.copy()})
+    if name == "RecordEpisodeStatistics" and game in SEARCHED:  # the others' games are longer
+        assert ended > 10
