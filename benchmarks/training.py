@@ -99,7 +99,7 @@ class Stopwatch(BaseCallback):
 
 
 def make_config(game_id: str, num_envs: int, n_steps: int) -> Config:
-    """The shipped policy's configuration with hidden layers of (64, 64), without imitation."""
+    """A game's configuration with hidden layers of (64, 64), without imitation."""
     return load(
         Config,
         CONFIGS / f"{game_id}.yaml",
