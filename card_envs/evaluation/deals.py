@@ -149,9 +149,9 @@ def _check_seeds(seeds: ArrayLike) -> NDArray[np.uint64]:
         raise ValueError(
             f"seeds must be one or more whole numbers (deals,), got {given.shape}: {given!r:.60}"
         )
-    for wrong in (given.min(), given.max()):
-        if not 0 <= wrong < 2**64:
-            raise ValueError(f"seeds must be from 0 to 2**64 - 1, got {wrong}")
+    for seed in (given.min(), given.max()):
+        if not 0 <= seed < 2**64:
+            raise ValueError(f"seeds must be from 0 to 2**64 - 1, got {seed}")
     return given.astype(np.uint64)
 
 
