@@ -266,7 +266,7 @@ export class TablePage {
   focus(key, isNew) {
     const { board, prompt } = this.parts;
     const same = key && !isNew && this.play.querySelector(`[data-key="${CSS.escape(key)}"]`);
-    const next = prompt.querySelector('[data-key="continue"]') ?? (this.pointing ? prompt.querySelector(".choices button.main, .choices button[data-action]") ?? board.querySelector("[data-key]") : null);
+    const next = prompt.querySelector('[data-key="continue"]') ?? (this.pointing ? prompt.querySelector(":scope > .choices > button[data-action]") ?? board.querySelector("[data-key]") : null);
     (same || next || prompt).focus({ preventScroll: true });
   }
 
