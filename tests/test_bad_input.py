@@ -284,7 +284,7 @@ def test_wrong_seeds(game):
             with pytest.raises(TypeError, match="seed must be None or a whole number, got"):
                 reset(seed=wrong)
     for wrong in (None, 1.0, True, "1"):
-        with pytest.raises(TypeError, match=r"seed must be .*a whole number, got"):
+        with pytest.raises(TypeError, match="seed must be a whole number, got"):
             env.determinize("player_0", wrong)
     assert snapshot(env) == before
     following = batch.step(mask.argmax(axis=1))

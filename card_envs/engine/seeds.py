@@ -81,15 +81,17 @@ def check_seed(seed: Any) -> int:
     """A seed as a whole number in [0, 2**64); None draws one from the operating system."""
     if seed is None:
         return secrets.randbits(63)
-    if isinstance(seed, (bool, np.bool_)) or not isinstance(seed, (int, np.integer)):
-        raise TypeError(f"seed must be None or a whole number, got {seed!r}")
-    if not 0 <= seed < 2**64:
-        raise ValueError(f"seed must be from 0 to 2**64 - 1, got {seed}")
-    return int(seed)
+    return _checked(seed, "None or a whole number")
 
 
 def check_given_seed(seed: Any) -> int:
     """As :func:`check_seed`, but None is an error, since the result must be reproducible."""
-    if seed is None:
-        raise TypeError("seed must be a whole number, got None")
-    return check_seed(seed)
+    return _checked(seed, "a whole number")
+
+
+def _checked(seed: Any, allowed: str) -> int:
+    if isinstance(seed, (bool, np.bool_)) or not isinstance(seed, (int, np.integer)):
+        raise TypeError(f"seed must be {allowed}, got {seed!r}")
+    if not 0 <= seed < 2**64:
+        raise ValueError(f"seed must be from 0 to 2**64 - 1, got {seed}")
+    return int(seed)

@@ -61,9 +61,7 @@ def serve(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[..., st
             process = subprocess.Popen(
                 [
                     sys.executable,
-                    "-m",
-                    "card_envs.commands.cli",
-                    "serve",
+                    str(Path(__file__).with_name("seeded_server.py")),
                     "--port",
                     "0",
                     "--tables",
