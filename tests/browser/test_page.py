@@ -222,12 +222,13 @@ def forward(page):
 
 @each_game
 def test_watch_agents(visit, serve, screenshot, game):
-    page = visit(f"{serve()}#watch", settings={"speed": "5×"})
+    page = visit(f"{serve()}#watch")
     assert "null" not in page.locator("main").inner_text()
     begin(page, game)
     page.locator(".transport").wait_for()
     assert "null" not in page.locator("main").inner_text()
     assert "player 0's view" in page.locator(".badges").inner_text()
+    page.get_by_label("Speed").select_option("5×")
     page.wait_for_function(  # by itself
         "() => document.querySelectorAll('.moves li').length > 2"
         "|| document.querySelector('.standing')"
