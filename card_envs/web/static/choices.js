@@ -31,6 +31,11 @@ export function drawChoices(pointing, { onact, onclear }) {
   );
 }
 
+/** The buttons of the bar that play an action: not those in the list of all actions, which is closed. */
+export function choicesIn(prompt) {
+  return prompt.querySelectorAll(":scope > .choices > button[data-action]");
+}
+
 /** All actions by groups. */
 function drawList(pointing, button) {
   const byGroup = new Map();

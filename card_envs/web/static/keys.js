@@ -1,5 +1,6 @@
 /** Keys of the table's page: arrows and numbers choose, Enter plays. */
 
+import { choicesIn } from "./choices.js";
 import { showGuide } from "./coach.js";
 import { h, showDialog } from "./dom.js";
 
@@ -43,8 +44,7 @@ export function letPress(page) {
     if (event.key in ARROWS) {
       if (move(ARROWS[event.key])) event.preventDefault();
     } else if (/^[1-9]$/.test(event.key)) {
-      const choice = document.querySelectorAll(".decide > .choices > button:not(.quiet)")[Number(event.key) - 1];
-      choice?.focus();
+      choicesIn(page.parts.prompt)[Number(event.key) - 1]?.focus();
     } else if (event.key === " " ? target === document.body || target.matches("main, .decide") : event.key in actions) {
       event.preventDefault();
       actions[event.key]?.();

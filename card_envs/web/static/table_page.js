@@ -2,7 +2,7 @@
 
 import { drawAdvice, drawDisputes, markHints } from "./advice.js";
 import { ask, Talk } from "./api.js";
-import { drawChoices } from "./choices.js";
+import { choicesIn, drawChoices } from "./choices.js";
 import { alertUser, capitalized, h, patch, speak } from "./dom.js";
 import { letDrag } from "./drag.js";
 import { drawCoach, explain } from "./coach.js";
@@ -266,7 +266,7 @@ export class TablePage {
   focus(key, isNew) {
     const { board, prompt } = this.parts;
     const same = key && !isNew && this.play.querySelector(`[data-key="${CSS.escape(key)}"]`);
-    const next = prompt.querySelector('[data-key="continue"]') ?? (this.pointing ? prompt.querySelector(":scope > .choices > button[data-action]") ?? board.querySelector("[data-key]") : null);
+    const next = prompt.querySelector('[data-key="continue"]') ?? (this.pointing ? choicesIn(prompt)[0] ?? board.querySelector("[data-key]") : null);
     (same || next || prompt).focus({ preventScroll: true });
   }
 
