@@ -18,10 +18,12 @@ from tiny_runs import SCRIPTED, SMALL
 from benchmarks import algorithm_cells, algorithms, tables
 from benchmarks.algorithm_cells import Cell, Comparison
 from benchmarks.learners import dmc
+from benchmarks.learners import ppo as our_ppo
 from benchmarks.learners.arguments import CpuBudget
 from card_envs.agents import make_agent
 from card_envs.evaluation import evaluate
 from card_envs.games import load_games
+from training.ppo import PPO
 from training.runs.keys import check, load
 from training.runs.records import read_json
 
@@ -348,6 +350,25 @@ def test_a_learner_leaves_a_policy(name, tmp_path):
         *(128, 128),
         SCRIPTED.num_actions,
     ]
+
+
+def test_our_ppo_ends_with_its_time_and_its_learning_rate_falls_with_it(tmp_path, monkeypatch):
+    class Budget(CpuBudget):
+        updates = 0
+        left = property(lambda self: max(0.0, 1 - Budget.updates / 4))
+
+    def update(learner):
+        found = learn(learner)
+        rates.append(found["train/learning_rate"])
+        Budget.updates += len(rates) > 1  # the first one compiles, before the time begins
+        return found
+
+    learn, rates = PPO.update, []
+    monkeypatch.setattr(PPO, "update", update)
+    monkeypatch.setattr(our_ppo, "CpuBudget", Budget)
+    schedule = "ppo={n_steps: 4, learning_rate: 1.0e-3, final_learning_rate: 2.0e-4}"
+    learned(our_ppo, SCRIPTED, tmp_path / "out", 1, "--set", "environment.num_envs=8", schedule)
+    assert rates[1:] == pytest.approx([1e-3, 8e-4, 6e-4, 4e-4])
 
 
 @pytest.mark.slow

@@ -9,7 +9,7 @@ ask for dense ones, in float32 or bfloat16.
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import pairwise
 from typing import Any
 
@@ -224,11 +224,13 @@ def _estimate(decisions, gamma, lam, out):  # type: ignore[no-untyped-def]
 
 
 class PPO:
-    """The learner: ``collect`` a rollout, ``update`` the networks, again and again.
+    """The learner: ``collect`` a rollout, ``update`` the networks, or ``iterate``, again and again.
 
     Attributes:
         decisions: Decisions taken so far, forced ones not counted.
         iteration: Updates made so far.
+        done: Says which share of the training is done, which schedules follow: by default that of
+            the configuration's decisions.
         average: The exponential moving average of the networks that is evaluated and exported.
         anchor: The one that the KL term pulls to.
 
@@ -253,6 +255,7 @@ class PPO:
         self.average = copy.deepcopy(self.networks).requires_grad_(False)
         self.anchor = copy.deepcopy(self.networks).requires_grad_(False)
         self.decisions = self.iteration = 0
+        self.done: Callable[[], float] = lambda: self.decisions / max(config.decisions, 1)
         self.rollout: Rollout | DeviceRollout
         if isinstance(games, DeviceGames):
             of_ppo = config.ppo.n_steps, config.ppo.gamma
@@ -295,6 +298,13 @@ class PPO:
     def _values(self, inputs: Rows) -> torch.Tensor:
         return self.networks.values(rows_on(self.device, inputs, self._dtype))
 
+    def iterate(self) -> dict[str, float]:
+        """A rollout and an :meth:`update`; the policy joins the pool before, where that is due."""
+        if self.iteration and not self.iteration % self.config.opponents.snapshot_every:
+            self.games.add_snapshot(self.policy())
+        self.collect()
+        return self.update()
+
     def update(self) -> dict[str, float]:
         """Improve the networks on the rollout's complete decisions.
 
@@ -302,7 +312,7 @@ class PPO:
             Means over minibatches, and what else there is to log, by their names in TensorBoard.
         """
         config, ppo, rollout = self.config, self.config.ppo, self.rollout
-        done = self.decisions / max(config.decisions, 1)
+        done = self.done()
         learning_rate, ent_coef = ppo.learning_rate_at(done), ppo.ent_coef_at(done, self.iteration)
         for group in self.optimizer.param_groups:
             group["lr"] = learning_rate

@@ -171,8 +171,7 @@ def decisions_a_second(
     for iteration in range(2 + iterations):
         if iteration == 2:
             begin, first = clock(), learner.decisions
-        learner.collect()
-        learner.update()
+        learner.iterate()
     return (learner.decisions - first) / (clock() - begin)
 
 
@@ -227,7 +226,6 @@ class Session:
     def _learn(self, writer: SummaryWriter) -> None:
         """Iterate until all decisions are taken, with snapshots, evaluations and checkpoints."""
         run, learner, config = self._run, self._learner, self._run.config
-        every = config.opponents.snapshot_every
         columns = BarColumn(), MofNCompleteColumn(), TimeRemainingColumn()
         console = Console(stderr=True)
         with Progress("decisions", *columns, console=console, disable=self._quiet) as bar:
@@ -237,12 +235,8 @@ class Session:
                     self._evaluate(writer)
                 if learner.decisions >= self._progress.next_checkpoint:
                     self._save()
-                is_new = learner.iteration and not learner.iteration % every
                 with self._as_a_whole():
-                    if is_new:
-                        learner.games.add_snapshot(learner.policy())
-                    learner.collect()
-                    found = learner.update()
+                    found = learner.iterate()
                 for tag, value in (*found.items(), ("time/time_elapsed", self.seconds)):
                     writer.add_scalar(tag, value, learner.decisions)
                 bar.update(task, completed=learner.decisions)
