@@ -20,9 +20,10 @@ check: lint test
 # Tests start hundreds of Pythons, each of which would compile the sources again.
 test test-slow: export PYTHONDONTWRITEBYTECODE :=
 
+# Three processes on two cores, since many tests wait for programs.
 test: .venv/installed
 	$(BIN)/python tests/compile_rules.py
-	$(BIN)/python -m pytest -n 2 -m "not slow"
+	$(BIN)/python -m pytest -n 3 -m "not slow"
 
 # What takes longer: larger samples, all table sizes, and what training needs.
 test-slow: .venv/installed
