@@ -349,11 +349,12 @@ def test_a_game_with_nothing_but_its_rules_is_complete(game):
 
 
 @few_games
-def test_a_record_needs_the_common_entries(game):
-    names = [name for name in game.state_dtype.names if name != "standing"]
-    fewer = np.dtype([(name, game.state_dtype[name]) for name in names], align=True)
-    with pytest.raises(ValueError, match=f"{game.id}: state_dtype lacks standing"):
-        dataclasses.replace(game, state_dtype=fewer)
+def test_a_record_needs_the_common_entries_and_those_of_options(game):
+    for entry in ("standing", *(option.name for option in game.own_options)):
+        names = [name for name in game.state_dtype.names if name != entry]
+        fewer = np.dtype([(name, game.state_dtype[name]) for name in names], align=True)
+        with pytest.raises(ValueError, match=f"{game.id}: state_dtype lacks {entry} of "):
+            dataclasses.replace(game, state_dtype=fewer)
 
 
 @few_games

@@ -201,6 +201,9 @@ class Game:
                 f"{self.id}: reset takes {taken} arguments, but is given {given}: states, i, seed, "
                 f"num_players, {', '.join(('reward_mode', 'max_steps', *own))}"
             )
+        missing = [name for name in own if name not in (self.state_dtype.names or ())]
+        if missing:
+            raise ValueError(f"{self.id}: state_dtype lacks {', '.join(missing)} of own_options")
 
     @property
     def name(self) -> str:
