@@ -181,10 +181,6 @@ class Game:
                 f"{self.id}: default_players must be from {self.min_players} to "
                 f"{self.max_players}, got {self.default_players}"
             )
-        common = np.dtype(common_dtype(self.max_players), align=True).names or ()
-        missing = [name for name in common if name not in (self.state_dtype.names or ())]
-        if missing:
-            raise ValueError(f"{self.id}: state_dtype lacks {', '.join(missing)} of common_dtype")
         if self.partners_from and "partner" not in (self.state_dtype.names or ()):
             raise ValueError(f"{self.id}: state_dtype lacks partner, which partners_from needs")
         own = [option.name for option in self.own_options]
@@ -201,9 +197,11 @@ class Game:
                 f"{self.id}: reset takes {taken} arguments, but is given {given}: states, i, seed, "
                 f"num_players, {', '.join(('reward_mode', 'max_steps', *own))}"
             )
-        missing = [name for name in own if name not in (self.state_dtype.names or ())]
-        if missing:
-            raise ValueError(f"{self.id}: state_dtype lacks {', '.join(missing)} of own_options")
+        common = np.dtype(common_dtype(self.max_players), align=True).names or ()
+        for source, needed in (("common_dtype", common), ("own_options", own)):
+            missing = [name for name in needed if name not in (self.state_dtype.names or ())]
+            if missing:
+                raise ValueError(f"{self.id}: state_dtype lacks {', '.join(missing)} of {source}")
 
     @property
     def name(self) -> str:
