@@ -2,6 +2,7 @@
 
     python -m benchmarks.algorithms --game G --method M --config C --seed S    # one cell
     python -m benchmarks.algorithms --json FILE --plot FILE.png    # all missing ones, the results
+    python -m benchmarks.algorithms --game G --method M1 M2        # the same of a part
 
 ``configs/algorithms/comparison.yaml`` lists games, methods and their configurations. Of each method
 and game the configuration that is best with the seeds and on the deals for tuning is selected; with
@@ -24,6 +25,7 @@ from benchmarks.algorithm_cells import Cell, Comparison, check_agents, make
 from benchmarks.tables.learning import algorithms as table
 from benchmarks.tables.pictures import PICTURES
 from card_envs.commands import arguments, running
+from card_envs.games import load_game
 from card_envs.utils.files import write_json
 from card_envs.utils.progress import track
 from card_envs.utils.words import did_you_mean
@@ -32,10 +34,8 @@ from training.runs.tasks import add_arguments, check_backend, do_tasks
 
 PACKAGES = ("numba", "numpy", "sb3-contrib", "scipy", "stable-baselines3", "torch")
 COMPARISON = Path(__file__).parents[1] / "configs" / "algorithms" / "comparison.yaml"
+CELLS = Path("runs") / "algorithms"
 _RESAMPLES = 10_000
-
-# What names a cell.
-_OF_A_CELL = ("game", "method", "config", "seed")
 
 #: A value and its 95% interval.
 Estimate = tuple[float, float, float]
@@ -189,22 +189,43 @@ def summarize(comparison: Comparison, root: Path) -> dict[str, Any]:
 # ---------------------------------------------------------------------------------------------
 
 
-def one_cell(comparison: Comparison, root: Path, args: Any) -> Cell:
-    """The cell that the arguments name.
+def part_of(
+    comparison: Comparison, games: Sequence[str] | None, methods: Sequence[str] | None
+) -> Comparison:
+    """The comparison of these games and methods only; None: of all.
 
     Raises:
-        ValueError: There is none.
+        ValueError: There is no such one.
     """
-    stages = comparison.tuning, comparison.reported
-    cells = [cell for stage in stages for cell in comparison.cells(root, stage)]
-    for place, key in enumerate(_OF_A_CELL):
-        wanted, names = getattr(args, key), [cell.name.split("/")[place] for cell in cells]
-        if wanted not in names:
-            known = list(dict.fromkeys(names))
-            hint = did_you_mean(wanted, known)
-            raise ValueError(f"--{key}: there is no {wanted!r}{hint}, but {', '.join(known)}")
-        cells = [cell for cell, name in zip(cells, names, strict=True) if name == wanted]
-    return cells[0]
+    update = {}
+    for key, names in (("game", games), ("method", methods)):
+        known = getattr(comparison, f"{key}s")
+        for name in names or ():
+            _check_is_one("--" + key, name, [*known])
+        if names:
+            update[f"{key}s"] = {name: known[name] for name in known if name in names}
+    return comparison.model_copy(update=update)
+
+
+def one_cell(comparison: Comparison, config: str | None, seed: str | None, root: Path) -> Cell:
+    """The cell of a comparison of one game and one method.
+
+    Raises:
+        ValueError: There is none, or it is not named.
+    """
+    if config is None or seed is None or len(comparison.games) * len(comparison.methods) > 1:
+        raise ValueError("one cell is named by one --game, one --method, --config and --seed")
+    [game], [method] = comparison.games, comparison.methods
+    seeds = [*comparison.tuning.seeds, *comparison.reported.seeds]
+    _check_is_one("--config", config, [*comparison.methods[method].configs])
+    _check_is_one("--seed", seed, [str(known) for known in seeds])
+    return Cell(comparison, load_game(game), method, config, int(seed), root)
+
+
+def _check_is_one(argument: str, name: str, known: Sequence[str]) -> None:
+    if name not in known:
+        hint = did_you_mean(name, known)
+        raise ValueError(f"{argument}: there is no {name!r}{hint}, but {', '.join(known)}")
 
 
 @running.command("benchmarks.algorithms")
@@ -214,32 +235,33 @@ def main(argv: Sequence[str] | None) -> None:
     add = parser.add_argument
     about = f"the games, methods and configurations; default: {COMPARISON.name}"
     add("--comparison", type=Path, default=COMPARISON, metavar="FILE", help=about)
-    for name in _OF_A_CELL:
-        add(f"--{name}", metavar=name[0].upper(), help="of one cell, with the other three")
-    about = "the folder of the cells; default: runs/algorithms"
-    add("--cells", type=Path, default=Path("runs") / "algorithms", metavar="DIR", help=about)
+    add("--game", nargs="+", metavar="G", help="these games only")
+    add("--method", nargs="+", metavar="M", help="these methods only")
+    add("--config", metavar="C", help="with --seed: one cell only, of one game and method")
+    add("--seed", metavar="S", help="see --config")
+    about = f"the folder of the cells; default: {CELLS}"
+    add("--cells", type=Path, default=CELLS, metavar="DIR", help=about)
     add_arguments(parser, "cells")
     about = "write the results of all cells to FILE; default: show them as a table"
     add("--json", type=arguments.output_file, metavar="FILE", help=about)
     add("--plot", type=arguments.picture_file, metavar="FILE", help="draw them")
     arguments.add_games_argument(parser)
     args = arguments.parse_arguments(parser, argv)
-    comparison = load(Comparison, args.comparison)
+    comparison = part_of(load(Comparison, args.comparison), args.game, args.method)
     check_agents(comparison)
     check_backend(args.jobs, args.backend)
-    root, given = args.cells.resolve(), [key for key in _OF_A_CELL if getattr(args, key)]
-    how = args.games_from, args.jobs, args.backend
-    if given:
-        missing = [f"--{key}" for key in _OF_A_CELL if key not in given]
-        if missing or args.json or args.plot:
-            raise ValueError(
-                "one cell is named by --game, --method, --config and --seed, and makes no table"
-            )
-        make_missing([one_cell(comparison, root, args)], *how)
+    root, how = args.cells.resolve(), (args.games_from, args.jobs, args.backend)
+    if args.config or args.seed:
+        if args.json or args.plot:
+            raise ValueError("one cell makes no table: leave out --json and --plot")
+        make_missing([one_cell(comparison, args.config, args.seed, root)], *how)
         return
     make_missing(comparison.cells(root, comparison.tuning), *how)
     make_missing(reported(comparison, root, selected(comparison, root)), *how)
     words = [] if args.comparison == COMPARISON else ["--comparison", str(args.comparison)]
+    words += [] if args.cells == CELLS else ["--cells", str(args.cells)]
+    words += ["--game", *args.game] if args.game else []
+    words += ["--method", *args.method] if args.method else []
     words += [word for name in args.games_from for word in ("--games-from", name)]
     settings = comparison.model_dump(mode="json")
     results = {"methods": summarize(comparison, root)}

@@ -238,6 +238,15 @@ def test_a_method_of_ones_own_from_the_file_to_the_table(mine, tmp_path, capsys)
     shown = tables.TABLES["algorithms"](measured)
     assert "| `own`: mine | " in shown
     assert "| – | – | – |" in shown  # of what learns nothing
+    assert "all games" not in shown  # there is one
+    # A part of it, from the same cells.
+    part = ["--game", KUHN.id, "--method", "own"]
+    assert algorithms.main([*words, *part, "--json", str(results)]) == 0
+    assert cell.stat().st_mtime_ns == before
+    measured = read_json(results)
+    assert [*measured["results"]["methods"]] == [*measured["settings"]["methods"]] == ["own"]
+    assert measured["results"]["methods"]["own"]["games"][KUHN.id] == own
+    assert measured["command"].endswith(f"{' '.join(part)} --games-from kuhn_poker")
     # A file of something else is not taken for this.
     path.write_text(path.read_text().replace('"deals": 6', '"deals": 7'))
     assert algorithms.main(words) == 2
@@ -247,18 +256,19 @@ def test_a_method_of_ones_own_from_the_file_to_the_table(mine, tmp_path, capsys)
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["--game", "chess"], "one cell is named by --game, --method, --config and --seed"),
-        (["--method", "onw"], "--method: there is no 'onw' (did you mean 'own'?)"),
-        (["--config", "c"], "--config: there is no 'c', but b"),
-        (["--seed", "3"], "--seed: there is no '3', but 10, 1, 2"),
+        (["--game", "chess"], f"--game: there is no 'chess', but {KUHN.id}"),
+        (["--method", "own", "onw"], "--method: there is no 'onw' (did you mean 'own'?)"),
+        (["--config", "c", "--seed", "1"], "--config: there is no 'c', but b"),
+        (["--config", "b", "--seed", "3"], "--seed: there is no '3', but 10, 1, 2"),
+        (["--config", "b"], "one cell is named by one --game, one --method, --config and --seed"),
+        (["--method", "own", "agents", "--seed", "1", "--config", "b"], "one cell is named by"),
+        (["--config", "b", "--seed", "1", "--json", "x.json"], "one cell makes no table"),
         (["--backend", "ray"], "--backend ray needs Ray"),
     ],
 )
 def test_wrong_arguments_name_the_mistake(words, message, mine, capsys, monkeypatch):
     monkeypatch.setitem(sys.modules, "ray", None)
-    if words[0] in ("--method", "--config", "--seed"):
-        words = ["--game", KUHN.id, "--method", "own", "--config", "b", "--seed", "1", *words]
-    assert algorithms.main([*mine[1], *words]) == 2
+    assert algorithms.main([*mine[1], "--method", "own", *words]) == 2
     assert message in capsys.readouterr().err
 
 

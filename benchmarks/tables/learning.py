@@ -22,9 +22,10 @@ def algorithms(measured: dict[str, Any]) -> str:
     titles = {game: title_of(game) for game in settings["games"]}
     rows, details = [], []
     for name, method in methods.items():
-        by_game = [_estimate(of_game["iqm"]) for of_game in method["games"].values()]
+        found = [of_game["iqm"] for of_game in method["games"].values()]
+        found += [method["iqm"]] if len(found) > 1 else []
         ahead = "" if name == first else _estimate(method["difference"])
-        rows.append([f"`{name}`: {method['about']}", *by_game, _estimate(method["iqm"]), ahead])
+        rows.append([f"`{name}`: {method['about']}", *map(_estimate, found), ahead])
         for game, of_game in method["games"].items():
             runs = of_game["runs"]
             tuned = ", ".join(f"`{at}` {found:+.3f}" for at, found in of_game["tuned"].items())
@@ -34,7 +35,8 @@ def algorithms(measured: dict[str, Any]) -> str:
             unfinished = max(m["truncated"] for run in runs for m in run["against"].values())
             of_run = [f"`{name}`", titles[game], tuned, *learned, *among, f"{unfinished:.1%}"]
             details.append(of_run)
-    header = ["method", *titles.values(), "all games", f"minus `{first}`"]
+    overall = ["all games"] if len(titles) > 1 else []
+    header = ["method", *titles.values(), *overall, f"minus `{first}`"]
     of_details = ["method", "game", "configurations in tuning", "decisions", "CPU minutes"]
     of_details += ["minutes", *(f"among `{name}`" for name in opponents), "unfinished games"]
     tuning, reported = settings["tuning"], settings["reported"]
