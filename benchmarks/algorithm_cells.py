@@ -151,11 +151,11 @@ class Cell:
         comparison, stage = self.comparison, self.stage
         method = comparison.methods[self.method]
         return {
+            "game": self.game.name,
             "command": method.command,
             "config": method.configs[self.config],
             "cpu_minutes": comparison.cpu_minutes if method.command else None,
             "players": comparison.games[self.game.id],
-            "rules": self.game.sources,
             "against": [identity(name, self.game) for name in comparison.against],
             "deals": stage.deals,
             "deals_seed": stage.deals_seed,
