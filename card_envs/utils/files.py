@@ -77,6 +77,14 @@ def is_regular(path: str | Path, most: int) -> bool:
     return stat.S_ISREG(status.st_mode) and status.st_size <= most
 
 
+def modified_at(path: Path) -> float:
+    """When a file was last written, in seconds since the epoch; 0: it has gone meanwhile."""
+    try:
+        return path.stat().st_mtime
+    except OSError:
+        return 0.0
+
+
 def read_regular(path: str | Path, most: int) -> bytes:
     """The content of a regular file, at once or not at all.
 

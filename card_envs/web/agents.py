@@ -17,6 +17,7 @@ from card_envs.agents import (
     agent_names,
     make_agent,
 )
+from card_envs.agents.shipped import POLICY_SUFFIXES
 from card_envs.contract.game import Game
 from card_envs.utils.extras import MissingExtraError
 from card_envs.utils.files import is_regular
@@ -189,7 +190,7 @@ def _policy_files(folder: Path | None) -> Iterator[tuple[str, Path]]:
         return
     if not folder.is_dir():
         raise NotADirectoryError(f"--policies: there is no folder {folder}")
-    files = [path for ending in ("safetensors", "onnx") for path in folder.rglob(f"*.{ending}")]
+    files = [path for ending in POLICY_SUFFIXES for path in folder.rglob(f"*{ending}")]
     for path in sorted(files):
         label = shown_name(path.relative_to(folder).with_suffix("").as_posix())
         if is_regular(path, _MOST_POLICY_BYTES):

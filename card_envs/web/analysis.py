@@ -138,13 +138,12 @@ def find_disputes(agent: Agent, label: str, replay: Replay) -> Iterator[Disputes
         then those whose loss is unknown.
     """
     follower = _searching_follower(agent)
-    total = sum(isinstance(entry, int) for entry in replay.actions)
+    total = replay.num_decisions
     found: list[Dispute] = []
     game = load_game(replay.game)
-    action_mask = np.zeros(game.num_actions, np.int8)
     for step, (states, played) in enumerate(replay.steps()):
         yield Disputes(agent=label, done=step, total=total)
-        if game.rules.legal_action_mask(states, 0, action_mask) > 1:
+        if len(game.legal_actions(states, 0)) > 1:
             advice = advise(agent, label, game, states, step, played, follower)
             if advice.choice != played:
                 player = int(states["current_player"][0])

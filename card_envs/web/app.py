@@ -169,7 +169,7 @@ class _Server:
 
     async def new_table(self, request: Request) -> Response:
         wanted = await self._read(request, NewTable)
-        self._check_room()
+        self._tables.check_room()
         table = await self._tried(
             lambda: begin_table(
                 wanted, self.menu, self._limits.decisions, is_open=self._settings.is_open
@@ -180,7 +180,7 @@ class _Server:
     async def again(self, request: Request) -> Response:
         wanted = await self._read(request, Again)
         session = await self._session(request.path_params["name"])
-        self._check_room()
+        self._tables.check_room()
         async with session.lock:
             table = await self._tried(
                 lambda: begin_again(session.table, self.menu, same_deal=wanted.same_deal)
@@ -189,11 +189,11 @@ class _Server:
 
     async def open_replay(self, request: Request) -> Response:
         wanted = await self._read(request, OpenReplay)
-        self._check_room()
+        self._tables.check_room()
 
         def open_replay() -> ViewedTable:
             replay = Replay.from_bytes(wanted.replay.strip().encode())
-            if len(replay.actions) > self._limits.replayed:
+            if replay.num_decisions > self._limits.replayed:
                 raise ValueError(f"a replay has at most {self._limits.replayed} decisions here")
             return ViewedTable.of_replay(replay)
 
@@ -253,8 +253,6 @@ class _Server:
             try:
                 table = await self._workers.run(lambda: kept.restore(name, self.menu))
                 session = self._tables.put(name, table) if table else None
-            except TooManyError as error:
-                raise HTTPException(503, str(error)) from None
             except NoAgentError:
                 raise HTTPException(503, _NO_AGENT) from None
         if session is None:
@@ -270,14 +268,7 @@ class _Server:
             except OSError as error:
                 logger.warning("games cannot be written down, and end with the server: %s", error)
 
-    def _check_room(self) -> None:
-        try:
-            self._tables.check_room()
-        except TooManyError as error:
-            raise HTTPException(503, str(error)) from None
-
     def _added(self, table: ViewedTable) -> Response:
-        self._check_room()
         return JSONResponse({"table": self._tables.add(table)}, status_code=201)
 
     # -----------------------------------------------------------------------------------------
@@ -308,7 +299,7 @@ class _Server:
             try:
                 self._tables.join(session, page)
             except TooManyError as error:
-                await page.close(4503, str(error))
+                await page.close(4000 + error.status_code, error.detail)
                 return
             welcome = await self._workers.run(lambda: table.welcome(advisers).model_dump_json())
             await page.send_text(welcome)
@@ -396,7 +387,7 @@ class _Server:
 
     async def _let_agent_act(self, session: Session) -> None:
         table = session.table
-        agent = table.table.agents[table.mover] if table.waits_for_agent else None
+        agent = table.table.agents[table.table.player] if table.waits_for_agent else None
         await self._tell_all(session, await self._workers.run(table.let_agent_act, agent))
         if isinstance(agent, ProgramAgent) and agent.reason:
             told = f"a random action was taken for {agent.name}: {agent.reason}"

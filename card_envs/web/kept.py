@@ -9,11 +9,11 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel
 
 from card_envs.engine.history import Replay
 from card_envs.games import load_game
-from card_envs.utils.files import read_regular, write_text
+from card_envs.utils.files import modified_at, read_regular, write_text
 from card_envs.web.agents import AgentMenu, NoAgentError
 from card_envs.web.starting import seated
 from card_envs.web.table import ViewedTable
@@ -66,8 +66,9 @@ class KeptTables:
         is_new = not path.exists()
         write_text(path, kept.model_dump_json())
         if is_new:
-            files = sorted(self._folder.glob("*.json"), key=lambda each: each.stat().st_mtime)
-            for old in files[: -self._most]:
+            # Other tables' files may come and go meanwhile, also those that are being written.
+            files = [path for path in self._folder.glob("*.json") if _NAME.fullmatch(path.stem)]
+            for old in sorted(files, key=modified_at)[: -self._most]:
                 old.unlink(missing_ok=True)
 
     def restore(self, name: str, menu: AgentMenu) -> ViewedTable | None:
@@ -94,5 +95,5 @@ class KeptTables:
             )
         except NoAgentError:
             raise
-        except (OSError, ValueError, ValidationError):
+        except (OSError, ValueError):
             return None

@@ -10,16 +10,16 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
+from card_envs.contract.game import MOST_PLAYERS
 from card_envs.contract.scene import Scene
 
 #: The most characters of a name or a label.
 MAX_LABEL = 200
-_PLAYERS = 16
 _STEPS = 1_000_000
 
 Label = Annotated[str, Field(max_length=MAX_LABEL)]
 #: Whose eyes: a seat, all (every card face up), or the player to move.
-Eyes = Annotated[int, Field(ge=0, lt=_PLAYERS)] | Literal["all", "mover"]
+Eyes = Annotated[int, Field(ge=0, lt=MOST_PLAYERS)] | Literal["all", "mover"]
 Step = Annotated[int, Field(ge=0, le=_STEPS)]
 
 
@@ -49,9 +49,9 @@ class NewTable(_Message):
     game: Label
     num_players: int | None = None
     options: Annotated[dict[Label, str | int | bool | None], Field(max_length=50)] = {}
-    seat: Annotated[int, Field(ge=0, lt=_PLAYERS)] | None = None
-    eyes: Annotated[int, Field(ge=0, lt=_PLAYERS)] = 0
-    agents: Annotated[list[Label | None], Field(max_length=_PLAYERS)]
+    seat: Annotated[int, Field(ge=0, lt=MOST_PLAYERS)] | None = None
+    eyes: Annotated[int, Field(ge=0, lt=MOST_PLAYERS)] = 0
+    agents: Annotated[list[Label | None], Field(max_length=MOST_PLAYERS)]
     practice: bool = False
     open_cards: bool = False
 

@@ -17,9 +17,9 @@ from typing import Any, Literal, TypeVar
 
 import yaml
 from filelock import FileLock, Timeout
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel
 
-from card_envs.utils.files import read_regular
+from card_envs.utils.files import modified_at, read_regular
 from card_envs.web.agents import RUN, policy_of_run
 from card_envs.web.messages import shown_name
 
@@ -132,7 +132,7 @@ def read_runs(folder: Path) -> RunsFolder:
     """All runs, those that changed last first, and all leaderboards."""
     runs: list[TrainingRun] = []
     leaderboards: list[Leaderboard] = []
-    paths = sorted(_files(folder), key=_changed, reverse=True)
+    paths = sorted(_files(folder), key=modified_at, reverse=True)
     for path in paths[:_MOST_FILES]:
         name = path.relative_to(folder)
         try:
@@ -160,13 +160,6 @@ def _files(folder: Path) -> Iterator[Path]:
         for name in sorted(names):
             if name == "progress.jsonl" or (name.endswith(".json") and not name.startswith(".")):
                 yield Path(place, name)
-
-
-def _changed(path: Path) -> float:
-    try:
-        return path.stat().st_mtime
-    except OSError:
-        return 0.0
 
 
 def _text(path: Path, most: int = _MOST_BYTES) -> str:
@@ -258,10 +251,7 @@ def _curves(entries: list[dict[str, Any]]) -> list[Curve]:
 def _read_leaderboard(path: Path, name: str) -> Leaderboard:
     data = json.loads(_text(path))
     agents = data["overall"]["agents"] if "overall" in data else data["agents"]
-    try:
-        found = Leaderboard.model_validate({**data, "name": name, "agents": agents})
-    except ValidationError as error:
-        raise ValueError(str(error)) from None
+    found = Leaderboard.model_validate({**data, "name": name, "agents": agents})
     if len(found.agents) < 2:
         raise ValueError(f"{path} compares no agents")
     found.agents.sort(key=lambda agent: -(agent.rank if agent.rating is None else agent.rating))

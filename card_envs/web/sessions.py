@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 import anyio
+from starlette.exceptions import HTTPException
 
 from card_envs.web.table import ViewedTable
 
@@ -60,8 +61,11 @@ class Session:
         return not self.pages and (self.table.is_over or self.table.kind == "replay")
 
 
-class TooManyError(Exception):
+class TooManyError(HTTPException):
     """A limit of the server has been reached."""
+
+    def __init__(self, detail: str) -> None:
+        super().__init__(503, detail)
 
 
 class Tables:

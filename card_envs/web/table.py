@@ -91,17 +91,16 @@ class ViewedTable:
         Raises:
             ValueError: An action of the replay is not legal.
         """
-        nobody = (None,) * int(replay.options["num_players"])
-        options = {name: each for name, each in replay.options.items() if name != "num_players"}
+        nobody = (None,) * replay.num_players
         game = load_game(replay.game)
-        table = BaseTable(game, agents or nobody, seed=replay.seed, **options)
+        table = BaseTable(game, agents or nobody, seed=replay.seed, **replay.game_options)
         table.begin(replay.seed, actions=replay.actions)
         viewer = {"kind": "replay", "seat": 0, "labels": nobody, "is_open": True}
         viewed = cls(table, **{**viewer, **seating})
-        decisions = sum(isinstance(entry, int) for entry in replay.actions)
+        last = replay.num_decisions - 1
         for step, (states, action) in enumerate(replay.steps()):
             viewed._note(states, action)
-            if step == decisions - 1:
+            if step == last:
                 viewed._note_touched(step, states, action)
         return viewed
 
@@ -122,7 +121,7 @@ class ViewedTable:
     @property
     def is_over(self) -> bool:
         """Whether the game has ended."""
-        return is_over(self.table.states[0])
+        return self.table.is_over
 
     @property
     def is_revealed(self) -> bool:
@@ -130,19 +129,14 @@ class ViewedTable:
         return self.is_open or self.is_over
 
     @property
-    def mover(self) -> int:
-        """The player to move."""
-        return mover(self.table.states[0])
-
-    @property
     def is_persons_turn(self) -> bool:
         """Whether the game waits for the person."""
-        return self.kind == "play" and not self.is_over and self.mover == self.seat
+        return self.kind == "play" and not self.is_over and self.table.player == self.seat
 
     @property
     def waits_for_agent(self) -> bool:
         """Whether the game waits for an agent."""
-        return not self.is_over and self.table.agents[self.mover] is not None
+        return not self.is_over and self.table.agents[self.table.player] is not None
 
     # -----------------------------------------------------------------------------------------
     # What the viewer sees
@@ -336,9 +330,7 @@ class ViewedTable:
 
     def _says_all(self, states: NDArray[np.void], public: str) -> bool:
         """Whether the player to move, of all that they can choose from, can only have done this."""
-        mask = np.zeros(self.game.num_actions, np.int8)
-        self.game.rules.legal_action_mask(states, 0, mask)
-        legal = np.flatnonzero(mask).tolist()
+        legal = self.game.legal_actions(states, 0)
         names = [self.game.public_action_name(states, 0, action) for action in legal]
         return len(legal) > 1 and names.count(public) == 1
 

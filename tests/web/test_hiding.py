@@ -102,7 +102,7 @@ def test_what_another_player_does_is_told_as_the_seat_learns_it(game):
     """In another world in which the same action is possible, it has the same words."""
     told = 0
     for table in tables_of(game):
-        if table.mover == table.seat:
+        if table.table.player == table.seat:
             continue
         other = other_world(table, 7)
         action = table.table.legal_actions()[-1]
@@ -122,7 +122,7 @@ def test_what_another_player_does_is_told_as_the_seat_learns_it(game):
 def test_ones_own_decision_is_told_twice_only_where_the_others_learn_less(game):
     """Words for all that could mean nothing else stand alone."""
     for table in tables_of(game):
-        if table.mover != table.seat:
+        if table.table.player != table.seat:
             continue
         states, legal = table.table.states, table.table.legal_actions()
         names = [game.public_action_name(states, 0, action) for action in legal]

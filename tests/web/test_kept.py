@@ -10,9 +10,12 @@ from helpers import ALL_GAMES, EACH_GAME, FEW_GAMES, network_of
 from visitor import begin, talk, wanted
 
 from card_envs.agents.network import write_policy
+from card_envs.agents.table import Table
+from card_envs.engine.history import Replay
 from card_envs.games import load_game
 from card_envs.web.agents import AgentMenu, policy_of_run
 from card_envs.web.kept import KeptTables
+from card_envs.web.table import ViewedTable
 
 each_game = pytest.mark.parametrize("game", EACH_GAME)
 few_games = pytest.mark.parametrize("game", FEW_GAMES)
@@ -61,6 +64,21 @@ def test_what_is_kept_is_the_users_alone_and_goes_when_the_game_is_over(visit, t
         assert state["is_over"]
         talking.ask("look", "frame", step=state["steps"], eyes=0)
     assert not list(folder.iterdir())
+
+
+def test_the_oldest_games_go_and_what_others_are_writing_does_not_count(tmp_path):
+    """A file may be gone between the listing and the look at its age."""
+    played = Table(GAME.id, ["random"] * GAME.default_players, seed=1)
+    table = ViewedTable.of_replay(Replay.of(played), kind="play")
+    writing = tmp_path / f".{'z' * 22}.0123abcd.json"
+    writing.symlink_to(tmp_path / "nothing")
+    (tmp_path / f"{'y' * 22}.json").symlink_to(tmp_path / "nothing")
+    kept = KeptTables(tmp_path, 2)
+    for k, letter in enumerate("abc"):
+        kept.keep(letter * 22, table)
+        os.utime(tmp_path / f"{letter * 22}.json", (k + 1, k + 1))
+    assert {path.name[0] for path in tmp_path.iterdir()} == {".", "b", "c"}
+    assert writing.is_symlink()
 
 
 def test_a_game_goes_on_where_it_cannot_be_written_down_and_the_server_says_so(
