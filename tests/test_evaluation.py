@@ -372,7 +372,7 @@ def test_tournaments_take_functions_too():
 
 
 def test_short_names():
-    assert display.short_names(["a/x.safetensors", "ppo"]) == ["x", "ppo"]
+    assert display.short_names(["a/x.safetensors", "b/y.onnx", "ppo"]) == ["x", "y", "ppo"]
     assert display.short_names(["runs/a/x.safetensors", "runs/b/x.safetensors", "y"]) == [
         "a/x",
         "b/x",

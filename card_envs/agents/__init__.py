@@ -15,7 +15,12 @@ from card_envs.agents.programs import ProgramAgent, is_program
 from card_envs.agents.scripted import HeuristicAgent, RandomAgent
 from card_envs.agents.search.agents import SearchAgent, TreeSearchAgent
 from card_envs.agents.search.names import is_search, make_search_agent
-from card_envs.agents.shipped import policy_path, policy_versions, shipped_policies
+from card_envs.agents.shipped import (
+    POLICY_SUFFIXES,
+    policy_path,
+    policy_versions,
+    shipped_policies,
+)
 from card_envs.contract.agent import (
     FORFEIT,
     Agent,
@@ -124,7 +129,7 @@ def _no_agent(name: str, game: Game) -> str:
     names = [*agent_names(game), *policy_versions(game)]
     if os.path.isdir(name):
         why = ": that folder holds no training run, which has a config.yaml"
-    elif os.sep in name or name.endswith((".safetensors", ".onnx")):
+    elif os.sep in name or name.endswith(POLICY_SUFFIXES):
         why = ": there is no such file"
     else:
         why = did_you_mean(name, names)

@@ -16,6 +16,9 @@ from card_envs.kernels.jit import package_of
 _PACKAGE = Path(__file__).parent.parent
 _CONFIG = "config.yaml"
 
+#: The endings of policy files.
+POLICY_SUFFIXES = (".safetensors", ".onnx")
+
 
 def policies_folder(game: Game) -> Path:
     """The folder of the game's shipped policies, which need not exist."""
