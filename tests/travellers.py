@@ -236,7 +236,7 @@ def begin_text_seat(env: Any) -> None:
 
 def use_text_seat(env: Any) -> list[Any]:
     seen: list[Any] = []
-    if not env._has_game:
+    if not env._games.has_begun:
         seen.append(env.reset(seed=1))
     for _ in range(_AFTER):
         seen.append(env.step("?"))

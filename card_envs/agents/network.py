@@ -21,9 +21,8 @@ from safetensors.numpy import save
 
 from card_envs.contract.agent import Agent, Turn
 from card_envs.contract.game import Game, View, check_is_game
-from card_envs.engine.seeds import check_given_seed, check_seed
+from card_envs.engine.seeds import check_given_seed, check_seed, stream_of
 from card_envs.kernels.perceptron import act_on_observations, drawing, make_scratch, pack
-from card_envs.kernels.rng import mix
 from card_envs.utils.files import write_output
 
 FORMAT = "card_envs policy 2"
@@ -314,9 +313,7 @@ class NetworkAgent(Agent):
         self.network = network
         self.name = name
         self.view = view
-        self._streams = (
-            None if seed is None else np.array([mix(np.uint64(check_seed(seed)))], np.uint64)
-        )
+        self._streams = None if seed is None else stream_of(seed)
         draw_seed = None if draw_seed is None else check_seed(draw_seed)
         self._draw_seed = draw_seed
         weights, layout = network.kernel

@@ -7,9 +7,8 @@ from numpy.typing import NDArray
 
 from card_envs.contract.agent import Agent, Turn
 from card_envs.contract.game import Game, check_is_game
-from card_envs.engine.seeds import check_given_seed, random_action
+from card_envs.engine.seeds import random_action, stream_of
 from card_envs.engine.templates import HEURISTIC, RANDOM
-from card_envs.kernels.rng import mix
 
 
 class RandomAgent(Agent):
@@ -24,7 +23,7 @@ class RandomAgent(Agent):
 
     def __init__(self, game: Game, seed: int = 0) -> None:
         check_is_game(game)
-        self._streams = np.array([mix(np.uint64(check_given_seed(seed)))], np.uint64)
+        self._streams = stream_of(seed)
 
     @property
     def kernel(self) -> int | None:

@@ -36,42 +36,32 @@ class _Parser(argparse.ArgumentParser):
         super().error(message + hint)
 
 
-def main(argv: Sequence[str] | None = None) -> int:
-    """Run the program.
-
-    Args:
-        argv: The arguments; None: those of the process.
-
-    Returns:
-        The exit status.
-    """
-
-    def run() -> int | None:
-        parser = _Parser(
-            prog=_PROGRAM,
-            description="Card games with hidden information, in the terminal and the browser.",
-        )
-        parser.add_argument("--version", action="version", version=f"{_PROGRAM} {VERSION}")
-        add_games_argument(parser)
-        commands = parser.add_subparsers(metavar="COMMAND", required=True)
-        add_info(commands)
-        add_play(commands)
-        add_replay(commands)
-        add_compile(commands)
-        add_evaluate(commands)
-        add_tournament(commands)
-        add_benchmark(commands)
-        add_record(commands)
-        add_serve(commands)
-        for command in commands.choices.values():
-            add_games_argument(command)
-        if "_ARGCOMPLETE" in os.environ:  # the shell asks
-            import_extra("argcomplete", "completion").autocomplete(parser)
-        args = parse_arguments(parser, argv, commands.choices.values())
-        status: int | None = args.run(args)
-        return status
-
-    return running.run(_PROGRAM, run)
+@running.command(_PROGRAM)
+def main(argv: Sequence[str] | None) -> int | None:
+    """The program ``card-envs``."""
+    parser = _Parser(
+        prog=_PROGRAM,
+        description="Card games with hidden information, in the terminal and the browser.",
+    )
+    parser.add_argument("--version", action="version", version=f"{_PROGRAM} {VERSION}")
+    add_games_argument(parser)
+    commands = parser.add_subparsers(metavar="COMMAND", required=True)
+    add_info(commands)
+    add_play(commands)
+    add_replay(commands)
+    add_compile(commands)
+    add_evaluate(commands)
+    add_tournament(commands)
+    add_benchmark(commands)
+    add_record(commands)
+    add_serve(commands)
+    for command in commands.choices.values():
+        add_games_argument(command)
+    if "_ARGCOMPLETE" in os.environ:  # the shell asks
+        import_extra("argcomplete", "completion").autocomplete(parser)
+    args = parse_arguments(parser, argv, commands.choices.values())
+    status: int | None = args.run(args)
+    return status
 
 
 if __name__ == "__main__":

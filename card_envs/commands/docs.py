@@ -7,12 +7,16 @@ Without ``--games-from`` it does so for the games of this package.
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Sequence
 from itertools import groupby
 
 from card_envs.commands import running
-from card_envs.commands.arguments import add_games_argument, import_games, parse_arguments
+from card_envs.commands.arguments import (
+    add_games_argument,
+    import_games,
+    module_parser,
+    parse_arguments,
+)
 from card_envs.contract.actions import Action, Actions, Parameter, examples
 from card_envs.contract.game import VIEW_OPTIONS, Game, Option
 from card_envs.games import GAMES, is_of_this_package, load_game, rules_file
@@ -112,8 +116,10 @@ def with_generated_tables(text: str, game: Game) -> str:
     return text
 
 
-def _main(argv: Sequence[str] | None) -> None:
-    parser = argparse.ArgumentParser(prog="python -m card_envs.commands.docs", description=__doc__)
+@running.command("card_envs.commands.docs")
+def main(argv: Sequence[str] | None) -> None:
+    """The command ``python -m card_envs.commands.docs``."""
+    parser = module_parser("card_envs.commands.docs", __doc__)
     add_games_argument(parser)
     args = parse_arguments(parser, argv)
     games = import_games(args.games_from) or [
@@ -125,11 +131,6 @@ def _main(argv: Sequence[str] | None) -> None:
         new = with_generated_tables(old, game)
         if new != old:
             write_text(path, new)
-
-
-def main(argv: Sequence[str] | None = None) -> int:
-    """The command ``python -m card_envs.commands.docs``; returns the exit status."""
-    return running.run("card_envs.commands.docs", lambda: _main(argv))
 
 
 if __name__ == "__main__":

@@ -98,7 +98,7 @@ def _run_replay(args: argparse.Namespace) -> None:
         perspective = 0  # from one side of the table
     replay = Replay.load(_file_with_games(args.file), args.game)
     game = load_game(replay.game)
-    renderer = TableRenderer(game, None, perspective, [], replay.options["num_players"])
+    renderer = TableRenderer(game, None, perspective, [], replay.num_players)
     moments = list(_moments(replay, renderer, perspective))
     scenes = [moment.scene for moment in moments]
     if args.video:

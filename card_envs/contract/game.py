@@ -383,6 +383,12 @@ class Game:
             states = own_copy(states)
         return states if COMPILED else states.view(np.recarray)
 
+    def legal_actions(self, states: NDArray[np.void], i: int) -> list[int]:
+        """The legal actions of the player to move in game i, which is not over, ascending."""
+        action_mask = np.zeros(self.num_actions, np.int8)
+        self.rules.legal_action_mask(states, i, action_mask)
+        return np.flatnonzero(action_mask).tolist()
+
     @property
     def namespace(self) -> dict[str, Any]:
         """The global names of the templates that are compiled for the game: its kernels, and the

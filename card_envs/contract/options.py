@@ -64,6 +64,14 @@ class Option:
             return self.choices.index(str(value))
         return int(value or 0)
 
+    def decode(self, code: int) -> str | int | bool | None:
+        """The value for which kernels got this integer."""
+        if self.choices:
+            return self.choices[code]
+        if isinstance(self.default, bool):
+            return bool(code)
+        return None if self.default is None and not code else code
+
     def parse(self, text: str) -> Any:
         """The value of a text from the command line, not yet checked."""
         if self.choices:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from card_envs.kernels.jit import jit
 from card_envs.kernels.scratch import clear
@@ -89,6 +90,20 @@ def pay_standing(s):
             winners += s.standing[player] == best
         for player in range(n):
             s.rewards[player] = (s.standing[player] == best) / winners
+
+
+def rank_rewards(standing: NDArray[Any]) -> NDArray[np.float64]:
+    """What ``pay_standing`` pays with ``"rank"``, float64 (..., players), for standings of that
+    shape."""
+    own, others = standing[..., :, None], standing[..., None, :]
+    balance = (own > others).sum(axis=-1) - (own < others).sum(axis=-1)
+    return np.asarray(balance / (standing.shape[-1] - 1))
+
+
+def standing_after_forfeit(num_players: int, loser: int) -> NDArray[np.int32]:
+    """The standing (players,) where a player has forfeited: they are last, the others level."""
+    standing: NDArray[np.int32] = -np.eye(num_players, dtype=np.int32)[loser]
+    return standing
 
 
 @jit

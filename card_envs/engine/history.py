@@ -242,6 +242,21 @@ class Replay:
             raise ValueError(f"{place}: {error}") from None
         return replay
 
+    @property
+    def num_players(self) -> int:
+        """The number of players."""
+        return int(self.options["num_players"])
+
+    @property
+    def game_options(self) -> dict[str, Any]:
+        """The game's options, without the number of players."""
+        return {name: value for name, value in self.options.items() if name != "num_players"}
+
+    @property
+    def num_decisions(self) -> int:
+        """How many of the actions are decisions, not redraws."""
+        return sum(not isinstance(entry, Redraw) for entry in self.actions)
+
     def save(self, path: str | Path) -> None:
         """Write a replay file."""
         write_output(path, (self.to_json() + "\n").encode())
@@ -249,11 +264,9 @@ class Replay:
     def begin(self) -> NDArray[np.void]:
         """The game's record (1,) at its beginning."""
         game = self._load_game()
-        options = dict(self.options)
-        num_players = options.pop("num_players")
         states = game.new_states(1)
-        encoded = game.encode_options(options)
-        game.rules.reset(states, 0, np.uint64(self.seed), num_players, *encoded)
+        encoded = game.encode_options(self.game_options)
+        game.rules.reset(states, 0, np.uint64(self.seed), self.num_players, *encoded)
         return states
 
     def steps(
@@ -298,8 +311,8 @@ class Replay:
 
     def _repr_svg_(self) -> str | None:
         """What notebooks show: the table after the last action, as the player to move sees it."""
-        states, num_players = self.play(), self.options["num_players"]
-        renderer = TableRenderer(self._load_game(), None, None, (), num_players)
+        states = self.play()
+        renderer = TableRenderer(self._load_game(), None, None, (), self.num_players)
         return renderer.svg(states, 0, mover(states[0]), MEMORY_PERFECT)
 
 

@@ -77,6 +77,11 @@ def consecutive_seeds(seed: int | None, count: int) -> NDArray[np.uint64]:
     return np.uint64(check_seed(seed)) + np.arange(count, dtype=np.uint64)
 
 
+def stream_of(seed: int) -> NDArray[np.uint64]:
+    """A stream of random numbers (1,) that follows from a seed, which is checked."""
+    return np.array([mix(np.uint64(check_given_seed(seed)))], np.uint64)
+
+
 def check_seed(seed: Any) -> int:
     """A seed as a whole number in [0, 2**64); None draws one from the operating system."""
     if seed is None:

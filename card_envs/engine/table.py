@@ -132,11 +132,7 @@ class BaseTable(Portable):
 
     def legal_actions(self) -> list[int]:
         """The legal actions of the player to move, ascending; [] when the game is over."""
-        if self.is_over:
-            return []
-        action_mask = np.zeros(self.game.num_actions, np.int8)
-        self.game.rules.legal_action_mask(self.states, 0, action_mask)
-        return np.flatnonzero(action_mask).tolist()
+        return [] if self.is_over else self.game.legal_actions(self.states, 0)
 
     def choose(self) -> int:
         """The action of the agent to move, which is not taken yet.

@@ -21,7 +21,7 @@ from card_envs.contract.game import MOST_PLAYERS, Game
 from card_envs.contract.outcome import begin_step
 from card_envs.engine.seeds import next_seed, players_of, random_action
 from card_envs.kernels.jit import specialize
-from card_envs.kernels.perceptron import choose_by_network, most_probable
+from card_envs.kernels.perceptron import LOGITS, choose_by_network, most_probable
 
 # What step_and_observe returns: the player to move, and these flags.
 PAID, OVER = MOST_PLAYERS, 2 * MOST_PLAYERS
@@ -283,7 +283,7 @@ def advance_to_decision(
                 if kernels[agent] == RANDOM:
                     action = random_action(streams, i, action_mask[i], count)
                 elif count == 1 and kernels[agent] == NETWORK:
-                    action = most_probable(scratch[2], action_mask[i])
+                    action = most_probable(scratch[LOGITS], action_mask[i])
                 elif skip_forced and count == 1:
                     action = random_action(streams, i, action_mask[i], 1)
                 else:

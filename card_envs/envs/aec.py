@@ -19,6 +19,7 @@ from card_envs.engine.templates import write_full_states
 from card_envs.envs.agent_iter import AgentIterable
 from card_envs.envs.observation_space import Observation, is_mask_in_info, observation_space
 from card_envs.envs.ongoing_game import OngoingGame, of_the_game
+from card_envs.envs.options import arguments_of
 from card_envs.envs.wrong_actions import not_in_space, not_legal, warn_of_illegal_move
 from card_envs.games import load_game
 from card_envs.render.renderer import FPS, TableRenderer
@@ -28,17 +29,6 @@ if TYPE_CHECKING:
     from card_envs.envs.aec_types import AECEnv
 else:
     from pettingzoo.utils.env import AECEnv
-
-# What the environment takes besides the game's options.
-_ARGUMENTS = (
-    "num_players",
-    "memory",
-    "features",
-    "mask",
-    "on_illegal",
-    "render_mode",
-    "render_perspective",
-)
 
 
 class CardEnv(OneThread, AECEnv[str, Observation, int]):
@@ -135,7 +125,7 @@ class CardEnv(OneThread, AECEnv[str, Observation, int]):
         self.game: Game = load_game(game)
         num_players = self.game.check_num_players(num_players)
         options = self.game.check_options(
-            {"reward": reward, "max_steps": max_steps, **own_options}, _ARGUMENTS
+            {"reward": reward, "max_steps": max_steps, **own_options}, arguments_of(CardEnv)
         )
         self.view = View(memory, features)
         self._renderer = TableRenderer(
@@ -432,9 +422,10 @@ class CardEnv(OneThread, AECEnv[str, Observation, int]):
         if replay.game != self.game.name:
             raise ValueError(f"this is a game of {replay.game}, not of {self.game.name}")
         replay.play()  # which checks every action
-        options = dict(replay.options)
-        num_players = options.pop("num_players")
-        loaded = OngoingGame(self.game, num_players, options, self.view, self._mask_in_info)
+        num_players = replay.num_players
+        loaded = OngoingGame(
+            self.game, num_players, replay.game_options, self.view, self._mask_in_info
+        )
         loaded.begin(replay.seed)
         for entry in replay.actions:
             if isinstance(entry, Redraw):

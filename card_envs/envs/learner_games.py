@@ -1,11 +1,11 @@
 """``LearnerGames``: games in which a learner holds one seat against opponents.
 
-The Gymnasium environments, single and vector, and training are built on it.
+The Gymnasium environments, single and vector, are built on it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import gymnasium
@@ -105,6 +105,8 @@ class LearnerGames(OneThread):
         #: Whether a truncated game pays its standing, which leaves nothing to bootstrap.
         self.pays_standing = pays_standing(self.arena.options["reward"])
         self.all = np.arange(self.num_envs)
+        #: Whether games have begun, if only up to an error of an opponent.
+        self.has_begun = False
         self._is_broken = False  # by an error of an opponent
         #: The learner's seat in each game (N,).
         self.learner_seats = np.zeros(self.num_envs, np.int64)
@@ -134,10 +136,19 @@ class LearnerGames(OneThread):
             raise ValueError(f"seat must be None or from 0 to {low - 1}, got {seat!r}")
         return number
 
+    def seeds_from(self, seed: int | None) -> NDArray[np.uint64]:
+        """The seeds of all games (N,): game i has the seed ``seed + i``; None: those that follow
+        the games' seeds, the first ones drawn from the operating system."""
+        goes_on = seed is None and self.has_begun
+        seeds: NDArray[np.uint64] = (
+            next_seeds(self.game_seeds) if goes_on else consecutive_seeds(seed, self.num_envs)
+        )
+        return seeds
+
     @one_thread_at_a_time
     def reset(self, seed: int | None) -> None:
-        """Begin all games; game i has the seed ``seed + i``."""
-        self._begin(self.all, consecutive_seeds(seed, self.num_envs))
+        """Begin all games, with the seeds of :meth:`seeds_from`."""
+        self._begin(self.all, self.seeds_from(seed))
 
     @one_thread_at_a_time
     def restart(self, indices: NDArray[np.int64], seeds: NDArray[np.uint64]) -> None:
@@ -150,7 +161,7 @@ class LearnerGames(OneThread):
 
     def _begin(self, indices: NDArray[np.int64], seeds: NDArray[np.uint64]) -> None:
         stays_broken = self._is_broken and len(indices) < self.num_envs
-        self._is_broken = True
+        self.has_begun = self._is_broken = True
         for _ in range(TRIES):
             num_players, learner_seats, seating = self.draw(seeds)
             self.learner_seats[indices] = learner_seats
@@ -162,10 +173,8 @@ class LearnerGames(OneThread):
             if not len(indices):
                 self._is_broken = stays_broken
                 return
-        about = f"{TRIES} games in a row ended before the learner's first decision"
-        if (self.arena.forfeited[indices] != NOBODY).any():
-            raise ValueError(f"{about}: an opponent forfeits them")
-        raise ValueError(f"{about}: max_steps={self.arena.options['max_steps']} is too small")
+        forfeits = bool((self.arena.forfeited[indices] != NOBODY).any())
+        raise stuck(self.arena.options, forfeits=forfeits)
 
     def draw(
         self, seeds: NDArray[np.uint64]
@@ -265,6 +274,14 @@ class LearnerGames(OneThread):
                 arena.states, i, self.learner_seats[i], *arena.view.codes, arena.observation[i]
             )
             arena.action_mask[i] = 0
+
+
+def stuck(options: Mapping[str, Any], *, forfeits: bool) -> ValueError:
+    """The error where ``TRIES`` games in a row ended before the learner's first decision."""
+    about = f"{TRIES} games in a row ended before the learner's first decision"
+    if forfeits:
+        return ValueError(f"{about}: an opponent forfeits them")
+    return ValueError(f"{about}: max_steps={options['max_steps']} is too small")
 
 
 def _in_words(player_range: tuple[int, int]) -> str:

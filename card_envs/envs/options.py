@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from functools import cache
+from inspect import signature
 from typing import TypedDict
+
+from card_envs.contract.options import COMMON_OPTIONS
 
 
 class EnvOptions(TypedDict, total=False):
@@ -47,6 +51,14 @@ class EnvOptions(TypedDict, total=False):
     render_perspective: int | str | None
     """Whose view is drawn: None (the agent to move, or the learner), a seat from 0 on, or ``"all"``
     (an open table: as player 0 sees it, with all players' cards face up)."""
+
+
+@cache
+def arguments_of(env: type) -> tuple[str, ...]:
+    """The arguments that an environment takes besides the game and the game's options."""
+    common = {option.name for option in COMMON_OPTIONS}
+    given = signature(env).parameters.values()
+    return tuple(p.name for p in given if p.default is not p.empty and p.name not in common)
 
 
 def pays_standing(reward: str) -> bool:

@@ -120,13 +120,8 @@ def _record(turn: Turn, i: int) -> NDArray[np.void]:
 
 def _options(game: Game, record: NDArray[np.void]) -> dict[str, Any]:
     """The game's options, decoded from its record."""
-    options: dict[str, Any] = {}
-    for option in game.options:
-        code = int(record["reward_mode" if option.name == "reward" else option.name][0])
-        if option.choices:
-            options[option.name] = option.choices[code]
-        elif isinstance(option.default, bool):
-            options[option.name] = bool(code)
-        else:
-            options[option.name] = None if option.default is None and not code else code
-    return options
+    entries = {"reward": "reward_mode"}
+    return {
+        option.name: option.decode(int(record[entries.get(option.name, option.name)][0]))
+        for option in game.options
+    }

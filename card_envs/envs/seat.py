@@ -47,7 +47,6 @@ class SeatEnv(Portable, gymnasium.Env[ObsType, ActType]):
             self.metadata["render_modes"],
             self._games.player_range[0],
         )
-        self._has_game = False
         self._is_over = False
 
     @property
@@ -66,7 +65,7 @@ class SeatEnv(Portable, gymnasium.Env[ObsType, ActType]):
         return repr_of(self, self.game, self._games.arena.options)
 
     def _check_reset(self, attribute: str) -> None:
-        if not self._has_game:
+        if not self._games.has_begun:
             raise AttributeError(f"{attribute} cannot be accessed before reset")
 
     def _begin(self, seed: int | None, options: dict[str, Any] | None) -> None:
@@ -75,16 +74,12 @@ class SeatEnv(Portable, gymnasium.Env[ObsType, ActType]):
         if seed is not None:
             seed = check_seed(seed)
         gymnasium.Env.reset(self, seed=seed)  # seeds ``np_random``
-        if seed is None and self._has_game:
-            self._games.reset_next(self._games.all)
-        else:
-            self._has_game = True  # even if an opponent raises an error: the next one follows it
-            self._games.reset(seed)
+        self._games.reset(seed)
         self._is_over = False
         self._show()
 
     def _check_running(self) -> None:
-        if not self._has_game:
+        if not self._games.has_begun:
             raise gymnasium.error.ResetNeeded("reset() needs to be called before step")
         if self._is_over:
             raise gymnasium.error.ResetNeeded("the game is over: call reset()")
@@ -100,14 +95,14 @@ class SeatEnv(Portable, gymnasium.Env[ObsType, ActType]):
             MissingExtraError: ``pip install 'card_envs[render]'`` is needed.
             OSError: There is no display for the window.
         """
-        if self.render_mode is None or not self._has_game:
+        if self.render_mode is None or not self._games.has_begun:
             return None
         arena = self._games.arena
         return self._renderer.render(arena.states, 0, self.seat, arena.view.codes[0])
 
     def _repr_svg_(self) -> str | None:
         """What notebooks show: the table as the learner sees it, whatever ``render_mode`` is."""
-        if not self._has_game:
+        if not self._games.has_begun:
             return None
         arena = self._games.arena
         return self._renderer.svg(arena.states, 0, self.seat, arena.view.codes[0])

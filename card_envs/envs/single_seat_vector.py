@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from card_envs.agents import AgentLike
 from card_envs.contract.game import DEFAULT_MAX_STEPS
-from card_envs.engine.seeds import check_seed, consecutive_seeds, next_seeds
+from card_envs.engine.seeds import check_seed
 from card_envs.envs.learner_games import LearnerGames
 from card_envs.envs.observation_space import Observation, is_mask_in_info, observation_space
 from card_envs.games import load_game
@@ -127,7 +127,6 @@ class SingleSeatVectorEnv(Portable, VectorEnv[Observation, NDArray[np.int64], ND
             self.metadata["render_modes"],
             self._games.player_range[0],
         )
-        self._has_game = False
         self.num_envs = self._games.num_envs
         # The games that are over and not yet reset.
         self._over = np.zeros(self.num_envs, np.bool_)
@@ -168,10 +167,9 @@ class SingleSeatVectorEnv(Portable, VectorEnv[Observation, NDArray[np.int64], ND
         seeds = self._check_seeds(seed)
         if seed is None or isinstance(seed, int | np.integer):
             super().reset(seed=None if seed is None else int(seed))
-        if not chosen.all() and not self._has_game:
+        if not chosen.all() and not self._games.has_begun:
             raise gymnasium.error.ResetNeeded("the first reset() must be one of all games")
         games = np.flatnonzero(chosen)
-        self._has_game = True  # even if an opponent raises an error: the next ones follow these
         self._games.restart(games, seeds[games])
         self._over &= ~chosen
         return self._observations(), self._infos(chosen)
@@ -192,15 +190,9 @@ class SingleSeatVectorEnv(Portable, VectorEnv[Observation, NDArray[np.int64], ND
 
     def _check_seeds(self, seed: Any) -> NDArray[np.uint64]:
         """The seed of each game, if it is to begin."""
-        if seed is not None and np.ndim(seed) == 0:
-            return consecutive_seeds(seed, self.num_envs)
-        seeds: NDArray[np.uint64]
-        if self._has_game:
-            seeds = next_seeds(self._games.game_seeds)
-        else:
-            seeds = consecutive_seeds(None, self.num_envs)
-        if seed is None:
-            return seeds
+        if seed is None or np.ndim(seed) == 0:
+            return self._games.seeds_from(seed)
+        seeds = self._games.seeds_from(None)
         if len(seed) != self.num_envs:
             raise ValueError(
                 f"seed must be one, or one for each of {self.num_envs} games, got {len(seed)}"
@@ -227,7 +219,7 @@ class SingleSeatVectorEnv(Portable, VectorEnv[Observation, NDArray[np.int64], ND
             gymnasium.error.ResetNeeded: There are no games yet; or one is over, with
                 ``AutoresetMode.DISABLED``.
         """
-        if not self._has_game:
+        if not self._games.has_begun:
             raise gymnasium.error.ResetNeeded("reset() needs to be called before step")
         array = np.asarray(actions)
         check_actions(array, self.num_envs)
@@ -343,7 +335,7 @@ class SingleSeatVectorEnv(Portable, VectorEnv[Observation, NDArray[np.int64], ND
         if name not in _OF_A_GAME:
             known = (*_METHODS, *_OF_A_GAME, *_OF_ALL_GAMES, *self._own_attributes)
             raise AttributeError(f"a game has no attribute {name!r}; it has {', '.join(known)}")
-        if not self._has_game:
+        if not self._games.has_begun:
             raise AttributeError(f"{name} cannot be accessed before reset")
         if name == "seat":
             return tuple(self._games.learner_seats.tolist())
@@ -395,7 +387,7 @@ class SingleSeatVectorEnv(Portable, VectorEnv[Observation, NDArray[np.int64], ND
         Raises:
             MissingExtraError: ``pip install 'card_envs[render]'`` is needed.
         """
-        if self.render_mode is None or not self._has_game:
+        if self.render_mode is None or not self._games.has_begun:
             return None
         arena, seats = self._games.arena, self._games.learner_seats
         return tuple(

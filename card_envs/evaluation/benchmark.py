@@ -269,7 +269,7 @@ class BenchmarkTables:
         self._truncated.append(played.truncated.ravel())
         self._reports += played.programs
         ranks = np.asarray(played.rank[..., 0].mean(axis=1))
-        return BenchmarkTableResult(ranks, float(played.truncated.mean()))
+        return BenchmarkTableResult(ranks, played.truncated_share)
 
 
 def _are_one_policy(one: Agent, other: Agent) -> bool:

@@ -21,6 +21,7 @@ from card_envs.agents.programs import ProgramReport
 from card_envs.agents.search.agents import Searcher
 from card_envs.agents.table import check_table
 from card_envs.contract.game import Game
+from card_envs.contract.outcome import rank_rewards, standing_after_forfeit
 from card_envs.engine.arena import Arena
 from card_envs.engine.seeds import check_given_seed
 from card_envs.engine.templates import NOBODY
@@ -55,8 +56,7 @@ class MatchResults:
     @property
     def rank(self) -> NDArray[np.float64]:
         """What ``reward="rank"`` pays (deals, seatings, agents)."""
-        balance = np.sign(self.standing[..., :, None] - self.standing[..., None, :]).sum(axis=-1)
-        return np.asarray(balance / (self.standing.shape[-1] - 1))
+        return rank_rewards(self.standing)
 
     @property
     def win(self) -> NDArray[np.float64]:
@@ -187,9 +187,8 @@ def _play_deals(
         )
         truncated[these] = arena.states["truncated"].reshape(len(chunk), n)
         final = arena.states["standing"][:, :n].astype(np.float64)
-        lost = np.flatnonzero(arena.forfeited != NOBODY)
-        final[lost] = 0.0
-        final[lost, arena.forfeited[lost]] = -1.0
+        for k in np.flatnonzero(arena.forfeited != NOBODY):
+            final[k] = standing_after_forfeit(n, arena.forfeited[k])
         for results, by_seat in (
             (standing, final),
             (score, arena.returns[:, :n]),

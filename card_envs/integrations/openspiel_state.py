@@ -44,10 +44,7 @@ class CardState(pyspiel.State):  # type: ignore[misc]
         return [(outcome, 1 / count) for outcome in range(count)]
 
     def _legal_actions(self, player: int) -> Any:
-        game = self.get_game().card_game
-        mask = np.empty(game.num_actions, np.int8)
-        game.rules.legal_action_mask(self.states, 0, mask)
-        return mask.nonzero()[0].tolist()
+        return self.get_game().card_game.legal_actions(self.states, 0)
 
     def _apply_action(self, action: int) -> None:
         legal = self.legal_actions()

@@ -11,7 +11,6 @@ from gymnasium import spaces
 from numpy.typing import ArrayLike, NDArray
 
 from card_envs.engine.seeds import check_seed
-from card_envs.engine.templates import NOBODY
 from card_envs.envs.learner_games import LearnerGames
 from card_envs.envs.observation_space import observation_space
 from card_envs.games import load_game
@@ -74,20 +73,12 @@ class CardVecEnv(VecEnv):
             spaces.Discrete(games.game.num_actions),
         )
 
-    @property
-    def _has_games(self) -> bool:
-        return bool((self.games.arena.waiting != NOBODY).any())
-
     def reset(self) -> NDArray[Any]:
         """Begin all games, and return the observations (N, D).
 
         After ``seed(s)`` game i has the seed ``s + i``; else the seeds follow those before.
         """
-        seed = self._seeds[0]
-        if seed is None and self._has_games:
-            self.games.reset_next(self.games.all)
-        else:
-            self.games.reset(seed)
+        self.games.reset(self._seeds[0])
         self._reset_seeds()
         return self._observe(self.games.all)
 
@@ -120,7 +111,7 @@ class CardVecEnv(VecEnv):
         """Keep the actions, whole numbers (N,), for ``step_wait``."""
         array = np.asarray(actions)
         check_actions(array, self.num_envs)
-        if not self._has_games:
+        if not self.games.has_begun:
             raise gymnasium.error.ResetNeeded("reset() needs to be called before step")
         self._actions = array.astype(np.int64)
 
@@ -158,7 +149,7 @@ class CardVecEnv(VecEnv):
         Raises:
             AttributeError: There is no such attribute, or not before the first reset.
         """
-        if attr_name in _AFTER_RESET and not self._has_games:
+        if attr_name in _AFTER_RESET and not self.games.has_begun:
             raise AttributeError(f"{attr_name} cannot be accessed before reset")
         values = {
             "action_masks": [partial(np.copy, mask) for mask in self.games.arena.action_mask],

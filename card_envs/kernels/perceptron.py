@@ -30,8 +30,9 @@ MAX_LAYERS = 17
 _ACTIVATION, _CHOICE, _SEED, LAYERS, _START, _SIZES = range(6)
 LAYOUT_SIZE = _SIZES + MAX_LAYERS + 1
 
-# Room for a forward pass: two layers' values, logits, and what is left over at a layer's end.
-_LOGITS, _SPARE = 2, 3
+#: Rows of the room for a forward pass: two layers' values, logits, what is left over at a layer's
+#: end.
+LOGITS, _SPARE = 2, 3
 SCRATCH_ROWS = 4
 
 # How actions are chosen: the most probable one, one drawn from a stream, or one drawn with a number
@@ -197,7 +198,7 @@ def _dot(row, values, size, products):
 
 @jit
 def write_logits(weights, layout, observation, scale, action_mask, scratch):
-    """Write the logits of the legal actions into ``scratch[2]``.
+    """Write the logits of the legal actions into ``scratch[LOGITS]``.
 
     The observation is float32, or uint8: units of these scales. The logits are the same.
     """
@@ -219,7 +220,7 @@ def write_logits(weights, layout, observation, scale, action_mask, scratch):
             at = _add_layer(weights, at, inputs, scale, size, outputs, width, nonzero)
         _activate(outputs, width, layout[_ACTIVATION])
         inputs, size = outputs, width
-    logits = scratch[_LOGITS]
+    logits = scratch[LOGITS]
     bias = at + len(action_mask) * size
     for action in range(len(action_mask)):
         if action_mask[action]:
@@ -235,7 +236,7 @@ def choose_by_network(weights, layout, observation, scale, action_mask, steps, s
     follow from it are others.
     """
     write_logits(weights, layout, observation, scale, action_mask, scratch)
-    logits = scratch[_LOGITS]
+    logits = scratch[LOGITS]
     if layout[_CHOICE] == _FROM_STREAM:
         return draw_action(logits, action_mask, draw_unit_from(streams, i))
     if layout[_CHOICE] == _BY_POSITION:

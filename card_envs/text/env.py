@@ -9,12 +9,10 @@ import numpy as np
 from card_envs.contract.game import DEFAULT_MAX_STEPS, Game
 from card_envs.engine.seeds import check_seed, next_seed
 from card_envs.envs.aec import CardEnv
+from card_envs.envs.options import arguments_of
 from card_envs.games import load_game
 from card_envs.text.game import NO_ACTION, TextGame
 from card_envs.utils.threads import OneThread, one_thread_at_a_time
-
-# What the environment takes besides the game's options.
-_ARGUMENTS = ("num_players", "memory", "max_tries", "on_illegal")
 
 
 class TextEnv(OneThread):
@@ -69,7 +67,7 @@ class TextEnv(OneThread):
         self.game: Game = load_game(game)
         self.num_players = self.game.check_num_players(num_players)
         options = self.game.check_options(
-            {"reward": reward, "max_steps": max_steps, **own_options}, _ARGUMENTS
+            {"reward": reward, "max_steps": max_steps, **own_options}, arguments_of(TextEnv)
         )
         self._table = TextGame(
             self.game,

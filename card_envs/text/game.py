@@ -14,8 +14,7 @@ from numpy.typing import NDArray
 from card_envs.contract.agent import FORFEIT_REWARD
 from card_envs.contract.game import Game, View
 from card_envs.contract.scene import mover
-from card_envs.engine.seeds import random_action
-from card_envs.kernels.rng import mix
+from card_envs.engine.seeds import random_action, stream_of
 from card_envs.render.text import describe
 from card_envs.text import prompt as text_prompt
 from card_envs.text.answers import read_answer
@@ -48,12 +47,10 @@ class Reply:
         action: The action that was taken; ``NO_ACTION``: there is another try, or the game has
             ended.
         message: What the answer lacked; empty: it was understood.
-        lost: Whether the game has ended by wrong answers.
     """
 
     action: int
     message: str = ""
-    lost: bool = False
 
 
 class Playable(Protocol):
@@ -138,7 +135,7 @@ class TextGame(Portable):
         """Tell a game that has just been dealt."""
         self.played = played
         num_players, (seed, _) = played.num_players, played.history
-        self._streams = np.array([mix(np.uint64(seed))], np.uint64)
+        self._streams = stream_of(seed)
         #: What has been done since each player's last answer was taken: players, actions in words.
         self._news: list[list[tuple[int, list[str]]]] = [[] for _ in range(num_players)]
         self._is_new = [True] * num_players
@@ -213,7 +210,7 @@ class TextGame(Portable):
         if self.on_illegal == "terminate":
             self.is_lost = True
             self.returns[player] += FORFEIT_REWARD
-            return Reply(NO_ACTION, message, lost=True)
+            return Reply(NO_ACTION, message)
         action = self.play_at_random()
         self._notes[player] = f"{message[:-1]}: {self._names[action]}."
         return Reply(action, self._notes[player])

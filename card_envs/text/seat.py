@@ -14,6 +14,7 @@ from card_envs.contract.agent import FORFEIT_REWARD, Follower, Turn
 from card_envs.contract.game import DEFAULT_MAX_STEPS
 from card_envs.engine.templates import NOBODY
 from card_envs.envs.learner_games import LearnerGames
+from card_envs.envs.options import arguments_of
 from card_envs.envs.seat import SeatEnv
 from card_envs.games import load_game
 from card_envs.text.game import CHARACTERS, NO_ACTION, TextGame
@@ -22,19 +23,6 @@ from card_envs.utils.threads import OneThread, one_thread_at_a_time
 
 #: The longest answer of the action space; ``step`` reads longer ones too.
 MAX_ANSWER = 10_000
-
-# What the environment takes besides the game's options.
-_ARGUMENTS = (
-    "num_players",
-    "opponents",
-    "seat",
-    "skip_forced",
-    "memory",
-    "max_tries",
-    "on_illegal",
-    "render_mode",
-    "render_perspective",
-)
 
 
 class _Played:
@@ -148,7 +136,7 @@ class TextSeatEnv(OneThread, SeatEnv[str, str]):
     ) -> None:
         card_game = load_game(game)
         options = card_game.check_options(
-            {"reward": reward, "max_steps": max_steps, **own_options}, _ARGUMENTS
+            {"reward": reward, "max_steps": max_steps, **own_options}, arguments_of(TextSeatEnv)
         )
         super().__init__(
             card_game,
@@ -211,7 +199,7 @@ class TextSeatEnv(OneThread, SeatEnv[str, str]):
         self._games.check_whole()
         self._played.result = 0.0, False, False
         reply = self._text.answer(action)
-        if reply.lost:
+        if self._text.is_lost:
             self._played.lose()
         reward, terminated, truncated = self._played.result
         self._is_over = terminated or truncated

@@ -26,7 +26,8 @@ from card_envs.engine.templates import (
     reset_games,
     write_states,
 )
-from training.games.games import TRIES, Games
+from card_envs.envs.learner_games import TRIES, stuck
+from training.games.games import Games
 from training.networks.legal_actions import ILLEGAL, drawn
 
 
@@ -240,7 +241,7 @@ class DeviceGames(Games):
     def check(self) -> None:
         """Wait for the device; ValueError if a game found nobody to ask."""
         if (self.waiting == NOBODY).any():
-            self.raise_stuck(forfeits=False)
+            raise stuck(self.options, forfeits=False)
 
     def last_inputs(self, games: NDArray[np.int64]) -> tuple[NDArray[np.int64], torch.Tensor]:
         """What the seats of truncated games saw at their end.

@@ -17,9 +17,6 @@ from card_envs.envs.options import pays_standing
 from training.games.tables import Tables
 from training.runs.config import EnvironmentSection, PoolSection
 
-#: Games in a row that may end before the learner's first decision.
-TRIES = 1000
-
 _Indices = NDArray[np.int64]
 
 _TABLES = ("num_players", "seating", "is_present")
@@ -224,10 +221,3 @@ class Games:
         for row, i, player in zip(observation, indices.tolist(), players.tolist(), strict=True):
             self.game.observe(states, i, player, *self.view.codes, row)
         return seats, self._inputs_of(states, indices, players, observation)
-
-    def raise_stuck(self, forfeits: bool) -> None:
-        """Raise that games end without a decision of the learner, and why."""
-        about = f"{TRIES} games in a row ended before the learner's first decision"
-        if forfeits:
-            raise ValueError(f"{about}: an opponent forfeits them")
-        raise ValueError(f"{about}: max_steps={self.options['max_steps']} is too small")

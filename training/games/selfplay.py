@@ -13,7 +13,8 @@ from card_envs.contract.game import Game
 from card_envs.engine.arena import Arena
 from card_envs.engine.seeds import next_seeds
 from card_envs.engine.templates import NOBODY
-from training.games.games import TRIES, Games
+from card_envs.envs.learner_games import TRIES, stuck
+from training.games.games import Games
 
 _Indices = NDArray[np.int64]
 
@@ -131,4 +132,5 @@ class SelfPlayGames(Games):
                 self.players[:] = arena.states["current_player"]
                 return
             self._seeds[games] = next_seeds(self._seeds[games])
-        self.raise_stuck(forfeits=bool((self.arena.forfeited[games] != NOBODY).any()))
+        forfeits = bool((self.arena.forfeited[games] != NOBODY).any())
+        raise stuck(self.options, forfeits=forfeits)

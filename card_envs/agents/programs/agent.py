@@ -26,8 +26,7 @@ from card_envs.agents.programs.process import Process
 from card_envs.agents.programs.reports import FaultCount, ProgramReport
 from card_envs.contract.agent import FORFEIT, Follower, FollowingAgent, Turn
 from card_envs.contract.game import Game, check_is_game
-from card_envs.engine.seeds import check_given_seed, random_action
-from card_envs.kernels.rng import mix
+from card_envs.engine.seeds import random_action, stream_of
 
 logger = logging.getLogger("card_envs")
 
@@ -76,7 +75,7 @@ class ProgramAgent(FollowingAgent):
         self.game = game
         self._argv = argv
         self.limits = limits
-        self._streams = np.array([mix(np.uint64(check_given_seed(seed)))], np.uint64)
+        self._streams = stream_of(seed)
         self._lock = RLock()  # of the process, while it is asked
         self._noting = Lock()  # of what it is to be told: a game begins and ends without waiting
         self._process: Process | None = None

@@ -19,6 +19,7 @@ from card_envs.agents.programs.process import MAX_LINE, printable
 from card_envs.contract.actions import Actions
 from card_envs.contract.description import describe_game
 from card_envs.contract.game import Game
+from card_envs.contract.outcome import rank_rewards, standing_after_forfeit
 from card_envs.render.text import describe
 
 PROTOCOL = "card_envs program"
@@ -129,24 +130,17 @@ def end(
     """
     result = None
     if states is not None:
-        standing = final_standing(states, i, loser)
-        balance = np.sign(standing[:, None] - standing).sum(axis=1)
+        num_players = int(states["num_players"][i])
+        standing = states["standing"][i, :num_players]
+        if loser is not None:
+            standing = standing_after_forfeit(num_players, loser)
         result = {
             "places": [1 + int((standing > own).sum()) for own in standing],
-            "rewards": (balance / (len(standing) - 1)).tolist(),
+            "rewards": rank_rewards(standing).tolist(),
             "truncated": bool(states["truncated"][i]),
             "forfeited_by": loser,
         }
     return {"type": "end", "game": number, "events": list(events), "result": result}
-
-
-def final_standing(states: NDArray[np.void], i: int, loser: int | None) -> NDArray[np.int64]:
-    """The players' standing, higher is better; one who forfeits is last, the others tie."""
-    num_players = int(states["num_players"][i])
-    if loser is None:
-        return np.asarray(states["standing"][i, :num_players], np.int64)
-    standing: NDArray[np.int64] = -np.eye(num_players, dtype=np.int64)[loser]
-    return standing
 
 
 def encode(message: Mapping[str, Any]) -> bytes:

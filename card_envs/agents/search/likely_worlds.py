@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from card_envs.agents.search.rollouts import EVALUATIONS, WORLDS
 from card_envs.kernels.jit import jit
-from card_envs.kernels.perceptron import LAYERS, write_logits
+from card_envs.kernels.perceptron import LAYERS, LOGITS, write_logits
 from card_envs.kernels.portable_math import exp, log
 from card_envs.kernels.rng import seed_in
 
@@ -82,7 +82,7 @@ def log_likelihood(recalled, j, action, policy, room, work):
         observe(recalled, j, player, policy.views[1, 0], policy.views[1, 1], observation)
         work[EVALUATIONS] += 1
         write_logits(policy.weights, policy.layouts[1], observation, SCALE, action_mask, scratch)
-    return log_probability(scratch[2], action_mask, action, count)
+    return log_probability(scratch[LOGITS], action_mask, action, count)
 
 
 @jit

@@ -1,6 +1,6 @@
 """Shared by all searches: the loop over games, worlds, rollouts in them, and the actions to try.
 
-Templates like those of ``templates``; ``search.compile_search`` compiles them for a game.
+Templates like those of ``templates``; ``compilation.compile_search`` compiles them for a game.
 """
 
 from __future__ import annotations
@@ -14,7 +14,13 @@ from numpy.typing import NDArray
 from card_envs.engine.seeds import random_action
 from card_envs.engine.templates import HEURISTIC, NETWORK
 from card_envs.kernels.jit import jit
-from card_envs.kernels.perceptron import LAYERS, choose_by_network, most_probable, write_logits
+from card_envs.kernels.perceptron import (
+    LAYERS,
+    LOGITS,
+    choose_by_network,
+    most_probable,
+    write_logits,
+)
 from card_envs.kernels.portable_math import exp
 from card_envs.kernels.rng import mix
 
@@ -37,7 +43,7 @@ class RolloutPolicy(NamedTuple):
     views: NDArray[np.int64]  #: (2, 2), memory and features of their observations
     to_round: bool  #: whether rollouts end with the round, or with the game
     max_decisions: int  #: after which a rollout is cut
-    unfinished: float  #: what each player then gets
+    unfinished: float  #: what each player gets besides where it is cut
 
 
 class Room(NamedTuple):
@@ -150,7 +156,7 @@ def play_on(worlds, j, action, number, policy, room, gains, work):
         else:
             count = legal_action_mask(worlds, j, action_mask)
             if count == 1:
-                action = most_probable(scratch[2], action_mask)
+                action = most_probable(scratch[LOGITS], action_mask)
             elif policy.kind == NETWORK:
                 player = np.int64(s.current_player)
                 observe(worlds, j, player, policy.views[1, 0], policy.views[1, 1], observation)
@@ -186,7 +192,7 @@ def propose(states, i, policy, room, candidates, min_probability):
     count = legal_action_mask(states, i, action_mask)
     player = np.int64(states[i].current_player)
     observe(states, i, player, policy.views[0, 0], policy.views[0, 1], observation)
-    logits = scratch[2]
+    logits = scratch[LOGITS]
     if layout[LAYERS] > 0:
         write_logits(policy.weights, layout, observation, SCALE, action_mask, scratch)
     else:

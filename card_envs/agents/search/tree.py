@@ -13,7 +13,7 @@ from card_envs.agents.search.rollouts import DECISIONS, WORLDS, hash_observation
 from card_envs.contract.outcome import RANK
 from card_envs.engine.seeds import random_action
 from card_envs.kernels.jit import jit
-from card_envs.kernels.perceptron import most_probable
+from card_envs.kernels.perceptron import LOGITS, most_probable
 from card_envs.kernels.portable_math import log
 from card_envs.kernels.rng import mix, seed_in
 
@@ -46,7 +46,7 @@ def search_by_tree(states, i, j, policy, rollouts, seed, worlds, room, gains, fo
     means, visits, _, seeds, work = found
     observer = np.int64(states[i].current_player)
     if legal_action_mask(states, i, action_mask) == 1:
-        return most_probable(scratch[2], action_mask)
+        return most_probable(scratch[LOGITS], action_mask)
     views = policy.views
     observe(states, i, observer, views[0, 0], views[0, 1], observation)
     seeds[0] = stream = mix(seed ^ hash_observation(observation))

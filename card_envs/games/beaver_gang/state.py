@@ -1,4 +1,4 @@
-"""The state of Beaver Gang: one record, and what is often asked of it."""
+"""The state of Beaver Gang: one record, and the functions that read it."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""The state of Frank's Zoo: one record, and what is often asked of it.
+"""The state of Frank's Zoo: one record, and the functions that read it.
 
 Cards of one kind are all alike, so hands, tricks and what players have captured are counts of each
 kind.

@@ -1,4 +1,4 @@
-"""The state of Swim for Your Life: one record, and what is often asked of it.
+"""The state of Swim for Your Life: one record, and the functions that read it.
 
 Hands, rows and what is left over are counts of each animal.
 """
