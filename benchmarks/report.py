@@ -15,7 +15,7 @@ from typing import Any
 from card_envs.commands import arguments
 from card_envs.commands.arguments import output_file
 from card_envs.games import GAMES, load_game
-from training.runs.records import command_as_typed, cpu_model, versions, write_or_print
+from training.runs.records import command_as_typed, commit_of, cpu_model, versions, write_or_print
 from training.runs.tasks import add_jobs_argument
 
 RESULTS = Path(__file__).with_name("results")
@@ -98,6 +98,7 @@ def document(
         "benchmark": benchmark,
         "game": game,
         "command": command_as_typed(f"benchmarks.{benchmark}", *arguments),
+        "commit": commit_of(),
         "date": datetime.datetime.now(datetime.UTC).date().isoformat(),
         "machine": {
             "cpu": cpu_model(),

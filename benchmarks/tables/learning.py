@@ -38,7 +38,7 @@ def algorithms(measured: dict[str, Any]) -> str:
     overall = ["all games"] if len(titles) > 1 else []
     header = ["method", *titles.values(), *overall, f"minus `{first}`"]
     of_details = ["method", "game", "configurations in tuning", "decisions", "CPU minutes"]
-    of_details += ["minutes", *(f"among `{name}`" for name in opponents), "unfinished games"]
+    of_details += ["minutes", *(f"among `{name}`" for name in opponents), "truncated games"]
     tuning, reported = settings["tuning"], settings["reported"]
     runs = [run for m in methods.values() for of in m["games"].values() for run in of["runs"]]
     matches = [match for run in runs for match in run["against"].values()]

@@ -170,28 +170,15 @@ def rendering(measured: dict[str, Any]) -> str:
 
 
 def text(measured: dict[str, Any]) -> str:
-    """Games in words: speed and lengths, which ``benchmarks.text`` writes."""
+    """The speed of games in words, which ``benchmarks.text`` writes."""
     results = measured["results"]
     speed = [
         [row["interface"], str(row["num_players"]), f"{row['per_second']:,.0f}"]
         for row in results["decisions_per_second"]
     ]
-    columns = {
-        "first text, most": "first_most",
-        "later, mean": "later_mean",
-        "later, most": "later_most",
-        "a player's game, mean": "game_mean",
-        "a player's game, most": "game_most",
-        "bound of a text": "bound",
-    }
-    lengths = [
-        [str(row["num_players"]), *(f"{row[key]:,.0f}" for key in columns.values())]
-        for row in results["characters"]
-    ]
     return "\n\n".join(
         [
             markdown_table(["interface", "players", "decisions a second"], speed, 2),
-            markdown_table(["players", *columns], lengths, 7),
             origin(measured),
         ]
     )

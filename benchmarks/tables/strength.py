@@ -8,7 +8,7 @@ from benchmarks.tables.cells import names, origin, three_digits
 from card_envs.evaluation.display import rating_interval, short_names, with_interval
 from card_envs.utils.markdown import markdown_table
 
-# What is shown as unfinished, as a share of games: it rounds to 0.1% at least.
+# What is shown as truncated, as a share of games: it rounds to 0.1% at least.
 _SHOWN = 0.0005
 
 
@@ -58,7 +58,7 @@ def all_agents(measured: dict[str, Any]) -> str:
         for name, row in zip(names(agents), agents, strict=True)
     ]
     settings = measured["settings"]
-    header = ["agent", "rating", "rank reward", "unfinished games", "ms a decision"]
+    header = ["agent", "rating", "rank reward", "truncated games", "ms a decision"]
     note = (
         f"{settings['num_players']} players, {settings['deals']} deals of each of "
         f"{len(measured['results']['tables'])} tables, at which every two agents meet."
@@ -88,9 +88,9 @@ def best_response(measured: dict[str, Any]) -> str:
 
 
 def _cell(row: dict[str, Any], key: str) -> str:
-    """A mean with its interval, and the share of unfinished games if there are some."""
+    """A mean with its interval, and the share of truncated games if there are some."""
     shown, unfinished = with_interval(row, key), row.get("truncated", 0.0)
-    return f"{shown}; {unfinished:.1%} unfinished" if unfinished >= _SHOWN else shown
+    return f"{shown}; {unfinished:.1%} truncated" if unfinished >= _SHOWN else shown
 
 
 def partners(measured: dict[str, Any]) -> str:
@@ -146,10 +146,10 @@ def policy(card: dict[str, Any]) -> str:
         f"{markdown_table(header, entries, len(sizes) + 1)}\n\n"
         f"Rank reward with its 95% interval over {measured['deals']} deals, each in all seatings: "
         f"`{measured['command']}`, on {measured['machine']}."
-        + (f" Unfinished games: {'; '.join(unfinished)}." if unfinished else "")
+        + (f" Truncated games: {'; '.join(unfinished)}." if unfinished else "")
         + "\n\n"
-        f"`{card['name']}`'s last run: {commands}, {card[unit]:,} {unit} in {card['hours']} hours, "
-        f"on {card['machine']}." + _curve(card)
+        f"`{card['name']}`'s last run, with the files of commit `{card['commit']}`: {commands}, "
+        f"{card[unit]:,} {unit} in {card['hours']} hours, on {card['machine']}." + _curve(card)
     )
 
 
