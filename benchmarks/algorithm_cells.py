@@ -27,6 +27,7 @@ from card_envs.contract.game import Game
 from card_envs.evaluation import deal_seeds
 from card_envs.evaluation.deals import check_agent
 from card_envs.games import load_game
+from card_envs.utils.files import hash_of
 from training.runs.evaluation import against
 from training.runs.keys import Section
 from training.runs.records import commit_of, identity, machine, read_json
@@ -52,8 +53,8 @@ class Method(Section):
     about: str
     """what it is, for the table"""
     command: str | None = None
-    """what learns a policy, ``python`` being the present one; null: the configurations are agents,
-    which learn nothing"""
+    """what learns a policy, ``python`` being the present one, with the files that it reads; null:
+    the configurations are agents, which learn nothing"""
     configs: dict[_Name, str]
     """by name: words that are added to the command, or the agent's name"""
 
@@ -98,13 +99,14 @@ class Comparison(Section):
         return self
 
     def cells(self, root: Path, stage: Stage) -> list[Cell]:
-        """The cells of a stage, with every configuration."""
+        """The cells of a stage, with every configuration. Methods take turns, so that a machine
+        whose speed changes changes it for all."""
         return [
             Cell(self, load_game(game), name, config, seed, root)
             for game in self.games
+            for seed in stage.seeds
             for name, method in self.methods.items()
             for config in method.configs
-            for seed in stage.seeds
         ]
 
 
@@ -150,9 +152,12 @@ class Cell:
         """What decides about the result, apart from the seed and the code."""
         comparison, stage = self.comparison, self.stage
         method = comparison.methods[self.method]
+        # The first is the program, which is another file on another machine.
+        files = [word for word in shlex.split(method.command or "")[1:] if os.path.isfile(word)]
         return {
             "game": self.game.name,
             "command": method.command,
+            "files": {word: hash_of([Path(word)]) for word in files},
             "config": method.configs[self.config],
             "cpu_minutes": comparison.cpu_minutes if method.command else None,
             "players": comparison.games[self.game.id],

@@ -149,8 +149,8 @@ def summarize(comparison: Comparison, root: Path) -> dict[str, Any]:
 
     Returns:
         By method ``about``; ``games``: by game what was ``tuned`` (the configurations' scores, the
-        selected one first), its ``runs``, and ``iqm``, an estimate; the ``iqm`` over all games, and
-        its ``difference`` to the first method (None of this one).
+        selected one first), its ``runs``, each with its ``score``, and ``iqm``, an estimate; the
+        ``iqm`` over all games, and its ``difference`` to the first method (None of this one).
 
     Raises:
         ValueError: A cell is missing, or is of something else.
@@ -158,9 +158,10 @@ def summarize(comparison: Comparison, root: Path) -> dict[str, Any]:
     tuned = selected(comparison, root)
     runs: dict[tuple[str, str], list[dict[str, Any]]] = {key: [] for key in tuned}
     for cell in reported(comparison, root, tuned):
-        runs[cell.game.id, cell.method].append(_made(cell))
+        made = _made(cell)
+        runs[cell.game.id, cell.method].append({**made, "score": score(made)})
     scores = {
-        name: [np.array([score(run) for run in runs[game, name]]) for game in comparison.games]
+        name: [np.array([run["score"] for run in runs[game, name]]) for game in comparison.games]
         for name in comparison.methods
     }
     first = next(iter(comparison.methods))

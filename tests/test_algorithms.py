@@ -19,16 +19,18 @@ from benchmarks import algorithm_cells, algorithms, tables
 from benchmarks.algorithm_cells import Cell, Comparison
 from benchmarks.learners import dmc
 from benchmarks.learners import ppo as our_ppo
-from benchmarks.learners.arguments import CpuBudget
+from benchmarks.learners.arguments import HIDDEN, MAX_STEPS, CpuBudget
 from card_envs.agents import make_agent
 from card_envs.evaluation import evaluate
 from card_envs.games import load_games
 from training.ppo import PPO
+from training.runs.config import Config
 from training.runs.keys import check, load
 from training.runs.records import read_json
 
 ROOT = Path(__file__).parents[1]
 OURS = sorted((ROOT / "configs" / "algorithms").glob("comparison*.yaml"))
+OUR_PPO = ROOT / "configs" / "algorithms" / "ppo.yaml"
 
 #: Two methods that learn nothing, with two configurations each.
 AGENTS = {
@@ -180,6 +182,33 @@ def test_the_comparison_of_the_repository(path):
             words = cell.command(())
             assert words[1] == "-m"
             assert (ROOT / f"{words[2].replace('.', '/')}.py").exists()
+
+
+def test_our_ppo_is_as_all_learners_are():
+    """Layers and truncation are a constant for the others, and keys of its file."""
+    config = load(Config, OUR_PPO)
+    assert tuple(config.network.hidden) == HIDDEN
+    assert config.environment.options["max_steps"] == MAX_STEPS
+
+
+def test_what_a_command_reads_belongs_to_the_cell(tmp_path, monkeypatch):
+    """A cell that was learned with another file is not taken for this."""
+    monkeypatch.chdir(tmp_path)
+    own = tmp_path / "mine.yaml"
+    own.write_text("a")
+    methods = {"own": {"about": "x", "command": f"python {own}", "configs": {"a": "1"}}}
+    cell = Cell(comparison_of({**AGENTS, "methods": methods}), KUHN, "own", "a", 1, tmp_path)
+    made_up(cell, 0.1)
+    assert cell.result() is not None
+    own.write_text("b")
+    with pytest.raises(ValueError, match="is of another files"):
+        cell.result()
+
+
+def test_methods_take_turns(tmp_path):
+    comparison = comparison_of(AGENTS)
+    made = [(cell.seed, cell.method) for cell in comparison.cells(tmp_path, comparison.reported)]
+    assert made == sorted(made)
 
 
 WRITES_A_POLICY = """
@@ -354,7 +383,8 @@ def learned(module, game, out, minutes, *words):
 def test_a_learner_leaves_a_policy(name, tmp_path):
     """Within a moment, and with the hidden layers that all have."""
     module = importlib.import_module(f"benchmarks.learners.{name}")
-    words = ["--set", "environment.num_envs=8", "ppo.n_steps=4"] if name == "ppo" else []
+    small = [str(OUR_PPO), "--set", "environment.num_envs=8", "ppo.n_steps=4"]
+    words = small if name == "ppo" else []
     agent = make_agent(learned(module, SCRIPTED, tmp_path / "out", 0.001, *words), SCRIPTED)
     assert [weight.shape[0] for weight, _ in agent.network.layers] == [
         *(128, 128),
@@ -377,7 +407,8 @@ def test_our_ppo_ends_with_its_time_and_its_learning_rate_falls_with_it(tmp_path
     monkeypatch.setattr(PPO, "update", update)
     monkeypatch.setattr(our_ppo, "CpuBudget", Budget)
     schedule = "ppo={n_steps: 4, learning_rate: 1.0e-3, final_learning_rate: 2.0e-4}"
-    learned(our_ppo, SCRIPTED, tmp_path / "out", 1, "--set", "environment.num_envs=8", schedule)
+    words = [str(OUR_PPO), "--set", "environment.num_envs=8", schedule]
+    learned(our_ppo, SCRIPTED, tmp_path / "out", 1, *words)
     assert rates[1:] == pytest.approx([1e-3, 8e-4, 6e-4, 4e-4])
 
 

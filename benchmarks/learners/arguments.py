@@ -14,6 +14,7 @@ from torch import nn
 
 from card_envs.agents.network import Network, write_policy
 from card_envs.commands import arguments
+from card_envs.commands.compilation import compile_game
 from card_envs.contract.game import Game
 from card_envs.games import load_game
 from card_envs.utils.files import write_json
@@ -55,7 +56,7 @@ def learner_parser(module: str, doc: str | None) -> argparse.ArgumentParser:
 def parse_arguments(
     parser: argparse.ArgumentParser, argv: Sequence[str] | None
 ) -> tuple[argparse.Namespace, Game]:
-    """The arguments, and the game.
+    """The arguments, and the game, whose rules are compiled.
 
     Raises:
         ValueError: There is no such game, or a number is out of range.
@@ -65,6 +66,7 @@ def parse_arguments(
     game.check_num_players(args.players)
     if args.seed < 0 or not args.cpu_minutes > 0:
         raise ValueError("--seed must be at least 0, and --cpu-minutes above 0")
+    compile_game(game)
     return args, game
 
 
@@ -92,9 +94,4 @@ def leave(out: Path, network: Network, game: Game, decisions: int) -> None:
     """
     out.mkdir(parents=True, exist_ok=True)
     write_policy(out / "policy.safetensors", network, game)
-    leave_note(out, decisions)
-
-
-def leave_note(out: Path, decisions: int) -> None:
-    """Write from how many decisions a policy was learned."""
     write_json(out / "learned.json", {"decisions": decisions})

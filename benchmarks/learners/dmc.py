@@ -104,6 +104,8 @@ def main(argv: Sequence[str] | None) -> None:
     options: dict[str, Any] = {"reward": "score", "max_steps": MAX_STEPS}
     options["observation_dtype"] = "uint8"  # whole units
     batch = card_envs.make_vec(game.id, GAMES, args.players, **options)
+    _, action_mask = batch.reset(args.seed * GAMES)
+    batch.step(action_mask.argmax(axis=1))  # what it does is compiled before the time begins
     observation, action_mask = batch.reset(args.seed * GAMES)
     episodes, finished, decisions = Episodes(GAMES, game.max_players), [], 0
     budget = CpuBudget(args.cpu_minutes)

@@ -1,4 +1,4 @@
-"""Our PPO: the learner of ``training.ppo`` with a base configuration, until the time is over."""
+"""Our PPO: the learner of ``training.ppo`` with a configuration, until the time is over."""
 
 from __future__ import annotations
 
@@ -12,17 +12,16 @@ from training.runs.keys import load
 from training.runs.run import Run, add_set_argument, use_threads
 from training.train import make_learner
 
-BASE = Path(__file__).parents[2] / "configs" / "algorithms" / "ppo.yaml"
-
 
 @running.command("benchmarks.learners.ppo")
 def main(argv: Sequence[str] | None) -> None:
     """The command ``python -m benchmarks.learners.ppo``."""
     parser = learner_parser("ppo", __doc__)
+    parser.add_argument("config", type=Path, help="a YAML file")
     add_set_argument(parser)
     args, game = parse_arguments(parser, argv)
     table = f"environment.num_players={args.players}"
-    config = load(Config, BASE, [*args.set, f"game={game.id}", f"seed={args.seed}", table])
+    config = load(Config, args.config, [*args.set, f"game={game.id}", f"seed={args.seed}", table])
     use_threads(config.threads)
     run = Run(config, args.out)
     warm = make_learner(run)  # what it does is compiled before the time begins

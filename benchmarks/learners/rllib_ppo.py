@@ -24,6 +24,7 @@ from benchmarks.learners.arguments import (
 from card_envs.commands import running
 from card_envs.integrations.rllib import register_game
 
+GAMES = 128
 BATCH = 4096
 
 
@@ -47,7 +48,7 @@ def main(argv: Sequence[str] | None) -> None:
             env_config={"num_players": args.players, "max_steps": MAX_STEPS, "reward": "score"},
             disable_env_checking=True,  # the check acts at random, without the mask
         )
-        .env_runners(num_env_runners=0, num_envs_per_env_runner=128)
+        .env_runners(num_env_runners=0, num_envs_per_env_runner=GAMES)
         .multi_agent(
             policies={"shared"},
             policy_mapping_fn=lambda agent_id, episode, **kwargs: "shared",
@@ -68,7 +69,8 @@ def main(argv: Sequence[str] | None) -> None:
             entropy_coeff=0.01,
             grad_clip=0.5,
         )
-        .debugging(seed=args.seed, log_level="ERROR")
+        # RLlib gives game i the seed plus i: other runs are to play other games.
+        .debugging(seed=args.seed * GAMES, log_level="ERROR")
     )
     algorithm = config.build_algo()
     budget, sampled = CpuBudget(args.cpu_minutes), 0

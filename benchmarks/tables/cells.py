@@ -26,10 +26,10 @@ def names(agents: Sequence[Mapping[str, Any]]) -> list[str]:
     return short_names([row["name"] for row in agents])
 
 
-def spread(values: Iterable[Any], sign: str = "+") -> str:
+def spread(values: Iterable[Any]) -> str:
     """The mean over seeds, with the lowest and the highest if there are several."""
     found = [float(value) for value in values]
-    mean, low, high = (f"{x:{sign}.3f}" for x in (np.mean(found), min(found), max(found)))
+    mean, low, high = (f"{x:+.3f}" for x in (np.mean(found), min(found), max(found)))
     return f"{mean} ({low} … {high})" if len(found) > 1 else mean
 
 

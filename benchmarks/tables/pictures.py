@@ -31,10 +31,7 @@ def _algorithms(measured: dict[str, Any], picture: Path, title: str) -> None:
     axes = figure.subplots()
     for k, game in enumerate(settings["games"]):
         for at, name in enumerate(names):
-            ranks = [
-                np.mean([match["rank"] for match in run["against"].values()])
-                for run in methods[name]["games"][game]["runs"]
-            ]
+            ranks = [run["score"] for run in methods[name]["games"][game]["runs"]]
             label = title_of(game) if at == 0 else None
             height = np.full(len(ranks), at - 0.12 + 0.14 * k)
             axes.plot(ranks, height, "o", color=f"C{k}", alpha=0.6, markersize=5, label=label)
