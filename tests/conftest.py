@@ -47,3 +47,13 @@ def _empty_learning_curves(monkeypatch):
             write_picture(figure, picture)
 
         monkeypatch.setattr(evaluation, "write_picture", write_empty_picture)
+
+
+@pytest.fixture
+def on_one_core():
+    """torch's threads, which a run may set, are one."""
+    from training.runs.run import use_threads
+
+    use_threads(1)
+    yield
+    use_threads(None)

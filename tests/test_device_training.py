@@ -22,18 +22,11 @@ from training.games.selfplay import SelfPlayGames
 from training.games.tables import LEARNER
 from training.ppo import PPO, Rollout
 from training.runs import checkpoint
-from training.runs.run import Run, use_threads
+from training.runs.run import Run
 from training.train import make_learner, train
 
-pytestmark = needs_training
+pytestmark = [needs_training, pytest.mark.usefixtures("on_one_core")]
 HERE = Path("unused")
-
-
-@pytest.fixture(autouse=True)
-def _on_one_core():
-    use_threads(1)
-    yield
-    use_threads(None)
 
 
 def learners(game: Game, *overrides: str) -> tuple[PPO, PPO]:

@@ -83,7 +83,9 @@ class Rollout:
     """The decisions of one iteration in the order in which they were taken.
 
     A decision is open until its seat decides again or its game ends; rewards that its seat gets
-    until then are its own. Those that are open when a rollout ends are the first of the next one.
+    until then are its own. Those that are open when a rollout ends are the first of the next one;
+    those that are open when a game is truncated, and bootstrapped, stay open for good: nothing is
+    learned from them, and what precedes them bootstraps from their values.
 
     Attributes:
         size: Number of decisions so far, K.
@@ -150,13 +152,9 @@ class Rollout:
             actions, log_probs = (chosen.cpu().numpy() for chosen in choose(inputs, legal))
             self._decide(games.players, actions, log_probs)
             outcome = games.step(actions)
-            rewards = outcome.rewards
-            if len(outcome.truncated):
-                last = SparseRows.of(outcome.last.reshape(-1, games.inputs))
-                of_seats = values(last).cpu().numpy().reshape(outcome.last.shape[:2])
-                rewards[outcome.truncated] += self._ppo.gamma * of_seats
             is_open = self.open >= 0  # a seat that has not decided yet gets nothing
-            self.decisions["reward"][self.open[is_open]] += rewards[is_open]
+            self.decisions["reward"][self.open[is_open]] += outcome.rewards[is_open]
+            self.open[outcome.bootstrapped] = -1
             last_ones = self.open[outcome.ended]
             self.decisions["is_last"][last_ones[last_ones >= 0]] = True
             self.open[outcome.ended] = -1
@@ -258,9 +256,8 @@ class PPO:
         self.done: Callable[[], float] = lambda: self.decisions / max(config.decisions, 1)
         self.rollout: Rollout | DeviceRollout
         if isinstance(games, DeviceGames):
-            of_ppo = config.ppo.n_steps, config.ppo.gamma
             dtype = self._dtype or torch.float32
-            self.rollout = DeviceRollout(games, *of_ppo, dtype, self.generator)
+            self.rollout = DeviceRollout(games, config.ppo.n_steps, dtype, self.generator)
         else:
             self.rollout = Rollout(games, config)
 

@@ -75,9 +75,10 @@ def games(measured: dict[str, Any]) -> str:
             f"{settings['deals']:,} deals in all seatings: the rank reward, the standard deviation "
             "of a single game's, and the share of its variance that replaying every deal in all "
             "seatings removes, beyond what as many games of different deals do (below 0: games of "
-            "one deal are more alike than those of different ones). Two agents whose "
-            f"rank rewards differ by {settings['difference']} are told apart (95% interval, 80% of "
-            "the time) by the first number of deals and its games; without replaying, by the last. "
+            "one deal are more alike than those of different ones). An agent whose rank "
+            f"reward among the others is {settings['difference']} is told apart from them (95% "
+            "interval, 80% of the time) by the first number of deals and its games; without "
+            "replaying, by the last. "
             f"By seat: what copies of `{first['others']}` get, player 0 first.",
             markdown_table(table_header, table, len(table_header) - 1),
             f"The agents against one another at one table, {settings['deals']:,} deals in all "

@@ -173,7 +173,6 @@ def decide_and_restart(
     rewards,
     ended,
     cut,
-    last_states,
     waiting,
     players,
     action_mask,
@@ -188,9 +187,8 @@ def decide_and_restart(
     ``HEURISTIC`` from the others.
 
     Written are ``rewards`` (N, P), what each seat got until its game ended, or until now; ``ended``
-    and ``cut`` (N,), whether a game ended, and whether it was truncated: its record is then among
-    ``last_states``; ``players`` (N,), who is to move, and ``waiting`` (N,), the agent that is:
-    ``NOBODY`` after too many ``resets`` in a row.
+    and ``cut`` (N,), whether a game ended, and whether it was truncated; ``players`` (N,), who is
+    to move, and ``waiting`` (N,), the agent that is: ``NOBODY`` after too many ``resets`` in a row.
     """
     for k in prange(len(states)):
         i = np.int64(k)
@@ -203,8 +201,6 @@ def decide_and_restart(
             if s.terminated or s.truncated:
                 if not ended[i]:
                     ended[i], cut[i] = True, s.truncated
-                    if s.truncated:
-                        last_states[i] = states[i]
                 seed, left = next_seed(s.seed), left - 1
                 for player in range(seating.shape[1]):
                     seating[i, player] = tables[i, player]

@@ -72,7 +72,6 @@ def arguments_of(game, template, observation_dtype=np.float32):
         "seed": types.uint64,
         "seeds": array(np.uint64),
         "streams": array(np.uint64),
-        "last_states": array(game.state_dtype),
         "tables": array(np.int64, 2, "F"),
         "is_present": array(np.bool_),
         "ended": array(np.bool_),

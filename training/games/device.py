@@ -110,7 +110,6 @@ class DeviceGames(Games):
         self._arrays: dict[str, Any] = {
             "indices": place.put(self.all),
             "states": place.put(game.new_states(count)),
-            "last_states": place.put(game.new_states(count)),
             "streams": place.put(np.zeros(count, np.uint64)),
         }
         self._tensors: dict[str, torch.Tensor] = {}
@@ -207,7 +206,7 @@ class DeviceGames(Games):
     def _advance(self) -> None:
         tables = "tables", "num_players", "is_present", "seating"
         how = "kernels", self._encoded, "streams", TRIES
-        found = "rewards", "ended", "cut", "last_states", "waiting", "players", "action_mask"
+        found = "rewards", "ended", "cut", "waiting", "players", "action_mask"
         self._run(decide_and_restart, "states", "actions", *tables, *how, *found)
         self._run(observe_games, "states", *self.view.codes, "observation", "action_mask")
         if self.with_state:
@@ -242,18 +241,6 @@ class DeviceGames(Games):
         """Wait for the device; ValueError if a game found nobody to ask."""
         if (self.waiting == NOBODY).any():
             raise stuck(self.options, forfeits=False)
-
-    def last_inputs(self, games: NDArray[np.int64]) -> tuple[NDArray[np.int64], torch.Tensor]:
-        """What the seats of truncated games saw at their end.
-
-        Returns:
-            seats: int64 (M, 2), each seat of each game, by its place in ``games``.
-            inputs: float32 (M, D + S).
-        """
-        place = self._place_for_arrays
-        states = self.game.as_states(place.host(self._arrays["last_states"]))
-        seats, inputs = self._last_inputs_of(states, games)
-        return seats, torch.from_numpy(inputs).to(place.device)
 
     def arrays(self) -> dict[str, Any]:
         """The tables, the snapshots and the next seeds, for a checkpoint: a run that is resumed

@@ -11,9 +11,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-import numpy as np
 import torch
-from numpy.typing import NDArray
 
 from training.games.device import DeviceGames
 from training.games.tables import LEARNER
@@ -33,7 +31,6 @@ class DeviceRollout:
     Args:
         games: The games.
         n_steps: About how many decisions of the learner it has of each game.
-        gamma: The discount factor.
         dtype: What networks take.
         generator: Of what opponents draw.
 
@@ -48,11 +45,10 @@ class DeviceRollout:
         self,
         games: DeviceGames,
         n_steps: int,
-        gamma: float,
         dtype: torch.dtype,
         generator: torch.Generator,
     ) -> None:
-        self._games, self._gamma, self._dtype, self._generator = games, gamma, dtype, generator
+        self._games, self._dtype, self._generator = games, dtype, generator
         count, seats = games.tables.seating.shape
         # In blocks opponents decide in some of them.
         self._rounds = round(n_steps / games.own_decisions)
@@ -69,7 +65,7 @@ class DeviceRollout:
         self.is_own = room(slots, count, dtype=torch.bool)
         self._players = room(rounds, count, dtype=torch.int64)
         self._rewards = room(rounds, count, seats)
-        self._ended, self._cut = (room(rounds, count, dtype=torch.bool) for _ in range(2))
+        self._ended, self._bootstrapped = (room(rounds, count, dtype=torch.bool) for _ in range(2))
         self.open = torch.full((count, seats), -1, device=device)
         self.open_reward, self._carried_reward = room(count, seats), room(count, seats)
         self._places = torch.arange(count, device=device)
@@ -97,7 +93,6 @@ class DeviceRollout:
             self.open_reward.masked_fill_(here, 0.0)
             games.step(chosen, self._generator)
             self._pay(t)
-        self._bootstrap(values)
         flat = self._units[seats:].flatten(0, 1)
         # In large batches, since nothing changes the weights within a rollout.
         for out, units in zip(
@@ -122,30 +117,14 @@ class DeviceRollout:
     def _pay(self, t: int) -> None:
         """Keep what the last step brought."""
         games = self._games
-        rewards, ended, cut = games.rewards.float(), games.ended, games.cut[:, None]
-        if games.truncation != "bootstrap":
-            if games.pays_standing:
-                rewards = rewards.masked_fill(cut, 0.0)
-            rewards = rewards - cut.float() * (games.truncation == "loss")
-        self._rewards[t], self._ended[t], self._cut[t] = rewards, ended, games.cut
+        rewards, ended = games.rewards.float(), games.ended
+        kept, taken = games.cut_rewards
+        rewards = torch.where(games.cut[:, None], kept * rewards - taken, rewards)
+        self._rewards[t], self._ended[t] = rewards, ended
+        self._bootstrapped[t] = games.cut & games.bootstraps
         self.open_reward += rewards
         self.open.masked_fill_(ended[:, None], -1)
         self.open_reward.masked_fill_(ended[:, None], 0.0)
-
-    def _bootstrap(self, values: Values) -> None:
-        """Add to what a truncated game paid the value of its end; of two in a rollout, which a game
-        with few decisions may have, to the later one's alone."""
-        games = self._games
-        if not games.bootstraps:
-            return
-        rounds = torch.arange(1, self._rounds + 1, device=self._cut.device)[:, None]
-        last: NDArray[np.int64] = (self._cut * rounds).amax(dim=0).cpu().numpy()
-        cut = np.flatnonzero(last)
-        if len(cut):
-            seats, inputs = games.last_inputs(cut)
-            places = (last[cut] - 1)[seats[:, 0]], cut[seats[:, 0]], seats[:, 1]
-            t, n, p = (torch.from_numpy(place).to(self._rewards.device) for place in places)
-            self._rewards[t, n, p] += self._gamma * values(inputs.to(self._dtype))
 
     # -- What is learned from -----------------------------------------------------------------
 
@@ -170,7 +149,8 @@ class DeviceRollout:
             slot, player = seats + t, self._players[t][:, None]
             ended = self._ended[t][:, None]
             paid = paid.masked_fill(ended, 0.0) + self._rewards[t]
-            decides, ends = decides & ~ended, ends | ended
+            # What is open when a game is bootstrapped is not learned from.
+            decides, ends = decides & ~ended, (ends | ended) & ~self._bootstrapped[t][:, None]
             out[slot] = gain(partial(_of_player, player), slot)
             here = (self._each_seat == player) & self.is_own[slot][:, None]
             paid = paid.masked_fill(here, 0.0)

@@ -43,8 +43,9 @@ class Games:
         view: How the learner observes.
         with_state: Whether the critic sees the full state.
         inputs: How many values players and their critics see, the observation first.
-        pays_standing: Whether a truncated game pays for the standing then, as a finished one does.
-        bootstraps: Whether its value is bootstrapped.
+        bootstraps: Whether truncated games are bootstrapped: what is open then is not learned from.
+        cut_rewards: By what the rewards of a step that truncates a game are multiplied, and what is
+            then taken from them.
     """
 
     def __init__(
@@ -74,9 +75,10 @@ class Games:
             + self._with_seat * game.max_players
             + with_playout
         )
-        self.truncation = truncation
-        self.pays_standing = pays_standing(self.options["reward"])
-        self.bootstraps = truncation == "bootstrap" and not self.pays_standing
+        pays = pays_standing(self.options["reward"])  # also where a game is truncated
+        self.bootstraps = truncation == "bootstrap" and not pays
+        is_kept = truncation == "bootstrap" or not pays
+        self.cut_rewards = float(is_kept), float(truncation == "loss")
         self._opponents = opponents
         named = [agents[name] for name in opponents.agents]
         self.agents: list[Agent | None] = [None, *named]
@@ -210,14 +212,3 @@ class Games:
             self._play_out(states, games, players, self._scratch, reward[:, 0])
             seen.append(reward)
         return np.concatenate(seen, axis=1)
-
-    def _last_inputs_of(self, states: Any, games: _Indices) -> tuple[_Indices, NDArray[np.float32]]:
-        """What all seats of some games see at their end: int64 (M, 2), the place in ``games`` and
-        the seat, and float32 (M, inputs)."""
-        is_seat = np.arange(self.game.max_players) < states["num_players"][games][:, None]
-        seats = np.argwhere(is_seat)
-        indices, players = games[seats[:, 0]], np.ascontiguousarray(seats[:, 1])
-        observation = np.zeros((len(seats), self.game.fields.size), np.float32)
-        for row, i, player in zip(observation, indices.tolist(), players.tolist(), strict=True):
-            self.game.observe(states, i, player, *self.view.codes, row)
-        return seats, self._inputs_of(states, indices, players, observation)

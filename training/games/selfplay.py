@@ -28,14 +28,12 @@ class Outcome:
     Attributes:
         rewards: float64 (N, P), what each seat has got since.
         ended: int64 (E,), the games that are over; others have begun in their place.
-        truncated: int64 (T,), those of them whose values are bootstrapped.
-        last: float32 (T, P, inputs), what their seats' critics see at their end.
+        bootstrapped: int64 (B,), those of them that were truncated and are bootstrapped.
     """
 
     rewards: NDArray[np.float64]
     ended: NDArray[np.int64]
-    truncated: NDArray[np.int64]
-    last: NDArray[np.float32]
+    bootstrapped: NDArray[np.int64]
 
 
 class SelfPlayGames(Games):
@@ -106,19 +104,11 @@ class SelfPlayGames(Games):
         rewards = arena.returns.copy()
         ended = np.flatnonzero(arena.waiting == NOBODY)
         cut = ended[arena.states["truncated"][ended] != 0]
-        if self.truncation != "bootstrap":
-            if self.pays_standing:
-                rewards[cut] = 0.0
-            rewards[cut] += -1.0 if self.truncation == "loss" else 0.0
-        if not self.bootstraps:
-            cut = cut[:0]
-        last = np.zeros((len(cut), self.game.max_players, self.inputs), np.float32)
-        if len(cut):
-            seats, inputs = self._last_inputs_of(arena.states, cut)
-            last[seats[:, 0], seats[:, 1]] = inputs
+        kept, taken = self.cut_rewards
+        rewards[cut] = kept * rewards[cut] - taken
         self._seeds[ended] = next_seeds(self._seeds[ended])
         self._start(ended)
-        return Outcome(rewards, ended, cut, last)
+        return Outcome(rewards, ended, cut if self.bootstraps else cut[:0])
 
     def _start(self, games: NDArray[np.int64]) -> None:
         """Begin games at their tables, and those in their place that the learner has no decision

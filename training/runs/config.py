@@ -308,8 +308,9 @@ class Config(GameConfig):
     checkpoint_every: Count = 2_000_000
     """learner decisions between two checkpoints"""
     truncation: Literal["bootstrap", "loss", "draw"] = "bootstrap"
-    """what the learner gets when a game is truncated: `bootstrap`: the game's own reward, and a
-    bootstrapped value if that is `score`; `loss`: -1, which teaches it to finish games that nothing
+    """what the learner gets when a game is truncated: `bootstrap`: the game's own reward, and if
+    that is `score`, each seat's return ends with the value of its last decision, from which
+    nothing is learned; `loss`: -1, which teaches it to finish games that nothing
     else ends; `draw`: 0"""
     opponents: PoolSection
     network: NetworkSection = NetworkSection()
