@@ -9,6 +9,7 @@ from typing import Any
 from card_envs.agents.programs import ProgramReport
 from card_envs.evaluation.display import (
     as_typed,
+    draw_means,
     interval,
     print_content,
     print_programs,
@@ -103,10 +104,7 @@ def plot_benchmark(claim: Mapping[str, Any], picture: str | Path) -> None:
         ):
             rows = result[key]
             places = [names.index(row["name"]) + shift for row in rows]
-            ranks = [row["rank"] for row in rows]
-            ends = [row["rank_ci95"] or [row["rank"]] * 2 for row in rows]
-            errors = [[abs(end[k] - r) for end, r in zip(ends, ranks, strict=True)] for k in (0, 1)]
-            axes.errorbar(ranks, places, xerr=errors, fmt=marker, capsize=3, label=label)
+            draw_means(axes, rows, "rank", places, fmt=marker, capsize=3, label=label)
         axes.set_yticks(range(len(names)), [name.replace(",", ",\n") for name in names])
         axes.set_ylim(len(names) - 0.5, -0.5)
         axes.set_xlabel("rank reward, mean over table sizes (95% interval)")

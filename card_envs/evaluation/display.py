@@ -161,16 +161,25 @@ def plot_evaluation(result: Mapping[str, Any], picture: str | Path, title: str) 
         (0.0, 1.0 / len(rows)),
         strict=True,
     ):
-        means = np.array([row[key] for row in rows])
-        ends = np.array([row[f"{key}_ci95"] or [row[key]] * 2 for row in rows])
-        errors = np.abs(ends - means[:, None]).T
         axes.axvline(level, color="0.8")
-        axes.errorbar(means, range(len(rows)), xerr=errors, fmt="o", capsize=4)
+        draw_means(axes, rows, key, range(len(rows)), fmt="o", capsize=4)
         axes.set_xlabel(f"{label} (95% interval)" if rows[0][f"{key}_ci95"] else label)
     axes.set_yticks(range(len(rows)), short_names([row["name"] for row in rows]))
     axes.set_ylim(len(rows) - 0.5, -0.5)
     figure.suptitle(title)
     write_picture(figure, picture)
+
+
+def draw_means(
+    axes: Any, rows: Sequence[Mapping[str, Any]], key: str, places: Sequence[float], **style: Any
+) -> None:
+    """Draw means from JSON at these heights, with their intervals as far as these are closed."""
+    means = np.array([row[key] for row in rows])
+    ends = [
+        [row[key] if end is None else end for end in row[f"{key}_ci95"] or [None] * 2]
+        for row in rows
+    ]
+    axes.errorbar(means, places, xerr=np.abs(np.array(ends) - means[:, None]).T, **style)
 
 
 def plot_ratings(result: Mapping[str, Any], picture: str | Path, title: str) -> None:
@@ -194,13 +203,7 @@ def plot_ratings(result: Mapping[str, Any], picture: str | Path, title: str) -> 
     figure = figures.Figure(figsize=size, layout="constrained")
     left, right = figure.subplots(1, 2)
     ratings = np.array([row["rating"] for row in rows])
-    # An open end is not drawn.
-    ends = [
-        [row["rating"] if x is None else x for x in row["rating_ci95"] or [None] * 2]
-        for row in rows
-    ]
-    errors = np.abs(np.array(ends) - ratings[:, None]).T
-    left.errorbar(ratings, range(len(rows)), xerr=errors, fmt="o", capsize=4)
+    draw_means(left, rows, "rating", range(len(rows)), fmt="o", capsize=4)
     limits = rating_limits(rows)
     if limits is not None:
         left.set_xlim(limits)
