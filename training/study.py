@@ -1,4 +1,4 @@
-"""What limits a policy? Short runs that differ from a base in one setting each, over some seeds.
+"""What makes a policy stronger? Short runs, each with another setting, over some seeds.
 
     python -m training.study STUDY.yaml [--settings NAME …] [--out DIR] [--jobs N] [--json FILE]
 

@@ -37,7 +37,7 @@ OUT = Path("runs/paper_figure")
 """
 ## The configurations
 
-A [study](../training.md#what-limits-a-policy) is a base configuration, settings that change it, and
+A [study](../training.md#studies) is a base configuration, settings that change it, and
 seeds. Both algorithms take the same number of decisions, forced ones not counted, with the same
 networks and the same settings of PPO. These were not tuned for either of them; a paper says how
 its own were chosen, and on which seeds.
