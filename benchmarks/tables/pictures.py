@@ -35,9 +35,10 @@ def _algorithms(measured: dict[str, Any], picture: Path, title: str) -> None:
             label = title_of(game) if at == 0 else None
             height = np.full(len(ranks), at - 0.12 + 0.14 * k)
             axes.plot(ranks, height, "o", color=f"C{k}", alpha=0.6, markersize=5, label=label)
+    of_all = "all games: " if len(settings["games"]) > 1 else ""
     for at, name in enumerate(names):
         mean, low, high = methods[name]["iqm"]
-        label = "all games: IQM, 95% interval" if at == 0 else None
+        label = f"{of_all}IQM, 95% interval" if at == 0 else None
         ends = [[mean - low], [high - mean]]
         axes.errorbar(mean, at + 0.3, xerr=ends, fmt="D", color="black", capsize=4, label=label)
     axes.axvline(0.0, color="grey", linewidth=0.8)
