@@ -26,7 +26,7 @@ from card_envs.agents import (
     make_agent,
 )
 from card_envs.agents.network import METADATA_KEY, NetworkAgent, metadata_of, write_policy
-from card_envs.agents.onnx import OnnxAgent, RecurrentOnnxAgent
+from card_envs.agents.onnx import OnnxAgent, OnnxModel, RecurrentOnnxAgent
 from card_envs.commands import cli
 from card_envs.contract.game import View
 from card_envs.engine.history import Replay
@@ -536,6 +536,40 @@ def test_states_are_of_a_game_and_a_seat(model, monkeypatch):
     assert all(not counts.any() for counts in seen[:1])
     choose(agent, GAME, begin(GAME, N, 1))
     assert seen[-1].tolist() == [0]
+
+
+def test_states_follow_a_game_that_is_told(monkeypatch):
+    """After undo, in a game that goes on, and where somebody asks twice or does something else."""
+    game = max(ALL_GAMES, key=lambda game: game.num_actions)
+    n = game.default_players
+    agent = RecurrentOnnxAgent(OnnxModel(counting(game)), game, "counting")
+    seen = []
+    act = type(agent.model).act
+
+    def spy(self, observation, action_mask, states):
+        seen.append(states["count"][:, 0].tolist())
+        return act(self, observation, action_mask, states)
+
+    monkeypatch.setattr(type(agent.model), "act", spy)
+    table = card_envs.Table(game.name, [agent] * n, seed=1)
+    movers = []
+    while len(movers) < 9 or movers.count(table.player) < 2:
+        movers.append(table.player)
+        table.choose()
+        table.step(table.legal_actions()[-1] if len(movers) % 2 else None)
+    taken = movers.count(table.player)
+
+    def counted(asked):
+        asked.choose()
+        return seen[-1]
+
+    assert counted(table) == [taken]
+    seed, actions = table.history
+    told = card_envs.Table(game.name, [agent] * n, seed=2)
+    told.begin(seed, actions=actions)
+    assert counted(told) == [taken]
+    table.undo(5)
+    assert counted(table) == [movers[:5].count(movers[5])]
 
 
 def test_a_file_says_what_it_is_for(model, caplog):

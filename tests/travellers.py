@@ -574,11 +574,11 @@ TRAVELLERS: dict[str, Traveller] = {
     "program": _agent(lambda game: make_agent(PROGRAM, game)),
     "model of ONNX": _agent(
         lambda game: OnnxAgent(
-            OnnxModel(onnx_models.linear(game, -np.arange(game.num_actions), None)), "onnx"
+            OnnxModel(onnx_models.linear(game, -np.arange(game.num_actions), None)), game, "onnx"
         )
     ),
     "recurrent model": _agent(
-        lambda game: RecurrentOnnxAgent(OnnxModel(onnx_models.counting(game)), "recurrent")
+        lambda game: RecurrentOnnxAgent(OnnxModel(onnx_models.counting(game)), game, "recurrent")
     ),
     "turn": Traveller(_turn, use_turn),
     "world": Traveller(lambda game: world(_turn(game), 0, 5), use_world),

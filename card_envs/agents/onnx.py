@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from card_envs.agents.network import METADATA_KEY, view_in
-from card_envs.contract.agent import Agent, Follower, FollowingAgent, Turn
+from card_envs.contract.agent import Agent, Follower, FollowingAgent, Turn, turn_of
 from card_envs.contract.game import Game, View
 from card_envs.utils.extras import import_extra
 
@@ -180,12 +180,14 @@ class _OnnxPolicy:
 
     Args:
         model: The model.
+        game: The game that it plays.
         name: What to call it.
         view: How it observes.
     """
 
-    def __init__(self, model: OnnxModel, name: str, view: View = View()) -> None:
+    def __init__(self, model: OnnxModel, game: Game, name: str, view: View = View()) -> None:
         self.model = model
+        self.game = game
         self.name = name
         self.view = view
 
@@ -208,43 +210,68 @@ class OnnxAgent(_OnnxPolicy, Agent):
 
 
 class RecurrentOnnxAgent(_OnnxPolicy, FollowingAgent):
-    """A recurrent model as an agent: its state is kept for each seat, from the game's beginning."""
+    """A recurrent model as an agent: its state is kept for each seat, from the game's beginning.
+
+    Decisions of the seat that it is only told, such as those of a game that was restored, move the
+    state on as its own do.
+    """
 
     def follow(self, options: Mapping[str, Any] | None) -> Follower:
         """What keeps the states in the games of one batch."""
-        return _StateKeeper(self.model)
+        return _StateKeeper(self)
 
 
 class _StateKeeper(Follower):
-    def __init__(self, model: OnnxModel) -> None:
-        self._model = model
-        self._kept: _States = {}  #: by name: (games, players, …)
+    def __init__(self, agent: RecurrentOnnxAgent) -> None:
+        self._agent = agent
+        self._seats: dict[int, Sequence[int]] = {}  # of the running games
+        # By name: (games, players, …), before a seat's decision, and after the one that it has been
+        # asked for.
+        self._kept: _States = {}
+        self._next: _States = {}
+        self._is_decided: set[int] = set()
 
     def begin(self, states: NDArray[np.void], i: int, players: Sequence[int]) -> None:
         """Forget the game before."""
+        self._seats[i] = players
+        self._is_decided.discard(i)
         for kept in self._kept.values():
             kept[i, players] = 0
 
     def watch(self, states: NDArray[np.void], i: int, action: int) -> None:
-        """A policy learns from its own decisions."""
+        """A seat's decision is taken: its state moves on."""
+        player = int(states["current_player"][i])
+        if player not in self._seats.get(i, ()):
+            return
+        if i not in self._is_decided:
+            self.decide(turn_of(self._agent.game, states, np.array([i]), self._agent.view))
+        self._is_decided.discard(i)
+        for name, kept in self._kept.items():
+            kept[i, player] = self._next[name][i, player]
 
     def decide(self, turn: Turn) -> NDArray[np.int64]:
         """The model's actions (M,)."""
+        model = self._agent.model
         if not self._kept:
             room = len(turn.states), turn.game.max_players
-            self._kept = {
-                name: np.zeros((*room, *shape), np.float32)
-                for name, shape in self._model.states.items()
-            }
+            self._kept, self._next = (
+                {
+                    name: np.zeros((*room, *shape), np.float32)
+                    for name, shape in model.states.items()
+                }
+                for _ in range(2)
+            )
         seats = turn.indices, turn.states["current_player"][turn.indices]
         before = {name: kept[seats] for name, kept in self._kept.items()}
-        actions, after = self._model.act(turn.observation, turn.action_mask, before)
-        for name, kept in self._kept.items():
-            kept[seats] = after[name]
+        actions, after = model.act(turn.observation, turn.action_mask, before)
+        for name, following in self._next.items():
+            following[seats] = after[name]
+        self._is_decided.update(turn.indices.tolist())
         return actions
 
     def end(self, states: NDArray[np.void], i: int, loser: int | None = None) -> None:
         """Nothing of the game is needed any more."""
+        self._seats.pop(i, None)
 
 
 def onnx_agent(path: Path, game: Game, name: str) -> Agent:
@@ -274,4 +301,4 @@ def onnx_agent(path: Path, game: Game, name: str) -> Agent:
             game.name,
         )
     kind = RecurrentOnnxAgent if model.states else OnnxAgent
-    return kind(model, name, view)
+    return kind(model, game, name, view)
