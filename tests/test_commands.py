@@ -44,7 +44,46 @@ def broken(game, seed):
 def first_legal(observation, action_mask):
     return action_mask.argmax(axis=1)
 
+def piped(observation, action_mask):
+    raise BrokenPipeError(32, "Broken pipe")
+
+def ragged(observation, action_mask):
+    return [[1], [1, 2]]
+
 three = 3
+"""
+
+#: Agents that are told what happens, and fail.
+FOLLOWS = """
+from card_envs.contract.agent import Follower, FollowingAgent
+
+class Player(Follower):
+    def __init__(self, fails):
+        self.fails = fails
+    def begin(self, states, i, players):
+        if self.fails == "begin":
+            raise KeyError("begin")
+    def watch(self, states, i, action):
+        if self.fails == "watch":
+            raise KeyError("watch")
+    def decide(self, turn):
+        return turn.action_mask.argmax(axis=1)
+    def end(self, states, i, loser=None):
+        if self.fails == "end":
+            raise KeyError("end")
+
+def agent(fails):
+    class Fails(FollowingAgent):
+        name = fails
+        def __init__(self, game, seed):
+            pass
+        def follow(self, options):
+            if fails == "follow":
+                raise KeyError(fails)
+            return None if fails == "nobody" else Player(fails)
+    return Fails
+
+Begins, Watches, Ends, Fails, Nobody = map(agent, ["begin", "watch", "end", "follow", "nobody"])
 """
 
 
@@ -54,6 +93,7 @@ def folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", [*sys.path])
     Path("own.py").write_text(CODE)
+    Path("follow.py").write_text(FOLLOWS)
     Path("syntax.py").write_text("1 +")
     Path("empty").write_text("")
     Path("model.pt").write_bytes(b"PK\x03\x04")
@@ -222,6 +262,13 @@ def test_near_misses_of_keys_are_named(folder, capsys):
         ),
         ("own.py:illegal", "the agent 'own.py:illegal' chose the action -"),
         ("own.py:leaves", "the agent 'own.py:leaves' called sys.exit(0)"),
+        ("own.py:piped", "BrokenPipeError: Broken pipe (own.py, line "),
+        ("own.py:ragged", "must return whole numbers of shape"),
+        ("follow.py:Begins", "KeyError: 'begin' (follow.py, line "),
+        ("follow.py:Watches", "KeyError: 'watch' (follow.py, line "),
+        ("follow.py:Ends", "KeyError: 'end' (follow.py, line "),
+        ("follow.py:Fails", "KeyError: 'follow' (follow.py, line "),
+        ("follow.py:Nobody", "the agent 'follow.py:Nobody' must follow by a Follower, got None"),
     ],
 )
 def test_agents_that_fail_end_the_command_with_1(folder, agent, message, capsys, monkeypatch):
@@ -232,6 +279,8 @@ def test_agents_that_fail_end_the_command_with_1(folder, agent, message, capsys,
         ["record", GAME.id, *table(agent), "--games", "2", "--out", "new"],
         ["play", GAME.id, "--seat", str(N - 1), "--opponents", agent, "--seed", "1"],
     ]
+    if agent == "follow.py:Ends":
+        del calls[-1]  # nobody plays, so that game does not end
     for argv in calls:
         assert main(argv) == 1, argv
         assert message in capsys.readouterr().err.splitlines()[-1]
@@ -272,10 +321,13 @@ def test_info_follows_its_schema(game, capsys):
 
 
 def test_an_evaluation_is_drawn(folder, capsys):
-    for deals in ("2", "6"):
-        assert (
-            main(["evaluate", GAME.id, *table("random"), "--deals", deals, "--plot", "x.png"]) == 0
-        )
+    for deals, agent, status in (
+        ("2", "random", 0),
+        ("6", "random", 0),
+        ("2", f"{FALSE} ${{_x $", 1),
+    ):
+        argv = ["evaluate", GAME.id, *table(agent), "--deals", deals, "--plot", "x.png"]
+        assert main(argv) == status
         picture = Path("x.png").read_bytes()
         assert picture.startswith(b"\x89PNG")
         Path("x.png").unlink()

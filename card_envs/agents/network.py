@@ -10,7 +10,9 @@ policy samples its actions (``draws``; false if it is missing). Nothing in it is
 
 from __future__ import annotations
 
+import errno
 import json
+import os
 from pathlib import Path
 from typing import Any, Self
 
@@ -217,7 +219,9 @@ def _read(path: Path, game: Game) -> tuple[Network, View, bool]:
         with safe_open(path, framework="numpy") as file:
             metadata = json.loads((file.metadata() or {}).get(METADATA_KEY, "{}"))
             tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
-    except FileNotFoundError:
+    except FileNotFoundError:  # also of one that cannot be opened
+        if path.exists():
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path)) from None
         raise ValueError(f"there is no file {path}") from None
     except _READING_ERRORS as error:
         raise ValueError(f"{path} is not a policy file, or it is damaged: {error}") from None

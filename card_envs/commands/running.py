@@ -20,9 +20,11 @@ from types import FrameType
 
 from card_envs.agents.imported import place_in
 from card_envs.agents.programs import ProgramReport
+from card_envs.contract import agent as agent_contract
 from card_envs.utils.extras import MissingExtraError
 
 _PACKAGE = str(Path(__file__).parent.parent)
+_ASKING = str(agent_contract.__file__)  # agents are called there
 
 #: The signals that stop a command; the last is POSIX's.
 STOPPING = [
@@ -126,13 +128,14 @@ def run(program: str, main: Callable[[], int | None]) -> int:
             status = main() or 0
             if sys.stdout is not None:  # it is closed
                 sys.stdout.flush()
-    except BrokenPipeError:  # the reader has seen enough, as in `| head`
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 1
     except KeyboardInterrupt:
         status, message = 130, "interrupted"
     except Exception as error:
         agents = getattr(error, "__notes__", [])  # which the contract of agents adds
+        if isinstance(error, BrokenPipeError) and not agents:
+            # The reader has seen enough, as in `| head`.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            return 1
         wrong = (ValueError, TypeError, OSError, MissingExtraError, MemoryError)
         if not agents and not isinstance(error, wrong):
             raise
@@ -167,7 +170,7 @@ def _in_words(error: Exception, agents: list[str]) -> str:
     if not agents:
         return text
     frames = traceback.extract_tb(error.__traceback__)
-    asked = [k for k, frame in enumerate(frames) if frame.name == "checked_actions"]
+    asked = [k for k, frame in enumerate(frames) if frame.filename == _ASKING]
     inner = frames[asked[-1] :] if asked else []
     own = [frame for frame in inner if not frame.filename.startswith(_PACKAGE)]
     if not own:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -124,6 +125,28 @@ class FollowingAgent(Agent):
         return self.follow(None).decide(turn)
 
 
+class _Noted(Follower):
+    """A follower whose errors say which agent's it is."""
+
+    def __init__(self, agent: FollowingAgent, follower: Follower) -> None:
+        self._agent, self._follower = agent, follower
+
+    def begin(self, states: NDArray[np.void], i: int, players: Sequence[int]) -> None:
+        with noted(self._agent):
+            self._follower.begin(states, i, players)
+
+    def watch(self, states: NDArray[np.void], i: int, action: int) -> None:
+        with noted(self._agent):
+            self._follower.watch(states, i, action)
+
+    def decide(self, turn: Turn) -> NDArray[np.int64]:
+        return self._follower.decide(turn)  # ``checked_actions`` notes it
+
+    def end(self, states: NDArray[np.void], i: int, loser: int | None = None) -> None:
+        with noted(self._agent):
+            self._follower.end(states, i, loser)
+
+
 class Followers:
     """One follower for each agent, kept from game to game so that it can end an abandoned one.
 
@@ -140,7 +163,12 @@ class Followers:
         for known, follower in self._known:
             if known is agent:
                 return follower
-        self._known.append((agent, agent.follow(self._options)))
+        with noted(agent):
+            follower = agent.follow(self._options)
+            if not isinstance(follower, Follower):
+                message = f"the agent {agent.name!r} must follow by a Follower, got {follower!r}"
+                raise TypeError(message)
+        self._known.append((agent, _Noted(agent, follower)))
         return self._known[-1][1]
 
     def seated(self, agents: Sequence[Agent | None]) -> list[tuple[Follower, list[int]]]:
@@ -225,21 +253,41 @@ def checked_actions(
     Raises:
         ValueError: One is not legal, or the array's shape or dtype is wrong.
     """
-    try:
+    with noted(agent):
         return _checked(agent, turn, act)
+
+
+@contextmanager
+def noted(agent: Agent) -> Iterator[None]:
+    """Within it an agent is called: an error gets a note that names it, which the command line
+    shows; it must not end the program."""
+    try:
+        yield
+    except SystemExit as left:
+        error = RuntimeError(f"the agent {agent.name!r} called sys.exit({left.code!r})")
+        error.add_note(_note(agent))
+        raise error from left
     except Exception as error:
-        error.add_note(f"raised by the agent {agent.name!r}")  # which the command line shows
+        error.add_note(_note(agent))
         raise
+
+
+def _note(agent: Agent) -> str:
+    return f"raised by the agent {agent.name!r}"
 
 
 def _checked(
     agent: Agent, turn: Turn, act: Callable[[Turn], NDArray[np.int64]]
 ) -> NDArray[np.int64]:
     legal_actions = turn.action_mask.copy()  # who is asked may write into the turn's
+    answer = act(turn)
     try:
-        array = np.asarray(act(turn))
-    except SystemExit as left:  # it must not end the program
-        raise RuntimeError(f"the agent {agent.name!r} called sys.exit({left.code!r})") from left
+        array = np.asarray(answer)
+    except ValueError:  # of lists that are not equally long
+        raise ValueError(
+            f"the agent {agent.name!r} must return whole numbers of shape {turn.indices.shape}, "
+            f"got {answer!r:.100}"
+        ) from None
     if array.shape != turn.indices.shape or array.dtype.kind not in "iu":
         raise ValueError(
             f"the agent {agent.name!r} must return whole numbers of shape {turn.indices.shape}, "

@@ -278,6 +278,9 @@ def write_picture(figure: Any, picture: str | Path) -> None:
         OSError: The file cannot be written.
         ValueError: There is no such format.
     """
+    texts = import_extra("matplotlib.text", "evaluation")
+    for text in figure.findobj(texts.Text):
+        text.set_parse_math(False)  # an agent's name may have dollar signs
     data = BytesIO()
     figure.savefig(data, format=Path(picture).suffix.removeprefix("."), dpi=120)
     write_output(picture, data.getvalue())

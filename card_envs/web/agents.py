@@ -85,6 +85,9 @@ class AgentMenu:
             for label, path in files:
                 try:
                     make_agent(path, game)
+                except OSError as error:
+                    logger.warning("--policies: %s is left out: %s", label, error.strerror)
+                    continue
                 except (ValueError, MissingExtraError):
                     continue  # of another game, a training checkpoint, or it needs onnxruntime
                 while label in offered:

@@ -111,6 +111,7 @@ def serve(app: ASGIApp, listener: socket.socket, message_bytes: int) -> None:
         app,
         http=Connection,
         log_level="error",
+        use_colors=False,  # or it asks standard output, which may be closed
         server_header=False,
         ws="websockets-sansio",
         ws_max_size=message_bytes,

@@ -564,6 +564,19 @@ def test_a_policy_file_that_cannot_be_offered_is_left_out_with_a_warning(visit, 
         assert f"{left_out} is left out" in caplog.text
 
 
+def test_a_policy_file_that_cannot_be_read_is_left_out_with_a_warning(
+    tmp_path, caplog, monkeypatch
+):
+    def unreadable(path, framework):  # safetensors says so of a file that may not be opened
+        raise FileNotFoundError(f"No such file or directory: {path}")
+
+    write_policy(tmp_path / "mine.safetensors", network_of(GAME), GAME)
+    monkeypatch.setattr("card_envs.agents.network.safe_open", unreadable)
+    menu = AgentMenu([GAME], policies=tmp_path)
+    assert "mine" not in menu.labels(GAME)
+    assert "mine is left out: Permission denied" in caplog.text
+
+
 def test_further_agents_must_be_agents(visit):
     assert "search:12" in visit(agents=["search:12"]).get("/api/games").text
     with pytest.raises(ValueError, match="--agent nobody: there is no agent 'nobody'"):
