@@ -223,8 +223,10 @@ def test_a_picture_of_any_size(game):
     for wrong in (0, -5, 5.5, "480", None):
         with pytest.raises(ValueError, match="width must be a whole number of at least 1, got"):
             picture.draw(scene, game.style, wrong)
-        with pytest.raises(ValueError, match="width must be a whole number of at least 1, got"):
-            picture.strip([scene], [""], game.style, wrong)
+        with pytest.raises(ValueError, match="width must be a whole number of at least 150, got"):
+            picture.strip([scene] * 3, [""] * 3, game.style, wrong)
+    with pytest.raises(ValueError, match="at least 150, got 149: each of 3 tables needs 50"):
+        picture.strip([scene] * 3, [""] * 3, game.style, 149)
     with pytest.raises(ValueError, match="height must be a whole number of at least 1, got 0"):
         picture.draw(scene, game.style, 480, 0)
 
@@ -685,7 +687,7 @@ def test_wrong_videos_and_pictures(replay_file, tmp_path, capsys):
     for arguments, message in (
         (["--video", tmp_path / "game.avi"], "ends in .mp4 or .gif"),
         (["--video", tmp_path], "is a folder"),
-        (["--perspective", "99"], "render_perspective must be None, 'all' or a seat"),
+        (["--perspective", "99"], "--perspective must be 'all' or a seat from 0 to"),
         (["--svg", svg, "--video", tmp_path / "game.gif"], "not allowed with argument"),
         (["--at", "1"], "--at is for --svg and --png"),
         (["--width", "480"], "--width is for --svg and --png"),

@@ -75,7 +75,7 @@ def _failed(where: str, error: BaseException) -> ValueError:
 
 def _import_file(path: str) -> ModuleType:
     # Files of the same name in several folders are different modules.
-    name = f"{Path(path).stem}_{zlib.crc32(path.encode()):08x}"
+    name = f"{Path(path).stem}_{zlib.crc32(os.fsencode(path)):08x}"
     if name in sys.modules:
         return sys.modules[name]
     spec = importlib.util.spec_from_file_location(name, path)

@@ -98,6 +98,11 @@ def _run_replay(args: argparse.Namespace) -> None:
         perspective = 0  # from one side of the table
     replay = Replay.load(_file_with_games(args.file), args.game)
     game = load_game(replay.game)
+    if perspective not in (None, "all", *range(replay.num_players)):
+        raise ValueError(
+            f"--perspective must be 'all' or a seat from 0 to {replay.num_players - 1}, "
+            f"got {args.perspective!r}"
+        )
     renderer = TableRenderer(game, None, perspective, [], replay.num_players)
     moments = list(_moments(replay, renderer, perspective))
     scenes = [moment.scene for moment in moments]

@@ -139,7 +139,7 @@ def run(program: str, main: Callable[[], int | None]) -> int:
         wrong = (ValueError, TypeError, OSError, MissingExtraError, MemoryError)
         if not agents and not isinstance(error, wrong):
             raise
-        if os.environ.get("CARD_ENVS_TRACEBACK"):
+        if os.environ.get("CARD_ENVS_TRACEBACK") == "1":
             traceback.print_exc()
         status, message = 1 if agents else 2, f"error: {_in_words(error, agents)}"
     if message:

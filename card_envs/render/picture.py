@@ -153,6 +153,10 @@ def _fit(shown: Sequence[tuple[Scene, str]], look: Look, ratio: float) -> tuple[
     return _WIDTHS[-1], 0
 
 
+#: Pixels of a table in a row.
+_LEAST_WIDTH = 50
+
+
 def strip(
     scenes: Sequence[Scene],
     captions: Sequence[str],
@@ -167,14 +171,15 @@ def strip(
         scenes: The tables, without numbers and sentences.
         captions: What stands below each.
         style: The game's style.
-        width: The width in pixels.
+        width: The width in pixels, at least 50 for each table.
         theme: As for :func:`draw`.
 
     Raises:
         ValueError, MissingExtraError: As for :func:`draw`.
     """
     look = look_of(style, theme)
-    width = check_whole_number("width", width, 1)
+    why = f": each of {len(scenes)} tables needs {_LEAST_WIDTH}"
+    width = check_whole_number("width", width, _LEAST_WIDTH * len(scenes), why=why)
     tallest = max(layout.page(scene, look, _STRIP, is_brief=True).height for scene in scenes)
     tables = [
         column(
