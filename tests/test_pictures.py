@@ -571,20 +571,6 @@ def test_no_display(monkeypatch):
     assert not pygame.display.get_init()
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere there is always a display")
-def test_no_display_at_all():
-    """SDL would then show the pictures to nobody."""
-    pytest.importorskip("pygame")
-    hidden = ("DISPLAY", "WAYLAND_DISPLAY", "SDL_VIDEODRIVER")
-    environment = {name: value for name, value in os.environ.items() if name not in hidden}
-    code = "import numpy; from card_envs.render.window import Window\n"
-    code += "Window('A game', 2).show(numpy.zeros((9, 9, 3), numpy.uint8))"
-    ended = subprocess.run(
-        [sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=False
-    )
-    assert "OSError: a window cannot be opened" in ended.stderr
-
-
 # ---------------------------------------------------------------------------------------------
 # Wrappers and videos
 # ---------------------------------------------------------------------------------------------

@@ -125,7 +125,7 @@ def test_after_undo_a_program_is_told_the_game_anew(tmp_path):
     labels = (None, *[name] * (n - 1))
     played = BaseTable(GAME, [None, *agents], seed=1)
     table = ViewedTable(played, "play", 0, labels, practice=True)
-    follower = played._following[0][0]
+    follower = played._following[0][0]._follower
     while not table.is_persons_turn:
         table.let_agent_act()
     before = [list(seat.events) for seat in follower._seats[0].values()]
