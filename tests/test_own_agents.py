@@ -509,18 +509,23 @@ def test_integers_are_actions(model):
     assert ranks(agent) == ranks(lambda observation, action_mask: action_mask.argmax(axis=1))
 
 
-def test_states_are_of_a_game_and_a_seat(model, monkeypatch):
+@pytest.fixture
+def seen(monkeypatch):
+    """The counts that the model ``counting`` is given, one array each time."""
+    counts, act = [], OnnxModel.act
+
+    def spy(self, observation, action_mask, states):
+        counts.append(states["count"][:, 0].copy())
+        return act(self, observation, action_mask, states)
+
+    monkeypatch.setattr(OnnxModel, "act", spy)
+    return counts
+
+
+def test_states_are_of_a_game_and_a_seat(model, seen):
     agent = model(counting(GAME))
     assert isinstance(agent, RecurrentOnnxAgent)
     assert agent.model.states == {"count": (1,)}
-    seen = []
-    act = type(agent.model).act
-
-    def spy(self, observation, action_mask, states):
-        seen.append(states["count"][:, 0].copy())
-        return act(self, observation, action_mask, states)
-
-    monkeypatch.setattr(type(agent.model), "act", spy)
     table = card_envs.Table(GAME.name, [agent] * N, seed=1)
     for seed in (1, 2):
         taken = [0] * N
@@ -538,19 +543,11 @@ def test_states_are_of_a_game_and_a_seat(model, monkeypatch):
     assert seen[-1].tolist() == [0]
 
 
-def test_states_follow_a_game_that_is_told(monkeypatch):
+def test_states_follow_a_game_that_is_told(seen):
     """After undo, in a game that goes on, and where somebody asks twice or does something else."""
     game = max(ALL_GAMES, key=lambda game: game.num_actions)
     n = game.default_players
     agent = RecurrentOnnxAgent(OnnxModel(counting(game)), game, "counting")
-    seen = []
-    act = type(agent.model).act
-
-    def spy(self, observation, action_mask, states):
-        seen.append(states["count"][:, 0].tolist())
-        return act(self, observation, action_mask, states)
-
-    monkeypatch.setattr(type(agent.model), "act", spy)
     table = card_envs.Table(game.name, [agent] * n, seed=1)
     movers = []
     while len(movers) < 9 or movers.count(table.player) < 2:
@@ -561,7 +558,7 @@ def test_states_follow_a_game_that_is_told(monkeypatch):
 
     def counted(asked):
         asked.choose()
-        return seen[-1]
+        return seen[-1].tolist()
 
     assert counted(table) == [taken]
     seed, actions = table.history

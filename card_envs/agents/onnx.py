@@ -225,16 +225,14 @@ class _StateKeeper(Follower):
     def __init__(self, agent: RecurrentOnnxAgent) -> None:
         self._agent = agent
         self._seats: dict[int, Sequence[int]] = {}  # of the running games
-        # By name: (games, players, …), before a seat's decision, and after the one that it has been
-        # asked for.
-        self._kept: _States = {}
-        self._next: _States = {}
-        self._is_decided: set[int] = set()
+        self._kept: _States = {}  # by name: (games, players, …), before a seat's decision
+        # Of games that were asked for: what the player to move is to keep, in the same order.
+        self._next: dict[int, tuple[NDArray[np.float32], ...]] = {}
 
     def begin(self, states: NDArray[np.void], i: int, players: Sequence[int]) -> None:
         """Forget the game before."""
         self._seats[i] = players
-        self._is_decided.discard(i)
+        self._next.pop(i, None)
         for kept in self._kept.values():
             kept[i, players] = 0
 
@@ -243,30 +241,24 @@ class _StateKeeper(Follower):
         player = int(states["current_player"][i])
         if player not in self._seats.get(i, ()):
             return
-        if i not in self._is_decided:
+        if i not in self._next:
             self.decide(turn_of(self._agent.game, states, np.array([i]), self._agent.view))
-        self._is_decided.discard(i)
-        for name, kept in self._kept.items():
-            kept[i, player] = self._next[name][i, player]
+        for kept, following in zip(self._kept.values(), self._next.pop(i), strict=True):
+            kept[i, player] = following
 
     def decide(self, turn: Turn) -> NDArray[np.int64]:
         """The model's actions (M,)."""
         model = self._agent.model
         if not self._kept:
             room = len(turn.states), turn.game.max_players
-            self._kept, self._next = (
-                {
-                    name: np.zeros((*room, *shape), np.float32)
-                    for name, shape in model.states.items()
-                }
-                for _ in range(2)
-            )
+            self._kept = {
+                name: np.zeros((*room, *shape), np.float32) for name, shape in model.states.items()
+            }
         seats = turn.indices, turn.states["current_player"][turn.indices]
         before = {name: kept[seats] for name, kept in self._kept.items()}
         actions, after = model.act(turn.observation, turn.action_mask, before)
-        for name, following in self._next.items():
-            following[seats] = after[name]
-        self._is_decided.update(turn.indices.tolist())
+        of_games = zip(*(after[name] for name in self._kept), strict=True)
+        self._next.update(zip(turn.indices.tolist(), of_games, strict=True))
         return actions
 
     def end(self, states: NDArray[np.void], i: int, loser: int | None = None) -> None:

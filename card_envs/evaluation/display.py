@@ -173,7 +173,7 @@ def plot_evaluation(result: Mapping[str, Any], picture: str | Path, title: str) 
 def draw_means(
     axes: Any, rows: Sequence[Mapping[str, Any]], key: str, places: Sequence[float], **style: Any
 ) -> None:
-    """Draw means from JSON at these heights, with their intervals as far as these are closed."""
+    """Draw means from JSON at these heights, with their intervals where these are closed."""
     means = np.array([row[key] for row in rows])
     ends = [
         [row[key] if end is None else end for end in row[f"{key}_ci95"] or [None] * 2]
