@@ -262,18 +262,14 @@ def noted(agent: Agent) -> Iterator[None]:
     """Within it an agent is called: an error gets a note that names it, which the command line
     shows; it must not end the program."""
     try:
-        yield
-    except SystemExit as left:
-        error = RuntimeError(f"the agent {agent.name!r} called sys.exit({left.code!r})")
-        error.add_note(_note(agent))
-        raise error from left
+        try:
+            yield
+        except SystemExit as left:
+            what = f"the agent {agent.name!r} called sys.exit({left.code!r})"
+            raise RuntimeError(what) from left
     except Exception as error:
-        error.add_note(_note(agent))
+        error.add_note(f"raised by the agent {agent.name!r}")
         raise
-
-
-def _note(agent: Agent) -> str:
-    return f"raised by the agent {agent.name!r}"
 
 
 def _checked(
