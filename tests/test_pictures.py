@@ -675,6 +675,8 @@ def test_wrong_videos_and_pictures(replay_file, tmp_path, capsys):
         (["--video", tmp_path], "is a folder"),
         (["--perspective", "99"], "--perspective must be 'all' or a seat from 0 to"),
         (["--svg", svg, "--video", tmp_path / "game.gif"], "not allowed with argument"),
+        (["--svg", tmp_path / "game.png"], "game.png must end in .svg"),
+        (["--png", svg], "game.svg must end in .png"),
         (["--at", "1"], "--at is for --svg and --png"),
         (["--width", "480"], "--width is for --svg and --png"),
         (["--theme", "light"], "--theme is for --svg, --png and --video"),

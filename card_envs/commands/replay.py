@@ -82,9 +82,11 @@ def add_replay(subparsers: Any) -> None:
 
 
 def _run_replay(args: argparse.Namespace) -> None:
-    path = args.svg or args.png
+    path, ending = args.svg or args.png, ".svg" if args.svg else ".png"
     if args.video:
         check_video_name(args.video)
+    if path and path.suffix.lower() not in ("", ending):
+        raise ValueError(f"--{ending[1:]}: {path} must end in {ending}")
     for name in ("at", "width"):
         if getattr(args, name) and not path:
             raise ValueError(f"--{name} is for --svg and --png")

@@ -246,7 +246,8 @@ class LearnerGames(OneThread):
 
     def _refuse(self, action: int, game: int) -> None:
         allowed = np.flatnonzero(self.arena.action_mask[game]).tolist()
-        message = f"action {action} is not legal in game {game}; legal actions: {allowed}"
+        where = f" in game {game}" if len(self.all) > 1 else ""
+        message = f"action {action} is not legal{where}; legal actions: {allowed}"
         if self._on_illegal == "raise":
             raise ValueError(message)
         gymnasium.logger.warn(f"{message}. The game ends with {FORFEIT_REWARD} for the offender.")
