@@ -5,10 +5,13 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
+import gymnasium
 import helpers  # before any test's module: it loads the kits, which may import it
 import pytest
 from hypothesis import HealthCheck, settings
 from pettingzoo.utils.env_logger import EnvLogger
+
+from card_envs.games import GAMES
 
 # What only the repository can run is tested where its dependency group is installed. All these
 # tests make tiny runs.
@@ -47,6 +50,17 @@ def _empty_learning_curves(monkeypatch):
             write_picture(figure, picture)
 
         monkeypatch.setattr(evaluation, "write_picture", write_empty_picture)
+
+
+@pytest.fixture
+def registries(monkeypatch):
+    """What a test registers is forgotten after it."""
+    monkeypatch.setattr(GAMES, "_loaders", dict(GAMES._loaders))
+    monkeypatch.setattr(GAMES, "_loaded", dict(GAMES._loaded))
+    before = dict(gymnasium.registry)
+    yield
+    gymnasium.registry.clear()
+    gymnasium.registry.update(before)
 
 
 @pytest.fixture

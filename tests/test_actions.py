@@ -125,6 +125,10 @@ def test_groups_and_the_table():
         "lay ... into row 2": [20],
     }
 
+    for wrong in (-1, SOME.size):
+        with pytest.raises(ValueError, match="actions are whole numbers from 0 to 21"):
+            SOME.group(wrong)
+
     class Game:
         actions, num_actions = SOME, SOME.size
 

@@ -256,6 +256,14 @@ def test_agents_are_hashed_by_their_files(folder):
         assert name_without_folders(name, GAME) == short
 
 
+def test_a_file_in_the_current_folder_is_not_taken_for_an_agent_of_its_name(folder):
+    of_policy = hash_of_agent("ppo", GAME)
+    for name in ("random", "heuristic", "ppo"):
+        Path(name).write_text("a file of the user's")
+        assert hash_of_agent(name, GAME) == (of_policy if name == "ppo" else None)
+        assert name_without_folders(name, GAME) == name
+
+
 # ---------------------------------------------------------------------------------------------
 # Claims
 # ---------------------------------------------------------------------------------------------

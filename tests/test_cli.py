@@ -33,8 +33,9 @@ from person import PlayingPerson, story_of
 import card_envs
 from card_envs.agents import RandomAgent, agent_names, choose
 from card_envs.agents.shipped import policy_versions
+from card_envs.agents.table import seat_agents
 from card_envs.commands.cli import main
-from card_envs.commands.play import _explain, _seat_opponents
+from card_envs.commands.play import _by_seat, _explain
 from card_envs.commands.running import run as run_command
 from card_envs.contract.game import VIEW_OPTIONS
 from card_envs.engine.history import Replay
@@ -205,7 +206,7 @@ def test_a_whole_game_is_played_and_saved(game, capsys, monkeypatch, tmp_path):
     assert (replay.game, replay.seed) == (game.name, 7)
     assert replay.options["num_players"] == n
     assert replay.options["reward"] == "win"
-    opponents = _seat_opponents(game, [], n, seat=0, seed=7)
+    opponents = seat_agents(_by_seat(game, [], n, seat=0), game, 7)  # as Table seeds them
     asked = 0
     for env, action in replayed(replay):
         if env.agent_selection == "player_0":
@@ -471,12 +472,13 @@ def test_random_opponents_choose_differently(game):
     n = some_players(game)
     if n < 3:
         pytest.skip("there is one opponent only")
-    opponents = _seat_opponents(game, ["random"], n, seat=1, seed=2**64 - 1)
-    assert sorted(opponents) == sorted({*range(n)} - {1})
+    opponents = seat_agents(_by_seat(game, ["random"], n, seat=1), game, 2**64 - 1)
+    assert [agent is None for agent in opponents] == [player == 1 for player in range(n)]
     env = beginning(game, n, 7)
     while len(env.legal_actions()) < 2:
         env.step(env.legal_actions()[0])
-    choices = [[choose(agent, game, env.states) for _ in range(50)] for agent in opponents.values()]
+    others = [agent for agent in opponents if agent is not None]
+    choices = [[choose(agent, game, env.states) for _ in range(50)] for agent in others]
     assert choices[0] != choices[1]
 
 

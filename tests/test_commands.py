@@ -15,6 +15,7 @@ import pytest
 from helpers import ALL_GAMES, EACH_GAME, needs_training
 
 from card_envs.agents.network import METADATA_KEY
+from card_envs.commands import running
 from card_envs.commands.cli import main
 from card_envs.games import GAMES
 
@@ -249,6 +250,20 @@ def test_near_misses_of_keys_are_named(folder, capsys):
 # ---------------------------------------------------------------------------------------------
 # Agents that fail
 # ---------------------------------------------------------------------------------------------
+
+
+def test_an_error_with_another_librarys_note_is_not_an_agents(capsys):
+    def fails(error):
+        def main(argv):
+            error.add_note("when reading line 3")
+            raise error
+
+        return running.command("it")(main)
+
+    assert fails(ValueError("wrong"))([]) == 2
+    assert capsys.readouterr().err == "it: error: wrong\n"
+    with pytest.raises(KeyError):  # a fault of the program's own
+        fails(KeyError("wrong"))([])
 
 
 @pytest.mark.parametrize(

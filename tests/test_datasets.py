@@ -26,7 +26,7 @@ from helpers import (
     replayed,
 )
 
-from card_envs.agents import agent_names, choose, make_agent
+from card_envs.agents import Agent, agent_names, choose, make_agent
 from card_envs.agents.network import write_policy
 from card_envs.commands.cli import main
 from card_envs.contract.agent import turn_of
@@ -290,6 +290,38 @@ def test_a_minari_dataset_brings_its_environment(game, minari, capsys, monkeypat
     assert table["game"] == game.name
     assert table["agents"] == [agent] * n
     assert table["fingerprint"] == game.fields.fingerprint
+
+
+class Seeded(Agent):
+    """Plays by its seed and the number of decisions so far."""
+
+    def __init__(self, game, seed):
+        self.seed = seed
+
+    def act(self, turn):
+        steps = turn.states["steps"][turn.indices]
+        legal = [np.flatnonzero(mask) for mask in turn.action_mask]
+        return np.array(
+            [a[(7 * self.seed + step) % len(a)] for a, step in zip(legal, steps, strict=True)]
+        )
+
+
+@each_game
+def test_opponents_that_draw_play_a_recorded_game_again(game):
+    n = min(3, game.max_players)
+    names = [game.default_opponent, *["search:4,policy=random"] * (n - 2), Seeded]
+    options = {**kit_of(game).short_options, "max_steps": 40}
+    recorded = [
+        decisions
+        for batch in Recording(game, names, 2, 5, options)
+        for decisions in batch.first_agents_decisions()
+    ]
+    assert recorded
+    env = SingleSeatEnv(
+        game.name, num_players=n, opponents=names[1:], mask="observation", **options
+    )
+    for decisions in recorded:
+        check_decisions(env, decisions)
 
 
 def test_an_existing_minari_dataset_is_refused(minari, capsys):

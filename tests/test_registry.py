@@ -30,6 +30,7 @@ from helpers import (
 
 import card_envs
 from card_envs import contract
+from card_envs.agents import agent_names, make_agent, shipped_policies
 from card_envs.contract.fields import Field, Fields
 from card_envs.contract.game import (
     COMMON_OPTIONS,
@@ -45,23 +46,12 @@ from card_envs.envs.aec import CardEnv
 from card_envs.envs.learner_games import LearnerGames
 from card_envs.envs.single_seat import SingleSeatEnv
 from card_envs.envs.single_seat_vector import SingleSeatVectorEnv
-from card_envs.games import ENTRY_POINTS, GAMES, GameRegistry, load_game
+from card_envs.games import ENTRY_POINTS, GAMES, GameRegistry, load_game, load_games
 from card_envs.text.env import TextEnv
 from card_envs.text.seat import TextSeatEnv
 
 each_game = pytest.mark.parametrize("game", EACH_GAME)
 few_games = pytest.mark.parametrize("game", FEW_GAMES)
-
-
-@pytest.fixture
-def registries(monkeypatch):
-    """What a test registers is forgotten after it."""
-    monkeypatch.setattr(GAMES, "_loaders", dict(GAMES._loaders))
-    monkeypatch.setattr(GAMES, "_loaded", dict(GAMES._loaded))
-    before = dict(gymnasium.registry)
-    yield
-    gymnasium.registry.clear()
-    gymnasium.registry.update(before)
 
 
 def run_python(code: str, *paths: Path | str) -> str:
@@ -166,6 +156,13 @@ def test_versions_stand_side_by_side(game, registries):
         assert pickle.loads(pickle.dumps(each)) is each
         assert card_envs.make(each.name).metadata["name"] == each.name
         assert gymnasium.make(each.gymnasium_id).unwrapped.game is each
+    # A policy of one version is none of another, and a search does without it.
+    assert shipped_policies(newest) == []
+    assert agent_names(newest) == [name for name in agent_names(game) if name != "ppo"]
+    assert make_agent("search:4", newest).name == "search:4"
+    assert [each for each in load_games(old_versions=True) if each.id == game.id] == [
+        game, newest, newer,
+    ]  # fmt: skip
     old, new = card_envs.make(game.name), card_envs.make(game.id)
     old.reset(seed=1)
     new.reset(seed=1)
@@ -355,6 +352,19 @@ def test_a_record_needs_the_common_entries_and_those_of_options(game):
         fewer = np.dtype([(name, game.state_dtype[name]) for name in names], align=True)
         with pytest.raises(ValueError, match=f"{game.id}: state_dtype lacks {entry} of "):
             dataclasses.replace(game, state_dtype=fewer)
+
+
+@pytest.mark.parametrize(
+    ("default", "declared", "message"),
+    [
+        (5, {}, "must be a whole number from 0 to 0, got 5"),
+        (None, {"maximum": 3}, "minimum must be at least 1, as kernels get None as 0"),
+        ("c", {"choices": ("a", "b")}, "must be 'a' or 'b', got 'c'"),
+    ],
+)
+def test_an_options_default_must_be_allowed(default, declared, message):
+    with pytest.raises(ValueError, match=f"rounds:? {message}"):
+        Option("rounds", default, "how long it is", **declared)
 
 
 @few_games

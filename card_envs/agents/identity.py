@@ -14,6 +14,7 @@ from card_envs.agents.imported import is_imported
 from card_envs.agents.programs import is_program
 from card_envs.agents.programs.names import read_name
 from card_envs.agents.search.names import is_search, policies_of, policy_in, words_of
+from card_envs.agents.shipped import shipped_path
 from card_envs.contract.game import Game
 from card_envs.utils.files import hash_of
 
@@ -73,5 +74,7 @@ def name_without_folders(name: str, game: Game) -> str:
     if is_imported(name):
         where, _, thing = name.rpartition(":")
         return f"{os.path.basename(where)}:{thing}"
+    if shipped_path(name, game):
+        return name
     path = policy_path(name, game)
-    return path.name if path is not None and os.path.exists(name) else name
+    return name if path is None else path.name

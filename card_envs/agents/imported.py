@@ -25,7 +25,7 @@ from typing import Any
 from card_envs.agents.function import FunctionAgent
 from card_envs.agents.programs import is_program
 from card_envs.agents.search.names import is_search, policy_in
-from card_envs.contract.agent import Agent
+from card_envs.contract.agent import Agent, note_of, notes_of_agents
 from card_envs.contract.game import Game
 from card_envs.utils.words import did_you_mean
 
@@ -106,7 +106,7 @@ def imported_agent(name: str, game: Game, seed: int) -> Agent:
         agent = agent_of(thing, game, seed, name)
     except (ValueError, TypeError) as error:
         named = ValueError(f"{name!r}: {error}")
-        for note in getattr(error, "__notes__", ()):
+        for note in notes_of_agents(error):
             named.add_note(note)
         raise named from error
     if agent is not thing:
@@ -145,7 +145,7 @@ def agent_of(thing: object, game: Game, seed: int, name: str) -> Agent:
                 f"calling {name.rpartition(':')[2]}(game, seed={seed}) failed: "
                 f"{type(error).__name__}: {error}{place}"
             )
-            failed.add_note(f"raised by the agent {name!r}")  # which the command line shows
+            failed.add_note(note_of(name))  # which the command line shows
             raise failed from error
         _check_is_no_model(made)
     if isinstance(made, Agent):

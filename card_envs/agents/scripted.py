@@ -71,3 +71,7 @@ class HeuristicAgent(Agent):
         heuristic = self._game.heuristic
         assert heuristic is not None
         return np.array([heuristic(turn.states, i) for i in turn.indices], np.int64)
+
+
+#: The names of these agents in every game that has them.
+SCRIPTED = (RandomAgent.name, HeuristicAgent.name)

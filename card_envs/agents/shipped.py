@@ -5,16 +5,23 @@ half precision, in the folder ``pool`` there; files and runs by path.
 
 from __future__ import annotations
 
+import json
 import os
 import re
 from pathlib import Path
 
+from safetensors import SafetensorError, safe_open
+
+from card_envs.agents.network import METADATA_KEY
+from card_envs.agents.scripted import SCRIPTED
 from card_envs.contract.game import Game, check_is_game
 from card_envs.games import folder_of, is_of_this_package
 from card_envs.kernels.jit import package_of
+from card_envs.utils.files import read_regular
 
 _PACKAGE = Path(__file__).parent.parent
 _CONFIG = "config.yaml"
+_MOST_CONFIG_BYTES = 1 << 20
 
 #: The endings of policy files.
 POLICY_SUFFIXES = (".safetensors", ".onnx")
@@ -33,44 +40,71 @@ def pool_folder(game: Game) -> Path:
 
 
 def shipped_policies(game: Game) -> list[str]:
-    """The names of the policies that come with the game."""
+    """The names of the policies that come with this version of the game."""
     check_is_game(game)
     if package_of(game.rules.__name__) is None:  # a notebook's cells
         return []
-    return sorted(path.stem for path in policies_folder(game).glob("*.safetensors"))
+    return _policies_in(policies_folder(game), game)
 
 
 def policy_versions(game: Game) -> list[str]:
     """The names of these versions, such as ``ppo_v1``."""
-    if not is_of_this_package(game):
-        return []
-    return sorted(path.stem for path in pool_folder(game).glob("*.safetensors"))
+    return _policies_in(pool_folder(game), game) if is_of_this_package(game) else []
+
+
+def _policies_in(folder: Path, game: Game) -> list[str]:
+    """A folder's policies, without those for another version of the game."""
+    paths = sorted(folder.glob("*.safetensors"))
+    return [path.stem for path in paths if _game_of(path) in (None, game.name)]
+
+
+def _game_of(path: Path) -> str | None:
+    """The game that a policy file says it is for; None: it cannot be read, as loading it says."""
+    try:
+        with safe_open(path, framework="numpy") as file:
+            name = json.loads((file.metadata() or {})[METADATA_KEY])["game"]
+    except (SafetensorError, OSError, ValueError, TypeError, KeyError):
+        return None
+    return str(name)
+
+
+def shipped_path(name: str, game: Game) -> Path | None:
+    """The file of the policy of that name which comes with the game, or is a version of such a one;
+    None: there is none."""
+    if name in shipped_policies(game):
+        return policies_folder(game) / f"{name}.safetensors"
+    if name in policy_versions(game):
+        return pool_folder(game) / f"{name}.safetensors"
+    return None
 
 
 def policy_path(name: str, game: Game) -> Path | None:
-    """The file of the policy of that name, which comes with the game or is a version of such a one;
-    the file at that path; or the newest policy of the training run in that folder. None: none of
-    these.
+    """The policy file that an agent's name stands for: that of :func:`shipped_path`, the file at
+    that path, or the newest policy of the training run in that folder. None: none of these.
 
     Raises:
-        ValueError: It is the folder of a run that has no policy yet.
+        ValueError: It is the folder of a run that has no policy yet, or whose configuration cannot
+            be read.
     """
-    if name in shipped_policies(game):
-        return policies_folder(game) / f"{name}.safetensors"
-    if name.isidentifier() and is_of_this_package(game):
-        version = pool_folder(game) / f"{name}.safetensors"
-        if os.path.isfile(version):  # Path's own raises for long names
-            return version
+    if name in SCRIPTED:
+        return None
+    if path := shipped_path(name, game):
+        return path
     if os.path.isfile(os.path.join(name, _CONFIG)):
-        return _policy_of_run(Path(name))
+        path = policy_of_run(Path(name))
+        if not path.is_file():
+            raise ValueError(f"the run in {name} has no policy yet: there is no {path}")
+        return path
     return Path(name) if os.path.isfile(name) else None
 
 
-def _policy_of_run(folder: Path) -> Path:
-    # The run has written its configuration itself: a key a line.
-    text = (folder / _CONFIG).read_text(encoding="utf-8", errors="replace")
+def policy_of_run(folder: Path) -> Path:
+    """Where the training run in a folder writes its policy, which has the run's name.
+
+    Raises:
+        ValueError, OSError: Its configuration cannot be read.
+    """
+    # The run has written it itself: a key a line.
+    text = read_regular(folder / _CONFIG, _MOST_CONFIG_BYTES).decode(errors="replace")
     named = re.search(r"^name:\s*['\"]?(\w+)", text, re.MULTILINE)
-    path = folder / f"{named[1] if named else 'ppo'}.safetensors"
-    if not path.is_file():
-        raise ValueError(f"the run in {folder} has no policy yet: there is no {path}")
-    return path
+    return folder / f"{named[1] if named else 'ppo'}.safetensors"

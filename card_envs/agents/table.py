@@ -1,10 +1,14 @@
-"""``Table``: a game with its agents, given as wherever agents are expected."""
+"""Agents at a table: how those given are made and seeded, and ``Table``, a game with them."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import ExitStack
 from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from card_envs.agents import AgentLike, as_agent
 from card_envs.contract.agent import Agent
@@ -14,6 +18,10 @@ from card_envs.engine.seeds import check_seed
 from card_envs.engine.table import BaseTable
 from card_envs.games import load_game
 from card_envs.utils.words import counted
+
+#: The seed of agents that are named as opponents of environments, and of those that are recorded,
+#: so that a recorded game can be played again among its opponents.
+OPPONENT_SEED = 0
 
 
 class Table(BaseTable):
@@ -41,7 +49,7 @@ class Table(BaseTable):
         **options: Any,
     ) -> None:
         loaded, seed = load_game(game), check_seed(seed)
-        super().__init__(loaded, _seated(agents, loaded, seed), seed=seed, **options)
+        super().__init__(loaded, seat_agents(agents, loaded, seed), seed=seed, **options)
 
     def begin(
         self,
@@ -60,7 +68,7 @@ class Table(BaseTable):
             ValueError, TypeError: As above, or an action is not legal.
         """
         seed = check_seed(seed)
-        seated = None if agents is None else _seated(agents, self.game, seed)
+        seated = None if agents is None else seat_agents(agents, self.game, seed)
         super().begin(seed, seated, actions)
 
     def close(self) -> None:
@@ -93,10 +101,53 @@ def check_are_listed(agents: Any, must: str) -> None:
         raise TypeError(f"{must}, got {agents!r}")
 
 
-def _seated(agents: Sequence[AgentLike | None], game: Game, seed: int) -> list[Agent | None]:
+def seat_agents(
+    agents: Sequence[AgentLike | None],
+    game: Game,
+    seed: int,
+    make: Callable[[Any, Game, int], Agent] = as_agent,
+) -> list[Agent | None]:
+    """The agents of one game by seat, None for somebody else's; that of seat k is made with the
+    seed ``seed + k + 1``, so that those of one name make other random choices."""
     check_table(agents, game)
-    # Agents of the same name must not make the same random choices.
     return [
-        None if agent is None else as_agent(agent, game, (seed + k) % 2**64)
+        None if agent is None else make(agent, game, (seed + k) % 2**64)
         for k, agent in enumerate(agents, 1)
     ]
+
+
+def made_agent(agent: AgentLike, game: Game, seed: int, stack: ExitStack) -> Agent:
+    """The agent, as ``as_agent`` makes it; the stack closes it if it is created here."""
+    made = as_agent(agent, game, seed)
+    if made is not agent:
+        stack.callback(made.close)
+    return made
+
+
+def distinct_agents(
+    game: Game, agents: Sequence[AgentLike], seed: int
+) -> tuple[list[Agent], NDArray[np.int64], list[Agent]]:
+    """The agents of many games at one table, each made once, with the same seed, for all its seats.
+
+    Args:
+        game: The game.
+        agents: Agents by seat; those of one name are one agent.
+        seed: For those that choose at random.
+
+    Returns:
+        The distinct agents; the index of each seat's agent among them; and those that were created
+        here, which the caller closes.
+    """
+    made: dict[object, int] = {}
+    distinct: list[Agent] = []
+    indices = []
+    with ExitStack() as stack:  # for an error on the way
+        for agent in agents:
+            key = os.fspath(agent) if isinstance(agent, (str, os.PathLike)) else id(agent)
+            if key not in made:
+                made[key] = len(distinct)
+                distinct.append(made_agent(agent, game, seed, stack))
+            indices.append(made[key])
+        stack.pop_all()
+    given = {id(agent) for agent in agents}
+    return distinct, np.array(indices), [agent for agent in distinct if id(agent) not in given]

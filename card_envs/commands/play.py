@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from card_envs.agents import Agent, GameForfeitedError, ProgramAgent, make_agent
+from card_envs.agents.table import seat_agents
 from card_envs.commands.arguments import (
     AGENTS,
     add_game_argument,
@@ -66,16 +67,14 @@ def _run_play(args: argparse.Namespace) -> None:
     if not 0 <= args.seat < num_players:
         raise ValueError(f"--seat must be from 0 to {num_players - 1}, got {args.seat}")
     seed = check_seed(args.seed)
-    opponents = _seat_opponents(game, args.opponents, num_players, args.seat, seed)
-    agents = [opponents.get(player) for player in range(num_players)]
-    table = BaseTable(game, agents, seed=seed, **options)
+    agents = _by_seat(game, args.opponents, num_players, args.seat)
+    table = BaseTable(game, seat_agents(agents, game, seed, make_agent), seed=seed, **options)
     _Session(table, args.seat, view, args.save).play()
 
 
-def _seat_opponents(
-    game: Game, names: Sequence[str], num_players: int, seat: int, seed: int
-) -> dict[int, Agent]:
-    """The agents by player."""
+def _by_seat(game: Game, names: Sequence[str], num_players: int, seat: int) -> list[str | None]:
+    """The opponents' names by seat, which are given from the person's left; None for the person's
+    own."""
     others = num_players - 1
     if len(names) < 2:
         names = [*names, game.default_opponent][:1] * others
@@ -84,11 +83,8 @@ def _seat_opponents(
             f"--opponents must be one name, or one for each of the {others} other seats, "
             f"got {len(names)}"
         )
-    # Agents of the same name must not make the same random choices.
-    return {
-        (seat + k) % num_players: make_agent(name, game, seed=(seed + k) % 2**64)
-        for k, name in enumerate(names, 1)
-    }
+    around = [None, *names]
+    return [around[(player - seat) % num_players] for player in range(num_players)]
 
 
 class _Session:

@@ -131,7 +131,7 @@ def run(program: str, main: Callable[[], int | None]) -> int:
     except KeyboardInterrupt:
         status, message = 130, "interrupted"
     except Exception as error:
-        agents = getattr(error, "__notes__", [])  # which the contract of agents adds
+        agents = agent_contract.notes_of_agents(error)
         if isinstance(error, BrokenPipeError) and not agents:
             # The reader has seen enough, as in `| head`.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -185,5 +185,5 @@ def check_answers(reports: Iterable[ProgramReport]) -> None:
     silent = [report.name for report in reports if report.is_silent]
     if silent:
         error = ValueError(f"{', '.join(silent)} never gave a legal answer")
-        error.add_note("raised for an agent")
+        error.add_note(agent_contract.note_of(silent[0]))
         raise error

@@ -418,14 +418,19 @@ class Actions:
 
     def group(self, action: int) -> str:
         """What an action's name has in common with the others in its group, with # in place of
-        numbers and ... in place of other words."""
+        numbers and ... in place of other words.
+
+        Raises:
+            ValueError: There is no such action.
+        """
+        self._at(action)
         return self._groups[action]
 
     def groups(self, actions: Iterable[int]) -> dict[str, list[int]]:
         """These actions by group."""
         found: dict[str, list[int]] = {}
         for action in actions:
-            found.setdefault(self._groups[action], []).append(action)
+            found.setdefault(self.group(action), []).append(action)
         return found
 
 

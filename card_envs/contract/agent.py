@@ -21,6 +21,8 @@ FORFEIT = -1
 #: What that, or an illegal action in an environment, costs its player; the others get 0.
 FORFEIT_REWARD = -1.0
 
+_RAISED_BY = "raised by the agent"  # begins the notes on errors
+
 
 class GameForfeitedError(ValueError):
     """An agent forfeited the game that it was asked about."""
@@ -268,8 +270,19 @@ def noted(agent: Agent) -> Iterator[None]:
             what = f"the agent {agent.name!r} called sys.exit({left.code!r})"
             raise RuntimeError(what) from left
     except Exception as error:
-        error.add_note(f"raised by the agent {agent.name!r}")
+        error.add_note(note_of(agent.name))
         raise
+
+
+def note_of(name: str) -> str:
+    """The note on an error that an agent has raised."""
+    return f"{_RAISED_BY} {name!r}"
+
+
+def notes_of_agents(error: BaseException) -> list[str]:
+    """Such notes on an error; libraries add others."""
+    notes = getattr(error, "__notes__", ())
+    return [note for note in notes if str(note).startswith(_RAISED_BY)]
 
 
 def _checked(

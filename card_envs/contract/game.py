@@ -255,7 +255,7 @@ class Game:
 
     @property
     def sources(self) -> str:
-        """A name that changes with the sources of the rules."""
+        """A name that changes with any source file that the compiled rules can depend on."""
         folder = package_of(self.rules.__name__)
         return self.name if folder is None else cache_folder(folder).name
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from inspect import signature
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,9 @@ class Option:
 
     Either one of ``choices``, or a bool if the default is one, or a whole number from ``minimum``
     to ``maximum`` (with ``default=None`` also None, which kernels get as 0).
+
+    Raises:
+        ValueError: The default is not allowed, or 0 and None are.
     """
 
     name: str
@@ -27,6 +31,11 @@ class Option:
     choices: tuple[str, ...] = ()
     minimum: int = 0
     maximum: int = 0
+
+    def __post_init__(self) -> None:
+        self.check(self.default)
+        if self.default is None and self.minimum < 1:
+            raise ValueError(f"{self.name}: minimum must be at least 1, as kernels get None as 0")
 
     @property
     def allowed(self) -> str:
@@ -139,6 +148,13 @@ VIEW_OPTIONS = (
     ),
     Option("features", True, "whether derived fields are written, or left 0"),
 )
+
+
+def arguments_of(env: type) -> tuple[str, ...]:
+    """The arguments that an environment takes besides the game and the game's options."""
+    common = {option.name for option in COMMON_OPTIONS}
+    given = signature(env).parameters.values()
+    return tuple(p.name for p in given if p.default is not p.empty and p.name not in common)
 
 
 #: Arguments of environments, arenas and tables, whose names no option of a game may have.

@@ -100,6 +100,12 @@ def rank_rewards(standing: NDArray[Any]) -> NDArray[np.float64]:
     return np.asarray(balance / (standing.shape[-1] - 1))
 
 
+def places(standing: NDArray[Any]) -> NDArray[np.int64]:
+    """Each player's rank (..., players) by standings of that shape, from 1; level players share
+    it."""
+    return np.asarray(1 + (standing[..., None, :] > standing[..., :, None]).sum(axis=-1))
+
+
 def standing_after_forfeit(num_players: int, loser: int) -> NDArray[np.int32]:
     """The standing (players,) where a player has forfeited: they are last, the others level."""
     standing: NDArray[np.int32] = -np.eye(num_players, dtype=np.int32)[loser]

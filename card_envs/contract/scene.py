@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from card_envs.contract.outcome import places
 from card_envs.utils.words import counted
 
 
@@ -266,8 +267,8 @@ def scene_of(
 
 def places_of(s: Any) -> list[int]:
     """Each player's rank by the record's ``standing``, from 1; level players share it."""
-    values = s["standing"][: s["num_players"]].tolist()
-    return [1 + sum(other > value for other in values) for value in values]
+    found: list[int] = places(s["standing"][: s["num_players"]]).tolist()
+    return found
 
 
 def _standing(

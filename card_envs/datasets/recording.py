@@ -12,14 +12,13 @@ from numpy.typing import NDArray
 
 from card_envs.agents import AgentLike, ProgramAgent
 from card_envs.agents.programs import ProgramReport
-from card_envs.agents.table import check_table
+from card_envs.agents.table import OPPONENT_SEED, check_table, distinct_agents
 from card_envs.contract.game import Game, View
 from card_envs.engine.arena import Arena
 from card_envs.engine.history import Replay
 from card_envs.engine.seat_decisions import count_decisions, write_decisions
 from card_envs.engine.seeds import check_given_seed, draw_tables
 from card_envs.engine.templates import NOBODY, compile_for, reset_games
-from card_envs.evaluation.deals import distinct_agents
 from card_envs.games import as_game
 from card_envs.kernels.rng import mix
 from card_envs.utils.checks import check_whole_number
@@ -196,12 +195,9 @@ class Recording:
         self.options = self.game.check_options(options or {})
         self.games = check_whole_number("games", games, 1)
         self.seed = check_given_seed(seed)
-        with ExitStack() as stack:
-            # Seeded as opponents of environments are, which then play the same games.
-            self._agents, self._indices = distinct_agents(self.game, agents, 0, stack)
-            stack.pop_all()  # they are closed after each iteration
-        given = {id(agent) for agent in agents}
-        self._own_agents = [agent for agent in self._agents if id(agent) not in given]
+        # Seeded as opponents of environments are, which then play the same games.
+        made = distinct_agents(self.game, agents, OPPONENT_SEED)
+        self._agents, self._indices, self._own_agents = made
 
     def __len__(self) -> int:
         return -(-self.games // _GAMES_AT_ONCE)

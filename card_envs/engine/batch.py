@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from card_envs.contract.fields import check_observation_dtype
 from card_envs.contract.game import Game, View, repr_of
+from card_envs.contract.options import arguments_of
 from card_envs.engine.seeds import consecutive_seeds, draw_tables, next_seeds
 from card_envs.engine.templates import (
     compile_for,
@@ -26,17 +27,6 @@ from card_envs.utils.threads import OneThread, one_thread_at_a_time
 
 #: Observations (N, D) of either ``observation_dtype``.
 Observations: TypeAlias = NDArray[np.float32] | NDArray[np.uint8]
-
-# What the batch takes besides the game's options.
-_ARGUMENTS = (
-    "num_players",
-    "memory",
-    "features",
-    "observation_dtype",
-    "num_threads",
-    "copy",
-    "device",
-)
 
 
 class BatchEngine(OneThread):
@@ -95,7 +85,7 @@ class BatchEngine(OneThread):
         why = f"; {threads} is the number of this machine's cores, or NUMBA_NUM_THREADS"
         self.num_threads = check_whole_number("num_threads", num_threads, 1, threads, why=why)
         self.player_range = game.check_player_range(num_players)
-        self.options = game.check_options(options, _ARGUMENTS)
+        self.options = game.check_options(options, arguments_of(BatchEngine))
         self.view = View(memory, features)
         self._encoded = game.encode_options(options)
         self._copy = check_flag("copy", copy)

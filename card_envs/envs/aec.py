@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from pettingzoo.utils.env_logger import EnvLogger
 
 from card_envs.contract.game import DEFAULT_MAX_STEPS, Game, View, repr_of
+from card_envs.contract.options import arguments_of
 from card_envs.contract.scene import mover
 from card_envs.engine.history import Redraw, Replay
 from card_envs.engine.seeds import check_given_seed, check_seed
@@ -19,7 +20,6 @@ from card_envs.engine.templates import write_full_states
 from card_envs.envs.agent_iter import AgentIterable
 from card_envs.envs.observation_space import Observation, is_mask_in_info, observation_space
 from card_envs.envs.ongoing_game import OngoingGame, of_the_game
-from card_envs.envs.options import arguments_of
 from card_envs.envs.wrong_actions import not_in_space, not_legal, warn_of_illegal_move
 from card_envs.games import load_game
 from card_envs.render.renderer import FPS, TableRenderer

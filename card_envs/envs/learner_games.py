@@ -12,9 +12,12 @@ import gymnasium
 import numpy as np
 from numpy.typing import NDArray
 
-from card_envs.agents import Agent, AgentLike, as_agent
+from card_envs.agents import Agent, AgentLike
+from card_envs.agents.table import OPPONENT_SEED, distinct_agents
 from card_envs.contract.agent import FORFEIT_REWARD
 from card_envs.contract.game import Game
+from card_envs.contract.options import arguments_of
+from card_envs.contract.outcome import places
 from card_envs.engine.arena import Arena
 from card_envs.engine.seeds import consecutive_seeds, draw_tables, next_seeds
 from card_envs.engine.templates import NOBODY
@@ -24,16 +27,6 @@ from card_envs.utils.threads import OneThread, one_thread_at_a_time
 
 #: Games in a row that may end before the learner's first decision.
 TRIES = 1000
-
-# What is taken besides the game's options.
-_ARGUMENTS = (
-    "num_players",
-    "opponents",
-    "seat",
-    "skip_forced",
-    "on_illegal",
-    "observation_dtype",
-)
 
 _LEARNER = 0  # its index among the arena's agents
 
@@ -84,7 +77,8 @@ class LearnerGames(OneThread):
     ) -> None:
         if on_illegal not in ("terminate", "raise"):
             raise ValueError(f"on_illegal must be 'terminate' or 'raise', got {on_illegal!r}")
-        checked, view = game.split_options(options, (*_ARGUMENTS, *arguments))
+        own = [name for name in arguments_of(LearnerGames) if name != "arguments"]
+        checked, view = game.split_options(options, (*own, *arguments))
         self.game = game
         self.num_envs = check_whole_number("num_envs", num_envs, 1)
         self.player_range = game.check_player_range(num_players)
@@ -123,11 +117,11 @@ class LearnerGames(OneThread):
                 f"{_in_words(self.player_range)} players"
             )
         try:
-            agents = [as_agent(entry, self.game, seed) for seed, entry in enumerate(entries)]
+            agents, indices, self._own_agents = distinct_agents(self.game, entries, OPPONENT_SEED)
         except TypeError as error:
             raise TypeError(f"opponents: {error}") from None
-        pairs = zip(entries, agents, strict=True)
-        self._own_agents = [agent for entry, agent in pairs if agent is not entry]
+        # Who has which seat to the learner's left, the learner's own first.
+        self._agent_of = np.concatenate(([_LEARNER], 1 + indices))
         return agents
 
     def _check_seat(self, seat: int | None) -> int | None:
@@ -193,7 +187,7 @@ class LearnerGames(OneThread):
         seating = np.ones((len(seeds), self.game.max_players), np.int64)
         if self._per_seat:
             players = np.arange(self.game.max_players)
-            seating = (players - learner_seats[:, None]) % num_players[:, None]
+            seating = self._agent_of[(players - learner_seats[:, None]) % num_players[:, None]]
         seating[np.arange(len(seeds)), learner_seats] = _LEARNER
         return num_players, learner_seats, seating
 
@@ -262,10 +256,10 @@ class LearnerGames(OneThread):
         a game was forfeited it is 0."""
         arena = self.arena
         standing = arena.states["standing"]
-        own = standing[self.all, self.learner_seats][:, None]
         is_there = np.arange(standing.shape[1]) < arena.states["num_players"][:, None]
-        places = 1 + ((standing > own) & is_there).sum(axis=1)
-        return np.where(arena.forfeited == NOBODY, places, 0)
+        last = np.iinfo(standing.dtype).min
+        of_all = places(np.where(is_there, standing, last))
+        return np.where(arena.forfeited == NOBODY, of_all[self.all, self.learner_seats], 0)
 
     def observe_ended(self, indices: NDArray[np.int64]) -> None:
         """Write the learner's last observation and an empty mask for finished games."""

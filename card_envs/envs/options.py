@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 from functools import cache
-from inspect import signature
 from typing import TypedDict
-
-from card_envs.contract.options import COMMON_OPTIONS
 
 
 class EnvOptions(TypedDict, total=False):
@@ -54,13 +51,6 @@ class EnvOptions(TypedDict, total=False):
 
 
 @cache
-def arguments_of(env: type) -> tuple[str, ...]:
-    """The arguments that an environment takes besides the game and the game's options."""
-    common = {option.name for option in COMMON_OPTIONS}
-    given = signature(env).parameters.values()
-    return tuple(p.name for p in given if p.default is not p.empty and p.name not in common)
-
-
 def pays_standing(reward: str) -> bool:
     """Whether a game with this option pays its standing when it ends, also where it is truncated,
     which leaves nothing to bootstrap; else each round pays."""

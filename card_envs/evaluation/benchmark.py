@@ -20,11 +20,11 @@ from card_envs.agents import Agent, AgentLike, NetworkAgent
 from card_envs.agents.identity import hash_of_agent
 from card_envs.agents.programs import ProgramReport
 from card_envs.agents.programs.reports import COUNTED, merged
+from card_envs.agents.table import made_agent
 from card_envs.contract.game import Game
 from card_envs.evaluation.deals import (
     agent_name,
     deal_seeds,
-    made_agent,
     play_deals,
 )
 from card_envs.evaluation.protocol import CURRENT, Protocol

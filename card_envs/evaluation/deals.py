@@ -15,11 +15,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from card_envs.agents import Agent, AgentLike, ProgramAgent, as_agent
+from card_envs.agents import Agent, AgentLike, ProgramAgent
 from card_envs.agents.imported import own_name
 from card_envs.agents.programs import ProgramReport
 from card_envs.agents.search.agents import Searcher
-from card_envs.agents.table import check_table
+from card_envs.agents.table import check_table, distinct_agents, made_agent
 from card_envs.contract.game import Game
 from card_envs.contract.outcome import rank_rewards, standing_after_forfeit
 from card_envs.engine.arena import Arena
@@ -138,7 +138,9 @@ def play_deals(
         raise ValueError(f"orders must be a permutation of 0 to {n - 1} for each deal")
     orders = orders.astype(np.int64)  # seats cannot be counted in uint64
     with ExitStack() as stack:
-        distinct, index_of = distinct_agents(game, agents, agent_seed, stack)
+        distinct, index_of, own = distinct_agents(game, agents, agent_seed)
+        for agent in own:
+            stack.callback(agent.close)
         return _play_deals(game, distinct, index_of, seeds, checked, orders, progress)
 
 
@@ -265,33 +267,8 @@ def agent_name(agent: AgentLike) -> str:
     return agent.name if isinstance(agent, Agent) else own_name(agent)
 
 
-def made_agent(agent: AgentLike, game: Game, seed: int, stack: ExitStack) -> Agent:
-    """The agent, as ``as_agent`` makes it; the stack closes it if it is created here."""
-    made = as_agent(agent, game, seed)
-    if made is not agent:
-        stack.callback(made.close)
-    return made
-
-
 def check_agent(agent: AgentLike, games: Iterable[Game], seed: int) -> None:
     """Make the agent for each game and close it again, so that an error comes before any play."""
     for game in games:
         with ExitStack() as stack:
             made_agent(agent, game, seed, stack)
-
-
-def distinct_agents(
-    game: Game, agents: Sequence[AgentLike], seed: int, stack: ExitStack
-) -> tuple[list[Agent], NDArray[np.int64]]:
-    """A table's distinct agents, each queried once for all its seats, and the index of each seat's
-    agent; the stack closes those that are created here."""
-    made: dict[object, int] = {}
-    distinct: list[Agent] = []
-    indices = []
-    for agent in agents:
-        key = os.fspath(agent) if isinstance(agent, (str, os.PathLike)) else id(agent)
-        if key not in made:
-            made[key] = len(distinct)
-            distinct.append(made_agent(agent, game, seed, stack))
-        indices.append(made[key])
-    return distinct, np.array(indices)

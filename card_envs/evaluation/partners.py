@@ -16,9 +16,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from card_envs.agents import Agent, AgentLike, FollowingAgent, ProgramAgent
+from card_envs.agents.table import made_agent
 from card_envs.contract.agent import Follower, Followers, Turn, checked_actions, turn_of
 from card_envs.contract.game import Game
-from card_envs.evaluation.deals import MatchResults, made_agent, play_deals
+from card_envs.evaluation.deals import MatchResults, play_deals
 from card_envs.games import as_game
 
 

@@ -15,9 +15,10 @@ from pathlib import Path
 
 import numpy as np
 
+from card_envs.agents.table import made_agent
 from card_envs.contract.game import Game
 from card_envs.engine.arena import Arena
-from card_envs.evaluation.deals import deal_seeds, made_agent
+from card_envs.evaluation.deals import deal_seeds
 from card_envs.utils.words import did_you_mean
 
 FOLDER = Path(__file__).parent

@@ -22,14 +22,13 @@ from numpy.typing import NDArray
 
 from card_envs.agents import AgentLike
 from card_envs.agents.programs import ProgramReport, merged
-from card_envs.agents.table import check_are_listed
+from card_envs.agents.table import check_are_listed, made_agent
 from card_envs.contract.game import Game
 from card_envs.evaluation.deals import (
     MatchResults,
     agent_name,
     check_evaluation_options,
     deal_seeds,
-    made_agent,
     play_deals,
     random_orders,
 )

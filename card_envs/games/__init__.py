@@ -159,10 +159,11 @@ def about(game: Game) -> str:
     return " ".join(paragraph.split())
 
 
-def load_games() -> list[Game]:
-    """All games; those of other packages that cannot be loaded are left out, with a warning."""
+def load_games(*, old_versions: bool = False) -> list[Game]:
+    """All games, in their newest versions or in all of them; those of other packages that cannot be
+    loaded are left out, with a warning."""
     games = []
-    for name in GAMES:
+    for name in GAMES.names if old_versions else GAMES:
         try:
             games.append(load_game(name))
         except ValueError as error:

@@ -49,7 +49,7 @@ def make_vec_env(
 
 
 #: What ``set_attr`` refuses.
-_OF_A_GAME = ("action_masks", "game", "num_players", "seat", "view")
+_OF_A_GAME = ("action_masks", "game", "num_players", "render_mode", "seat", "view")
 
 #: What no game has before it begins.
 _AFTER_RESET = ("num_players", "seat")

@@ -16,7 +16,6 @@ import os
 import pickle
 import platform
 import stat
-import tempfile
 from collections.abc import Callable, Container
 from functools import lru_cache
 from pathlib import Path
@@ -26,7 +25,7 @@ import numba
 import platformdirs
 from filelock import FileLock, Timeout
 
-from card_envs.utils.files import hash_of, replacement
+from card_envs.utils.files import check_writable, hash_of, replacement
 
 logger = logging.getLogger("card_envs")
 
@@ -86,10 +85,10 @@ def prepare(folder: Path) -> bool:
 def _refusal(folder: Path) -> str:
     """Why a folder that exists cannot be written; empty if it can."""
     try:
-        with tempfile.TemporaryFile(dir=folder):
-            return ""
+        check_writable(folder)
     except OSError as error:
         return error.strerror or type(error).__name__
+    return ""
 
 
 def _distrust_folders(folder: Path) -> str:

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 from card_envs.contract.game import DEFAULT_MAX_STEPS, Game
+from card_envs.contract.options import arguments_of
 from card_envs.engine.seeds import check_seed, next_seed
 from card_envs.envs.aec import CardEnv
-from card_envs.envs.options import arguments_of
 from card_envs.games import load_game
 from card_envs.text.game import NO_ACTION, TextGame
 from card_envs.utils.threads import OneThread, one_thread_at_a_time

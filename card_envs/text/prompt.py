@@ -24,7 +24,7 @@ _QUOTED = 100  # characters of an answer that a message repeats
 _CANDIDATES = 8  # actions that a message names
 _SENTENCES = 300  # its own words
 _NEWS_HEAD = "What has been done since:"
-_LEFT_OUT = "(the first {} are left out here)"
+_LEFT_OUT = "(left out: {})"
 _ACTIONS_HEAD = "Your legal actions, by number and in words:"
 _KINDS_HEAD = "Your legal actions, with an example of each kind:"
 
@@ -102,7 +102,7 @@ def news(turns: Sequence[tuple[int, Sequence[str]]], reader: int) -> str:
         else:
             lines.append(line)
     if left_out:
-        lines.append(_LEFT_OUT.format(counted(left_out, "decision")))
+        lines.append(_LEFT_OUT.format(counted(left_out, "earlier decision")))
     return "\n".join([_NEWS_HEAD, *reversed(lines)]) if lines else ""
 
 

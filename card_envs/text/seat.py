@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 from card_envs.agents import AgentLike
 from card_envs.contract.agent import FORFEIT_REWARD, Follower, Turn
 from card_envs.contract.game import DEFAULT_MAX_STEPS
+from card_envs.contract.options import arguments_of
 from card_envs.engine.templates import NOBODY
 from card_envs.envs.learner_games import LearnerGames
-from card_envs.envs.options import arguments_of
 from card_envs.envs.seat import SeatEnv
 from card_envs.games import load_game
 from card_envs.text.game import CHARACTERS, NO_ACTION, TextGame

@@ -17,7 +17,7 @@ from card_envs.agents import (
     agent_names,
     make_agent,
 )
-from card_envs.agents.shipped import POLICY_SUFFIXES
+from card_envs.agents.shipped import POLICY_SUFFIXES, policy_of_run
 from card_envs.contract.game import Game
 from card_envs.utils.extras import MissingExtraError
 from card_envs.utils.files import is_regular
@@ -142,7 +142,7 @@ class AgentMenu:
             return shared
         try:
             agent = make_agent(name, game, seed)
-        except ValueError as error:
+        except (ValueError, OSError) as error:
             logger.warning("%s: %s", label, error)  # pages need not know where files are
             raise NoAgentError(f"the agent {label!r} cannot be loaded any more") from None
         if type(agent) is NetworkAgent:
@@ -176,15 +176,17 @@ class AgentMenu:
         parts = label.removeprefix(RUN).split("/")
         if not all(part and part.strip(".") and not re.search(r"[\\\0]", part) for part in parts):
             return None
-        return policy_of_run(self._runs.joinpath(*parts))
+        return policy_left_by(self._runs.joinpath(*parts))
 
 
-def policy_of_run(folder: Path) -> Path | None:
-    """The policy file that a training run has left: the one with a card of its name beside it."""
-    for path in sorted(folder.glob("*.safetensors")):
-        if path.with_suffix(".json").is_file() and is_regular(path, _MOST_POLICY_BYTES):
-            return path
-    return None
+def policy_left_by(folder: Path) -> Path | None:
+    """The policy file that a training run has left, with its card; None: there is none."""
+    try:
+        path = policy_of_run(folder)
+    except (OSError, ValueError):
+        return None
+    has_card = path.with_suffix(".json").is_file()
+    return path if has_card and is_regular(path, _MOST_POLICY_BYTES) else None
 
 
 def _policy_files(folder: Path | None) -> Iterator[tuple[str, Path]]:

@@ -24,7 +24,7 @@ from starlette.websockets import WebSocket, WebSocketDisconnect, WebSocketState
 
 from card_envs.agents import Agent, ProgramAgent
 from card_envs.engine.history import Replay
-from card_envs.games import load_game, load_games
+from card_envs.games import GAMES, load_game, load_games
 from card_envs.utils.version import VERSION
 from card_envs.web.about import about, guide
 from card_envs.web.agents import AgentMenu, NoAgentError
@@ -135,8 +135,9 @@ class _Server:
         self._limits = settings.limits
         if settings.runs is not None and not settings.runs.is_dir():
             raise NotADirectoryError(f"--runs: there is no folder {settings.runs}")
-        self._games = load_games()
-        self.menu = AgentMenu(self._games, settings.policies, settings.agents, settings.runs)
+        games = load_games(old_versions=True)
+        self._games = [game for game in games if game.name == GAMES[game.id][-1]]
+        self.menu = AgentMenu(games, settings.policies, settings.agents, settings.runs)
         self._kept = KeptTables(settings.kept, settings.limits.tables) if settings.kept else None
         self._tables = Tables(settings.limits)
         self._workers = Workers()

@@ -11,11 +11,11 @@ from pathlib import Path
 
 from pydantic import BaseModel
 
+from card_envs.agents.table import seat_agents
 from card_envs.engine.history import Replay
 from card_envs.games import load_game
 from card_envs.utils.files import modified_at, read_regular, write_text
 from card_envs.web.agents import AgentMenu, NoAgentError
-from card_envs.web.starting import seated
 from card_envs.web.table import ViewedTable
 
 _NAME = re.compile(r"[\w-]{22}", re.ASCII)
@@ -83,7 +83,7 @@ class KeptTables:
             kept = _Kept.model_validate_json(read_regular(self._path(name), _MOST_BYTES))
             replay = Replay.from_bytes(kept.replay.encode())
             game = load_game(replay.game)
-            agents = seated(game, replay.seed, menu, kept.labels)
+            agents = seat_agents(kept.labels, game, replay.seed, menu.make)
             return ViewedTable.of_replay(
                 replay,
                 agents,

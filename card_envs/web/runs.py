@@ -20,7 +20,7 @@ from filelock import FileLock, Timeout
 from pydantic import BaseModel
 
 from card_envs.utils.files import modified_at, read_regular
-from card_envs.web.agents import RUN, policy_of_run
+from card_envs.web.agents import RUN, policy_left_by
 from card_envs.web.messages import shown_name
 
 _DEPTH = 3  # folders within folders that are searched
@@ -195,7 +195,7 @@ def _read_run(folder: Path, name: str) -> TrainingRun:
         at=[entry["decisions"] for entry in entries],
         curves=_curves(entries),
         truncated=last.get("truncated", 0.0),
-        agent=f"{RUN}{name}" if policy_of_run(folder) else None,
+        agent=f"{RUN}{name}" if policy_left_by(folder) else None,
     )
 
 

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 
-from card_envs.agents import Agent
-from card_envs.contract.game import DEFAULT_MAX_STEPS, Game
+from card_envs.agents.table import seat_agents
+from card_envs.contract.game import DEFAULT_MAX_STEPS
 from card_envs.engine.seeds import check_seed
 from card_envs.engine.table import BaseTable
 from card_envs.games import load_game
@@ -46,7 +45,7 @@ def begin_table(wanted: NewTable, menu: AgentMenu, decisions: int, *, is_open: b
         if (label is None) != (seat == person):
             raise ValueError(f"agents[{seat}] must be a label, or None for the person's seat alone")
     seed = check_seed(None)
-    agents = seated(game, seed, menu, wanted.agents)
+    agents = seat_agents(wanted.agents, game, seed, menu.make)
     return ViewedTable(
         BaseTable(game, agents, seed=seed, **options),
         "watch" if person is None else "play",
@@ -72,17 +71,6 @@ def begin_again(table: ViewedTable, menu: AgentMenu, *, same_deal: bool) -> View
     if table.kind == "replay":
         raise ValueError("nobody plays at this table; begin a new game")
     seed = table.replay().seed if same_deal else check_seed(None)
-    agents = seated(table.game, seed, menu, table.labels)
+    agents = seat_agents(table.labels, table.game, seed, menu.make)
     played = BaseTable(table.game, agents, seed=seed, **table.table.options)
     return replace(table, table=played, _moves=[])
-
-
-def seated(
-    game: Game, seed: int, menu: AgentMenu, labels: Sequence[str | None]
-) -> list[Agent | None]:
-    """The agents by seat, None for a person's; those of one label make other random choices at
-    each."""
-    return [
-        None if label is None else menu.make(label, game, (seed + seat + 1) % 2**64)
-        for seat, label in enumerate(labels)
-    ]

@@ -197,8 +197,9 @@ def test_attributes_and_methods():
     assert not env.has_attr("difficulty")
     env.set_attr("difficulty", 3, indices=[1, 2])
     assert env.get_attr("difficulty") == [None, 3, 3, None]
-    with pytest.raises(AttributeError, match="'seat' cannot be set"):
-        env.set_attr("seat", 1, indices=[1])
+    for name in ("seat", "render_mode"):
+        with pytest.raises(AttributeError, match=f"'{name}' cannot be set"):
+            env.set_attr(name, 1, indices=[1])
     masks = get_action_masks(env)
     assert masks.dtype == np.int8
     given = env.env_method("action_masks", indices=[1, 3])

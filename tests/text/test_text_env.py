@@ -421,14 +421,10 @@ def test_what_is_left_out_of_long_news_is_counted():
     text = text_prompt.news(many, 3)
     assert text_prompt.MOST_NEWS - 200 < len(text) <= text_prompt.MOST_NEWS
     lines = text.splitlines()
-    (left_out,) = re.fullmatch(
-        r"\(the first (\d+) decisions are left out here\)", lines[1]
-    ).groups()
+    (left_out,) = re.fullmatch(r"\(left out: (\d+) earlier decisions\)", lines[1]).groups()
     assert int(left_out) + 2 * (len(lines) - 2) == 20_000
     assert lines[-1] == "Player 0: action 9999; another."
-    assert text_prompt.news([(1, ["x" * 10_000])], 0).endswith(
-        "(the first 1 decision are left out here)"
-    )
+    assert text_prompt.news([(1, ["x" * 10_000])], 0).endswith("(left out: 1 earlier decision)")
 
 
 @few_games

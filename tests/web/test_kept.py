@@ -13,7 +13,7 @@ from card_envs.agents.network import write_policy
 from card_envs.agents.table import Table
 from card_envs.engine.history import Replay
 from card_envs.games import load_game
-from card_envs.web.agents import AgentMenu, policy_of_run
+from card_envs.web.agents import AgentMenu, policy_left_by
 from card_envs.web.kept import KeptTables
 from card_envs.web.table import ViewedTable
 
@@ -188,7 +188,9 @@ def test_the_policy_of_a_run_is_an_agent(tmp_path):
         menu.make("run:group/demo", game)
     for path in (shipped, shipped.with_suffix(".json")):
         (run / path.name).write_bytes(path.read_bytes())
-    assert policy_of_run(run) == run / shipped.name
+    assert policy_left_by(run) is None  # it has no configuration
+    (run / "config.yaml").write_text("name: ppo\n")
+    assert policy_left_by(run) == run / shipped.name
     first = menu.make("run:group/demo", game)
     assert first.name == "run:group/demo"
     assert menu.make("run:group/demo", game) is menu.adviser("run:group/demo", game) is first

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+import errno
 import gzip
 import json
 import os
@@ -26,7 +28,7 @@ from card_envs.agents import (
 from card_envs.agents.network import write_policy
 from card_envs.contract.game import View
 from card_envs.envs.aec import CardEnv
-from card_envs.web.agents import AgentMenu
+from card_envs.web.agents import AgentMenu, NoAgentError
 from card_envs.web.analysis import advise
 from card_envs.web.sessions import Limits, Tables
 
@@ -542,6 +544,26 @@ def test_a_policy_file_replaces_no_agent_of_its_label(tmp_path):
     (shipped, _), *_ = make_agent("ppo", GAME).network.layers
     (offered, _), *_ = menu.make("ppo", GAME).network.layers
     assert np.array_equal(offered, shipped)
+
+
+def test_a_file_that_cannot_be_read_any_more_is_no_agent(monkeypatch):
+    def refuse(name, game, seed):
+        raise PermissionError(errno.EACCES, "Permission denied", "/a/secret/path")
+
+    menu = AgentMenu([GAME])
+    monkeypatch.setattr("card_envs.web.agents.make_agent", refuse)
+    with pytest.raises(NoAgentError, match=r"^the agent 'ppo' cannot be loaded any more$"):
+        menu.make("ppo", GAME)
+
+
+def test_a_table_of_an_older_version_can_be_begun(visit, registries):
+    newer = dataclasses.replace(GAME, version=GAME.version + 20)
+    card_envs.register(newer)
+    client = visit()
+    offered = client.get("/api/games").json()["games"]
+    assert ["ppo" in entry["agents"] for entry in offered if entry["id"] == GAME.id] == [False]
+    for game in (GAME, newer):
+        begin(client, {**wanted(GAME, agent="random"), "game": game.name})
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="file names are any bytes on Linux")

@@ -19,7 +19,7 @@ from card_envs.agents.programs.process import MAX_LINE, printable
 from card_envs.contract.actions import Actions
 from card_envs.contract.description import describe_game
 from card_envs.contract.game import Game
-from card_envs.contract.outcome import rank_rewards, standing_after_forfeit
+from card_envs.contract.outcome import places, rank_rewards, standing_after_forfeit
 from card_envs.render.text import describe
 
 PROTOCOL = "card_envs program"
@@ -135,7 +135,7 @@ def end(
         if loser is not None:
             standing = standing_after_forfeit(num_players, loser)
         result = {
-            "places": [1 + int((standing > own).sum()) for own in standing],
+            "places": places(standing).tolist(),
             "rewards": rank_rewards(standing).tolist(),
             "truncated": bool(states["truncated"][i]),
             "forfeited_by": loser,

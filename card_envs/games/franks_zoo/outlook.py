@@ -27,7 +27,7 @@ def outlook(states, i, player):
             first, second = points, first
         elif points > second:
             second = points
-    # FZ-21, FZ-23: whose total ends the game.
+    # FZ-16, FZ-24: whose total ends the game.
     deciding, each = (first, _POINTS_OF_THREE) if s.num_players == 3 else (second, _POINTS)
     left = 0.0
     if deciding < s.target_score:
