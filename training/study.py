@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -120,6 +120,26 @@ def _check_same(where: str, study: dict[str, Any], found: Any) -> None:
             raise ValueError(f"{where} holds runs of another study: {key} differs; choose another")
 
 
+def _runs_before(
+    before: Any, study: dict[str, Any], settings: Mapping[str, Sequence[str]]
+) -> dict[tuple[str, int], dict[str, Any]]:
+    """By setting and seed the runs in what was written before that are of these settings.
+
+    Raises:
+        ValueError: It is of another study, or damaged.
+    """
+    _check_same("the JSON file", study, before)
+    try:
+        return {
+            (name, run["seed"]): run
+            for name, entry in before["settings"].items()
+            if name in settings and entry["changes"] == list(settings[name])
+            for run in entry["runs"]
+        }
+    except (KeyError, TypeError, AttributeError) as error:
+        raise ValueError(f"the JSON file is damaged: {error!r}") from None
+
+
 def ranks_against(
     run: Run[Config], agent: AgentLike, against: Sequence[str], deals: int, sizes: Sequence[int]
 ) -> dict[str, dict[str, float]]:
@@ -181,15 +201,7 @@ def run_study(
         "agents": [records.identity(name, game) for name in against],
         "base": study.base,
     }
-    known: dict[tuple[str, int], dict[str, Any]] = {}
-    if before is not None:
-        _check_same("the JSON file", result, before)
-        try:
-            for name, entry in before["settings"].items():
-                if name in settings and entry["changes"] == list(settings[name]):
-                    known |= {(name, run["seed"]): run for run in entry["runs"]}
-        except (KeyError, TypeError, AttributeError) as error:
-            raise ValueError(f"the JSON file is damaged: {error!r}") from None
+    known = {} if before is None else _runs_before(before, result, settings)
     noted = out / "study.json"
     if noted.exists():
         _check_same(str(out), {"cpu_minutes": study.cpu_minutes}, records.read_json(noted))
