@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
 from torch import nn
 
@@ -56,7 +57,7 @@ def learner_parser(module: str, doc: str | None) -> argparse.ArgumentParser:
 def parse_arguments(
     parser: argparse.ArgumentParser, argv: Sequence[str] | None
 ) -> tuple[argparse.Namespace, Game]:
-    """The arguments, and the game, whose rules are compiled.
+    """The arguments, and the game, whose rules are compiled; torch computes on one thread.
 
     Raises:
         ValueError: There is no such game, or a number is out of range.
@@ -67,6 +68,7 @@ def parse_arguments(
     if args.seed < 0 or not args.cpu_minutes > 0:
         raise ValueError("--seed must be at least 0, and --cpu-minutes above 0")
     compile_game(game)
+    torch.set_num_threads(1)  # after the first use of Numba's threads, which changes torch's
     return args, game
 
 

@@ -92,7 +92,6 @@ def main(argv: Sequence[str] | None) -> None:
     parser.add_argument("--learning-rate", type=float, default=1e-3, help="Adam's; it falls to 0")
     parser.add_argument("--epsilon", type=float, default=0.05, help="share of random actions")
     args, game = parse_arguments(parser, argv)
-    torch.set_num_threads(1)
     torch.manual_seed(args.seed)
     rng = np.random.default_rng(args.seed)
     sizes = [game.fields.size, *HIDDEN]

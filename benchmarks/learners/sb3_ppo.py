@@ -16,7 +16,6 @@ from benchmarks.learners.arguments import (
     parse_arguments,
 )
 from card_envs.commands import running
-from training.runs.run import use_threads
 from training.sb3_ppo import make_model
 
 
@@ -38,7 +37,6 @@ def main(argv: Sequence[str] | None) -> None:
     parser.add_argument("--opponents", help="the agent in all other seats; default: the game's")
     parser.add_argument("--learning-rate", type=float, default=1e-3, help="it falls to 0")
     args, game = parse_arguments(parser, argv)
-    use_threads(1)
     opponents = args.opponents or game.default_opponent
     model = make_model(game.id, args.players, opponents, args.seed, HIDDEN, MAX_STEPS)
     budget = CpuBudget(args.cpu_minutes)

@@ -65,7 +65,6 @@ def main(argv: Sequence[str] | None) -> None:
     parser.add_argument("--learning-rate", type=float, default=5e-4)
     parser.add_argument("--n-step", type=int, default=3, help="steps before it bootstraps")
     args, game = parse_arguments(parser, argv)
-    torch.set_num_threads(1)
     torch.manual_seed(args.seed)
     np.random.seed(args.seed)  # noqa: NPY002 (Tianshou's generator)
     net = Net(
