@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
 
 pytest.importorskip("sb3_contrib")
 
@@ -385,11 +386,13 @@ def test_a_learner_leaves_a_policy(name, tmp_path):
     module = importlib.import_module(f"benchmarks.learners.{name}")
     small = [str(OUR_PPO), "--set", "environment.num_envs=8", "ppo.n_steps=4"]
     words = small if name == "ppo" else []
+    torch.set_num_threads(2)  # as compiling may leave it
     agent = make_agent(learned(module, SCRIPTED, tmp_path / "out", 0.001, *words), SCRIPTED)
     assert [weight.shape[0] for weight, _ in agent.network.layers] == [
         *(128, 128),
         SCRIPTED.num_actions,
     ]
+    assert torch.get_num_threads() == 1
 
 
 def test_our_ppo_ends_with_its_time_and_its_learning_rate_falls_with_it(tmp_path, monkeypatch):
