@@ -8,6 +8,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import numpy as np
@@ -172,7 +173,7 @@ def test_where_the_cache_cannot_be_written_nothing_is_cached(tmp_path, monkeypat
     def refuse(**where):
         raise PermissionError(13, "Permission denied", where["dir"])
 
-    monkeypatch.setattr(code_cache.tempfile, "TemporaryFile", refuse)
+    monkeypatch.setattr(tempfile, "TemporaryFile", refuse)
     (tmp_path / "file").write_text("")
     for folder in (tmp_path / "root" / "read-only", tmp_path / "file" / "below"):
         assert compiled_in(folder, monkeypatch)(21) == 42
@@ -225,7 +226,7 @@ def read_only(monkeypatch):
     def become_read_only():
         code_cache.prepare.cache_clear()
         code_cache._refusal.cache_clear()
-        monkeypatch.setattr(code_cache.tempfile, "TemporaryFile", refuse)
+        monkeypatch.setattr(tempfile, "TemporaryFile", refuse)
 
     return become_read_only
 
