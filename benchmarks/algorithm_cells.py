@@ -32,7 +32,7 @@ from training.runs.evaluation import against
 from training.runs.keys import Section
 from training.runs.records import commit_of, identity, machine, read_json
 
-_Name = Annotated[str, Field(pattern=r"^[a-z0-9_]+$")]
+_Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9_]+$")]
 _Seed = Annotated[int, Field(ge=0, lt=2**31)]
 
 

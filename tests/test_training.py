@@ -222,7 +222,7 @@ def test_the_tables_of_keys_are_the_codes(model, monkeypatch):
         ("seed=" + 5000 * "[", "is not YAML"),
         ("no_equals_sign", "--set takes KEY=VALUE"),
         ("ppo..n_steps=1", "--set takes KEY=VALUE"),
-        ("name=a/b", "name: String should match"),
+        ("name=a/b", "name: a name of letters, digits and underscores is needed, got 'a/b'"),
         ("evaluation.deals=1000000000", "evaluation.deals: Input should be less than"),
         ("decisions.x=1", "'decisions' has no keys of its own"),
         ("seed=[", "is not YAML"),
@@ -592,7 +592,11 @@ def test_imitation_alone_leaves_a_policy_and_a_run_that_can_go_on(tmp_path):
     longer = Run.reopen(run.folder, ["decisions=64"])
     assert train.train(longer, resume=True, quiet=True) == run.policy_path
     assert run.policy_path.read_bytes() != imitated
-    assert json.loads(run.card_path.read_text())["decisions"] == 64
+    card = run.card_path.read_text()
+    assert json.loads(card)["decisions"] == 64
+    with pytest.raises(ValueError, match="is finished: 64 decisions; with --set decisions=N"):
+        train.train(Run.reopen(run.folder, ["decisions=32"]), resume=True, quiet=True)
+    assert run.card_path.read_text() == card
 
 
 def test_a_run_that_starts_with_imitation_says_so_and_resumes_without(tmp_path, monkeypatch):

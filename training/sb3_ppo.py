@@ -85,13 +85,18 @@ def main(argv: Sequence[str] | None) -> None:
     """The command ``python -m training.sb3_ppo``."""
     parser = arguments.module_parser("training.sb3_ppo", __doc__)
     add = parser.add_argument
-    add("--game", default="beaver_gang", help="the game's id")
+    add("--game", default="beaver_gang", help="the game's id; default: %(default)s")
     add("--players", type=int, metavar="N", help="default: the game's own")
-    add("--opponents", metavar="A", help="the agent in all other seats")
-    add("--decisions", type=int, default=500_000, metavar="N")
-    add("--seed", type=int, default=0, metavar="S")
-    add("--deals", type=int, default=500, metavar="N", help="of the evaluation")
-    add("--out", type=_policy_in, default="runs/sb3_ppo", metavar="DIR")
+    about = "the agent in all other seats; default: the game's own"
+    add("--opponents", metavar="A", help=about)
+    about = "learner decisions, rounded up to whole rollouts; default: %(default)s"
+    add("--decisions", type=int, default=500_000, metavar="N", help=about)
+    about = "of weights, deals and actions; default: %(default)s"
+    add("--seed", type=int, default=0, metavar="S", help=about)
+    about = "of the evaluation; default: %(default)s"
+    add("--deals", type=int, default=500, metavar="N", help=about)
+    about = "the folder of policy.safetensors; default: %(default)s"
+    add("--out", type=_policy_in, default="runs/sb3_ppo", metavar="DIR", help=about)
     arguments.add_games_argument(parser)
     args = arguments.parse_arguments(parser, argv)
     game = load_game(args.game)

@@ -87,8 +87,11 @@ def _train(run: Run[Config], resume: bool, command_line: str, quiet: bool) -> Pa
     is_resumed = resume and (run.policy_path.exists() or run.checkpoint_path.exists())
     if is_resumed:
         progress = checkpoint.load(run.checkpoint_path, learner)
-        if learner.decisions >= run.config.decisions and run.is_finished:
-            raise ValueError(f"the run in {run.folder} is finished: {learner.decisions} decisions")
+        if learner.decisions >= run.config.decisions and run.was_finished:
+            raise ValueError(
+                f"the run in {run.folder} is finished: {learner.decisions} decisions; with "
+                "--set decisions=N and a greater N it trains for longer"
+            )
     if resume:
         # An evaluation that is still due is made again.
         run.forget_after(progress.next_evaluation - 1 if is_resumed else -1)

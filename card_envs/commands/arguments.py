@@ -69,7 +69,7 @@ def add_options_argument(
         action="extend",
         default=[],
         metavar="KEY=VALUE",
-        help=f"{what}, such as max_steps=1000: card-envs info lists them",
+        help=f"such as max_steps=1000: {what}; card-envs info lists them",
     )
 
 

@@ -33,14 +33,12 @@ def add_benchmark(subparsers: Any) -> None:
     )
     game.completer = lambda **_: [*GAMES, _ALL]
     parser.add_argument("--agent", metavar="X", help=f"the agent: {arguments.AGENTS}")
-    parser.add_argument(
-        "--quick", action="store_true", help="few deals, other ones, to see how it goes"
-    )
+    parser.add_argument("--quick", action="store_true", help="a trial on a few different deals")
     parser.add_argument(
         "--check",
         type=Path,
         metavar="FILE",
-        help="play what --json wrote again; the status is 1 if the result is another one. The "
+        help="play a claim again that --json wrote; the status is 1 if the result differs. The "
         "agent's file is looked for beside FILE; code must be named with --agent",
     )
     arguments.add_result_arguments(parser)

@@ -11,7 +11,7 @@ from card_envs.agents.shipped import policy_versions
 from card_envs.commands.arguments import add_game_argument
 from card_envs.contract.description import describe_game
 from card_envs.contract.game import VIEW_OPTIONS, Game
-from card_envs.games import about, load_game, load_games
+from card_envs.games import about, how_to_play, load_game, load_games
 from card_envs.utils.words import filled, ranges, table
 
 
@@ -61,9 +61,10 @@ def _describe_game(game: Game) -> str:
         ["players", f"{game.min_players} to {game.max_players}"],
         ["actions", str(game.num_actions)],
         ["observation", f"{game.fields.size} values from 0 to 1"],
+        ["how to play", str(how_to_play(game))],
         ["agents", ", ".join([*agent_names(game), *policy_versions(game)])],
         ["PettingZoo", f'card_envs.make("{game.id}", num_players={game.max_players})'],
-        ["Gymnasium", f'gymnasium.make("{game.gymnasium_id}")'],
+        ["Gymnasium", f'gymnasium.make("card_envs:{game.gymnasium_id}")'],
     ]
     options = [["option", "default", "allowed", "meaning"]]
     options += [[o.name, repr(o.default), o.allowed, o.doc] for o in (*game.options, *VIEW_OPTIONS)]

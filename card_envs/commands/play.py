@@ -20,7 +20,7 @@ from card_envs.contract.game import Game, View
 from card_envs.engine.history import Replay
 from card_envs.engine.seeds import check_seed
 from card_envs.engine.table import BaseTable
-from card_envs.games import load_game
+from card_envs.games import how_to_play, load_game
 from card_envs.render.text import describe
 from card_envs.text.answers import meant, near
 from card_envs.utils.words import counted, ranges
@@ -144,6 +144,7 @@ class _Session:
         print(f"{self._table.game.title}, seed {seed}. You are player {self._seat}.")
         for player, agent in self._opponents():
             print(f"Player {player} is {agent.name}.")
+        print(f"How it is played: {how_to_play(self._table.game)}")
 
     def _remember(self, player: int, action: int) -> None:
         if not self._story or self._story[-1][0] != player:

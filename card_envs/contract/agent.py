@@ -35,13 +35,20 @@ class Turn(Portable):
     The observations are those of the player to move, in the agent's own view. An agent may use all
     that its seat can know and nothing else: it must redraw copies of the states
     (``game.rules.determinize``) before it uses them.
+
+    Attributes:
+        game: The game.
+        states: Records of ``game.state_dtype``, those of other games among them.
+        indices: (M,), which of the states wait.
+        observation: (M, D) in [0, 1].
+        action_mask: (M, A), 1 for each legal action.
     """
 
     game: Game
-    states: NDArray[np.void]  #: records of ``game.state_dtype``, those of other games among them
-    indices: NDArray[np.int64]  #: (M,), which of the states wait
-    observation: NDArray[np.float32]  #: (M, D) in [0, 1]
-    action_mask: NDArray[np.int8]  #: (M, A), 1 for each legal action
+    states: NDArray[np.void]
+    indices: NDArray[np.int64]
+    observation: NDArray[np.float32]
+    action_mask: NDArray[np.int8]
 
     def __post_init__(self) -> None:
         if not self.states.flags.writeable:

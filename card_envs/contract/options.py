@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 from inspect import signature
 from typing import Any
 
@@ -150,6 +151,7 @@ VIEW_OPTIONS = (
 )
 
 
+@cache
 def arguments_of(env: type) -> tuple[str, ...]:
     """The arguments that an environment takes besides the game and the game's options."""
     common = {option.name for option in COMMON_OPTIONS}

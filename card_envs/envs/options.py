@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import cache
 from typing import TypedDict
 
 
@@ -11,46 +10,40 @@ class EnvOptions(TypedDict, total=False):
 
     Those of the Gymnasium environments and of the games in words that have the same name mean the
     same, unless their classes say otherwise. What a game's own options mean is in its RULES.md.
+
+    Attributes:
+        num_players: Number of players; None: the game's default.
+        reward: ``"rank"`` (at the end, the mean over the opponents of +1, 0, -1 for
+            finishing ahead, level, behind), ``"win"`` (the winners share 1) or ``"score"``
+            (each round's points relative to the table's mean, times ``game.score_scale``).
+        max_steps: Decisions of all players together after which a game is truncated.
+        memory: What observations hold: ``"perfect"`` (perfect recall) or ``"none"`` (what
+            the player can see now).
+        features: Whether derived fields are written, or left 0.
+        mask: Where the action mask is: ``"observation"`` (with the observation, in a Dict)
+            or ``"info"`` (observations are a Box alone).
+        on_illegal: ``"terminate"`` (an illegal action ends the game with -1 for the
+            offender) or ``"raise"`` (it is a ValueError and nothing changes).
+        render_mode: What ``render()`` does: None, ``"ansi"`` (returns the table in words),
+            ``"rgb_array"`` (returns a picture, uint8 (720, 960, 3)), ``"svg"`` (returns it
+            as the text of an SVG file) or ``"human"`` (a window shows the table after each
+            step). Pictures need ``pip install 'card_envs[render]'``.
+        render_perspective: Whose view is drawn: None (the agent to move, or the learner), a
+            seat from 0 on, or ``"all"`` (an open table: as player 0 sees it, with all
+            players' cards face up).
     """
 
     num_players: int | None
-    """Number of players; None: the game's default."""
-
     reward: str
-    """``"rank"`` (at the end, the mean over the opponents of +1, 0, -1 for finishing ahead, level,
-    behind), ``"win"`` (the winners share 1) or ``"score"`` (each round's points relative to the
-    table's mean, times ``game.score_scale``)."""
-
     max_steps: int
-    """Decisions of all players together after which a game is truncated."""
-
     memory: str
-    """What observations hold: ``"perfect"`` (perfect recall) or ``"none"`` (what the player can see
-    now)."""
-
     features: bool
-    """Whether derived fields are written, or left 0."""
-
     mask: str
-    """Where the action mask is: ``"observation"`` (with the observation, in a Dict) or ``"info"``
-    (observations are a Box alone)."""
-
     on_illegal: str
-    """``"terminate"`` (an illegal action ends the game with -1 for the offender) or ``"raise"`` (it
-    is a ValueError and nothing changes)."""
-
     render_mode: str | None
-    """What ``render()`` does: None, ``"ansi"`` (returns the table in words), ``"rgb_array"``
-    (returns a picture, uint8 (720, 960, 3)), ``"svg"`` (returns it as the text of an SVG file) or
-    ``"human"`` (a window shows the table after each step). Pictures need
-    ``pip install 'card_envs[render]'``."""
-
     render_perspective: int | str | None
-    """Whose view is drawn: None (the agent to move, or the learner), a seat from 0 on, or ``"all"``
-    (an open table: as player 0 sees it, with all players' cards face up)."""
 
 
-@cache
 def pays_standing(reward: str) -> bool:
     """Whether a game with this option pays its standing when it ends, also where it is truncated,
     which leaves nothing to bootstrap; else each round pays."""

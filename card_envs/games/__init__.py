@@ -150,6 +150,12 @@ def guide_file(game: Game) -> Path:
     return folder_of(game) / "GUIDE.md"
 
 
+def how_to_play(game: Game) -> Path:
+    """The file for somebody who does not know the game: its guide, or its rules."""
+    guide = guide_file(game)
+    return guide if guide.is_file() else rules_file(game)
+
+
 def about(game: Game) -> str:
     """What the game is about and who wins: its guide's first paragraph, in one line."""
     try:

@@ -53,9 +53,10 @@ train([str(CONFIG), "--out", str(OUT), *CHANGES])
 ## The learning curve
 
 At intervals the run evaluates its policy: alone among copies of an agent, on the same deals every
-time, each played in all seatings with the same cards, which removes most of the luck. The number is
-the *rank reward*: +1 is ahead of everybody, 0 as strong as the others, −1 behind everybody.
-`tensorboard --logdir runs` shows the same during the run, with losses and entropy.
+time, each played in all seatings with the same cards ([how much this helps](../evaluation.md)
+depends on the game). The number is the *rank reward*: +1 is ahead of everybody, 0 as strong as the
+others, −1 behind everybody. `tensorboard --logdir runs` shows the same during the run, with losses
+and entropy.
 
 ![Rank reward over decisions](output/first_agent/learning_curve.png)
 """
@@ -104,7 +105,9 @@ them and see what they think of their actions.
 table = card_envs.Table(game.id, [OUT, *["heuristic"] * (players - 1)], seed=1)
 while not table.is_over and len(table.history[1]) < MOVES:
     player = table.player
-    print(f"{'You' if player == 0 else f'Player {player}'}: {game.action_name(table.step())}")
+    print(
+        f"{'Your agent' if player == 0 else f'Player {player}'}: {game.action_name(table.step())}"
+    )
 while not table.is_over:
     table.step()
 print(f"At the end of the game player 0 is number {table.places[0]} of {players}.")

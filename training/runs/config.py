@@ -205,7 +205,7 @@ class PeriodicEvaluationSection(EvaluationSection):
     """Evaluations repeated during training."""
 
     every: Count = 1_000_000
-    """learner decisions between two evaluations"""
+    """learner decisions between two evaluations, rounded up to whole iterations"""
 
 
 class GameConfig(Section):
@@ -290,7 +290,7 @@ class Config(GameConfig):
     LOGGED = ("decisions",)
 
     decisions: Annotated[int, Field(ge=0)]
-    """learner decisions in all; 0: imitation alone"""
+    """learner decisions in all, rounded up to whole iterations; 0: imitation alone"""
     device: Literal["auto", "cpu", "cuda"] = "auto"
     """what computes the networks; auto: a GPU where torch can use one"""
     rows: Literal["sparse", "dense", "bfloat16", "fastest"] = "sparse"

@@ -166,6 +166,7 @@ _NEEDED = {
     "float_": "a number",
     "bool_": "true or false",
     "string_type": "a text",
+    "string_pattern": "a name of letters, digits and underscores",
     "tuple_": "a list",
     "dict_": "a section of keys and values",
     "model_": "a section of keys and values",
@@ -173,7 +174,8 @@ _NEEDED = {
 
 
 def _explain(entry: Any, model: type[BaseModel]) -> str:
-    where = ".".join(map(str, entry["loc"])) or "configuration"
+    where = ".".join(map(str, entry["loc"]))
+    about = f"{where}: " if where else ""
     if entry["type"] == "extra_forbidden":
         section: Any = model
         for key in entry["loc"][:-1]:
@@ -184,6 +186,6 @@ def _explain(entry: Any, model: type[BaseModel]) -> str:
         return f"unknown key {where!r}{hint}; allowed here are {', '.join(allowed)}"
     needed = next((what for kind, what in _NEEDED.items() if entry["type"].startswith(kind)), None)
     if needed is not None:
-        return f"{where}: {needed} is needed, got {entry['input']!r}"
+        return f"{about}{needed} is needed, got {entry['input']!r}"
     message = entry["msg"].removeprefix("Value error, ")  # pydantic's words before a validator's
-    return f"{where}: {message}"
+    return f"{about}{message}"

@@ -115,12 +115,21 @@ class Run(Generic[_Config]):
     @property
     def is_finished(self) -> bool:
         """Whether the policy is there, and is that of the whole configuration."""
+        config = self.config.model_dump(mode="json")
+        return json.dumps(self._finished_config) == json.dumps(config)
+
+    @property
+    def was_finished(self) -> bool:
+        """Whether the policy is there, and is that of the whole run, perhaps at another length."""
+        return self._finished_config is not None
+
+    @property
+    def _finished_config(self) -> Any:
+        """The configuration on the card of a finished run; None: it is not finished."""
         if not (self.policy_path.exists() and self.card_path.exists()):
-            return False
+            return None
         card = records.read_json(self.card_path)
-        if not isinstance(card, dict) or not card.get("finished", True):
-            return False
-        return json.dumps(card.get("config")) == json.dumps(self.config.model_dump(mode="json"))
+        return card.get("config") if isinstance(card, dict) and card.get("finished", True) else None
 
     def export(self, network: Network, device: str, finished: bool, **own: Any) -> None:
         """Write the policy file and its card, each atomically.
