@@ -83,8 +83,8 @@ def policy_path(name: str, game: Game) -> Path | None:
     that path, or the newest policy of the training run in that folder. None: none of these.
 
     Raises:
-        ValueError: It is the folder of a run that has no policy yet, or whose configuration cannot
-            be read.
+        ValueError: It is the folder of a run that has no policy yet.
+        ValueError, OSError: It is one whose configuration cannot be read.
     """
     if name in SCRIPTED:
         return None
