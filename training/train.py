@@ -242,7 +242,8 @@ class Session:
                     found = learner.iterate()
                 for tag, value in (*found.items(), ("time/time_elapsed", self.seconds)):
                     writer.add_scalar(tag, value, learner.decisions)
-                bar.update(task, completed=learner.decisions)
+                total = max(config.decisions, learner.decisions)  # of whole iterations
+                bar.update(task, completed=learner.decisions, total=total)
             if not run.progress or run.progress[-1]["decisions"] < learner.decisions:
                 self._evaluate(writer)
                 self._checkpoint()
