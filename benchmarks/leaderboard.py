@@ -14,7 +14,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, chdir
+from contextlib import chdir
 from dataclasses import dataclass, replace
 from html import escape
 from pathlib import Path
@@ -28,8 +28,8 @@ from card_envs.agents.identity import hash_of_agent
 from card_envs.commands import arguments, running
 from card_envs.engine.seeds import check_given_seed
 from card_envs.evaluation import DIFFERENCE_BOUNDS, estimate_mean
-from card_envs.evaluation.benchmark import BenchmarkTables, benchmark, rounded
-from card_envs.evaluation.claims import difference_from_play, first_difference, read_claim
+from card_envs.evaluation.benchmark import benchmark, rounded
+from card_envs.evaluation.claims import difference_from_play, read_claim
 from card_envs.evaluation.display import with_interval
 from card_envs.evaluation.protocol import CURRENT, Protocol
 from card_envs.games import load_game
@@ -142,19 +142,6 @@ class Entry:
             with chdir(self.folder):
                 played = benchmark(game, self.claim["agent"], protocol, progress=True)
             yield result, rounded(played.rank)
-
-    def difference_at_a_table(self, result: dict[str, Any]) -> str:
-        """Play a table of a game again: with the fewest players, among the last member of the
-        pool. The first difference in words, or ""."""
-        game = load_game(result["game"])
-        with chdir(self.folder), ExitStack() as stack:
-            protocol = Protocol.load(self.claim["protocol"])
-            tables = BenchmarkTables(protocol, game, self.claim["agent"], stack)
-            member = [*tables.members][-1]
-            table = tables.among(member, game.min_players)
-        played = {"num_players": game.min_players, **table.to_json()}
-        (row,) = (row for row in result["among"] if row["name"] == member)
-        return first_difference(row["by_num_players"][0], played)
 
 
 def entries() -> Iterator[Entry]:

@@ -163,12 +163,11 @@ def test_parallel_searches_of_several_threads_take_turns(monkeypatch):
 def test_there_are_no_more_rollouts_than_that(game, candidates, rollouts, monkeypatch):
     agent = SearchAgent(game, rollouts=rollouts, candidates=candidates)
     settings = agent._settings(1)
-    values = settings[5]
     monkeypatch.setattr(agent, "_settings", lambda count: settings)
     for states in positions_in(game, 3):
-        values[:] = np.nan
+        settings.values[:] = np.nan
         chosen_by(agent, game, states)
-        made = np.isfinite(values).sum()
+        made = np.isfinite(settings.values).sum()
         assert made <= rollouts
         if mask_of(game, states).sum() > 1:
             assert made >= min(rollouts // 2 * 2, 2)

@@ -15,10 +15,9 @@ from numpy.typing import NDArray
 
 from card_envs.agents.network import NetworkAgent
 from card_envs.agents.search.compilation import compile_search
-from card_envs.agents.search.halving import search_by_halving
-from card_envs.agents.search.likely_worlds import Evidence
+from card_envs.agents.search.halving import HalvingSettings, search_by_halving
 from card_envs.agents.search.rollouts import NUM_COUNTS, Findings, Found, RolloutPolicy, Room
-from card_envs.agents.search.tree import MAX_DEPTH, NODE_SIZE, search_by_tree
+from card_envs.agents.search.tree import MAX_DEPTH, NODE_SIZE, TreeSettings, search_by_tree
 from card_envs.contract.agent import Agent, Follower, FollowingAgent, Turn
 from card_envs.contract.game import Game, View, check_is_game
 from card_envs.engine.seeds import check_given_seed
@@ -70,12 +69,13 @@ class Searcher(Agent):
         self,
         game: Game,
         name: str,
+        *,
         rollouts: int,
         policy: NetworkAgent | str,
-        proposer: NetworkAgent | None,
         horizon: str | None,
         seed: int,
         threads: int,
+        proposer: NetworkAgent | None = None,
         max_decisions: int = MAX_DECISIONS,
         unfinished: float = 0.0,
     ) -> None:
@@ -250,14 +250,14 @@ class SearchAgent(Searcher, FollowingAgent):
         super().__init__(
             game,
             name,
-            rollouts,
-            policy,
-            proposer,
-            horizon,
-            seed,
-            threads,
-            max_decisions,
-            unfinished,
+            rollouts=rollouts,
+            policy=policy,
+            horizon=horizon,
+            seed=seed,
+            threads=threads,
+            proposer=proposer,
+            max_decisions=max_decisions,
+            unfinished=unfinished,
         )
         if candidates is not None:
             candidates = check_whole_number("candidates", candidates, 2)
@@ -297,27 +297,25 @@ class SearchAgent(Searcher, FollowingAgent):
 
     def _settings(
         self, count: int, past: Sequence[Sequence[PastDecision]] | None = None
-    ) -> tuple[Any, ...]:
+    ) -> HalvingSettings:
         decisions = [decision for one in past or () for decision in one]
         bounds = np.zeros(count + 1, np.int64)
         if past is not None:
             bounds[1:] = np.cumsum([len(one) for one in past])
-        return (
-            self._cautions[past is not None],
-            self._halving,
-            self._game.new_states(count),
-            self._min_probability,
-            np.empty((count, self.candidates), np.int64),
-            np.empty((count, self.candidates, self._rollouts), np.float32),
-            *Evidence(
-                _join_states(self._game, [one.states for one in decisions]),
-                np.array([one.action for one in decisions], np.int64),
-                bounds,
-                self._game.new_states(count),
-                np.empty((count, self._worlds), np.float64),
-                np.empty((count, self._worlds), np.int64),
-                np.empty((count, self._rollouts), np.float64),
-            ),
+        return HalvingSettings(
+            caution=self._cautions[past is not None],
+            is_halving=self._halving,
+            min_probability=self._min_probability,
+            origins=self._game.new_states(count),
+            candidates=np.empty((count, self.candidates), np.int64),
+            values=np.empty((count, self.candidates, self._rollouts), np.float32),
+            past=_join_states(self._game, [one.states for one in decisions]),
+            past_actions=np.array([one.action for one in decisions], np.int64),
+            bounds=bounds,
+            recalled=self._game.new_states(count),
+            log_weights=np.empty((count, self._worlds), np.float64),
+            slots=np.empty((count, self._worlds), np.int64),
+            counts=np.empty((count, self._rollouts), np.float64),
         )
 
 
@@ -416,14 +414,23 @@ class TreeSearchAgent(Searcher):
         threads: int = 1,
     ) -> None:
         self._exploration = check_number("exploration", exploration, 0.0)
-        super().__init__(game, name, rollouts, policy, None, horizon, seed, threads)
+        super().__init__(
+            game,
+            name,
+            rollouts=rollouts,
+            policy=policy,
+            horizon=horizon,
+            seed=seed,
+            threads=threads,
+        )
 
-    def _settings(self, count: int) -> tuple[Any, ...]:
-        return (
-            self._exploration,
-            np.empty((count, 2 * self._rollouts + 1, NODE_SIZE), np.int32),
-            np.empty((count, 2 * self._rollouts + 1), np.float64),
-            np.empty((count, MAX_DEPTH, 2), np.int64),
+    def _settings(self, count: int) -> TreeSettings:
+        nodes = 2 * self._rollouts + 1
+        return TreeSettings(
+            exploration=self._exploration,
+            nodes=np.empty((count, nodes, NODE_SIZE), np.int32),
+            totals=np.empty((count, nodes), np.float64),
+            paths=np.empty((count, MAX_DEPTH, 2), np.int64),
         )
 
 

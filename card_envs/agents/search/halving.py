@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from card_envs.agents.search.likely_worlds import Evidence, draw_world, weigh_worlds
 from card_envs.agents.search.rollouts import WORLDS, hash_observation, play_on, propose
@@ -17,28 +19,43 @@ _LEAST_VARIANCE = 0.1
 _LEAST_WORTH = 0.1
 
 
+class HalvingSettings(NamedTuple):
+    """What ``search_by_halving`` needs for M games, with room for what it overwrites.
+
+    The last attributes become an ``Evidence``: threads are given no tuples in tuples.
+    """
+
+    caution: float  #: standard errors by which another action must be ahead of the proposed one
+    is_halving: bool  #: whether half of the candidates are repeatedly dropped
+    min_probability: float  #: actions to which the proposer, a network, gives less are not tried
+    origins: NDArray[np.void]  #: records (M,)
+    candidates: NDArray[np.int64]  #: (M, K), for the K <= rollouts actions that are tried at most
+    values: NDArray[np.float32]  #: (M, K, rollouts)
+    past: NDArray[np.void]  #: records (H,)
+    past_actions: NDArray[np.int64]  #: (H,)
+    bounds: NDArray[np.int64]  #: (M + 1,)
+    recalled: NDArray[np.void]  #: records (M,)
+    log_weights: NDArray[np.float64]  #: (M, W), for the W worlds that are weighed; 0: they are not
+    slots: NDArray[np.int64]  #: (M, W)
+    counts: NDArray[np.float64]  #: (M, rollouts), how often each world counts
+
+
 def search_by_halving(states, i, j, policy, rollouts, seed, worlds, room, gains, found, settings):
     """Choose an action in game ``i``: sequential halving over the same worlds for all candidates.
 
     The proposed action is never dropped, and is chosen unless another one is better by ``caution``
-    standard errors. The arguments are those of ``search_one`` in ``search_games``; ``settings``:
-
-    - caution: standard errors by which another action must be ahead of the proposed one
-    - is_halving: whether half of the candidates are repeatedly dropped
-    - origins: records (M,), to be overwritten, as are all arrays that follow
-    - min_probability: actions to which the proposer, a network, gives less are not tried
-    - candidates: int64 (M, K), for the K <= rollouts actions that are tried at most
-    - values: float32 (M, K, rollouts)
-    - the entries of an ``Evidence``: threads are given no tuples in tuples
+    standard errors. The arguments are those of ``search_one`` in ``search_games``, with a
+    ``HalvingSettings``.
     """
-    caution, is_halving, origins, min_probability, all_candidates, all_values = settings[:6]
-    past, past_actions, bounds, recalled, log_weights, slots, counts = settings[6:]
-    candidates, values = all_candidates[j], all_values[j]
-    sums, slots, counts = log_weights[j], slots[j], counts[j]
-    evidence = Evidence(past, past_actions, bounds, recalled, sums, slots, counts)
+    candidates, values = settings.candidates[j], settings.values[j]
+    sums, slots, counts = settings.log_weights[j], settings.slots[j], settings.counts[j]
+    origins, is_halving = settings.origins, settings.is_halving
+    evidence = Evidence(
+        settings.past, settings.past_actions, settings.bounds, settings.recalled, sums, slots
+    )
     means, visits, errors, seeds, work = found
     player = np.int64(states[i].current_player)
-    tried = propose(states, i, policy, room, candidates, min_probability)
+    tried = propose(states, i, policy, room, candidates, settings.min_probability)
     if tried == 1:
         return candidates[0]
     observation, _, _, streams = room
@@ -79,7 +96,7 @@ def search_by_halving(states, i, j, policy, rollouts, seed, worlds, room, gains,
         if count > 0:
             means[candidates[c]] = weighted_mean(values[c], counts, count)
             errors[candidates[c]] = standard_error(values[c], counts, count)
-    return decide(candidates, values, counts, done, caution)
+    return decide(candidates, values, counts, done, settings.caution)
 
 
 @jit

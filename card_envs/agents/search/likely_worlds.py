@@ -38,16 +38,15 @@ _GOLDEN = 0.6180339887498949
 
 
 class Evidence(NamedTuple):
-    """Earlier decisions of others, and room to weight worlds by them: for M games, or after the
-    first four attributes for one."""
+    """Earlier decisions of others, and room to weight worlds by them in one game: H and W are 0
+    where worlds are not weighed."""
 
     past: NDArray[np.void]  #: records (H,): the games before these decisions
     actions: NDArray[np.int64]  #: (H,), what they did
     bounds: NDArray[np.int64]  #: (M + 1,): from ``bounds[j]`` to ``bounds[j + 1]`` are game j's
     recalled: NDArray[np.void]  #: records (M,), to be overwritten, as is all that follows
-    log_weights: NDArray[np.float64]  #: (M, W), for the W worlds that are weighed; 0: they are not
-    slots: NDArray[np.int64]  #: (M, W)
-    counts: NDArray[np.float64]  #: (M, rollouts), how often each world counts
+    log_weights: NDArray[np.float64]  #: (W,), of the worlds that are weighed
+    slots: NDArray[np.int64]  #: (W,), of ``draw_world``
 
 
 def weigh_worlds(states, i, j, stream, policy, room, origins, evidence, used, work):
@@ -55,7 +54,7 @@ def weigh_worlds(states, i, j, stream, policy, room, origins, evidence, used, wo
 
     Returns the sum of their weights; 0: all worlds are equally likely.
     """
-    past, actions, bounds, recalled, log_weights, slots, _ = evidence
+    past, actions, bounds, recalled, log_weights, slots = evidence
     drawn = len(log_weights)
     player = np.int64(states[i].current_player)
     if drawn == 0 or bounds[j] == bounds[j + 1] or policy.layouts[1, LAYERS] == 0:

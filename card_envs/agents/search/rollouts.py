@@ -100,7 +100,7 @@ def search_games(
         gains: float64 (M, max_players).
         actions: int64 (M,), the result.
         found: ``Findings``, the result too.
-        settings: What the method alone needs, a tuple.
+        settings: What the method alone needs, a named tuple.
     """
     observation, action_mask, scratch, streams = room
     means, visits, errors, seeds, work = found

@@ -6,8 +6,10 @@ Single observer, UCB1 with availability counts, every player for themselves (max
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from card_envs.agents.search.rollouts import DECISIONS, WORLDS, hash_observation, play_on
 from card_envs.contract.outcome import RANK
@@ -29,19 +31,22 @@ NODE_SIZE = 5
 _KEY_BITS = np.uint64(2**31 - 1)
 
 
+class TreeSettings(NamedTuple):
+    """What ``search_by_tree`` needs for M games: the arrays are overwritten."""
+
+    exploration: float  #: the weight of the second term of UCB1
+    nodes: NDArray[np.int32]  #: (M, 2 * rollouts + 1, NODE_SIZE)
+    totals: NDArray[np.float64]  #: (M, 2 * rollouts + 1), summed returns of who chose the action
+    paths: NDArray[np.int64]  #: (M, MAX_DEPTH, 2)
+
+
 def search_by_tree(states, i, j, policy, rollouts, seed, worlds, room, gains, found, settings):
     """Choose an action in game ``i`` by a tree over the players' decisions: the most visited one,
     the better one of a tie. Each of ``rollouts`` worlds has one rollout.
 
-    The arguments are those of ``search_one`` in ``search_games``; ``settings``:
-
-    - exploration: the weight of the second term of UCB1
-    - nodes: int32 (M, 2 * rollouts + 1, NODE_SIZE), to be overwritten, as are those that follow
-    - totals: float64 (M, 2 * rollouts + 1), the summed returns of who chose the action
-    - path: int64 (M, MAX_DEPTH, 2)
+    The arguments are those of ``search_one`` in ``search_games``, with ``TreeSettings``.
     """
-    exploration, all_nodes, all_totals, paths = settings
-    nodes, totals, path = all_nodes[j], all_totals[j], paths[j]
+    nodes, totals, path = settings.nodes[j], settings.totals[j], settings.paths[j]
     observation, action_mask, scratch, streams = room
     means, visits, _, seeds, work = found
     observer = np.int64(states[i].current_player)
@@ -73,7 +78,7 @@ def search_by_tree(states, i, j, policy, rollouts, seed, worlds, room, gains, fo
             path[depth, 1] = s.current_player
             legal_action_mask(worlds, j, action_mask)
             node, size, is_new = descend(
-                nodes, totals, node, size, action_mask, exploration, streams, j
+                nodes, totals, node, size, action_mask, settings.exploration, streams, j
             )
             path[depth, 0] = node
             depth += 1
