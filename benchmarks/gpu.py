@@ -48,6 +48,7 @@ from card_envs.contract.game import Game
 from card_envs.engine.templates import compile_for
 from card_envs.games import GAMES, load_game
 from card_envs.utils.files import write_json, write_output
+from card_envs.utils.run_folder import RunFolder
 from training.runs.config import Config
 from training.runs.keys import load
 from training.runs.records import commit_of
@@ -342,7 +343,7 @@ class Session:
         self.rows["train"] = []
         self._unpack()
         run = self._run_folder
-        words = ["--resume", str(run)] if (run / "config.yaml").exists() else [str(self._config)]
+        words = ["--resume", str(run)] if RunFolder(run).config.exists() else [str(self._config)]
         if words[0] != "--resume":
             given = _given(Sizes(self._tiny))
             words += ["--out", str(run), "--set", *given, *self._changes]

@@ -24,6 +24,7 @@ from card_envs.evaluation import deal_seeds
 from card_envs.evaluation.display import short_names
 from card_envs.utils.files import write_json, write_output
 from card_envs.utils.progress import track
+from card_envs.utils.run_folder import RunFolder
 from training.improvement.config import ImprovementConfig
 from training.runs.config import Config
 from training.runs.evaluation import against
@@ -67,7 +68,7 @@ def _pairs(game: Game, policy: str) -> list[tuple[str, str]]:
 
 def open_run(folder: Path) -> Run[Any]:
     """The run in a folder, of training or of expert iteration."""
-    is_improvement = "iterations" in read_yaml(folder / "config.yaml")
+    is_improvement = "iterations" in read_yaml(RunFolder(folder).config)
     return Run.reopen(folder, (), ImprovementConfig if is_improvement else Config)
 
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 from pathlib import Path
 
 from safetensors import SafetensorError, safe_open
@@ -17,11 +16,9 @@ from card_envs.agents.scripted import SCRIPTED
 from card_envs.contract.game import Game, check_is_game
 from card_envs.games import folder_of, is_of_this_package
 from card_envs.kernels.jit import package_of
-from card_envs.utils.files import read_regular
+from card_envs.utils.run_folder import RunFolder
 
 _PACKAGE = Path(__file__).parent.parent
-_CONFIG = "config.yaml"
-_MOST_CONFIG_BYTES = 1 << 20
 
 #: The endings of policy files.
 POLICY_SUFFIXES = (".safetensors", ".onnx")
@@ -90,21 +87,10 @@ def policy_path(name: str, game: Game) -> Path | None:
         return None
     if path := shipped_path(name, game):
         return path
-    if os.path.isfile(os.path.join(name, _CONFIG)):
-        path = policy_of_run(Path(name))
+    run = RunFolder(Path(name))
+    if os.path.isfile(run.config):
+        path = run.policy(run.policy_name())
         if not path.is_file():
             raise ValueError(f"the run in {name} has no policy yet: there is no {path}")
         return path
     return Path(name) if os.path.isfile(name) else None
-
-
-def policy_of_run(folder: Path) -> Path:
-    """Where the training run in a folder writes its policy, which has the run's name.
-
-    Raises:
-        ValueError, OSError: Its configuration cannot be read.
-    """
-    # The run has written it itself: a key a line.
-    text = read_regular(folder / _CONFIG, _MOST_CONFIG_BYTES).decode(errors="replace")
-    named = re.search(r"^name:\s*['\"]?(\w+)", text, re.MULTILINE)
-    return folder / f"{named[1] if named else 'ppo'}.safetensors"

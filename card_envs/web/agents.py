@@ -17,10 +17,11 @@ from card_envs.agents import (
     agent_names,
     make_agent,
 )
-from card_envs.agents.shipped import POLICY_SUFFIXES, policy_of_run
+from card_envs.agents.shipped import POLICY_SUFFIXES
 from card_envs.contract.game import Game
 from card_envs.utils.extras import MissingExtraError
 from card_envs.utils.files import is_regular
+from card_envs.utils.run_folder import RunFolder
 from card_envs.web.messages import MAX_LABEL, shown_name
 
 logger = logging.getLogger("card_envs")
@@ -181,12 +182,13 @@ class AgentMenu:
 
 def policy_left_by(folder: Path) -> Path | None:
     """The policy file that a training run has left, with its card; None: there is none."""
+    run = RunFolder(folder)
     try:
-        path = policy_of_run(folder)
+        name = run.policy_name()
     except (OSError, ValueError):
         return None
-    has_card = path.with_suffix(".json").is_file()
-    return path if has_card and is_regular(path, _MOST_POLICY_BYTES) else None
+    path = run.policy(name)
+    return path if run.card(name).is_file() and is_regular(path, _MOST_POLICY_BYTES) else None
 
 
 def _policy_files(folder: Path | None) -> Iterator[tuple[str, Path]]:

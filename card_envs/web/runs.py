@@ -16,10 +16,10 @@ from pathlib import Path
 from typing import Any, Literal, TypeVar
 
 import yaml
-from filelock import FileLock, Timeout
 from pydantic import BaseModel
 
 from card_envs.utils.files import modified_at, read_regular
+from card_envs.utils.run_folder import PROGRESS, RunFolder
 from card_envs.web.agents import RUN, policy_left_by
 from card_envs.web.messages import shown_name
 
@@ -136,7 +136,7 @@ def read_runs(folder: Path) -> RunsFolder:
     for path in paths[:_MOST_FILES]:
         name = path.relative_to(folder)
         try:
-            if path.name == "progress.jsonl" and len(runs) < _MOST_RUNS:
+            if path.name == PROGRESS and len(runs) < _MOST_RUNS:
                 runs.append(_sendable(_read_run(path.parent, shown_name(name.parent.as_posix()))))
             elif path.suffix == ".json" and len(leaderboards) < _MOST_RUNS:
                 board = _read_leaderboard(path, shown_name(name.as_posix()))
@@ -158,7 +158,7 @@ def _files(folder: Path) -> Iterator[Path]:
         depth = len(Path(place).relative_to(folder).parts)
         folders[:] = sorted(f for f in folders if depth < _DEPTH and not f.startswith("."))
         for name in sorted(names):
-            if name == "progress.jsonl" or (name.endswith(".json") and not name.startswith(".")):
+            if name == PROGRESS or (name.endswith(".json") and not name.startswith(".")):
                 yield Path(place, name)
 
 
@@ -175,9 +175,10 @@ def _read_config(path: Path) -> Any:
 
 
 def _read_run(folder: Path, name: str) -> TrainingRun:
-    config = _read_config(folder / "config.yaml")
+    run = RunFolder(folder)
+    config = _read_config(run.config)
     # Behind the last line end is what is being written.
-    lines = _text(folder / "progress.jsonl").split("\n")[:-1]
+    lines = _text(run.progress).split("\n")[:-1]
     entries: list[dict[str, Any]] = [json.loads(line) for line in lines]
     last = entries[-1] if entries else {}
     decisions, target = int(last.get("decisions", 0)), int(config["decisions"])
@@ -186,7 +187,7 @@ def _read_run(folder: Path, name: str) -> TrainingRun:
     return TrainingRun(
         name=name,
         game=config["game"],
-        state=_state(folder, config),
+        state=_state(run, config),
         decisions=decisions,
         target=target,
         seconds=last.get("seconds", 0.0),
@@ -208,28 +209,11 @@ def _rate(entries: list[dict[str, Any]]) -> float | None:
     return None
 
 
-def _state(folder: Path, config: dict[str, Any]) -> Literal["finished", "training", "stopped"]:
-    """The policy's card is what a run leaves last; beside the folder lies its process's lock."""
-    if _is_locked(folder):
+def _state(run: RunFolder, config: dict[str, Any]) -> Literal["finished", "training", "stopped"]:
+    if run.is_locked():
         return "training"
-    card = folder / f"{config['name']}.json"
-    noted = json.loads(_text(card)) if card.exists() else {}
     # A run that was given more decisions has its old policy until they are made.
-    is_whole = noted.get("config") == config and noted.get("finished", True)
-    return "finished" if is_whole else "stopped"
-
-
-def _is_locked(folder: Path) -> bool:
-    path = folder.with_name(f".{folder.name}.lock")
-    if not path.exists():
-        return False
-    try:
-        with FileLock(path, timeout=0):
-            return False
-    except Timeout:
-        return True
-    except OSError:  # another user's: a run removes the note of its process when it ends
-        return folder.with_name(f".{folder.name}.pid").exists()
+    return "finished" if run.is_finished(config) else "stopped"
 
 
 def _curves(entries: list[dict[str, Any]]) -> list[Curve]:

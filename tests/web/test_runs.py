@@ -86,6 +86,8 @@ def test_whether_a_run_is_training_or_finished(folder):
     (run / "ppo.json").write_text(json.dumps({"config": config, "finished": False}))
     assert read_runs(folder).runs[0].state == "stopped"
     (run / "ppo.json").write_text(json.dumps({"config": config, "finished": True}))
+    assert read_runs(folder).runs[0].state == "stopped"  # its policy was removed
+    (run / "ppo.safetensors").touch()
     assert read_runs(folder).runs[0].state == "finished"
     # A run that was killed leaves its process's number, which may be another process's by now.
     run.with_name(".first.pid").write_text(str(os.getpid()), encoding="utf-8")
@@ -95,12 +97,29 @@ def test_whether_a_run_is_training_or_finished(folder):
     assert read_runs(folder).runs[0].state == "finished"
 
 
+def test_a_run_behind_a_link_is_locked_where_it_is(folder):
+    (folder / "tests" / "second").symlink_to(folder / "tests" / "first")
+    with FileLock(folder / "tests" / ".first.lock"):
+        assert [run.state for run in read_runs(folder).runs] == ["training"] * 2
+
+
 def test_a_lock_that_cannot_be_tried(folder, monkeypatch):
     run = folder / "tests" / "first"
     run.with_name(".first.lock").mkdir()
     assert read_runs(folder).runs[0].state == "stopped"
     run.with_name(".first.pid").touch()
     assert read_runs(folder).runs[0].state == "training"
+
+
+def test_agents_in_another_order_are_another_run(folder):
+    """Who sits where is drawn by it, so training does not take the run for finished either."""
+    run = folder / "tests" / "first"
+    (run / "ppo.safetensors").touch()
+    config = yaml.safe_load((run / "config.yaml").read_text())
+    reversed_config = dict(reversed(config.items()))
+    for noted, state in ((config, "finished"), (reversed_config, "stopped")):
+        (run / "ppo.json").write_text(json.dumps({"config": noted}))
+        assert read_runs(folder).runs[0].state == state
 
 
 def test_a_run_that_has_just_begun_has_no_curve(folder):
@@ -224,6 +243,7 @@ def link_to_too_long_a_name(path):
 )
 def test_only_regular_files_are_opened(folder, make, name):
     run = run_folder(folder, "other")
+    (run / "ppo.safetensors").touch()
     replaced(run / name, make)
     begun = time.monotonic()
     found = read_runs(folder)

@@ -14,6 +14,7 @@ from card_envs.agents import Agent, NetworkAgent
 from card_envs.contract.game import Game, View
 from card_envs.evaluation.deals import MOST_DEALS
 from card_envs.games import load_game
+from card_envs.utils.run_folder import POLICY_NAME
 from training.networks.last_layer import features_of, sums_over_features
 from training.runs.keys import Section
 
@@ -223,7 +224,7 @@ class GameConfig(Section):
     """the game's id"""
     seed: Annotated[int, Field(ge=0, lt=2**31)] = 0
     """runs of different seeds play other deals"""
-    name: Annotated[str, Field(pattern=r"^[A-Za-z0-9_]+$")] = "ppo"
+    name: Annotated[str, Field(pattern=r"^[A-Za-z0-9_]+$")] = POLICY_NAME
     """name of the exported policy: its file's, and an agent's once it is shipped"""
     draws: bool = False
     """whether the policy samples its actions, in evaluations and once exported, rather than taking

@@ -28,6 +28,7 @@ from card_envs.utils.files import (
     write_output,
     write_text,
 )
+from card_envs.utils.run_folder import RunFolder
 from card_envs.utils.words import counted
 from training.runs import records
 from training.runs.config import Config, GameConfig
@@ -72,13 +73,14 @@ class Run(Generic[_Config]):
         self.agents = {name: make_agent(name, self.game) for name in names}
         self.identities = {name: records.identity(name, self.game) for name in names}
         config.check_agents(self.agents, self.view)
-        self.policy_path = folder / f"{config.name}.safetensors"
-        self.card_path = self.policy_path.with_suffix(".json")
-        self.progress_path = folder / "progress.jsonl"
+        self._files = RunFolder(folder)
+        self.policy_path = self._files.policy(config.name)
+        self.card_path = self._files.card(config.name)
+        self.progress_path = self._files.progress
         self.checkpoint_path = folder / "checkpoint.safetensors"
         # What the run began with: its configuration but for the length, and what it depends on.
         self._origin_path = folder / "agents.json"
-        self._config_path = folder / "config.yaml"
+        self._config_path = self._files.config
         self._commands_path = folder / "command.txt"
 
     def __getstate__(self) -> dict[str, Any]:
@@ -100,7 +102,7 @@ class Run(Generic[_Config]):
     ) -> Self:
         """The run in a folder, perhaps with another length (``decisions=N``, or ``iterations=N`` of
         expert iteration), and then with its schedules; :meth:`check_resumable` refuses more."""
-        return cls(load(model, folder / "config.yaml", overrides), folder)
+        return cls(load(model, RunFolder(folder).config, overrides), folder)
 
     @property
     def rules(self) -> dict[str, Any]:
@@ -115,21 +117,12 @@ class Run(Generic[_Config]):
     @property
     def is_finished(self) -> bool:
         """Whether the policy is there, and is that of the whole configuration."""
-        config = self.config.model_dump(mode="json")
-        return json.dumps(self._finished_config) == json.dumps(config)
+        return self._files.is_finished(self.config.model_dump(mode="json"))
 
     @property
     def was_finished(self) -> bool:
         """Whether the policy is there, and is that of the whole run, perhaps at another length."""
-        return self._finished_config is not None
-
-    @property
-    def _finished_config(self) -> Any:
-        """The configuration on the card of a finished run; None: it is not finished."""
-        if not (self.policy_path.exists() and self.card_path.exists()):
-            return None
-        card = records.read_json(self.card_path)
-        return card.get("config") if isinstance(card, dict) and card.get("finished", True) else None
+        return self._files.finished_config(self.config.name) is not None
 
     def export(self, network: Network, device: str, finished: bool, **own: Any) -> None:
         """Write the policy file and its card, each atomically.
@@ -169,8 +162,8 @@ class Run(Generic[_Config]):
         if not folder.name:
             raise ValueError(f"a run needs a folder of its own, got {self.folder}")
         folder.parent.mkdir(parents=True, exist_ok=True)
-        owner = folder.with_name(f".{folder.name}.pid")
-        lock = FileLock(folder.with_name(f".{folder.name}.lock"), is_singleton=True)
+        owner = self._files.owner
+        lock = FileLock(self._files.lock, is_singleton=True)
         try:
             lock.acquire(timeout=1)  # the page of runs holds it for a moment
         except Timeout:
