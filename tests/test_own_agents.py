@@ -498,9 +498,9 @@ def test_nan_is_no_logit_of_a_legal_action(model):
     mask[:, 1] = 0
     assert agent.model.act(observation, mask, {})[0].tolist() == [0, 0]
     mask[1, 1] = 1
-    with pytest.raises(ValueError, match="the model's output has NaN where a legal action's logit"):
+    with pytest.raises(ValueError, match="the model's output has NaN where a legal action's score"):
         agent.model.act(observation, mask, {})
-    with pytest.raises(ValueError, match="has NaN where a legal action's logit should be"):
+    with pytest.raises(ValueError, match="has NaN where a legal action's score should be"):
         ranks(model(linear(np.full(A, np.nan))))
 
 

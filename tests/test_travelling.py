@@ -31,7 +31,7 @@ STAY = (
 )
 # Likewise: open files and windows, what a process has one of, a callback (it belongs to a training
 # loop), a loop over the agents to move, tables that are being played, what a search's kernel is
-# given for one call, what it found there, and the colours with which a picture is drawn.
+# given for one call, what it found there, the folder of a run, and the colours of a picture.
 STAYING = {
     "AgentIterable",
     "BenchmarkTables",
@@ -40,10 +40,14 @@ STAYING = {
     "Findings",
     "Found",
     "GameRegistry",
+    "HalvingSettings",
     "Look",
     "MinariWriter",
     "Room",
+    "RunFolder",
+    "Sb3Input",
     "SearchedDecisions",
+    "TreeSettings",
     "Window",
 }
 

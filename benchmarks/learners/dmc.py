@@ -25,6 +25,7 @@ from benchmarks.learners.arguments import (
     network_of,
     parse_arguments,
 )
+from card_envs.agents.function import best_legal
 from card_envs.commands import running
 
 #: Games played at a time, decisions that are shuffled, and those of a minibatch.
@@ -82,7 +83,7 @@ def explore(
     """The legal actions of the highest values (M, A), and random ones in a share ``epsilon``."""
     is_random = rng.random((len(values), 1)) < epsilon
     wanted = np.where(is_random, rng.random(values.shape), values)
-    return np.asarray(np.where(action_mask == 1, wanted, -np.inf).argmax(axis=1))
+    return best_legal(wanted, action_mask)
 
 
 @running.command("benchmarks.learners.dmc")

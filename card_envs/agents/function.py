@@ -49,3 +49,20 @@ class FunctionAgent(Agent):
         """The function's actions (M,)."""
         actions: NDArray[np.int64] = self._function(turn.observation, turn.action_mask)
         return actions
+
+
+def best_legal(
+    scores: NDArray[np.floating[Any]], action_mask: NDArray[np.int8]
+) -> NDArray[np.int64]:
+    """The legal actions (M,) of the highest scores (M, A), the first ones of ties.
+
+    -inf is as low as can be, but legal; what illegal actions have does not matter.
+
+    Raises:
+        ValueError: A legal action's score is NaN.
+    """
+    scores = np.where(action_mask, np.maximum(scores, np.finfo(scores.dtype).min), -np.inf)
+    if np.isnan(scores).any():
+        raise ValueError("the model's output has NaN where a legal action's score should be")
+    actions: NDArray[np.int64] = scores.argmax(axis=1)
+    return actions

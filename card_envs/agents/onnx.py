@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from card_envs.agents.function import best_legal
 from card_envs.agents.network import METADATA_KEY, view_in
 from card_envs.contract.agent import Agent, Follower, FollowingAgent, Turn, turn_of
 from card_envs.contract.game import Game, View
@@ -164,11 +165,7 @@ class OnnxModel:
         output, following = self._run(observation, action_mask, states)
         if output.ndim == 1:
             return output.astype(np.int64), following
-        # -inf is as low as can be, but legal; what illegal actions have does not matter.
-        scores = np.where(action_mask, np.maximum(output, np.finfo(output.dtype).min), -np.inf)
-        if np.isnan(scores).any():
-            raise ValueError("the model's output has NaN where a legal action's logit should be")
-        return scores.argmax(axis=1), following
+        return best_legal(output, action_mask), following
 
 
 def _brief(error: Exception) -> str:

@@ -12,10 +12,11 @@ from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from dataclasses import replace
 from inspect import signature
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import nn
 from torch.utils._pytree import tree_leaves
 
@@ -300,6 +301,23 @@ def view_of(model: Any, memory: str | None, features: bool | None) -> View:
     return view
 
 
+class Sb3Input(NamedTuple):
+    """How a model of Stable-Baselines3 observes, in this order."""
+
+    units: NDArray[np.uint8] | None  #: (D,), by which observations are multiplied; None: they stay
+    has_mask: bool  #: whether a Dict with the mask is observed
+    normalize: Any  #: its VecNormalize, or None
+
+    @classmethod
+    def of(cls, model: Any) -> Sb3Input:
+        """How a model observes."""
+        normalize = model.get_vec_normalize_env()
+        seen = (model if normalize is None else normalize.venv).observation_space
+        has_mask = hasattr(seen, "spaces")
+        box = seen["observation"] if has_mask else seen
+        return cls(box.high if box.dtype == np.uint8 else None, has_mask, normalize)
+
+
 class _Sb3Policy(nn.Module):
     """The logits, or Q-values, of a model of Stable-Baselines3 or sb3-contrib."""
 
@@ -318,18 +336,14 @@ class _Sb3Policy(nn.Module):
         self.lstm: Any = getattr(policy, "lstm_actor", None)
         size = None if self.lstm is None else (self.lstm.num_layers, self.lstm.hidden_size)
         self.states = {} if size is None else {"hidden": size, "cell": size}
-        self._normalize = model.get_vec_normalize_env()
-        seen = policy.observation_space if self._normalize is None else self._normalize.venv
-        seen = getattr(seen, "observation_space", seen)
-        self._has_mask = hasattr(seen, "spaces")
-        box = seen["observation"] if self._has_mask else seen
-        self._high = torch.from_numpy(box.high) if box.dtype == np.uint8 else None
+        units, self._has_mask, self._normalize = Sb3Input.of(model)
+        self._units = None if units is None else torch.from_numpy(units)
         kind = type(self.extractor).__name__
         steps = {
             "its VecNormalize": self._normalize is not None,
             "the mask in its observation": self._has_mask,
             "its LSTM": self.lstm is not None,
-            "observations in whole units": self._high is not None,
+            "observations in whole units": self._units is not None,
             f"its {kind}": kind != "FlattenExtractor",
         }
         #: What there is beside the head, in words.
@@ -338,8 +352,8 @@ class _Sb3Policy(nn.Module):
     def forward(
         self, observation: Any, action_mask: Any, hidden: Any = None, cell: Any = None
     ) -> Any:
-        if self._high is not None:  # trained on whole units
-            observation = torch.round(observation * self._high)
+        if self._units is not None:
+            observation = torch.round(observation * self._units)
         seen: Any = observation
         if self._has_mask:
             seen = {"observation": observation, "action_mask": action_mask.float()}
@@ -382,5 +396,10 @@ class _RllibPolicy(nn.Module):
         self.module = module
 
     def forward(self, observation: Any, action_mask: Any) -> Any:
-        seen = {"observations": observation, "action_mask": action_mask.float()}
-        return self.module.forward_inference({"obs": seen})["action_dist_inputs"]
+        return rllib_logits(self.module, observation, action_mask)
+
+
+def rllib_logits(module: Any, observation: torch.Tensor, action_mask: torch.Tensor) -> Any:
+    """The logits (M, A) of an ``RLModule`` that observes as ``CardMultiAgentEnv`` lets it."""
+    seen = {"observations": observation, "action_mask": action_mask.float()}
+    return module.forward_inference({"obs": seen})["action_dist_inputs"]

@@ -11,7 +11,7 @@ import numpy as np
 from gymnasium import spaces
 from numpy.typing import NDArray
 
-from card_envs.agents.function import PolicyFunction
+from card_envs.agents.function import PolicyFunction, best_legal
 from card_envs.envs.aec import CardEnv
 from card_envs.envs.options import pays_standing
 from card_envs.games import load_game
@@ -165,10 +165,10 @@ class _MostProbable:
         self, observation: NDArray[np.float32], action_mask: NDArray[np.int8]
     ) -> NDArray[Any]:
         torch = import_extra("torch", "rllib")
-        seen = {"observations": observation, "action_mask": action_mask}
+        # It needs torch, which RLlib's environments do not.
+        from card_envs.integrations.export import rllib_logits
+
         with torch.no_grad():
-            batch = {key: torch.from_numpy(array) for key, array in seen.items()}
-            outputs = self._module.forward_inference({"obs": batch})
-        logits = outputs["action_dist_inputs"].cpu().numpy()
-        actions: NDArray[np.int64] = np.where(action_mask, logits, -np.inf).argmax(axis=1)
-        return actions
+            seen = torch.from_numpy(observation), torch.from_numpy(action_mask)
+            logits = rllib_logits(self._module, *seen).cpu().numpy()
+        return best_legal(logits, action_mask)

@@ -12,12 +12,13 @@ from gymnasium import spaces
 from numpy.typing import NDArray
 
 from card_envs.agents import AgentLike, FunctionAgent
+from card_envs.agents.function import best_legal
 from card_envs.agents.table import check_are_listed
 from card_envs.contract.game import View
 from card_envs.evaluation import deal_seeds, evaluate
 from card_envs.evaluation.deals import check_agent, check_evaluation_options
 from card_envs.games import load_game
-from card_envs.integrations.export import given_view, view_of
+from card_envs.integrations.export import Sb3Input, given_view, view_of
 from card_envs.utils.checks import check_whole_number
 from card_envs.utils.extras import import_extra
 
@@ -91,13 +92,9 @@ class _BestLegal:
 
     def __call__(self, observation: Any, action_mask: NDArray[np.int8]) -> Any:
         model: Any = self._model
-        normalize = model.get_vec_normalize_env()
-        seen: Any = model if normalize is None else normalize.venv
-        seen = seen.observation_space
-        has_mask = isinstance(seen, spaces.Dict)
-        box = seen["observation"] if has_mask else seen
-        if box.dtype == np.uint8:  # trained on whole units
-            observation = np.rint(observation * box.high).astype(np.uint8)
+        units, has_mask, normalize = Sb3Input.of(model)
+        if units is not None:
+            observation = np.rint(observation * units).astype(np.uint8)
         if has_mask:
             observation = {"observation": observation, "action_mask": action_mask}
         if normalize is not None:
@@ -111,7 +108,7 @@ class _BestLegal:
             scores = policy.q_net(inputs)
         else:
             scores = policy.get_distribution(inputs).distribution.logits
-        return np.where(action_mask, scores.detach().cpu().numpy(), -np.inf).argmax(axis=1)
+        return best_legal(scores.detach().cpu().numpy(), action_mask)
 
 
 class DealsEvalCallback(EventCallback):

@@ -288,6 +288,15 @@ def test_models_play_whole_games_without_an_illegal_action(algorithm):
     assert (second != best).all()
 
 
+def test_a_model_that_has_diverged_is_not_played():
+    """As its export is not."""
+    model = DQN("MlpPolicy", make_vec_env(GAME.id, 1, **TABLE), **TINY)
+    for weights in model.q_net.parameters():
+        weights.data.fill_(np.nan)
+    with pytest.raises(ValueError, match="NaN where a legal action's score should be"):
+        evaluate(GAME.id, [as_agent(model), "random", "random"], deals=2)
+
+
 @pytest.mark.parametrize("model", ["model.zip", MaskablePPO])
 def test_what_is_no_model_is_no_agent(model):
     with pytest.raises(TypeError, match=r"a model is needed, such as MaskablePPO\.load"):
