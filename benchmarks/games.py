@@ -20,6 +20,7 @@ from card_envs.agents import Agent, make_agent, shipped_policies
 from card_envs.commands import arguments, running
 from card_envs.contract.agent import checked_actions, turn_of
 from card_envs.contract.game import Game
+from card_envs.contract.outcome import places
 from card_envs.evaluation import deal_seeds, play_deals, random_orders
 from card_envs.games import load_game
 from card_envs.utils.checks import check_whole_number
@@ -146,12 +147,12 @@ def against_one_another(
     """A row on each agent of one table: its places, its rank reward, its points."""
     orders = random_orders(_DEALS_SEED, len(seeds), len(agents))
     played = play_deals(game, agents, seeds, orders=orders)
-    ahead = (played.standing[..., None, :] > played.standing[..., :, None]).sum(axis=-1)
+    place = places(played.standing)
     return [
         {
             "agent": name,
             "rank": float(played.rank[..., k].mean()),
-            "places": [float((ahead[..., k] == place).mean()) for place in range(len(agents))],
+            "places": [float((place[..., k] == p).mean()) for p in range(1, len(agents) + 1)],
             "score": np.percentile(played.score[..., k], [5, 50, 95]).tolist(),
         }
         for k, name in enumerate(agents)
@@ -174,7 +175,7 @@ def measure(game_id: str, games: int, deals: int, search: str) -> dict[str, Any]
     make_agent(search, game)
     shipped = [name for name in ("ppo",) if name in shipped_policies(game)]
     scripted = [game.default_opponent] if game.heuristic is not None else []
-    sizes = range(game.min_players, game.max_players + 1)
+    sizes = game.table_sizes
     seeds = deal_seeds(_DEALS_SEED, deals)
     best, second = ([*shipped, *scripted, "random"] * 2)[:2]
     table = ["random", *scripted, *shipped, search]

@@ -176,7 +176,7 @@ def soak(games: Sequence[Game], decisions: int, seed: int) -> dict[str, Any]:
     rows = {}
     share = decisions / len(games)
     for game in games:
-        sizes = range(game.min_players, game.max_players + 1)
+        sizes = game.table_sizes
         plays = [
             Soak(game, n, options, seed + k)
             for n in sizes

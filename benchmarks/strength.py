@@ -223,7 +223,7 @@ def measure(game_id: str, names: Sequence[str], matches: Matches) -> dict[str, A
         ValueError: As for :func:`play_tables`.
     """
     game = load_game(game_id)
-    sizes = range(game.min_players, game.max_players + 1)
+    sizes = game.table_sizes
     tables = [table for players in sizes for table in tables_of(len(names), players)]
     ordered = sorted(names)
     played, identities = play_tables(game, ordered, tables, matches)

@@ -113,7 +113,7 @@ def measure(game_id: str, deals: int) -> dict[str, Any]:
         ValueError: The game lacks a ``ppo``, or there are fewer than two deals.
     """
     game = load_game(game_id)
-    sizes, seeds = range(game.min_players, game.max_players + 1), deal_seeds(0, deals)
+    sizes, seeds = game.table_sizes, deal_seeds(0, deals)
     policy = make_agent("ppo", game)
     assert isinstance(policy, NetworkAgent)
     pairs = [(t, others) for t in TEMPERATURES for others in ("ppo", game.default_opponent)]

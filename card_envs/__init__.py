@@ -6,6 +6,7 @@ import importlib
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, ParamSpec, Protocol, TypeVar
 
+from card_envs.contract.options import arguments_of
 from card_envs.games import GAMES, OWN_GAMES, load_game, register
 from card_envs.utils.version import VERSION as __version__
 
@@ -110,6 +111,8 @@ def make_vec(
     """
     if device not in ("cpu", "cuda"):
         raise ValueError(f"device must be 'cpu' or 'cuda', got {device!r}")
+    loaded = load_game(game)
+    loaded.check_options(options, arguments_of(make_vec))
     arguments = {
         "memory": memory,
         "features": features,
@@ -122,10 +125,10 @@ def make_vec(
             raise ValueError(f"num_threads is for device='cpu', got {num_threads!r}")
         from card_envs.engine.cuda_batch import CudaBatchEngine
 
-        return CudaBatchEngine(load_game(game), num_envs, num_players, **arguments)
+        return CudaBatchEngine(loaded, num_envs, num_players, **arguments)
     from card_envs.engine.batch import BatchEngine
 
-    return BatchEngine(load_game(game), num_envs, num_players, num_threads=num_threads, **arguments)
+    return BatchEngine(loaded, num_envs, num_players, num_threads=num_threads, **arguments)
 
 
 @_takes_arguments_of(lambda: TextEnv)

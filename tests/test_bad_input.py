@@ -113,6 +113,13 @@ def test_wrong_ranges_of_players(game):
         make(game, num_players=(low, high))
 
 
+@each_game
+def test_the_batchs_arguments_are_those_that_are_named(game):
+    with pytest.raises(TypeError, match=r"'devise' \(did you mean 'device'\?") as error:
+        MAKERS["make_vec"](game, devise="cuda")
+    assert "num_threads, copy, device" in str(error.value)
+
+
 @makers
 @each_game
 def test_wrong_options(game, make):

@@ -752,7 +752,7 @@ def test_frames_of_a_video_are_of_one_size():
 def test_a_renderer_names_the_modes():
     game = EACH_GAME[0].values[0]
     with pytest.raises(ValueError, match="render_mode must be None, 'ansi' or 'human', got 'rgb'"):
-        TableRenderer(game, "rgb", None, ("ansi", "human"), 2)
+        TableRenderer(game, 2, mode="rgb", modes=("ansi", "human"))
 
 
 @pytest.mark.slow

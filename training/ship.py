@@ -46,7 +46,7 @@ def strength(
         ``results``: rank reward, share of victories and share of truncated games at every table
         size; ``means``: the rank reward on average over table sizes; each with 95% intervals.
     """
-    sizes, seeds = range(game.min_players, game.max_players + 1), deal_seeds(seed, deals)
+    sizes, seeds = game.table_sizes, deal_seeds(seed, deals)
     pairs = _pairs(game, policy)
     results, means = [], []
     for one, rest in track(pairs, "opponents", len(pairs)):

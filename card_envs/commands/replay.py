@@ -67,7 +67,10 @@ def add_replay(subparsers: Any) -> None:
         "several numbers give a strip of tables, without numbers and sentences",
     )
     parser.add_argument(
-        "--width", type=int, metavar="W", help="for --svg and --png: pixels (default: 960)"
+        "--width",
+        type=int,
+        metavar="W",
+        help="for --svg and --png: pixels (default: 960; of a strip 1920)",
     )
     parser.add_argument(
         "--theme", choices=THEMES, help="of a picture or video; for print: light (default: dark)"
@@ -105,7 +108,7 @@ def _run_replay(args: argparse.Namespace) -> None:
             f"--perspective must be 'all' or a seat from 0 to {replay.num_players - 1}, "
             f"got {args.perspective!r}"
         )
-    renderer = TableRenderer(game, None, perspective, [], replay.num_players)
+    renderer = TableRenderer(game, replay.num_players, perspective=perspective)
     moments = list(_moments(replay, renderer, perspective))
     scenes = [moment.scene for moment in moments]
     if args.video:

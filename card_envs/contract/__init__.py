@@ -11,6 +11,7 @@ from card_envs.contract.actions import Action, Actions, Parameter, Target
 from card_envs.contract.agent import Agent, Follower, FollowingAgent, Turn
 from card_envs.contract.cards import (
     PACKED_BITS,
+    count_of,
     count_packed,
     deal_packed,
     draw_card,
@@ -99,6 +100,7 @@ __all__ = [
     "clear_fields",
     "clockwise",
     "common_dtype",
+    "count_of",
     "count_packed",
     "counted",
     "deal_packed",

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from card_envs.kernels.jit import jit
+from card_envs.kernels.jit import inline, jit
 from card_envs.kernels.rng import draw_below
 
 #: A multiset of up to 15 cards of each kind, packed into one integer: that many bits a kind, those
 #: of kind 0 lowest.
 PACKED_BITS = 4
+_EACH = (1 << PACKED_BITS) - 1
 
 
 @jit
@@ -55,12 +56,18 @@ def deal_packed(s, pool, counts, place, number):
     return pool
 
 
+@inline
+def count_of(pool, kind):
+    """How many cards of a kind there are in a packed multiset."""
+    return pool >> PACKED_BITS * kind & _EACH
+
+
 @jit
 def count_packed(pool):
     """The number of cards in a packed multiset."""
     size = 0
     while pool > 0:
-        size += pool & 15
+        size += pool & _EACH
         pool >>= PACKED_BITS
     return size
 
@@ -70,7 +77,7 @@ def draw_packed(s, pool, size):
     """The kind of a card drawn at random from a packed multiset of ``size`` cards."""
     kind = 0
     position = draw_below(s, size)
-    while position >= pool >> PACKED_BITS * kind & 15:
-        position -= pool >> PACKED_BITS * kind & 15
+    while position >= count_of(pool, kind):
+        position -= count_of(pool, kind)
         kind += 1
     return kind

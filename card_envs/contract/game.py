@@ -209,6 +209,11 @@ class Game:
         return f"{self.id}_v{self.version}"
 
     @property
+    def table_sizes(self) -> range:
+        """The numbers of players that it allows."""
+        return range(self.min_players, self.max_players + 1)
+
+    @property
     def num_actions(self) -> int:
         """Number of actions."""
         return self.actions.size

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 from inspect import signature
@@ -152,8 +153,8 @@ VIEW_OPTIONS = (
 
 
 @cache
-def arguments_of(env: type) -> tuple[str, ...]:
-    """The arguments that an environment takes besides the game and the game's options."""
+def arguments_of(env: Callable[..., Any]) -> tuple[str, ...]:
+    """What an environment, or a function that makes it, takes besides the game and its options."""
     common = {option.name for option in COMMON_OPTIONS}
     given = signature(env).parameters.values()
     return tuple(p.name for p in given if p.default is not p.empty and p.name not in common)

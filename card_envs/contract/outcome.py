@@ -100,6 +100,12 @@ def rank_rewards(standing: NDArray[Any]) -> NDArray[np.float64]:
     return np.asarray(balance / (standing.shape[-1] - 1))
 
 
+def win_rewards(standing: NDArray[Any]) -> NDArray[np.float64]:
+    """What ``pay_standing`` pays with ``"win"``, likewise."""
+    best = standing == standing.max(axis=-1, keepdims=True)
+    return np.asarray(best / best.sum(axis=-1, keepdims=True))
+
+
 def places(standing: NDArray[Any]) -> NDArray[np.int64]:
     """Each player's rank (..., players) by standings of that shape, from 1; level players share
     it."""

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from card_envs.contract.game import Game
 from card_envs.contract.observing import MEMORY_PERFECT
 from card_envs.contract.scene import is_over, mover
-from card_envs.engine.seeds import check_seed
+from card_envs.engine.seeds import check_seed, check_seed_range
 from card_envs.games import load_game
 from card_envs.render.renderer import TableRenderer
 from card_envs.utils.checks import as_whole_number, check_whole_number
@@ -312,7 +312,7 @@ class Replay:
     def _repr_svg_(self) -> str | None:
         """What notebooks show: the table after the last action, as the player to move sees it."""
         states = self.play()
-        renderer = TableRenderer(self._load_game(), None, None, (), self.num_players)
+        renderer = TableRenderer(self._load_game(), self.num_players)
         return renderer.svg(states, 0, mover(states[0]), MEMORY_PERFECT)
 
 
@@ -359,11 +359,9 @@ def _checked_entry(number: int, entry: int | Redraw, num_players: int) -> int | 
             f"actions[{number}]: the player must be from 0 to {num_players - 1}, "
             f"got {entry.player!r}"
         )
-    if seed is None or not 0 <= seed < 2**64:
-        raise ValueError(
-            f"actions[{number}]: the seed must be from 0 to 2**64 - 1, got {entry.seed!r}"
-        )
-    return Redraw(player, seed)
+    if seed is None:
+        raise ValueError(f"actions[{number}]: the seed must be a whole number, got {entry.seed!r}")
+    return Redraw(player, check_seed_range(f"actions[{number}]: the seed", seed))
 
 
 def _check_keys(what: str, found: Mapping[str, Any], expected: list[str]) -> None:

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from card_envs.kernels.bytewise import eight, find_place, sum_of
 from card_envs.kernels.jit import jit
 from card_envs.kernels.rng import draw_below_from, mix
+from card_envs.utils.checks import as_whole_number
 
 _NEXT = np.uint64(0x5851F42D4C957F2D)
 _PLAYERS = np.uint64(0x14057B7EF767814F)
@@ -95,8 +96,14 @@ def check_given_seed(seed: Any) -> int:
 
 
 def _checked(seed: Any, allowed: str) -> int:
-    if isinstance(seed, (bool, np.bool_)) or not isinstance(seed, (int, np.integer)):
+    number = as_whole_number(seed)
+    if number is None:
         raise TypeError(f"seed must be {allowed}, got {seed!r}")
+    return check_seed_range("seed", number)
+
+
+def check_seed_range(name: str, seed: int) -> int:
+    """The seed; a ValueError unless it is in [0, 2**64)."""
     if not 0 <= seed < 2**64:
-        raise ValueError(f"seed must be from 0 to 2**64 - 1, got {seed}")
-    return int(seed)
+        raise ValueError(f"{name} must be from 0 to 2**64 - 1, got {seed}")
+    return seed

@@ -129,7 +129,11 @@ class CardEnv(OneThread, AECEnv[str, Observation, int]):
         )
         self.view = View(memory, features)
         self._renderer = TableRenderer(
-            self.game, render_mode, render_perspective, self.metadata["render_modes"], num_players
+            self.game,
+            num_players,
+            mode=render_mode,
+            modes=self.metadata["render_modes"],
+            perspective=render_perspective,
         )
         if on_illegal not in ("terminate", "raise"):
             raise ValueError(f"on_illegal must be 'terminate' or 'raise', got {on_illegal!r}")

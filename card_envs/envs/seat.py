@@ -42,10 +42,10 @@ class SeatEnv(Portable, gymnasium.Env[ObsType, ActType]):
         self._games = LearnerGames(game, 1, **arguments)
         self._renderer = TableRenderer(
             game,
-            render_mode,
-            render_perspective,
-            self.metadata["render_modes"],
             self._games.player_range[0],
+            mode=render_mode,
+            modes=self.metadata["render_modes"],
+            perspective=render_perspective,
         )
         self._is_over = False
 

@@ -122,10 +122,10 @@ class SingleSeatVectorEnv(Portable, VectorEnv[Observation, NDArray[np.int64], ND
         )
         self._renderer = TableRenderer(
             self.game,
-            render_mode,
-            render_perspective,
-            self.metadata["render_modes"],
             self._games.player_range[0],
+            mode=render_mode,
+            modes=self.metadata["render_modes"],
+            perspective=render_perspective,
         )
         self.num_envs = self._games.num_envs
         # The games that are over and not yet reset.

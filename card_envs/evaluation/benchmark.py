@@ -201,7 +201,7 @@ class BenchmarkTables:
         quick: bool = False,
     ) -> None:
         pool = protocol.pool(game)
-        self.sizes = range(game.min_players, game.max_players + 1)
+        self.sizes = game.table_sizes
         self.members = {
             member: made_agent(member, game, protocol.seed, stack) for member in pool.members
         }

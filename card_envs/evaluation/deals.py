@@ -21,9 +21,9 @@ from card_envs.agents.programs import ProgramReport
 from card_envs.agents.search.agents import Searcher
 from card_envs.agents.table import check_table, distinct_agents, made_agent
 from card_envs.contract.game import Game
-from card_envs.contract.outcome import rank_rewards, standing_after_forfeit
+from card_envs.contract.outcome import rank_rewards, standing_after_forfeit, win_rewards
 from card_envs.engine.arena import Arena
-from card_envs.engine.seeds import check_given_seed
+from card_envs.engine.seeds import check_given_seed, check_seed_range
 from card_envs.engine.templates import NOBODY
 from card_envs.games import as_game
 from card_envs.kernels.rng import mix
@@ -61,8 +61,7 @@ class MatchResults:
     @property
     def win(self) -> NDArray[np.float64]:
         """What ``reward="win"`` pays (deals, seatings, agents)."""
-        best = self.standing == self.standing.max(axis=-1, keepdims=True)
-        return np.asarray(best / best.sum(axis=-1, keepdims=True))
+        return win_rewards(self.standing)
 
     @property
     def truncated_share(self) -> float:
@@ -81,7 +80,7 @@ def deal_seeds(seed: int, deals: int) -> NDArray[np.uint64]:
         ValueError: There are fewer than 2 deals, or too many; or the seed is out of range.
         TypeError: The seed or the number of deals is not a whole number.
     """
-    if isinstance(deals, (bool, np.bool_)) or not isinstance(deals, (int, np.integer)):
+    if as_whole_number(deals) is None:
         raise TypeError(f"deals must be a whole number, got {deals!r}")
     if not 2 <= deals <= MOST_DEALS:
         raise ValueError(f"deals must be at least 2 and at most {MOST_DEALS}, got {deals}")
@@ -152,8 +151,7 @@ def _check_seeds(seeds: ArrayLike) -> NDArray[np.uint64]:
             f"seeds must be one or more whole numbers (deals,), got {given.shape}: {given!r:.60}"
         )
     for seed in (given.min(), given.max()):
-        if not 0 <= seed < 2**64:
-            raise ValueError(f"seeds must be from 0 to 2**64 - 1, got {seed}")
+        check_seed_range("seeds", seed)
     return given.astype(np.uint64)
 
 

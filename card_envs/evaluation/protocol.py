@@ -117,7 +117,7 @@ def hash_of_play(protocol: Protocol, game: Game) -> str:
     seating = (indices[:, None] + np.arange(game.max_players)) % len(members)
     with ExitStack() as stack:
         agents = [made_agent(name, game, protocol.seed, stack) for name in members]
-        for players in range(game.min_players, game.max_players + 1):
+        for players in game.table_sizes:
             arena = Arena(game, count, agents, keep_histories=True, reward="score")
             seeds = deal_seeds(protocol.seed + players, count)
             arena.start(indices, seeds, np.full(count, players), seating)

@@ -163,7 +163,7 @@ def strip(
     style: Style,
     width: int = 2 * WIDTH,
     *,
-    theme: str = "light",
+    theme: str = "dark",
 ) -> Picture:
     """Several tables in a row, such as the course of a round, for papers.
 

@@ -26,11 +26,11 @@ class TableRenderer:
 
     Args:
         game: The game.
+        num_players: The number of players, or the least of them.
         mode: ``"ansi"``, ``"svg"``, ``"rgb_array"``, ``"human"``, or None.
+        modes: The modes that the environment has, besides None.
         perspective: Whose eyes: a seat from 0 on, ``"all"`` for an open table (as player 0 sees it,
             all players' cards face up), or None: whom :meth:`render` is asked for.
-        modes: The modes that the environment has, besides None.
-        num_players: The number of players, or the least of them.
 
     Raises:
         ValueError: The mode or the perspective is not allowed; the message says what is.
@@ -39,10 +39,11 @@ class TableRenderer:
     def __init__(
         self,
         game: Game,
-        mode: str | None,
-        perspective: int | str | None,
-        modes: Sequence[str],
         num_players: int,
+        *,
+        mode: str | None = None,
+        modes: Sequence[str] = (),
+        perspective: int | str | None = None,
     ) -> None:
         if mode is not None and mode not in modes:
             allowed = " or ".join(map(repr, modes))

@@ -24,7 +24,6 @@ _QUOTED = 100  # characters of an answer that a message repeats
 _CANDIDATES = 8  # actions that a message names
 _SENTENCES = 300  # its own words
 _NEWS_HEAD = "What has been done since:"
-_LEFT_OUT = "(left out: {})"
 _ACTIONS_HEAD = "Your legal actions, by number and in words:"
 _KINDS_HEAD = "Your legal actions, with an example of each kind:"
 
@@ -83,6 +82,10 @@ def instructions(
     return "\n\n".join(map(as_ascii, pieces))
 
 
+def _left_out(decisions: int) -> str:
+    return f"(left out: {counted(decisions, 'earlier decision')})"
+
+
 def news(turns: Sequence[tuple[int, Sequence[str]]], reader: int) -> str:
     """What was done, turn by turn; the earliest decisions are only counted if it gets too long.
 
@@ -91,7 +94,8 @@ def news(turns: Sequence[tuple[int, Sequence[str]]], reader: int) -> str:
         reader: The player who reads it.
     """
     lines: list[str] = []
-    room = MOST_NEWS - len(_NEWS_HEAD) - len(_LEFT_OUT) - 20
+    all_left_out = _left_out(sum(len(names) for _, names in turns))  # the longest line of its kind
+    room = MOST_NEWS - len(_NEWS_HEAD) - len(all_left_out) - 1
     left_out = 0
     for player, names in reversed(turns):
         who = "You" if player == reader else f"Player {player}"
@@ -102,7 +106,7 @@ def news(turns: Sequence[tuple[int, Sequence[str]]], reader: int) -> str:
         else:
             lines.append(line)
     if left_out:
-        lines.append(_LEFT_OUT.format(counted(left_out, "earlier decision")))
+        lines.append(_left_out(left_out))
     return "\n".join([_NEWS_HEAD, *reversed(lines)]) if lines else ""
 
 

@@ -423,6 +423,11 @@ def test_what_is_left_out_of_long_news_is_counted():
     lines = text.splitlines()
     (left_out,) = re.fullmatch(r"\(left out: (\d+) earlier decisions\)", lines[1]).groups()
     assert int(left_out) + 2 * (len(lines) - 2) == 20_000
+    longest = 0
+    for length in range(3900, text_prompt.MOST_NEWS):  # wherever the room ends
+        text = text_prompt.news([(1, ["draw"] * 100_000), (1, ["x" * length])], 0)
+        longest = max(longest, len(text))
+    assert longest == text_prompt.MOST_NEWS
     assert lines[-1] == "Player 0: action 9999; another."
     assert text_prompt.news([(1, ["x" * 10_000])], 0).endswith("(left out: 1 earlier decision)")
 

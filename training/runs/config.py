@@ -418,6 +418,6 @@ def _defaults_of(game: Game) -> dict[str, dict[str, Any]]:
         "imitation": {"agent": game.default_opponent},
         "evaluation": {
             "against": (*scripted, "random"),
-            "players": tuple(range(game.min_players, game.max_players + 1)),
+            "players": tuple(game.table_sizes),
         },
     }

@@ -4,7 +4,7 @@ Hidden from a player are the cards in slots that they do not know, a card that a
 drawn, and the draw pile.
 """
 
-from card_envs.contract import count_packed, draw_packed, jit, reseed, shuffle
+from card_envs.contract import count_of, count_packed, draw_packed, jit, reseed, shuffle
 from card_envs.games.beaver_gang.cards import (
     ALL_KINDS,
     ALL_NUMBERS,
@@ -134,7 +134,7 @@ def become_draw_pile(s, pool):
     s.draw_pile[:] = NO_CARD
     place = 0
     for kind in range(NUM_KINDS):
-        for _ in range(pool >> KIND_BITS * kind & 15):
+        for _ in range(count_of(pool, kind)):
             s.draw_pile[place] = kind
             place += 1
     shuffle(s, s.draw_pile, s.draw_size)

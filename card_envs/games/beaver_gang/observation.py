@@ -36,6 +36,7 @@ from card_envs.games.beaver_gang.state import (
     SLOTS,
     SWAPPED,
     TOOK,
+    may_knock_after,
 )
 
 # The field ``last_turn`` of one seat: kind of turn, own slot, other seat, other slot.
@@ -209,7 +210,7 @@ def observe_table(s, player, out):
     knocker = int(s.knocker)
     out[index(AT.knocker + relative_seat(max(knocker, 0), player, n))] = knocker >= 0
     out[AT.knocker + MAX_PLAYERS] = knocker < 0
-    out[AT.may_knock] = (knocker < 0) & (s.turns + 1 >= n)
+    out[AT.may_knock] = may_knock_after(s, s.turns + 1)
     out[AT.pile_sizes] = share(out, int(s.draw_size), DECK_SIZE)
     out[AT.pile_sizes + 1] = share(out, int(s.discard_size), DECK_SIZE)
     out[index(AT.discard_top + int(s.discard_top) - NO_CARD)] = 1.0

@@ -37,6 +37,7 @@ from card_envs.games.beaver_gang.state import (
     OVER,
     SLOTS,
     TURN,
+    may_knock_after,
     may_take,
 )
 from card_envs.games.beaver_gang.text import a_card, slot_of, turn_name
@@ -261,7 +262,7 @@ def _knocking(s: Any, observer: int) -> str:
     if s["knocker"] >= 0:
         who = capitalized(label_of(int(s["knocker"]), observer))
         return f"{who} knocked: the last lap, one turn for each of the others."
-    if s["turns"] + 1 >= s["num_players"]:  # the present turn counts
+    if may_knock_after(s, s["turns"] + 1):  # the present turn counts
         return "Nobody has knocked; a player whose turn ends now may."
     return "Nobody may knock before everybody has had a turn."
 

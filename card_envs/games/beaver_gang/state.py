@@ -64,8 +64,15 @@ def may_take(s):
 
 @jit
 def may_knock(s):
-    """BG-18, BG-19: everybody has had a turn and nobody has knocked. Turns go round in order."""
-    return s.knocker < 0 and s.turns >= s.num_players
+    """BG-18, BG-19: a player whose turn is done may knock."""
+    return may_knock_after(s, s.turns)
+
+
+@jit
+def may_knock_after(s, turns):
+    """BG-18, BG-19: whether one may knock after that many turns of the round: everybody has had one
+    and nobody has knocked. Turns go round in order."""
+    return (s.knocker < 0) & (turns >= s.num_players)
 
 
 @jit

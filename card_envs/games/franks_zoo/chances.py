@@ -1,11 +1,10 @@
 """How likely it is that nobody beats a set, as the scripted player reckons."""
 
-from card_envs.contract import jit
+from card_envs.contract import count_of, jit
 from card_envs.games.franks_zoo.cards import (
     ELEPHANT,
     IS_BEATEN_BY,
     JOKER,
-    KIND_BITS,
     MOSQUITO,
     NUM_ANIMALS,
     NUM_KINDS,
@@ -28,14 +27,14 @@ def write_chances_to_win(s, player, elsewhere, few, wins):
             few[animal, size] = 1.0
     total = 0
     for kind in range(NUM_KINDS):
-        total += elsewhere >> KIND_BITS * kind & 7
+        total += count_of(elsewhere, kind)
     for q in range(s.num_players):
         size = int(s.hand_size[q])
         if q != player and q != s.partner[player] and size > 0:
-            joker = 1.0 - chance_of_none(elsewhere >> KIND_BITS * JOKER & 7, size, total)
-            mosquito = 1.0 - chance_of_none(elsewhere >> KIND_BITS * MOSQUITO & 7, size, total)
+            joker = 1.0 - chance_of_none(count_of(elsewhere, JOKER), size, total)
+            mosquito = 1.0 - chance_of_none(count_of(elsewhere, MOSQUITO), size, total)
             for animal in range(NUM_ANIMALS):
-                cards = elsewhere >> KIND_BITS * animal & 7
+                cards = count_of(elsewhere, animal)
                 if cards > 0:
                     helper = joker
                     if animal == ELEPHANT:

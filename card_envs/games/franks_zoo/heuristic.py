@@ -12,7 +12,7 @@ How likely a set is to win is in ``chances.py``.
 
 import numpy as np
 
-from card_envs.contract import inline, jit, scratch
+from card_envs.contract import count_of, inline, jit, scratch
 from card_envs.games.franks_zoo.actions import ACT
 from card_envs.games.franks_zoo.cards import (
     HEDGEHOG,
@@ -132,10 +132,10 @@ def value_of(hand, animals_count):
         return OUT_GAIN
     if hand == PACKED[JOKER_ALONE]:
         return -STUCK_COST
-    total = JOKER_GAIN if number_of(hand, JOKER) > 0 else 0.0
+    total = JOKER_GAIN if count_of(hand, JOKER) > 0 else 0.0
     groups = 0
     for animal in range(NUM_ANIMALS):
-        size = number_of(hand, animal)
+        size = count_of(hand, animal)
         if size > 0:
             groups += 1
             total -= GROUP_COST[animal]
@@ -146,14 +146,8 @@ def value_of(hand, animals_count):
     if groups == 1:
         total += ONE_GROUP_GAIN
     if animals_count:
-        total += LION_HELD_GAIN * number_of(hand, LION)
+        total += LION_HELD_GAIN * count_of(hand, LION)
     return total
-
-
-@inline
-def number_of(hand, kind):
-    """How many cards of a kind there are in a packed hand."""
-    return hand >> KIND_BITS * kind & 7
 
 
 @jit
@@ -163,7 +157,7 @@ def value_of_lead(hand, wins, least):
     losers = 0.0
     worst = 0.0
     for animal in range(NUM_ANIMALS):
-        size = number_of(hand, animal)
+        size = count_of(hand, animal)
         if size > 0:
             loses = 1.0 - wins[animal, size]
             losers += loses
@@ -221,14 +215,14 @@ def choose_gift(s, player, hand):
         hand -= 1 << KIND_BITS * first
     best, best_score = NO_CARD, -np.inf
     for kind in range(NUM_KINDS):
-        if number_of(hand, kind) > 0:
+        if count_of(hand, kind) > 0:
             left = hand - (1 << KIND_BITS * kind)
             if first != NO_CARD:
                 score = value_of_gift(s, player, left, kind, first)
             else:
                 score = -np.inf
                 for second in range(kind, NUM_KINDS):  # two cards are one pair in either order
-                    if number_of(left, second) > 0:
+                    if count_of(left, second) > 0:
                         rest = left - (1 << KIND_BITS * second)
                         score = max(score, value_of_gift(s, player, rest, kind, second))
             if score > best_score:
@@ -250,7 +244,7 @@ def value_of_gift(s, player, left, kind, other):
 @jit
 def choose_set(s, player, hand, wins):
     """The best set to play, or to pass (FZ-7, FZ-8)."""
-    animals_count = counts_animals(s)
+    animals_count = counts_animals(s, s.hand_number)
     least = fewest_cards(s, player)
     leads = s.last_set == NO_LAY
     partners = not leads and s.owner == s.partner[player]

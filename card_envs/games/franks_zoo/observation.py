@@ -7,6 +7,7 @@ from card_envs.contract import (
     Field,
     Fields,
     clear_fields,
+    count_of,
     entry,
     index,
     inline,
@@ -251,7 +252,7 @@ def observe_table(s, player, out):
     is_over = s.terminated | s.truncated
     out[index(AT.to_move + relative_seat(int(s.current_player), player, n))] = not is_over
     out[index(AT.phase + int(s.phase))] = 1.0
-    out[AT.animals_count] = counts_animals(s)
+    out[AT.animals_count] = counts_animals(s, s.hand_number)
     last_set = index(s.last_set)
     out[AT.leads] = last_set == NO_LAY
     if last_set != NO_LAY:
@@ -310,20 +311,20 @@ def count_animals(hand):
 def observe_strength(hand, elsewhere, out):
     """Which of the player's sets cannot be beaten (FZ-8) with packed cards in one hand."""
     joker = elsewhere >> KIND_BITS * JOKER & 1
-    has_mosquito = (elsewhere >> KIND_BITS * MOSQUITO & 7) > 0
-    has_elephant = (elsewhere >> KIND_BITS * ELEPHANT & 7) > 0
+    has_mosquito = count_of(elsewhere, MOSQUITO) > 0
+    has_elephant = count_of(elsewhere, ELEPHANT) > 0
     # FZ-6: where there is an elephant, a mosquito can be one more.
     elsewhere += int(has_mosquito & has_elephant) << KIND_BITS * ELEPHANT
     beatable = 0  # packed: the most cards of an animal that as many others beat, or one more of it
     weak_groups = 0
     for animal in range(NUM_ANIMALS):
-        same = elsewhere >> KIND_BITS * animal & 15
+        same = count_of(elsewhere, animal)
         others = 0
         for k in range(6):
             others = max(others, elsewhere >> _BEATERS[k, animal] & 15)
         most = max(others + joker * (others > 0), same + joker * (same > 0) - 1, 0)
         beatable |= most << KIND_BITS * animal
-        count = hand >> KIND_BITS * animal & 15
+        count = count_of(hand, animal)
         weak_groups += (count > 0) & (count <= most)
     for k in range(NUM_ANIMALS * _MOST):
         unbeatable = ((hand & _BITS[k]) > _LEVEL[k]) & ((beatable & _BITS[k]) <= _LEVEL[k])

@@ -89,7 +89,7 @@ def begin_hand(s):
     s.gift = NO_CARD
     s.request = NO_LAY
     s.asker = NOBODY
-    if has_pairs(s):
+    if has_pairs(s, s.hand_number):
         s.phase = EXCHANGE
         s.current_player = giver(s, 0)
     else:
@@ -145,7 +145,7 @@ def find_partners(s):
     s.partner[:] = NOBODY
     s.is_senior[:] = 0
     s.alone = NOBODY
-    if has_pairs(s):
+    if has_pairs(s, s.hand_number):
         for rank in range(s.num_players // 2):
             senior = ranked(s, rank)
             junior = ranked(s, junior_rank(s, rank))
@@ -396,11 +396,12 @@ def end_hand(s):
             s.captured[s.alone, kind] += s.given[s.alone, kind]
             s.played[kind] += s.given[s.alone, kind]
         s.given[s.alone] = 0
+    animals_count = counts_animals(s, s.hand_number)
     for player in range(s.num_players):
         s.last_place[player] = s.place[player]
         s.place_points[player] = team_points(s, player)
-        s.lion_points[player] = lion_points(s, player) if counts_animals(s) else 0
-        s.hedgehog_points[player] = hedgehog_points(s, player) if counts_animals(s) else 0
+        s.lion_points[player] = lion_points(s, player) if animals_count else 0
+        s.hedgehog_points[player] = hedgehog_points(s, player) if animals_count else 0
         points = s.place_points[player] + s.lion_points[player] + s.hedgehog_points[player]
         s.hand_points[player] = points
         s.totals[player] += points

@@ -17,6 +17,7 @@ from card_envs.contract import (
     Zone,
     cards_of,
     clockwise,
+    count_of,
     counted,
     hand_of,
     label_of,
@@ -30,7 +31,6 @@ from card_envs.games.franks_zoo.cards import (
     BEATEN_BY,
     HEDGEHOG,
     JOKER,
-    KIND_BITS,
     LAY_ANIMAL,
     LAY_CARDS,
     LAY_SIZE,
@@ -104,10 +104,10 @@ def _seat(s: Any, observer: int, q: int, remembers: bool, is_open: bool) -> Seat
         ("points", int(s["totals"][q])),
         ("rank", int(s["rank"][q]) + 1),
     ]
-    if has_pairs(s):
+    if has_pairs(s, s["hand_number"]):
         counters.append(("partner", _role(s, q, observer)))
     counters.append(("cards", int(s["hand_size"][q])))
-    if counts_animals(s) and remembers:
+    if counts_animals(s, s["hand_number"]) and remembers:
         captured = s["captured"][q]
         counters += [("lions", int(captured[LION])), ("hedgehogs", int(captured[HEDGEHOG]))]
     counters.append(("place", str(s["place"][q] or _NONE)))
@@ -158,7 +158,7 @@ def _hand(s: Any, observer: int, q: int, remembers: bool, is_open: bool) -> Zone
 
 
 def _legend(s: Any, remembers: bool) -> tuple[tuple[str, str], ...]:
-    if counts_animals(s) and remembers:
+    if counts_animals(s, s["hand_number"]) and remembers:
         return ((".", "none"), ("lions and hedgehogs:", "captured in this hand"))
     return ((".", "none"),)
 
@@ -234,7 +234,7 @@ def _kinds(s: Any, observer: int, remembers: bool) -> Grid:
         beaters = "like what it is added to"
         if kind != JOKER:
             beaters = ", ".join(BEATEN_BY[name]) or "nothing"
-        rows.append((name, *map(int, counts), elsewhere >> KIND_BITS * kind & 7, beaters))
+        rows.append((name, *map(int, counts), count_of(elsewhere, kind), beaters))
     return Grid("", (*head, "beaten by"), tuple(rows), text_columns=1)
 
 
@@ -242,7 +242,7 @@ def _last_hand(s: Any, observer: int) -> Grid:
     """FZ-12, FZ-21 to FZ-23: how the last hand ended, and what it brought."""
     number = int(s["hand_number"]) - (0 if s["terminated"] else 1)
     columns = {"place": "last_place", "for places": "place_points"}
-    if s["num_players"] == 3 or (s["partners"] and number > 1):
+    if counts_animals(s, number):
         columns |= {"lions": "lion_points", "hedgehogs": "hedgehog_points"}
     columns |= {"points": "hand_points", "total": "totals"}
     rows: list[tuple[str | int, ...]] = []
@@ -261,7 +261,7 @@ def _course(s: Any, observer: int) -> list[str]:
         return []
     enough = "a player has" if s["num_players"] == 3 else "two players have"
     notes = [f"The game ends when {enough} {counted(int(s['target_score']), 'point')}."]
-    if counts_animals(s):
+    if counts_animals(s, s["hand_number"]):
         notes.append("Lions and hedgehogs count in this hand.")
     elif s["partners"]:
         notes.append("The first hand: no partners, and lions and hedgehogs do not count.")

@@ -93,15 +93,15 @@ def ranked(s, rank):
 
 
 @jit
-def has_pairs(s):
-    """FZ-13, FZ-24: whether this hand is played with partners."""
-    return s.partners and s.num_players > 3 and s.hand_number > 1
+def has_pairs(s, hand_number):
+    """FZ-13, FZ-24: whether this hand, counted from 1, is played with partners."""
+    return s.partners and s.num_players > 3 and hand_number > 1
 
 
 @jit
-def counts_animals(s):
+def counts_animals(s, hand_number):
     """FZ-13, FZ-24: whether lions and hedgehogs count in this hand."""
-    return has_pairs(s) or s.num_players == 3
+    return has_pairs(s, hand_number) or s.num_players == 3
 
 
 @jit

@@ -28,6 +28,7 @@ from card_envs.games.swim_for_your_life.knowledge import unknown_cards
 from card_envs.games.swim_for_your_life.state import (
     MAX_PLAYERS,
     NOBODY,
+    least_majority,
     means_sudden_death,
     packed,
     players_left,
@@ -141,8 +142,8 @@ def estimate_hand(s, q, animal, unseen, fewer):
 @jit
 def value_counts(s, player, animal, fewer, worth, totals):
     """Set ``worth[animal, c]`` of holding c cards; add to the others' expected ``totals``."""
-    two_left = players_left(s) == 2
-    least = 2 if two_left else 1
+    left = players_left(s)
+    two_left, least = left == 2, least_majority(left)
     rival_weight = RIVAL_WEIGHT if two_left else RIVALS_WEIGHT
     crowding = 1 if two_left else CROWDING
     for c in range(least, _COUNTS):

@@ -51,6 +51,7 @@ from card_envs.games.swim_for_your_life.state import (
     NOBODY,
     START_LIVES,
     deal,
+    least_majority,
     means_sudden_death,
     players_left,
 )
@@ -274,7 +275,7 @@ def total_of(s, player):
     SW-12: with two players left a majority takes two cards. Players who are out hold none.
     """
     total = 0
-    least = 2 if players_left(s) == 2 else 1
+    least = least_majority(players_left(s))
     for animal in range(NUM_ANIMALS):
         others = least - 1
         for q in range(s.num_players):

@@ -44,6 +44,7 @@ from card_envs.games.swim_for_your_life.state import (
     IN_GAME,
     NO_ACTION,
     NOBODY,
+    least_majority,
     means_sudden_death,
     players_left,
 )
@@ -217,7 +218,8 @@ def _last_round(s: Any, observer: int) -> Grid:
 def _counted_hands(s: Any, in_round: Sequence[int]) -> tuple[str, list[list[str | int]]]:
     """SW-11 to SW-13: the hands with their majorities, and the totals."""
     title = ", as it was counted (* a majority"
-    title += ", of at least two cards)" if len(in_round) == 2 else ")"
+    least = least_majority(len(in_round))
+    title += ", of at least two cards)" if least == 2 else ")"
     totals = s["totals"][in_round]
     if (totals == totals[0]).all():
         title += ", all level"
@@ -225,7 +227,7 @@ def _counted_hands(s: Any, in_round: Sequence[int]) -> tuple[str, list[list[str 
     lines = []
     for k, total in enumerate(totals):
         others = np.delete(hands, k, axis=0).max(axis=0, initial=0)
-        has_majority = hands[k] > np.maximum(others, 1 if len(in_round) == 2 else 0)
+        has_majority = hands[k] > np.maximum(others, least - 1)
         # A blank where there is no star keeps the numbers in line.
         cells = [
             f"{count}{'*' if has else ' '}" if count else 0

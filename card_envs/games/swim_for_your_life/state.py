@@ -81,6 +81,12 @@ def means_sudden_death(s, animal):
 
 
 @jit
+def least_majority(players):
+    """SW-12: the fewest cards that a majority takes, with this many players left."""
+    return 2 if players == 2 else 1
+
+
+@jit
 def players_left(s):
     """How many are still in the game."""
     count = 0
