@@ -14,6 +14,7 @@ from itertools import groupby
 from pathlib import Path
 
 from card_envs.agents import agent_names
+from card_envs.agents.shipped import policy_versions
 from card_envs.contract.game import Game
 from card_envs.contract.scene import Card, Scene, mover
 from card_envs.engine.history import Replay
@@ -143,17 +144,17 @@ def facts(game: Game) -> str:
         "action space": f"`Discrete({game.num_actions})`",
         "observation": f"`Box(0, 1, ({game.fields.size},), float32)`",
         "full state": f"`Box(0, 1, ({game.state_fields.size},), float32)`",
-        "agents": ", ".join(f"`{name}`" for name in agent_names(game)),
+        "agents": ", ".join(f"`{name}`" for name in (*agent_names(game), *policy_versions(game))),
     }
     return markdown_table(("", ""), list(rows.items()))
 
 
 def _cards(game: Game, scene: Scene) -> str:
-    """All cards' faces; those of counters are left out."""
+    """All cards' faces; those of counters are left out, which may share them."""
     look = look_of(game.style, "dark")
     counters = dict(scene.seats[0].counters)
-    faces = {face: name for name, face in reversed(game.style.faces.items())}
-    names = [name for name in reversed(faces.values()) if name not in counters]
+    firsts = {face: name for name, face in reversed(game.style.faces.items())}
+    names = [n for n, face in game.style.faces.items() if firsts[face] == n not in counters]
     cards = [draw_card(Card(name), look, LARGE) for name in names]
     columns = _CARDS_IN_A_ROW.get(game.id, (len(cards) + 1) // 2)
     room = (LARGE + 10) * columns

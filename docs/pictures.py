@@ -26,7 +26,7 @@ MOVES = {
 #: Moves before which the strip shows the table of Beaver Gang; the last one is the end.
 STRIP = (1, 3, 5, 7, 10, 13)
 _SIZE = (720, 540)
-_COLOURS = 48
+_COLOURS = 256
 _MILLISECONDS = 1600
 
 

@@ -187,9 +187,14 @@ def words_of(scene):
     texts += [card.marks for zone in zones for card in zone.cards]
     texts += [str(value) for seat in scene.seats for _, value in seat.counters if value != "-"]
     texts += [cell for grid in scene.grids for row in grid.rows for cell in row[1:] if cell]
-    texts += [meaning for sign, meaning in scene.legend if sign != "."]
+    texts += [meaning for sign, meaning in scene.legend if sign not in (".", "?")]
     texts += [word for place in scene.standing for word in (place.label, place.result)]
     return words(" ".join(map(str, texts)))
+
+
+def words_in(picture):
+    texts = [part.text for *_, part in placed(picture.drawing) if isinstance(part, Text)]
+    return words(" ".join(texts))
 
 
 def words(written):
@@ -203,10 +208,7 @@ def test_nothing_is_cut_at_any_size(game):
         for width in (330, 480, 960, 1600):
             drawn = picture.draw(scene, game.style, width, caption="A move.")
             check_inside(drawn.drawing)
-            written = " ".join(
-                part.text for *_, part in placed(drawn.drawing) if isinstance(part, Text)
-            )
-            assert words_of(scene) <= words(written)
+            assert words_of(scene) <= words_in(drawn)
 
 
 @each_game
@@ -262,6 +264,20 @@ def test_more_cards_than_there_is_room_for(player):
         check_inside(drawing)
         assert sum(isinstance(p, Drawing) and p.is_kept for *_, p in placed(drawing)) == 60
     assert framed(scene, Style()).shape == SHAPE
+
+
+def test_signs_of_the_table_in_words_are_explained_only_if_they_are_drawn():
+    def explains(*cards, value=0):
+        scene = a_scene(*cards, legend=((".", "nothing"), ("?", "unknown"), ("*", "known")))
+        seats = [replace(seat, counters=(("points", value),)) for seat in scene.seats]
+        written = words_in(picture.draw(replace(scene, seats=tuple(seats)), Style()))
+        assert "known" in written
+        assert "nothing" not in written
+        return "unknown" in written
+
+    assert not explains(Card())
+    assert explains(Card(marks="?"))
+    assert explains(value="?")
 
 
 def test_a_word_that_is_too_long_makes_its_card_wider():

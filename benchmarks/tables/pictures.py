@@ -44,7 +44,7 @@ def _algorithms(measured: dict[str, Any], picture: Path, title: str) -> None:
     axes.axvline(0.0, color="grey", linewidth=0.8)
     axes.set_yticks(range(len(names)), names)
     axes.set_ylim(len(names) - 0.4, -0.5)
-    axes.set_xlabel(f"rank reward of one among copies of {' and '.join(settings['against'])}")
+    axes.set_xlabel(f"mean rank reward of one among {' and one among '.join(settings['against'])}")
     learned = f"{settings['cpu_minutes']:g} minutes of one core"
     axes.set_title(f"{learned}, {len(settings['reported']['seeds'])} seeds", fontsize="medium")
     axes.legend(loc="best", fontsize="small")

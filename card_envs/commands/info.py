@@ -50,10 +50,14 @@ def _run_info(args: argparse.Namespace) -> None:
     game = load_game(args.game)
 
     if args.json:
-        about = {**describe_game(game), "agents": agent_names(game)}
+        about = {**describe_game(game), "agents": _agents(game)}
         print(json.dumps(about, indent=2))
     else:
         print(_describe_game(game))
+
+
+def _agents(game: Game) -> list[str]:
+    return [*agent_names(game), *policy_versions(game)]
 
 
 def _describe_game(game: Game) -> str:
@@ -62,7 +66,7 @@ def _describe_game(game: Game) -> str:
         ["actions", str(game.num_actions)],
         ["observation", f"{game.fields.size} values from 0 to 1"],
         ["how to play", str(how_to_play(game))],
-        ["agents", ", ".join([*agent_names(game), *policy_versions(game)])],
+        ["agents", ", ".join(_agents(game))],
         ["PettingZoo", f'card_envs.make("{game.id}", num_players={game.max_players})'],
         ["Gymnasium", f'gymnasium.make("card_envs:{game.gymnasium_id}")'],
     ]

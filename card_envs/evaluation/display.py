@@ -218,7 +218,7 @@ def plot_ratings(result: Mapping[str, Any], picture: str | Path, title: str) -> 
     pairwise = np.array(result["pairwise"], float)[np.ix_(order, order)]
     texts = pairwise_cells(result, ".2f")
     _draw_shares(right, names, pairwise, [[texts[a][b] for b in order] for a in order])
-    right.set_title("row ahead of column", fontsize="medium")
+    right.set_title("how often the row is ahead of the column", fontsize="medium")
     figure.suptitle(title)
     write_picture(figure, picture)
 

@@ -263,7 +263,7 @@ def _knocking(s: Any, observer: int) -> str:
         who = capitalized(label_of(int(s["knocker"]), observer))
         return f"{who} knocked: the last lap, one turn for each of the others."
     if may_knock_after(s, s["turns"] + 1):  # the present turn counts
-        return "Nobody has knocked; a player whose turn ends now may."
+        return "Nobody has knocked; a player whose turn ends now may knock."
     return "Nobody may knock before everybody has had a turn."
 
 

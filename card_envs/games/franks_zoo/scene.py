@@ -117,7 +117,7 @@ def _seat(s: Any, observer: int, q: int, remembers: bool, is_open: bool) -> Seat
 
 def _role(s: Any, q: int, observer: int) -> str:
     if s["partner"][q] == NOBODY:
-        return "alone"
+        return "none"
     role = "senior" if s["is_senior"][q] else "junior"
     return f"{role} of {label_of(int(s['partner'][q]), observer)}"
 

@@ -277,7 +277,7 @@ def _notes(s: Any, observer: int) -> list[str]:
 
 def _tapping(s: Any, observer: int) -> str:
     if s["tapper"] == NOBODY:
-        return "Nobody has tapped; a player who has exchanged in this round may."
+        return "Nobody has tapped; a player who has exchanged in this round may tap."
     who = capitalized(label_of(int(s["tapper"]), observer))
     return f"{who} tapped: the last lap, one turn for each of the others."
 

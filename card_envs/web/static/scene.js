@@ -201,7 +201,8 @@ function drawHead(name, style) {
 /** What the signs mean, but for those of the table in words that are drawn here: none, and a face-down card. */
 function drawLegend(scene) {
   const cards = [scene, ...scene.seats].flatMap(({ zones }) => zones).flatMap((zone) => zone.cards);
-  const isDrawn = (sign) => sign === "." || (sign === "?" && !cards.some(({ marks }) => marks.includes(sign)));
+  const values = scene.seats.flatMap(({ counters }) => counters ?? []).map(([, value]) => value);
+  const isDrawn = (sign) => sign === "." || (sign === "?" && !values.includes(sign) && !cards.some(({ marks }) => marks.includes(sign)));
   const signs = scene.legend.filter(([sign]) => !isDrawn(sign));
   return signs.length ? h("dl", { class: "legend" }, signs.map(([sign, meaning]) => h("div", {}, h("dt", {}, sign), h("dd", {}, meaning)))) : null;
 }

@@ -179,7 +179,7 @@ def test_two_players_left_and_the_expert_variant_are_told():
 
 def test_what_may_be_done_is_told():
     table = Table.lay_out("GBHHHLLOOD", "LLLSSSCCDD", "GGGDDBBOOS", rows=("M", "", "", ""))
-    nobody = "Nobody has tapped; a player who has exchanged in this round may.\n\n"
+    nobody = "Nobody has tapped; a player who has exchanged in this round may tap.\n\n"
     assert told(table, 0).endswith(nobody + "Your turn: exchange a row.")
     assert told(table, 1).endswith(nobody + "Player 0 is to exchange a row.")
     table.play(exchange("G"))
