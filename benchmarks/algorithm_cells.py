@@ -24,11 +24,10 @@ from pydantic import Field, field_validator, model_validator
 from benchmarks.learners.arguments import MAX_STEPS
 from card_envs.agents.identity import hash_of_agent
 from card_envs.contract.game import Game
-from card_envs.evaluation import deal_seeds
 from card_envs.evaluation.deals import check_agent
 from card_envs.games import load_game
 from card_envs.utils.files import hash_of
-from training.runs.evaluation import against
+from training.runs.evaluation import one_against
 from training.runs.keys import Section
 from training.runs.records import commit_of, identity, machine, read_json
 
@@ -239,11 +238,10 @@ def make(cell: Cell, games_from: Sequence[str], folder: Path) -> dict[str, Any]:
 
 def _play(cell: Cell, agent: str, others: str) -> dict[str, Any]:
     """The agent among copies of another one: what it draws follows from the cell's seed."""
-    game, stage = cell.game, cell.stage
-    seeds, options = deal_seeds(stage.deals_seed, stage.deals), {"max_steps": MAX_STEPS}
-    sizes = [cell.comparison.games[game.id]]
-    [row], _ = against(game, agent, others, sizes, seeds, options, cell.seed)
-    return {key: row[key] for key in ("rank", "rank_ci95", "truncated")}
+    stage, players = cell.stage, cell.comparison.games[cell.game.id]
+    options = {"max_steps": MAX_STEPS}
+    deals = stage.deals, stage.deals_seed
+    return one_against(cell.game, agent, others, players, *deals, options, cell.seed)
 
 
 def _learn(cell: Cell, games_from: Sequence[str], folder: Path) -> dict[str, Any]:

@@ -44,6 +44,7 @@ import numpy as np
 from benchmarks import report
 from benchmarks.random_play import choose_actions
 from card_envs.commands import arguments, running
+from card_envs.contract.fields import OBSERVATION_DTYPES
 from card_envs.contract.game import Game
 from card_envs.engine.templates import compile_for
 from card_envs.games import GAMES, load_game
@@ -55,7 +56,6 @@ from training.runs.records import commit_of
 
 PACKAGES = ("numba", "numba-cuda", "numpy", "torch", "jax", "pgx")
 PGX_GAMES = ("leduc_holdem", "sparrow_mahjong")
-DTYPES = ("float32", "uint8")
 #: What is trained: the share of games in which the learner holds all seats, and rows.
 TRAINED = ((1.0, "dense"), (1.0, "bfloat16"), (0.667, "bfloat16"))
 CONFIG = Path("configs/beaver_gang.yaml")
@@ -97,7 +97,7 @@ def equality(sizes: Sizes, config: Path) -> Iterator[Row]:
     """Every game in both dtypes: how many decisions were compared, and what differed first."""
     num_envs, steps = sizes.compared
     for name in sizes.games:
-        for dtype in DTYPES:
+        for dtype in OBSERVATION_DTYPES:
             differs = _first_difference(load_game(name), num_envs, steps, dtype)
             case = {"game": name, "dtype": dtype, "decisions": num_envs * steps}
             yield {**case, "result": f"differs: {differs}" if differs else "equal"}
@@ -165,7 +165,7 @@ def environment(sizes: Sizes, config: Path) -> Iterator[Row]:
     for num_envs in sizes.batches:
         for name in sizes.games:
             for layout, kind in _layouts().items():
-                for dtype in DTYPES:
+                for dtype in OBSERVATION_DTYPES:
                     game = load_game(name)
                     batch = kind(game, num_envs, observation_dtype=dtype)
                     _, action_mask = batch.reset(seed=0)
@@ -296,6 +296,9 @@ class Session:
     ) -> None:
         self._out, self._config, self._changes, self._tiny = out, config, changes, tiny
         self._end = time.monotonic() + seconds
+        self._command = ["--minutes", f"{seconds / 60:g}", "--config", str(config)]
+        self._command += ["--set", *changes] if changes else []
+        self._command += ["--tiny"] if tiny else []
         self._seconds = seconds
         self.rows: dict[str, list[Row]] = {}
         self._name = load(Config, config, changes).name  # a mistake must not cost minutes
@@ -304,6 +307,8 @@ class Session:
     def run(self, stages: Sequence[str]) -> None:
         """Run the stages."""
         self._out.mkdir(parents=True, exist_ok=True)
+        if list(stages) != list(STAGES):
+            self._command += ["--only", *stages]
         for name in stages:
             if name == "train":
                 self._train()
@@ -419,11 +424,10 @@ class Session:
 
     def _save(self) -> None:
         there = [package for package in PACKAGES if find_spec(package.replace("-", "_"))]
-        changes = ["--set", *self._changes] if self._changes else []
         document = report.document(
             "gpu",
             "all",
-            ["--minutes", f"{self._seconds / 60:g}", "--config", str(self._config), *changes],
+            self._command,
             there,
             {"commit": commit_of()},
             {"gpu": gpu_name(), **self.rows},

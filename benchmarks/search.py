@@ -21,8 +21,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks import report
-from card_envs.agents import Agent, NetworkAgent, Turn, choose, make_agent, shipped_policies
+from card_envs.agents import Agent, NetworkAgent, Turn, choose, make_agent
 from card_envs.agents.search.agents import Searcher
+from card_envs.agents.search.names import is_search, policies_of, words_of
 from card_envs.commands import arguments, running
 from card_envs.contract.agent import Follower, FollowingAgent
 from card_envs.contract.game import Game
@@ -211,12 +212,19 @@ def measure_pieces(
     return seconds
 
 
+def _with_rollouts_of(opponent: str, name: str, game: Game) -> str:
+    """The name of a search, to which the opponent is added as the policy if it names none."""
+    names_one = any(word.startswith("policy=") for word in words_of(name))
+    if names_one or not is_search(name) or policies_of(name, game)[1] == opponent:
+        return name
+    return f"{name},policy={opponent}"
+
+
 def _searcher(game: Game, name: str, opponent: str, seed: int) -> Searcher:
     """The search agent, with the opponent's rollouts unless its name says otherwise."""
     if not isinstance(make_agent(opponent, game), NetworkAgent):
         raise ValueError(f"the opponent must be a policy, got {opponent!r}")
-    is_shipped = opponent in shipped_policies(game) or "policy=" in name
-    searcher = make_agent(name if is_shipped else f"{name},policy={opponent}", game, seed)
+    searcher = make_agent(_with_rollouts_of(opponent, name, game), game, seed)
     if not isinstance(searcher, Searcher):
         raise ValueError(f"{name!r} is not a search agent, such as search:64")
     return searcher
@@ -227,7 +235,7 @@ def measure_strength(
 ) -> dict[str, Any]:
     """The rank reward of one search agent among copies of a policy."""
     searcher = _searcher(game, name, opponent, seed)
-    found = one_against(game, searcher, opponent, num_players, deals, seed, _options())
+    found = one_against(game, searcher, opponent, num_players, deals, seed, _options(), seed)
     return {"num_players": num_players, "agent": name, **found}
 
 
@@ -248,7 +256,7 @@ def measure_speed(
     pieces = measure_pieces(game, policy, agent.positions[:_POSITIONS])
     calls = {"determinize": worlds, "network": evaluations, "observation": evaluations}
     calls["rules"] = steps
-    if "policy=heuristic" in name:
+    if policies_of(name, game)[1] == "heuristic":
         calls["scripted player"] = steps
     return {
         "num_players": num_players,

@@ -6,7 +6,6 @@ import importlib
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, ParamSpec, Protocol, TypeVar
 
-from card_envs.contract.options import arguments_of
 from card_envs.games import GAMES, OWN_GAMES, load_game, register
 from card_envs.utils.version import VERSION as __version__
 
@@ -111,6 +110,8 @@ def make_vec(
     """
     if device not in ("cpu", "cuda"):
         raise ValueError(f"device must be 'cpu' or 'cuda', got {device!r}")
+    from card_envs.contract.options import arguments_of
+
     loaded = load_game(game)
     loaded.check_options(options, arguments_of(make_vec))
     arguments = {

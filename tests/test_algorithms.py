@@ -22,7 +22,7 @@ from benchmarks.learners import dmc
 from benchmarks.learners import ppo as our_ppo
 from benchmarks.learners.arguments import HIDDEN, MAX_STEPS, CpuBudget
 from card_envs.agents import make_agent
-from card_envs.evaluation import evaluate
+from card_envs.evaluation import deal_seeds, evaluate
 from card_envs.games import load_games
 from training.ppo import PPO
 from training.runs.config import Config
@@ -121,12 +121,12 @@ def test_what_is_reported_does_not_decide_what_is_selected(tmp_path, summary):
 def test_policies_are_tuned_and_reported_on_different_deals(tmp_path, monkeypatch):
     played = {10: set(), 1: set(), 2: set()}
 
-    def watched(game, agent, others, sizes, seeds, options, agent_seed):
+    def watched(game, agent, others, num_players, deals, seed, options, agent_seed):
         assert agent_seed == cell.seed  # else runs of what learns nothing would be one run
-        played[cell.seed] |= {*seeds.tolist()}
-        return [{"rank": 0.0, "rank_ci95": None, "truncated": 0.0}], None
+        played[cell.seed] |= {*deal_seeds(seed, deals).tolist()}
+        return {"rank": 0.0, "rank_ci95": None, "truncated": 0.0}
 
-    monkeypatch.setattr(algorithm_cells, "against", watched)
+    monkeypatch.setattr(algorithm_cells, "one_against", watched)
     comparison = comparison_of(AGENTS)
     for stage in (comparison.tuning, comparison.reported):
         for cell in comparison.cells(tmp_path, stage):

@@ -53,7 +53,15 @@ def games_of(game: Game, *overrides: str) -> SelfPlayGames:
 
 
 def tables_of(count: int = 400, own: int = 100, block: int = 30) -> Tables:
-    return Tables(count, [2, 4], np.array([0.75, 0.25]), own, block, max_players=5, seed=3)
+    return Tables(
+        count,
+        [2, 4],
+        np.array([0.75, 0.25]),
+        own_games=own,
+        block_size=block,
+        max_players=5,
+        seed=3,
+    )
 
 
 def test_own_games_come_first_and_the_others_lie_in_blocks():

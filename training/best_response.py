@@ -116,7 +116,7 @@ def respond(
     players: Any = config.environment.num_players
 
     def gain(agent: str, deals: int) -> dict[str, Any]:
-        found = one_against(game, agent, against, players, deals, args.seed, run.rules)
+        found = one_against(game, agent, against, players, deals, args.seed, run.rules, args.seed)
         return {key.replace("rank", "gain"): value for key, value in found.items()}
 
     policy = train_or_resume(run, command_line)

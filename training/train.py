@@ -119,12 +119,12 @@ def make_learner(run: Run[Config]) -> PPO:
     """The learner that a run's configuration describes, with its games; ValueError if its device is
     not available."""
     config, network = run.config, run.config.network
-    who = run.game, config.environment, config.opponents, run.agents
-    how = config.seed, network.critic, config.truncation
+    who = run.game, config.environment, config.opponents, run.agents, config.seed
+    how: dict[str, Any] = {"critic": network.critic, "truncation": config.truncation}
     if _plays_on_device(run):
         place = OnGpu() if device_of(config).type == "cuda" else OnCpu()
-        return PPO(DeviceGames(place, *who, *how), config)
-    return PPO(SelfPlayGames(*who, *how, network.critic_playout), config)
+        return PPO(DeviceGames(place, *who, **how), config)
+    return PPO(SelfPlayGames(*who, **how, with_playout=network.critic_playout), config)
 
 
 def _plays_on_device(run: Run[Config]) -> bool:

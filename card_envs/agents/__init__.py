@@ -64,6 +64,12 @@ __all__ = [
 #: of ``game`` that makes one, or a function of observations and masks (see ``FunctionAgent``).
 AgentLike = str | os.PathLike[str] | Agent | Callable[..., Any]
 
+#: What an agent may be called besides those that come with a game, in words.
+OTHER_NAMES = (
+    "search:N, a policy file (.safetensors, .onnx), a training run's folder, MODULE:THING, "
+    "FILE.py:THING, or cmd:PROGRAM"
+)
+
 _MAY_HOLD_CODE = (".pt", ".pth", ".zip", ".pkl", ".pickle", ".joblib", ".ckpt")
 
 
@@ -135,8 +141,7 @@ def _no_agent(name: str, game: Game) -> str:
         why = did_you_mean(name, names)
     return (
         f"there is no agent {name!r} for {game.id}{why}; the agents are {', '.join(names)}, "
-        "search:N, a policy file (.safetensors, .onnx), a training run's folder, MODULE:THING, "
-        "FILE.py:THING, or cmd:PROGRAM"
+        f"{OTHER_NAMES}"
     )
 
 

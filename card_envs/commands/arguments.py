@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
+from card_envs.agents import OTHER_NAMES
 from card_envs.agents.imported import import_named
 from card_envs.contract.game import Game
 from card_envs.evaluation.display import check_picture_name
@@ -17,10 +18,7 @@ from card_envs.utils.files import followed, write_json
 from card_envs.utils.words import did_you_mean
 
 #: What can be named as an agent, for the help of commands.
-AGENTS = (
-    "random, heuristic, ppo, search:N, a policy file (.safetensors, .onnx), a run's folder, "
-    "MODULE:THING, FILE.py:THING, or cmd:PROGRAM"
-)
+AGENTS = f"random, heuristic, ppo, {OTHER_NAMES}"
 
 
 def add_games_argument(parser: argparse.ArgumentParser) -> None:

@@ -63,8 +63,8 @@ def test_a_learners_games_are_those_of_the_cpu(game):
         pytest.skip("the game does not write its full state")
     data = {"game": game.id, "decisions": 1, "environment": {"num_envs": 2000}}
     config = Config.model_validate({**data, "opponents": {"self": 1}})
-    given = config.environment, config.opponents, {}, 0, "state"
-    gpu, cpu = (DeviceGames(place, game, *given) for place in (OnGpu(), OnCpu()))
+    given = config.environment, config.opponents, {}, 0
+    gpu, cpu = (DeviceGames(place, game, *given, critic="state") for place in (OnGpu(), OnCpu()))
     for games in (gpu, cpu):
         games.redraw()
         games._start_all()

@@ -87,7 +87,7 @@ class DeviceGames(Games):
     Args:
         place: Where arrays are.
         game: The game.
-        All others are those of :class:`Games`.
+        *arguments, **more: Those of :class:`Games`.
 
     Attributes:
         observation: uint8 (N, D), in units of ``scale``, of the player to move.

@@ -55,6 +55,7 @@ class Games:
         opponents: PoolSection,
         agents: Mapping[str, Agent],
         seed: int,
+        *,
         critic: str = "observation",
         truncation: str = "bootstrap",
         with_playout: bool = False,
@@ -87,10 +88,10 @@ class Games:
             count,
             sizes,
             weights / weights.sum(),
-            round(opponents.own * count),
-            opponents.block_size,
-            game.max_players,
-            seed,
+            own_games=round(opponents.own * count),
+            block_size=opponents.block_size,
+            max_players=game.max_players,
+            seed=seed,
         )
         self.all = np.arange(count)
         self._seeds = consecutive_seeds(seed * count, count)

@@ -44,7 +44,7 @@ class SelfPlayGames(Games):
 
     Args:
         game: The game.
-        All others are those of :class:`Games`.
+        *arguments, **more: Those of :class:`Games`.
 
     Attributes:
         players: int64 (N,), the player to move in each game.

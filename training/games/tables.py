@@ -39,6 +39,7 @@ class Tables:
         num_games: int,
         sizes: Sequence[int],
         shares: NDArray[np.float64],
+        *,
         own_games: int,
         block_size: int,
         max_players: int,

@@ -60,10 +60,11 @@ def one_against(
     deals: int,
     seed: int,
     options: Mapping[str, Any],
+    agent_seed: int,
 ) -> dict[str, Any]:
     """The same at one table size: ``rank``, ``rank_ci95`` and ``truncated``."""
     seeds = deal_seeds(seed, deals)
-    [row], _ = against(game, agent, others, [num_players], seeds, options, seed)
+    [row], _ = against(game, agent, others, [num_players], seeds, options, agent_seed)
     return {key: row[key] for key in ("rank", "rank_ci95", "truncated")}
 
 
