@@ -20,6 +20,7 @@ from card_envs.engine.templates import write_full_states
 from card_envs.envs.agent_iter import AgentIterable
 from card_envs.envs.observation_space import Observation, is_mask_in_info, observation_space
 from card_envs.envs.ongoing_game import OngoingGame, of_the_game
+from card_envs.envs.options import RENDER_MODES, check_on_illegal
 from card_envs.envs.wrong_actions import not_in_space, not_legal, warn_of_illegal_move
 from card_envs.games import load_game
 from card_envs.render.renderer import FPS, TableRenderer
@@ -88,7 +89,7 @@ class CardEnv(OneThread, AECEnv[str, Observation, int]):
     """
 
     metadata: dict[str, Any] = {
-        "render_modes": ["ansi", "human", "rgb_array", "svg"],
+        "render_modes": [*RENDER_MODES],
         "is_parallelizable": False,
         "render_fps": FPS,
     }
@@ -135,13 +136,11 @@ class CardEnv(OneThread, AECEnv[str, Observation, int]):
             modes=self.metadata["render_modes"],
             perspective=render_perspective,
         )
-        if on_illegal not in ("terminate", "raise"):
-            raise ValueError(f"on_illegal must be 'terminate' or 'raise', got {on_illegal!r}")
         self._mask_in_info = is_mask_in_info(mask)
         self._ongoing = OngoingGame(self.game, num_players, options, self.view, self._mask_in_info)
         self.render_mode = render_mode
         self._shows_steps = render_mode == "human"
-        self.on_illegal = on_illegal
+        self.on_illegal = check_on_illegal(on_illegal)
         self.metadata = {**type(self).metadata, "name": self.game.name}
         self._action_space = spaces.Discrete(self.game.num_actions)
         self._num_actions = self.game.num_actions

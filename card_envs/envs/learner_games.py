@@ -21,7 +21,7 @@ from card_envs.contract.outcome import places
 from card_envs.engine.arena import Arena
 from card_envs.engine.seeds import consecutive_seeds, draw_tables, next_seeds
 from card_envs.engine.templates import NOBODY
-from card_envs.envs.options import pays_standing
+from card_envs.envs.options import check_on_illegal, pays_standing
 from card_envs.utils.checks import as_whole_number, check_flag, check_whole_number, memory_for
 from card_envs.utils.threads import OneThread, one_thread_at_a_time
 
@@ -75,14 +75,12 @@ class LearnerGames(OneThread):
         arguments: Sequence[str] = (),
         **options: Any,
     ) -> None:
-        if on_illegal not in ("terminate", "raise"):
-            raise ValueError(f"on_illegal must be 'terminate' or 'raise', got {on_illegal!r}")
         own = [name for name in arguments_of(LearnerGames) if name != "arguments"]
         checked, view = game.split_options(options, (*own, *arguments))
         self.game = game
         self.num_envs = check_whole_number("num_envs", num_envs, 1)
         self.player_range = game.check_player_range(num_players)
-        self._on_illegal = on_illegal
+        self._on_illegal = check_on_illegal(on_illegal)
         self._seat = self._check_seat(seat)
         self._per_seat = isinstance(opponents, Sequence) and not isinstance(opponents, str)
         agents: list[Agent | None] = [None, *self._make_opponents(opponents)]

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import TypedDict
 
+#: What ``render_mode`` may be, besides None.
+RENDER_MODES = ("ansi", "human", "rgb_array", "svg")
+
 
 class EnvOptions(TypedDict, total=False):
     """Options of every PettingZoo environment.
@@ -42,6 +45,13 @@ class EnvOptions(TypedDict, total=False):
     on_illegal: str
     render_mode: str | None
     render_perspective: int | str | None
+
+
+def check_on_illegal(on_illegal: str) -> str:
+    """What an illegal action does; a ValueError unless it is one of those above."""
+    if on_illegal not in ("terminate", "raise"):
+        raise ValueError(f"on_illegal must be 'terminate' or 'raise', got {on_illegal!r}")
+    return on_illegal
 
 
 def pays_standing(reward: str) -> bool:

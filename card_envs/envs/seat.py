@@ -10,6 +10,7 @@ from gymnasium.core import ActType, ObsType
 from card_envs.contract.game import Game, repr_of
 from card_envs.engine.seeds import check_seed
 from card_envs.envs.learner_games import LearnerGames
+from card_envs.envs.options import RENDER_MODES
 from card_envs.render.renderer import FPS, TableRenderer
 from card_envs.utils.checks import check_reset_options
 from card_envs.utils.portable import Portable
@@ -26,7 +27,7 @@ class SeatEnv(Portable, gymnasium.Env[ObsType, ActType]):
     """
 
     metadata: dict[str, Any] = {
-        "render_modes": ["ansi", "human", "rgb_array", "svg"],
+        "render_modes": [*RENDER_MODES],
         "render_fps": FPS,
     }
 

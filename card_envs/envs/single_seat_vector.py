@@ -17,6 +17,7 @@ from card_envs.contract.game import DEFAULT_MAX_STEPS
 from card_envs.engine.seeds import check_seed
 from card_envs.envs.learner_games import LearnerGames
 from card_envs.envs.observation_space import Observation, is_mask_in_info, observation_space
+from card_envs.envs.options import RENDER_MODES
 from card_envs.games import load_game
 from card_envs.render.renderer import FPS, TableRenderer
 from card_envs.utils.checks import check_actions, check_reset_options
@@ -73,7 +74,7 @@ class SingleSeatVectorEnv(Portable, VectorEnv[Observation, NDArray[np.int64], ND
     """
 
     metadata: dict[str, Any] = {
-        "render_modes": ["ansi", "rgb_array", "svg"],
+        "render_modes": [mode for mode in RENDER_MODES if mode != "human"],
         "render_fps": FPS,
         "autoreset_mode": AutoresetMode.SAME_STEP,
     }
