@@ -1,4 +1,4 @@
-"""Train MaskablePPO of Stable-Baselines3 on the native batch of games, and write a policy file.
+"""Train MaskablePPO of Stable-Baselines3 on the compiled ``VecEnv``, and write a policy file.
 
     python -m training.sb3_ppo --game beaver_gang --decisions 500000 --out runs/sb3_ppo
 

@@ -4,9 +4,9 @@
 MUTANTS = [
     (
         "rules: with two players left one card is a majority",
-        "rules.py",
-        "least = 2 if players_left(s) == 2 else 1",
-        "least = 1",
+        "state.py",
+        "return 2 if players == 2 else 1",
+        "return 1",
         "tests/games/swim_for_your_life/test_rules.py",
     ),
     (
