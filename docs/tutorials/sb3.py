@@ -2,9 +2,9 @@
 """
 # Stable-Baselines3
 
-MaskablePPO of sb3-contrib on the compiled `VecEnv`: it learns in one seat of each game against given
-opponents, is evaluated on duplicate deals, and becomes a policy file that plays everywhere. That
-takes the extras `sb3` and `evaluation`; what else works with Stable-Baselines3 is on
+MaskablePPO of sb3-contrib on the compiled `VecEnv`: it learns in one seat of each game against
+given opponents, is evaluated on duplicate deals, and becomes a policy file that plays everywhere.
+That takes the extras `sb3` and `evaluation`; what else works with Stable-Baselines3 is on
 [its page](../tools/sb3.md).
 """
 
