@@ -42,8 +42,8 @@ MUTANTS = [
     Mutant(
         "hiding: redrawing prefers cards that come early in the list of kinds",
         "card_envs/contract/cards.py",
-        "    position = draw_below(s, size)\n    while position >= count",
-        "    position = min(draw_below(s, size), draw_below(s, size))\n    while position >= count",
+        "    position = draw_below(s, size)\n    while position >= count_of",
+        "    position = draw_below(s, draw_below(s, size) + 1)\n    while position >= count_of",
         "tests/games -k 'uniform or evenly'",
     ),
     Mutant(
