@@ -188,6 +188,18 @@ def test_members_are_drawn_for_mixed_tables_and_sit_in_the_order_drawn(monkeypat
     assert len({tuple(map(id, table)) for table in tables}) == 2
 
 
+def test_mixed_tables_count_by_their_deals(monkeypatch):
+    """Members meet at some tables more often than at others."""
+
+    def play(table, seeds, orders):
+        return BenchmarkTableResult(np.zeros(len(seeds)), 1.0)
+
+    with ExitStack() as stack:
+        played = BenchmarkTables(TINY, GAME, "random", stack)
+        monkeypatch.setattr(played, "_play", play)
+        assert played.among(MIXED, 2).truncated == pytest.approx(1.0)
+
+
 def test_the_same_agent_gives_the_same_bytes(folder):
     for _ in range(2):
         argv = ["benchmark", GAME.id, "--agent", "random", "--quick", "--json"]
@@ -521,6 +533,13 @@ def test_entries_are_shown_checked_and_played(entry, capsys):
     assert "rank: claimed " in difference_at_a_table(leaderboard.Entry.read(entry), result)
     assert leaderboard.main(["yours"]) == 2
     assert "there is no entry yours; the entries are mine" in capsys.readouterr().err
+
+
+def test_entries_are_compared_deal_by_deal():
+    """The difference of two rank rewards lies between -2 and 2."""
+    first, last = ({"by_deal": [rank] * 5} for rank in (1.0, -1.0))
+    assert leaderboard._behind(first, first) == "–"
+    assert leaderboard._behind(first, last).startswith("+2.000 (")
 
 
 def claim_of(entry):

@@ -143,6 +143,8 @@ def test_one_against_copies_of_another():
     for n, played in results:
         expected = play_deals(SCRIPTED, ["heuristic", *["random"] * (n - 1)], seeds)
         assert (played.standing == expected.standing).all()
+    [(_, cut)] = play_one_against(SCRIPTED, "random", "random", sizes[:1], seeds, {"max_steps": 2})
+    assert cut.truncated.all()
 
 
 def test_what_one_cannot_play_against_is_said_at_once():
@@ -175,6 +177,34 @@ def test_an_agent_is_asked_once_for_all_its_seats():
     results = play_deals(SMALL, [agent, agent], deal_seeds(0, 10))
     assert Counting.asked[0] == 20
     assert (results.standing[:, 0] == results.standing[:, 1, ::-1]).all()
+
+
+def test_the_seed_is_that_of_the_agents_too():
+    seeds = []
+
+    class Seeded(RandomAgent):
+        def __init__(self, game, seed=0):
+            seeds.append(seed)
+            super().__init__(game, seed=seed)
+
+    evaluate(SMALL, [Seeded, "random"], 2, seed=5)
+    assert seeds == [5]
+
+
+def test_shares_of_victories_stay_between_0_and_1(monkeypatch):
+    """Where one always wins: rank rewards reach below 0, and have wider bounds."""
+
+    def play(game, agents, seeds, *arguments, **more):
+        standing = np.tile([0.0, 1.0], (len(seeds), 2, 1))
+        return MatchResults(standing, np.zeros_like(standing), np.zeros((len(seeds), 2), bool))
+
+    for module in ("matches", "tournament"):
+        monkeypatch.setattr(f"card_envs.evaluation.{module}.play_deals", play)
+    tournament = run_tournament(SMALL, ["random", first_legal], 2, deals=10).summary
+    for agents in (evaluate(SMALL, ["random", first_legal], 10).agents, tournament.agents):
+        loser, winner = sorted(agents, key=lambda agent: agent.win.mean)
+        assert loser.win.low == 0.0 < loser.win.high < 0.5
+        assert 0.5 < winner.win.low < winner.win.high == 1.0
 
 
 # ---------------------------------------------------------------------------------------------
@@ -809,6 +839,51 @@ def test_results_are_written_though_they_cannot_be_shown(which, tmp_path, monkey
         words = [SCRIPTED.id, "--agents", "heuristic", "random", "--players", str(players)]
     assert main([*words, "--deals", "2", "--json", str(path)]) == 2
     assert json.loads(path.read_text())["deals"] == 2
+
+
+def rated(name, rating):
+    row = {"name": name, "rating": rating, "rating_ci95": [rating - 1, rating + 1]}
+    return {**row, "deviation": 0.0, "rank": 0.0, "rank_ci95": [-0.1, 0.1]}
+
+
+RATED = {
+    "game": "a game",
+    "num_players": 2,
+    "deals": 9,
+    "truncated": 0.0,
+    "agents": [rated("weak", -10.0), rated("strong", 20.0)],
+    "pairwise": [[0.5, 0.125], [0.875, 0.5]],
+    "pairwise_ci95": [[[0.5, 0.5], [0.1, 0.2]], [[0.8, 0.9], [0.5, 0.5]]],
+}
+
+
+def test_the_strongest_is_first_and_rows_are_ahead_of_columns(capsys, monkeypatch):
+    drawn = []
+    monkeypatch.setattr(display, "write_picture", lambda figure, picture: drawn.append(figure))
+    display.show_tournament(RATED)
+    shown = capsys.readouterr().out
+    assert shown.index("strong") < shown.index("weak")
+    display.plot_ratings(RATED, "ratings.png", "A game")
+    ratings, shares = drawn[0].axes
+    assert [label.get_text() for label in ratings.get_yticklabels()] == ["strong", "weak"]
+    texts = {text.get_position()[::-1]: text.get_text() for text in shares.texts}
+    assert texts[0, 1].startswith("0.88")  # the row of the strong, the column of the weak
+    assert texts[1, 0].startswith("0.12")
+
+
+def test_each_number_of_an_evaluation_is_in_its_column(capsys):
+    row = {"name": "mine", "rank": 0.1, "rank_ci95": [0.2, 0.3], "win": 0.4, "win_ci95": [0.5, 0.6]}
+    result = {"game": "a game", "num_players": 2, "deals": 9, "truncated": 0.0}
+    display.show_evaluation({**result, "agents": [{**row, "score": 0.7}], "programs": []})
+    (line,) = (line for line in capsys.readouterr().out.splitlines() if "mine" in line)
+    numbers = [float(number) for number in re.findall(r"[-+]?\d\.\d+", line)]
+    assert numbers == [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7]
+
+
+@pytest.mark.parametrize(("share", "begins"), [(1.0, "Warning: 100.0%"), (0.005, "0.5%")])
+def test_many_truncated_games_are_warned_of(share, begins, capsys):
+    display.print_truncated({"truncated": share})
+    assert capsys.readouterr().out.startswith(begins)
 
 
 def test_tables_are_whole_in_files_and_in_narrow_terminals(capsys, monkeypatch):

@@ -32,7 +32,7 @@ from card_envs.render import glyphs, picture, text
 from card_envs.render.cards import draw_card
 from card_envs.render.colours import PAPER, THEMES, contrast, look_of, mixed, on, player_colour
 from card_envs.render.drawing import Drawing, Text
-from card_envs.render.renderer import TableRenderer
+from card_envs.render.renderer import FPS, TableRenderer
 from card_envs.render.video import write_video
 from card_envs.render.window import Window
 from card_envs.utils.extras import MissingExtraError
@@ -672,6 +672,8 @@ def test_a_replay_as_a_video(replay_file, suffix, perspective, tmp_path, capsys)
     frames = list(imageio.imiter(path))
     assert len(frames) == decisions + 1
     assert frames[0].shape[:2] == SHAPE[:2]
+    if suffix == ".gif":
+        assert imageio.immeta(path)["duration"] == 1000 / FPS
     assert sorted(p.name for p in tmp_path.iterdir()) == sorted(["game.json", path.name])
 
 

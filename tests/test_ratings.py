@@ -3,8 +3,9 @@
 import choix
 import numpy as np
 import pytest
+import scipy.stats
 
-from card_envs.evaluation.ratings import ELO, Rankings
+from card_envs.evaluation.ratings import ELO, Rankings, _widening
 
 
 def drawn_rankings(strengths, deals, rng):
@@ -173,3 +174,10 @@ def test_intervals_are_narrower_with_more_deals():
         _, low, high = ratings_of(2, [((0, 1), drawn_rankings([0.0, 0.5], deals, rng))])
         widths.append((high - low).mean())
     assert 2.5 < widths[0] / widths[1] < 6.5
+
+
+@pytest.mark.parametrize("deals", [2, 5, 1000])
+def test_intervals_of_few_deals_are_widened_to_students(deals):
+    """A bootstrap's variance lacks a factor, and its quantiles are those of a normal."""
+    quantiles = scipy.stats.t.ppf(0.975, deals - 1) / scipy.stats.norm.ppf(0.975)
+    assert _widening(deals) == pytest.approx(quantiles * np.sqrt(deals / (deals - 1)))

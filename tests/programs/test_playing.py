@@ -21,6 +21,7 @@ from helpers import ALL_GAMES, FEW_GAMES, begin, kit_of, mask_of
 from programs import PROGRAMS, none_left, processes, program
 
 from card_envs.agents import ProgramAgent, agent_names, as_agent, choose, make_agent
+from card_envs.agents.programs.reports import ProgramReport, merged
 from card_envs.commands.cli import main
 from card_envs.envs.aec import CardEnv
 from card_envs.envs.single_seat import SingleSeatEnv
@@ -122,6 +123,13 @@ def test_a_program_plays_tournaments_and_against_many():
     result = run_tournament(GAME, [FIRST, "random"], N, deals=2, options=options).summary
     expected = run_tournament(GAME, [first_legal, "random"], N, deals=2, options=options).summary
     assert [agent.rating for agent in result.agents] == [a.rating for a in expected.agents]
+
+
+def test_reports_on_one_program_are_added_up():
+    reports = [ProgramReport(name, 2, 0.5, "random", ()) for name in ("a", "b", "a")]
+    first, second = merged(reports)
+    assert (first.name, first.decisions, first.seconds) == ("a", 4, 1.0)
+    assert second == reports[1]
 
 
 # ---------------------------------------------------------------------------------------------

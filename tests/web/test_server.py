@@ -30,7 +30,7 @@ from card_envs.contract.game import View
 from card_envs.envs.aec import CardEnv
 from card_envs.web.agents import AgentMenu, NoAgentError
 from card_envs.web.analysis import advise
-from card_envs.web.sessions import Limits, Tables
+from card_envs.web.sessions import Limits, Session, Tables
 
 each_game = pytest.mark.parametrize("game", EACH_GAME)
 few_games = pytest.mark.parametrize("game", FEW_GAMES)
@@ -297,6 +297,17 @@ def test_tables_that_nobody_asks_for_are_forgotten():
     assert len(tables) == 1
     assert len({first, second, third}) == 3
     assert all(len(name) >= 20 for name in (first, second, third))
+
+
+def test_of_the_tables_that_are_over_the_oldest_goes(monkeypatch):
+    monkeypatch.setattr(Session, "is_done", True)
+    now = [0.0]
+    tables = Tables(Limits(tables=2, idle_seconds=100), clock=lambda: now[0])
+    names = []
+    for now[0] in (1.0, 2.0):
+        names.append(tables.add(None))
+    tables.add(None)
+    assert [tables.get(name) is not None for name in names] == [False, True]
 
 
 def test_a_table_that_is_gone_is_told(visit):
