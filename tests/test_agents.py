@@ -884,6 +884,18 @@ def test_a_table_plays_the_game_of_its_seed_with_the_agents_that_are_named(game)
     assert table.places == [info["place"] for info in env.infos.values() if info]
 
 
+def test_a_table_closes_its_agents():
+    game, closed = EACH_GAME[0].values[0], []
+
+    class Closing(RandomAgent):
+        def close(self):
+            closed.append(self)
+
+    agents = [Closing(game) for _ in range(game.min_players)]
+    card_envs.Table(game.name, agents, seed=1).close()
+    assert closed == agents
+
+
 def test_a_table_says_what_is_wrong_and_changes_nothing():
     game = EACH_GAME[0].values[0]
     n = game.min_players

@@ -241,6 +241,14 @@ def test_the_terminal_shows_the_scores_and_that_it_is_a_draft(folder, capsys):
     assert main(["benchmark", GAME.id, "--agent", "own.py:first_legal"]) == 0
     out = capsys.readouterr().out
     result = claim(TINY, "", False, [benchmark(GAME, "own.py:first_legal", TINY)])["games"][0]
+    gains = {gain["name"]: gain["rank"] for gain in result["gains"]}
+    assert gains
+    for row in result["among"]:
+        (line,) = (line for line in out.splitlines() if re.match(rf"\W*{row['name']} ", line))
+        shown = [float(number) for number in re.findall(r"[-+]\d\.\d{3}", line)]
+        assert shown[0] == pytest.approx(row["rank"], abs=1e-3)
+        if row["name"] in gains:
+            assert shown[-1] == pytest.approx(gains[row["name"]], abs=1e-3)
     assert f"mean {result['rank']:+.3f} (" in out
     assert f"worst {result['worst']['rank']:+.3f} (" in out
     assert "own.py:first_legal" in out

@@ -234,7 +234,9 @@ def test_a_whole_game_is_played_and_saved(game, capsys, monkeypatch, tmp_path):
             assert action == choose(opponents[player], game, env.states)
     assert asked == len(keyboard.seen) >= min(4, ceil(mean_length(game, n) / n / 2))
     assert env.states["terminated"][0]
-    assert env.infos["player_0"]["place"] == place
+    places = [env.infos[agent]["place"] for agent in env.possible_agents]
+    assert places[0] == place
+    assert (f"of {n} (shared)" in out) is (places.count(place) > 1)
 
 
 @each_game

@@ -43,6 +43,7 @@ from card_envs.engine.history import Replay
 from card_envs.engine.seeds import seat_of
 from card_envs.envs.single_seat import SingleSeatEnv
 from card_envs.evaluation import deal_seeds
+from card_envs.utils.words import counted
 
 each_game = pytest.mark.parametrize("game", EACH_GAME)
 few_games = pytest.mark.parametrize("game", FEW_GAMES)
@@ -541,6 +542,18 @@ def test_games_without_an_episode_are_no_replays_of_a_dataset(minari):
     episodes = minari.load_dataset("test-v0").total_episodes
     assert episodes < 20
     assert len(list(Replay.load_all(games_of_dataset("test-v0")))) == episodes
+
+
+def test_truncated_games_of_a_recording_are_counted(tmp_path, capsys):
+    whole, cut = tmp_path / "whole.jsonl", tmp_path / "cut.jsonl"
+    arguments = ["record", GAME.id, "--agents", *["random"] * GAME.min_players, "--games", "20"]
+    assert main([*arguments, "--out", str(whole)]) == 0
+    lengths = sorted(len(replay.actions) for replay in Replay.load_all(whole))
+    most = lengths[10]
+    assert main([*arguments, "--out", str(cut), "--option", f"max_steps={most}"]) == 0
+    count = sum(length > most for length in lengths)
+    assert 0 < count < 20
+    assert f", {counted(count, 'game')} truncated at max_steps" in capsys.readouterr().err
 
 
 def test_a_dataset_that_cannot_be_replayed(minari, capsys, tmp_path):

@@ -394,7 +394,9 @@ def learner(tmp_path, **arguments):
 
 
 def test_callback_evaluates_on_the_same_deals_and_keeps_the_best_model(tmp_path, monkeypatch):
-    model, callback = learner(tmp_path, eval_freq=16, best_model_save_path=tmp_path / "best")
+    model, callback = learner(
+        tmp_path, eval_freq=16, best_model_save_path=tmp_path / "best", options={"max_steps": 99}
+    )
     seen = []
 
     def watched(*arguments):
@@ -408,6 +410,7 @@ def test_callback_evaluates_on_the_same_deals_and_keeps_the_best_model(tmp_path,
     model.learn(640, callback=callback)
     assert [steps for *_, steps in seen] == [128, 256, 384, 512, 640]
     assert len({repr(deals) for deals, *_ in seen}) == 1
+    assert seen[0][0][-1]["max_steps"] == 99
     means = [rank.mean for _, rank, _ in seen]
     assert callback.last_mean_reward == means[-1]
     assert callback.best_mean_reward == max(means)

@@ -95,6 +95,8 @@ def test_the_page_is_told_of_every_game(client, game):
     assert about["agents"] == [*client.app.state.menu.labels(game)]
     assert about["default_agent"] in about["agents"]
     assert set(about["style"]["faces"]) == set(game.style.faces)
+    measured = [result for results in about["strength"].values() for result in results]
+    assert {result["opponents"] for result in measured} <= {*about["agents"]}
 
 
 def test_the_page_knows_no_game(client):
