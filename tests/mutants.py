@@ -68,6 +68,20 @@ MUTANTS = [
         "tests/test_saving.py tests/test_replay.py",
     ),
     Mutant(
+        "statistics: intervals of shares of victories are those of rank rewards",
+        "card_envs/evaluation/matches.py",
+        "estimate_mean(wins[:, k], WIN_BOUNDS)",
+        "estimate_mean(wins[:, k])",
+        "tests/test_evaluation.py -k shares",
+    ),
+    Mutant(
+        "evaluation: one against many plays by the default options",
+        "card_envs/evaluation/deals.py",
+        "play_deals(game, [one, *[rest] * (n - 1)], checked_seeds, checked)",
+        "play_deals(game, [one, *[rest] * (n - 1)], checked_seeds)",
+        "tests/test_evaluation.py -k one_against",
+    ),
+    Mutant(
         "statistics: pseudo-observations have no weight",
         "card_envs/evaluation/statistics.py",
         "_WEIGHT = 4.0",
