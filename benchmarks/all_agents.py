@@ -69,7 +69,7 @@ def decision_seconds(game: Game, name: str, num_players: int, seed: int) -> floa
     """The CPU time of one of an agent's decisions, where it has a choice, on one core."""
     opponent = "ppo" if "ppo" in shipped_policies(game) else game.default_opponent
     agent = make_agent(name, game, seed)
-    for attempt in (seed + 1, seed):  # the first may compile
+    for attempt in ((seed + 1) % 2**64, seed):  # the first may compile
         watched = StopwatchAgent(agent, game)
         evaluate(game, [watched, *[opponent] * (num_players - 1)], _TIMED_DEALS, attempt)
     return watched.seconds / watched.decisions

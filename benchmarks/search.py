@@ -245,7 +245,7 @@ def measure_speed(
     """Decisions a second of one search agent among copies of a policy, and what they consist of."""
     searcher = _searcher(game, name, opponent, seed)
     table = [opponent] * (num_players - 1)
-    evaluate(game, [searcher, *table], 2, seed + 1, _options())  # compiles
+    evaluate(game, [searcher, *table], 2, (seed + 1) % 2**64, _options())  # compiles
     searcher.work[:] = 0
     agent = StopwatchAgent(searcher, game)
     evaluate(game, [agent, *table], deals, seed, _options())

@@ -16,7 +16,7 @@ pytest.importorskip("sb3_contrib")
 from kuhn_poker import GAME as KUHN
 from tiny_runs import SCRIPTED, SMALL
 
-from benchmarks import algorithm_cells, algorithms, tables
+from benchmarks import algorithm_cells, algorithms, report, tables
 from benchmarks.algorithm_cells import Cell, Comparison
 from benchmarks.learners import dmc
 from benchmarks.learners import ppo as our_ppo
@@ -107,6 +107,26 @@ def test_cells_are_summarized(summary):
     assert two["games"][KUHN.id]["iqm"] == pytest.approx((-0.1, -0.3, 0.1))
     assert one["difference"] is None
     assert two["difference"][0] == pytest.approx(-0.5)
+
+
+def test_summaries_are_shown_under_their_headings(summary):
+    settings = comparison_of(AGENTS).model_dump(mode="json")
+    measured = report.document("algorithms", "all", [], (), settings, {"methods": summary})
+    lines = tables.TABLES["algorithms"](measured).splitlines()
+    for heading, row in (
+        (
+            f"| method | {KUHN.title} | minus `one` |",
+            "| `two`: agents | -0.100 (-0.300 … +0.100) | -0.500 (-0.900 … -0.100) |",
+        ),
+        (
+            "| method | game | configurations in tuning | decisions | CPU minutes | minutes "
+            "| among `random` | truncated games |",
+            f"| `one` | {KUHN.title} | `b` +0.200, `a` +0.100 | 100 | 1.0 | 2.0 "
+            "| +0.400 (+0.200 … +0.600) | 0.0% |",
+        ),
+    ):
+        assert heading in lines
+        assert row in lines
 
 
 def test_what_is_reported_does_not_decide_what_is_selected(tmp_path, summary):
@@ -213,13 +233,14 @@ def test_methods_take_turns(tmp_path):
 
 
 WRITES_A_POLICY = """
-import json, sys
+import json, os, sys
 from pathlib import Path
 import numpy as np
 from card_envs.agents.network import Network, write_policy
 from kuhn_poker import GAME
 words = dict(zip(sys.argv[2::2], sys.argv[3::2]))
 assert words["--players"] == "2" and words["--games-from"] == "kuhn_poker"
+assert os.environ["OMP_NUM_THREADS"] == "1"  # as all have one core
 out = Path(words["--out"])
 out.mkdir()
 weight = np.random.default_rng(int(words["--seed"])).normal(size=(2, GAME.fields.size))
@@ -235,6 +256,7 @@ def mine(tmp_path, monkeypatch):
     script = tmp_path / "mine.py"
     script.write_text(WRITES_A_POLICY)
     monkeypatch.setenv("PYTHONPATH", f"{ROOT / 'tests'}:{ROOT / 'tests' / 'fixtures'}:{ROOT}")
+    monkeypatch.setenv("OMP_NUM_THREADS", "2")
     own = {"about": "mine", "command": f"python {script}", "configs": {"b": "8"}}
     methods = {"own": own, "agents": {"about": "x", "configs": {"b": "random"}}}
     path = tmp_path / "mine.yaml"

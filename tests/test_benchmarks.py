@@ -9,16 +9,20 @@ import sys
 from contextlib import nullcontext
 from functools import partial
 from pathlib import Path
+from statistics import NormalDist
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from helpers import network_of
 from tiny_runs import SCRIPTED, SMALL
 
 import card_envs
 from benchmarks import report, tables
 from benchmarks.tables.__main__ import main as show_tables
-from card_envs.agents import choose, make_agent, shipped_policies
+from benchmarks.tables.cells import half_width
+from card_envs.agents import NetworkAgent, choose, make_agent, shipped_policies
+from card_envs.evaluation import MatchResults
 from card_envs.games import GAMES, load_game
 from card_envs.kernels.jit import COMPILED
 
@@ -391,6 +395,56 @@ def test_luck_is_what_deals_explain(monkeypatch):
     assert row["deals"] == 0
 
 
+@pytest.fixture
+def deals_end_with(monkeypatch):
+    """``play_deals`` of the benchmark gives these standings (deals, seatings, agents)."""
+
+    def end_with(standing):
+        standing = np.array(standing, float)
+        played = MatchResults(standing, standing, np.zeros(standing.shape[:2], np.bool_))
+        monkeypatch.setattr(games, "play_deals", lambda *args, **kwargs: played)
+        return np.arange(len(standing), dtype=np.uint64)
+
+    return end_with
+
+
+def test_deals_are_counted_for_a_power_of_80_percent(deals_end_with):
+    """By the quantiles of the normal distribution, from the variances of deals and of games."""
+    seeds = deals_end_with([[[1, 0], [1, 0]], [[0, 1], [0, 1]]])
+    row = games.luck(SMALL, "random", "random", 2, seeds)
+    normal = NormalDist()
+    of_variance_1 = ((normal.inv_cdf(0.975) + normal.inv_cdf(0.8)) / games.DIFFERENCE) ** 2
+    assert row["deals"] == pytest.approx(2 * of_variance_1, rel=0.01)
+    assert row["games_of_deals"] == 2 * row["deals"]
+    assert row["games"] == pytest.approx(4 / 3 * of_variance_1, rel=0.01)
+
+
+def test_what_copies_get_is_listed_from_player_0_on(deals_end_with):
+    """Here the first seat is the best; in seating r agent k is in seat k + r."""
+    seats = np.add.outer(np.arange(3), np.arange(3)) % 3
+    seeds = deals_end_with([-seats, -seats])
+    row = games.luck(SMALL, "random", "random", 3, seeds)
+    assert row["by_seat"] == [1.0, 0.0, -1.0]
+
+
+def test_shares_of_places_begin_with_the_first(deals_end_with):
+    """Level agents share the better place."""
+    seeds = deals_end_with([[[2, 1], [2, 1]], [[2, 1], [1, 1]]])
+    rows = games.against_one_another(SMALL, ["strong", "weak"], seeds)
+    assert [row["places"] for row in rows] == [[1.0, 0.0], [0.25, 0.75]]
+    assert [row["rank"] for row in rows] == [0.75, -0.75]
+
+
+def test_a_temperature_divides_the_logits():
+    policy = NetworkAgent(network_of(SMALL), "mine")
+    observations = np.random.default_rng(0).random((5, SMALL.fields.size), np.float32)
+    logits = policy.network.logits(observations)
+    for temperature, factor in ((0.5, 2.0), (1.0, 1.0), (0.0, 1.0)):
+        agent = temperatures.at_temperature(policy, temperature)
+        assert agent.network.logits(observations) == pytest.approx(factor * logits, rel=1e-5)
+        assert agent.draws == (temperature > 0.0)
+
+
 @slow_as_python
 @pytest.mark.slow
 def test_search_runs(tmp_path, capsys):
@@ -555,6 +609,205 @@ def test_the_command_names_the_modules_of_its_games_once():
     measured = {"command": "python -m benchmarks.search --games-from kuhn_poker"}
     report.finish(args, lambda: measured)
     assert measured["command"].endswith(".search --games-from kuhn_poker --games-from kuhn")
+
+
+def test_a_half_width_is_half_of_an_interval():
+    rows = [{"rank_ci95": [0.0, 0.2]}, {"rank_ci95": None}, {"rank_ci95": [-0.4, 0.2]}]
+    assert half_width(rows[:1]) == "±0.100"
+    assert half_width(rows) == "±0.200"
+    assert half_width(rows[1:2]) == "– (fewer than 5 deals)"
+
+
+def check_rows(benchmark, settings, results, *rows):
+    """Each row, under its heading, is in the tables of a benchmark's results."""
+    measured = report.document(benchmark, SMALL.id, [], ("numpy",), settings, results)
+    lines = tables.TABLES[benchmark](measured).splitlines()
+    for heading, row in rows:
+        assert lines[lines.index(heading) + 2] == row
+
+
+def test_rows_on_a_game_are_under_their_headings():
+    lengths = {
+        "agent": "random",
+        "players": 2,
+        "decisions": 30.0,
+        "decisions_spread": [10.0, 50.0],
+        "rounds": 4.0,
+        "forced": 0.25,
+        "legal_actions": 6.5,
+        "median_legal_actions": 6.0,
+        "legal_actions_99": 8.0,
+        "most_legal_actions": 9,
+        "seen_again": 0.125,
+        "truncated": 0.01,
+    }
+    lucky = {
+        "agent": "strong",
+        "others": "random",
+        "players": 2,
+        "rank": 0.25,
+        "deviation": 0.75,
+        "explained": 0.5,
+        "deals": 1000,
+        "games_of_deals": 2000,
+        "games": 3000,
+        "by_seat": [0.5, -0.5],
+    }
+    of_table = {"agent": "strong", "rank": 0.2, "places": [0.6, 0.4], "score": [-1, 2, 3]}
+    weak = {"agent": "weak", "rank": -0.2, "places": [0.4, 0.6], "score": [-2, 1, 4]}
+    check_rows(
+        "games",
+        {"games": 5, "deals": 6, "difference": 0.05},
+        {"rows": [lengths], "luck": [lucky], "table": [of_table, weak]},
+        (
+            "| agent | players | rounds | decisions of a game | forced | legal actions | median "
+            "| 99% | most | seen again | truncated |",
+            "| `random` | 2 | 4.0 | 30 (10 … 50) | 25% | 6.5 | 6 | 8 | 9 | 12.5% | 1.0% |",
+        ),
+        (
+            "| players | rank reward | deviation | explained | deals | games of these "
+            "| games of other deals | by seat |",
+            "| 2 | +0.25 | 0.75 | 50% | 1,000 | 2,000 | 3,000 | +0.50 -0.50 |",
+        ),
+        (
+            "| agent | rank reward | place 1 | place 2 | points (5%, median, 95%) |",
+            "| `strong` | +0.20 | 60% | 40% | -1.00 +2.00 +3.00 |",
+        ),
+    )
+
+
+def test_rows_on_searches_are_under_their_headings():
+    speed = {
+        "decisions_per_second": 1200.0,
+        "rollout_decisions": 34.0,
+        "shares": {"network": 0.75, "rules": 0.25},
+    }
+    strength = {"num_players": 2, "agent": "search:4", "rank": 0.1, "rank_ci95": [0.0, 0.2]}
+    of_speed = report.document("search", SMALL.id, [], ("numpy",), {}, {"tables": [speed]})
+    check_rows(
+        "search",
+        {"opponent": "random"},
+        {"tables": [strength], "speed": of_speed},
+        (
+            "| players | agent | rank reward among `random` | decisions a second "
+            "| decisions in its rollouts | network | rules |",
+            "| 2 | `search:4` | +0.100 (+0.000 … +0.200) | 1,200 | 34.0 | 75% | 25% |",
+        ),
+    )
+
+
+def test_rows_on_temperatures_are_under_their_headings():
+    ends = [0.0, 0.2]
+    of_policy = {"temperature": 0.5, "opponents": "ppo", "rank": 0.1, "rank_ci95": ends}
+    others = {**of_policy, "opponents": "random", "rank": 0.15}
+    network = {"hidden": [128, 64], "weights": 12345, "decisions_per_second": 6780.0}
+    check_rows(
+        "temperatures",
+        {"deals": 5},
+        {"temperatures": [of_policy, others], "networks": [network]},
+        (
+            "| actions | one among `ppo` | one among `random` |",
+            "| sampled at 0.5 | +0.100 (+0.000 … +0.200) | +0.150 (+0.000 … +0.200) |",
+        ),
+        ("| hidden layers | weights | decisions a second |", "| 128 × 64 | 12,345 | 6,780 |"),
+    )
+
+
+def test_rows_on_people_are_under_their_headings():
+    load = {"games": 3, "think_seconds": 0.5, "actions_per_second": 20.0}
+    load |= {"first_ms": [1.0, 2.0], "turn_ms": [3.0, 4.0], "server_cores": 0.25, "errors": 0}
+    check_rows(
+        "web",
+        {},
+        {"loads": [load]},
+        (
+            "| games at a time | time to think | actions a second | answer, ms "
+            "| 1 in 20 takes more than | own turn again, ms | 1 in 20 takes more than "
+            "| server's cores | errors |",
+            "| 3 | 0.5 s | 20.0 | 1.00 | 2.00 | 3.00 | 4.00 | 0.25 | 0 |",
+        ),
+    )
+
+
+def test_rows_on_pictures_are_under_their_headings():
+    picture = {"environment": "mine", "num_players": 2, "render_mode": "svg"}
+    check_rows(
+        "rendering",
+        {},
+        {"milliseconds": [{**picture, "median": 1.5, "worst_of_20": 2.5}]},
+        (
+            "| environment | players | render mode | milliseconds | 1 in 20 takes more than |",
+            "| mine | 2 | svg | 1.50 | 2.50 |",
+        ),
+    )
+
+
+def test_rows_on_words_are_under_their_headings():
+    check_rows(
+        "text",
+        {},
+        {"decisions_per_second": [{"interface": "mine", "num_players": 2, "per_second": 1234.0}]},
+        ("| interface | players | decisions a second |", "| mine | 2 | 1,234 |"),
+    )
+
+
+def test_rows_on_throughput_are_under_their_headings():
+    steps = {"environment": "mine", "interface": "env", "games": 64, "threads": 2}
+    seconds = {"import": 0.5, "first_environment": 1.0, "first_batch": 1.5}
+    check_rows(
+        "throughput",
+        {"repetitions": 1, "seconds": 1, "num_players": 2},
+        {
+            "decisions_per_second": [{**steps, "median": 1000.0, "best": 2000.0}],
+            "ratios": {},
+            "startup_seconds": {"empty_cache": seconds},
+            "sizes": {"state_bytes": 1, "observation_values": 2, "actions": 3},
+        },
+        (
+            "| environment | interface | games | threads | decisions a second | best |",
+            "| mine | env | 64 | 2 | 1,000 | 2,000 |",
+        ),
+        (
+            "| seconds in a fresh process | import | first environment | first batch |",
+            "| empty cache | 0.50 | 1.00 | 1.50 |",
+        ),
+    )
+
+
+def test_rows_on_training_are_under_their_headings():
+    speeds = {"collecting": 1000.0, "whole": 500.0}
+    yardstick = {"collecting": 100.0, "whole": 25.0}
+    config = {"ppo": {"n_epochs": 1, "batch_size": 2}, "network": {"hidden": [8]}}
+    check_rows(
+        "training",
+        {"rollouts": 1, "num_envs": 4, "n_steps": 8, "torch_threads": 1, "config": config},
+        {
+            "decisions_per_second": {"card_envs": speeds, "other": yardstick},
+            "ratios": {"collecting": 10.0, "whole": 20.0},
+        },
+        (
+            "| learner decisions a second | collecting rollouts | whole training |",
+            f"| {SMALL.id}, self-play | 1,000 | 500 |",
+        ),
+    )
+
+
+def test_rows_on_leaderboards_are_under_their_headings():
+    row = {"name": "one", "rating": 12.0, "rating_ci95": None}
+    row |= {"rank": 0.1, "rank_ci95": [0.0, 0.2], "win": 0.6, "win_ci95": [0.5, 0.7]}
+    small, large = ({**row, "rank": rank, "rank_ci95": None} for rank in (0.2, 0.3))
+    measured = {
+        "by_num_players": {"2": {"agents": [small]}, "3": {"agents": [large]}},
+        "overall": {"agents": [{**row, "name": "none", "rating": 11.0}, row]},
+        "command": "",
+    }
+    lines = tables.TABLES["strength"](measured).splitlines()
+    too_few = "(–, fewer than 5 deals)"
+    assert lines[0] == "| agent | rating | rank reward | win share | 2 players | 3 players |"
+    assert lines[2] == (
+        "| `one` | +12 (–) | +0.100 (+0.000 … +0.200) | 0.600 (0.500 … 0.700) "
+        f"| +0.200 {too_few} | +0.300 {too_few} |"
+    )
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -161,3 +162,28 @@ def test_every_agent_is_beside_the_best_with_the_same_partner(game, tmp_path, mo
     monkeypatch.setattr(partners, "play_with_partner", None)  # nothing is played before
     assert partners.main(["--game", game.id, "--agents", "random", "nobody"]) == 2
     assert "there is no agent 'nobody'" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("game", GAMES)
+def test_the_best_is_so_on_average_over_table_sizes(game, monkeypatch):
+    """And so is its share; here the one is ahead at the first size, the other at the second."""
+    ranks = {("random", 4): 0.5, ("random", 5): -1.0, ("heuristic", 4): 0.0, ("heuristic", 5): 0.5}
+
+    def play(game, agent, partner, opponents, players, seeds, **how):
+        rank = np.full((len(seeds), players, players), ranks[agent, players])
+        return SimpleNamespace(rank=rank, truncated_share=0.0)
+
+    pools = {game.name: Pool(("random", "heuristic"), "")}
+    monkeypatch.setattr(Protocol, "load", lambda: Protocol("ce-1", "draft", 7, 5, 8, 2, pools))
+    monkeypatch.setattr(partners, "sizes_with_partners", lambda game: [4, 5])
+    monkeypatch.setattr(partners, "play_with_partner", play)
+    measured = partners.measure(game.id, [], 5)
+    for agent, rank, share in zip(
+        measured["results"]["agents"], (-0.25, 0.25), (0.75 / 1.25, 1.0), strict=True
+    ):
+        row = agent["with"][0]
+        assert row["best"] == "heuristic"
+        assert row["rank"] == pytest.approx(rank)
+        assert row["share"] == agent["share"] == pytest.approx(share)
+        of_sizes = [(of["num_players"], of["rank"]) for of in row["by_num_players"]]
+        assert of_sizes == [(n, ranks[agent["name"], n]) for n in (4, 5)]

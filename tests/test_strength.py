@@ -21,7 +21,7 @@ from benchmarks.tables.learning import without_folders
 from card_envs.agents import make_agent, policy_path, shipped_policies
 from card_envs.agents.network import write_policy
 from card_envs.contract.game import View
-from card_envs.evaluation import tables_of
+from card_envs.evaluation import run_tournament, tables_of
 from card_envs.evaluation.display import short_names
 from training import best_response, study, train
 from training.runs.config import Config, PPOSection
@@ -127,6 +127,26 @@ def test_finished_tables_are_not_played_again(played, measured_with, monkeypatch
     files[5].unlink()
 
 
+@pytest.mark.parametrize("words", [("--seed", "1"), ("--deals", "6")])
+def test_tables_of_other_deals_are_played(words, played, measured_with, monkeypatch):
+    class PlayedError(Exception):
+        pass
+
+    def play(*args):
+        raise PlayedError
+
+    monkeypatch.setattr(strength, "play_table", play)
+    with pytest.raises(PlayedError):
+        measured_with(played[0], "--jobs", "1", *words)
+
+
+def test_every_table_size_is_a_tournament(played, agents):
+    """In the same random orders: it can matter who sits to whose left."""
+    players = SCRIPTED.max_players
+    found = json.loads(played[1])["by_num_players"][str(players)]
+    assert found == run_tournament(SCRIPTED, agents, players, deals=5).summary.to_json()
+
+
 @pytest.mark.slow
 def test_any_number_of_jobs_gives_the_same_bytes(played, measured_with, tmp_path):
     status, path = measured_with(tmp_path, "--jobs", "2")
@@ -220,6 +240,37 @@ def test_a_leaderboard_with_search(tmp_path, monkeypatch, capsys):
     assert again["pairwise"] == measured["results"]["pairwise"]
     assert all_agents.main([*argv, "--players", "1"]) == 2
     assert "num_players" in capsys.readouterr().err
+
+
+def test_an_agents_truncated_games_are_those_of_its_own_tables(monkeypatch, tmp_path):
+    """Of three agents only the first two have met for too long."""
+    names = ["one", "two", "three"]
+    level = {"rating": 0.0, "rating_ci95": None, "rank": 0.0, "rank_ci95": None}
+    summary = {"agents": [{"name": name, **level} for name in names], "tables": [{}] * 3}
+
+    def play_tables(game, names, tables, matches):
+        assert tables == [(0, 1), (0, 2), (1, 2)]
+        return [SimpleNamespace(truncated=np.full((2, 2), t == (0, 1))) for t in tables], {}
+
+    monkeypatch.setattr(all_agents, "play_tables", play_tables)
+    monkeypatch.setattr(
+        all_agents, "summarize", lambda *args: SimpleNamespace(to_json=lambda: summary)
+    )
+    monkeypatch.setattr(all_agents, "decision_seconds", lambda *args: 0.0025)
+    matches = strength.Matches(2, 0, tmp_path, 1, "loky")
+    measured = all_agents.measure(SMALL.id, names, 2, matches)
+    rows = measured["results"]["agents"]
+    assert [row["unfinished"] for row in rows] == [0.5, 0.5, 0.0]
+    lines = TABLES["all_agents"](measured).splitlines()
+    assert lines[0] == "| agent | rating | rank reward | truncated games | ms a decision |"
+    assert lines[2] == "| `one` | +0 (–) | +0.000 (–, fewer than 5 deals) | 50.0% | 2.5 |"
+
+
+def test_the_time_of_a_decision_is_that_of_all_by_their_number(monkeypatch):
+    watched = SimpleNamespace(seconds=6.0, decisions=4)
+    monkeypatch.setattr(all_agents, "StopwatchAgent", lambda agent, game: watched)
+    monkeypatch.setattr(all_agents, "evaluate", lambda *args: None)
+    assert all_agents.decision_seconds(SMALL, "random", 2, 0) == 1.5
 
 
 def test_a_search_with_another_policy_is_another_agent(tmp_path):
