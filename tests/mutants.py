@@ -68,6 +68,20 @@ MUTANTS = [
         "tests/test_saving.py tests/test_replay.py",
     ),
     Mutant(
+        "benchmarks: the first place is counted as the last",
+        "benchmarks/games.py",
+        "for p in range(1, len(agents) + 1)]",
+        "for p in range(len(agents), 0, -1)]",
+        "tests/test_benchmarks.py -k places",
+    ),
+    Mutant(
+        "benchmarks: tables of other deals are taken from the cache",
+        "benchmarks/strength.py",
+        "self._about = [game.sources, players, deals, seed]",
+        "self._about = [game.sources, players, deals]",
+        "tests/test_strength.py -k other_deals",
+    ),
+    Mutant(
         "statistics: intervals of shares of victories are those of rank rewards",
         "card_envs/evaluation/matches.py",
         "estimate_mean(wins[:, k], WIN_BOUNDS)",
