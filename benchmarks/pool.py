@@ -4,7 +4,7 @@
     python -m benchmarks.pool --write    # pins them
 
 The policies that it names by their version, such as ``ppo_v1``, are written to
-``card_envs/policies/<game>/pool`` in half precision. A frozen protocol is never written: what it
+``card_envs/policies/<game>/pool`` in float16. A frozen protocol is never written: what it
 plays is what results were claimed for.
 """
 
@@ -28,7 +28,7 @@ from training.runs.records import predecessors, read_json
 
 
 def halved(policy: Path) -> bytes:
-    """A policy file in half precision."""
+    """A policy file in float16."""
     with safe_open(policy, framework="numpy") as file:
         names = sorted(file.keys())
         tensors = {name: file.get_tensor(name).astype(np.float16) for name in names}

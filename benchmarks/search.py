@@ -221,10 +221,10 @@ def _with_rollouts_of(opponent: str, name: str, game: Game) -> str:
 
 
 def _searcher(game: Game, name: str, opponent: str, seed: int) -> Searcher:
-    """The search agent, with the opponent's rollouts unless its name says otherwise."""
+    """The search agent of that name, for a table with this opponent."""
     if not isinstance(make_agent(opponent, game), NetworkAgent):
         raise ValueError(f"the opponent must be a policy, got {opponent!r}")
-    searcher = make_agent(_with_rollouts_of(opponent, name, game), game, seed)
+    searcher = make_agent(name, game, seed)
     if not isinstance(searcher, Searcher):
         raise ValueError(f"{name!r} is not a search agent, such as search:64")
     return searcher
@@ -295,6 +295,7 @@ def measure(
         ValueError: A number or a name is not allowed; the message says what is.
     """
     game = load_game(game_id)
+    tables = [(players, _with_rollouts_of(opponent, name, game)) for players, name in tables]
     for players, name in tables:
         game.check_num_players(players)
         _searcher(game, name, opponent, seed)  # a mistake in the last one must not come up late

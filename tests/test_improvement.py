@@ -17,6 +17,7 @@ from card_envs.agents.network import write_policy
 from card_envs.contract.agent import turn_of
 from card_envs.contract.game import Game, View
 from training import improve, ship
+from training.games.selfplay import SelfPlayGames
 from training.improve import ImprovementRun, shards_of
 from training.improvement.config import FitSection, ImprovementConfig
 from training.improvement.fitting import _advantages, fit_policy, log_probs_of
@@ -162,6 +163,36 @@ def test_a_policy_that_is_always_sure_cannot_be_labeled(tmp_path):
         ValueError, match=r"labels\.min_probability: there was no position in which"
     ):
         label_positions(0, run, run.learner(sure), 1)
+
+
+@pytest.mark.parametrize("drawn", [0, 1])
+def test_the_learners_actions_are_drawn_or_its_likeliest(drawn, tmp_path, monkeypatch):
+    run = tiny_run(SMALL, tmp_path, f"labels.drawn={drawn}")
+    policy = run.agents[run.config.agent]
+    step, likeliest = SelfPlayGames.step, []
+
+    def noted(games, actions):
+        best = policy.network.act(games.arena.observation, games.arena.action_mask)
+        likeliest.append((actions == best).mean())
+        return step(games, actions)
+
+    monkeypatch.setattr(SelfPlayGames, "step", noted)
+    label_positions(0, run, policy, 1)
+    share = np.mean(likeliest)
+    assert share < 0.9 if drawn else share == 1
+
+
+def test_four_worlds_are_weighed_for_each_that_is_played(tmp_path, monkeypatch):
+    run = tiny_run(SMALL, tmp_path, "labels.worlds=3", "labels.candidates=2")
+    made = []
+
+    def searcher(game, **keys):
+        made.append((keys["worlds"], keys["rollouts"]))
+        return SearchAgent(game, **keys)
+
+    monkeypatch.setattr("training.improvement.labels.SearchAgent", searcher)
+    label_positions(0, run, run.agents[run.config.agent], 1)
+    assert made == [(4 * 3, 3 * 2)]
 
 
 def test_decisions_with_rare_actions_are_labeled_more_often(tmp_path):
@@ -353,6 +384,19 @@ def test_what_does_not_hold_elsewhere_is_not_learned(preferring):
     assert found == {"epoch": 0, "gain_held_out": 0.0}
 
 
+def test_the_learning_rate_of_the_fit_decays_to_0(preferring, monkeypatch):
+    rates = []
+
+    class Noted(torch.optim.Adam):
+        def step(self, closure=None):
+            rates.append(self.param_groups[0]["lr"])
+            return super().step(closure)
+
+    monkeypatch.setattr(torch.optim, "Adam", Noted)
+    fitted(preferring, epochs=2)  # of five minibatches
+    assert rates == pytest.approx([5e-3 * (1 - k / 10) for k in range(10)])
+
+
 # ---------------------------------------------------------------------------------------------
 # A run
 # ---------------------------------------------------------------------------------------------
@@ -390,6 +434,29 @@ def test_a_run_begins_with_the_policy_at_a_temperature(tmp_path, monkeypatch):
     for iteration, (found_weight, found_bias) in seen:
         is_first = np.array_equal(found_weight, weight / 2) and np.array_equal(found_bias, bias / 2)
         assert is_first == (iteration == 1)
+
+
+def test_a_policy_is_fitted_to_the_labels_of_the_last_iterations(tmp_path, monkeypatch):
+    """The first shard of the latest is held out."""
+    run = tiny_run(SMALL, tmp_path, "iterations=3", "fit.window=2")
+    seen = []
+
+    def labeled(shard, run, policy, iteration):
+        """One label, whose values tell where it is from."""
+        return Labels(*(np.full((1, 1), 10 * iteration + shard) for _ in range(4)))
+
+    def fit(network, game, labels, held_out, *rest):
+        seen.append((held_out.values.ravel().tolist(), labels.values.ravel().tolist()))
+        return network, {"epoch": 1, "gain_held_out": 0.1}
+
+    monkeypatch.setattr(improve, "label_positions", labeled)
+    monkeypatch.setattr(improve, "fit_policy", fit)
+    improve.improve(run, quiet=True)
+    assert seen == [
+        ([10], [11, 12]),
+        ([20], [21, 22, 10, 11, 12]),
+        ([30], [31, 32, 20, 21, 22]),
+    ]
 
 
 def test_a_finished_run_can_be_given_more_iterations(tmp_path):

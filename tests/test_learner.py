@@ -14,7 +14,7 @@ pytest.importorskip("torch")
 import torch
 from exploitability import exploitability
 from helpers import EACH_GAME, FEW_GAMES, needs_training, table_sizes
-from tiny_runs import SCRIPTED, SMALL, random_network, tiny_run
+from tiny_runs import SCRIPTED, SMALL, policy_file, random_network, tiny_run
 
 import card_envs
 from card_envs.agents import NetworkAgent
@@ -169,6 +169,31 @@ def test_all_table_sizes_are_played_by_their_weights():
     num_players = games_of(SCRIPTED, *count).arena.states["num_players"]
     assert (num_players == sizes[0]).sum() == 300
     assert (num_players == sizes[-1]).sum() == 100
+
+
+def test_the_learners_share_of_the_decisions_follows_from_who_sits_there(tmp_path):
+    """Three in four of the other agents are networks, which are asked as the learner is."""
+    low, high = SCRIPTED.min_players, SCRIPTED.max_players
+    policy = policy_file(SCRIPTED, tmp_path / "other.safetensors")
+    weights = f"environment.table_weights={[3, *[0] * (high - low - 1), 1]}"
+    agents = f"pool: 2, agents: {{random: 1, {policy}: 1}}"
+    among_others = 0.75 / (1 + 0.75 * (low - 1)) + 0.25 / (1 + 0.75 * (high - 1))
+    for own, expected in (
+        (0, among_others),
+        (0.25, 0.25 + 0.75 * among_others),
+        (1, 1),  # nobody else plays
+    ):
+        run = tiny_run(SCRIPTED, HERE, weights, f"opponents={{self: {own}, {agents}}}")
+        assert make_learner(run).games.own_decisions == pytest.approx(expected)
+
+
+def test_the_policy_joins_the_pool_every_few_updates():
+    learner = learner_of(SMALL, "opponents={self: 0, pool: 1, agents: {}, snapshot_every: 2}")
+    sizes = []
+    for _ in range(5):
+        learner.iterate()
+        sizes.append(len(learner.games.pool))
+    assert sizes == [0, 0, 1, 1, 2]
 
 
 def test_runs_of_different_seeds_play_different_deals():
@@ -529,6 +554,33 @@ def test_a_great_divergence_ends_an_update():
         learner.update()
         moved.append(np.abs(learner.networks.actor.network().layers[0][0] - before).max())
     assert 0 < moved[1] < moved[0] / 3
+
+
+def test_an_update_ends_at_one_and_a_half_times_the_target_divergence():
+    def updated(target: str) -> tuple[float, float]:
+        """The mean divergence, which is 0 before the first step; and how many steps were taken."""
+        batches = "ppo.batch_size=512", "ppo.n_epochs=2", "ppo.learning_rate=0.01"
+        learner = learner_of(SMALL, "opponents.self=1", *batches, f"ppo.target_kl={target}")
+        learner.collect()
+        mean = learner.update()["train/approx_kl"]
+        return mean, max(float(state["step"]) for state in learner.optimizer.state.values())
+
+    mean, steps = updated("null")
+    assert mean > 1e-4
+    assert steps == 2
+    for factor, expected in ((0.99, 1), (1.01, 2)):
+        assert updated(str(factor * 2 * mean / 1.5))[1] == expected
+
+
+def test_explained_variance_is_what_the_values_leave_of_the_returns():
+    learner = learner_of(SMALL, "opponents.self=1")
+    learner.collect()
+    rollout, config = learner.rollout, learner.config.ppo
+    complete, _, returns = rollout.advantages(config.gamma, config.gae_lambda)
+    left = returns - rollout.decisions["value"][complete]
+    found = learner.update()["train/explained_variance"]
+    assert found == pytest.approx(1 - left.var() / returns.var(), abs=1e-5)
+    assert abs(found - 1) > 0.01  # or the sign would not matter
 
 
 def test_a_kl_term_keeps_the_policy_near_to_its_anchor():

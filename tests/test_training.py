@@ -11,6 +11,7 @@ import tomllib
 from contextlib import suppress
 from importlib.metadata import packages_distributions
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -34,14 +35,14 @@ from card_envs.agents.network import write_policy
 from card_envs.contract.agent import turn_of
 from card_envs.contract.game import Game, View
 from card_envs.envs.aec import CardEnv
-from card_envs.evaluation import estimate_mean
+from card_envs.evaluation import deal_seeds, estimate_mean
 from card_envs.evaluation.display import write_picture
-from training import ship, train
+from training import best_response, ship, study, train
 from training.imitation import Teacher, imitate
 from training.improvement.config import ImprovementConfig
 from training.networks.sparse import SparseRows
 from training.ppo import PPO
-from training.runs import checkpoint
+from training.runs import checkpoint, evaluation
 from training.runs import keys as config_module
 from training.runs import run as run_module
 from training.runs.config import Config
@@ -581,6 +582,19 @@ def test_a_teacher_observes_in_its_own_view(tmp_path):
     targets = teacher.targets(*rows, actions).numpy()
     assert (targets.argmax(axis=1) == actions).all()
     assert (targets.sum(axis=1) == 1).all()
+
+
+def test_the_learning_rate_of_imitation_decays_to_0(monkeypatch):
+    imitation = "imitation={decisions: 256, learning_rate: 1.0e-2}"  # four rollouts
+    run = tiny_run(SMALL, HERE, imitation)
+    learner = make_learner(run)
+    learner.begin()
+    rates = []
+    monkeypatch.setattr(
+        PPO, "descend", lambda self, loss, optimizer: rates.append(optimizer.param_groups[0]["lr"])
+    )
+    imitate(learner, run.agents["random"], quiet=True)
+    assert [*dict.fromkeys(rates)] == pytest.approx([1e-2, 7.5e-3, 5e-3, 2.5e-3])
 
 
 def test_imitation_alone_leaves_a_policy_and_a_run_that_can_go_on(tmp_path):
@@ -1297,6 +1311,75 @@ def test_games_of_other_packages_can_be_trained(tmp_path):
     )
     card = json.loads((tmp_path / "run" / "ppo.json").read_text())
     assert f"--games-from {SMALL.package}" in card["commands"][0]
+
+
+# ---------------------------------------------------------------------------------------------
+# Evaluations
+# ---------------------------------------------------------------------------------------------
+
+#: What stands for the rules of a run.
+RULES = {"any": "rule"}
+
+
+@pytest.fixture
+def asked(monkeypatch):
+    """What ``against`` is asked for, call by call; nothing is played."""
+    calls = []
+
+    def noted(game, agent, others, sizes, seeds, options=None, agent_seed=0):
+        calls.append((agent, others, [*sizes], seeds.tolist(), options, agent_seed))
+        row = {"rank": 0.0, "rank_ci95": None, "truncated": 0.0}
+        return [{"num_players": n, **row} for n in sizes], estimate_mean(np.zeros(2))
+
+    monkeypatch.setattr(evaluation, "against", noted)
+    return calls
+
+
+def test_a_run_is_evaluated_by_its_options():
+    run = tiny_run(SMALL, HERE, "environment.options.max_steps=1")
+    found = evaluation.evaluate_learner(run, run.learner(random_network(SMALL)))
+    assert found["truncated"] == 1
+
+
+def test_runs_and_studies_are_evaluated_on_deals_of_their_own(asked):
+    """Neither are the other's, or those of a tournament with the default seed."""
+    run = tiny_run(SMALL, HERE, "evaluation={deals: 500, against: [random]}")
+    evaluation.evaluate_learner(run, run.learner(random_network(SMALL)))
+    study.ranks_against(run, "random", ["random"], 500, [SMALL.min_players])
+    of_run, of_study = (set(seeds) for _, _, _, seeds, *_ in asked)
+    assert len(of_run | of_study | {*deal_seeds(0, 500).tolist()}) == 1500
+
+
+def test_one_agent_is_measured_on_the_given_deals_by_the_given_rules(asked):
+    found = evaluation.one_against(SMALL, "one", "others", 4, 3, 5, RULES, 7)
+    assert asked == [("one", "others", [4], deal_seeds(5, 3).tolist(), RULES, 7)]
+    assert found == {"rank": 0.0, "rank_ci95": None, "truncated": 0.0}
+
+
+def test_a_study_measures_by_the_rules_of_the_run(asked, monkeypatch):
+    monkeypatch.setattr(Run, "rules", RULES)
+    found = study.ranks_against(tiny_run(SMALL, HERE), "one", ["this", "that"], 3, [2, 4])
+    assert [(*names, sizes) for *names, sizes, _, _, _ in asked] == [
+        ("one", "this", [2, 4]),
+        ("one", "that", [2, 4]),
+    ]
+    assert all(options == RULES for *_, options, _ in asked)
+    assert found == {name: {"2": 0.0, "4": 0.0} for name in ("this", "that")}
+
+
+def test_a_response_is_measured_by_the_rules_of_the_run(asked, monkeypatch, tmp_path):
+    """Its policy and the search, on the deals of the seed that the command names."""
+    n = SMALL.min_players
+    against = f"environment.num_players={n}", "opponents={pool: 0, agents: {random: 1}}"
+    config = tiny_config(SMALL, "decisions=64", *against)
+    args = SimpleNamespace(seed=5, deals=3, search="search:8", search_deals=4)
+    monkeypatch.setattr(Run, "rules", RULES)
+    best_response.respond(SMALL, config, tmp_path / "run", args, "")
+    policy = str(tmp_path / "run" / "ppo.safetensors")
+    assert asked[-2:] == [
+        (policy, "random", [n], deal_seeds(5, 3).tolist(), RULES, 5),
+        ("search:8,policy=random", "random", [n], deal_seeds(5, 4).tolist(), RULES, 5),
+    ]
 
 
 # ---------------------------------------------------------------------------------------------

@@ -206,7 +206,7 @@ class BenchmarkTables:
             member: made_agent(member, game, protocol.seed, stack) for member in pool.members
         }
         self._agent = made_agent(agent, game, protocol.seed, stack)
-        #: The members that the agent itself is: by name, or by its weights in half precision.
+        #: The members that the agent itself is: by name, or by its weights in float16.
         self.own = {
             name
             for name, member in self.members.items()
@@ -273,7 +273,7 @@ class BenchmarkTables:
 
 
 def _are_one_policy(one: Agent, other: Agent) -> bool:
-    """Whether two agents are policies whose weights are the same in half precision."""
+    """Whether two agents are policies whose weights are the same in float16."""
     if not (isinstance(one, NetworkAgent) and isinstance(other, NetworkAgent)):
         return False
     layers = one.network.layers, other.network.layers

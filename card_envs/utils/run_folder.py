@@ -79,14 +79,15 @@ class RunFolder:
         """The configuration on the card of a finished run; None: it is not finished.
 
         Raises:
-            ValueError: The card is damaged.
+            ValueError: The card is damaged, or no regular file.
             OSError: It cannot be read.
         """
         path = self.card(name)
         if not (self.policy(name).exists() and path.exists()):
             return None
+        text = read_regular(path, _MOST_CARD_BYTES)
         try:
-            card = json.loads(read_regular(path, _MOST_CARD_BYTES))
+            card = json.loads(text)
         except (ValueError, RecursionError) as error:
             raise ValueError(f"{path} is damaged: {error}") from None
         return card.get("config") if isinstance(card, dict) and card.get("finished", True) else None

@@ -22,7 +22,7 @@ _LEAST_WORTH = 0.1
 class HalvingSettings(NamedTuple):
     """What ``search_by_halving`` needs for M games, with room for what it overwrites.
 
-    The last attributes become an ``Evidence``: threads are given no tuples in tuples.
+    ``past`` to ``slots`` become an ``Evidence``: threads are given no tuples in tuples.
     """
 
     caution: float  #: standard errors by which another action must be ahead of the proposed one

@@ -38,8 +38,10 @@ _GOLDEN = 0.6180339887498949
 
 
 class Evidence(NamedTuple):
-    """Earlier decisions of others, and room to weight worlds by them in one game: H and W are 0
-    where worlds are not weighed."""
+    """Earlier decisions of others, and room to weight worlds by them in one game.
+
+    Where worlds are not weighed, H and W are 0.
+    """
 
     past: NDArray[np.void]  #: records (H,): the games before these decisions
     actions: NDArray[np.int64]  #: (H,), what they did

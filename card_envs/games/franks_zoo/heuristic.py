@@ -208,7 +208,7 @@ def win_chance(lay, wins):
 
 @jit
 def choose_gift(s, player, hand):
-    """FZ-18: the cards without which the hand is worth most; for a player alone, also what it is
+    """FZ-18: the cards without which the hand is worth most; without a partner, also what it is
     worth that lions and a hedgehog are captured."""
     first = int(s.gift)
     if first != NO_CARD:

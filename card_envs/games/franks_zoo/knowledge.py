@@ -87,8 +87,8 @@ def determinize(states, i, player, seed):
 
 @jit
 def deal_hidden_cards(s, player):
-    """Deal the cards that the player has not located to the others, and to what the player alone
-    has laid down."""
+    """Deal the cards that the player has not located to the others, and to what the one without a
+    partner has laid down."""
     hides_given = s.alone != NOBODY and s.alone != player
     pool = packed(s.given, s.alone) if hides_given else 0
     for q in range(s.num_players):

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from card_envs.contract import (
     MEMORY_PERFECT,
+    PACKED_BITS,
     Card,
     Grid,
     Scene,
@@ -17,7 +18,6 @@ from card_envs.contract import (
     Zone,
     cards_of,
     clockwise,
-    count_of,
     counted,
     hand_of,
     label_of,
@@ -134,7 +134,7 @@ def _deed(s: Any, q: int) -> str:
 
 
 def _zones(s: Any, observer: int, q: int, remembers: bool, is_open: bool) -> list[Zone]:
-    """The hand, what a player alone has laid down, and what was captured."""
+    """The hand, what a player without a partner has laid down, and what was captured."""
     zones = []
     if s["hand_size"][q]:
         zones.append(_hand(s, observer, q, remembers, is_open))
@@ -234,7 +234,7 @@ def _kinds(s: Any, observer: int, remembers: bool) -> Grid:
         beaters = "like what it is added to"
         if kind != JOKER:
             beaters = ", ".join(BEATEN_BY[name]) or "nothing"
-        rows.append((name, *map(int, counts), count_of(elsewhere, kind), beaters))
+        rows.append((name, *map(int, counts), elsewhere >> PACKED_BITS * kind & 15, beaters))
     return Grid("", (*head, "beaten by"), tuple(rows), text_columns=1)
 
 

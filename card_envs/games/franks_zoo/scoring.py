@@ -18,7 +18,7 @@ def points_for_place(s, place):
 
 @jit
 def team_points(s, player):
-    """FZ-21: the places of both partners; the one alone has their own and a bonus."""
+    """FZ-21: the places of both partners; the one without a partner has their own and a bonus."""
     points = points_for_place(s, s.place[player])
     if s.partner[player] != NOBODY:
         points += points_for_place(s, s.place[s.partner[player]])

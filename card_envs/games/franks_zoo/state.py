@@ -100,7 +100,7 @@ def has_pairs(s, hand_number):
 
 @jit
 def counts_animals(s, hand_number):
-    """FZ-13, FZ-24: whether lions and hedgehogs count in this hand."""
+    """FZ-13, FZ-24: whether lions and hedgehogs count in this hand, counted from 1."""
     return has_pairs(s, hand_number) or s.num_players == 3
 
 

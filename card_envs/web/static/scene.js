@@ -202,7 +202,8 @@ function drawHead(name, style) {
 function drawLegend(scene) {
   const cards = [scene, ...scene.seats].flatMap(({ zones }) => zones).flatMap((zone) => zone.cards);
   const values = scene.seats.flatMap(({ counters }) => counters ?? []).map(([, value]) => value);
-  const isDrawn = (sign) => sign === "." || (sign === "?" && !values.includes(sign) && !cards.some(({ marks }) => marks.includes(sign)));
-  const signs = scene.legend.filter(([sign]) => !isDrawn(sign));
+  const isOnlyInWords = (sign) =>
+    [".", "?"].includes(sign) && !values.includes(sign) && !cards.some(({ marks }) => marks.includes(sign));
+  const signs = scene.legend.filter(([sign]) => !isOnlyInWords(sign));
   return signs.length ? h("dl", { class: "legend" }, signs.map(([sign, meaning]) => h("div", {}, h("dt", {}, sign), h("dd", {}, meaning)))) : null;
 }
