@@ -35,7 +35,7 @@ from card_envs.agents.network import write_policy
 from card_envs.contract.agent import turn_of
 from card_envs.contract.game import Game, View
 from card_envs.envs.aec import CardEnv
-from card_envs.evaluation import deal_seeds, estimate_mean
+from card_envs.evaluation import MatchResults, deal_seeds, estimate_mean
 from card_envs.evaluation.display import write_picture
 from training import best_response, ship, study, train
 from training.imitation import Teacher, imitate
@@ -1354,6 +1354,17 @@ def test_one_agent_is_measured_on_the_given_deals_by_the_given_rules(asked):
     found = evaluation.one_against(SMALL, "one", "others", 4, 3, 5, RULES, 7)
     assert asked == [("one", "others", [4], deal_seeds(5, 3).tolist(), RULES, 7)]
     assert found == {"rank": 0.0, "rank_ci95": None, "truncated": 0.0}
+
+
+def test_shares_of_victories_of_one_who_always_loses_begin_at_0(monkeypatch):
+    def play(game, agent, others, sizes, seeds, options, *, agent_seed):
+        standing = np.tile([0.0, 1.0], (len(seeds), 2, 1))
+        cut = np.zeros((len(seeds), 2), bool)
+        return [(n, MatchResults(standing, np.zeros_like(standing), cut)) for n in sizes]
+
+    monkeypatch.setattr(evaluation, "play", play)
+    [row], _ = evaluation.against(SMALL, "one", "others", [2], deal_seeds(0, 10))
+    assert row["win"] == row["win_ci95"][0] == 0.0 < row["win_ci95"][1]
 
 
 def test_a_study_measures_by_the_rules_of_the_run(asked, monkeypatch):
