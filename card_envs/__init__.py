@@ -113,7 +113,7 @@ def make_vec(
     from card_envs.contract.options import arguments_of
 
     loaded = load_game(game)
-    loaded.check_options(options, arguments_of(make_vec))
+    loaded.check_options(options, arguments_of(make_vec))  # which names device, unlike the batch
     arguments = {
         "memory": memory,
         "features": features,

@@ -13,8 +13,7 @@ from collections.abc import Iterator
 from itertools import groupby
 from pathlib import Path
 
-from card_envs.agents import agent_names
-from card_envs.agents.shipped import policy_versions
+from card_envs.agents import names_with_versions
 from card_envs.contract.game import Game
 from card_envs.contract.scene import Card, Scene, mover
 from card_envs.engine.history import Replay
@@ -144,7 +143,7 @@ def facts(game: Game) -> str:
         "action space": f"`Discrete({game.num_actions})`",
         "observation": f"`Box(0, 1, ({game.fields.size},), float32)`",
         "full state": f"`Box(0, 1, ({game.state_fields.size},), float32)`",
-        "agents": ", ".join(f"`{name}`" for name in (*agent_names(game), *policy_versions(game))),
+        "agents": ", ".join(f"`{name}`" for name in names_with_versions(game)),
     }
     return markdown_table(("", ""), list(rows.items()))
 
@@ -154,7 +153,7 @@ def _cards(game: Game, scene: Scene) -> str:
     look = look_of(game.style, "dark")
     counters = dict(scene.seats[0].counters)
     firsts = {face: name for name, face in reversed(game.style.faces.items())}
-    names = [n for n, face in game.style.faces.items() if firsts[face] == n not in counters]
+    names = [name for name in game.style.faces if name in firsts.values() and name not in counters]
     cards = [draw_card(Card(name), look, LARGE) for name in names]
     columns = _CARDS_IN_A_ROW.get(game.id, (len(cards) + 1) // 2)
     room = (LARGE + 10) * columns

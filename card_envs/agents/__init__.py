@@ -80,6 +80,11 @@ def agent_names(game: Game | str) -> list[str]:
     return ["random", *["heuristic"] * (game.heuristic is not None), *shipped_policies(game)]
 
 
+def names_with_versions(game: Game) -> list[str]:
+    """The names of :func:`agent_names`, then the versions of policies."""
+    return [*agent_names(game), *policy_versions(game)]
+
+
 def make_agent(name: str | os.PathLike[str], game: Game | str, seed: int = 0) -> Agent:
     """The agent of that name for a game.
 
@@ -132,7 +137,7 @@ def make_agent(name: str | os.PathLike[str], game: Game | str, seed: int = 0) ->
 
 def _no_agent(name: str, game: Game) -> str:
     """What was tried for a name that stands for nothing."""
-    names = [*agent_names(game), *policy_versions(game)]
+    names = names_with_versions(game)
     if os.path.isdir(name):
         why = ": that folder holds no training run, which has a config.yaml"
     elif os.sep in name or name.endswith(POLICY_SUFFIXES):

@@ -6,8 +6,7 @@ import argparse
 import json
 from typing import Any
 
-from card_envs.agents import agent_names, shipped_policies
-from card_envs.agents.shipped import policy_versions
+from card_envs.agents import names_with_versions, shipped_policies
 from card_envs.commands.arguments import add_game_argument
 from card_envs.contract.description import describe_game
 from card_envs.contract.game import VIEW_OPTIONS, Game
@@ -50,14 +49,10 @@ def _run_info(args: argparse.Namespace) -> None:
     game = load_game(args.game)
 
     if args.json:
-        about = {**describe_game(game), "agents": _agents(game)}
+        about = {**describe_game(game), "agents": names_with_versions(game)}
         print(json.dumps(about, indent=2))
     else:
         print(_describe_game(game))
-
-
-def _agents(game: Game) -> list[str]:
-    return [*agent_names(game), *policy_versions(game)]
 
 
 def _describe_game(game: Game) -> str:
@@ -66,7 +61,7 @@ def _describe_game(game: Game) -> str:
         ["actions", str(game.num_actions)],
         ["observation", f"{game.fields.size} values from 0 to 1"],
         ["how to play", str(how_to_play(game))],
-        ["agents", ", ".join(_agents(game))],
+        ["agents", ", ".join(names_with_versions(game))],
         ["PettingZoo", f'card_envs.make("{game.id}", num_players={game.max_players})'],
         ["Gymnasium", f'gymnasium.make("card_envs:{game.gymnasium_id}")'],
     ]

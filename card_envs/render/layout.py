@@ -231,10 +231,11 @@ def _middle(scene: Scene, look: Look, width: float, size: int) -> Drawing:
 def _is_drawn(sign: str, scene: Scene) -> bool:
     """Whether a sign of the legend is not only one of the table in words, where "." is nothing and
     "?" a face-down card."""
+    if sign not in (".", "?"):
+        return True
     zones = [*scene.zones, *(zone for seat in scene.seats for zone in seat.zones)]
     values = [value for seat in scene.seats for _, value in seat.counters]
-    is_marked = sign in values or any(sign in card.marks for zone in zones for card in zone.cards)
-    return sign not in (".", "?") or is_marked
+    return sign in values or any(sign in card.marks for zone in zones for card in zone.cards)
 
 
 def _foot(scene: Scene, look: Look, width: float, grids: Sequence[Grid]) -> Drawing:
