@@ -316,6 +316,7 @@ def test_an_action_that_is_not_legal_is_named(game):
             _, info = env.step(f"[{wrong}]")
             assert info["message"].startswith(f'"{wrong}" is not legal now ({name}). ')
             return
+    pytest.fail("all actions were legal at each decision")
 
 
 def test_an_answer_that_fits_several_actions_lists_them():
