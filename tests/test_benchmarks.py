@@ -320,7 +320,7 @@ def test_decision_runs(tmp_path, capsys):
 
 
 @pytest.mark.slow
-def test_evaluation_runs(tmp_path):
+def test_evaluation_runs(tmp_path, capsys):
     path = tmp_path / "evaluation.json"
     assert evaluation.main(["--game", next(iter(GAMES)), "--deals", "4", "--json", str(path)]) == 0
     rows = json.loads(path.read_text())["results"]["agents"]
@@ -329,6 +329,7 @@ def test_evaluation_runs(tmp_path):
     ]
     for seats in (1, 2):  # the same network plays the same
         assert len({row["rank"] for row in rows if row["seats"] == seats}) == 1
+    check_shown(json.loads(path.read_text()), path, capsys)
 
 
 def test_temperatures_runs(tmp_path, capsys):
@@ -624,6 +625,21 @@ def check_rows(benchmark, settings, results, *rows):
     lines = tables.TABLES[benchmark](measured).splitlines()
     for heading, row in rows:
         assert lines[lines.index(heading) + 2] == row
+
+
+def test_rows_on_an_evaluation_are_under_their_headings():
+    rows = [
+        {"agent": form, "seats": seats, "cpu_seconds": seconds, "rank": 0.0}
+        for form, seats, seconds in (("onnx", 1, 0.25), ("onnx", 2, 1.5), ("function", 1, 2.0))
+    ]
+    rows.append({"agent": "function", "seats": 2, "cpu_seconds": 4.0, "rank": 0.0})
+    heading = "| the network as | in 1 seat, s | in 2 seats, s |"
+    check_rows(
+        "evaluation",
+        {"deals": 10, "num_players": 4, "hidden": [8, 8]},
+        {"agents": rows},
+        (heading, "| onnx | 0.2 | 1.5 |"),
+    )
 
 
 def test_rows_on_a_game_are_under_their_headings():

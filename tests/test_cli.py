@@ -538,6 +538,16 @@ def test_until_the_game_is_left_the_file_is_as_it_was(tmp_path, monkeypatch):
     assert Replay.load(path).game == GAME.name
 
 
+def test_a_game_is_saved_though_an_opponent_fails(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    Path("fails.py").write_text("def fails(observation, action_mask):\n    raise OSError('gone')\n")
+    monkeypatch.setattr(sys, "stdin", PlayingPerson(capsys))
+    argv = ["play", GAME.id, "--opponents", "fails.py:fails", "--seed", "3", "--save", "game.json"]
+    assert main(argv) == 1
+    assert "OSError: gone" in capsys.readouterr().err
+    assert Replay.load("game.json").seed == 3
+
+
 @pytest.mark.parametrize("argv", [[], ["play"], ["dance"], ["play", GAME.id, "--seed", "x"]])
 def test_arguments_that_cannot_be_read_give_code_2(capsys, argv):
     with pytest.raises(SystemExit) as raised:

@@ -25,6 +25,7 @@ TABLES: dict[str, Callable[[dict[str, Any]], str]] = {
     "best_response": strength.best_response,
     "coverage": intervals.coverage,
     "decision": speed.decision,
+    "evaluation": speed.evaluation,
     "games": games.games,
     "gpu": speed.gpu,
     "memory": learning.memory,

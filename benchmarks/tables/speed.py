@@ -184,6 +184,26 @@ def text(measured: dict[str, Any]) -> str:
     )
 
 
+def evaluation(measured: dict[str, Any]) -> str:
+    """How long an evaluation takes, which ``benchmarks.evaluation`` measures."""
+    settings, rows = measured["settings"], measured["results"]["agents"]
+    forms = dict.fromkeys(row["agent"] for row in rows)
+    cells = [
+        [form, *(f"{r['cpu_seconds']:.1f}" for r in rows if r["agent"] == form)] for form in forms
+    ]
+    header = ["the network as", "in 1 seat, s", "in 2 seats, s"]
+    deals, players = settings["deals"], settings["num_players"]
+    return "\n\n".join(
+        [
+            markdown_table(header, cells, 2),
+            f"CPU time of {deals:,} deals of {players} players in all seatings: in one seat among "
+            f"`heuristic`, and in two beside `ppo` and `heuristic`. The network has hidden layers "
+            f"of {' and '.join(map(str, settings['hidden']))} units.",
+            origin(measured),
+        ]
+    )
+
+
 def web(measured: dict[str, Any]) -> str:
     """People at tables in the browser, which ``benchmarks.web`` simulates."""
     rows = [

@@ -108,9 +108,9 @@ class _Session:
         finally:
             for _, agent in self._opponents():
                 agent.close()
-        if self._path is not None:
-            Replay.of(self._table).save(self._path)
-            print(f"The replay is in {self._path}.")
+            if self._path is not None:  # an opponent may have failed
+                Replay.of(self._table).save(self._path)
+                print(f"The replay is in {self._path}.")
         programs = [agent for _, agent in self._opponents() if isinstance(agent, ProgramAgent)]
         check_answers(program.take_report() for program in programs)
 

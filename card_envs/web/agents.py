@@ -32,6 +32,9 @@ _MOST_POLICY_BYTES = 1 << 28
 #: Begins the label of a training run's policy.
 RUN = "run:"
 
+# Of an agent that is shared: game, label, and the time at which a run's policy was written.
+_Key = tuple[str, str, int]
+
 
 class NoAgentError(ValueError):
     """A label stands for no agent of a game, or for one that cannot be loaded any more."""
@@ -63,9 +66,8 @@ class AgentMenu:
     ) -> None:
         self._runs = runs
         self._names: dict[str, dict[str, str]] = {}
-        # By game, label and the time at which a run's policy was written.
-        self._shared: dict[tuple[str, str, int], Agent] = {}
-        self._advisers: dict[tuple[str, str, int], Agent] = {}
+        self._shared: dict[_Key, Agent] = {}
+        self._advisers: dict[_Key, Agent] = {}
         files = list(_policy_files(policies))
         folder = shown_name(policies.resolve().name) if policies is not None else ""
         too_long: set[str] = set()
@@ -121,7 +123,7 @@ class AgentMenu:
             adviser = self.make(label, game)
             if isinstance(adviser, ProgramAgent):
                 adviser = make_agent(name, game)
-            adviser = self._advisers.setdefault((game.name, label, written), adviser)
+            adviser = _shared(self._advisers, (game.name, label, written), adviser)
         return adviser
 
     def make(self, label: str, game: Game, seed: int = 0) -> Agent:
@@ -151,11 +153,11 @@ class AgentMenu:
             # should two threads have made one.
             draw_seed = 0 if agent.draws else None
             shared = NetworkAgent(agent.network, label, agent.view, draw_seed=draw_seed)
-            return self._shared.setdefault(key, shared)
+            return _shared(self._shared, key, shared)
         if isinstance(agent, ProgramAgent):
             # One process for all tables; a game that a person plays goes on without it.
             agent.limits = replace(agent.limits, on_fault="random")
-            return self._shared.setdefault(key, agent)
+            return _shared(self._shared, key, agent)
         return agent
 
     def _found(self, label: str, game: Game) -> tuple[str, int]:
@@ -178,6 +180,13 @@ class AgentMenu:
         if not all(part and part.strip(".") and not re.search(r"[\\\0]", part) for part in parts):
             return None
         return policy_left_by(self._runs.joinpath(*parts))
+
+
+def _shared(agents: dict[_Key, Agent], key: _Key, agent: Agent) -> Agent:
+    """The agent that all share; earlier ones of a run's policy make room."""
+    for other in [other for other in list(agents) if other[:2] == key[:2] and other != key]:
+        agents.pop(other, None)
+    return agents.setdefault(key, agent)
 
 
 def policy_left_by(folder: Path) -> Path | None:

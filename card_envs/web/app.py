@@ -256,6 +256,9 @@ class _Server:
                 session = self._tables.put(name, table) if table else None
             except NoAgentError:
                 raise HTTPException(503, _NO_AGENT) from None
+            except (ValueError, OSError) as error:
+                logger.warning("the kept game %s cannot be read: %s", name, error)
+                raise HTTPException(503, _UNREADABLE) from None
         if session is None:
             raise HTTPException(404, _GONE)
         return session
@@ -415,6 +418,7 @@ class _Server:
 # WebSockets are closed for a reason of at most 123 bytes.
 _GONE = "there is no such table; it may have been idle for too long"
 _NO_AGENT = "the game is kept, but an agent that sits at it is not offered at present"
+_UNREADABLE = "the game is kept, but its file cannot be read; the server's log says why"
 
 
 @contextmanager

@@ -14,8 +14,8 @@ from pydantic import BaseModel
 from card_envs.agents.table import seat_agents
 from card_envs.engine.history import Replay
 from card_envs.games import load_game
-from card_envs.utils.files import modified_at, read_regular, write_text
-from card_envs.web.agents import AgentMenu, NoAgentError
+from card_envs.utils.files import modified_at, read_regular, replacement
+from card_envs.web.agents import AgentMenu
 from card_envs.web.table import ViewedTable
 
 _NAME = re.compile(r"[\w-]{22}", re.ASCII)
@@ -64,7 +64,9 @@ class KeptTables:
         )
         self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         is_new = not path.exists()
-        write_text(path, kept.model_dump_json())
+        with replacement(path) as new:
+            new.touch(0o600)  # the folder may be one that others can read
+            new.write_bytes(kept.model_dump_json().encode())
         if is_new:
             # Other tables' files may come and go meanwhile, also those that are being written.
             files = [path for path in self._folder.glob("*.json") if _NAME.fullmatch(path.stem)]
@@ -72,28 +74,29 @@ class KeptTables:
                 old.unlink(missing_ok=True)
 
     def restore(self, name: str, menu: AgentMenu) -> ViewedTable | None:
-        """The table as it was; None: there is none, or it cannot be read.
+        """The table as it was; None: there is none.
 
         Raises:
             NoAgentError: An agent of the game is not offered at present.
+            ValueError: The file is damaged, or of a release that plays the game otherwise.
+            OSError: The file cannot be read.
         """
         if not _NAME.fullmatch(name):
             return None
         try:
-            kept = _Kept.model_validate_json(read_regular(self._path(name), _MOST_BYTES))
-            replay = Replay.from_bytes(kept.replay.encode())
-            game = load_game(replay.game)
-            agents = seat_agents(kept.labels, game, replay.seed, menu.make)
-            return ViewedTable.of_replay(
-                replay,
-                agents,
-                kind="play",
-                seat=kept.seat,
-                labels=tuple(kept.labels),
-                is_open=kept.is_open,
-                practice=kept.practice,
-            )
-        except NoAgentError:
-            raise
-        except (OSError, ValueError):
+            data = read_regular(self._path(name), _MOST_BYTES)
+        except FileNotFoundError:
             return None
+        kept = _Kept.model_validate_json(data)
+        replay = Replay.from_bytes(kept.replay.encode())
+        game = load_game(replay.game)
+        agents = seat_agents(kept.labels, game, replay.seed, menu.make)
+        return ViewedTable.of_replay(
+            replay,
+            agents,
+            kind="play",
+            seat=kept.seat,
+            labels=tuple(kept.labels),
+            is_open=kept.is_open,
+            practice=kept.practice,
+        )

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import errno
+import gc
 import os
+import weakref
 
 import pytest
 from helpers import ALL_GAMES, EACH_GAME, FEW_GAMES, network_of
@@ -60,6 +62,7 @@ def test_what_is_kept_is_the_users_alone_and_goes_when_the_game_is_over(visit, t
         assert [path.name for path in folder.iterdir()] == [f"{name}.json"]
         if os.name == "posix":
             assert folder.stat().st_mode & 0o077 == 0
+            assert (folder / f"{name}.json").stat().st_mode & 0o077 == 0
         state = _play(talking, state, 8)
         assert state["is_over"]
         talking.ask("look", "frame", step=state["steps"], eyes=0)
@@ -95,13 +98,33 @@ def test_a_game_goes_on_where_it_cannot_be_written_down_and_the_server_says_so(
     assert not list(tmp_path.iterdir())
 
 
-@pytest.mark.parametrize("name", ["..%2Fsecret", "a" * 22, "damaged" + "x" * 15])
+@pytest.mark.parametrize("name", ["..%2Fsecret", "a" * 22])
 def test_what_was_not_kept_is_gone(visit, tmp_path, name):
     (tmp_path / "secret.json").write_text("{}")
-    (tmp_path / f"damaged{'x' * 15}.json").write_text("{}")
-    folder = tmp_path if name.startswith("damaged") else tmp_path / "tables"
-    answer = visit(kept=folder).get(f"/api/tables/{name}/replay")
+    answer = visit(kept=tmp_path / "tables").get(f"/api/tables/{name}/replay")
     assert answer.status_code == 404
+
+
+@pytest.mark.parametrize("fault", ["damaged", "unreadable"])
+def test_a_kept_game_that_cannot_be_read_is_not_gone(visit, tmp_path, monkeypatch, caplog, fault):
+    """The page remembers it, the server's log says why, and the file stays as it is."""
+    from starlette.websockets import WebSocketDisconnect
+
+    def fail(*_):
+        raise OSError(errno.EMFILE, "Too many open files")
+
+    name = "x" * 22
+    path = tmp_path / f"{name}.json"
+    path.write_text("{}")
+    if fault == "unreadable":
+        monkeypatch.setattr("card_envs.web.kept.read_regular", fail)
+    with pytest.raises(WebSocketDisconnect) as closed, talk(visit(kept=tmp_path), name) as talking:
+        talking.hear("welcome")
+    assert closed.value.code == 4503
+    assert closed.value.reason.startswith("the game is kept, but its file cannot be read")
+    assert f"the kept game {name} cannot be read: " in caplog.text
+    assert {"damaged": "replay", "unreadable": "Too many open files"}[fault] in caplog.text
+    assert path.read_text() == "{}"
 
 
 def test_a_kept_game_waits_for_its_agents_and_for_room(visit, tmp_path):
@@ -196,6 +219,10 @@ def test_the_policy_of_a_run_is_an_agent(tmp_path):
     assert menu.make("run:group/demo", game) is menu.adviser("run:group/demo", game) is first
     os.utime(run / shipped.name, (1, 1))  # it was written again
     assert menu.make("run:group/demo", game) is menu.adviser("run:group/demo", game) is not first
+    gone = weakref.ref(first)
+    del first
+    gc.collect()
+    assert gone() is None  # checkpoints of a long run do not fill the memory
     (run / shipped.name).write_bytes(b"damaged")
     with pytest.raises(ValueError, match=r"^the agent 'run:group/demo' cannot be loaded any more$"):
         menu.make("run:group/demo", game)

@@ -95,7 +95,7 @@ class NetworkSection(Section):
     """activation of the hidden layers"""
     critic: Literal["observation", "state", "both"] = "state"
     """what the value network sees, in training only: the learner's observation, the true full
-    state, which explains more of the luck, or both"""
+    state, hidden cards included, or both"""
     critic_playout: bool = False
     """whether the critic also sees the learner's next reward if all players followed the heuristic
     from the true state"""
@@ -163,7 +163,8 @@ class PPOSection(Section):
     max_grad_norm: Annotated[float, Field(gt=0, le=1e6)] = 0.5
     """gradients are clipped to this norm"""
     target_kl: Annotated[float, Field(gt=0)] | None = None
-    """KL divergence that ends an update early; null: no limit"""
+    """an update ends early at a minibatch whose KL divergence is above 1.5 times this; null: no
+    limit"""
 
     @model_validator(mode="after")
     def _has_one_schedule(self) -> Self:
@@ -311,8 +312,8 @@ class Config(GameConfig):
     truncation: Literal["bootstrap", "loss", "draw"] = "bootstrap"
     """what the learner gets when a game is truncated: `bootstrap`: the game's own reward, and if
     that is `score`, each seat's return ends with the value of its last decision, from which
-    nothing is learned; `loss`: -1, which teaches it to finish games that nothing
-    else ends; `draw`: 0"""
+    nothing is learned; `loss`: -1, which teaches it to finish games that nothing else ends; `draw`:
+    0. The last two replace a standing; points (`score`) are paid besides"""
     opponents: PoolSection
     network: NetworkSection = NetworkSection()
     imitation: ImitationSection

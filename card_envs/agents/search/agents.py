@@ -38,7 +38,7 @@ KINDS = {"random": RANDOM, "heuristic": HEURISTIC}
 _A_POLICY = "a NetworkAgent, as make_agent('ppo', game) makes one"
 
 # Found by trying: with 1, search:64 is weaker than ppo in Beaver Gang with four players. Where
-# worlds are weighed, errors are larger, and 2 takes a seventh of the gain in Frank's Zoo.
+# worlds are weighed, errors are larger.
 _CAUTION = 2.0
 _CAUTION_OF_WEIGHED = 1.25
 

@@ -308,8 +308,7 @@ def bring_in(s, player, action):
 def take_out(s, player, card):
     """AN-17: the chosen bonus card replaces a card."""
     chosen = int(s.chosen)
-    place = place_of(s, card)
-    s.collection[place] += (1 << chosen) - (1 << card)
+    s.collection[place_of(s, card)] += (1 << chosen) - (1 << card)
     s.replaced |= 1 << card
     s.bonus[player] &= ~(1 << chosen)
     for place in range(len(s.deck)):

@@ -161,6 +161,32 @@ def test_with_seven_the_dealer_of_a_later_hand_is_the_first_by_total():
 
 
 @pytest.mark.rule("FZ-3")
+def test_cards_are_dealt_one_at_a_time_from_the_dealers_left():
+    """One seed shuffles one deck, every second card of which goes to an even seat."""
+    for seed in range(5):
+        of_four, of_six = (Table(num_players, seed).hand for num_players in (4, 6))
+        for first in range(2):
+            even_of_four, even_of_six = (hand[first::2].sum(axis=0) for hand in (of_four, of_six))
+            assert even_of_four.tolist() == even_of_six.tolist()
+
+
+@pytest.mark.rule("FZ-3")
+@pytest.mark.rule("FZ-15")
+@pytest.mark.parametrize("partners", [True, False])
+@pytest.mark.parametrize("num_players", NUM_PLAYERS)
+def test_another_dealer_moves_the_hands_round_the_table(num_players, partners):
+    """The first-ranked player deals, and the first card goes to the left."""
+    deals = []
+    options = {"target_score": 1000, "partners": partners}
+    for dealer in range(num_players):
+        totals = [50 * (seat == dealer) for seat in range(num_players)]
+        table = end_hand(range(num_players), seed=9, totals=totals, options=options)
+        deals.append([table.hands[(dealer + 1 + k) % num_players] for k in range(num_players)])
+    assert deals == [deals[0]] * num_players
+    assert len(set(deals[0])) == num_players
+
+
+@pytest.mark.rule("FZ-3")
 @pytest.mark.parametrize("num_players", [4, 7])
 def test_the_cards_are_shuffled_uniformly(num_players):
     """Cards of every kind are in every hand as often as the hand's size says."""
