@@ -11,8 +11,9 @@ from card_envs.utils.version import VERSION as __version__
 
 if TYPE_CHECKING:
     from card_envs.agents.table import Table
-    from card_envs.contract import Action, Actions, Field, Fields, Game, Option, Scene
+    from card_envs.contract import Action, Actions, Field, Fields, Game, Option, Scene, View
     from card_envs.engine.batch import BatchEngine
+    from card_envs.engine.history import Replay
     from card_envs.envs.aec import CardEnv
     from card_envs.envs.parallel import ParallelCardEnv
     from card_envs.integrations.export import export_policy as write_model
@@ -34,8 +35,10 @@ __all__ = [
     "Fields",
     "Game",
     "Option",
+    "Replay",
     "Scene",
     "Table",
+    "View",
     "__version__",
     "export_policy",
     "load_game",
@@ -163,14 +166,18 @@ def export_policy(*args: Any, **kwargs: Any) -> None:
     export_policy(*args, **kwargs)
 
 
+_PACKAGES = ("agents", "datasets", "envs", "evaluation", "integrations")
+_CLASSES = {"Replay": "engine.history", "Table": "agents.table"}
+
+
 def __getattr__(name: str) -> _GameModule:
-    """What is imported at its first use: a game's module, such as ``card_envs.beaver_gang_v0``, and
-    classes."""
+    """What is imported at its first use: a game's module, such as ``card_envs.beaver_gang_v0``,
+    packages and classes."""
     found: _GameModule
-    if name in OWN_GAMES:
+    if name in OWN_GAMES or name in _PACKAGES:
         found = importlib.import_module(f"{__name__}.{name}")
-    elif name == "Table":
-        found = importlib.import_module(f"{__name__}.agents.table").Table
+    elif name in _CLASSES:
+        found = getattr(importlib.import_module(f"{__name__}.{_CLASSES[name]}"), name)
     elif name in __all__:
         found = getattr(importlib.import_module("card_envs.contract"), name)
     else:
@@ -179,4 +186,4 @@ def __getattr__(name: str) -> _GameModule:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__, *OWN_GAMES})
+    return sorted({*globals(), *__all__, *OWN_GAMES, *_PACKAGES})

@@ -58,6 +58,7 @@ def made_up(cell, rank):
     of_cell = {"game": cell.game.id, "method": cell.method, "config": cell.config}
     cell.path.parent.mkdir(parents=True, exist_ok=True)
     result = {**of_cell, "seed": cell.seed, "asked": cell.asked, **learned, "machine": "this one"}
+    result["commit"] = "0123abc"
     against = dict.fromkeys(cell.comparison.against, row)
     cell.path.write_text(json.dumps({**result, "against": against}))
 

@@ -6,9 +6,11 @@ import contextlib
 import copy
 import importlib
 import json
+import operator
 import pickle
 import subprocess
 import sys
+import textwrap
 import warnings
 from collections.abc import Iterator
 from functools import partial
@@ -633,6 +635,58 @@ def test_an_environment_with_an_agent_as_its_opponent_keeps_its_spec():
     assert env.spec is not None
     vector = gymnasium.make_vec(env.spec, num_envs=2, vectorization_mode="sync")
     assert vector.reset(seed=1)[0].shape == (2, game.fields.size)
+
+
+@few_games
+def test_what_is_handed_out_changes_no_game(game):
+    """It is a copy: facts of a game, options, names and returns."""
+    for name in ("fields.scale", "action_features"):
+        facts = operator.attrgetter(name)(game)
+        facts[:] = 7
+        assert not (operator.attrgetter(name)(game) == 7).all()
+    env = card_envs.make(game.id)
+    env.reset(seed=1)
+    env.possible_agents.append("nobody")
+    batch = card_envs.make_vec(game.id, 2)
+    table = card_envs.Table(game.id, ["random"] * game.default_players, seed=1)
+    seat, vector = SingleSeatEnv(game.id), SingleSeatVectorEnv(game.id, 2)
+    for one in (env, batch, table, seat, vector):
+        one.options["max_steps"] = 1
+        assert one.options["max_steps"] == 10000
+    table.returns[:] = 9.0
+    assert not table.returns.any()
+    assert vector.get_attr("options") == (vector.options,) * 2
+    assert vector.get_attr("view") == (seat.view,) * 2 == (vector.view,) * 2
+    assert len(env.possible_agents) == env.num_players
+    assert card_envs.Replay.of(env).options["max_steps"] == 10000
+
+
+def test_packages_and_classes_are_found_after_one_import():
+    """In a process in which nothing else has imported them."""
+    script = """
+        import card_envs
+        for name in ("agents", "datasets", "envs", "evaluation", "integrations"):
+            assert getattr(card_envs, name).__name__ == f"card_envs.{name}", name
+            assert name in dir(card_envs)
+        for name in card_envs.__all__:
+            assert getattr(card_envs, name) is not None
+        assert not hasattr(card_envs, "nothing")
+    """
+    subprocess.run([sys.executable, "-c", textwrap.dedent(script)], check=True)
+
+
+@few_games
+def test_truth_is_no_action(game):
+    env = card_envs.make(game.id, on_illegal="raise")
+    env.reset(seed=1)
+    assert not hasattr(card_envs.make(game.id), "history")
+    seat = SingleSeatEnv(game.id)
+    seat.reset(seed=1)
+    with pytest.raises(AssertionError, match=r"not in action space: got True \(bool\)"):
+        env.step(True)
+    with pytest.raises(ValueError, match=r"whole numbers from 0 to .*, got True"):
+        seat.step(True)
+    assert env.history == (1, ())
 
 
 @each_game

@@ -206,6 +206,10 @@ def test_unknown_games():
                 make(wrong)
         with pytest.raises(ValueError, match=f"did you mean {game.id!r}"):
             make(game.gymnasium_id)
+    with pytest.raises(ValueError, match=r"did you mean 'random'\?"):
+        make_agent("Random", game)
+    with pytest.raises(ValueError, match=r"did you mean 'search:64'\?"):
+        make_agent("search", game)
 
 
 @few_games

@@ -302,6 +302,13 @@ def test_a_claim_that_holds_is_found_to_hold(written, monkeypatch, capsys):
         assert capsys.readouterr().out == f"{written.name}: the claim holds{whose}\n"
 
 
+def test_a_claims_policy_is_looked_for_beside_it(written, capsys):
+    (written.parent / "own.safetensors").unlink()
+    assert main(["benchmark", "--check", str(written)]) == 2
+    error = capsys.readouterr().err
+    assert f"{written} names 'own.safetensors', which is not beside it: put it there, or" in error
+
+
 @pytest.mark.parametrize(
     ("place", "value", "named"),
     [

@@ -570,6 +570,11 @@ def test_a_dataset_that_cannot_be_replayed(minari, capsys, tmp_path):
     assert "test-v0 cannot be replayed: it has no data/games.jsonl" in error
     assert "there is no Minari dataset none-v0: " in error_of(["replay", "none-v0"], capsys)
     assert "there is no Minari dataset " in error_of(["replay", str(tmp_path)], capsys)
+    assert "there is no file none; a Minari dataset is given by" in error_of(
+        ["replay", "none"], capsys
+    )
+    with pytest.raises(TypeError, match=r"minari.load_dataset\(name\) gives, got 'test-v0'"):
+        hash_dataset("test-v0")
 
 
 def test_a_datasets_hash_is_that_of_what_is_read(minari, capsys):

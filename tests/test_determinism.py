@@ -342,7 +342,8 @@ def test_the_size_of_the_batch_changes_nothing(game):
 def test_a_batch_without_a_seed_plays_the_games_that_follow(game):
     batch = card_envs.make_vec(game.name, 3)
     for name in ("current_player", "num_players", "game_seeds"):
-        with pytest.raises(RuntimeError, match=rf"reset\(\) needs to be called before {name}"):
+        assert not hasattr(batch, name)
+        with pytest.raises(AttributeError, match=f"{name} cannot be accessed before reset"):
             getattr(batch, name)
     first = batch.reset(seed=7)[0].copy()
     following = seeds.next_seeds(batch.game_seeds)

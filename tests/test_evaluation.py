@@ -159,6 +159,12 @@ def test_what_one_cannot_play_against_is_said_at_once():
     ):
         with pytest.raises(ValueError, match=message):
             play_one_against(SMALL, **{**right, key: wrong})
+    for key, wrong, message in (
+        ("sizes", 2, r"sizes must be numbers of players, such as \[2, 4\], got 2"),
+        ("options", {"rewards": "win"}, "its options are (?!reward)"),
+    ):
+        with pytest.raises(TypeError, match=message):
+            play_one_against(SMALL, **{**right, key: wrong})
 
 
 class Counting(RandomAgent):

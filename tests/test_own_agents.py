@@ -8,6 +8,7 @@ import pickle
 import re
 import sys
 from functools import partial
+from pathlib import Path
 
 import numpy as np
 import onnx_models
@@ -172,7 +173,7 @@ def test_files_of_the_same_name_are_different_modules(code, tmp_path):
         ("own_code:Space.two", "own_code has no Space.two"),
         ("own_code.py:three", "an agent is a name, "),
         ("own_code.py:three", "got int"),
-        ("own_code.py:makes_none", "got NoneType"),
+        ("own_code.py:makes_none", "makes_none(game, seed=0) made a NoneType"),
         ("own_code.py:fails", "calling fails(game, seed=0) failed: KeyError: 'weights'"),
         ("own_code.py:needs_more", "calling needs_more(game, seed=0) failed: TypeError: "),
         ("own_code.py", "say what plays in this file, as own_code.py:THING"),
@@ -205,6 +206,31 @@ def test_an_agent_that_cannot_be_made_ends_a_command_with_status_1(code, capsys,
     monkeypatch.setenv("CARD_ENVS_TRACEBACK", "1")
     assert cli.main(command) == 1
     assert "Traceback" in capsys.readouterr().err
+
+
+def test_what_makes_no_agent_is_named(tmp_path, monkeypatch, capsys):
+    """A class whose objects have ``act`` alone: the class itself is no mistake."""
+    monkeypatch.chdir(tmp_path)
+    Path("acts.py").write_text(
+        "class Acts:\n    def __init__(self, game, seed): pass\n    def act(self, turn): pass\n"
+    )
+    argv = ["evaluate", GAME.id, "--agents", "acts.py:Acts", "random", "--deals", "2"]
+    assert cli.main(argv) == 2
+    error = capsys.readouterr().err
+    assert "Acts(game, seed=0) made a Acts, which is neither a card_envs.agents.Agent nor" in error
+
+
+def test_results_go_where_the_command_was_given(tmp_path, monkeypatch):
+    """Though an agent changes the current folder."""
+    monkeypatch.chdir(tmp_path)
+    Path("elsewhere").mkdir()
+    Path("moves.py").write_text(
+        "import os\n\ndef moves(observation, action_mask):\n"
+        f"    os.chdir({str(tmp_path / 'elsewhere')!r})\n    return action_mask.argmax(axis=1)\n"
+    )
+    argv = ["evaluate", GAME.id, "--agents", "moves.py:moves", "random", "--deals", "2"]
+    assert cli.main([*argv, "--json", "found.json"]) == 0
+    assert [path.name for path in tmp_path.glob("*.json")] == ["found.json"]
 
 
 def test_a_function_of_other_arguments_is_named(tmp_path, monkeypatch, capsys):

@@ -57,7 +57,7 @@ def algorithms(measured: dict[str, Any]) -> str:
         f"with {counted(len(tuning['seeds']), 'other seed')} on {tuning['deals']} other deals, the "
         f"selected one first. Among: the mean (lowest … highest seed). Cells were made on: "
         f"{'; '.join(sorted({run['machine'] for run in runs}))}; at the commits "
-        f"{', '.join(sorted({run['commit'] for run in runs}))}."
+        f"{', '.join(sorted({run['commit'] or 'unknown' for run in runs}))}."
     )
     shown = [markdown_table(header, rows, len(header) - 1), note]
     shown += [markdown_table(of_details, details, len(of_details) - 3), of_runs]

@@ -29,6 +29,7 @@ from card_envs.contract.agent import (
     GameForfeitedError,
     Turn,
     choose,
+    turn_of,
 )
 from card_envs.contract.game import Game
 from card_envs.engine.seeds import check_given_seed
@@ -58,6 +59,7 @@ __all__ = [
     "make_agent",
     "policy_path",
     "shipped_policies",
+    "turn_of",
 ]
 
 #: What can be given wherever an agent is expected: a name, a path, an agent, a class or a function
@@ -143,7 +145,7 @@ def _no_agent(name: str, game: Game) -> str:
     elif os.sep in name or name.endswith(POLICY_SUFFIXES):
         why = ": there is no such file"
     else:
-        why = did_you_mean(name, names)
+        why = did_you_mean(name, (*names, "search:64"))
     return (
         f"there is no agent {name!r} for {game.id}{why}; the agents are {', '.join(names)}, "
         f"{OTHER_NAMES}"

@@ -155,6 +155,11 @@ def agent_of(thing: object, game: Game, seed: int, name: str) -> Agent:
         return made
     if callable(made) and not isinstance(made, type):
         return FunctionAgent(name, made)
+    if made is not thing:
+        raise TypeError(
+            f"{name.rpartition(':')[2]}(game, seed={seed}) made a {type(made).__name__}, which is "
+            "neither a card_envs.agents.Agent nor called like a function of observations and masks"
+        )
     raise TypeError(
         "an agent is a name, the path of a policy file, a card_envs.agents.Agent, a class or a "
         "function of game that makes one, or a function of observations and masks, got "

@@ -155,7 +155,7 @@ def output_file(text: str) -> Path:
     # A file is replaced, which takes a writable folder; a device or a pipe is written itself.
     if not os.access(place.parent if place.is_file() else place, os.W_OK):
         raise argparse.ArgumentTypeError(f"{text} cannot be written: no permission")
-    return path
+    return path.absolute()  # an agent in Python may change the current folder
 
 
 def picture_file(text: str) -> Path:
@@ -178,7 +178,10 @@ def add_result_arguments(parser: argparse.ArgumentParser) -> None:
         "--json", type=output_file, metavar="FILE", help="write the result here as well"
     )
     parser.add_argument(
-        "--plot", type=picture_file, metavar="FILE.png", help="draw the result here as well"
+        "--plot",
+        type=picture_file,
+        metavar="FILE",
+        help="draw the result here as well: .png, .svg, .pdf, …",
     )
 
 

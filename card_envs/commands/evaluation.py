@@ -47,7 +47,7 @@ def add_tournament(subparsers: Any) -> None:
     parser = subparsers.add_parser("tournament", help=_TOURNAMENT, description=_TOURNAMENT)
     arguments.add_game_argument(parser)
     parser.add_argument(
-        "--agents", nargs="+", required=True, metavar="A", help="two or more different agents"
+        "--agents", nargs="+", required=True, metavar="A", help="2 to 15 different agents"
     )
     parser.add_argument("--players", type=int, required=True, metavar="N", help="players per table")
     _add_deals_arguments(parser, "deals of each table", 200)

@@ -132,6 +132,11 @@ def _file_with_games(name: str) -> Path:
     path = Path(name)
     if path.is_dir() or (not path.exists() and _DATASET.fullmatch(name)):
         return games_of_dataset(name)
+    if not path.exists():
+        raise FileNotFoundError(
+            f"there is no file {name}; a Minari dataset is given by its folder, or by its name, "
+            "such as beaver_gang/heuristic-v0"
+        )
     return path
 
 

@@ -300,9 +300,13 @@ class Actions:
             twice = next(name for name in self.names if self.names.count(name) > 1)
             raise ValueError(f"two actions are called {twice!r}")
         self._groups = tuple(kind.group(number) for kind, number in self._of)
-        #: float32 (A, K), 0 or 1: the features of each action: those of the kinds that name no
-        #: features, then all terms ``"kind"``, then all others, each in the order of the kinds.
-        self.features = self._all_features()
+        self._features = self._all_features()
+
+    @property
+    def features(self) -> NDArray[np.float32]:
+        """float32 (A, K), 0 or 1, a copy: the features of each action: those of the kinds that name
+        no features, then all terms ``"kind"``, then all others, each in the order of the kinds."""
+        return self._features.copy()
 
     def __iter__(self) -> Iterator[Action]:
         return iter(self._kinds.values())

@@ -28,7 +28,7 @@ class GameForfeitedError(ValueError):
     """An agent forfeited the game that it was asked about."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Turn(Portable):
     """M games in which one agent is to act.
 

@@ -102,13 +102,17 @@ class Fields:
         self._offsets = dict(zip(self._fields, offsets, strict=True))
         #: Number of values of the vector.
         self.size = size
-        #: float32 (size,): the divisor of each value's units.
-        self.scale = np.concatenate(
+        self._scale = np.concatenate(
             [
                 np.broadcast_to(np.array(field.scale, np.float32), field.shape).ravel()
                 for field in fields
             ]
         )
+
+    @property
+    def scale(self) -> NDArray[np.float32]:
+        """float32 (size,): the divisor of each value's units, a copy."""
+        return self._scale.copy()
 
     def __iter__(self) -> Iterator[Field]:
         return iter(self._fields.values())

@@ -270,13 +270,18 @@ class Game:
         return COMMON_OPTIONS + self.own_options
 
     def check_options(
-        self, options: Mapping[str, Any], arguments: Sequence[str] = ()
+        self,
+        options: Mapping[str, Any],
+        arguments: Sequence[str] = (),
+        *,
+        without: Sequence[str] = (),
     ) -> dict[str, Any]:
         """The game's options with defaults filled in.
 
         Args:
             options: The game's options by name.
             arguments: Names of other arguments, for the error message.
+            without: Options that the caller does not take, which the message leaves out.
 
         Raises:
             TypeError: They are no mapping, or there is no such option; the message says what there
@@ -291,9 +296,10 @@ class Game:
         known = {option.name: option for option in self.options}
         for name in options:
             if name not in known:
-                names = (*known, *arguments, *(option.name for option in VIEW_OPTIONS))
+                taken = [option for option in known if option not in without]
+                names = (*taken, *arguments, *(option.name for option in VIEW_OPTIONS))
                 about = f"{self.id} has no option {name!r}{did_you_mean(name, names)}; its "
-                about += f"options are {', '.join(known)}"
+                about += f"options are {', '.join(taken)}"
                 if name in {option.name for option in VIEW_OPTIONS}:
                     about += f" ({name!r} is an option of an observer, not of the game)"
                 if arguments:

@@ -49,7 +49,14 @@ def hash_dataset(dataset: Any) -> str:
 
     Args:
         dataset: A ``minari.MinariDataset``.
+
+    Raises:
+        TypeError: It is none.
     """
+    if not hasattr(dataset, "iterate_episodes"):
+        raise TypeError(
+            f"a Minari dataset is needed, which minari.load_dataset(name) gives, got {dataset!r}"
+        )
     sha = hashlib.sha256()
     for episode in dataset.iterate_episodes():
         add_episode(sha, episode)

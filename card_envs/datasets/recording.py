@@ -30,7 +30,7 @@ _GAMES_AT_ONCE = 256
 _RECORDED = np.uint64(0x9FB21C651E98DF25)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class SeatDecisions:
     """All decisions of one seat in one game, in their order: T of them.
 
@@ -53,7 +53,7 @@ class SeatDecisions:
     truncated: bool
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class RecordedGames:
     """M games that have been played to their ends.
 

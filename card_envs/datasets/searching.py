@@ -16,7 +16,7 @@ from card_envs.datasets.recording import RecordedGames
 from card_envs.engine.templates import compile_for, take_actions
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class SearchedDecisions:
     """The T decisions of one seat in one game as a search sees them, and a last row for the end.
 

@@ -85,7 +85,7 @@ class BatchEngine(OneThread):
         why = f"; {threads} is the number of this machine's cores, or NUMBA_NUM_THREADS"
         self.num_threads = check_whole_number("num_threads", num_threads, 1, threads, why=why)
         self.player_range = game.check_player_range(num_players)
-        self.options = game.check_options(options, arguments_of(BatchEngine))
+        self._options = game.check_options(options, arguments_of(BatchEngine))
         self.view = View(memory, features)
         self._encoded = game.encode_options(options)
         self._copy = check_flag("copy", copy)
@@ -136,6 +136,11 @@ class BatchEngine(OneThread):
         return array
 
     @property
+    def options(self) -> dict[str, Any]:
+        """The game's options."""
+        return dict(self._options)
+
+    @property
     def states(self) -> NDArray[np.void]:
         """The games' records (N,), of dtype ``game.state_dtype``: a live view."""
         return self._states
@@ -143,19 +148,19 @@ class BatchEngine(OneThread):
     @property
     def current_player(self) -> NDArray[np.int8]:
         """The player to move in each game (N,)."""
-        self._check_reset("current_player")
+        self._check_begun("current_player")
         return self._give(self._states["current_player"])
 
     @property
     def num_players(self) -> NDArray[np.int8]:
         """The number of players of each game (N,)."""
-        self._check_reset("num_players")
+        self._check_begun("num_players")
         return self._give(self._states["num_players"])
 
     @property
     def game_seeds(self) -> NDArray[np.uint64]:
         """The seed of each game (N,), which deals the same cards in the AEC environment."""
-        self._check_reset("game_seeds")
+        self._check_begun("game_seeds")
         return self._give(self._states["seed"])
 
     @one_thread_at_a_time
@@ -204,6 +209,10 @@ class BatchEngine(OneThread):
     def _check_reset(self, what: str) -> None:
         if not self._ready:
             raise RuntimeError(f"reset() needs to be called before {what}")
+
+    def _check_begun(self, attribute: str) -> None:
+        if not self._ready:
+            raise AttributeError(f"{attribute} cannot be accessed before reset")
 
     def _full_states(self, states: NDArray[np.void]) -> Any:
         out = np.empty((self.num_envs, self.game.state_fields.size), np.float32)

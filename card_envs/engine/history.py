@@ -1,6 +1,6 @@
 """Saved games and replays: the history of a game, as one line of JSON with a checksum.
 
-The rules alone play it back: environments, tables and batches can save games in this form.
+The rules alone play it back: AEC environments, tables and recordings save games in this form.
 """
 
 from __future__ import annotations

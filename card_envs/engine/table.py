@@ -51,8 +51,8 @@ class BaseTable(Portable):
         **options: Any,
     ) -> None:
         self.game = game
-        self.options = game.check_options(options)
-        self._followers = Followers(self.options)
+        self._options = game.check_options(options)
+        self._followers = Followers(self._options)
         self.begin(seed, agents)
 
     def begin(
@@ -76,7 +76,7 @@ class BaseTable(Portable):
         for agent in seated:
             if agent is not None:
                 agent.check_game(self.game)
-        options = {"num_players": num_players, **self.options}
+        options = {"num_players": num_players, **self._options}
         replay = Replay(self.game.name, VERSION, options, check_seed(seed), tuple(actions))
         replay.play()  # which checks every action
         self.num_players = num_players
@@ -93,8 +93,7 @@ class BaseTable(Portable):
         self._seed, self._entries = replay.seed, list(replay.actions)
         #: The game's record (1,).
         self.states: NDArray[np.void] = states
-        #: What each player has been paid so far, float64 (num_players,).
-        self.returns: NDArray[np.float64] = returns + states["rewards"][0, :num_players]
+        self._returns: NDArray[np.float64] = returns + states["rewards"][0, :num_players]
         #: The player who gave up the game; None: nobody did.
         self.forfeited_by: int | None = None
         if self.is_over:
@@ -108,6 +107,16 @@ class BaseTable(Portable):
     def _end(self) -> None:
         for follower, _ in self._following:
             follower.end(self.states, 0, self.forfeited_by)
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """The game's options."""
+        return dict(self._options)
+
+    @property
+    def returns(self) -> NDArray[np.float64]:
+        """What each player has been paid so far, float64 (num_players,)."""
+        return self._returns.copy()
 
     @property
     def history(self) -> tuple[int, tuple[int | Redraw, ...]]:
@@ -176,7 +185,7 @@ class BaseTable(Portable):
         self._tell(self.states, action)
         self.game.rules.step(self.states, 0, action)
         self._entries.append(action)
-        self.returns += self.states["rewards"][0, : self.num_players]
+        self._returns += self.states["rewards"][0, : self.num_players]
         if self.is_over:
             self._end()
         return action
@@ -194,7 +203,7 @@ class BaseTable(Portable):
         self._check_running()
         player = check_whole_number("player", player, 0, self.num_players - 1)
         self.forfeited_by = player
-        self.returns[player] += FORFEIT_REWARD
+        self._returns[player] += FORFEIT_REWARD
         self._end()
 
     def undo(self, decision: int, redraw: Redraw | None = None) -> None:

@@ -19,7 +19,7 @@ from card_envs.engine.seeds import check_given_seed, check_seed
 from card_envs.engine.templates import write_full_states
 from card_envs.envs.agent_iter import AgentIterable
 from card_envs.envs.observation_space import Observation, is_mask_in_info, observation_space
-from card_envs.envs.ongoing_game import OngoingGame, of_the_game
+from card_envs.envs.ongoing_game import OngoingGame, copied_from_the_game, of_the_game
 from card_envs.envs.options import RENDER_MODES, check_on_illegal
 from card_envs.envs.wrong_actions import not_in_space, not_legal, warn_of_illegal_move
 from card_envs.games import load_game
@@ -97,13 +97,13 @@ class CardEnv(OneThread, AECEnv[str, Observation, int]):
     # What belongs to the game under way.
     agents: list[str] = of_the_game("agents")
     agent_selection: str = of_the_game("agent_selection")
-    possible_agents: list[str] = of_the_game("possible_agents")
+    possible_agents: list[str] = copied_from_the_game("possible_agents")
     rewards: dict[str, float] = of_the_game("rewards")
     terminations: dict[str, bool] = of_the_game("terminations")
     truncations: dict[str, bool] = of_the_game("truncations")
     infos: dict[str, dict[str, Any]] = of_the_game("infos")
     num_players: int = of_the_game("num_players")
-    options: dict[str, Any] = of_the_game("options")
+    options: dict[str, Any] = copied_from_the_game("options")
     _cumulative_rewards: dict[str, float] = of_the_game("cumulative_rewards")
     _skip_agent_selection: str | None = of_the_game("skip_agent_selection")
 
@@ -204,7 +204,7 @@ class CardEnv(OneThread, AECEnv[str, Observation, int]):
             return
         # Raised, not asserted: ``python -O`` drops asserts, and kernels take anything.
         if type(action) is not int:
-            if not self._action_space.contains(action):
+            if isinstance(action, bool) or not self._action_space.contains(action):
                 raise not_in_space(action, self._num_actions)
             action = int(action)  # type: ignore[arg-type]
         if not 0 <= action < self._num_actions:
@@ -331,9 +331,11 @@ class CardEnv(OneThread, AECEnv[str, Observation, int]):
         """The game's seed, and what was done since: actions, and calls of :meth:`determinize`.
 
         Raises:
+            AttributeError: No game has begun.
             ValueError: It is a world, see ``card_envs.envs.world``: it has none.
         """
-        self._check_reset("history")
+        if not self._ongoing.has_begun:
+            raise AttributeError("history cannot be accessed before reset")
         return self._ongoing.history
 
     def _check_reset(self, what: str) -> None:

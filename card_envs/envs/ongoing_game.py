@@ -26,6 +26,11 @@ def of_the_game(name: str) -> Any:
     return property(attrgetter(f"_ongoing.{name}"), put)
 
 
+def copied_from_the_game(name: str) -> Any:
+    """The same of what stays as it is: a copy, which may be changed without changing the game."""
+    return property(lambda env: copied(getattr(env._ongoing, name)))
+
+
 class OngoingGame(Portable):
     """A game at its table, with what PettingZoo says of it: copied, loaded and pickled as a whole.
 

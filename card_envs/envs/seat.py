@@ -62,6 +62,16 @@ class SeatEnv(Portable, gymnasium.Env[ObsType, ActType]):
         self._check_reset("seat")
         return int(self._games.learner_seats[0])
 
+    @property
+    def options(self) -> dict[str, Any]:
+        """The game's options."""
+        return dict(self._games.arena.options)
+
+    def _place(self) -> dict[str, int]:
+        """The learner's place, for the info at the end of a game that was played to it."""
+        place = int(self._games.places()[0]) if self._is_over else 0
+        return {"place": place} if place else {}
+
     def __repr__(self) -> str:
         return repr_of(self, self.game, self._games.arena.options)
 

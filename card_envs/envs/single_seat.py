@@ -154,7 +154,7 @@ class SingleSeatEnv(SeatEnv[Observation, np.int64]):
             ValueError: There is no such action, or it is illegal with ``on_illegal="raise"``.
         """
         self._check_running()
-        if not self.action_space.contains(action):
+        if isinstance(action, bool) or not self.action_space.contains(action):
             raise ValueError(
                 f"actions are whole numbers from 0 to {self.game.num_actions - 1}, got {action!r}"
             )
@@ -169,10 +169,7 @@ class SingleSeatEnv(SeatEnv[Observation, np.int64]):
         if self._is_over:
             self._games.observe_ended(self._games.all)
         observation = self._games.arena.observation[0].copy()
-        info: dict[str, Any] = {"seat": self.seat}
-        places = self._games.places() if self._is_over else [0]
-        if places[0]:
-            info["place"] = int(places[0])
+        info: dict[str, Any] = {"seat": self.seat, **self._place()}
         if self._mask_in_info:
             return observation, {"action_mask": self.action_masks(), **info}
         return {"observation": observation, "action_mask": self.action_masks()}, info

@@ -13,7 +13,7 @@ from gymnasium.vector.utils import batch_space
 from numpy.typing import ArrayLike, NDArray
 
 from card_envs.agents import AgentLike
-from card_envs.contract.game import DEFAULT_MAX_STEPS
+from card_envs.contract.game import DEFAULT_MAX_STEPS, View
 from card_envs.engine.seeds import check_seed
 from card_envs.envs.learner_games import LearnerGames
 from card_envs.envs.observation_space import Observation, is_mask_in_info, observation_space
@@ -28,7 +28,9 @@ _METHODS = ("action_masks", "action_name", "render")
 _OF_A_GAME = ("num_players", "seat")
 _OF_ALL_GAMES = {
     "game": "game",
+    "options": "options",
     "render_mode": "render_mode",
+    "view": "view",
     "observation_space": "single_observation_space",
     "action_space": "single_action_space",
 }
@@ -38,7 +40,8 @@ class SingleSeatVectorEnv(Portable, VectorEnv[Observation, NDArray[np.int64], ND
     """``num_envs`` games with a learner in one seat each: ``SingleSeatEnv``, batched and compiled.
 
     Observations, infos, rewards and flags are those that ``gymnasium.vector.SyncVectorEnv`` gives
-    for ``num_envs`` of ``SingleSeatEnv`` with the same seeds and ``autoreset_mode``.
+    for ``num_envs`` of ``SingleSeatEnv`` with the same seeds and ``autoreset_mode``. Game i of one
+    seed has ``seed + i``, modulo 2**64.
 
     ``infos["action_mask"]``, int8 (N, A), and ``infos["seat"]``, int64 (N,), belong to the
     observations returned; ``infos["_action_mask"]`` and ``infos["_seat"]``, bool (N,), say which
@@ -138,6 +141,16 @@ class SingleSeatVectorEnv(Portable, VectorEnv[Observation, NDArray[np.int64], ND
         self.single_action_space = spaces.Discrete(self.game.num_actions)
         self.observation_space = batch_space(self.single_observation_space, self.num_envs)
         self.action_space = batch_space(self.single_action_space, self.num_envs)
+
+    @property
+    def view(self) -> View:
+        """The learner's ``memory`` and ``features``."""
+        return self._games.arena.view
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """The games' options."""
+        return dict(self._games.arena.options)
 
     def reset(
         self,

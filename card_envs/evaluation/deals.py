@@ -37,7 +37,7 @@ _GAMES_AT_ONCE = 1024
 _SLOW_AT_ONCE = 128  # searches take room for each game, and programs keep what happens in it
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class MatchResults:
     """The results of a table's games; each deal was played in several seatings.
 
@@ -229,6 +229,8 @@ def play_one_against(
         ValueError, TypeError: As for :func:`play_deals`.
     """
     game = as_game(game)
+    if not isinstance(sizes, Iterable):
+        raise TypeError(f"sizes must be numbers of players, such as [2, 4], got {sizes!r}")
     counts = [game.check_num_players(players) for players in sizes]
     checked = check_evaluation_options(game, options or {})
     checked_seeds = _check_seeds(seeds)
@@ -251,7 +253,7 @@ def check_evaluation_options(game: Game, options: Mapping[str, Any]) -> dict[str
         ValueError: A value is not allowed, or ``reward`` is given.
         TypeError: They are no mapping, or there is no such option.
     """
-    checked = game.check_options(options)
+    checked = game.check_options(options, without=("reward",))
     if "reward" in options:
         raise ValueError("option reward: an evaluation reports rank, win and score at once")
     del checked["reward"]

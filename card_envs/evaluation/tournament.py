@@ -119,7 +119,7 @@ class TableResult:
         )
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class TournamentSummary:
     """The results of the agents over tables, perhaps of several sizes.
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from card_envs.agents import AgentLike, FunctionAgent
 from card_envs.agents.function import best_legal
 from card_envs.agents.table import check_are_listed
-from card_envs.contract.game import View
+from card_envs.contract.game import Game, View
 from card_envs.evaluation import deal_seeds, evaluate
 from card_envs.evaluation.deals import check_agent, check_evaluation_options
 from card_envs.games import load_game
@@ -77,11 +77,28 @@ def as_agent(
             f"a model must observe a Box, or a Dict with the mask, got {model.observation_space}"
         )
     view = view_of(model, memory, features)
-    return FunctionAgent(name, _BestLegal(model), view.memory, view.features)
+    return _ModelAgent(name, _BestLegal(model), view.memory, view.features)
 
 
 def _takes_masks(model: BaseAlgorithm) -> bool:
     return "action_masks" in signature(model.predict).parameters
+
+
+class _ModelAgent(FunctionAgent):
+    """A model's agent, which knows for which games it is."""
+
+    def __init__(self, name: str, best: _BestLegal, memory: str, features: bool) -> None:
+        super().__init__(name, best, memory, features)
+        self._sizes = best.sizes
+
+    def check_game(self, game: Game) -> None:
+        """Raise a ValueError if the model's observations or actions are not the game's."""
+        shape, num_actions = self._sizes
+        if (shape, num_actions) != ((game.fields.size,), game.num_actions):
+            raise ValueError(
+                f"a model for {game.id} has observations ({game.fields.size},), not stacked, and "
+                f"{game.num_actions} actions, got {shape} and {num_actions}"
+            )
 
 
 class _BestLegal:
@@ -89,6 +106,14 @@ class _BestLegal:
 
     def __init__(self, model: BaseAlgorithm) -> None:
         self._model = model
+
+    @property
+    def sizes(self) -> tuple[tuple[int, ...], int]:
+        """The shape of an observation, and the number of actions."""
+        seen: Any = self._model.observation_space
+        chosen: Any = self._model.action_space
+        seen = seen["observation"] if isinstance(seen, spaces.Dict) else seen
+        return tuple(seen.shape), int(chosen.n)
 
     def __call__(self, observation: Any, action_mask: NDArray[np.int8]) -> Any:
         model: Any = self._model
@@ -174,16 +199,7 @@ class DealsEvalCallback(EventCallback):
             callback_on_new_best.parent = self
 
     def _init_callback(self) -> None:
-        as_agent(self.model, "model", **self._view)
-        seen: Any = self.model.observation_space
-        chosen: Any = self.model.action_space
-        seen = seen["observation"] if isinstance(seen, spaces.Dict) else seen
-        sizes = (*seen.shape, chosen.n)
-        if sizes != (self._game.fields.size, self._game.num_actions):
-            raise ValueError(
-                f"a model for {self._game.id} has observations ({self._game.fields.size},), not "
-                f"stacked, and {self._game.num_actions} actions, got {seen.shape} and {sizes[-1]}"
-            )
+        as_agent(self.model, "model", **self._view).check_game(self._game)
         if self.best_model_save_path is not None:
             os.makedirs(self.best_model_save_path, exist_ok=True)
         if self.callback_on_new_best is not None:

@@ -94,7 +94,7 @@ class TextEnv(OneThread):
     @property
     def legal_actions(self) -> list[str]:
         """The legal actions of the player to move, in words; [] when the game is over."""
-        self._check_reset("legal_actions")
+        self._check_begun("legal_actions")
         return [] if self._table.is_over else list(self._table.legal_names().values())
 
     @property
@@ -103,14 +103,14 @@ class TextEnv(OneThread):
 
         Stepping it directly bypasses the texts.
         """
-        self._check_reset("aec")
+        self._check_begun("aec")
         assert self._env is not None
         return self._env
 
     @property
     def rewards(self) -> dict[int, float]:
         """What each player has been paid in the present game so far."""
-        self._check_reset("rewards")
+        self._check_begun("rewards")
         return dict(enumerate(self._table.returns))
 
     @property
@@ -118,7 +118,7 @@ class TextEnv(OneThread):
         """For each player what TextArena reports at the end: ``turn_count`` (decisions taken),
         ``invalid_move`` (whether their wrong answers ended the game), further ``wrong_answers`` and
         ``place``: in the final standing from 1, None unless the game was played to its end."""
-        self._check_reset("game_info")
+        self._check_begun("game_info")
         table = self._table
         places = [self.aec.infos[agent].get("place") for agent in self.aec.possible_agents]
         return {
@@ -205,13 +205,14 @@ class TextEnv(OneThread):
     def close(self) -> dict[int, float]:
         """Each player's rewards of the game, added up; it can be called at any time.
 
-        With ``reward="rank"`` or ``"win"`` a game that is not over has paid nothing yet.
-
-        Raises:
-            RuntimeError: There is no game.
+        With ``reward="rank"`` or ``"win"`` a game that is not over has paid nothing yet. {}: no
+        game has begun.
         """
-        self._check_reset("close")
-        return self.rewards
+        return {} if self._env is None else self.rewards
+
+    def _check_begun(self, attribute: str) -> None:
+        if self._env is None:
+            raise AttributeError(f"{attribute} cannot be accessed before reset")
 
     def _check_reset(self, what: str) -> None:
         if self._env is None:

@@ -208,10 +208,11 @@ class TextSeatEnv(OneThread, SeatEnv[str, str]):
         return observation, reward, terminated, truncated, info
 
     def _observe(self, action: int, message: str) -> tuple[str, dict[str, Any]]:
-        legal = [] if self._is_over else list(self._text.legal_names().values())
-        return self._text.text(self.seat), {
+        info = {
             "seat": self.seat,
-            "legal_actions": legal,
+            "legal_actions": [] if self._is_over else list(self._text.legal_names().values()),
             "action": action,
             "message": message,
+            **self._place(),
         }
+        return self._text.text(self.seat), info

@@ -77,5 +77,6 @@ def capitalized(text: str) -> str:
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:
     """``" (did you mean 'ppo'?)"`` for a word that is nearly one of those known, else ``""``."""
-    near = difflib.get_close_matches(word, {*known} - {word}, 1)
+    by_lower = {name.lower(): name for name in known if name != word}
+    near = [by_lower[name] for name in difflib.get_close_matches(word.lower(), by_lower, 1)]
     return f" (did you mean {near[0]!r}?)" if near else ""

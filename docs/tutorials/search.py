@@ -12,8 +12,7 @@ knows, let the policy play each world out, take the action that does best. `clon
 import numpy as np
 
 import card_envs
-from card_envs.agents import choose, make_agent
-from card_envs.contract.agent import turn_of
+from card_envs.agents import choose, make_agent, turn_of
 from card_envs.evaluation import deal_seeds, estimate_mean
 
 # %% tags=["parameters"]

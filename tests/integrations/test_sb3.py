@@ -495,6 +495,8 @@ def test_models_that_cannot_be_evaluated_are_refused_before_training():
         with pytest.raises(error, match=message):
             model.learn(64, callback=DealsEvalCallback(GAME.id, ["random"]))
         assert model.num_timesteps == 0
+    with pytest.raises(ValueError, match=f"a model for {GAME.id} has observations"):
+        evaluate(GAME.id, [as_agent(PPO("MlpPolicy", env(other))), "random"], deals=2)
 
 
 def test_the_extra_is_named_where_sb3_is_missing():

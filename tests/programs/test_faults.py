@@ -43,7 +43,7 @@ FAULTS = [
     ("closes output", "ended", "it closed its standard input or output"),
     ("hang", "no answer in time", "it did not answer within 0.5 seconds"),
     ("ignore SIGTERM", "no answer in time", "it did not answer within 0.5 seconds"),
-    ("flood", "too much output", "it wrote more than one line"),
+    ("flood", "too much output", "standard output is for answers alone"),
     ("huge line", "too much output", f"it wrote {MAX_LINE} bytes without the end of a line"),
     ("two lines", "too much output", "it wrote "),
     ("floods its errors", "too much output", "it wrote 16 MiB to its standard error"),

@@ -69,6 +69,7 @@ def test_the_games_are_those_of_the_single_seat(game, num_players, opponents, sk
             if terminated or truncated:
                 assert "The final standing" in text or "truncated after" in text
                 assert told["legal_actions"] == []
+                assert told["place"] == info["place"]
                 with pytest.raises(gymnasium.error.ResetNeeded, match="the game is over"):
                     words.step("[0]")
                 break

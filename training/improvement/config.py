@@ -57,7 +57,7 @@ class FitSection(Section):
     """weight of the KL divergence from the previous policy"""
     held_out: Annotated[float, Field(gt=0, le=0.5)] = 0.1
     """share of the shards that the fit is judged by: the epoch with the greatest gain there is
-    kept"""
+    kept, if that is above two standard errors"""
 
 
 class ImprovementConfig(GameConfig):

@@ -15,6 +15,9 @@ from training.networks.actor import Actor
 from training.networks.legal_actions import log_probabilities
 from training.networks.sparse import SparseRows
 
+# Standard errors by which a gain must be above 0.
+_CLEAR = 2.0
+
 
 def log_probs_of(actor: Actor, observation: SparseRows, action_mask: torch.Tensor) -> torch.Tensor:
     """Log probabilities (M, A) of the actions, about -1e8 where they are illegal."""
@@ -76,7 +79,7 @@ def fit_policy(
 
     Returns:
         The network of the epoch with the greatest gain on what was held out (the network itself if
-        there was none), and what there is to know: ``gain``, ``gain_held_out``: by how much the
+        none was clear), and what there is to know: ``gain``, ``gain_held_out``: by how much the
         policy's expected reward rises, for each of the labels' positions; ``gain_greedy``: the same
         of its likeliest actions, held out; ``kl``: the divergence; ``epoch``: the epoch, or 0 if
         there was none, and then beside it only ``gain_held_out``.
@@ -99,8 +102,11 @@ def fit_policy(
             total += float(gain.detach().sum())
         with torch.no_grad():
             parts = [torch.stack(judged.evaluate(actor, rows)) for rows in judged.chunks]
-        gain, kl, greedy = torch.cat(parts, dim=1).mean(dim=1).tolist()
-        if gain > best["gain_held_out"]:
+        found = torch.cat(parts, dim=1)
+        gain, kl, greedy = found.mean(dim=1).tolist()
+        # Labels of nothing but noise have an epoch above 0, too.
+        noise = _CLEAR * float(found[0].std()) / len(held_out) ** 0.5
+        if gain > max(best["gain_held_out"], noise):
             best_network = actor.network()
             best = {"epoch": epoch, "gain": total / len(labels), "gain_held_out": gain}
             best |= {"gain_greedy": greedy, "kl": kl}

@@ -139,7 +139,11 @@ class Process:
         if len(line) >= MAX_LINE:
             raise ProgramFault(TOO_MUCH, f"it wrote a line of {MAX_LINE} bytes or more")
         if more:
-            raise ProgramFault(TOO_MUCH, f"it wrote more than one line: {_shown(more)}")
+            raise ProgramFault(
+                TOO_MUCH,
+                f"it wrote more than one line, {_shown(line)} and {_shown(more)}: standard output "
+                "is for answers alone",
+            )
         if rest:
             raise ProgramFault(TOO_MUCH, "it answered before it had read the message")
         self._read = b""
