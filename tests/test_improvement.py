@@ -384,6 +384,25 @@ def test_what_does_not_hold_elsewhere_is_not_learned(preferring):
     assert found == {"epoch": 0, "gain_held_out": 0.0}
 
 
+def test_noise_is_hardly_ever_learned(preferring):
+    """By chance some epoch is above 0 on what is held out, but seldom by two standard errors."""
+    policy, labels = preferring
+    all_tried = np.zeros_like(labels.action_mask)
+    rows, tried = np.nonzero(labels.actions >= 0)
+    all_tried[rows, labels.actions[rows, tried]] = 1
+    fit = FitSection(learning_rate=1e-3, batch_size=64)
+    learned = 0
+    for seed in range(10):
+        noise = np.random.default_rng(seed).normal(size=labels.values.shape)
+        noisy = replace(labels, values=noise.astype(np.float32), action_mask=all_tried)
+        given, rest = (
+            replace(noisy, **{k: v[half::2] for k, v in noisy.__dict__.items()}) for half in (0, 1)
+        )
+        network, _ = fit_policy(policy.network, SCRIPTED, given, rest, fit, 0)
+        learned += network is not policy.network
+    assert learned <= 2
+
+
 def test_the_learning_rate_of_the_fit_decays_to_0(preferring, monkeypatch):
     rates = []
 
