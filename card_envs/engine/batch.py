@@ -22,7 +22,13 @@ from card_envs.engine.templates import (
     write_full_states,
 )
 from card_envs.kernels.jit import COMPILED
-from card_envs.utils.checks import check_actions, check_flag, check_whole_number, memory_for
+from card_envs.utils.checks import (
+    check_actions,
+    check_flag,
+    check_has_begun,
+    check_whole_number,
+    memory_for,
+)
 from card_envs.utils.threads import OneThread, one_thread_at_a_time
 
 #: Observations (N, D) of either ``observation_dtype``.
@@ -148,19 +154,19 @@ class BatchEngine(OneThread):
     @property
     def current_player(self) -> NDArray[np.int8]:
         """The player to move in each game (N,)."""
-        self._check_begun("current_player")
+        check_has_begun(self._ready, "current_player")
         return self._give(self._states["current_player"])
 
     @property
     def num_players(self) -> NDArray[np.int8]:
         """The number of players of each game (N,)."""
-        self._check_begun("num_players")
+        check_has_begun(self._ready, "num_players")
         return self._give(self._states["num_players"])
 
     @property
     def game_seeds(self) -> NDArray[np.uint64]:
         """The seed of each game (N,), which deals the same cards in the AEC environment."""
-        self._check_begun("game_seeds")
+        check_has_begun(self._ready, "game_seeds")
         return self._give(self._states["seed"])
 
     @one_thread_at_a_time
@@ -209,10 +215,6 @@ class BatchEngine(OneThread):
     def _check_reset(self, what: str) -> None:
         if not self._ready:
             raise RuntimeError(f"reset() needs to be called before {what}")
-
-    def _check_begun(self, attribute: str) -> None:
-        if not self._ready:
-            raise AttributeError(f"{attribute} cannot be accessed before reset")
 
     def _full_states(self, states: NDArray[np.void]) -> Any:
         out = np.empty((self.num_envs, self.game.state_fields.size), np.float32)

@@ -24,6 +24,7 @@ from card_envs.envs.options import RENDER_MODES, check_on_illegal
 from card_envs.envs.wrong_actions import not_in_space, not_legal, warn_of_illegal_move
 from card_envs.games import load_game
 from card_envs.render.renderer import FPS, TableRenderer
+from card_envs.utils.checks import check_has_begun
 from card_envs.utils.threads import OneThread, in_use, one_thread_at_a_time
 
 if TYPE_CHECKING:
@@ -304,8 +305,7 @@ class CardEnv(OneThread, AECEnv[str, Observation, int]):
     if not TYPE_CHECKING:  # a misspelt attribute is an error under a type checker
 
         def __getattr__(self, name: str) -> Any:
-            if hasattr(type(self), name):
-                raise AttributeError(f"{name} cannot be accessed before reset")
+            check_has_begun(not hasattr(type(self), name), name)
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
     def __repr__(self) -> str:
@@ -334,8 +334,7 @@ class CardEnv(OneThread, AECEnv[str, Observation, int]):
             AttributeError: No game has begun.
             ValueError: It is a world, see ``card_envs.envs.world``: it has none.
         """
-        if not self._ongoing.has_begun:
-            raise AttributeError("history cannot be accessed before reset")
+        check_has_begun(self._ongoing.has_begun, "history")
         return self._ongoing.history
 
     def _check_reset(self, what: str) -> None:

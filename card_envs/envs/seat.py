@@ -12,7 +12,7 @@ from card_envs.engine.seeds import check_seed
 from card_envs.envs.learner_games import LearnerGames
 from card_envs.envs.options import RENDER_MODES
 from card_envs.render.renderer import FPS, TableRenderer
-from card_envs.utils.checks import check_reset_options
+from card_envs.utils.checks import check_has_begun, check_reset_options
 from card_envs.utils.portable import Portable
 
 
@@ -53,13 +53,13 @@ class SeatEnv(Portable, gymnasium.Env[ObsType, ActType]):
     @property
     def num_players(self) -> int:
         """The number of players of the current game."""
-        self._check_reset("num_players")
+        check_has_begun(self._games.has_begun, "num_players")
         return int(self._games.arena.states["num_players"][0])
 
     @property
     def seat(self) -> int:
         """The learner's seat in the current game."""
-        self._check_reset("seat")
+        check_has_begun(self._games.has_begun, "seat")
         return int(self._games.learner_seats[0])
 
     @property
@@ -74,10 +74,6 @@ class SeatEnv(Portable, gymnasium.Env[ObsType, ActType]):
 
     def __repr__(self) -> str:
         return repr_of(self, self.game, self._games.arena.options)
-
-    def _check_reset(self, attribute: str) -> None:
-        if not self._games.has_begun:
-            raise AttributeError(f"{attribute} cannot be accessed before reset")
 
     def _begin(self, seed: int | None, options: dict[str, Any] | None) -> None:
         """Begin a game; without a seed it has the one that follows that of the game before."""

@@ -20,7 +20,7 @@ from card_envs.envs.observation_space import Observation, is_mask_in_info, obser
 from card_envs.envs.options import RENDER_MODES
 from card_envs.games import load_game
 from card_envs.render.renderer import FPS, TableRenderer
-from card_envs.utils.checks import check_actions, check_reset_options
+from card_envs.utils.checks import check_actions, check_has_begun, check_reset_options
 from card_envs.utils.portable import Portable
 
 # What ``call`` and ``get_attr`` know of each game, besides what ``set_attr`` has set.
@@ -349,8 +349,7 @@ class SingleSeatVectorEnv(Portable, VectorEnv[Observation, NDArray[np.int64], ND
         if name not in _OF_A_GAME:
             known = (*_METHODS, *_OF_A_GAME, *_OF_ALL_GAMES, *self._own_attributes)
             raise AttributeError(f"a game has no attribute {name!r}; it has {', '.join(known)}")
-        if not self._games.has_begun:
-            raise AttributeError(f"{name} cannot be accessed before reset")
+        check_has_begun(self._games.has_begun, name)
         if name == "seat":
             return tuple(self._games.learner_seats.tolist())
         return tuple(self._games.arena.states["num_players"].tolist())

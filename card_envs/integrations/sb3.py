@@ -15,7 +15,7 @@ from card_envs.envs.learner_games import LearnerGames
 from card_envs.envs.observation_space import observation_space
 from card_envs.games import load_game
 from card_envs.integrations.sb3_evaluation import DealsEvalCallback, as_agent
-from card_envs.utils.checks import check_actions, check_reset_options
+from card_envs.utils.checks import check_actions, check_has_begun, check_reset_options
 from card_envs.utils.extras import import_extra
 
 if TYPE_CHECKING:
@@ -149,8 +149,8 @@ class CardVecEnv(VecEnv):
         Raises:
             AttributeError: There is no such attribute, or not before the first reset.
         """
-        if attr_name in _AFTER_RESET and not self.games.has_begun:
-            raise AttributeError(f"{attr_name} cannot be accessed before reset")
+        if attr_name in _AFTER_RESET:
+            check_has_begun(self.games.has_begun, attr_name)
         values = {
             "action_masks": [partial(np.copy, mask) for mask in self.games.arena.action_mask],
             "game": [self.games.game] * self.num_envs,

@@ -12,6 +12,7 @@ from card_envs.engine.seeds import check_seed, next_seed
 from card_envs.envs.aec import CardEnv
 from card_envs.games import load_game
 from card_envs.text.game import NO_ACTION, TextGame
+from card_envs.utils.checks import check_has_begun
 from card_envs.utils.threads import OneThread, one_thread_at_a_time
 
 
@@ -94,7 +95,7 @@ class TextEnv(OneThread):
     @property
     def legal_actions(self) -> list[str]:
         """The legal actions of the player to move, in words; [] when the game is over."""
-        self._check_begun("legal_actions")
+        check_has_begun(self._env is not None, "legal_actions")
         return [] if self._table.is_over else list(self._table.legal_names().values())
 
     @property
@@ -103,14 +104,14 @@ class TextEnv(OneThread):
 
         Stepping it directly bypasses the texts.
         """
-        self._check_begun("aec")
+        check_has_begun(self._env is not None, "aec")
         assert self._env is not None
         return self._env
 
     @property
     def rewards(self) -> dict[int, float]:
         """What each player has been paid in the present game so far."""
-        self._check_begun("rewards")
+        check_has_begun(self._env is not None, "rewards")
         return dict(enumerate(self._table.returns))
 
     @property
@@ -118,7 +119,7 @@ class TextEnv(OneThread):
         """For each player what TextArena reports at the end: ``turn_count`` (decisions taken),
         ``invalid_move`` (whether their wrong answers ended the game), further ``wrong_answers`` and
         ``place``: in the final standing from 1, None unless the game was played to its end."""
-        self._check_begun("game_info")
+        check_has_begun(self._env is not None, "game_info")
         table = self._table
         places = [self.aec.infos[agent].get("place") for agent in self.aec.possible_agents]
         return {
@@ -209,10 +210,6 @@ class TextEnv(OneThread):
         game has begun.
         """
         return {} if self._env is None else self.rewards
-
-    def _check_begun(self, attribute: str) -> None:
-        if self._env is None:
-            raise AttributeError(f"{attribute} cannot be accessed before reset")
 
     def _check_reset(self, what: str) -> None:
         if self._env is None:

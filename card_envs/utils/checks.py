@@ -103,6 +103,12 @@ def check_reset_options(options: dict[str, Any] | None, *allowed: str) -> None:
             raise ValueError(f"reset() takes {takes}, got {name!r}; a game's are make()'s")
 
 
+def check_has_begun(has_begun: bool, attribute: str) -> None:
+    """Raise an AttributeError for an attribute that is not there before the first reset."""
+    if not has_begun:
+        raise AttributeError(f"{attribute} cannot be accessed before reset")
+
+
 def check_flag(name: str, value: Any) -> bool:
     """True or False, Python's or NumPy's, as Python's own.
 
