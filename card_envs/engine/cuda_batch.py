@@ -13,7 +13,7 @@ from card_envs.engine.batch import BatchEngine
 from card_envs.engine.cuda_jit import check_gpu, compile_for_gpu, cuda, on_gpu, zeros
 from card_envs.engine.seeds import next_seeds
 from card_envs.engine.templates import copy_tables, replace_illegal, step_games
-from card_envs.utils.checks import check_actions
+from card_envs.utils.checks import check_actions, check_has_begun
 from card_envs.utils.threads import one_thread_at_a_time
 
 _NOBODY = -1  # no game's action was refused
@@ -135,7 +135,7 @@ class CudaBatchEngine(BatchEngine):
         return seeds
 
     def _tables(self, what: str) -> list[Any]:
-        self._check_reset(what)
+        check_has_begun(self._ready, what)
         tables = [self._current_player, self._num_players, self._seeds]
         self._run(copy_tables, self._states, *tables)
         return [self._give(table) for table in tables]
