@@ -123,7 +123,7 @@ class AgentMenu:
             adviser = self.make(label, game)
             if isinstance(adviser, ProgramAgent):
                 adviser = make_agent(name, game)
-            adviser = _shared(self._advisers, (game.name, label, written), adviser)
+            adviser = _share(self._advisers, (game.name, label, written), adviser)
         return adviser
 
     def make(self, label: str, game: Game, seed: int = 0) -> Agent:
@@ -153,11 +153,11 @@ class AgentMenu:
             # should two threads have made one.
             draw_seed = 0 if agent.draws else None
             shared = NetworkAgent(agent.network, label, agent.view, draw_seed=draw_seed)
-            return _shared(self._shared, key, shared)
+            return _share(self._shared, key, shared)
         if isinstance(agent, ProgramAgent):
             # One process for all tables; a game that a person plays goes on without it.
             agent.limits = replace(agent.limits, on_fault="random")
-            return _shared(self._shared, key, agent)
+            return _share(self._shared, key, agent)
         return agent
 
     def _found(self, label: str, game: Game) -> tuple[str, int]:
@@ -182,7 +182,7 @@ class AgentMenu:
         return policy_left_by(self._runs.joinpath(*parts))
 
 
-def _shared(agents: dict[_Key, Agent], key: _Key, agent: Agent) -> Agent:
+def _share(agents: dict[_Key, Agent], key: _Key, agent: Agent) -> Agent:
     """The agent that all share; earlier ones of a run's policy make room."""
     for other in [other for other in list(agents) if other[:2] == key[:2] and other != key]:
         agents.pop(other, None)
