@@ -11,6 +11,8 @@ found is printed and written at once: a machine that dies leaves the results so 
   observations. A kernel chooses the actions within the measured time, and finished games are reset.
 - ``pgx``: two card games of Pgx, where it is installed.
 - ``training``: learner decisions a second of the configuration, by games at a time.
+- ``labels``: labels of expert iteration a second, from its game's ``ppo``: the CPU plays the games,
+  in one process, and the GPU the rollouts.
 - ``train``: the configuration's own training for the minutes that are left; resumed if the folder
   holds the run.
 
@@ -50,9 +52,12 @@ from card_envs.engine.templates import compile_for
 from card_envs.games import GAMES, load_game
 from card_envs.utils.files import write_json, write_output
 from card_envs.utils.run_folder import RunFolder
+from training.improvement.config import ImprovementConfig
+from training.improvement.labels import label_positions
 from training.runs.config import Config
 from training.runs.keys import load
 from training.runs.records import commit_of
+from training.runs.run import Run
 
 PACKAGES = ("numba", "numba-cuda", "numpy", "torch", "jax", "pgx")
 PGX_GAMES = ("leduc_holdem", "sparrow_mahjong")
@@ -61,7 +66,14 @@ TRAINED = ((1.0, "dense"), (1.0, "bfloat16"), (0.667, "bfloat16"))
 CONFIG = Path("configs/beaver_gang.yaml")
 
 #: The stages, and the share of the time that each may take; the last one takes what is left.
-STAGES = {"equality": 0.15, "environment": 0.3, "pgx": 0.1, "training": 0.15, "train": 1.0}
+STAGES = {
+    "equality": 0.15,
+    "environment": 0.3,
+    "pgx": 0.1,
+    "training": 0.15,
+    "labels": 0.1,
+    "train": 1.0,
+}
 _GRACE = 20.0  # seconds: a stage that should have stopped by then is killed
 _TO_SAVE = 40.0  # seconds: for the last checkpoint and the archive
 _EVERY = 30.0  # seconds between two archives
@@ -84,6 +96,7 @@ class Sizes:
         self.steps = 2 if tiny else CHUNK
         self.repetitions = 1 if tiny else 3
         self.trained = (4,) if tiny else (2**14, 2**17)
+        self.labeled = (4, 2) if tiny else (4096, 20_000)  # games, labels
         self.overrides = ["ppo.n_steps=2", "ppo.batch_size=8", "rollouts=device"] if tiny else []
         self.device = "cpu" if tiny else "cuda"
 
@@ -266,11 +279,31 @@ def training(sizes: Sizes, config: Path) -> Iterator[Row]:
         }
 
 
+def labels(sizes: Sizes, config: Path) -> Iterator[Row]:
+    """Labels a second, once a few have been made."""
+    game = load(Config, config).game
+    for num_envs, shard in ((4, 2), sizes.labeled):
+        data = {
+            "game": game,
+            "agent": "ppo",
+            "environment": {"num_envs": num_envs},
+            "opponents": {"pool": 1.0},
+            "labels": {"count": 2 * shard, "shard": shard, "device": sizes.device},
+        }
+        run = Run(ImprovementConfig.model_validate(data), Path("unused"))
+        policy: Any = run.agents["ppo"]
+        begun = time.perf_counter()
+        label_positions(0, run, policy, 1)
+        seconds = time.perf_counter() - begun
+    speed = round(shard / seconds)
+    yield {"game": game, "games": num_envs, "labels": shard, "labels_per_second": speed}
+
+
 def _given(sizes: Sizes) -> list[str]:
     return [f"device={sizes.device}", *sizes.overrides]
 
 
-_MEASURED = {f.__name__: f for f in (equality, environment, pgx, training)}
+_MEASURED = {f.__name__: f for f in (equality, environment, pgx, training, labels)}
 
 
 def _run_stage(name: str, sizes: Sizes, config: Path, seconds: float) -> None:
@@ -340,7 +373,7 @@ class Session:
     def _environment(self, name: str) -> dict[str, str]:
         """Trials train on the CPU, compiled."""
         simulates = ("NUMBA_ENABLE_CUDASIM", "NUMBA_DISABLE_JIT")
-        is_left_out = self._tiny and name in ("training", "train")
+        is_left_out = self._tiny and name in ("training", "labels", "train")
         return {k: v for k, v in os.environ.items() if not (is_left_out and k in simulates)}
 
     def _train(self) -> None:

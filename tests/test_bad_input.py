@@ -363,15 +363,16 @@ def test_more_games_than_there_is_memory_for(game, monkeypatch):
 
 
 @few_games
-def test_wrong_devices_of_the_batch(game):
+def test_wrong_devices(game):
     for wrong in ("gpu", "cuda:0", None, 0):
         with pytest.raises(ValueError, match="device must be 'cpu' or 'cuda', got"):
             card_envs.make_vec(game.name, 2, device=wrong)
     with pytest.raises(ValueError, match="num_threads is for device='cpu', got 2"):
         card_envs.make_vec(game.name, 2, device="cuda", num_threads=2)
     if find_spec("numba_cuda") is None:
-        with pytest.raises(MissingExtraError, match=r"pip install 'card_envs\[cuda\]'"):
-            card_envs.make_vec(game.name, 2, device="cuda")
+        for make in (partial(card_envs.make_vec, game.name, 2), partial(SearchAgent, game)):
+            with pytest.raises(MissingExtraError, match=r"pip install 'card_envs\[cuda\]'"):
+                make(device="cuda")
 
 
 def wrong_actions(game: Game, mask: np.ndarray) -> dict[str, list[Any]]:

@@ -16,12 +16,14 @@ from card_envs.agents import NetworkAgent, SearchAgent, make_agent
 from card_envs.agents.network import write_policy
 from card_envs.contract.agent import turn_of
 from card_envs.contract.game import Game, View
+from card_envs.utils.extras import MissingExtraError
 from training import improve, ship
 from training.games.selfplay import SelfPlayGames
 from training.improve import ImprovementRun, shards_of
 from training.improvement.config import FitSection, ImprovementConfig
 from training.improvement.fitting import _advantages, fit_policy, log_probs_of
 from training.improvement.labels import (
+    _AT_ONCE,
     Labels,
     join_labels,
     label_positions,
@@ -119,6 +121,13 @@ def test_it_begins_with_a_policy_of_its_own_view(tmp_path):
 # ---------------------------------------------------------------------------------------------
 
 
+def test_a_run_that_no_device_can_make_leaves_no_folder(tmp_path):
+    run = tiny_run(SMALL, tmp_path, "labels.device=cuda")
+    with pytest.raises((ValueError, MissingExtraError), match=r"no GPU|card_envs\[cuda\]"):
+        improve.improve(run, quiet=True)
+    assert not run.folder.exists()
+
+
 @pytest.mark.parametrize("game", EACH_GAME)
 def test_labels_are_what_rollouts_of_the_likeliest_actions_gave(game, tmp_path):
     policy, labels = some_labels(game, tmp_path, 40)
@@ -136,6 +145,14 @@ def test_labels_are_what_rollouts_of_the_likeliest_actions_gave(game, tmp_path):
         assert len(legal) > 1  # a forced move teaches nothing
         likeliest = legal[np.argsort(-logits[k][legal], kind="stable")][:3]
         assert sorted(likeliest) == labels.actions[k][tried[k]].tolist()
+
+
+def test_labels_do_not_depend_on_how_many_are_made_at_a_time(tmp_path, monkeypatch):
+    _, alone = some_labels(SMALL, tmp_path, 40)
+    monkeypatch.setitem(_AT_ONCE, "cpu", 30)
+    _, together = some_labels(SMALL, tmp_path, 40)
+    for name, array in vars(alone).items():
+        assert np.array_equal(array, vars(together)[name]), name
 
 
 @pytest.mark.parametrize("game", EACH_GAME)

@@ -11,7 +11,7 @@ from hidden import redrawn
 
 from card_envs.agents import NetworkAgent, SearchAgent
 from card_envs.agents.network import Network
-from card_envs.agents.search.agents import PastDecision
+from card_envs.agents.search.follower import PastDecision
 from card_envs.agents.search.likely_worlds import add_up, draw_world, log_probability
 from card_envs.contract.agent import turn_of
 from card_envs.contract.game import Game
@@ -171,7 +171,6 @@ def test_caution_is_less_where_worlds_are_weighed(game):
 @looking_back
 def test_a_follower_remembers_what_others_did_in_the_round(game):
     agent = searcher(game)
-    follower = agent.follow({})
     num_players = game.min_players
     asked = []
 
@@ -180,6 +179,7 @@ def test_a_follower_remembers_what_others_did_in_the_round(game):
         return Mock(actions=turn.action_mask.argmax(axis=1))
 
     agent.search_after = search_after
+    follower = agent.follow({})
     compared = 0
     for seed in range(2):  # the second game, in the same place, knows nothing of the first
         states = begin(game, num_players, seed, max_steps=DECISIONS)

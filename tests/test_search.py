@@ -409,6 +409,8 @@ def test_wrong_names(name, message):
             rf"policy must be {A_POLICY}, 'heuristic' or 'random', got \['random'\]",
         ),
         ({"proposer": "ppo"}, f"proposer must be {A_POLICY}, or None, got 'ppo'"),
+        ({"device": "gpu"}, "device must be 'cpu' or 'cuda', got 'gpu'"),
+        ({"device": "cuda", "threads": 2}, "threads is for device='cpu', got 2"),
     ],
 )
 def test_wrong_arguments(options, message):

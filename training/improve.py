@@ -46,9 +46,13 @@ def improve(
     the path of the policy.
 
     Raises:
-        ValueError: ``jobs`` or ``backend`` is not available, the folder is not empty, belongs to
-            another process or another configuration, or a file in it is damaged.
+        ValueError: ``jobs``, ``backend`` or a GPU is not available, the folder is not empty,
+            belongs to another process or another configuration, or a file in it is damaged.
     """
+    if run.config.labels.device == "cuda":
+        from card_envs.engine.cuda_jit import check_gpu  # needs the extra cuda
+
+        check_gpu()
     with run.lock():
         use_threads(run.config.threads)
         if resume:

@@ -24,6 +24,7 @@ TABLES: dict[str, Callable[[dict[str, Any]], str]] = {
     "best_recipes": learning.study,
     "best_response": strength.best_response,
     "coverage": intervals.coverage,
+    "cross_play": strength.cross_play,
     "decision": speed.decision,
     "evaluation": speed.evaluation,
     "games": games.games,

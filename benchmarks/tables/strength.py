@@ -125,6 +125,23 @@ def partners(measured: dict[str, Any]) -> str:
     )
 
 
+def cross_play(measured: dict[str, Any]) -> str:
+    """The agents among copies of one another, of ``benchmarks.cross_play``."""
+    settings, agents = measured["settings"], measured["results"]["agents"]
+    # A run's policy is known by its folder.
+    shown = [f"`{name.removesuffix('/policy')}`" for name in names(agents)]
+    rows = []
+    for name, agent in zip(shown, agents, strict=True):
+        cells = {row["among"]: _cell(row, "rank") for row in agent["among"]}
+        rows.append([name, *(cells.get(other["name"], "0") for other in agents)])
+    header = ["one (row) among (column)", *shown]
+    note = (
+        f"{settings['num_players']} players, {settings['deals']} deals in all seatings. "
+        f"The mean of all pairs: {with_interval(measured['results'], 'rank')}."
+    )
+    return "\n\n".join([markdown_table(header, rows, len(agents)), note, origin(measured)])
+
+
 def policy(card: dict[str, Any]) -> str:
     """The strength on a shipped policy's card, which ``training.ship`` writes."""
     measured = card["strength"]

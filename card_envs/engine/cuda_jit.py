@@ -12,7 +12,7 @@ it is told not to.
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
@@ -95,12 +95,19 @@ def compile_for_gpu(game: Game, template: Callable[..., Any], observes: bool = T
         template: The template.
         observes: Whether it writes observations and masks; without that it takes fewer registers.
     """
-    namespace = {**game.namespace, "prange": own_games}
+    namespace = game.namespace
     name = f"{template.__name__}_cuda"
     if not observes:
-        namespace |= {"observe": _nothing_there, "legal_action_mask": _nothing_there}
+        nothing = {"observe": _nothing_there, "legal_action_mask": _nothing_there}
+        namespace = {**namespace, **nothing}
         name += "_unobserved"
-    return GpuLoop(_dispatcher(in_namespace(template, namespace, name)))
+    return compile_loop(template, namespace, name)
+
+
+def compile_loop(template: Callable[..., Any], namespace: Mapping[str, Any], name: str) -> GpuLoop:
+    """A template in a namespace, as a loop of this name."""
+    names = {**namespace, "prange": own_games}
+    return GpuLoop(_dispatcher(in_namespace(template, names, name)))
 
 
 def _dispatcher(function: Callable[..., Any]) -> Any:

@@ -14,6 +14,9 @@ from numba.cuda import codegen, dispatcher
 from numba.cuda.np.numpy_support import from_dtype
 
 import card_envs
+from card_envs.agents.search.gpu import compile_search_for_gpu
+from card_envs.agents.search.halving import HalvingSettings, search_by_halving
+from card_envs.agents.search.rollouts import Findings, RolloutPolicy, Room
 from card_envs.engine import cuda_jit, templates
 from card_envs.kernels import code_cache
 
@@ -35,9 +38,11 @@ def _gpu(monkeypatch, tmp_path):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     code_cache.cache_folder.cache_clear()
     cuda_jit.compile_for_gpu.cache_clear()
+    compile_search_for_gpu.cache_clear()
     yield
     code_cache.cache_folder.cache_clear()
     cuda_jit.compile_for_gpu.cache_clear()
+    compile_search_for_gpu.cache_clear()
 
 
 def array(dtype, dimensions=1, order="C"):
@@ -153,6 +158,27 @@ def test_loops_that_hold_nothing_new_compile(template):
 def test_networks_compile():
     """Products and sums are joined in CUDA's own tanh alone, which is not the CPU's either."""
     check(compiled(ALL_GAMES[0], gpu_templates.choose_by_networks), allowed={"fma.rn.f32"})
+
+
+def named(kind, *arguments):
+    return types.NamedTuple(arguments, kind)
+
+
+@each_game
+def test_searches_compile(game):
+    whole, real, flag = types.int64, types.float64, types.boolean
+    numbers, records, reals = array(np.int64), array(game.state_dtype), array(np.float64, 2, "F")
+    tables, weights = array(np.int64, 2, "F"), array(np.float32)
+    values, units = array(np.float32, 3, "F"), array(np.uint8, 2, "F")
+    legal, seeds = array(np.int8, 2, "F"), array(np.uint64, 2, "F")
+    policy = named(RolloutPolicy, whole, weights, tables, tables, flag, whole, real)
+    room = named(Room, units, legal, values, array(np.uint64))
+    found = named(Findings, reals, tables, reals, seeds, tables)
+    evidence = records, numbers, numbers, records, reals, tables, reals
+    settings = named(HalvingSettings, real, flag, real, records, tables, values, *evidence)
+    loop = compile_search_for_gpu(game, search_by_halving)
+    given = records, numbers, policy, whole, types.uint64, records, room, reals, numbers
+    check(loop.kernel.compile((*given, found, settings)), allowed={"fma.rn.f32"})
 
 
 def test_a_compiled_kernel_is_found_in_the_cache(monkeypatch):

@@ -1,4 +1,4 @@
-"""The learner's games and rollouts in Numba's simulator, compared with those on the CPU."""
+"""The learner's games, rollouts and labels in Numba's simulator, compared with those on the CPU."""
 
 from __future__ import annotations
 
@@ -10,9 +10,12 @@ pytest.importorskip("torch")
 pytest.importorskip("pydantic")
 
 import torch
-from tiny_runs import SCRIPTED, tiny_run
+from tiny_runs import SCRIPTED, policy_file, tiny_run
 
 from training.games import device
+from training.improve import ImprovementRun
+from training.improvement import labels
+from training.improvement.config import ImprovementConfig
 from training.train import make_learner
 
 
@@ -47,3 +50,22 @@ def test_a_rollout_and_an_update_are_those_of_the_cpu(monkeypatch):
         assert torch.equal(tensor, theirs.games._tensors[name]), name
     for weight, other in zip(ours.networks.parameters(), theirs.networks.parameters(), strict=True):
         assert torch.equal(weight, other)
+
+
+def test_labels_are_those_of_the_cpu(tmp_path, monkeypatch):
+    monkeypatch.setattr(labels, "_BURN_IN", 3)
+    made = []
+    for where in ("cpu", "cuda"):
+        config = {
+            "game": SCRIPTED.id,
+            "agent": policy_file(SCRIPTED, tmp_path / "first.safetensors"),
+            "environment": {"num_envs": 16},
+            "opponents": {"agents": {"random": 1.0}, "pool": 1.0},
+            "labels": {"count": 8, "shard": 4, "worlds": 1, "candidates": 2, "device": where},
+        }
+        run = ImprovementRun(ImprovementConfig.model_validate(config), tmp_path / where)
+        made.append(labels.label_positions(0, run, run.agents[run.config.agent], 1))
+    ours, theirs = map(vars, made)
+    assert len(made[0]) == 4
+    for name, array in ours.items():
+        assert array.tobytes() == theirs[name].tobytes(), name

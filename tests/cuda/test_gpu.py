@@ -8,9 +8,11 @@ from pathlib import Path
 import gpu_templates
 import numpy as np
 import pytest
-from helpers import EACH_GAME
+from helpers import EACH_GAME, network_of
 
 import card_envs
+from card_envs.agents import NetworkAgent, SearchAgent
+from card_envs.contract.agent import turn_of
 from card_envs.engine.cuda_jit import compile_for_gpu, cuda
 from card_envs.engine.templates import compile_for
 
@@ -50,6 +52,24 @@ def test_ten_million_decisions_are_those_of_the_cpu(game):
         actions = (mask.cumsum(axis=1, dtype=np.int64) > count[:, None]).argmax(axis=1)
         ours, theirs = gpu.step(actions), cpu.step(actions)
     gpu.check_actions()
+
+
+@pytest.mark.parametrize("game", EACH_GAME)
+def test_searches_are_those_of_the_cpu(game):
+    """In the middle of games, with all kinds of actions; what others did is not told here."""
+    count, policy = 200, NetworkAgent(network_of(game, activation="relu"), "policy")
+    batch = card_envs.make_vec(game.name, count, num_players=game.max_players)
+    _, mask = batch.reset(seed=1)
+    rng = np.random.default_rng(1)
+    for _ in range(20):
+        _, mask, *_ = batch.step((rng.random(mask.shape) * mask).argmax(axis=1))
+    turn = turn_of(game, batch.states, np.arange(count), policy.view)
+    ours, theirs = (
+        SearchAgent(game, policy=policy, proposer=policy, device=device).search(turn)
+        for device in ("cuda", "cpu")
+    )
+    for name, array, other in zip(ours._fields, ours, theirs, strict=True):
+        assert array.tobytes() == other.tobytes(), name
 
 
 @pytest.mark.parametrize("game", EACH_GAME)

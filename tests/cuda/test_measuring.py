@@ -52,9 +52,10 @@ def test_everything_is_measured_and_kept(tmp_path, config):
     assert len(cases) == len(results["environment"]) == 6
     assert all(row["decisions_per_second"] > 0 for row in results["environment"])
     assert "whole_decisions_per_second" in results["training"][0]
+    assert results["labels"][0]["labels"] == 2
     trained = results["train"][0]["decisions"]
     assert trained > 0
-    for stage in ("equality", "environment", "pgx", "training", "train"):
+    for stage in gpu.STAGES:
         assert f"\n{stage}" in f"\n{shown}"
     measured = json.loads((tmp_path / "out" / "gpu.json").read_text())
     table = subprocess.run(

@@ -14,9 +14,11 @@ import gpu_play
 import numpy as np
 import pytest
 from filelock import FileLock
-from helpers import EACH_GAME
+from helpers import EACH_GAME, mean_length, network_of
 
 import card_envs
+from card_envs.agents import NetworkAgent, SearchAgent
+from card_envs.contract.agent import turn_of
 
 GAME = next(iter(card_envs.GAMES))
 
@@ -49,6 +51,35 @@ def test_games_are_those_of_the_cpu(game, number, recorded):
     digests = gpu_play.replay(game, number, played[f"actions_{number}"])
     for step, (digest, other) in enumerate(zip(digests, expected, strict=True)):
         assert digest == other, f"{gpu_play.settings(game)[number]}, step {step}"
+
+
+@pytest.mark.parametrize("game", EACH_GAME)
+def test_searches_are_those_of_the_cpu(game):
+    """In positions with a past, where the game can weigh worlds by it."""
+    policy = NetworkAgent(network_of(game, activation="relu"), "policy")
+    searchers = [
+        SearchAgent(game, rollouts=4, policy=policy, proposer=policy, candidates=2, device=device)
+        for device in ("cpu", "cuda")
+    ]
+    follower = searchers[0].follow(None)
+    players, rng = game.min_players, np.random.default_rng(1)
+    states = game.new_states(3)
+    for i in range(3):
+        game.rules.reset(states, i, np.uint64(i), players, *game.encode_options({}))
+        left = min(4 + i, int(mean_length(game, players)) // 2)
+        while left > 0 or len(game.legal_actions(states, i)) == 1:
+            action = rng.choice(game.legal_actions(states, i))
+            follower.watch(states, i, action)
+            game.rules.step(states, i, action)
+            left -= 1
+    turn = turn_of(game, states, np.arange(3), policy.view)
+    past = follower.past(turn)
+    assert any(past) == (game.look_back is not None)
+    ours, theirs = (searcher.search_after(turn, past) for searcher in searchers)
+    assert (ours.visits.sum(axis=1) >= 2).all()
+    for name, array, other in zip(ours._fields, ours, theirs, strict=True):
+        assert array.tobytes() == other.tobytes(), name
+    assert (searchers[0].work == searchers[1].work).all()
 
 
 def test_an_illegal_action_is_replaced_and_reported():

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Self
+from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
@@ -39,6 +39,8 @@ class LabelsSection(Section):
     unfinished: Annotated[float, Field(ge=-10, le=0)] = 0.0
     """added to every player's value of a truncated rollout, which is predicted from the standing;
     below 0 if good play must finish the game"""
+    device: Literal["cpu", "cuda"] = "cpu"
+    """where rollouts are played; the labels are the same"""
 
 
 class FitSection(Section):

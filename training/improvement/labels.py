@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import zipfile
 import zlib
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,14 +17,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from card_envs.agents import NetworkAgent, SearchAgent
-from card_envs.agents.search.agents import SearchFollower
+from card_envs.agents.search.follower import PastDecision
+from card_envs.contract.agent import Turn
 from card_envs.utils.files import open_output
 from training.games.selfplay import SelfPlayGames
 from training.improvement.config import ImprovementConfig
 from training.runs.config import PoolSection
 from training.runs.run import Run
-
-_Indices = NDArray[np.int64]
 
 # Steps of all games before the first label: positions are then of any stage of a game.
 _BURN_IN = 200
@@ -33,6 +33,9 @@ _STRIDE = 8
 
 # Steps of all games after which there must be a label.
 _MOST_STEPS = 1000
+
+# Positions that are searched at a time; on a GPU each has a thread.
+_AT_ONCE = {"cpu": 1, "cuda": 2**14}
 
 # Worlds that are weighed for each one that is played in.
 _WEIGHED = 4
@@ -115,10 +118,12 @@ def label_positions(
         max_decisions=how.max_decisions,
         unfinished=how.unfinished,
         seed=seed,
+        device=how.device,
     )
     follower = games.arena.follower = searcher.follow(None)
     games.begin(policy.network)  # it stands for the pool; there its actions are drawn
     found: list[Labels] = []
+    waiting: list[tuple[Turn, list[list[PastDecision]]]] = []
     wanted, step = how.shard, 0
     legal = np.zeros(run.game.num_actions, np.int64)
     while wanted > 0:
@@ -128,8 +133,13 @@ def label_positions(
             is_rare = legal < _RARE * _BURN_IN * len(games.all)
             times = np.where((games.arena.action_mask != 0)[:, is_rare].any(axis=1), how.rare, 1.0)
             chosen = np.flatnonzero(rng.random(len(games.all)) < times / _STRIDE)
-            found.append(_label(games, follower, chosen, how.candidates, wanted))
-            wanted -= len(found[-1])
+            turn = games.turn(chosen)
+            waiting.append((_own_copy(turn), follower.past(turn)))
+            enough = min(_AT_ONCE[how.device], wanted)
+            if step == _MOST_STEPS or sum(len(turn) for turn, _ in waiting) >= enough:
+                found.append(_label(searcher, waiting, wanted))
+                wanted -= len(found[-1])
+                waiting.clear()
             if step == _MOST_STEPS and wanted == how.shard:
                 raise ValueError(
                     f"labels.min_probability: there was no position in which the policy gives two "
@@ -143,19 +153,33 @@ def label_positions(
     return join_labels(found)
 
 
+def _own_copy(turn: Turn) -> Turn:
+    """The turn, with copies of its states alone."""
+    states, indices = turn.states[turn.indices], np.arange(len(turn))
+    return Turn(turn.game, states, indices, turn.observation, turn.action_mask)
+
+
 def _label(
-    games: SelfPlayGames, follower: SearchFollower, indices: _Indices, candidates: int, wanted: int
+    searcher: SearchAgent,
+    positions: Sequence[tuple[Turn, Sequence[Sequence[PastDecision]]]],
+    wanted: int,
 ) -> Labels:
-    """Labels of some games' positions, as many as are wanted, where several actions were tried."""
-    turn = games.turn(indices)
-    found = follower.search(turn)
+    """Labels of positions, as many as are wanted, where several actions were tried."""
+    turns, past = zip(*positions, strict=True)
+    states, observation, action_mask = (
+        np.concatenate([getattr(turn, name) for turn in turns])
+        for name in ("states", "observation", "action_mask")
+    )
+    game = turns[0].game
+    turn = Turn(game, game.as_states(states), np.arange(len(states)), observation, action_mask)
+    found = searcher.search_after(turn, [one for of_turn in past for one in of_turn])
     chosen = np.flatnonzero((found.visits > 0).sum(axis=1) > 1)[:wanted]
-    actions = found.candidates(candidates)[chosen]
+    actions = found.candidates(searcher.candidates)[chosen]
     values = np.take_along_axis(found.values[chosen], actions, axis=1)
-    units = np.rint(turn.observation[chosen] * games.game.fields.scale)
+    units = np.rint(observation[chosen] * game.fields.scale)
     return Labels(
         units.astype(np.uint8),
-        turn.action_mask[chosen],
+        action_mask[chosen],
         actions.astype(np.int16),
         np.where(actions >= 0, values, 0.0).astype(np.float32),
     )

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import threading
 from abc import abstractmethod
-from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
-from typing import Any, NamedTuple
+from typing import Any
 
 import numba
 import numpy as np
@@ -15,10 +14,11 @@ from numpy.typing import NDArray
 
 from card_envs.agents.network import NetworkAgent
 from card_envs.agents.search.compilation import compile_search
+from card_envs.agents.search.follower import PastDecision, SearchFollower
 from card_envs.agents.search.halving import HalvingSettings, search_by_halving
 from card_envs.agents.search.rollouts import NUM_COUNTS, Findings, Found, RolloutPolicy, Room
 from card_envs.agents.search.tree import MAX_DEPTH, NODE_SIZE, TreeSettings, search_by_tree
-from card_envs.contract.agent import Agent, Follower, FollowingAgent, Turn
+from card_envs.contract.agent import Agent, FollowingAgent, Turn
 from card_envs.contract.game import Game, View, check_is_game
 from card_envs.engine.seeds import check_given_seed
 from card_envs.engine.templates import HEURISTIC, NETWORK, RANDOM
@@ -42,19 +42,8 @@ _A_POLICY = "a NetworkAgent, as make_agent('ppo', game) makes one"
 _CAUTION = 2.0
 _CAUTION_OF_WEIGHED = 1.25
 
-# Worlds are weighed by this many decisions of others at most, among this many of all: the latest.
-_MOST_PAST = 16
-_MOST_REMEMBERED = 128
-
 # Numba's own pool of threads, its last resort, does not stand being used by several at a time.
 _one_at_a_time = threading.Lock()
-
-
-class PastDecision(NamedTuple):
-    """An earlier decision, by any player."""
-
-    states: NDArray[np.void]  #: the game as it then was, a record (1,) of ``game.state_dtype``
-    action: int  #: what the player to move did
 
 
 class Searcher(Agent):
@@ -78,6 +67,7 @@ class Searcher(Agent):
         proposer: NetworkAgent | None = None,
         max_decisions: int = MAX_DECISIONS,
         unfinished: float = 0.0,
+        device: str = "cpu",
     ) -> None:
         check_is_game(game)
         # A tuple, for what is wrong may have no hash.
@@ -121,6 +111,7 @@ class Searcher(Agent):
         self._seed = np.uint64(check_given_seed(seed))
         available = numba.config.NUMBA_NUM_THREADS  # type: ignore[attr-defined]
         self._threads = check_whole_number("threads", threads, 1, available)
+        self._device = _check_device(device, self._threads)
         #: int64 (3,): worlds drawn, decisions taken in them, and network evaluations, so far.
         self.work = np.zeros(NUM_COUNTS, np.int64)
 
@@ -149,26 +140,35 @@ class Searcher(Agent):
             np.zeros((len(turn), 1), np.uint64),
             np.zeros((len(turn), NUM_COUNTS), np.int64),
         )
+        self._run(
+            turn.states,
+            turn.indices,
+            self._policy,
+            self._rollouts,
+            self._seed,
+            self._game.new_states(len(turn)),
+            self._room(len(turn)),
+            np.zeros((len(turn), self._game.max_players), np.float64),
+            actions,
+            found,
+            settings,
+        )
+        self.work += found.work.sum(axis=0)
+        return Found(actions, found.means, found.visits, found.errors, found.seeds[:, 0])
+
+    def _run(self, *arguments: Any) -> None:
+        """Call ``search_games``."""
+        if self._device == "cuda":
+            from card_envs.agents.search.gpu import search_on_gpu  # needs the extra cuda
+
+            search_on_gpu(self._game, self._search_one, *arguments)
+            return
         is_parallel = COMPILED and self._threads > 1
         search = compile_search(self._game, self._search_one, is_parallel)
         with _one_at_a_time if is_parallel else nullcontext():
             if is_parallel:
                 numba.set_num_threads(self._threads)
-            search(
-                turn.states,
-                turn.indices,
-                self._policy,
-                self._rollouts,
-                self._seed,
-                self._game.new_states(len(turn)),
-                self._room(len(turn)),
-                np.zeros((len(turn), self._game.max_players), np.float64),
-                actions,
-                found,
-                settings,
-            )
-        self.work += found.work.sum(axis=0)
-        return Found(actions, found.means, found.visits, found.errors, found.seeds[:, 0])
+            search(*arguments)
 
     @abstractmethod
     def _settings(self, count: int) -> tuple[Any, ...]:
@@ -220,10 +220,12 @@ class SearchAgent(Searcher, FollowingAgent):
         unfinished: Added to each player's value of a truncated rollout, which is predicted from
             their standing.
         seed: The seed of all random choices.
-        threads: How many games are searched at a time.
+        threads: How many games are searched at a time on a CPU.
+        device: ``"cpu"``, or ``"cuda"``: an NVIDIA GPU searches all games of a turn at once. The
+            choices are the same, but with networks that have the activation ``tanh``.
 
     Raises:
-        ValueError: A value is not allowed; the message says what is.
+        ValueError: A value is not allowed; the message says what is. Or there is no GPU.
     """
 
     _search_one = staticmethod(search_by_halving)
@@ -246,6 +248,7 @@ class SearchAgent(Searcher, FollowingAgent):
         unfinished: float = 0.0,
         seed: int = 0,
         threads: int = 1,
+        device: str = "cpu",
     ) -> None:
         super().__init__(
             game,
@@ -258,6 +261,7 @@ class SearchAgent(Searcher, FollowingAgent):
             proposer=proposer,
             max_decisions=max_decisions,
             unfinished=unfinished,
+            device=device,
         )
         if candidates is not None:
             candidates = check_whole_number("candidates", candidates, 2)
@@ -283,7 +287,7 @@ class SearchAgent(Searcher, FollowingAgent):
 
     def follow(self, options: Mapping[str, Any] | None) -> SearchFollower:
         """A follower that remembers what others do in its games."""
-        return SearchFollower(self, self._game if self._worlds else None)
+        return SearchFollower(self.search_after, self._game if self._worlds else None)
 
     def search_after(self, turn: Turn, past: Sequence[Sequence[PastDecision]]) -> Found:
         """Like ``search``, in worlds weighted by what others have done.
@@ -317,64 +321,6 @@ class SearchAgent(Searcher, FollowingAgent):
             slots=np.empty((count, self._worlds), np.int64),
             counts=np.empty((count, self._rollouts), np.float64),
         )
-
-
-class SearchFollower(Follower):
-    """Remembers the decisions of the current round in a ``SearchAgent``'s games.
-
-    Args:
-        agent: The agent.
-        game: The game; None: there is nothing to remember.
-    """
-
-    def __init__(self, agent: SearchAgent, game: Game | None) -> None:
-        self._agent = agent
-        self._game = game
-        # By game: a round's number, and the decisions in it.
-        self._past: dict[int, tuple[int, deque[PastDecision]]] = {}
-
-    def begin(self, states: NDArray[np.void], i: int, players: Sequence[int]) -> None:
-        """Forget the previous game with this index."""
-        self._past.pop(i, None)
-
-    def watch(self, states: NDArray[np.void], i: int, action: int) -> None:
-        """Remember the decision, and forget those of earlier rounds."""
-        if self._game is None:
-            return
-        number = self._game.round_of(states, i)
-        if i not in self._past or self._past[i][0] != number:
-            self._past[i] = (number, deque(maxlen=_MOST_REMEMBERED))
-        self._past[i][1].append(PastDecision(_copy_state(states, i), action))
-
-    def decide(self, turn: Turn) -> NDArray[np.int64]:
-        """Legal actions (M,)."""
-        return self.search(turn).actions
-
-    def search(self, turn: Turn) -> Found:
-        """Like ``SearchAgent.search``, in worlds weighted by what others have done."""
-        if self._game is None:
-            return self._agent.search(turn)
-        past = [self._seen_in(self._game, turn.states, i) for i in turn.indices.tolist()]
-        return self._agent.search_after(turn, past)
-
-    def _seen_in(self, game: Game, states: NDArray[np.void], i: int) -> list[PastDecision]:
-        """The latest decisions in this round by others than the player to move.
-
-        A game that was redrawn has another seed: its past no longer agrees with its cards.
-        """
-        if i not in self._past or self._past[i][0] != game.round_of(states, i):
-            return []
-        player, seed = states["current_player"][i], states["seed"][i]
-        seen = [
-            one
-            for one in self._past[i][1]
-            if one.states["current_player"][0] != player and one.states["seed"][0] == seed
-        ]
-        return seen[-_MOST_PAST:]
-
-    def end(self, states: NDArray[np.void], i: int, loser: int | None = None) -> None:
-        """Forget the game."""
-        self._past.pop(i, None)
 
 
 class TreeSearchAgent(Searcher):
@@ -434,12 +380,19 @@ class TreeSearchAgent(Searcher):
         )
 
 
-def _copy_state(states: NDArray[np.void], i: int) -> NDArray[np.void]:
-    """A read-only copy of a record (1,), by its bytes: field by field takes 20 times as long."""
-    return np.frombuffer(states[i : i + 1].tobytes(), states.dtype)
-
-
 def _join_states(game: Game, records: Sequence[NDArray[np.void]]) -> NDArray[np.void]:
     """Records (1,) as one array, which can be written to: kernels are compiled for these."""
     joined = bytearray().join(record.tobytes() for record in records)
     return np.frombuffer(joined, game.state_dtype)
+
+
+def _check_device(device: str, threads: int) -> str:
+    if device not in ("cpu", "cuda"):
+        raise ValueError(f"device must be 'cpu' or 'cuda', got {device!r}")
+    if device == "cuda":
+        if threads != 1:
+            raise ValueError(f"threads is for device='cpu', got {threads!r}")
+        from card_envs.engine.cuda_jit import check_gpu  # needs the extra cuda
+
+        check_gpu()
+    return device

@@ -21,6 +21,11 @@ def compile_search(
     game: Game, search_one: Callable[..., Any], parallel: bool = False
 ) -> Callable[..., Any]:
     """``search_games`` by a method, compiled for a game; always the same function."""
+    return specialize(search_games, names_of(game, search_one), parallel=parallel)
+
+
+def names_of(game: Game, search_one: Callable[..., Any]) -> dict[str, Any]:
+    """What the names in ``search_games`` stand for, for a game and a method."""
     namespace = {
         **game.namespace,
         "round_of": game.round_of,
@@ -30,5 +35,4 @@ def compile_search(
     }
     for part in (play_on, propose, log_likelihood, weigh_worlds):
         namespace[part.__name__] = specialize(part, namespace)
-    namespace["search_one"] = specialize(search_one, namespace)
-    return specialize(search_games, namespace, parallel=parallel)
+    return {**namespace, "search_one": specialize(search_one, namespace)}

@@ -108,7 +108,9 @@ def log_probability(logits, action_mask, action, count):
 @jit
 def add_up(log_weights, used):
     """Replace log-weights by cumulative sums of the weights; returns the last one."""
-    highest = log_weights.max()
+    highest = log_weights[0]
+    for w in range(1, len(log_weights)):
+        highest = max(highest, log_weights[w])
     evenness = evenness_of(log_weights, highest, min(used, _LEAST_SHARE * len(log_weights)))
     total = 0.0
     for w in range(len(log_weights)):
