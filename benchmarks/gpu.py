@@ -68,10 +68,10 @@ CONFIG = Path("configs/beaver_gang.yaml")
 #: The stages, and the share of the time that each may take; the last one takes what is left.
 STAGES = {
     "equality": 0.15,
-    "environment": 0.3,
+    "environment": 0.25,
     "pgx": 0.1,
     "training": 0.15,
-    "labels": 0.1,
+    "labels": 0.15,
     "train": 1.0,
 }
 _GRACE = 20.0  # seconds: a stage that should have stopped by then is killed
