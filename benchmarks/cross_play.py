@@ -2,9 +2,8 @@
 
     python -m benchmarks.cross_play --game G --agents A B … [--players N] [--deals N] [--json FILE]
 
-For agents that one recipe has trained with different seeds it shows whether they fit each other:
-copies of one agent get 0 among themselves, so what a mean below 0 over all pairs tells is that
-an agent does better among its own copies than among those of another seed.
+For agents that one recipe has trained with different seeds it shows whether they fit each other.
+Copies of one agent get 0 among themselves. With two players the mean over all pairs is 0, too.
 """
 
 from __future__ import annotations

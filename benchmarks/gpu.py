@@ -11,8 +11,9 @@ found is printed and written at once: a machine that dies leaves the results so 
   observations. A kernel chooses the actions within the measured time, and finished games are reset.
 - ``pgx``: two card games of Pgx, where it is installed.
 - ``training``: learner decisions a second of the configuration, by games at a time.
-- ``labels``: labels of expert iteration a second, from its game's ``ppo``: the CPU plays the games,
-  in one process, and the GPU the rollouts.
+- ``labels``: seconds for shards of labels of expert iteration, from its game's ``ppo``: the CPU
+  plays the games, in one process, and the GPU the rollouts. The first shard compiles, and each
+  begins with some steps of all games.
 - ``train``: the configuration's own training for the minutes that are left; resumed if the folder
   holds the run.
 
@@ -96,7 +97,7 @@ class Sizes:
         self.steps = 2 if tiny else CHUNK
         self.repetitions = 1 if tiny else 3
         self.trained = (4,) if tiny else (2**14, 2**17)
-        self.labeled = (4, 2) if tiny else (4096, 20_000)  # games, labels
+        self.labeled = (4, (1, 2)) if tiny else (1024, (100, 2_000, 20_000))  # games, labels
         self.overrides = ["ppo.n_steps=2", "ppo.batch_size=8", "rollouts=device"] if tiny else []
         self.device = "cpu" if tiny else "cuda"
 
@@ -280,9 +281,10 @@ def training(sizes: Sizes, config: Path) -> Iterator[Row]:
 
 
 def labels(sizes: Sizes, config: Path) -> Iterator[Row]:
-    """Labels a second, once a few have been made."""
+    """Seconds for shards of growing size."""
     game = load(Config, config).game
-    for num_envs, shard in ((4, 2), sizes.labeled):
+    num_envs, shards = sizes.labeled
+    for shard in shards:
         data = {
             "game": game,
             "agent": "ppo",
@@ -294,9 +296,8 @@ def labels(sizes: Sizes, config: Path) -> Iterator[Row]:
         policy: Any = run.agents["ppo"]
         begun = time.perf_counter()
         label_positions(0, run, policy, 1)
-        seconds = time.perf_counter() - begun
-    speed = round(shard / seconds)
-    yield {"game": game, "games": num_envs, "labels": shard, "labels_per_second": speed}
+        seconds = round(time.perf_counter() - begun, 1)
+        yield {"game": game, "games": num_envs, "labels": shard, "seconds": seconds}
 
 
 def _given(sizes: Sizes) -> list[str]:

@@ -5,6 +5,8 @@ import json
 import sys
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
@@ -16,7 +18,6 @@ from card_envs.agents import NetworkAgent, SearchAgent, make_agent
 from card_envs.agents.network import write_policy
 from card_envs.contract.agent import turn_of
 from card_envs.contract.game import Game, View
-from card_envs.utils.extras import MissingExtraError
 from training import improve, ship
 from training.games.selfplay import SelfPlayGames
 from training.improve import ImprovementRun, shards_of
@@ -121,11 +122,14 @@ def test_it_begins_with_a_policy_of_its_own_view(tmp_path):
 # ---------------------------------------------------------------------------------------------
 
 
-def test_a_run_that_no_device_can_make_leaves_no_folder(tmp_path):
+def test_a_run_that_no_device_can_make_leaves_no_folder(tmp_path, monkeypatch):
+    gpu = SimpleNamespace(check_gpu=Mock(side_effect=ValueError("no GPU")))
+    monkeypatch.setitem(sys.modules, "card_envs.engine.cuda_jit", gpu)
     run = tiny_run(SMALL, tmp_path, "labels.device=cuda")
-    with pytest.raises((ValueError, MissingExtraError), match=r"no GPU|card_envs\[cuda\]"):
-        improve.improve(run, quiet=True)
-    assert not run.folder.exists()
+    for backend, message in (("loky", "no GPU"), ("ray", "cuda is for --backend loky, got 'ray'")):
+        with pytest.raises(ValueError, match=message):
+            improve.improve(run, backend=backend, quiet=True)
+        assert not run.folder.exists()
 
 
 @pytest.mark.parametrize("game", EACH_GAME)

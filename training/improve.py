@@ -48,8 +48,11 @@ def improve(
     Raises:
         ValueError: ``jobs``, ``backend`` or a GPU is not available, the folder is not empty,
             belongs to another process or another configuration, or a file in it is damaged.
+        MissingExtraError: A GPU needs the extra ``cuda``.
     """
     if run.config.labels.device == "cuda":
+        if backend != "loky":
+            raise ValueError(f"labels.device: cuda is for --backend loky, got {backend!r}")
         from card_envs.engine.cuda_jit import check_gpu  # needs the extra cuda
 
         check_gpu()

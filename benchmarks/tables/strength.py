@@ -137,7 +137,8 @@ def cross_play(measured: dict[str, Any]) -> str:
     header = ["one (row) among (column)", *shown]
     note = (
         f"{settings['num_players']} players, {settings['deals']} deals in all seatings. "
-        f"The mean of all pairs: {with_interval(measured['results'], 'rank')}."
+        f"The mean of all pairs: {with_interval(measured['results'], 'rank')}. Intervals are over "
+        "deals, for these agents."
     )
     return "\n\n".join([markdown_table(header, rows, len(agents)), note, origin(measured)])
 

@@ -105,7 +105,7 @@ def compile_for_gpu(game: Game, template: Callable[..., Any], observes: bool = T
 
 
 def compile_loop(template: Callable[..., Any], namespace: Mapping[str, Any], name: str) -> GpuLoop:
-    """A template in a namespace, as a loop of this name."""
+    """A template in a namespace, as a loop of this name: another one at each call."""
     names = {**namespace, "prange": own_games}
     return GpuLoop(_dispatcher(in_namespace(template, names, name)))
 

@@ -170,11 +170,14 @@ def test_searches_compile(game):
     numbers, records, reals = array(np.int64), array(game.state_dtype), array(np.float64, 2, "F")
     tables, weights = array(np.int64, 2, "F"), array(np.float32)
     values, units = array(np.float32, 3, "F"), array(np.uint8, 2, "F")
-    legal, seeds = array(np.int8, 2, "F"), array(np.uint64, 2, "F")
+    # What is contiguous in either order, (M, 1) or (M, 0), counts as C.
+    legal, seeds = array(np.int8, 2, "F"), array(np.uint64, 2)
+    order = "C" if game.look_back is None else "F"
+    weighed = array(np.float64, 2, order), array(np.int64, 2, order)
     policy = named(RolloutPolicy, whole, weights, tables, tables, flag, whole, real)
     room = named(Room, units, legal, values, array(np.uint64))
     found = named(Findings, reals, tables, reals, seeds, tables)
-    evidence = records, numbers, numbers, records, reals, tables, reals
+    evidence = records, numbers, numbers, records, *weighed, reals
     settings = named(HalvingSettings, real, flag, real, records, tables, values, *evidence)
     loop = compile_search_for_gpu(game, search_by_halving)
     given = records, numbers, policy, whole, types.uint64, records, room, reals, numbers

@@ -54,6 +54,7 @@ def test_a_rollout_and_an_update_are_those_of_the_cpu(monkeypatch):
 
 def test_labels_are_those_of_the_cpu(tmp_path, monkeypatch):
     monkeypatch.setattr(labels, "_BURN_IN", 3)
+    monkeypatch.setitem(labels._AT_ONCE, "cuda", 6)
     made = []
     for where in ("cpu", "cuda"):
         config = {

@@ -56,20 +56,29 @@ def test_ten_million_decisions_are_those_of_the_cpu(game):
 
 @pytest.mark.parametrize("game", EACH_GAME)
 def test_searches_are_those_of_the_cpu(game):
-    """In the middle of games, with all kinds of actions; what others did is not told here."""
+    """In the middle of games, in worlds that are weighed by what others did."""
     count, policy = 200, NetworkAgent(network_of(game, activation="relu"), "policy")
     batch = card_envs.make_vec(game.name, count, num_players=game.max_players)
     _, mask = batch.reset(seed=1)
     rng = np.random.default_rng(1)
-    for _ in range(20):
-        _, mask, *_ = batch.step((rng.random(mask.shape) * mask).argmax(axis=1))
-    turn = turn_of(game, batch.states, np.arange(count), policy.view)
-    ours, theirs = (
-        SearchAgent(game, policy=policy, proposer=policy, device=device).search(turn)
+    agents = [
+        SearchAgent(game, policy=policy, proposer=policy, device=device)
         for device in ("cuda", "cpu")
-    )
+    ]
+    follower = agents[0].follow(None)
+    for _ in range(20):
+        actions = (rng.random(mask.shape) * mask).argmax(axis=1)
+        for i, action in enumerate(actions.tolist()):
+            follower.watch(batch.states, i, action)
+        _, mask, *_ = batch.step(actions)
+    turn = turn_of(game, batch.states, np.arange(count), policy.view)
+    past = follower.past(turn)
+    assert any(past) == (game.look_back is not None)
+    ours, theirs = (agent.search_after(turn, past) for agent in agents)
+    assert ours.visits.any()
     for name, array, other in zip(ours._fields, ours, theirs, strict=True):
         assert array.tobytes() == other.tobytes(), name
+    assert (agents[0].work == agents[1].work).all()
 
 
 @pytest.mark.parametrize("game", EACH_GAME)

@@ -52,7 +52,7 @@ def test_everything_is_measured_and_kept(tmp_path, config):
     assert len(cases) == len(results["environment"]) == 6
     assert all(row["decisions_per_second"] > 0 for row in results["environment"])
     assert "whole_decisions_per_second" in results["training"][0]
-    assert results["labels"][0]["labels"] == 2
+    assert [row["labels"] for row in results["labels"]] == [1, 2]
     trained = results["train"][0]["decisions"]
     assert trained > 0
     for stage in gpu.STAGES:

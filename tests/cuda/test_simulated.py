@@ -72,7 +72,7 @@ def test_searches_are_those_of_the_cpu(game):
             follower.watch(states, i, action)
             game.rules.step(states, i, action)
             left -= 1
-    turn = turn_of(game, states, np.arange(3), policy.view)
+    turn = turn_of(game, states, np.array([2, 0]), policy.view)
     past = follower.past(turn)
     assert any(past) == (game.look_back is not None)
     ours, theirs = (searcher.search_after(turn, past) for searcher in searchers)

@@ -40,7 +40,8 @@ class LabelsSection(Section):
     """added to every player's value of a truncated rollout, which is predicted from the standing;
     below 0 if good play must finish the game"""
     device: Literal["cpu", "cuda"] = "cpu"
-    """where rollouts are played; the labels are the same"""
+    """where rollouts are played: `cuda`: on a GPU, with the extra `cuda`; the labels are the same,
+    unless the network uses `tanh`"""
 
 
 class FitSection(Section):

@@ -135,8 +135,8 @@ def label_positions(
             chosen = np.flatnonzero(rng.random(len(games.all)) < times / _STRIDE)
             turn = games.turn(chosen)
             waiting.append((_own_copy(turn), follower.past(turn)))
-            enough = min(_AT_ONCE[how.device], wanted)
-            if step == _MOST_STEPS or sum(len(turn) for turn, _ in waiting) >= enough:
+            enough = sum(len(turn) for turn, _ in waiting) >= _AT_ONCE[how.device]
+            if enough or step == _MOST_STEPS:
                 found.append(_label(searcher, waiting, wanted))
                 wanted -= len(found[-1])
                 waiting.clear()

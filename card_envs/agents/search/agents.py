@@ -222,10 +222,11 @@ class SearchAgent(Searcher, FollowingAgent):
         seed: The seed of all random choices.
         threads: How many games are searched at a time on a CPU.
         device: ``"cpu"``, or ``"cuda"``: an NVIDIA GPU searches all games of a turn at once. The
-            choices are the same, but with networks that have the activation ``tanh``.
+            choices equal the CPU's, except with networks that use ``tanh``.
 
     Raises:
-        ValueError: A value is not allowed; the message says what is. Or there is no GPU.
+        ValueError: A value is not allowed, and the message says what is; or there is no GPU.
+        MissingExtraError: A GPU needs the extra ``cuda``.
     """
 
     _search_one = staticmethod(search_by_halving)
