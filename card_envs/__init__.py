@@ -111,10 +111,10 @@ def make_vec(
         ValueError, TypeError: An argument is wrong, or there is no GPU; the message says what is
             allowed.
     """
-    if device not in ("cpu", "cuda"):
-        raise ValueError(f"device must be 'cpu' or 'cuda', got {device!r}")
     from card_envs.contract.options import arguments_of
+    from card_envs.utils.checks import check_device
 
+    check_device(device, num_threads=num_threads)
     loaded = load_game(game)
     loaded.check_options(options, arguments_of(make_vec))  # which names device, unlike the batch
     arguments = {
@@ -125,8 +125,6 @@ def make_vec(
         **options,
     }
     if device == "cuda":
-        if num_threads != 1:
-            raise ValueError(f"num_threads is for device='cpu', got {num_threads!r}")
         from card_envs.engine.cuda_batch import CudaBatchEngine
 
         return CudaBatchEngine(loaded, num_envs, num_players, **arguments)

@@ -39,6 +39,19 @@ def check_whole_number(
     return number
 
 
+def check_device(device: str, **threads: int) -> None:
+    """Check where something is computed, and that threads, one argument, are asked for on a CPU.
+
+    Raises:
+        ValueError: It is no device, or there are several threads on a GPU.
+    """
+    if device not in ("cpu", "cuda"):
+        raise ValueError(f"device must be 'cpu' or 'cuda', got {device!r}")
+    for name, number in threads.items():
+        if device == "cuda" and number != 1:
+            raise ValueError(f"{name} is for device='cpu', got {number!r}")
+
+
 def check_number(name: str, value: Any, low: float = -math.inf, high: float = math.inf) -> float:
     """A finite number, Python's or NumPy's, as a float.
 

@@ -24,7 +24,7 @@ from card_envs.engine.seeds import check_given_seed
 from card_envs.engine.templates import HEURISTIC, NETWORK, RANDOM
 from card_envs.kernels.jit import COMPILED
 from card_envs.kernels.perceptron import SCRATCH_ROWS, drawing, join
-from card_envs.utils.checks import check_flag, check_number, check_whole_number
+from card_envs.utils.checks import check_device, check_flag, check_number, check_whole_number
 
 HORIZONS = ("round", "game")
 MAX_DECISIONS = 400
@@ -111,7 +111,12 @@ class Searcher(Agent):
         self._seed = np.uint64(check_given_seed(seed))
         available = numba.config.NUMBA_NUM_THREADS  # type: ignore[attr-defined]
         self._threads = check_whole_number("threads", threads, 1, available)
-        self._device = _check_device(device, self._threads)
+        check_device(device, threads=self._threads)
+        if device == "cuda":
+            from card_envs.engine.cuda_jit import check_gpu  # needs the extra cuda
+
+            check_gpu()
+        self._device = device
         #: int64 (3,): worlds drawn, decisions taken in them, and network evaluations, so far.
         self.work = np.zeros(NUM_COUNTS, np.int64)
 
@@ -385,15 +390,3 @@ def _join_states(game: Game, records: Sequence[NDArray[np.void]]) -> NDArray[np.
     """Records (1,) as one array, which can be written to: kernels are compiled for these."""
     joined = bytearray().join(record.tobytes() for record in records)
     return np.frombuffer(joined, game.state_dtype)
-
-
-def _check_device(device: str, threads: int) -> str:
-    if device not in ("cpu", "cuda"):
-        raise ValueError(f"device must be 'cpu' or 'cuda', got {device!r}")
-    if device == "cuda":
-        if threads != 1:
-            raise ValueError(f"threads is for device='cpu', got {threads!r}")
-        from card_envs.engine.cuda_jit import check_gpu  # needs the extra cuda
-
-        check_gpu()
-    return device
