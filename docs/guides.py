@@ -65,27 +65,39 @@ def with_round(text: str, game: Game) -> str:
 
 def _moves(told: list[tuple[Scene, str]], asked: set[str]) -> str:
     """A line for each turn. What a player is asked is told once (``asked``: what has been, without
-    players and counts of cards); players who do the same one after the other share a line."""
-    turns: list[tuple[list[int], list[str], list[str]]] = []
+    players and counts of cards); players who do the same one after the other share a line, without
+    what follows the question, which may be the first one's alone."""
+    turns: list[tuple[list[int], list[tuple[str, str]]]] = []
     for player, decisions in groupby(told, key=lambda decision: decision[0].observer):
-        lines, names, is_new = [], [], False
+        turn, is_new = [], False
         for scene, name in decisions:
-            question = _NAMED.sub("", scene.prompt.partition(". ")[0])
+            question = _NAMED.sub("", _question(scene.prompt))
+            turn.append(("" if question in asked else scene.prompt, name))
             is_new |= question not in asked
-            lines.append(f"`{name}`" if question in asked else f"*{scene.prompt}* `{name}`")
-            names.append(name)
             asked.add(question)
-        if turns and turns[-1][1] == names and not is_new:
+        if turns and not is_new and _names(turns[-1][1]) == _names(turn):
             turns[-1][0].append(player)
         else:
-            turns.append(([player], names, lines))
-    return "\n".join(
-        f"- **{_players(players)}**:{_decisions(lines)}" for players, _, lines in turns
-    )
+            turns.append(([player], turn))
+    return "\n".join(f"- **{_players(who)}**:{_decisions(who, turn)}" for who, turn in turns)
 
 
-def _decisions(lines: list[str]) -> str:
+def _names(turn: list[tuple[str, str]]) -> list[str]:
+    return [name for _, name in turn]
+
+
+def _question(prompt: str) -> str:
+    """The first sentence of a prompt."""
+    first, stop, _ = prompt.partition(". ")
+    return first + stop.strip()
+
+
+def _decisions(players: list[int], turn: list[tuple[str, str]]) -> str:
     """One behind the player's name, several below it."""
+    lines = []
+    for prompt, name in turn:
+        asked = prompt if len(players) == 1 else _question(prompt)
+        lines.append(f"*{asked}* `{name}`" if prompt else f"`{name}`")
     return f" {lines[0]}" if len(lines) == 1 else "".join(f"\n    - {line}" for line in lines)
 
 

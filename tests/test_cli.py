@@ -112,7 +112,7 @@ def test_info_tells_options_actions_observation_and_agents(game, named_by, capsy
     out = capsys.readouterr().out
     assert f"{game.title} ({game.name})" in out
     assert about(game) in " ".join(out.split())
-    players = f"{game.min_players} to {game.max_players}"
+    players = f"{game.min_players} to {game.max_players}, by default {game.default_players}"
     assert re.search(f"^players +{players}$", out, re.MULTILINE)
     assert re.search(f"^actions +{game.num_actions}$", out, re.MULTILINE)
     agents = [*agent_names(game), *policy_versions(game)]

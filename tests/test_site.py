@@ -14,8 +14,10 @@ from itertools import pairwise
 from pathlib import Path
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
 from helpers import EACH_GAME, kit_of
+from PIL import Image, ImageSequence
 
 from benchmarks import tables
 from card_envs.games import about, guide_file
@@ -212,6 +214,19 @@ def test_a_guide_tells_the_recorded_game(guides, game):
     assert guides.with_round(changed, game) == guide != changed
     (result,) = re.findall(r"^<!-- result (\d+) -->$", guide, re.MULTILINE)
     assert int(result) == moves[-1][1] + 1
+
+
+def test_pictures_show_what_is_drawn_now(guides, tmp_path):
+    """After a change: ``python docs/pictures.py``. A palette changes colours a little."""
+    pictures = importlib.import_module("pictures")
+    pictures.draw_strip(tmp_path / "strip.svg")
+    strip = (tmp_path / "strip.svg").read_text(encoding="utf-8")
+    assert strip == (pictures.IMAGES / "strip.svg").read_text(encoding="utf-8")
+    tables = [table for param in OWN_GAMES for table in pictures.tables(param.values[0])]
+    with Image.open(pictures.IMAGES / "games.gif") as moving:
+        frames = [np.asarray(frame.convert("RGB"), int) for frame in ImageSequence.Iterator(moving)]
+    worst = [np.abs(frame - table).max() for frame, table in zip(frames, tables, strict=True)]
+    assert max(worst) < 32, worst
 
 
 @pytest.mark.parametrize("game", OWN_GAMES)

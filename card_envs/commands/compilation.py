@@ -23,6 +23,7 @@ from card_envs.render.text import describe
 
 # Enough that there is one with several legal actions, which a search looks at.
 _DECISIONS = 8
+_COMPILE = "compile games ahead of their first use"
 
 
 def compile_game(game: Game) -> None:
@@ -77,7 +78,7 @@ def add_compile(commands: Any) -> None:
     Args:
         commands: What ``ArgumentParser.add_subparsers`` returned.
     """
-    compiling = commands.add_parser("compile", help="compile games ahead of their first use")
+    compiling = commands.add_parser("compile", help=_COMPILE, description=_COMPILE)
     add_game_argument(
         compiling, "games", nargs="*", help="games' ids, see list (default: all games)"
     )

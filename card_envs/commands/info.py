@@ -13,6 +13,9 @@ from card_envs.contract.game import VIEW_OPTIONS, Game
 from card_envs.games import about, how_to_play, load_game, load_games
 from card_envs.utils.words import filled, ranges, table
 
+_LIST = "list the games"
+_INFO = "options, actions, observation and agents of a game"
+
 
 def add_info(commands: Any) -> None:
     """Add the commands ``list`` and ``info`` to a program; the parsed arguments hold ``run``.
@@ -20,10 +23,10 @@ def add_info(commands: Any) -> None:
     Args:
         commands: What ``ArgumentParser.add_subparsers`` returned.
     """
-    listing = commands.add_parser("list", help="list the games")
+    listing = commands.add_parser("list", help=_LIST, description=_LIST)
     listing.set_defaults(run=_run_list)
 
-    info = commands.add_parser("info", help="options, actions, observation and agents of a game")
+    info = commands.add_parser("info", help=_INFO, description=_INFO)
     add_game_argument(info)
     info.add_argument("--json", action="store_true", help="the same as JSON")
     info.set_defaults(run=_run_info)
@@ -56,13 +59,14 @@ def _run_info(args: argparse.Namespace) -> None:
 
 
 def _describe_game(game: Game) -> str:
+    players = f"{game.min_players} to {game.max_players}, by default {game.default_players}"
     summary = [
-        ["players", f"{game.min_players} to {game.max_players}"],
+        ["players", players],
         ["actions", str(game.num_actions)],
         ["observation", f"{game.fields.size} values from 0 to 1"],
         ["how to play", str(how_to_play(game))],
         ["agents", ", ".join(names_with_versions(game))],
-        ["PettingZoo", f'card_envs.make("{game.id}", num_players={game.max_players})'],
+        ["PettingZoo", f'card_envs.make("{game.id}", num_players={game.default_players})'],
         ["Gymnasium", f'gymnasium.make("card_envs:{game.gymnasium_id}")'],
     ]
     options = [["option", "default", "allowed", "meaning"]]

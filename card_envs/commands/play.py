@@ -28,6 +28,7 @@ from card_envs.utils.words import counted, ranges
 _RULE = "-" * 80
 # Of more actions than this only their kinds are shown, so that the table stays on the screen.
 _SCREENFUL = 20
+_PLAY = "play a game against agents"
 
 
 def add_play(commands: Any) -> None:
@@ -36,7 +37,7 @@ def add_play(commands: Any) -> None:
     Args:
         commands: What ``ArgumentParser.add_subparsers`` returned.
     """
-    play = commands.add_parser("play", help="play a game against agents")
+    play = commands.add_parser("play", help=_PLAY, description=_PLAY)
     add_game_argument(play)
     play.add_argument(
         "--players", type=int, metavar="N", help="number of players (default: the game's)"

@@ -28,6 +28,7 @@ from card_envs.utils.words import counted
 
 _RULE = "-" * 80
 _DATASET = re.compile(r"[\w/-]+-v\d+", re.ASCII)
+_REPLAY = "show a replay file in words, or draw pictures or a video of it"
 
 
 def add_replay(subparsers: Any) -> None:
@@ -38,9 +39,7 @@ def add_replay(subparsers: Any) -> None:
     Args:
         subparsers: What ``ArgumentParser.add_subparsers`` returned.
     """
-    parser = subparsers.add_parser(
-        "replay", help="show a replay file in words, or draw pictures or a video of it"
-    )
+    parser = subparsers.add_parser("replay", help=_REPLAY, description=_REPLAY)
     parser.add_argument(
         "file", metavar="FILE", help="a replay file, or the name or folder of a Minari dataset"
     )
@@ -64,7 +63,7 @@ def add_replay(subparsers: Any) -> None:
         nargs="+",
         metavar="N",
         help="for --svg and --png: the table before decision N, counted from 1 (default: the end); "
-        "several numbers give a strip of tables, without numbers and sentences",
+        "several numbers give a strip of tables, each with the move that led to it",
     )
     parser.add_argument(
         "--width",

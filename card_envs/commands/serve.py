@@ -17,6 +17,7 @@ from card_envs.utils.files import check_writable
 logger = logging.getLogger("card_envs")
 
 _LIBRARIES = ("pydantic", "yaml", "starlette", "uvicorn", "websockets")
+_SERVE = "play, watch and replay games in a browser"
 
 
 def add_serve(commands: Any) -> None:
@@ -25,9 +26,7 @@ def add_serve(commands: Any) -> None:
     Args:
         commands: What ``add_subparsers`` has returned.
     """
-    parser: argparse.ArgumentParser = commands.add_parser(
-        "serve", help="play, watch and replay games in a browser"
-    )
+    parser: argparse.ArgumentParser = commands.add_parser("serve", help=_SERVE, description=_SERVE)
     parser.add_argument(
         "--host",
         default="127.0.0.1",

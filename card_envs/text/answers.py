@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from card_envs.contract.actions import KIND, Actions
@@ -30,9 +30,9 @@ _MOST_WORDS = 30
 def meant(answer: str, names: Mapping[int, str]) -> list[int]:
     """The actions that an answer may mean: the one of this number or name, or all with its words.
 
-    The answer's words, which may be cut short, must occur in the name in the same order, and a
-    number after a word must directly follow it there, or follow a colon. An answer without any
-    letter has no words.
+    Counted things, such as cards, may come in any order. Otherwise the answer's words, which may be
+    cut short, must occur in the name in the same order, and a number after a word must directly
+    follow it there, or follow a colon. An answer without any letter has no words.
 
     Args:
         answer: What was answered.
@@ -44,8 +44,9 @@ def meant(answer: str, names: Mapping[int, str]) -> list[int]:
     words = _words(answer)
     if len(words) > _MOST_WORDS:
         return []
-    if named := [action for action, name in names.items() if words and words == _words(name)]:
-        return named
+    for alike in (list, _reordered) if words else ():
+        if named := [a for a, name in names.items() if alike(words) == alike(_words(name))]:
+            return named
     pattern = ""
     for k, word in enumerate(words):
         is_close = word.isdigit() and k > 0 and not words[k - 1].isdigit()
@@ -111,8 +112,13 @@ def _structured(form: dict[str, Any], names: Mapping[int, str], actions: Actions
     try:
         action = actions.from_dict(form)
     except ValueError:
-        return []
+        return [a for a in names if _reordered_form(actions.to_dict(a)) == _reordered_form(form)]
     return [action] if action in names else []
+
+
+def _reordered_form(form: dict[str, Any]) -> dict[str, Any]:
+    """The form with the counted things of its texts in a fixed order."""
+    return {k: _reordered(_words(v)) if isinstance(v, str) else v for k, v in form.items()}
 
 
 def _understood(answer: str, names: Mapping[int, str]) -> list[int]:
@@ -126,8 +132,9 @@ def _understood(answer: str, names: Mapping[int, str]) -> list[int]:
     if number in names and not words[1:]:
         return [number]
     # "2 seals" is not "2 seals, 1 joker", nor another action, of number 2.
-    if in_full := [action for action, name in names.items() if words in _full(name)]:
-        return in_full
+    for alike in (list, _reordered):
+        if found := [a for a, name in names.items() if alike(words) in map(alike, _full(name))]:
+            return found
     if number in names and words[1:] in _full(names[number]):
         return [number]
     actions = meant(" ".join(words), names)
@@ -168,6 +175,17 @@ def _named_last(text: str, names: Mapping[int, str]) -> int | None:
 def _words(answer: str, needs_letters: bool = True) -> list[str]:
     has_words = not needs_letters or any(map(str.isalpha, answer))
     return _WORD.findall(answer.lower()) if has_words else []
+
+
+def _reordered(words: Sequence[str]) -> list[list[str]]:
+    """The words with what is counted in a fixed order: each number, and what follows it."""
+    parts: list[list[str]] = [[]]
+    for word in words:
+        if word.isdigit():
+            parts.append([])
+        if word != "and":
+            parts[-1].append(word)
+    return sorted(parts)
 
 
 def _number(word: str) -> int:

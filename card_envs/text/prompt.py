@@ -175,7 +175,8 @@ def complaint(
         more = len(candidates) - _CANDIDATES
         text = f"{said} could mean: {shown}{f'; and {more} more' if more > 0 else ''}."
     elif len(forbidden) == 1:
-        text = f"{said} is not legal now ({forbidden[0]})."
+        named = "" if answer == forbidden[0] else f" ({forbidden[0]})"
+        text = f"{said} is not legal now{named}."
     else:
         text = f"{said} is none of your legal actions."
     return as_ascii(f"{text} {what_follows}")

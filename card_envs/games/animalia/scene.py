@@ -249,7 +249,10 @@ def _bonus_cards(s: Any, player: int, q: int, remembers: bool, is_open: bool) ->
 
 def _course(s: Any, player: int) -> str:
     """What is not seen on the cards: who deals, and what points are."""
-    points = f"Points: medals, and {EXCELLENCE} more for each {group_size(s)} of one family."
+    points = (
+        "A player's numbers are the medals of each family so far, and points: all medals, and "
+        f"{EXCELLENCE} more for each {group_size(s)} of one family."
+    )
     if is_over(s):
         return points
     is_dealer = s["dealer"] == player
@@ -356,13 +359,23 @@ def _decision(s: Any, player: int, is_own: bool) -> tuple[str, str]:
     if phase == GIVE:
         return f"use the power of a prankster: give away a card of {into}, or pass", ""
     if phase == RECEIVE:
-        return f"choose who gets the {card_name(s['chosen'])} of {into}", ""
+        gift = f"the {card_name(s['chosen'])} of {into}"
+        return f"choose who gets {gift}{_to_the_left(s, player)}", ""
     if phase == OWL_FAMILY:
         return "name the family that the owl counts as", ""
     if phase == TAKE_OUT:
         chosen = f"the {card_name(s['chosen'])}" if is_own else "a bonus card"
         return f"take out a card for {chosen}", ""
     return "bring in a bonus card, or pass", ""
+
+
+def _to_the_left(s: Any, player: int) -> str:
+    """AN-18: which collections the actions of a gift name, if the receiver has two."""
+    if collections_each(s) == 1:
+        return ""
+    other = label_of(1 - int(s["current_player"]), player)
+    whose = "your" if other == "you" else f"{other}'s"
+    return f": {whose} collection 1 is the first to the left, collection 2 the second"
 
 
 def _turned_up(s: Any) -> Any:

@@ -31,7 +31,7 @@ GAME = Game(
         Option(
             "partners",
             True,
-            "the game of changing partners from hand 2 on; never with three players",
+            "whether partners change from hand 2 on; three players never have any",
         ),
         Option(
             "target_score",

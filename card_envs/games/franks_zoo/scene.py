@@ -76,8 +76,8 @@ def scene(
         seats=[_seat(s, player, q, remembers, is_open) for q in clockwise(s, player)],
         zones=[] if s["terminated"] else _trick(s, player),
         grids=grids,
-        notes=_course(s, player) + _knowledge(s, player, remembers),
-        legend=_legend(s, remembers),
+        notes=_course(s, player, remembers) + _knowledge(s, player, remembers),
+        legend=((".", "none"),),
         prompt=_prompt,
         results=[counted(int(total), "point") for total in s["totals"]],
         wins="the highest total",
@@ -155,12 +155,6 @@ def _hand(s: Any, observer: int, q: int, remembers: bool, is_open: bool) -> Zone
     is_known = remembers or s["terminated"]
     known = [known_of(s, observer, q, kind) if is_known else 0 for kind in range(NUM_KINDS)]
     return hand_of(_cards(known), int(s["hand_size"][q]))
-
-
-def _legend(s: Any, remembers: bool) -> tuple[tuple[str, str], ...]:
-    if counts_animals(s, s["hand_number"]) and remembers:
-        return ((".", "none"), ("lions and hedgehogs:", "captured in this hand"))
-    return ((".", "none"),)
 
 
 # ---------------------------------------------------------------------------------------------
@@ -256,13 +250,14 @@ def _last_hand(s: Any, observer: int) -> Grid:
 # ---------------------------------------------------------------------------------------------
 
 
-def _course(s: Any, observer: int) -> list[str]:
+def _course(s: Any, observer: int, remembers: bool) -> list[str]:
     if s["terminated"]:
         return []
     enough = "a player has" if s["num_players"] == 3 else "two players have"
     notes = [f"The game ends when {enough} {counted(int(s['target_score']), 'point')}."]
     if counts_animals(s, s["hand_number"]):
-        notes.append("Lions and hedgehogs count in this hand.")
+        numbers = " A player's numbers are those captured in tricks." if remembers else ""
+        notes.append(f"Lions and hedgehogs count in this hand.{numbers}")
     elif s["partners"]:
         notes.append("The first hand: no partners, and lions and hedgehogs do not count.")
     else:
@@ -300,7 +295,7 @@ def _gift(s: Any, observer: int) -> str:
     """FZ-18: what the player to move gives away, and to whom."""
     mover = int(s["current_player"])
     number = "first" if s["gift"] == NO_CARD else "second"
-    what = f"lay down the {number} of two cards"
+    what = f"give away the {number} of two cards, to nobody (they count as captured)"
     if s["partner"][mover] != NOBODY:
         partner = label_of(int(s["partner"][mover]), observer)
         what = f"give away the {number} of two cards, to {partner}"

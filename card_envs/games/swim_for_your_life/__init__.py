@@ -30,7 +30,8 @@ GAME = Game(
         Option(
             "expert",
             False,
-            "the expert variant: no sudden death by cats, and sudden death gains a life",
+            "whether the expert variant is played: no sudden death by cats, and its player gains a "
+            "life",
         ),
     ),
     score_scale=rules.SCORE_SCALE,

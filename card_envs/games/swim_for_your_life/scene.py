@@ -268,7 +268,7 @@ def _notes(s: Any, observer: int) -> list[str]:
             notes.append("With two players left a majority takes at least two cards.")
     if s["expert"]:
         notes.append(
-            "Expert variant: sudden death only by all hares or all pigs, and it gains a life."
+            "Expert variant: sudden death only by all hares or all pigs; its player gains a life."
         )
     if not is_over(s):
         notes.append(_tapping(s, observer))

@@ -130,6 +130,16 @@ def test_others_learn_what_is_decided_and_done(collections, more, names, decisio
         assert prompts(table) == [f"Your turn: {own}", f"Player {mover} is to {decision}"]
 
 
+def test_a_gift_to_one_of_two_collections_says_which_is_which():
+    table = Table.lay_out(*TWO, phase=RECEIVE, taken_into=2, chosen="dog lousy")
+    assert prompts(table) == [
+        "Your turn: choose who gets the lousy dog of your collection 1: player 0's collection 1 is "
+        "the first to the left, collection 2 the second.",
+        "Player 1 is to choose who gets the lousy dog of their collection 1: your collection 1 is "
+        "the first to the left, collection 2 the second.",
+    ]
+
+
 def test_without_memory_nothing_that_is_remembered_shows():
     changed = 0
     for count, states in enumerate(walk(GAME, 4, 4)):

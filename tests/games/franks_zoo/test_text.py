@@ -191,13 +191,13 @@ def test_who_gives_is_told_without_the_card():
     }  # fmt: skip
     while table.current_player != 2:
         table.play(table.legal()[0])
-    assert scene_of(table, 1).prompt == "Player 2 is to lay down the first of two cards."
-    assert scene_of(table, 2).prompt == "Your turn: lay down the first of two cards."
+    first = "give away the first of two cards, to nobody (they count as captured)."
+    assert scene_of(table, 1).prompt == f"Player 2 is to {first}"
+    assert scene_of(table, 2).prompt == f"Your turn: {first}"
     table.play(give("H"))
-    assert scene_of(table, 1).prompt == "Player 2 is to lay down the second of two cards."
-    assert scene_of(table, 2).prompt == (
-        "Your turn: lay down the second of two cards; the first is 1 hedgehog."
-    )
+    second = "give away the second of two cards, to nobody (they count as captured)"
+    assert scene_of(table, 1).prompt == f"Player 2 is to {second}."
+    assert scene_of(table, 2).prompt == f"Your turn: {second}; the first is 1 hedgehog."
 
 
 def laid_out(**more):

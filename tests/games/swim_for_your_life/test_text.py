@@ -171,7 +171,7 @@ def test_who_started_the_round_and_how_long_it_has_lasted_is_told():
 def test_two_players_left_and_the_expert_variant_are_told():
     both = seen(Table(2, expert=True), 0).notes
     two_left = "With two players left a majority takes at least two cards."
-    expert = "Expert variant: sudden death only by all hares or all pigs, and it gains a life."
+    expert = "Expert variant: sudden death only by all hares or all pigs; its player gains a life."
     assert {two_left, expert} <= set(both)
     assert not {two_left, expert} & set(seen(Table(3), 0).notes)
     assert two_left in seen(Table.lay_out("", None, ""), 0).notes
