@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 import pickle
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -35,6 +36,7 @@ from card_envs.agents import (
     FunctionAgent,
     HeuristicAgent,
     NetworkAgent,
+    ProgramAgent,
     RandomAgent,
     SearchAgent,
     Turn,
@@ -268,6 +270,7 @@ def test_agents_for_another_game_are_refused(game, tmp_path):
         NetworkAgent.from_file(tmp_path / "mine.safetensors", other),
         SearchAgent(other, rollouts=4),
         *([HeuristicAgent(other)] if other.heuristic is not None else []),
+        *([ProgramAgent("cmd:true", other)] if os.name == "posix" else []),
     ]
     if (other.fields.size, other.num_actions) != (game.fields.size, game.num_actions):
         others.append(NetworkAgent(network_of(other), "mine"))
@@ -894,6 +897,47 @@ def test_a_table_closes_its_agents():
     agents = [Closing(game) for _ in range(game.min_players)]
     card_envs.Table(game.name, agents, seed=1).close()
     assert closed == agents
+
+
+def test_agents_who_leave_a_table_are_closed_and_forgotten():
+    game, closed = EACH_GAME[0].values[0], []
+
+    class Closing(FirstLegal):
+        def close(self):
+            closed.append(self)
+
+    n = game.min_players
+    first, second = ([Closing() for _ in range(n)] for _ in range(2))
+    table = card_envs.Table(game.name, first, seed=1)
+    table.begin(2, [first[0], *second[1:]])
+    assert closed == first[1:]
+    table.begin(3)
+    assert closed == first[1:]
+    assert len(table._followers._known) == n
+
+
+def test_a_game_whose_agents_fail_to_begin_leaves_the_one_before():
+    game = EACH_GAME[0].values[0]
+    n = game.min_players
+
+    class Fails(FirstLegal):
+        def follow(self, options):
+            raise ValueError("no")
+
+    class FailsLater(FirstLegal):
+        def __init__(self):
+            super().__init__()
+            self.listener.begin = None
+
+    table = card_envs.Table(game.name, [None] * n, seed=1)
+    table.step(table.legal_actions()[0])
+    before = table.states.tobytes(), table.history, table.num_players, table.agents
+    for agent, error in ((Fails(), ValueError), (FailsLater(), TypeError)):
+        with pytest.raises(error):
+            table.begin(2, [agent] + [None] * n)
+        assert before == (table.states.tobytes(), table.history, table.num_players, table.agents)
+    Replay.of(table).play()
+    table.step(table.legal_actions()[0])
 
 
 def test_a_table_says_what_is_wrong_and_changes_nothing():

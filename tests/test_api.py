@@ -386,7 +386,11 @@ def test_what_is_shown_of_games_is_short(game):
         batch = card_envs.make_vec(game.name, 3, (low, high))
         assert f"num_players=({low}, {high})" in repr(batch)
     seat = SingleSeatEnv(game.name, reward="score")
-    assert repr(seat) == f"SingleSeatEnv({game.name!r}, reward='score')"
+    number = game.default_players
+    assert repr(seat) == f"SingleSeatEnv({game.name!r}, num_players={number}, reward='score')"
+    seats = SingleSeatVectorEnv(game.name, 2, num_players=(low, high))
+    sizes = low if low == high else (low, high)
+    assert repr(seats) == f"SingleSeatVectorEnv({game.name!r}, num_envs=2, num_players={sizes})"
 
 
 @few_games
@@ -407,6 +411,29 @@ def test_a_wrapper_can_end_the_game_of_all(game):
     env.reset(seed=1)
     env.step(env.legal_actions()[0])
     assert env.agent_selection == selected
+
+
+@few_games
+@pytest.mark.parametrize("by_hand", [False, True])
+def test_an_agent_selected_by_a_wrapper_sees_with_their_own_eyes(game, by_hand):
+    """The step before left what the player to move observes, for the agent who is then selected."""
+    env = CardEnv(game.name)
+    env.reset(seed=1)
+    env.step(env.legal_actions()[0])
+    mover, others = env.agent_selection, env.clone()
+    if by_hand:
+        env.agent_selection = next(agent for agent in env.agents if agent != mover)
+    else:
+        env.truncations = dict.fromkeys(env.agents, True)
+        env.step(None)
+    agent = env.agent_selection
+    assert agent != mover
+    observed, own = env.observe(agent), others.observe(agent)
+    assert observed["observation"].tolist() == own["observation"].tolist()
+    assert not observed["action_mask"].any()
+    assert (
+        env.observe(mover)["action_mask"].tolist() == others.observe(mover)["action_mask"].tolist()
+    )
 
 
 @few_games

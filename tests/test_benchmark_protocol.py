@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import shutil
+import sys
 from contextlib import ExitStack, chdir
 from dataclasses import replace
 from pathlib import Path
@@ -658,6 +659,9 @@ def test_the_form_of_an_entry_is_checked_without_its_code(entry, monkeypatch, ca
     (entry / "package" / "code.py").write_text(CODE)
     sha256 = hash_of_agent("package.code:first_legal", GAME)
     assert sha256 == hash_of_agent("mine/package/code.py:first_legal", GAME)
+    assert hash_of_agent(f"{__name__}:f", GAME) == hash_of_agent(f"{__file__}:f", GAME)
+    assert "__main__" in sys.modules
+    hash_of_agent("__main__:f", GAME)  # it has no specification to be found by
     assert hash_of_agent("package.nothing.here:first_legal", GAME) is None
     change(entry / "claim.json", agent="package.code:first_legal")
     change_result(entry, sha256=sha256)

@@ -7,6 +7,7 @@ import logging
 import pickle
 import re
 import sys
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -175,6 +176,7 @@ def test_files_of_the_same_name_are_different_modules(code, tmp_path):
         ("own_code.py:three", "got int"),
         ("own_code.py:makes_none", "makes_none(game, seed=0) made a NoneType"),
         ("own_code.py:fails", "calling fails(game, seed=0) failed: KeyError: 'weights'"),
+        ("leaves.py:make", "calling make(game, seed=0) failed: SystemExit: 0"),
         ("own_code.py:needs_more", "calling needs_more(game, seed=0) failed: TypeError: "),
         ("own_code.py", "say what plays in this file, as own_code.py:THING"),
         ("none.py:x", "there is no file none.py"),
@@ -189,6 +191,7 @@ def test_errors_say_what_was_tried(code, name, message):
         ("broken.py", "1 +"),
         ("script.py", "import sys\nsys.exit(3)"),
         ("opens.py", "open('none')"),
+        ("leaves.py", "import sys\n\n\ndef make(game, seed):\n    sys.exit(0)\n"),
     ):
         (code.parent / file).write_text(text)
     for make in (make_agent, as_agent):
@@ -617,6 +620,14 @@ def test_a_file_says_what_it_is_for(model, caplog):
             model(linear(np.zeros(A), {METADATA_KEY: json.dumps({**about, **change})}))
     with pytest.raises(ValueError, match="is damaged"):
         model(linear(np.zeros(A), {METADATA_KEY: "{"}))
+
+
+def test_a_model_plays_one_game(model):
+    """Also where the shapes of another would fit."""
+    agent = model(linear(np.zeros(A)))
+    twin = replace(GAME, version=GAME.version + 1)
+    with pytest.raises(ValueError, match=f"plays {GAME.name}, not {twin.name}"):
+        as_agent(agent, twin)
 
 
 def fixed(size):

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import copy
+import os
 import pickle
+import subprocess
+import sys
 import threading
 
+import numba
 import numpy as np
 import pytest
 from helpers import FEW_GAMES, finish, snapshot
@@ -13,6 +17,7 @@ from helpers import FEW_GAMES, finish, snapshot
 import card_envs
 from card_envs.envs.single_seat import SingleSeatEnv
 from card_envs.envs.single_seat_vector import SingleSeatVectorEnv
+from card_envs.kernels.jit import COMPILED
 
 few_games = pytest.mark.parametrize("game", FEW_GAMES)
 
@@ -103,6 +108,49 @@ def test_an_error_leaves_the_object_usable(game):
         env.step(env.legal_actions()[0])
     finish(env)
     env.reset(seed=2)
+
+
+SIDE_BY_SIDE = """
+import threading
+
+import numpy as np
+
+import card_envs
+from card_envs.agents import SearchAgent, turn_of
+
+game = card_envs.load_game({game!r})
+
+
+def play():
+    batch = card_envs.make_vec(game.name, 500, num_threads=2)
+    _, mask = batch.reset(1)
+    for _ in range(100):
+        _, mask, *_ = batch.step(mask.argmax(axis=1))
+
+
+def search():
+    batch = card_envs.make_vec(game.name, 16)
+    batch.reset(1)
+    agent = SearchAgent(game, rollouts=8, threads=2)
+    for _ in range(20):
+        agent.act(turn_of(game, batch.states, np.arange(16), agent.view))
+
+
+threads = [threading.Thread(target=work) for work in (play, play, search)]
+for thread in threads:
+    thread.start()
+for thread in threads:
+    thread.join()
+"""
+
+
+@pytest.mark.skipif(not COMPILED or numba.config.NUMBA_NUM_THREADS < 2, reason="has one thread")
+def test_loops_in_threads_run_side_by_side_where_numba_has_a_pool_for_one():
+    game = FEW_GAMES[0].values[0].name
+    environment = {**os.environ, "NUMBA_THREADING_LAYER": "workqueue"}
+    program = [sys.executable, "-c", SIDE_BY_SIDE.format(game=game)]
+    ended = subprocess.run(program, env=environment, capture_output=True, text=True, check=False)
+    assert ended.returncode == 0, ended.stderr
 
 
 @few_games

@@ -105,6 +105,7 @@ def make_agent(name: str | os.PathLike[str], game: Game | str, seed: int = 0) ->
             no agent, or the policy file is damaged or made for another game or observation.
         TypeError: It is neither a name nor a path, the seed is not a whole number, or ``game`` is
             neither a ``Game`` nor a name.
+        OSError: A file cannot be read.
         MissingExtraError: An ONNX file needs onnxruntime.
     """
     if not isinstance(name, (str, os.PathLike)):

@@ -6,6 +6,7 @@ import hashlib
 import importlib.util
 import os
 import re
+import sys
 from importlib.machinery import PathFinder
 from pathlib import Path
 
@@ -52,7 +53,11 @@ def _files_of(name: str, game: Game) -> list[Path]:
 
 
 def _source_of(module: str) -> Path | None:
-    """The file of a module, found without importing the packages that it lies in."""
+    """The file of a module; of one that is not imported, found without importing the packages that
+    it lies in."""
+    if module in sys.modules:
+        file = getattr(sys.modules[module], "__file__", None)
+        return None if file is None else Path(file)
     first, *rest = module.split(".")
     spec = importlib.util.find_spec(first)
     for depth in range(len(rest)):

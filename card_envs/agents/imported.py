@@ -138,7 +138,7 @@ def agent_of(thing: object, game: Game, seed: int, name: str) -> Agent:
     if _makes_agents(thing):
         try:
             made = made(game, seed=seed)
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             _, *frames = traceback.extract_tb(error.__traceback__)
             place = f" ({place_in(frames)})" if frames else ""
             failed = ValueError(

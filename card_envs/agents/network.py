@@ -350,6 +350,7 @@ class NetworkAgent(Agent):
 
         Raises:
             ValueError: There is no such file, it is damaged, or it does not fit the game.
+            OSError: It cannot be read.
         """
         check_is_game(game)
         network, view, draws = _read(Path(path), game)

@@ -189,8 +189,9 @@ class _OnnxPolicy:
         self.view = view
 
     def check_game(self, game: Game) -> None:
-        """Raise a ValueError if the model does not fit."""
-        self.model.check(game)
+        """Raise a ValueError if it plays another game."""
+        if game.name != self.game.name:
+            raise ValueError(f"{self.name} plays {self.game.name}, not {game.name}")
 
 
 class OnnxAgent(_OnnxPolicy, Agent):

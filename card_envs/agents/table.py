@@ -61,7 +61,7 @@ class Table(BaseTable):
 
         Args:
             seed: As above.
-            agents: As above; None: as before.
+            agents: As above; None: as before. Those who leave the table are closed.
             actions: What has been done in the game already, such as those of a ``Replay``.
 
         Raises:
@@ -69,7 +69,11 @@ class Table(BaseTable):
         """
         seed = check_seed(seed)
         seated = None if agents is None else seat_agents(agents, self.game, seed)
+        before = getattr(self, "agents", ())  # none yet at a new table
         super().begin(seed, seated, actions)
+        for agent in before:
+            if agent is not None and not any(agent is other for other in self.agents):
+                agent.close()
 
     def close(self) -> None:
         """Release what the agents hold, such as processes."""

@@ -192,6 +192,10 @@ class Followers:
         ]
         return [(follower, own) for follower, own in places if own]
 
+    def forget_others(self, agents: Sequence[Agent | None]) -> None:
+        """Keep the followers of these agents alone."""
+        self._known = [entry for entry in self._known if any(entry[0] is agent for agent in agents)]
+
     def answer_of(self, agent: Agent) -> Callable[[Turn], NDArray[np.int64]]:
         """What is called for an agent's actions: ``act``, or ``decide`` of its follower."""
         return self.of(agent).decide if isinstance(agent, FollowingAgent) else agent.act

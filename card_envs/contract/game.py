@@ -50,12 +50,18 @@ def check_is_game(game: Any) -> None:
 
 
 def repr_of(owner: object, game: Game, options: Mapping[str, Any], **arguments: Any) -> str:
-    """What ``repr`` gives of games under way: their class, the game, and what is not a default."""
+    """What ``repr`` gives of games under way: their class, the game, and what is not a default.
+
+    Of the arguments a pair (n, n) stands for n.
+    """
     changed = {
         option.name: options[option.name]
         for option in game.options
         if options[option.name] != option.default
     }
+    for name, value in arguments.items():
+        if isinstance(value, tuple) and value[0] == value[1]:
+            arguments[name] = value[0]
     given = [f"{name}={value!r}" for name, value in {**arguments, **changed}.items()]
     return f"{type(owner).__name__}({', '.join([repr(game.name), *given])})"
 

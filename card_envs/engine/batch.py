@@ -21,7 +21,7 @@ from card_envs.engine.templates import (
     step_games,
     write_full_states,
 )
-from card_envs.kernels.jit import COMPILED
+from card_envs.kernels.jit import COMPILED, in_threads
 from card_envs.utils.checks import (
     check_actions,
     check_flag,
@@ -62,8 +62,8 @@ class BatchEngine(OneThread):
         features: Whether derived fields are written, or left 0.
         observation_dtype: ``"float32"``: values in [0, 1]; ``"uint8"``: the same in whole units,
             ``value * game.fields.scale``.
-        num_threads: Threads that share the games. More than one needs an OpenMP or TBB runtime
-            for use from several Python threads; forking after its first use is not safe.
+        num_threads: Threads that share the games. With more than one, batches in several Python
+            threads wait for each other, and forking after the first use is not safe.
         copy: Whether to return fresh arrays.
         **options: The game's options (reward, max_steps and its own).
 
@@ -101,11 +101,8 @@ class BatchEngine(OneThread):
             self._allocate(dtype)
 
     def __repr__(self) -> str:
-        low, high = self.player_range
-        num_players = low if low == high else (low, high)
-        return repr_of(
-            self, self.game, self.options, num_envs=self.num_envs, num_players=num_players
-        )
+        numbers = {"num_envs": self.num_envs, "num_players": self.player_range}
+        return repr_of(self, self.game, self.options, **numbers)
 
     def _allocate(self, dtype: np.dtype[Any]) -> None:
         game, zeros = self.game, self._zeros
@@ -125,10 +122,9 @@ class BatchEngine(OneThread):
 
     def _run(self, template: Callable[..., None], *arguments: Any) -> None:
         """Run a loop over all games."""
-        parallel = COMPILED and self.num_threads > 1
-        if parallel:
-            numba.set_num_threads(self.num_threads)
-        compile_for(self.game, template, parallel)(*arguments)
+        loop = compile_for(self.game, template, COMPILED and self.num_threads > 1)
+        with in_threads(self.num_threads):
+            loop(*arguments)
 
     def _observe(self) -> None:
         seen = self._observation, self._action_mask

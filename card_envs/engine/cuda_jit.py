@@ -117,15 +117,16 @@ def _dispatcher(function: Callable[..., Any]) -> Any:
     dispatcher = cuda.jit(function, lto=False)
     compile_joined = dispatcher.compile
 
+    module = importlib.import_module("numba.cuda.dispatcher")
+
     def compile_exactly(signature: Any) -> Any:
-        with compiler_settings():
+        with module.global_compiler_lock, compiler_settings():
             return compile_joined(signature)
 
     dispatcher.compile = compile_exactly
     package = package_of(function.__module__)
     if package is not None:
-        kind = importlib.import_module("numba.cuda.dispatcher").CUDACache
-        cache_in(cache_folder(package), dispatcher, kind)
+        cache_in(cache_folder(package), dispatcher, module.CUDACache)
     return dispatcher
 
 
@@ -133,7 +134,8 @@ def _dispatcher(function: Callable[..., Any]) -> Any:
 def compiler_settings() -> Iterator[None]:
     """A context in which Numba compiles kernels with two settings for which it has no option.
 
-    There is no fused multiply-add. And a game's tables are in global memory: they can be larger
+    They are the module's, for all threads: the compiler's lock must be held. There is no fused
+    multiply-add. And a game's tables are in global memory: they can be larger
     than all constant memory, whose accesses also wait for each other where threads look up
     different entries.
     """

@@ -79,17 +79,20 @@ class BaseTable(Portable):
         options = {"num_players": num_players, **self._options}
         replay = Replay(self.game.name, VERSION, options, check_seed(seed), tuple(actions))
         replay.play()  # which checks every action
-        self.num_players = num_players
-        #: By seat.
-        self.agents: tuple[Agent | None, ...] = seated
-        self._following = self._followers.seated(seated)
+        following = self._followers.seated(seated)
         states = replay.begin()
         returns = np.zeros(num_players)
-        for follower, players in self._following:
+        for follower, players in following:
             follower.begin(states, 0, players)
         for _, action in replay.steps(states):
             returns += states["rewards"][0, :num_players]
-            self._tell(states, action)
+            for follower, _ in following:
+                follower.watch(states, 0, action)
+        self._followers.forget_others(seated)
+        self.num_players = num_players
+        #: By seat.
+        self.agents: tuple[Agent | None, ...] = seated
+        self._following = following
         self._seed, self._entries = replay.seed, list(replay.actions)
         #: The game's record (1,).
         self.states: NDArray[np.void] = states
@@ -98,11 +101,6 @@ class BaseTable(Portable):
         self.forfeited_by: int | None = None
         if self.is_over:
             self._end()
-
-    def _tell(self, states: NDArray[np.void], action: int) -> None:
-        """The player to move is about to take an action."""
-        for follower, _ in self._following:
-            follower.watch(states, 0, action)
 
     def _end(self) -> None:
         for follower, _ in self._following:
@@ -182,7 +180,8 @@ class BaseTable(Portable):
             if number not in legal:
                 raise ValueError(f"action {action!r} is not legal here; legal actions: {legal}")
             action = number
-        self._tell(self.states, action)
+        for follower, _ in self._following:
+            follower.watch(self.states, 0, action)
         self.game.rules.step(self.states, 0, action)
         self._entries.append(action)
         self._returns += self.states["rewards"][0, : self.num_players]

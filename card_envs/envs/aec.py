@@ -215,11 +215,11 @@ class CardEnv(OneThread, AECEnv[str, Observation, int]):
         self._in_use = True
         try:
             is_legal = now.step(action)
+            if not is_legal:
+                self._refuse(action)
         finally:
             self._in_use = False
-        if not is_legal:
-            self._refuse(action)
-        elif self._shows_steps:
+        if is_legal and self._shows_steps:
             self.render()
 
     def _refuse(self, action: int) -> None:
@@ -243,13 +243,13 @@ class CardEnv(OneThread, AECEnv[str, Observation, int]):
         now = self._ongoing
         if not now.has_begun:
             EnvLogger.error_observe_before_reset()
-        is_selected = agent == now.agent_selection
-        observation = now.take_given() if is_selected else None
+        is_to_move = agent == now.mover
+        observation = now.take_given() if is_to_move else None
         if observation is None:
             observation = now.observe(self._player_of(agent))
         if self._mask_in_info:
             return observation
-        action_mask = now.action_mask.copy() if is_selected else np.zeros_like(now.action_mask)
+        action_mask = now.action_mask.copy() if is_to_move else np.zeros_like(now.action_mask)
         return {"observation": observation, "action_mask": action_mask}
 
     def _player_of(self, agent: str) -> int:

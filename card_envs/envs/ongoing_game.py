@@ -46,6 +46,7 @@ class OngoingGame(Portable):
 
     agents: list[str]
     agent_selection: str
+    mover: str  #: the agent to move by the rules; ``agent_selection`` may be another, who is dead
     rewards: dict[str, float]
     cumulative_rewards: dict[str, float]
     terminations: dict[str, bool]
@@ -64,6 +65,7 @@ class OngoingGame(Portable):
         self.game = game
         self.num_players = num_players
         self.options = options
+        self._encoded = game.encode_options(options)
         self._memory, self._features = view.codes
         self._mask_in_info = mask_in_info
         self.possible_agents = [f"player_{k}" for k in range(num_players)]
@@ -121,8 +123,7 @@ class OngoingGame(Portable):
         self.seed = seed
         self.actions = []
         self.next_seed = int(next_seed(np.uint64(seed)))
-        encoded = self.game.encode_options(self.options)
-        self.game.rules.reset(self.states, 0, np.uint64(seed), self.num_players, *encoded)
+        self.game.rules.reset(self.states, 0, np.uint64(seed), self.num_players, *self._encoded)
         self.game.rules.legal_action_mask(self.states, 0, self.action_mask)
         self.agents = self.possible_agents[:]
         self.rewards = dict.fromkeys(self.agents, 0.0)
@@ -135,9 +136,14 @@ class OngoingGame(Portable):
         self.has_updated = True
         self.is_over = False
         self._given = None
-        self.agent_selection = self.possible_agents[int(self.states["current_player"][0])]
+        self.select_mover()
         if self._mask_in_info:
             self._put_masks_into_infos()
+
+    def select_mover(self) -> None:
+        """It is the turn of the player to move in the record."""
+        player = int(self.states["current_player"][0])
+        self.agent_selection = self.mover = self.possible_agents[player]
 
     def step(self, action: int) -> bool:
         """Take an action in the space; False, and nothing has changed: it is not legal."""
@@ -156,11 +162,11 @@ class OngoingGame(Portable):
         if result < PAID:
             if any(self.rewards.values()):  # the last step's, or what a wrapper has put there
                 self.rewards = dict.fromkeys(self.agents, 0.0)
-            self.agent_selection = self.possible_agents[result]
+            self.agent_selection = self.mover = self.possible_agents[result]
         else:
             paid = self._rewards_view[: self.num_players].tolist()
             self._pay(dict(zip(self.agents, paid, strict=True)))
-            self.agent_selection = self.possible_agents[result & (PAID - 1)]
+            self.agent_selection = self.mover = self.possible_agents[result & (PAID - 1)]
             if result & OVER:
                 self._end_by_the_rules()
         if self._mask_in_info:
@@ -215,7 +221,7 @@ class OngoingGame(Portable):
             action_mask = np.zeros_like(self.action_mask)
             self.infos[agent] = {**self.infos[agent], "action_mask": action_mask}
         if not self.is_over:
-            self.infos[self.agent_selection]["action_mask"][:] = self.action_mask
+            self.infos[self.mover]["action_mask"][:] = self.action_mask
 
     def copy(self) -> OngoingGame:
         """One that shares nothing with it that changes."""

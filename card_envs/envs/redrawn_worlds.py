@@ -76,9 +76,8 @@ def world(turn: Turn, i: int, seed: int, view: View = View()) -> CardEnv:
     env.reset(seed)
     now = env._ongoing
     now.states[:] = record
-    player = int(record["current_player"][0])
-    now.agent_selection = now.possible_agents[player]
-    now.redraw(player, seed)
+    now.select_mover()
+    now.redraw(int(record["current_player"][0]), seed)
     now.seed = None
     return env
 

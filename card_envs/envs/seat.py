@@ -73,7 +73,7 @@ class SeatEnv(Portable, gymnasium.Env[ObsType, ActType]):
         return {"place": place} if place else {}
 
     def __repr__(self) -> str:
-        return repr_of(self, self.game, self._games.arena.options)
+        return repr_of(self, self.game, self.options, num_players=self._games.player_range)
 
     def _begin(self, seed: int | None, options: dict[str, Any] | None) -> None:
         """Begin a game; without a seed it has the one that follows that of the game before."""

@@ -127,8 +127,8 @@ class SingleSeatEnv(SeatEnv[Observation, np.int64]):
         A game that ends before that is skipped; the next one has the next seed.
 
         Returns:
-            The observation, float32 (D,), and ``{"action_mask": int8 (A,), "seat": int}``; with
-            ``mask="observation"`` the mask is with the observation.
+            The observation, float32 or uint8 (D,), and ``{"action_mask": int8 (A,), "seat": int}``;
+            with ``mask="observation"`` the mask is with the observation.
 
         Raises:
             ValueError, TypeError: The seed is wrong; or there are options: a game's are given to
@@ -150,7 +150,7 @@ class SingleSeatEnv(SeatEnv[Observation, np.int64]):
             players who are level share; there is none if an illegal action ended the game.
 
         Raises:
-            ResetNeeded: No game has begun, or it is over.
+            ResetNeeded: No game has begun, or it is over, or an opponent's error broke it off.
             ValueError: There is no such action, or it is illegal with ``on_illegal="raise"``.
         """
         self._check_running()

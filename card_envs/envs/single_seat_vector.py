@@ -13,7 +13,7 @@ from gymnasium.vector.utils import batch_space
 from numpy.typing import ArrayLike, NDArray
 
 from card_envs.agents import AgentLike
-from card_envs.contract.game import DEFAULT_MAX_STEPS, View
+from card_envs.contract.game import DEFAULT_MAX_STEPS, View, repr_of
 from card_envs.engine.seeds import check_seed
 from card_envs.envs.learner_games import LearnerGames
 from card_envs.envs.observation_space import Observation, is_mask_in_info, observation_space
@@ -147,6 +147,10 @@ class SingleSeatVectorEnv(Portable, VectorEnv[Observation, NDArray[np.int64], ND
         """The learner's ``memory`` and ``features``."""
         return self._games.arena.view
 
+    def __repr__(self) -> str:
+        numbers = {"num_envs": self.num_envs, "num_players": self._games.player_range}
+        return repr_of(self, self.game, self.options, **numbers)
+
     @property
     def options(self) -> dict[str, Any]:
         """The games' options."""
@@ -227,11 +231,17 @@ class SingleSeatVectorEnv(Portable, VectorEnv[Observation, NDArray[np.int64], ND
     ]:
         """Take the learners' actions (N,), and play until their next decisions.
 
+        Returns:
+            The observations, float32 or uint8 (N, D); the learners' rewards since their last
+            decisions, float64 (N,); whether the games have terminated, and whether ``max_steps``
+            truncated them, both bool (N,); and the infos, as in :meth:`reset`, with ``"place"`` of
+            games that have ended. With ``mask="observation"`` masks are with the observations.
+
         Raises:
             ValueError: The array is of the wrong shape or dtype, an action is outside the action
                 space, or it is illegal with ``on_illegal="raise"``; no game has changed.
             gymnasium.error.ResetNeeded: There are no games yet; or one is over, with
-                ``AutoresetMode.DISABLED``.
+                ``AutoresetMode.DISABLED``; or an opponent's error broke them off.
         """
         if not self._games.has_begun:
             raise gymnasium.error.ResetNeeded("reset() needs to be called before step")
@@ -359,8 +369,8 @@ class SingleSeatVectorEnv(Portable, VectorEnv[Observation, NDArray[np.int64], ND
 
         Args:
             name: ``"num_players"`` or ``"seat"`` (of the present games), ``"game"``,
-                ``"render_mode"``, ``"observation_space"``, ``"action_space"``, or what
-                :meth:`set_attr` has set.
+                ``"options"``, ``"view"``, ``"render_mode"``, ``"observation_space"``,
+                ``"action_space"``, or what :meth:`set_attr` has set.
 
         Returns:
             One value for each game.

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import sys
+import threading
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -22,6 +24,9 @@ _types: Any = numba.types
 
 #: False under ``NUMBA_DISABLE_JIT=1``: the same functions then run as plain Python.
 COMPILED = not _config.DISABLE_JIT
+
+# Numba's own pool of threads, its last resort, does not stand being used by several at a time.
+_one_at_a_time = threading.Lock()
 
 
 def package_of(module: str) -> Path | None:
@@ -62,6 +67,17 @@ def jit(
         cache_in(cache_folder(package), dispatcher)
     kernel: Callable[..., Any] = dispatcher
     return kernel
+
+
+@contextmanager
+def in_threads(number: int) -> Iterator[None]:
+    """A context in which ``prange`` loops run in this many threads; others wait for its end."""
+    if number == 1 or not COMPILED:
+        yield
+        return
+    with _one_at_a_time:
+        numba.set_num_threads(number)
+        yield
 
 
 def _refuse_read_only_records(dispatcher: Any) -> None:

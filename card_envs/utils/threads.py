@@ -16,7 +16,7 @@ _Method = TypeVar("_Method", bound=Callable[..., Any])
 
 
 class OneThread(Portable):
-    """An object that serves one thread at a time; its copies serve others."""
+    """An object that serves one thread at a time; its deep copies serve others."""
 
     _in_use = False
 

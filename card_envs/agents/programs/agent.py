@@ -97,6 +97,11 @@ class ProgramAgent(FollowingAgent):
         self._lock = RLock()
         self._noting = Lock()
 
+    def check_game(self, game: Game) -> None:
+        """Raise a ValueError if it plays another game."""
+        if game.name != self.game.name:
+            raise ValueError(f"{self.name} plays {self.game.name}, not {game.name}")
+
     def follow(self, options: Mapping[str, Any] | None) -> ProgramFollower:
         """One that follows games with these options."""
         return ProgramFollower(self, options)

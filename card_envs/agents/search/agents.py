@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import threading
 from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import nullcontext
 from typing import Any
 
 import numba
@@ -22,7 +20,7 @@ from card_envs.contract.agent import Agent, FollowingAgent, Turn
 from card_envs.contract.game import Game, View, check_is_game
 from card_envs.engine.seeds import check_given_seed
 from card_envs.engine.templates import HEURISTIC, NETWORK, RANDOM
-from card_envs.kernels.jit import COMPILED
+from card_envs.kernels.jit import COMPILED, in_threads
 from card_envs.kernels.perceptron import SCRATCH_ROWS, drawing, join
 from card_envs.utils.checks import check_device, check_flag, check_number, check_whole_number
 
@@ -41,9 +39,6 @@ _A_POLICY = "a NetworkAgent, as make_agent('ppo', game) makes one"
 # worlds are weighed, errors are larger.
 _CAUTION = 2.0
 _CAUTION_OF_WEIGHED = 1.25
-
-# Numba's own pool of threads, its last resort, does not stand being used by several at a time.
-_one_at_a_time = threading.Lock()
 
 
 class Searcher(Agent):
@@ -170,9 +165,7 @@ class Searcher(Agent):
             return
         is_parallel = COMPILED and self._threads > 1
         search = compile_search(self._game, self._search_one, is_parallel)
-        with _one_at_a_time if is_parallel else nullcontext():
-            if is_parallel:
-                numba.set_num_threads(self._threads)
+        with in_threads(self._threads):
             search(*arguments)
 
     @abstractmethod
@@ -273,15 +266,14 @@ class SearchAgent(Searcher, FollowingAgent):
             candidates = check_whole_number("candidates", candidates, 2)
         worlds = self._rollouts if worlds is None else worlds
         worlds = check_whole_number("worlds", worlds, 0, _MOST_ROLLOUTS)
-        if game.look_back is None:
-            worlds = 0
+        if game.look_back is None or not isinstance(policy, NetworkAgent):
+            worlds = 0  # only a network says how likely what others did was
         if caution is not None:
             alone = after = check_number("caution", caution, 0.0)
         elif proposer is None and game.heuristic is None:
             alone = after = 0.0
         else:
-            is_weighed = worlds > 0 and isinstance(policy, NetworkAgent)
-            alone, after = _CAUTION, _CAUTION_OF_WEIGHED if is_weighed else _CAUTION
+            alone, after = _CAUTION, _CAUTION_OF_WEIGHED if worlds else _CAUTION
         # Where a position alone is asked about, and where its past is known.
         self._cautions = (alone, after)
         self._halving = check_flag("halving", halving)

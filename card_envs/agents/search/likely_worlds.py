@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from card_envs.agents.search.rollouts import EVALUATIONS, WORLDS
 from card_envs.kernels.jit import jit
-from card_envs.kernels.perceptron import LAYERS, LOGITS, write_logits
+from card_envs.kernels.perceptron import LOGITS, write_logits
 from card_envs.kernels.portable_math import exp, log
 from card_envs.kernels.rng import seed_in
 
@@ -59,7 +59,7 @@ def weigh_worlds(states, i, j, stream, policy, room, origins, evidence, used, wo
     past, actions, bounds, recalled, log_weights, slots = evidence
     drawn = len(log_weights)
     player = np.int64(states[i].current_player)
-    if drawn == 0 or bounds[j] == bounds[j + 1] or policy.layouts[1, LAYERS] == 0:
+    if drawn == 0 or bounds[j] == bounds[j + 1]:
         return 0.0
     slots[:] = -1
     for w in range(drawn):
