@@ -840,7 +840,9 @@ class AecSeat:
             if is_learner and not (self._skip_forced and len(legal) == 1):
                 break
             player = env.possible_agents.index(env.agent_selection)
-            if not is_learner and self._opponents[player] == "heuristic":
+            if is_learner:
+                (action,) = legal
+            elif self._opponents[player] == "heuristic":
                 action = self._game.heuristic(env.states, 0)
             else:
                 mask = env.last()[0]["action_mask"]
@@ -848,6 +850,36 @@ class AecSeat:
             env.step(int(action))
             total += env.rewards[self.learner]
         return total
+
+
+@few_games
+def test_forced_moves_that_are_skipped_change_no_game(game):
+    """Also among opponents who draw: the learner takes their last legal action."""
+    ends = []
+    for skip_forced in (False, True):
+        env = SingleSeatEnv(game.name, opponents="random", skip_forced=skip_forced)
+        for seed in range(3):
+            _, info = env.reset(seed=seed)
+            over, total = False, 0.0
+            while not over:
+                action = int(np.flatnonzero(info["action_mask"])[-1])
+                _, reward, terminated, truncated, info = env.step(action)
+                over, total = terminated or truncated, total + reward
+            ends.append((total, info["place"]))
+    assert ends[:3] == ends[3:]
+
+
+@few_games
+def test_legal_actions_are_those_of_a_game_that_is_there(game):
+    env = CardEnv(game.name)
+    env.reset(seed=1)
+    assert game.legal_actions(env.states, 0) == env.legal_actions()
+    for i in (1, -1, 10**6, 0.0):
+        with pytest.raises(ValueError, match="i must be a whole number from 0 to 0"):
+            game.legal_actions(env.states, i)
+    other = next(param.values[0] for param in EACH_GAME if param.values[0] is not game)
+    with pytest.raises(ValueError, match=f"states must be records of {other.name}"):
+        other.legal_actions(env.states, 0)
 
 
 @seats

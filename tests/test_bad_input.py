@@ -260,6 +260,16 @@ def test_function_agents_need_a_function():
 
 
 @few_games
+def test_agents_are_called_by_strings(game):
+    """A number is how many rollouts."""
+    for make in (SearchAgent, TreeSearchAgent):
+        with pytest.raises(TypeError, match="what to call the agent, must be a string, got 256"):
+            make(game, 256)
+    with pytest.raises(TypeError, match="what to call the agent, must be a string, got 3"):
+        FunctionAgent(3, len)
+
+
+@few_games
 def test_agents_that_choose_at_random_need_a_seed(game):
     for make in (RandomAgent, SearchAgent, TreeSearchAgent):
         with pytest.raises(TypeError, match="seed must be a whole number, got None"):

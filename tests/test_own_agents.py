@@ -977,3 +977,26 @@ def test_models_of_stable_baselines(kind, tmp_path):
         beside = {"dict": "the mask", "units": "observations in", "normalized": "its VecNormalize"}
         with pytest.raises(ValueError, match=rf"cannot hold {beside[kind]}.*ends in \.onnx"):
             card_envs.export_policy(model, GAME, tmp_path / "model.safetensors")
+
+
+@needs_training
+@pytest.mark.slow
+def test_what_a_model_observes_through_a_wrapper_is_refused(tmp_path):
+    """But for SB3's own, where that leaves observations as they are."""
+    import gymnasium
+    from gymnasium.wrappers import RescaleObservation
+    from stable_baselines3 import PPO
+    from stable_baselines3.common.vec_env import DummyVecEnv, VecNormalize
+
+    from card_envs.integrations.sb3_evaluation import as_agent as sb3_agent
+
+    env = gymnasium.make(GAME.gymnasium_id)
+    rescaled = PPO("MlpPolicy", RescaleObservation(env, np.float32(-1), np.float32(1)))
+    for use in (sb3_agent, lambda model: card_envs.export_policy(model, GAME, tmp_path / "m.onnx")):
+        with pytest.raises(ValueError, match="through a wrapper that changes values"):
+            use(rescaled)
+    same = PPO("MlpPolicy", VecNormalize(DummyVecEnv([lambda: env.unwrapped]), norm_obs=False))
+    card_envs.export_policy(same, GAME, tmp_path / "m.safetensors")
+    observation, mask = positions()
+    expected = sb3_agent(same)._function(observation, mask).tolist()
+    assert played(tmp_path / "m.safetensors") == expected

@@ -81,6 +81,9 @@ def test_a_replay_survives_its_file(played, tmp_path):
     replay.save(path)
     assert path.read_text(encoding="utf-8") == replay.to_json() + "\n"
     assert Replay.load(path) == Replay.load(str(path)) == replay
+    data = path.read_bytes()
+    assert Replay.from_json(data) == Replay.from_json(data.decode()) == replay
+    assert {replay, Replay.load(path)} == {replay}
 
 
 def test_a_replay_plays_the_same_game(played):

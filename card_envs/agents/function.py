@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from card_envs.contract.agent import Agent, Turn
 from card_envs.contract.game import View
+from card_envs.utils.checks import check_name
 
 #: ``function(observation[M, D], action_mask[M, A]) -> actions[M]``.
 PolicyFunction = Callable[[NDArray[np.float32], NDArray[np.int8]], Any]
@@ -27,7 +28,7 @@ class FunctionAgent(Agent):
 
     Raises:
         ValueError: ``memory`` or ``features`` is not allowed; the message says what is.
-        TypeError: ``function`` cannot be called.
+        TypeError: ``function`` cannot be called, or the name is not a string.
     """
 
     def __init__(
@@ -41,7 +42,7 @@ class FunctionAgent(Agent):
             raise TypeError(
                 f"function must be a function of observations and masks, got {function!r}"
             )
-        self.name = name
+        self.name = check_name(name)
         self.view = View(memory, features)
         self._function = function
 

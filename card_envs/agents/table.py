@@ -61,7 +61,8 @@ class Table(BaseTable):
 
         Args:
             seed: As above.
-            agents: As above; None: as before. Those who leave the table are closed.
+            agents: As above; None: as before, whose random choices go on where they were. Those who
+                leave the table are closed.
             actions: What has been done in the game already, such as those of a ``Replay``.
 
         Raises:

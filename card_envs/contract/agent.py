@@ -207,7 +207,7 @@ def turn_of(game: Game, states: NDArray[np.void], indices: NDArray[np.int64], vi
     Raises:
         ValueError: The states are another game's.
     """
-    _check_are_of(game, states)
+    game.check_states(states)
     observation = np.zeros((len(indices), game.fields.size), np.float32)
     action_mask = np.zeros((len(indices), game.num_actions), np.int8)
     for j, i in enumerate(indices):
@@ -216,11 +216,6 @@ def turn_of(game: Game, states: NDArray[np.void], indices: NDArray[np.int64], vi
         game.observe(states, i, player, *view.codes, observation[j])
         game.rules.legal_action_mask(states, i, action_mask[j])
     return Turn(game, states, indices, observation, action_mask)
-
-
-def _check_are_of(game: Game, states: Any) -> None:
-    if getattr(states, "dtype", None) != game.state_dtype:
-        raise ValueError(f"states must be records of {game.name}, such as env.states")
 
 
 def choose(agent: Agent, game: Game, states: NDArray[np.void], i: int = 0) -> int:
@@ -239,7 +234,7 @@ def choose(agent: Agent, game: Game, states: NDArray[np.void], i: int = 0) -> in
             f"got {agent!r}"
         )
     agent.check_game(game)
-    _check_are_of(game, states)
+    game.check_states(states)
     states = game.as_states(states)
     if not states["num_players"][i] or is_over(states[i]):
         raise ValueError(f"states[{i}] is a game that is over, or has not begun")

@@ -400,8 +400,19 @@ class Game:
             states = own_copy(states)
         return states if COMPILED else states.view(np.recarray)
 
+    def check_states(self, states: Any) -> None:
+        """Raise a ValueError unless they are records of this game: kernels take any."""
+        if getattr(states, "dtype", None) != self.state_dtype:
+            raise ValueError(f"states must be records of {self.name}, such as env.states")
+
     def legal_actions(self, states: NDArray[np.void], i: int) -> list[int]:
-        """The legal actions of the player to move in game i, which is not over, ascending."""
+        """The legal actions of the player to move in game i, which is not over, ascending.
+
+        Raises:
+            ValueError: There is no such game, or the states are another game's.
+        """
+        self.check_states(states)
+        i = check_whole_number("i", i, 0, len(states) - 1)
         action_mask = np.zeros(self.num_actions, np.int8)
         self.rules.legal_action_mask(states, i, action_mask)
         return np.flatnonzero(action_mask).tolist()

@@ -164,8 +164,9 @@ class Recording:
     has the same table, cards and seats for the same seed. Games of different ``seed`` differ, and
     none is a deal of ``evaluate``.
 
-    Iterating gives the games in batches of up to 256 (:class:`RecordedGames`), the same each time;
-    ``len`` is the number of batches. Agents that were given by name are closed at its end.
+    Iterating gives the games in batches of up to 256 (:class:`RecordedGames`), the same each time
+    unless an agent of your own draws other actions then; ``len`` is the number of batches. Agents
+    that were given by name are closed at its end.
 
     Args:
         game: The game, or its name.

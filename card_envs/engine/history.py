@@ -9,7 +9,7 @@ import hashlib
 import json
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
@@ -84,7 +84,7 @@ class Replay:
 
     game: str
     version: str
-    options: Mapping[str, Any]
+    options: Mapping[str, Any] = field(hash=False)
     seed: int
     actions: tuple[int | Redraw, ...]
 
@@ -171,14 +171,14 @@ class Replay:
         return cls(**{**data, "actions": actions})
 
     @classmethod
-    def from_json(cls, text: str) -> Replay:
-        """The replay in a line of JSON, validated by playing it.
+    def from_json(cls, text: str | bytes) -> Replay:
+        """The replay in a line of JSON, such as ``env.save()``, validated by playing it.
 
         Raises:
             ValueError: As for :meth:`from_bytes`; or an action is illegal or comes after the end;
                 the message says which.
         """
-        replay = cls._parse(text)
+        replay = cls._parse(text) if isinstance(text, str) else cls.from_bytes(text)
         replay.play()
         return replay
 

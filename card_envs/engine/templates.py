@@ -21,7 +21,7 @@ from card_envs.contract.game import MOST_PLAYERS, Game
 from card_envs.contract.outcome import begin_step
 from card_envs.engine.seeds import next_seed, players_of, random_action
 from card_envs.kernels.jit import specialize
-from card_envs.kernels.perceptron import LOGITS, choose_by_network, most_probable
+from card_envs.kernels.perceptron import choose_by_network
 
 # What step_and_observe returns: the player to move, and these flags.
 PAID, OVER = MOST_PLAYERS, 2 * MOST_PLAYERS
@@ -278,10 +278,8 @@ def advance_to_decision(
                 count = legal_action_mask(states, i, action_mask[i])
                 if kernels[agent] == RANDOM:
                     action = random_action(streams, i, action_mask[i], count)
-                elif count == 1 and kernels[agent] == NETWORK:
-                    action = most_probable(scratch[LOGITS], action_mask[i])
-                elif skip_forced and count == 1:
-                    action = random_action(streams, i, action_mask[i], 1)
+                elif count == 1 and (skip_forced or kernels[agent] == NETWORK):
+                    action = np.argmax(action_mask[i])
                 else:
                     memory, features = views[agent, 0], views[agent, 1]
                     player = np.int64(s.current_player)

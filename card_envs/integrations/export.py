@@ -306,16 +306,31 @@ class Sb3Input(NamedTuple):
 
     units: NDArray[np.uint8] | None  #: (D,), by which observations are multiplied; None: they stay
     has_mask: bool  #: whether a Dict with the mask is observed
-    normalize: Any  #: its VecNormalize, or None
+    normalize: Any  #: its VecNormalize, if that normalizes observations, or None
 
     @classmethod
     def of(cls, model: Any) -> Sb3Input:
-        """How a model observes."""
+        """How a model observes.
+
+        Raises:
+            ValueError: Not as an environment of this package shows, but through a wrapper.
+        """
         normalize = model.get_vec_normalize_env()
         seen = (model if normalize is None else normalize.venv).observation_space
         has_mask = hasattr(seen, "spaces")
         box = seen["observation"] if has_mask else seen
-        return cls(box.high if box.dtype == np.uint8 else None, has_mask, normalize)
+        has_units = np.bool_(box.dtype == np.uint8)
+        # Without bounds nothing is known.
+        is_other = np.isfinite(box.low) & (box.low != 0)
+        is_other |= np.isfinite(box.high) & (box.high != 1) & ~has_units
+        if is_other.any():
+            raise ValueError(
+                "the model observes through a wrapper that changes values: they must be from 0 to "
+                f"1, or whole units, got {box}; of SB3's wrappers VecNormalize can be used"
+            )
+        if normalize is not None and not normalize.norm_obs:
+            normalize = None
+        return cls(box.high if has_units else None, has_mask, normalize)
 
 
 class _Sb3Policy(nn.Module):
@@ -368,8 +383,6 @@ class _Sb3Policy(nn.Module):
 
     def _normalized(self, seen: Any) -> Any:
         normalize = self._normalize
-        if not normalize.norm_obs:
-            return seen
         if not isinstance(seen, dict):
             return _scaled(seen, normalize.obs_rms, normalize)
         return {

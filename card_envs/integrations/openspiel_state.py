@@ -108,7 +108,9 @@ class CardState(pyspiel.State):  # type: ignore[misc]
             raise ValueError(f"players are from 0 to {self.num_players() - 1}, got {player}")
 
     def _action_to_string(self, player: int, action: int) -> Any:
-        return "deal" if player == _CHANCE else self.get_game().card_game.action_name(action)
+        if player == _CHANCE:
+            return "deal" if len(self.chance_outcomes()) == 1 else f"deal {action}"
+        return self.get_game().card_game.action_name(action)
 
     def __str__(self) -> Any:
         if self.states is None:

@@ -106,6 +106,7 @@ class _BestLegal:
 
     def __init__(self, model: BaseAlgorithm) -> None:
         self._model = model
+        Sb3Input.of(model)  # an error for what it could not be given
 
     @property
     def sizes(self) -> tuple[tuple[int, ...], int]:

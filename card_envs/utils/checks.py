@@ -122,6 +122,17 @@ def check_has_begun(has_begun: bool, attribute: str) -> None:
         raise AttributeError(f"{attribute} cannot be accessed before reset")
 
 
+def check_name(name: Any) -> str:
+    """What an agent is called.
+
+    Raises:
+        TypeError: It is not a string.
+    """
+    if not isinstance(name, str):
+        raise TypeError(f"name, what to call the agent, must be a string, got {name!r}")
+    return name
+
+
 def check_flag(name: str, value: Any) -> bool:
     """True or False, Python's or NumPy's, as Python's own.
 

@@ -151,6 +151,10 @@ def test_listed_deals_are_the_outcomes_of_the_chance_node():
     for outcome, seed in enumerate((3, 9, 9, 2**64 - 1)):
         env.reset(seed=seed)
         assert entries(begin(game, outcome).states) == entries(env.states)
+    names = [root.action_to_string(-1, outcome) for outcome in range(4)]
+    assert names == ["deal 0", "deal 1", "deal 2", "deal 3"]
+    assert [root.string_to_action(-1, name) for name in names] == [0, 1, 2, 3]
+    pyspiel.random_sim_test(game, num_sims=2, serialize=False, verbose=False)
 
 
 @pytest.mark.parametrize("game", EACH_GAME)

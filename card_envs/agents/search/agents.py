@@ -22,7 +22,13 @@ from card_envs.engine.seeds import check_given_seed
 from card_envs.engine.templates import HEURISTIC, NETWORK, RANDOM
 from card_envs.kernels.jit import COMPILED, in_threads
 from card_envs.kernels.perceptron import SCRATCH_ROWS, drawing, join
-from card_envs.utils.checks import check_device, check_flag, check_number, check_whole_number
+from card_envs.utils.checks import (
+    check_device,
+    check_flag,
+    check_name,
+    check_number,
+    check_whole_number,
+)
 
 HORIZONS = ("round", "game")
 MAX_DECISIONS = 400
@@ -81,7 +87,7 @@ class Searcher(Agent):
         for agent in (policy, proposer):
             if isinstance(agent, NetworkAgent):
                 agent.check_game(game)
-        self.name = name
+        self.name = check_name(name)
         self._game = game
         self._rollouts = check_whole_number("rollouts", rollouts, 2, _MOST_ROLLOUTS)
         kind = NETWORK if isinstance(policy, NetworkAgent) else KINDS[policy]
